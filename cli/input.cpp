@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "core/exact_conversion.hpp"
 #include "core/stop.hpp"
 
 namespace gradus::cli {
@@ -94,8 +95,7 @@ io::PointsOf<T> read_matrix_as(const std::string& path, io::ReadOptions reading)
       for (std::int64_t row = 0; row < view.rows(); ++row) {
         if (row % stretch == 0) core::honour_stop(reading.stop, fmt::format("stopped while reading '{}'", path));
         for (std::int64_t column = 0; column < view.columns(); ++column)
-          if (const double value = view(row, column); static_cast<double>(static_cast<float>(value)) < value ||
-                                                      static_cast<double>(static_cast<float>(value)) > value)
+          if (const double value = view(row, column); !core::is_exact_in<float>(value))
             refuse_rounding(path, row, column, value);
       }
     }

@@ -134,10 +134,6 @@ std::string in_words_of(const CLI::App& app, std::string message) {
     std::string_view option, library, program;
   };
   constexpr Words all[] = {
-      {"--memory-limit", "Execution::memory_limit", "--memory-limit"},
-      {"--gpu-memory-limit", "Execution::gpu_memory_limit", "--gpu-memory-limit"},
-      {"--block-size", "Execution::block_size", "--block-size"},
-      {"--sources", "ShortestPathsOptions::sources asks", "--sources asks"},
       {"--box-origin", "box: an origin was given, but no lengths",
        "--box-origin has no effect: there is no periodic box, which --box or a trajectory gives"},
       {"--fold", "move such points in by whole lengths", "--fold moves such points in by whole lengths"},

@@ -43,10 +43,10 @@ struct Execution {
   Device device = Device::automatic;
   int gpu = 0;               ///< which GPU, when there are several
   std::string variant = {};  ///< empty: chosen from the shape and the machine
-  /// 0: one per available core, or as many of those as the work pays for. Several threads are refused with
-  /// UnsupportedError in a forked child of a process that ran a job on several: the child does not have them, and the
-  /// runtime would wait for them. One thread works; so does a process that was started anew (exec; the methods 'spawn'
-  /// and 'forkserver' of Python's multiprocessing).
+  /// 0: one per available core, or as many of those as the work pays for. A forked child of a process that ran a job on
+  /// several threads does not have them, and the runtime would wait for them: there 0 means one, and several threads
+  /// are refused with UnsupportedError. A new process (exec; the methods 'spawn' and 'forkserver' of Python's
+  /// multiprocessing) has no such limit.
   int threads = 0;
   Pinning pinning = Pinning::none;
   int block_size = 0;                  ///< threads per CUDA block; 0: the variant's own choice, the only one on a CPU

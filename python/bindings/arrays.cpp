@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "core/exact_conversion.hpp"
 #include "python/bindings/library.hpp"
 #include "python/bindings/module.hpp"
 
@@ -40,6 +41,55 @@ Fields facts_of(const Input& array) {
                         array.device_id());
 }
 
+/// Counts the elements, in C order from `data` on, before the first one that `To` does not hold exactly.
+template <class To, class From>
+std::int64_t count_exact(const From* data, const Input& array, std::size_t dimension) {
+  if (dimension == array.ndim()) return core::is_exact_in<To>(*data) ? 1 : 0;
+  const auto length = static_cast<std::int64_t>(array.shape(dimension));
+  const std::int64_t stride = array.stride(dimension);
+  if (dimension + 1 == array.ndim()) {
+    for (std::int64_t index = 0; index < length; ++index)
+      if (!core::is_exact_in<To>(data[index * stride])) return index;
+    return length;
+  }
+  std::int64_t inner = 1;
+  for (std::size_t next = dimension + 1; next < array.ndim(); ++next)
+    inner *= static_cast<std::int64_t>(array.shape(next));
+  for (std::int64_t index = 0; index < length; ++index)
+    if (const std::int64_t exact = count_exact<To>(data + index * stride, array, dimension + 1); exact < inner)
+      return index * inner + exact;
+  return length * inner;
+}
+
+template <class From>
+std::int64_t count_exact_in(const std::string& type, const Input& array) {
+  const auto* data = static_cast<const From*>(array.data());
+  const nb::gil_scoped_release release;
+  if (type == "float32") return count_exact<float>(data, array, 0);
+  if (type == "float64") return count_exact<double>(data, array, 0);
+  if constexpr (std::is_integral_v<From>) {
+    if (type == "int32") return count_exact<std::int32_t>(data, array, 0);
+    if (type == "int64") return count_exact<std::int64_t>(data, array, 0);
+  }
+  throw UsageError("no conversion to " + type);
+}
+
+/// Returns the position, in C order, of the first element that the type does not hold exactly; nothing if it holds all.
+std::optional<std::int64_t> first_inexact(const Input& array, const std::string& type) {
+  const auto count = [&] {
+    if (array.dtype() == nb::dtype<std::int32_t>()) return count_exact_in<std::int32_t>(type, array);
+    if (array.dtype() == nb::dtype<std::uint32_t>()) return count_exact_in<std::uint32_t>(type, array);
+    if (array.dtype() == nb::dtype<std::int64_t>()) return count_exact_in<std::int64_t>(type, array);
+    if (array.dtype() == nb::dtype<std::uint64_t>()) return count_exact_in<std::uint64_t>(type, array);
+    if (array.dtype() == nb::dtype<float>()) return count_exact_in<float>(type, array);
+    if (array.dtype() == nb::dtype<double>()) return count_exact_in<double>(type, array);
+    throw UsageError("no conversion to " + type);
+  };
+  const std::int64_t exact = count();
+  if (exact == static_cast<std::int64_t>(array.size())) return std::nullopt;
+  return exact;
+}
+
 }  // namespace
 
 void bind_arrays(nb::module_& module) {
@@ -48,6 +98,7 @@ void bind_arrays(nb::module_& module) {
   module.def("hold_memory", &hold_memory, arg("address"), arg("shape"), arg("strides"), arg("code"), arg("bits"),
              arg("gpu"), arg("owner"));
   module.def("array_facts", &facts_of, arg("array"));
+  module.def("first_inexact", &first_inexact, arg("array"), arg("type"));
   module.def(
       "gpu_of_memory", [](std::uint64_t address) { return gpu_of_memory(reinterpret_cast<const void*>(address)); },
       arg("address"));

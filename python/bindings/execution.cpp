@@ -49,6 +49,7 @@ Pinning pinning_of(const std::string& text) {
 
 /// Fewer threads than the machine has, where the environment (OMP_NUM_THREADS) or threadpoolctl says so.
 int usual_threads() {
+  if (has_lost_threads()) return 1;
   const int limit = omp_get_max_threads();
   return limit < this_machine().cores ? limit : 0;
 }
@@ -134,6 +135,7 @@ void bind_execution(nb::module_& module) {
             request.execution.communicator = reinterpret_cast<Communicator*>(address.value_or(0));
           },
           nb::for_setter(nb::arg("address").none()));
+  module.def("has_lost_threads", &has_lost_threads);
   module.def("seconds_in_library", [] { return seconds_in_library; });
 }
 

@@ -93,15 +93,22 @@ Fields predict(const Input& centroids, const Input& points, const Output& labels
   });
 }
 
-Fields transform(const Input& centroids, const Input& points, const Output& distances, const std::string& metric,
-                 const Request& request) {
-  return with_element_of(points, [&]<class T>(T) {
+/// (the distances where `distances` is none; the report)
+Fields transform(const Input& centroids, const Input& points, const std::optional<Output>& distances,
+                 const std::string& metric, const Request& request) {
+  return with_element_of(points, [&]<class T>(T) -> Fields {
     const auto rows = matrix_of<const T>(points, "points");
     const auto means = matrix_of<const T>(centroids, "centroids");
-    const auto written = matrix_of<T>(distances, "out");
     const KMeansMetric by = metric_of(metric);
-    return to_python(Job(request).run(
-        [&](const Execution& execution) { return kmeans_transform(means, rows, written, by, execution); }));
+    if (!distances) {
+      Matrix<T> made =
+          Job(request).run([&](const Execution& execution) { return kmeans_transform(means, rows, by, execution); });
+      return nb::make_tuple(to_numpy(std::move(made)), nb::none());
+    }
+    const auto written = matrix_of<T>(*distances, "out");
+    const RunReport report = Job(request).run(
+        [&](const Execution& execution) { return kmeans_transform(means, rows, written, by, execution); });
+    return nb::make_tuple(nb::none(), to_python(report));
   });
 }
 
@@ -131,7 +138,7 @@ void bind_kmeans(nb::module_& module) {
              arg("request"));
   module.def("kmeans_predict", &predict, arg("centroids"), arg("points"), arg("labels"), arg("weights").none(),
              arg("metric"), arg("request"));
-  module.def("kmeans_transform", &transform, arg("centroids"), arg("points"), arg("distances"), arg("metric"),
+  module.def("kmeans_transform", &transform, arg("centroids"), arg("points"), arg("distances").none(), arg("metric"),
              arg("request"));
   module.def("kmeans_memory", &memory_of, arg("points"), arg("dimensions"), arg("element_bytes"), arg("weighted"),
              arg("gpu").none(), arg("clusters"), arg("init"), arg("restarts"), arg("metric"), arg("request"));

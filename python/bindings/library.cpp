@@ -3,8 +3,10 @@
 #include "cli/program.hpp"
 #include "core/names.hpp"
 #include "cpu/memory.hpp"
+#include "cpu/threads.hpp"
 #include "execution/devices.hpp"
 #include "execution/gpu_memory.hpp"
+#include "execution/request.hpp"
 
 namespace gradus::python {
 
@@ -16,6 +18,10 @@ void copy_to_gpu(void* to, const void* from, std::size_t bytes, int gpu, void* s
   execution::copy_to_gpu(to, from, bytes, gpu, stream);
 }
 std::uint64_t available_memory() { return cpu::available_memory(); }
+void check_host_memory(std::uint64_t needed, const Execution& execution) {
+  execution::check_memory(needed, execution, {});
+}
+bool has_lost_threads() { return cpu::has_lost_threads(); }
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
   return core::did_you_mean(name, candidates);
 }

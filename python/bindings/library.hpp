@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "execution/machine.hpp"
+#include "gradus/execution.hpp"
 #include "gradus/export.hpp"
 
 namespace gradus::python {
@@ -19,6 +20,8 @@ GRADUS_EXPORT std::optional<int> gpu_of_memory(const void* address);
 GRADUS_EXPORT void wait_for_stream(int gpu, void* stream);
 GRADUS_EXPORT void copy_to_gpu(void* to, const void* from, std::size_t bytes, int gpu, void* stream);
 GRADUS_EXPORT std::uint64_t available_memory();
+GRADUS_EXPORT void check_host_memory(std::uint64_t needed, const Execution& execution);
+GRADUS_EXPORT bool has_lost_threads();
 GRADUS_EXPORT std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
 GRADUS_EXPORT int run_program(int argument_count, char** arguments);
 

@@ -1,11 +1,13 @@
 // gradus.matmul.
 #include "gradus/matmul.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include "python/bindings/arrays.hpp"
 #include "python/bindings/choices.hpp"
 #include "python/bindings/execution.hpp"
+#include "python/bindings/library.hpp"
 #include "python/bindings/module.hpp"
 
 namespace gradus::python {
@@ -24,29 +26,47 @@ MatmulView<T> matrices_of(const Array& array, const char* what) {
   return batch == 0 ? first : first.batch(static_cast<std::int64_t>(array.shape(0)), array.stride(0));
 }
 
-Fields multiply(const Input& a, const Input& b, const Output& out, const std::string& accuracy,
-                const Request& request) {
+MatmulOptions options_of(double alpha, double beta, const std::string& accuracy) {
   constexpr std::array<std::string_view, 4> names{"automatic", "strict", "split", "fast"};
-  const MatmulOptions options{.accuracy = choice<MatmulAccuracy>("accuracy", accuracy, names)};
+  return {.alpha = alpha, .beta = beta, .accuracy = choice<MatmulAccuracy>("accuracy", accuracy, names)};
+}
+
+/// (the product where `out` is none, the matrices of a batch one below the other; the report)
+Fields multiply(const Input& a, const Input& b, const std::optional<Output>& out, double alpha, double beta,
+                const std::string& accuracy, const Request& request) {
+  const MatmulOptions options = options_of(alpha, beta, accuracy);
   return with_element_of(a, [&]<class A>(A) {
-    return with_element_of(b, [&]<class B>(B) {
+    return with_element_of(b, [&]<class B>(B) -> Fields {
       using T = std::common_type_t<A, B>;
       const auto left = matrices_of<const A>(a, "a");
       const auto right = matrices_of<const B>(b, "b");
-      const MatmulMemory<T> memory{.product = matrices_of<T>(out, "out")};
-      return to_python(
-          Job(request)
-              .run([&](const Execution& execution) { return matmul(left, right, options, memory, execution); })
-              .report);
+      MatmulMemory<T> memory;
+      if (out) memory.product = matrices_of<T>(*out, "out");
+      MatmulResult<T> result =
+          Job(request).run([&](const Execution& execution) { return matmul(left, right, options, memory, execution); });
+      const nb::object product = out ? nb::none() : to_numpy(std::move(result.product));
+      return nb::make_tuple(product, to_python(result.report));
     });
   });
+}
+
+/// Throws OutOfMemoryError if the job and `beyond`, bytes of results that Python allocates, exceed the memory.
+void check_memory(std::int64_t batches, std::int64_t rows, std::int64_t depth, std::int64_t columns, int element_bytes,
+                  std::uint64_t beyond, const Request& request) {
+  const MatmulShape shape{
+      .rows = rows, .columns = columns, .depth = depth, .batches = batches, .element_bytes = element_bytes};
+  const Execution& execution = request.execution;
+  check_host_memory(matmul_memory(shape, options_of(1, 1, "automatic"), execution).host + beyond, execution);
 }
 
 }  // namespace
 
 void bind_matmul(nb::module_& module) {
   using nb::arg;
-  module.def("matmul", &multiply, arg("a"), arg("b"), arg("out"), arg("accuracy"), arg("request"));
+  module.def("matmul", &multiply, arg("a"), arg("b"), arg("out").none(), arg("alpha"), arg("beta"), arg("accuracy"),
+             arg("request"));
+  module.def("matmul_check_memory", &check_memory, arg("batches"), arg("rows"), arg("depth"), arg("columns"),
+             arg("element_bytes"), arg("beyond"), arg("request"));
 }
 
 }  // namespace gradus::python

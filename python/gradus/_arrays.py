@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import numbers
+import os
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
-from gradus import _gpu
+from gradus import _gpu, _numbers
 from gradus._errors import InputError, UnsupportedError, UsageError
 from gradus._gpu import OnGpu
-
-_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 Host = np.ndarray[Any, Any]
 Placed = Any  # an array of NumPy, or what lies on a GPU
@@ -21,16 +23,47 @@ def _refuse_gradients(source: Any, what: str) -> None:
         raise UsageError(f"{what}: the tensor requires gradients, which are not computed here: pass {what}.detach()")
 
 
+def _refuse_by_name(source: Any, what: str) -> None:
+    """Raises the error for what is no array but leads to one, with the call that makes it."""
+    kind, way = type(source).__name__, None
+    if isinstance(source, (str, bytes, os.PathLike)):
+        kind, way = "path", f"numpy.load({os.fspath(source)!r}); the program, python -m gradus, reads files itself"
+    elif isinstance(source, np.lib.npyio.NpzFile):
+        arrays = source.files
+        if {"format", "shape", "data"} <= set(arrays):
+            kind, way = "file of scipy.sparse.save_npz", "scipy.sparse.load_npz(file).toarray()"
+        elif arrays:
+            kind, way = f"file of the arrays {', '.join(arrays)}", f"{what}[{arrays[0]!r}]"
+    elif hasattr(source, "tocsr") and hasattr(source, "toarray"):
+        size = math.prod(source.shape) * source.dtype.itemsize
+        kind, way = f"sparse {kind}", f"{what}.toarray(), which takes {size} bytes"
+        if what == "points":
+            way += "; for clusters, gradus.KMeans takes it as it is"
+    elif "sparse" in str(getattr(source, "layout", "")):  # PyTorch
+        kind, way = f"sparse {kind}", f"{what}.to_dense()"
+    elif not hasattr(source, "__array__"):
+        calls = ("collect", "compute", "toPandas", "to_pandas", "execute")  # of what is lazy, or elsewhere
+        call = next((name for name in calls if callable(getattr(source, name, None))), None)
+        way = None if call is None else f"{what}.{call}()"
+    if way is not None:
+        raise UsageError(f"{what}: a {kind}; an array is needed: pass {way}")
+
+
 def _to_numpy(source: Any, what: str) -> Host:
     if isinstance(source, np.ndarray):
-        if isinstance(source, np.ma.MaskedArray):
-            raise InputError(f"{what}: a masked array; pass numpy.ma.compress_rows({what}) for the rows without masked elements")
-        return source
+        if not isinstance(source, np.ma.MaskedArray):
+            return source
+        if not np.ma.is_masked(source):
+            return source.data
+        rows = f"numpy.ma.compress_rows({what}) for the rows without masked elements, or " if source.ndim == 2 else ""
+        raise InputError(f"{what}: a masked array; pass {rows}{what}.filled(value)")
     _refuse_gradients(source, what)
     if _gpu.lies_there(source):
         raise UnsupportedError(
             f"{what}: the array lies on a GPU, and is taken in host memory here: pass {_gpu.way_out(source, what)}"
         )
+    if not _numbers.is_untyped(source):
+        _refuse_by_name(source, what)
     if not hasattr(source, "__array__") and hasattr(source, "__dlpack__"):
         return np.from_dlpack(source)
     if "bfloat16" in str(getattr(source, "dtype", "")) and hasattr(source, "float"):
@@ -39,7 +72,12 @@ def _to_numpy(source: Any, what: str) -> Host:
         array = np.asarray(source)
     except ValueError as error:
         raise InputError(f"{what}: not an array of numbers: {error}") from error
-    return _numbers_of_frame(source, what) if array.dtype == object and hasattr(source, "dtypes") else array
+    if array.dtype == object and array.ndim == 0 and not isinstance(source, (numbers.Number, Decimal)):
+        raise UsageError(f"{what}: a {type(source).__name__}; an array of numbers is needed")
+    if array.dtype == object and hasattr(source, "dtypes"):
+        array = _numbers_of_frame(source, what)
+    _numbers.refuse_lost_integers(source, array, what)
+    return array
 
 
 def _numbers_of_frame(frame: Any, what: str) -> Host:
@@ -51,30 +89,19 @@ def _numbers_of_frame(frame: Any, what: str) -> Host:
     return np.asarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
-def _floating(array: Host, what: str, dtype: np.dtype[Any] | None) -> Host:
-    """The same numbers in the given type, or in the least one of float32 and float64 that holds all of the array's."""
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"{what}: the elements are of the type {array.dtype}; real numbers are needed")
-    wanted = np.promote_types(array.dtype, np.float32) if dtype is None else dtype
-    if wanted not in _FLOATS:
-        raise UnsupportedError(f"{what}: the elements are of the type {array.dtype}; float64 is the widest that is taken")
-    return array if array.dtype == wanted and array.dtype.isnative else array.astype(wanted)
-
-
 def matrix(
     source: Any, what: str, dtype: np.dtype[Any] | None = None, stream: int | None = None
 ) -> Placed:
-    """Rows whose elements lie side by side, where they are; a copy only where they did not, or in another type."""
+    """Rows whose elements lie side by side, where they are; a copy only where they did not, or in another type. `dtype`:
+    that of the points, which the numbers must have exactly."""
     if not isinstance(source, np.ndarray):
         _refuse_gradients(source, what)
         if _gpu.lies_there(source):
             return _gpu.as_rows(source, what, 2, dtype, stream)
     array = _to_numpy(source, what)
     if array.ndim != 2:
-        raise UsageError(
-            f"{what}: an array of the shape {array.shape}; two dimensions are needed, a row for each point"
-        )
-    return in_rows(_floating(array, what, dtype))
+        _numbers.refuse_shape(array.shape, what)
+    return in_rows(_numbers.in_type(array, what, dtype, _numbers.is_untyped(source)))
 
 
 def in_rows(array: Host) -> Host:
@@ -95,7 +122,15 @@ def vector(source: Any, what: str, dtype: np.dtype[Any], stream: int | None = No
     array = _to_numpy(source, what)
     if array.ndim != 1:
         raise UsageError(f"{what}: an array of the shape {array.shape}; one dimension is needed")
-    return np.ascontiguousarray(_floating(array, what, dtype))
+    return np.ascontiguousarray(_numbers.in_type(array, what, dtype, _numbers.is_untyped(source)))
+
+
+def numbers_of(source: Any, what: str) -> list[float]:
+    """The float64 numbers of an option, of which there may be one or none."""
+    if source is None:
+        return []
+    array = _to_numpy(source, what).ravel()  # the vectors of a box are rows
+    return vector(array, what, np.dtype(np.float64)).tolist()  # type: ignore[no-any-return]
 
 
 def _place(array: Placed) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Iterator, Sequence
 
 import numpy as np
 
-from gradus import _core
+from gradus import _core, _numbers
 from gradus._errors import InputError, UnsupportedError, UsageError
 
 _CUDA, _CUDA_MANAGED = 2, 13  # DLPack's numbers of devices
@@ -273,7 +273,7 @@ def taken(source: Any, what: str, stream: int | None) -> OnGpu:
 
 
 def converted(array: OnGpu, dtype: np.dtype[Any], what: str) -> OnGpu:
-    """A copy of the given type in the order of C, made by the array's library in the array's stream."""
+    """A copy of the given type in the order of C, made by the array's library in the array's stream. Rounds as it does."""
     library = array.library
     with library.running(array.source, array.stream):
         made = library.converted(array.source, dtype)
@@ -298,17 +298,25 @@ def wanted_type(array: OnGpu, what: str) -> np.dtype[Any]:
     return np.promote_types(array.dtype, np.float32)
 
 
-def as_rows(source: Any, what: str, dimensions: int, dtype: np.dtype[Any] | None, stream: int | None) -> OnGpu:
-    """What the library reads: a copy only where the array is of another type, or its elements are in another order."""
+def as_rows(
+    source: Any, what: str, dimensions: int, dtype: np.dtype[Any] | None, stream: int | None, exact: bool = True
+) -> OnGpu:
+    """What the library reads: a copy only where the array is of another type, or its elements are in another order.
+    `exact`: InputError for numbers that the type does not hold, which are looked for in host memory."""
     array = taken(source, what, stream)
     if len(array.shape) != dimensions:
-        needed = "two dimensions are needed, a row for each point" if dimensions == 2 else "one dimension is needed"
-        raise UsageError(f"{what}: an array of the shape {array.shape}; {needed}")
+        if dimensions == 2:
+            _numbers.refuse_shape(array.shape, what)
+        raise UsageError(f"{what}: an array of the shape {array.shape}; one dimension is needed")
     wanted = wanted_type(array, what)
     if dtype is not None:
         wanted = dtype
-    in_place = array.element == wanted.name and array.in_rows()
-    return array if in_place else converted(array, wanted, what)
+    if array.element == wanted.name and array.in_rows():
+        return array
+    made = converted(array, wanted, what)
+    if exact and array.element not in ("bfloat16", "bool") and _numbers.may_round(array.dtype, wanted):
+        _numbers.refuse_rounding(np.asarray(to_host(array)), what, wanted)
+    return made
 
 
 def new(shape: tuple[int, ...], dtype: np.dtype[Any], like: OnGpu, stream: int | None) -> OnGpu | None:

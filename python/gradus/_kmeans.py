@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
-from gradus import _arrays, _core
-from gradus._errors import UsageError
+from gradus import _arrays, _core, _numbers
+from gradus._errors import OutOfMemoryError, UsageError
 from gradus._gpu import OnGpu
 from gradus._options import MemoryEstimate, Progress, RunReport, names_arguments, request, run, stream_number
 
@@ -138,10 +138,13 @@ def kmeans(
         number = stream_number(stream)
         rows = _arrays.matrix(points, "points", None, number)
         method, given = _init(init, rows.dtype, number)
+        if method in ("given", "first") and restarts > 1:
+            raise UsageError(f"restarts: {restarts}, but with this `init` nothing is random; leave restarts out")
         weighed = _weights(weights, rows, number, init=given)
         labels = _arrays.new((len(rows),), _LABEL, rows, number)
         return (
-            rows, labels, clusters, method, given, weighed, restarts, max_iterations, tolerance, changed, empty, fewer_distinct, metric, seed,
+            rows, labels, clusters, method, given, weighed, restarts, max_iterations,
+            _numbers.number(tolerance, "tolerance"), _numbers.number(changed, "changed"), empty, fewer_distinct, metric, seed,
             request(device, variant, threads, pinning, block_size, memory_limit, number, progress),
         )  # fmt: skip
 
@@ -253,6 +256,15 @@ def kmeans_predict(
     return (found, inertia) if return_inertia else found
 
 
+def _limit_beyond(result: int, memory_limit: int | None) -> int | None:
+    """Returns what the limit leaves for the job beyond a result of that many bytes, which the caller's library allocates."""
+    if memory_limit is None:
+        return None
+    if result >= memory_limit:
+        raise OutOfMemoryError(f"the result takes {result} bytes, but the memory limit allows only {memory_limit}")
+    return memory_limit - result
+
+
 @names_arguments
 def kmeans_transform(
     centroids: Any,
@@ -278,11 +290,19 @@ def kmeans_transform(
         rows = _arrays.matrix(points, "points", None, number)
         means = _arrays.matrix(centroids, "centroids", rows.dtype, number)
         _arrays.on_one_gpu(points=rows, centroids=means)
-        distances = _arrays.output(out, (len(rows), len(means)), rows.dtype, rows, means, stream=number)
-        running = request(device, None, threads, pinning, block_size, memory_limit, number, progress)
+        # Without memory for it the library makes the result, and counts it as part of the job.
+        made_there = out is None and isinstance(rows, np.ndarray)
+        shape = (len(rows), len(means))
+        limit = memory_limit
+        if out is None and not made_there:
+            limit = _limit_beyond(len(rows) * len(means) * rows.dtype.itemsize, memory_limit)
+        distances = None if made_there else _arrays.output(out, shape, rows.dtype, rows, means, stream=number)
+        running = request(device, None, threads, pinning, block_size, limit, number, progress)
         return means, rows, distances, metric, running
 
-    (_, rows, distances, *_), _ = run(communicator, _core.kmeans_transform, prepared)
+    (_, rows, distances, *_), (made, _) = run(communicator, _core.kmeans_transform, prepared)
+    if distances is None:
+        return made  # type: ignore[no-any-return]
     return out if out is not None else _arrays.come_out(distances, rows)
 
 
@@ -306,6 +326,6 @@ def kmeans_memory(
     running = request(device, variant, threads, "none", None, None, None, None)
     return MemoryEstimate(
         *_core.kmeans_memory(
-            points, dimensions, np.dtype(dtype).itemsize, weighted, gpu, clusters, init, restarts, metric, running
+            points, dimensions, _numbers.floating_type(np.dtype(dtype), "dtype").itemsize, weighted, gpu, clusters, init, restarts, metric, running
         )
     )

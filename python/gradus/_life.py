@@ -96,6 +96,11 @@ def life(
     if array.dtype.kind != "b" and array.size > 0 and (array.min() < 0 or array.max() > 1):
         row, column = np.argwhere((array < 0) | (array > 1))[0]
         raise InputError(f"cells: {array[row, column]} in row {row}, column {column}; 0 (dead) or 1 (alive) is needed")
+    if (left != 0 or top != 0) and boundary != "plane" and not hashes:
+        raise UsageError(
+            f"left, top: {left}, {top} with the boundary {boundary!r}, where they matter for hashes alone; leave them out, "
+            "or pass boundary='plane'"
+        )
     running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
     words, width, left, top, background, tree, high, low, computed, all_hashes, cycle, report = _core.life(
         _packed(array), array.shape[1], generations, rule, boundary, left, top, hashes, until_stable, running

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradus import _arrays, _core
+from gradus import _arrays, _core, _numbers
 from gradus._errors import UsageError
 from gradus._options import Progress, names_arguments, request
 
@@ -16,11 +16,10 @@ Array = np.ndarray[Any, Any]
 
 def _operand(source: Any, what: str) -> Array:
     """The numbers where they lie, in any order: only what no step of whole elements reaches is copied."""
-    array = _arrays._floating(_arrays._to_numpy(source, what), what, None)
+    array = _numbers.in_type(_arrays._to_numpy(source, what), what, None)
     if array.ndim == 0:
         raise UsageError(f"{what}: a single number; a vector, a matrix or a stack of matrices is needed")
-    apart = all(stride % array.itemsize == 0 for stride in array.strides)
-    return array if apart and array.flags.aligned else np.ascontiguousarray(array)
+    return _numbers.in_whole_steps(array)
 
 
 def _stack(matrices: Array, batch: tuple[int, ...]) -> Array:
@@ -33,11 +32,76 @@ def _stack(matrices: Array, batch: tuple[int, ...]) -> Array:
     return matrices if matrices.ndim == 3 else matrices.reshape(math.prod(batch), *matrices.shape[-2:])
 
 
+def _factor(value: Any, what: str, dtype: np.dtype[Any]) -> float:
+    """alpha or beta, which is rounded to the product's type, but not to nothing and not to infinity."""
+    exact = _numbers.number(value, what)
+    with np.errstate(over="ignore", under="ignore"):
+        rounded = dtype.type(exact)
+    if (exact != 0 and rounded == 0) or (math.isfinite(exact) and np.isinf(rounded)):
+        raise UsageError(f"{what}: {exact!r} is beyond the range of {dtype}, the type of the product")
+    return exact
+
+
+def _shapes(left: Array, right: Array) -> tuple[int, ...]:
+    """The shape of the stack of products."""
+    if left.shape[-1] != right.shape[-2]:
+        raise UsageError(f"b: {right.shape[-2]} rows, but a has {left.shape[-1]} columns; as many are needed")
+    try:
+        return np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    except ValueError:
+        raise UsageError(
+            f"b: a stack of {right.shape[:-2]} matrices, and a of {left.shape[:-2]}; equal numbers are needed"
+        ) from None
+
+
+def _added(add: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """What is added to the product, spread over its shape."""
+    array = _arrays._to_numpy(add, "add")
+    numbers = _numbers.in_type(array, "add", dtype, _numbers.is_untyped(add), beside="a and b")
+    try:
+        return np.broadcast_to(numbers, shape)
+    except ValueError:
+        raise UsageError(f"add: an array of the shape {array.shape}; the product is of the shape {shape}") from None
+
+
+def _overlap(one: Array, other: Array) -> bool:
+    """Returns true if the arrays have elements in common, or if that is too hard to find out."""
+    try:
+        return bool(np.may_share_memory(one, other) and np.shares_memory(one, other, max_work=100_000))  # type: ignore[arg-type]
+    except RuntimeError:
+        return True
+
+
+def _checked_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], *read: Array) -> None:
+    if not isinstance(out, np.ndarray):
+        raise UsageError(f"out: a {type(out).__name__}; an array of NumPy is needed")
+    if out.shape != shape or out.dtype != dtype:
+        raise UsageError(f"out: {out.dtype} of the shape {out.shape}; {dtype} of the shape {shape} is needed")
+    if not out.flags.writeable:
+        raise UsageError("out: the array is read-only")
+    if any(_overlap(out, array) for array in read):
+        raise UsageError("out: its memory overlaps that of what is read")
+
+
+def _is_written_in_place(out: Array, *read: Array) -> bool:
+    """Returns true if the library takes the array: elements in steps of whole ones forward, apart from all that is read."""
+    forward = all(
+        length <= 1 or (step > 0 and step % out.itemsize == 0) for length, step in zip(out.shape, out.strides)
+    )
+    return (
+        forward and out.flags.aligned and out.dtype.isnative and (out.ndim <= 3 or out.flags.c_contiguous)
+        and not any(np.may_share_memory(out, array) for array in read)
+    )  # fmt: skip
+
+
 @names_arguments
 def matmul(
     a: Any,
     b: Any,
     *,
+    alpha: float = 1.0,
+    beta: float | None = None,
+    add: Any = None,
     accuracy: str = "strict",
     out: Array | None = None,
     device: str = "auto",
@@ -49,28 +113,50 @@ def matmul(
     stream: Any = None,
     progress: Progress | None = None,
 ) -> Any:
-    """The product of two matrices, vectors or stacks of matrices, of the shape that `numpy.matmul` gives it.
+    """The product of two matrices, vectors or stacks of matrices, of the shape that `numpy.matmul` gives it:
+    alpha * a @ b + beta * add, where `add` is spread over the shape of the product, and `beta` is 1 unless it is named.
 
     `accuracy`: "strict" (the same bits on every machine), "split" or "fast" (what the tensor cores of a GPU give, of
-    float32), or "automatic": that of the named `variant`. Whole numbers are computed in floating point.
+    float32), or "automatic": that of the named `variant`. Integers are computed in floating point. `out`: memory of any
+    strides, which may also be what is added.
     """
     left, right = _operand(a, "a"), _operand(b, "b")
+    if add is not None and not _numbers.is_untyped(add):
+        add = _arrays._to_numpy(add, "add")
+        if add.dtype.kind in "biuf":  # where what is added is float64, all is
+            left = left.astype(np.promote_types(_numbers.floating_type(add.dtype, "add"), left.dtype), copy=False)
     rows, columns = left.ndim > 1, right.ndim > 1
     if not rows:
         left = left[np.newaxis, :]
     if not columns:
         right = right[:, np.newaxis]
-    if left.shape[-1] != right.shape[-2]:
-        raise UsageError(f"b: {right.shape[-2]} rows, but a has {left.shape[-1]} columns; as many are needed")
-    try:
-        batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
-    except ValueError:
-        raise UsageError(
-            f"b: a stack of {right.shape[:-2]} matrices, and a of {left.shape[:-2]}; equal numbers are needed"
-        ) from None
+    batch = _shapes(left, right)
     shape = batch + (left.shape[-2],) * rows + (right.shape[-1],) * columns
-    product = _arrays.output(out, shape, np.promote_types(left.dtype, right.dtype), left, right)
+    dtype = np.promote_types(left.dtype, right.dtype)
+    if add is None and beta is not None:
+        raise UsageError("beta: the factor of `add`, which is not given")
+    alpha = _factor(alpha, "alpha", dtype)
+    beta = 0.0 if add is None else _factor(1.0 if beta is None else beta, "beta", dtype)
+    added = None if add is None else _added(add, shape, dtype)
+    if out is not None:
+        _checked_out(out, shape, dtype, left, right)
     running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
-    written = product.reshape((math.prod(batch),) * bool(batch) + (left.shape[-2], right.shape[-1]))
-    _core.matmul(_stack(left, batch), _stack(right, batch), written, accuracy, running)
-    return product if shape or out is not None else product[()]
+
+    written = out if out is not None and _is_written_in_place(out, left, right) else None
+    if beta != 0 and added is not None:
+        if written is None:
+            matrices, (m, k), n = math.prod(batch), left.shape[-2:], right.shape[-1]
+            size = matrices * m * n * dtype.itemsize
+            _core.matmul_check_memory(matrices, m, k, n, dtype.itemsize, size, running)
+            written = np.empty(shape, dtype)
+        np.copyto(written, added)
+    memory = None
+    if written is not None:
+        memory = written.reshape((math.prod(batch),) * bool(batch) + (left.shape[-2], right.shape[-1]))
+    found, _ = _core.matmul(_stack(left, batch), _stack(right, batch), memory, alpha, beta, accuracy, running)
+    product = found.reshape(shape) if written is None else written
+    if out is None:
+        return product if shape else product[()]
+    if written is not out:
+        np.copyto(out, product)
+    return out

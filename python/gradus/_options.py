@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 import numbers
+import os
+import sys
+import warnings
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping, ParamSpec, TypeVar
 
@@ -99,6 +102,25 @@ def stream_number(stream: Any) -> int | None:
     return number or 1
 
 
+def _level_of_caller() -> int:
+    """The stack level, as warnings.warn() called by the caller of this function counts, of the first frame outside the package."""
+    level = 1
+    while sys._getframe(level).f_globals.get("__name__", "").partition(".")[0] == "gradus":
+        level += 1
+    return level
+
+
+@functools.cache
+def _warn_of_lost_threads(process: int) -> None:
+    """Warns once in each forked child."""
+    warnings.warn(
+        "this process was forked from one that had run a job of Gradus on several threads, which it does not have: jobs "
+        "run on 1 thread here. Start processes by 'spawn' or 'forkserver' for more, or pass threads=1",
+        RuntimeWarning,
+        stacklevel=_level_of_caller(),
+    )
+
+
 def request(
     device: str,
     variant: str | None,
@@ -109,6 +131,8 @@ def request(
     stream: Any,
     progress: Progress | None,
 ) -> _core.Request:
+    if threads is None and _core.has_lost_threads():
+        _warn_of_lost_threads(os.getpid())
     return _core.Request(
         device, variant, threads, pinning, block_size, memory_limit, stream_number(stream), progress
     )

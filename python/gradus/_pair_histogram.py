@@ -7,7 +7,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from gradus import _arrays, _core
+from gradus import _arrays, _core, _numbers
 from gradus._errors import UsageError
 from gradus._options import Progress, RunReport, names_arguments, request, run, stream_number
 
@@ -47,22 +47,30 @@ class PairHistogramResult:
         if (self.points, self.others, self.dimensions) != (other.points, other.others, other.dimensions):
             raise UsageError("histograms of frames with other numbers of points cannot be added")
         counts, weighted, below, beyond, pairs, rechecked = _core.pair_histogram_add(self._fields(), other._fields())
+        if (self.volume is None) != (other.volume is None):
+            raise UsageError(
+                "a histogram in a periodic box and one without a box cannot be added: pass `box` for all frames, or for none"
+            )
         phases = dict(self.report.phases)
         for name, seconds in other.report.phases.items():
             phases[name] = phases.get(name, 0.0) + seconds
         report = RunReport(self.report.variant, self.report.device, self.report.threads, phases, rechecked)
         frames = self.frames + other.frames
-        volume = None  # the harmonic mean, as the density of points is averaged
-        if self.volume is not None and other.volume is not None:
+        volume = None
+        if self.volume is not None and other.volume is not None:  # the harmonic mean: densities are averaged
             volume = frames / (self.frames / self.volume + other.frames / other.volume)
         return PairHistogramResult(
             self.edges, counts, weighted, below, beyond, pairs, report, self.points, self.others, self.dimensions,
             volume, frames,
         )  # fmt: skip
 
+    def __radd__(self, other: Any) -> PairHistogramResult:
+        """sum(histograms) begins with 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def rdf(self, volume: float | None = None) -> RadialDistribution:
         """The radial distribution; `volume`: of the space that the points lie in, where there is no periodic box."""
-        space = self.volume if volume is None else volume
+        space = self.volume if volume is None else _numbers.number(volume, "volume")
         if space is None:
             raise UsageError("rdf: the points lie in no box: pass the volume of the space that they lie in")
         return RadialDistribution(
@@ -118,12 +126,11 @@ def pair_histogram(
             None if other_weights is None else _arrays.vector(other_weights, "other_weights", rows.dtype, number)
         )
         _arrays.on_one_gpu(points=rows, others=second, weights=weighed, other_weights=other_weighed)
-        lengths = [] if box is None else np.asarray(box, np.float64).ravel().tolist()
-        origin = [] if box_origin is None else np.asarray(box_origin, np.float64).ravel().tolist()
-        borders = [] if edges is None else np.asarray(edges, np.float64).ravel().tolist()
+        lengths, origin = _arrays.numbers_of(box, "box"), _arrays.numbers_of(box_origin, "box_origin")
         return (
-            rows, 0.0 if bin_width is None else bin_width, 0 if bins is None else bins, borders,
-            0.0 if cutoff is None else cutoff, second, lengths, origin, weighed, other_weighed,
+            rows, 0.0 if bin_width is None else _numbers.number(bin_width, "bin_width"), 0 if bins is None else bins,
+            _arrays.numbers_of(edges, "edges"), 0.0 if cutoff is None else _numbers.number(cutoff, "cutoff"), second,
+            lengths, origin, weighed, other_weighed,
             request(device, variant, threads, pinning, block_size, memory_limit, number, progress),
         )  # fmt: skip
 

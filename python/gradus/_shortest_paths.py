@@ -7,7 +7,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from gradus import _arrays, _core
+from gradus import _arrays, _core, _numbers
 from gradus._errors import InputError, UsageError
 from gradus._options import Progress, RunReport, names_arguments, request
 
@@ -47,29 +47,34 @@ class ShortestPathsResult:
 
 
 def _weights(array: Array, no_edge: float | None) -> tuple[Array, float | None]:
-    """The weights in a type that the library has. Narrow whole numbers become wider ones, and the greatest of their
-    type still is no edge; False is none either."""
+    """The weights in a type that the library has. Other integers become int32 or int64, and the greatest of their type
+    still is no edge; False is none either."""
     kind = array.dtype
-    if kind.kind not in "biuf":
-        raise InputError(f"graph: the elements are of the type {kind}; real numbers are needed")
-    if kind.kind == "f":
-        return _arrays._floating(array, "graph", None), no_edge
+    if kind.kind not in "biu":
+        return _numbers.in_type(array, "graph", None), no_edge
     if kind.kind == "b":
         return array.astype(np.int32), 0.0 if no_edge is None else no_edge
-    if kind.kind == "u" and kind.itemsize == 8:
-        raise InputError("graph: the elements are of the type uint64; int64 is the widest whole type that is taken")
-    wide = np.promote_types(kind, np.int32)
+    unsigned = kind.kind == "u" and kind.itemsize == 8
+    wide = np.dtype(np.int64) if unsigned else np.promote_types(kind, np.int32)
     if kind == wide and kind.isnative:
         return array, no_edge
+    if kind.newbyteorder("=") == wide:
+        return array.astype(wide), no_edge
+    none = array == np.iinfo(kind).max
+    if unsigned:
+        _numbers.refuse_rounding(np.where(none, np.uint64(0), array), "graph", wide)
     weights = array.astype(wide)
-    if kind.newbyteorder("=") != wide:
-        weights[array == np.iinfo(kind).max] = np.iinfo(wide).max
+    weights[none] = np.iinfo(wide).max
     return weights, no_edge
 
 
-def _indices(array: Array) -> Array:
-    """Vertices, of which there are fewer than 2^31."""
-    return np.ascontiguousarray(array, np.int32)
+def _integers(array: Any, what: str, wanted: Any) -> Array:
+    """Vertices, and places of edges."""
+    found = np.asarray(array)
+    if found.dtype.kind not in "iu":
+        raise InputError(f"{what}: the elements are of the type {found.dtype}; integers are needed")
+    _numbers.refuse_rounding(found, what, np.dtype(wanted))
+    return np.ascontiguousarray(found, wanted)
 
 
 def _sources(sources: Any) -> Array | None:
@@ -78,9 +83,9 @@ def _sources(sources: Any) -> Array | None:
     chosen = np.atleast_1d(np.asarray(sources))
     if chosen.ndim != 1 or len(chosen) == 0:
         raise UsageError(f"sources: an array of the shape {chosen.shape}; a list of one vertex or more is needed")
-    if chosen.dtype.kind not in "iu":
-        raise InputError(f"sources: the elements are of the type {chosen.dtype}; numbers of vertices are needed")
-    return chosen.astype(np.int64)
+    if isinstance(sources, np.ma.MaskedArray) and np.ma.is_masked(sources):
+        raise InputError("sources: a masked array; pass sources.compressed()")
+    return _integers(chosen, "sources", np.int64)
 
 
 @names_arguments
@@ -88,6 +93,7 @@ def shortest_paths(
     graph: Any,
     *,
     directed: bool = True,
+    unweighted: bool = False,
     predecessors: bool = False,
     sources: int | Sequence[int] | Array | None = None,
     no_edge: float | None = None,
@@ -104,13 +110,14 @@ def shortest_paths(
 
     `graph`: a square array, in which `no_edge`, infinity and the greatest number of a whole type stand for no edge, and
     0 is an edge of length 0; or a sparse array of SciPy, whose stored elements are the edges, zeros too, and of two in
-    the same place the lighter one. `directed=False`: each edge may be gone both ways.
+    the same place the lighter one. Masked elements are no edges. `directed=False`: each edge may be gone both ways.
+    `unweighted=True`: each edge is of length 1, whatever its weight.
     """
     running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
     chosen = _sources(sources)
     rows = [] if chosen is None else chosen.tolist()
     if no_edge is not None:
-        no_edge = float(no_edge)
+        no_edge = _numbers.number(no_edge, "no_edge")
     if hasattr(graph, "tocoo") and hasattr(graph, "nnz"):
         vertices, columns = graph.shape
         if vertices != columns:
@@ -120,16 +127,26 @@ def shortest_paths(
         compressed = graph.format == "csr"
         edges = graph if compressed else graph.tocoo()
         weights, no_edge = _weights(np.ascontiguousarray(edges.data), no_edge)
-        places = np.ascontiguousarray(edges.indptr, np.int64) if compressed else _indices(edges.row)
-        targets = _indices(edges.indices if compressed else edges.col)
+        places = (
+            _integers(edges.indptr, "graph: starts of rows", np.int64)
+            if compressed
+            else _integers(edges.row, "graph: rows", np.int32)
+        )
+        targets = _integers(edges.indices if compressed else edges.col, "graph: columns", np.int32)
         found = _core.shortest_paths_of_edges(
-            compressed, vertices, places, targets, weights, directed, predecessors, rows, no_edge, running
+            compressed, vertices, places, targets, weights, directed, unweighted, predecessors, rows, no_edge, running
         )
     else:
-        dense = _arrays._to_numpy(graph, "graph")
+        masked = graph.mask if isinstance(graph, np.ma.MaskedArray) else None
+        dense = _arrays._to_numpy(graph if masked is None else graph.data, "graph")
         if dense.ndim != 2:
             raise UsageError(f"graph: an array of the shape {dense.shape}; a square one is needed")
         weights, no_edge = _weights(dense, no_edge)
-        found = _core.shortest_paths(_arrays.in_rows(weights), directed, predecessors, rows, no_edge, running)
+        if masked is not None:  # no edges, as in scipy.sparse.csgraph
+            none = np.inf if weights.dtype.kind == "f" else np.iinfo(weights.dtype).max
+            weights = np.where(masked, weights.dtype.type(none), weights)
+        found = _core.shortest_paths(
+            _arrays.in_rows(weights), directed, unweighted, predecessors, rows, no_edge, running
+        )
     distances, last_but_one, report = found
     return ShortestPathsResult(distances, last_but_one, RunReport(*report), chosen)

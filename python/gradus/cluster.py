@@ -15,7 +15,7 @@ from typing import Any, Callable, ClassVar, NoReturn
 
 import numpy as np
 
-from gradus import _arrays, _core, _gpu
+from gradus import _arrays, _core, _gpu, _numbers
 from gradus._errors import InputError, OutOfMemoryError, UnsupportedError
 from gradus._gpu import OnGpu
 from gradus._kmeans import KMeansResult, kmeans, kmeans_initial_centroids, kmeans_predict, kmeans_transform
@@ -136,21 +136,33 @@ def _dense(matrix: Any, memory_limit: int | None) -> Any:
 
 
 def _weights(sample_weight: Any, rows: Any) -> Any:
+    """The weights in the type of the rows, to which scikit-learn rounds them."""
     if sample_weight is None:
         return None
     if isinstance(rows, OnGpu):
         if isinstance(sample_weight, Number):
             return np.full(len(rows), sample_weight, rows.dtype)
-        return sample_weight if _gpu.lies_there(sample_weight) else _on_host(sample_weight)
+        if _gpu.lies_there(sample_weight):
+            return _gpu.as_rows(sample_weight, "sample_weight", 1, rows.dtype, rows.stream, exact=False)
+        return _on_host(sample_weight).astype(rows.dtype, copy=False)
     shape = np.empty(rows.shape[0], rows.dtype) if issparse(rows) else rows
     if not isinstance(sample_weight, Number):
         sample_weight = _on_host(sample_weight)
     return _check_sample_weight(sample_weight, shape, dtype=rows.dtype)
 
 
+def _refuse_lost_integers(X: Any, checked: Any) -> None:
+    """scikit-learn rounds integers that no float64 holds; Gradus refuses them."""
+    if isinstance(X, np.ndarray) or issparse(X):
+        if X.dtype.kind in "iu" and X.dtype.itemsize == 8:
+            _numbers.refuse_rounding(X.tocsr().data if issparse(X) else X, "X", checked.dtype)
+    elif isinstance(checked, np.ndarray):
+        _numbers.refuse_lost_integers(X, checked, "X")
+
+
 def _is_plain(rows: Any) -> bool:
     """Rows of NumPy that need no conversion: scikit-learn's checks, which take longer than a small job, find nothing."""
-    return type(rows) is np.ndarray and rows.ndim == 2 and rows.dtype in _arrays._FLOATS and rows.size > 0
+    return type(rows) is np.ndarray and rows.ndim == 2 and rows.dtype in _numbers.FLOATS and rows.size > 0
 
 
 def _is_array(init: Any) -> bool:
@@ -437,7 +449,9 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             dtype=[numbers.float64, numbers.float32],
             ensure_all_finite=False,
         )
-        return _on_host(checked)
+        checked = _on_host(checked)
+        _refuse_lost_integers(X, checked)
+        return checked
 
     def _check_columns(self, rows: Any, reset: bool) -> None:
         """Of rows without names; scikit-learn has the words for what is wrong."""
@@ -541,7 +555,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                 _dense(X, self.memory_limit),
                 clusters,
                 init=init,
-                weights=sample_weight,
+                weights=_weights(sample_weight, X),
                 fewer_distinct="accept",
                 metric=self.metric,
                 seed=_seed(random_state),
@@ -675,6 +689,7 @@ def kmeans_plusplus(
     checked = _rows_on_gpu(X, stream)
     if checked is None:
         checked = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False)
+        _refuse_lost_integers(X, checked)
     weights = _weights(sample_weight, checked)
     _enough_samples(checked.shape[0], n_clusters)
     if x_squared_norms is not None:

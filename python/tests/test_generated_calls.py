@@ -86,10 +86,11 @@ CALLS_OF = {
         "edges": draw(maybe(st.lists(sizes, max_size=4))), "box": draw(maybe(st.lists(sizes, max_size=4))),
         "others": draw(maybe(arrays())), "weights": draw(maybe(arrays(1)))}),
     "shortest_paths": lambda draw: (gradus.shortest_paths, (draw(arrays()),), {
-        "directed": draw(st.booleans()), "predecessors": draw(st.booleans()), "no_edge": draw(maybe(sizes)),
+        "directed": draw(st.booleans()), "unweighted": draw(st.booleans()), "predecessors": draw(st.booleans()), "no_edge": draw(maybe(sizes)),
         "sources": draw(maybe(st.lists(numbers, max_size=3)))}),
     "matmul": lambda draw: (gradus.matmul, (draw(arrays()), draw(arrays())), {
-        "accuracy": draw(st.sampled_from(["strict", "strict", "split", "fast", "automatic"])), "out": draw(maybe(arrays()))}),
+        "accuracy": draw(st.sampled_from(["strict", "strict", "split", "fast", "automatic"])), "out": draw(maybe(arrays())),
+        "alpha": draw(sizes), "add": draw(maybe(arrays())), "beta": draw(maybe(sizes))}),
     "life": lambda draw: (gradus.life, (draw(arrays()), draw(numbers)), {
         "rule": draw(st.sampled_from(["B3/S23", "B0/S8", "B36/S23", "nonsense"])), "hashes": draw(st.booleans()),
         "boundary": draw(st.sampled_from(["dead", "torus", "plane"])), "until_stable": draw(st.booleans())}),
@@ -102,7 +103,7 @@ def test_results_or_documented_errors(data):
     name = data.draw(st.sampled_from(sorted(CALLS_OF)))
     function, positional, named = CALLS_OF[name](data.draw)
     named.update(data.draw(places))
-    read = [array for array in (*positional, named.get("weights"), named.get("others")) if isinstance(array, np.ndarray)]
+    read = [array for array in (*positional, *map(named.get, ("weights", "others", "add", "init"))) if isinstance(array, np.ndarray)]
     before = [array.copy() for array in read]
     try:
         function(*positional, **named)

@@ -213,6 +213,24 @@ def test_types_on_a_gpu(library):
     assert expected[np.float32].centroids.dtype == np.float32
 
 
+def test_nothing_is_rounded_on_a_gpu(library):
+    points = library.there(np.float32([[1], [2], [4], [8]]))
+    whole = np.array([[1], [2], [2**53 + 1], [8]])
+    tenth = np.array([1, 2, 0.1, 8])
+    for call, says in (
+        (lambda: gradus.kmeans(library.there(whole), 2), "points: .*row 2, column 0.*9007199254740993"),
+        (lambda: gradus.KMeans(2).fit(library.there(whole)), "X: .*row 2, column 0.*9007199254740993"),
+        (lambda: gradus.kmeans(points, 2, weights=library.there(tenth)), "weights: .*place 2 .*0.1, which is not exactly a float32"),
+        (lambda: gradus.kmeans(points, 2, weights=library.there(whole[:, 0])), "weights: .*float32"),
+        (lambda: gradus.kmeans_predict(library.there(tenth[:, None]), points), "centroids: .*row 2, column 0"),
+        (lambda: gradus.pair_histogram(points, others=library.there(tenth[:, None]), bin_width=1, bins=2), "others: .*0.1"),
+    ):
+        with pytest.raises(gradus.InputError, match=says):
+            call()
+    assert gradus.kmeans(points, 2, weights=library.there(np.array([1, 2, 0.5, 8]))).iterations > 0
+    assert gradus.kmeans(library.there(whole - 1), 2).iterations > 0
+
+
 def test_bfloat16(torch):
     values = torch.randn(700, 12).to(torch.bfloat16)
     expected = gradus.kmeans(values.float().numpy(), 5)
@@ -663,6 +681,29 @@ def test_what_is_taken_in_place(said):
     for dimensions, array in ((1, ROWS[0]), (3, ROWS.reshape(2, 3, 4))):
         with pytest.raises(gradus.UsageError, match="points: an array of the shape .* two dimensions"):
             _arrays.matrix(said(array), "points")
+
+
+def test_what_a_library_converts_is_compared_in_host_memory(said, monkeypatch):
+    monkeypatch.setattr(_gpu.Library, "converted", lambda _, source, dtype: said(source._array.astype(dtype)))
+    monkeypatch.setattr(_gpu.Library, "to_host", lambda _, source: source._array)
+    float32, float64 = np.dtype(np.float32), np.dtype(np.float64)
+    whole = np.array([[1], [2], [2**53 + 1], [8]])
+    for array, dtype, refused in (
+        (whole, None, True), (whole - 1, None, False), (whole.astype(np.uint64), None, True), (whole.astype(np.int8), None, False),
+        (whole.astype(np.float64), float32, False), (np.array([[0.1]]), float32, True), (np.array([[np.nan]]), float32, False),
+        (np.array([[2**24 + 1]], np.int32), float32, True), (np.array([[2**24 + 1]], np.int32), float64, False),
+        (np.array([[0.1]], np.float32), float64, False),
+    ):  # fmt: skip
+        if refused:
+            with pytest.raises(gradus.InputError, match="points: the value in row ., column 0 .counted from 0. is .*not exactly"):
+                _arrays.matrix(said(array), "points", dtype)
+        else:
+            assert _arrays.matrix(said(array), "points", dtype).dtype == (dtype or np.promote_types(array.dtype, float32))
+
+
+def test_the_limit_of_memory_counts_distances_on_a_gpu(said):
+    with pytest.raises(gradus.OutOfMemoryError, match="the result takes 48 bytes, but the memory limit allows only 48"):
+        gradus.kmeans_transform(said(ROWS[:2]), said(ROWS), memory_limit=48)
 
 
 def test_the_producer_is_told_the_stream(said):

@@ -113,7 +113,7 @@ def test_weights(points):
 
 
 def test_weights_in_the_inertia_of_a_prediction(points):
-    weights = np.random.default_rng(2).random(len(points))
+    weights = np.random.default_rng(2).random(len(points), np.float32)
     result = gradus.kmeans(points, 4, weights=weights)
     labels, inertia = gradus.kmeans_predict(result.centroids, points, weights=weights, return_inertia=True)
     assert (labels == result.labels).all() and inertia == result.inertia

@@ -99,10 +99,83 @@ def test_types():
     assert gradus.matmul([[1, 2]], [[3], [4]]).tolist() == [[11]]
 
 
-def test_out():
-    a, b = matrices(6, 7, 8, "f4")
-    out = np.empty((6, 8), np.float32)
-    assert gradus.matmul(a, b, out=out) is out and out.tobytes() == gradus.matmul(a, b).tobytes()
+def layouts(shape, dtype):
+    """Memory of a result in every layout, none of whose elements is 0."""
+    reverse, twice = tuple(reversed(shape)), tuple(2 * length for length in shape)
+    every_other, forward = (slice(None, None, 2),) * len(shape), (slice(None, None, -1),) * len(shape)
+    odd = np.frombuffer(bytearray(b"H" * (math.prod(shape) * np.dtype(dtype).itemsize + 1)), dtype, offset=1)
+    yield "C", np.ones(shape, dtype)
+    yield "Fortran", np.ones(reverse, dtype).transpose()
+    yield "every other", np.ones(twice, dtype)[every_other]
+    yield "every other, Fortran", np.ones(twice, dtype, order="F")[every_other]
+    yield "columns of wider rows", np.ones((*shape[:-1], shape[-1] + 3), dtype)[..., 1:-2]
+    yield "backwards", np.ones(shape, dtype)[forward]
+    yield "rows backwards", np.ones(shape, dtype)[forward[:1]]
+    yield "odd address", odd.reshape(shape)
+
+
+@pytest.mark.parametrize("left, right", [((6, 7), (7, 8)), ((3, 6, 7), (7, 8)), ((2, 3, 6, 7), (3, 7, 8)), ((7,), (7, 8)),
+                                         ((6, 7), (7,)), ((5, 6, 7), (7,)), ((1, 7), (7, 1)), ((6, 0), (0, 8)), ((0, 7), (7, 8))])  # fmt: skip
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_out_of_any_layout(left, right, dtype):
+    random = np.random.default_rng(3)
+    a, b = random.normal(size=left).astype(dtype), random.normal(size=right).astype(dtype)
+    expected = gradus.matmul(a, b)
+    added = random.normal(size=expected.shape).astype(dtype)
+    sums = gradus.matmul(a, b, alpha=0.5, beta=-2.0, add=added)
+    for name, out in layouts(expected.shape, dtype):
+        assert gradus.matmul(a, b, out=out) is out and out.tobytes() == expected.tobytes(), name
+        out[...] = added
+        assert gradus.matmul(a, b, alpha=0.5, beta=-2.0, add=out, out=out) is out and out.tobytes() == sums.tobytes(), name
+        out[...] = 3
+        assert gradus.matmul(a, b, alpha=0.5, beta=-2.0, add=added, out=out).tobytes() == sums.tobytes(), name
+
+
+def test_out_between_the_elements_of_what_is_read():
+    both = np.ones((4, 8))
+    both[:, ::2] = np.arange(16).reshape(4, 4)
+    read, out = both[:, ::2], both[:, 1::2]
+    assert gradus.matmul(read, np.eye(4), out=out).tolist() == np.arange(16).reshape(4, 4).tolist()
+    assert read.tolist() == out.tolist()
+
+
+def test_operands_at_odd_addresses():
+    a, b = matrices(5, 6, 7, "f8")
+    for one in (a, b):
+        raw = b"HEAD" + one.tobytes()
+        moved = np.frombuffer(raw, "f8", offset=4).reshape(one.shape)
+        left, right = (moved, b) if one is a else (a, moved)
+        assert gradus.matmul(left, right).tobytes() == gradus.matmul(a, b).tobytes()
+    packed = np.zeros(5, np.dtype([("tag", "u1"), ("row", "f8", 6)]))
+    packed["row"] = a
+    assert gradus.matmul(packed["row"], b).tobytes() == gradus.matmul(a, b).tobytes()
+
+
+def test_what_is_added():
+    """alpha a b, rounded; then beta times what is added and that, rounded once."""
+    a, b = matrices(4, 300, 5, "f4")
+    product = gradus.matmul(a, b)
+    row, column, block = (np.random.default_rng(4).normal(size=shape).astype("f4") for shape in ((5,), (4, 1), (4, 5)))
+    for added in (row, column, block, np.float32(0.25), block[::-1], np.asfortranarray(block), row.tolist(), 0.25):
+        scaled = (np.float32(0.3) * product).astype(np.float32)
+        exact = np.float64(1.5) * np.asarray(added, np.float32) + scaled.astype(np.float64)
+        found = gradus.matmul(a, b, alpha=0.3, beta=1.5, add=added)
+        assert found.dtype == np.float32 and found.tobytes() == exact.astype(np.float32).tobytes()
+        assert gradus.matmul(a, b, add=added).tobytes() == gradus.matmul(a, b, alpha=1, beta=1, add=added).tobytes()
+    assert gradus.matmul(a, b, add=block.astype("f8")).dtype == np.float64  # all of it
+    assert gradus.matmul(a, b, beta=0.0, add=np.full(5, np.nan, "f4")).tobytes() == product.tobytes()
+    assert gradus.matmul(a, b, alpha=0.0, add=block).tobytes() == block.tobytes()
+    assert gradus.matmul([1.0, 2.0], [3.0, 4.0], add=0.5) == 11.5
+
+
+def test_the_limit_of_memory_counts_the_result():
+    a, b = np.ones((1000, 4)), np.ones((4, 1000))
+    for options in ({}, {"add": np.ones(1000)}):
+        with pytest.raises(gradus.OutOfMemoryError, match="memory limit allows only"):
+            gradus.matmul(a, b, memory_limit=7_900_000, **options)
+        out = np.empty((1000, 1000))
+        assert gradus.matmul(a, b, memory_limit=7_900_000, out=out, **options) is out
+        assert gradus.matmul(a, b, memory_limit=80_000_000, **options).shape == (1000, 1000)
 
 
 def test_nan_and_infinity_propagate():
@@ -132,7 +205,15 @@ BAD = [
     (lambda: gradus.matmul(A, B, variant="sequentail"), gradus.UsageError, "did you mean 'sequential'"),
     (lambda: gradus.matmul(A, B, out=np.empty((3, 5))), gradus.UsageError, "float32 of the shape"),
     (lambda: gradus.matmul(A, B, out=np.empty((5, 3), "f4")), gradus.UsageError, "shape"),
-    (lambda: gradus.matmul(A, B, out=np.empty((5, 3), "f4").T), gradus.UsageError, "order of C"),
+    (lambda: gradus.matmul(A, B, out=[[0.0] * 5] * 3), gradus.UsageError, "a list; an array of NumPy"),
+    (lambda: gradus.matmul(A, B, beta=2.0), gradus.UsageError, "beta: the factor of `add`"),
+    (lambda: gradus.matmul(A, B, add=np.zeros((4, 5))), gradus.UsageError, r"add: .*\(4, 5\).*\(3, 5\)"),
+    (lambda: gradus.matmul(A, B, add=np.zeros((2, 3, 5))), gradus.UsageError, "add"),
+    (lambda: gradus.matmul(A, B, alpha=1e300), gradus.UsageError, "alpha: 1e[+]300 is beyond the range of float32"),
+    (lambda: gradus.matmul(A, B, alpha=1e-300), gradus.UsageError, "alpha"),
+    (lambda: gradus.matmul(A, B, add=A[:, :1], beta=1e300), gradus.UsageError, "beta"),
+    (lambda: gradus.matmul(A, B, alpha="2"), TypeError, "alpha"),
+    (lambda: gradus.matmul(A, B, add=np.zeros((300, 3, 5))), gradus.UsageError, "add"),
     (lambda: gradus.matmul(A, B[:, :4], out=A), gradus.UsageError, "overlap"),
     (lambda: gradus.matmul(A, B, memory_limit=1), gradus.OutOfMemoryError, "needs"),
     (lambda: gradus.matmul([[1.0], [1.0, 2.0]], B), gradus.InputError, "numbers"),

@@ -50,6 +50,14 @@ def test_frames_add_up(points):
         first + gradus.pair_histogram(points[:1000], bin_width=0.2, cutoff=0.4)
     with pytest.raises(gradus.UsageError, match="volume"):
         gradus.pair_histogram(points, bin_width=0.1, bins=3).rdf()
+    listed = sum([first, second])
+    assert listed.frames == 2 and (listed.counts == total.counts).all() and listed.volume == total.volume
+    with pytest.raises(TypeError):
+        1 + first
+    open_space = gradus.pair_histogram(points[1000:], bin_width=0.1, cutoff=0.5)
+    for pair in ((first, open_space), (open_space, first)):
+        with pytest.raises(gradus.UsageError, match="one without a box.*pass `box` for all frames"):
+            sum(pair)
 
 
 def test_bins_and_volume_follow_from_the_box(points):

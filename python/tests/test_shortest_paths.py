@@ -150,7 +150,6 @@ BAD = [
     (lambda: gradus.shortest_paths(np.zeros((2, 3))), gradus.Error, "2 x 3|rows"),
     (lambda: gradus.shortest_paths(np.zeros(3)), gradus.UsageError, r"\(3,\)"),
     (lambda: gradus.shortest_paths(SQUARE * 1j), gradus.InputError, "complex128"),
-    (lambda: gradus.shortest_paths(SQUARE.astype(np.uint64)), gradus.InputError, "uint64"),
     (lambda: gradus.shortest_paths(SQUARE.astype(object)), gradus.InputError, "object"),
     (lambda: gradus.shortest_paths(np.where(np.eye(3), np.nan, 1)), gradus.InputError, "row 0, column 0|0"),
     (lambda: gradus.shortest_paths(CYCLE), gradus.InputError, "negative cycle"),
@@ -189,3 +188,28 @@ def test_exceptions_of_progress_come_out():
 
     with pytest.raises(KeyError, match="enough"):
         gradus.shortest_paths(np.random.default_rng(0).random((1500, 1500)), device="cpu", threads=1, progress=stop)
+
+
+@pytest.mark.parametrize("dtype", ["i2", "i4", "i8", "u8", "f4", "f8", "?"])
+def test_masked_elements_are_no_edges(dtype):
+    lengths = np.array([[0, 1, 9], [9, 0, 2], [3, 9, 0]]).astype(dtype)
+    masked = np.ma.masked_array(lengths, [[0, 0, 1], [1, 0, 0], [0, 1, 0]])
+    found = gradus.shortest_paths(masked, predecessors=True)
+    expected = [[0, 1, 2], [2, 0, 1], [1, 2, 0]] if dtype == "?" else [[0, 1, 3], [5, 0, 2], [3, 4, 0]]
+    assert found.distances.tolist() == expected and found.route(1, 0) == [1, 2, 0]
+    assert gradus.shortest_paths(np.ma.masked_array([[0.0, np.nan], [1.0, 0.0]], [[0, 1], [0, 0]])).distances.tolist() == [[0, np.inf], [1, 0]]
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8", "f4", "f8"])
+@pytest.mark.parametrize("directed", [True, False])
+def test_unweighted(dtype, directed):
+    matrix = weights()
+    none = matrix == matrix.max()
+    expected = floyd_warshall(np.where(none & (directed | none.T), matrix.max(), 1))
+    edges = sparse.coo_array((matrix[~none].astype(dtype), np.nonzero(~none)), matrix.shape)
+    graph = matrix.astype(dtype)
+    graph[none] = np.inf if dtype[0] == "f" else np.iinfo(dtype).max
+    for given in (graph, edges, sparse.csr_array(edges)):
+        assert (finite(gradus.shortest_paths(given, unweighted=True, directed=directed)) == expected).all()
+    sources = gradus.shortest_paths(graph, unweighted=True, directed=directed, sources=[7, 3])
+    assert (finite(sources) == expected[[7, 3]]).all()

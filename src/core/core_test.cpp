@@ -17,6 +17,7 @@
 
 #include "core/checked.hpp"
 #include "core/exact_accumulator.hpp"
+#include "core/exact_conversion.hpp"
 #include "core/exact_sum.hpp"
 #include "core/exact_total.hpp"
 #include "core/ladder.hpp"
@@ -234,6 +235,47 @@ TEST(Checked, RefusesToWrap) {
   check_limits<std::size_t>();
   EXPECT_THROW(checked_add<std::int64_t>(std::numeric_limits<std::int64_t>::min(), -1, "x"), Error);
   EXPECT_THROW(checked_multiply<std::int64_t>(std::numeric_limits<std::int64_t>::min(), -1, "x"), Error);
+}
+
+// Against arithmetic in 128 bits, in which every integer here and its float are exact.
+template <class To, class From>
+void expect_exact_where_nothing_is_rounded() {
+  for (int bit = 0; bit < std::numeric_limits<From>::digits; ++bit)
+    for (const int offset : {-3, -2, -1, 0, 1, 2, 3})
+      for (const int sign : {-1, 1}) {
+        const __int128 wide = sign * ((__int128{1} << bit) + offset);
+        if (wide < std::numeric_limits<From>::min() || wide > std::numeric_limits<From>::max()) continue;
+        const auto value = static_cast<From>(wide);
+        EXPECT_EQ(is_exact_in<To>(value), static_cast<__int128>(static_cast<To>(value)) == wide)
+            << bit << " " << offset;
+      }
+}
+
+TEST(ExactConversion, OfIntegers) {
+  expect_exact_where_nothing_is_rounded<float, std::int32_t>();
+  expect_exact_where_nothing_is_rounded<float, std::uint32_t>();
+  expect_exact_where_nothing_is_rounded<float, std::int64_t>();
+  expect_exact_where_nothing_is_rounded<float, std::uint64_t>();
+  expect_exact_where_nothing_is_rounded<double, std::int32_t>();
+  expect_exact_where_nothing_is_rounded<double, std::int64_t>();
+  expect_exact_where_nothing_is_rounded<double, std::uint64_t>();
+  expect_exact_where_nothing_is_rounded<std::int32_t, std::int64_t>();
+  expect_exact_where_nothing_is_rounded<std::int32_t, std::uint64_t>();
+  expect_exact_where_nothing_is_rounded<std::int64_t, std::uint64_t>();
+  EXPECT_TRUE(is_exact_in<double>(std::numeric_limits<std::int64_t>::min()));
+  EXPECT_FALSE(is_exact_in<double>(std::numeric_limits<std::int64_t>::max()));
+  EXPECT_FALSE(is_exact_in<double>(std::numeric_limits<std::uint64_t>::max()));
+}
+
+TEST(ExactConversion, OfFloatingPointNumbers) {
+  using Double = std::numeric_limits<double>;
+  for (const double value :
+       {0.0, -0.0, 0.5, 0x1p-149, 0x1.fffffep127, Double::infinity(), -Double::infinity(), Double::quiet_NaN()})
+    EXPECT_TRUE(is_exact_in<float>(value)) << value;
+  for (const double value : {0.1, 0x1p-150, 0x1.8p-149, 0x1p128, 0x1.ffffffp127, Double::max(), Double::denorm_min(),
+                             16777217.0, -16777217.0})
+    EXPECT_FALSE(is_exact_in<float>(value)) << value;
+  EXPECT_TRUE(is_exact_in<double>(0.1F));
 }
 
 TEST(Checked, NamesWhatOverflows) {

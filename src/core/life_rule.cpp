@@ -87,9 +87,8 @@ LifeRule life_rule(std::string_view text) {
   if (rest.empty()) refuse(text, "it is empty; a rule is written as B3/S23, b3s23 or 23/3");
   if (const LifeRule* const named = find_named(rest)) return *named;
   if (const std::size_t colon = rest.find(':'); colon != std::string_view::npos)
-    refuse(text,
-           core::excerpt(rest.substr(colon)) +
-               " is a topology; with a rule alone it is given apart, on the command line by --boundary and --size");
+    refuse(text, core::excerpt(rest.substr(colon)) +
+                     " is a topology, which a rule alone does not have; name boundary and size apart");
   if (looks_like_name(rest)) refuse_name(text);
   const auto take_letter = [&rest](char letter) {
     if (rest.empty() || small(rest.front()) != letter) return false;

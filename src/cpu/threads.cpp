@@ -34,6 +34,9 @@ struct SetDeleter {
 };
 using Set = std::unique_ptr<cpu_set_t, SetDeleter>;
 
+/// The first process to have a team of threads, which forked children inherit without its threads. 0: none yet.
+std::atomic<pid_t> first_process{0};
+
 /// The kernel's number of the calling thread; unlike the OpenMP number it stays with the thread.
 long thread_identity() { return syscall(SYS_gettid); }
 
@@ -80,15 +83,20 @@ int thread_count(const Execution& execution) {
     throw UsageError("threads must be between 0 (one per core) and " + std::to_string(most) + ", not " +
                      std::to_string(execution.threads));
   if (execution.threads > 0) return execution.threads;
+  if (has_lost_threads()) return 1;
   return execution.communicator == nullptr ? usable_cores() : cores_of_a_rank(execution.communicator->neighbours());
 }
 
+bool has_lost_threads() {
+  const pid_t first = first_process.load();
+  return first != 0 && first != ::getpid();
+}
+
 int start_team(int threads) {
-  static std::atomic<pid_t> first_process{0};  // to have had a team; inherited by forked children
   if (threads <= 1) return threads;
-  const pid_t process = ::getpid();
-  pid_t first = 0;
-  if (first_process.compare_exchange_strong(first, process) || first == process) return threads;
+  pid_t none = 0;
+  first_process.compare_exchange_strong(none, ::getpid());
+  if (!has_lost_threads()) return threads;
   throw UnsupportedError(
       "this process was forked from one that had run a job on several threads, which a forked child "
       "does not have; run the job on 1 thread, or start the process anew: by exec, or in Python's "

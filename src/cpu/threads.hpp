@@ -11,8 +11,11 @@
 namespace gradus::cpu {
 
 /// The number of threads the job takes: execution.threads, or one per available core; of a rank, of its share of them.
-/// UsageError when negative or above 4096.
+/// One in a child that has_lost_threads(). UsageError when negative or above 4096.
 int thread_count(const Execution& execution);
+
+/// Returns true in a forked child of a process that ran a job on several threads, which the child does not have.
+bool has_lost_threads();
 
 /// Every job calls this once, before its first parallel region; returns `threads`. The threads of an OpenMP runtime or
 /// of oneTBB do not live on in a forked child, where GNU's runtime would wait for them forever: UnsupportedError for

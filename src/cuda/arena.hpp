@@ -51,8 +51,7 @@ class Arena {
     allocated_ += bytes;
     if (limit_ > 0 && allocated_ > limit_)
       throw OutOfMemoryError("the job needs " + core::size_text(allocated_) +
-                             " of the GPU's memory, but Execution::gpu_memory_limit allows only " +
-                             core::size_text(limit_));
+                             " of the GPU's memory, but the limit allows only " + core::size_text(limit_));
     memory_ = DeviceBuffer<unsigned char>(static_cast<std::int64_t>(bytes));
   }
 

@@ -82,7 +82,7 @@ void check_element_bytes(int bytes) {
 void check_execution(const Execution& execution, TakesRanks takes_ranks) {
   if (execution.communicator != nullptr && takes_ranks == TakesRanks::no)
     throw UnsupportedError(
-        "Execution::communicator: this call does not run on several ranks; give it all rows on one of them, and no "
+        "communicator: this call does not run on several ranks; give it all rows on one of them, and no "
         "communicator");
   check_choice(execution.device, Device::gpu, "device");
   check_choice(execution.pinning, Pinning::scatter, "pinning");
@@ -92,7 +92,7 @@ void check_execution(const Execution& execution, TakesRanks takes_ranks) {
         "pinning: each of the ranks on this machine would bind its threads to the same processors; leave that to what "
         "starts them (mpirun --map-by and --bind-to, srun --cpu-bind)");
   if (execution.block_size < 0)
-    throw UsageError("Execution::block_size: " + std::to_string(execution.block_size) + " is not a number of threads");
+    throw UsageError("block size: " + std::to_string(execution.block_size) + " is not a number of threads");
   cpu::thread_count(execution);
 }
 
@@ -143,7 +143,7 @@ void check_memory(std::uint64_t needed, const Execution& execution, std::string_
   const bool limited = execution.memory_limit > 0;
   const std::uint64_t available = limited ? execution.memory_limit : memory_left(execution);
   throw OutOfMemoryError("the job needs " + core::size_text(needed) + " of memory beyond its input, but " +
-                         (limited ? "Execution::memory_limit allows only " + core::size_text(available)
+                         (limited ? "the memory limit allows only " + core::size_text(available)
                                   : "only " + core::size_text(available) + " are available") +
                          (way_out.empty() ? "" : "; " + std::string(way_out)));
 }
@@ -151,7 +151,7 @@ void check_memory(std::uint64_t needed, const Execution& execution, std::string_
 void check_gpu_memory(std::uint64_t needed, const Execution& execution) {
   if (execution.gpu_memory_limit == 0 || needed <= execution.gpu_memory_limit) return;
   throw OutOfMemoryError("the job needs " + core::size_text(needed) +
-                         " of the GPU's memory, but Execution::gpu_memory_limit allows only " +
+                         " of the GPU's memory, but the limit allows only " +
                          core::size_text(execution.gpu_memory_limit));
 }
 
@@ -170,7 +170,7 @@ void throw_out_of_memory() {
 void check_device(const core::VariantInfo& variant, const Execution& execution, std::string_view problem) {
   const bool on_gpu = variant.backend == core::Backend::cuda;
   if (execution.block_size != 0 && !on_gpu)
-    throw UsageError("Execution::block_size: " + std::string(problem) + " variant '" + std::string(variant.name) +
+    throw UsageError("block size: " + std::string(problem) + " variant '" + std::string(variant.name) +
                      "' runs on the CPU, where there are no blocks of threads; leave it out, or ask for the GPU");
   if (execution.device == Device::automatic || on_gpu == (execution.device == Device::gpu)) return;
   throw UsageError(std::string(problem) + " variant '" + std::string(variant.name) + "' runs on the " +

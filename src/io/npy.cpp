@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/exact_conversion.hpp"
 #include "core/npz.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
@@ -179,14 +180,6 @@ Stored load(const std::byte* from, bool swap) {
   return std::bit_cast<Stored>(bytes);
 }
 
-/// Whether a double holds the integer exactly: its significant bits span at most 53.
-template <class Integer>
-bool fits_double(Integer value) {
-  const auto bits = static_cast<std::uint64_t>(value);
-  const std::uint64_t magnitude = value < 0 ? 0 - bits : bits;
-  return magnitude == 0 || std::bit_width(magnitude) - std::countr_zero(magnitude) <= 53;
-}
-
 struct Source {
   const std::byte* data;
   std::int64_t rows;
@@ -211,8 +204,7 @@ T element(const Source& source, std::int64_t position) {
     return stored.bits != 0 ? T{1} : T{0};
   } else {
     if constexpr (std::is_integral_v<Stored> && sizeof(Stored) == 8) {
-      const bool fits = std::is_integral_v<T> ? std::in_range<std::int64_t>(stored) : fits_double(stored);
-      if (!fits)
+      if (!core::is_exact_in<T>(stored))
         refuse(source.name,
                about_element(source.shape, source.strides, source.first + position,
                              "the integer " + std::to_string(stored) +

@@ -220,10 +220,20 @@ std::string names_of(const std::vector<Entry>& arrays, std::string_view file) {
   return arrays.size() > most ? text + " and " + std::to_string(arrays.size() - most) + " more" : text;
 }
 
+/// Returns true for the arrays of a matrix that scipy.sparse.save_npz has written.
+bool are_a_sparse_matrix(const std::vector<Entry>& arrays) {
+  return std::ranges::all_of(std::initializer_list<std::string_view>{"format", "shape", "data"},
+                             [&](auto name) { return std::ranges::find(arrays, name, &Entry::name) != arrays.end(); });
+}
+
 const Entry& choose(const Archive& archive, std::string_view file, std::string_view array) {
   const std::vector<Entry>& arrays = archive.arrays();
   if (arrays.empty()) archive.refuse("the archive holds no .npy array");
   if (array.empty()) {
+    if (are_a_sparse_matrix(arrays))
+      archive.refuse(
+          "a sparse matrix of scipy.sparse.save_npz; dense arrays can be read: "
+          "numpy.save('dense.npy', scipy.sparse.load_npz(file).toarray()) makes one");
     if (arrays.size() > 1)
       archive.refuse("the archive holds " + std::to_string(arrays.size()) +
                      " arrays; say which one: " + names_of(arrays, file));

@@ -417,7 +417,7 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
     const Support support = variant.supports(shape, machine);
     if (device == Device::gpu && !support)
       throw UnsupportedError("no exact GPU variant of kmeans takes this shape (" + std::string(variant.name) + ": " +
-                             support.reason + "); use the CPU (--device cpu)");
+                             support.reason + "); use the CPU");
     if (support && (device == Device::gpu || fits_gpu(variant, shape, machine))) return variant;
   }
   // Measured: a table of cells pays from some ten thousand points on, on a line also between many clusters

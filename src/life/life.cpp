@@ -94,7 +94,7 @@ void check_memory_views(const LifeGridView& cells, const LifeOptions& options, c
                              "cells");
   }
   if (memory.hashes.empty()) return;
-  if (!options.hashes) throw UsageError("memory for hashes: there is some, but LifeOptions::hashes is not set");
+  if (!options.hashes) throw UsageError("memory for hashes: there is some, but hashes is not set");
   if (!memory.hashes.place().is_host()) throw UsageError("memory for hashes: it must lie in host memory");
   if (memory.hashes.size() - 1 != options.generations)
     throw UsageError("memory for hashes: there is room for " + std::to_string(memory.hashes.size()) +

@@ -20,7 +20,7 @@ using core::Support;
 Support unwatched_plane(const Shape& shape, const execution::Machine&) {
   if (shape.boundary != LifeBoundary::plane) return Support::no("works on the plane only");
   if (shape.lights_up) return Support::no("the rule has B0, by which empty space comes alive");
-  if (shape.stepwise) return Support::no("looks at no generation between, as hashes and --until-stable ask for");
+  if (shape.stepwise) return Support::no("computes no generation between, which hashes and the search for cycles need");
   return Support::yes();
 }
 

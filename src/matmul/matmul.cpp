@@ -252,9 +252,7 @@ class Call {
       room::check_apart(c_, a, "A");
       room::check_apart(c_, b, "B");
     } else if (static_cast<T>(options.beta) != 0) {
-      throw UsageError("beta is " + std::to_string(options.beta) +
-                       ", but there is no C to be multiplied by it: name it as "
-                       "MatmulMemory::product");
+      throw UsageError("beta is " + std::to_string(options.beta) + ", but there is no C to be multiplied by it");
     }
     places_[0] = {a.place(), "A"};
     places_[1] = {b.place(), "B"};

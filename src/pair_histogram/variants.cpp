@@ -307,7 +307,7 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
   const Variant& on_device = best_on_gpu(shape);
   if (device == Device::gpu) {
     if (const Support support = on_device.supports(shape, machine); !support)
-      throw UnsupportedError("pair_histogram cannot run on a GPU: " + support.reason + "; use the CPU (--device cpu)");
+      throw UnsupportedError("pair_histogram cannot run on a GPU: " + support.reason + "; use the CPU");
     return on_device;
   }
   // Where pairs can be passed over, the processor does less work than the GPU, which looks at all of them.

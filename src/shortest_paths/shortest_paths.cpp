@@ -30,9 +30,8 @@ const room::Variant& select(const room::Shape& shape, const Execution& execution
 /// Error where the job does not fit the host's memory.
 template <class T>
 void check_memory(const room::Request<T>& request, std::uint64_t needed) {
-  execution::check_memory(
-      needed, request.execution,
-      request.options.sources.empty() ? "ShortestPathsOptions::sources asks for the rows of some vertices alone" : "");
+  execution::check_memory(needed, request.execution,
+                          request.options.sources.empty() ? "the rows of some sources alone take less" : "");
 }
 
 /// All distances of a graph in its matrix, then those rows of them that are wanted.
@@ -322,7 +321,7 @@ std::vector<std::int32_t> shortest_path_route(MatrixView<const std::int32_t> pre
   if (predecessors.columns() != predecessors.rows() || !predecessors.place().is_host())
     throw UsageError("predecessors: a square matrix in host memory is needed");
   if (predecessors.rows() == 0)
-    throw UsageError("predecessors: there are none; ShortestPathsOptions::predecessors asks for them");
+    throw UsageError("predecessors: there are none; a run finds them where they are asked for");
   // Of a vertex that does not exist there is no row; the other call says so.
   const std::int64_t row = from >= 0 && from < predecessors.rows() ? from : 0;
   return shortest_path_route(VectorView<const std::int32_t>(predecessors.row(row), predecessors.columns()), from, to);

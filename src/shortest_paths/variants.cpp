@@ -267,7 +267,7 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
   if (device == Device::gpu) {
     const Variant& best = best_on_gpu();
     if (const Support support = best.supports(shape, machine); !support)
-      throw UnsupportedError("shortest_paths cannot run on a GPU: " + support.reason + "; use the CPU (--device cpu)");
+      throw UnsupportedError("shortest_paths cannot run on a GPU: " + support.reason + "; use the CPU");
     return best;
   }
   if (device == Device::automatic && gpu_pays(shape, machine)) {

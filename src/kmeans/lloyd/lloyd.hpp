@@ -419,7 +419,8 @@ class Lloyd {
     if (!empty.empty()) {
       if (problem_.empty == EmptyCluster::error)
         throw Error("cluster " + std::to_string(empty.front()) + " became empty in iteration " +
-                    std::to_string(result_.iterations + 1) + " (--empty relocate or keep goes on instead)");
+                    std::to_string(result_.iterations + 1) +
+                    " (the choices 'relocate' and 'keep' for empty clusters continue instead)");
       if (problem_.empty == EmptyCluster::relocate)
         relocations = relocate<T>(problem_, result_.centroids.view(), labels(), empty, threads_);
     }

@@ -295,10 +295,10 @@ class Usage(Case):
             (["kmeans", points, "-k", 2, "--init", "first", "--seed", 0], ["--seed has no effect", "--init first"]),
             (["kmeans", points, "-k", 2, "--init", centroids, "--seed", 3], ["--seed has no effect", "file"]),
             (["kmeans", points, "-k", 2, "--init", "first", "--restarts", 2], ["--restarts has no effect"]),
-            (["kmeans", points, "-k", 2, "--device", "cpu", "--block-size", 96], ["--block-size", "runs on the CPU"]),
-            (["kmeans", points, "-k", 2, "--variant", "sequential", "--block-size", 100], ["--block-size", "'sequential'"]),
-            (["demo", "-o", out, "--device", "cpu", "--block-size", 96], ["--block-size"]),
-            (["predict", centroids, points, "--device", "cpu", "--block-size", 96], ["--block-size"]),
+            (["kmeans", points, "-k", 2, "--device", "cpu", "--block-size", 96], ["block size", "runs on the CPU"]),
+            (["kmeans", points, "-k", 2, "--variant", "sequential", "--block-size", 100], ["block size", "'sequential'"]),
+            (["demo", "-o", out, "--device", "cpu", "--block-size", 96], ["block size"]),
+            (["predict", centroids, points, "--device", "cpu", "--block-size", 96], ["block size"]),
             (["verify", "kmeans", "--variant", "cuda-naive", "--threads", 2], ["--threads has no effect"]),
             (["bench", "kmeans", "--scale", 1], ["--scale has no effect", "--shape"]),
             (["bench", "kmeans", "--experiment", "kmeans-openmp"], ["PROBLEM has no effect", "experiment"]),
@@ -323,7 +323,7 @@ class Usage(Case):
         for limit, amount in [("0.25M", "262144 bytes (256 KiB)"), ("262144", "262144 bytes (256 KiB)"),
                               (".25MiB", "262144 bytes (256 KiB)"), ("256k", "262144 bytes (256 KiB)"),
                               ("0.0001G", "107374 bytes (105 KiB)"), ("100", "100 bytes")]:
-            shown = self.refused(1, *job, "--memory-limit", limit, says=["--memory-limit allows only " + amount + "\n"])
+            shown = self.refused(1, *job, "--memory-limit", limit, says=["the memory limit allows only " + amount + "\n"])
             self.assertRegex(shown.stderr, r"needs %d bytes \([\d.]+ KiB\) of memory" % needed)
             self.assertNotIn("Execution", shown.stderr)
         self.refused(1, *job, "--memory-limit", needed - 1, says=["needs %d bytes" % needed, "only %d" % (needed - 1)])
@@ -333,7 +333,7 @@ class Usage(Case):
             self.refused(2, *job, "--memory-limit", limit, says=["--memory-limit", "1.5G"])
         # A job that labels points by centroids has memory of its own, too.
         centroids = self.file("c.csv", "0,0\n1,1\n")
-        self.refused(1, "predict", centroids, points, "--memory-limit", "100K", says=["--memory-limit allows only 102400 bytes (100 KiB)"])
+        self.refused(1, "predict", centroids, points, "--memory-limit", "100K", says=["the memory limit allows only 102400 bytes (100 KiB)"])
         self.succeed("predict", centroids, points, "--memory-limit", "4M", "-o", self.path("l.npy"))
 
     def test_one_is_singular(self):

@@ -537,7 +537,7 @@ TEST_F(matmul_gpu, no_more_memory_is_taken_than_estimated) {
   EXPECT_TRUE(tests::same_bits(matmul(a.view(), b.view(), {}, execution).product, truth.product));
   execution.gpu_memory_limit = std::uint64_t{4} * (300 * 3000 + 3000 * 200);
   const std::string message = error_of<OutOfMemoryError>([&] { matmul(a.view(), b.view(), {}, execution); });
-  EXPECT_TRUE(contains(message, "of the GPU's memory, but Execution::gpu_memory_limit allows only")) << message;
+  EXPECT_TRUE(contains(message, "of the GPU's memory, but the limit allows only")) << message;
   // What lies there is no part of it.
   OnDevice<float> a_there(a);
   OnDevice<float> b_there(matrices<float>(1, 3000, 200));

@@ -679,7 +679,7 @@ class PairHistogram(Case):
         points, others = self.points(), self.file("others.csv", "1,2,3\n")
         bins = ("--bin-width", 1, "--bins", 3)
         for arguments, says in [
-            (["pair-histogram", points, *bins, "--device", "cpu", "--block-size", 96], ["--block-size", "on the CPU"]),
+            (["pair-histogram", points, *bins, "--device", "cpu", "--block-size", 96], ["block size", "on the CPU"]),
             (["pair-histogram", points, *bins, "--volume", 8], ["--volume has no effect", "--rdf"]),
             (["pair-histogram", points, *bins, "--cross-weights", others], ["--cross-weights has no effect", "needs --cross"]),
             (["pair-histogram", points, *bins, "--box-origin", "1,1,1"], ["--box-origin has no effect", "--box"]),

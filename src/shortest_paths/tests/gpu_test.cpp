@@ -110,7 +110,7 @@ void check_limits() {
   for (const std::string_view variant : {"", "cuda_dpx"}) {
     execution.variant = variant;
     const std::string message = error_of<OutOfMemoryError>([&] { shortest_paths(weights.view(), {}, execution); });
-    EXPECT_TRUE(contains(message, "of the GPU's memory, but Execution::gpu_memory_limit allows only")) << message;
+    EXPECT_TRUE(contains(message, "of the GPU's memory, but the limit allows only")) << message;
   }
   execution.variant = "cuda_panels";
   const std::string message = error_of<UnsupportedError>([&] { shortest_paths(weights.view(), {}, execution); });
