@@ -22,7 +22,9 @@
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
 #include "kmeans/checkpoint/checkpoint_file.hpp"
+#include "kmeans/checks.hpp"
 #include "kmeans/gpu/gpu_points.hpp"
+#include "kmeans/gpu/host_copy.hpp"
 #include "kmeans/lloyd/distance.hpp"
 #include "kmeans/lloyd/idle_rank.hpp"
 #include "kmeans/lloyd/lloyd.hpp"
@@ -31,6 +33,7 @@
 #include "kmeans/ranks.hpp"
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/seeding/known_rows.hpp"
+#include "kmeans/standardization/standardized_points.hpp"
 
 namespace gradus {
 
@@ -121,6 +124,18 @@ void check_against_points(MatrixView<const T> points, const KMeansOptions& optio
     throw InputError("initial centroids: the shape is " + std::to_string(given.rows()) + " x " +
                      std::to_string(given.columns()) + ", but " + std::to_string(options.clusters) + " x " +
                      std::to_string(points.columns()) + " is needed (clusters x columns of the points)");
+}
+
+/// `ranks`: null where this process has all points.
+template <class T>
+void check_arguments(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+                     const Execution& execution, const core::Ranks* ranks) {
+  execution::check_execution(execution, execution::TakesRanks::yes);
+  check_options(options);
+  check_fit_memory(memory);
+  check_points(points, execution);
+  if (ranks == nullptr) check_clusters(options, points.rows());
+  check_against_points(points, options, memory);
 }
 
 room::Shape shape_of(const KMeansShape& shape, const KMeansOptions& options) {
@@ -402,16 +417,6 @@ class Prepared {
   core::ExactAccumulator rank_inertia_;
 };
 
-/// Centroids in host memory: `rows` themselves, or a copy of them in `copy`.
-template <class T>
-MatrixView<const T> in_host_memory(MatrixView<const T> rows, const char* what, const Execution& execution,
-                                   Matrix<T>& copy) {
-  if (rows.place().is_host()) return rows;
-  if constexpr (cuda::is_compiled) copy = execution::copy_to_host(rows, what, execution);
-  else cuda::refuse_without_cuda(what);
-  return std::as_const(copy).view();
-}
-
 void finish_report(RunReport& report, std::vector<Phase> phases, core::Clock::time_point start) {
   core::add_phase(phases, "total", core::seconds_since(start));
   report.phases = std::move(phases);
@@ -442,6 +447,80 @@ void deliver(Buffer<std::int32_t>& labels, VectorView<std::int32_t> to, const Pr
 
 }  // namespace
 
+namespace kmeans_detail {
+
+template <class T>
+void check_fit(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+               const Execution& execution) {
+  if (execution.communicator != nullptr)
+    throw UnsupportedError(
+        "KMeansOptions::standardize: columns are standardized by one process alone; standardize the rows before, or "
+        "give all rows to one process and no communicator");
+  check_arguments(points, options, memory, execution, nullptr);
+}
+
+template <class T>
+void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
+                 const Execution& execution) {
+  execution::check_execution(execution, execution::TakesRanks::yes);
+  execution::check_choice(metric, KMeansMetric::cosine, "metric");
+  check_points(points, execution);
+  execution::check_extent(centroids, "centroids");
+  if (centroids.rows() < 1 || centroids.columns() != points.columns())
+    throw InputError("centroids: the shape is " + std::to_string(centroids.rows()) + " x " +
+                     std::to_string(centroids.columns()) + ", but the points have " + std::to_string(points.columns()) +
+                     " columns");
+}
+
+template <class T>
+void check_prediction(MatrixView<const T> centroids, MatrixView<const T> points, const KMeansMemory<T>& memory,
+                      const Execution& execution) {
+  check_points(points, execution);
+  check_fit_memory(memory);
+  if (memory.initial_centroids.rows() > 0)
+    throw UsageError("initial centroids: a prediction has none; its centroids are an argument of their own");
+  execution::check_number(memory.weights, points.rows(), "weights", "points");
+  if (!memory.labels.empty()) require_labels(memory.labels, points.rows());
+  execution::check_apart(memory.labels, "labels", points, "points");
+  execution::check_apart(memory.labels, "labels", centroids, "centroids");
+  execution::check_apart(memory.labels, "labels", memory.weights, "weights");
+}
+
+template <class T>
+void check_distances(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances) {
+  execution::check_view(distances, "distances");
+  if (distances.rows() != points.rows() || distances.columns() != centroids.rows())
+    throw UsageError("distances: the shape is " + std::to_string(distances.rows()) + " x " +
+                     std::to_string(distances.columns()) + ", but " + std::to_string(points.rows()) + " x " +
+                     std::to_string(centroids.rows()) + " is needed (points x centroids)");
+  execution::check_apart(distances, "distances", points, "points");
+  execution::check_apart(distances, "distances", centroids, "centroids");
+}
+
+#define GRADUS_INSTANTIATE(T)                                                                                         \
+  template void check_fit(MatrixView<const T>, const KMeansOptions&, const KMeansMemory<T>&, const Execution&);       \
+  template void check_model(MatrixView<const T>, MatrixView<const T>, KMeansMetric, const Execution&);                \
+  template void check_prediction(MatrixView<const T>, MatrixView<const T>, const KMeansMemory<T>&, const Execution&); \
+  template void check_distances(MatrixView<const T>, MatrixView<const T>, MatrixView<T>)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace kmeans_detail
+
+namespace {
+
+/// Of a fit of a standardized copy in host memory.
+MemoryEstimate standardized_memory(KMeansShape shape, KMeansOptions options, const Execution& here) {
+  shape.place = MemoryPlace::host();
+  options.standardize = false;
+  MemoryEstimate memory = kmeans_memory(shape, options, here);
+  memory.host += static_cast<std::uint64_t>(shape.points * shape.dimensions * shape.element_bytes);
+  return memory;
+}
+
+}  // namespace
+
 MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& options, const Execution& execution) {
   execution::check_execution(execution);
   check_options(options);
@@ -456,6 +535,7 @@ MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& opti
   execution::check_size({shape.points, shape.dimensions, 64}, "points");
   execution::check_size({4 * cpu::thread_count(execution) + 16, options.clusters, shape.dimensions, 256}, "clusters");
   const Execution here = execution::run_where_it_lies(shape.place, "points", execution);
+  if (options.standardize) return standardized_memory(shape, options, here);
   const room::Shape sizes = shape_of(shape, options);
   const room::Variant& variant = select(sizes, options, here, shape.place);
   MemoryEstimate memory{.host =
@@ -501,7 +581,7 @@ class Beginning {
       });
     MatrixView<const T> given;
     if (options.init == KMeansInit::given)
-      given = in_host_memory(memory.initial_centroids, "initial centroids", here_, copied_centroids_);
+      given = room::in_host_memory(memory.initial_centroids, "initial centroids", here_, copied_centroids_);
     prepared_.emplace(points, weights_, given, options.metric, here_, stays_on_gpu(variant_, here_),
                       device_memory(shape_, here_, variant_), phases_, ranks);
     const core::PhaseTimer timer(phases_, "examine");
@@ -537,14 +617,7 @@ class Beginning {
 
   static Execution checked(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                            const Execution& execution, Extent extent, core::Ranks* ranks) {
-    core::agree(ranks, [&] {
-      execution::check_execution(execution, execution::TakesRanks::yes);
-      check_options(options);
-      check_fit_memory(memory);
-      check_points(points, execution);
-      if (ranks == nullptr) check_clusters(options, points.rows());
-      check_against_points(points, options, memory);
-    });
+    core::agree(ranks, [&] { check_arguments(points, options, memory, execution, ranks); });
     if (ranks == nullptr) return execution::run_where_it_lies(points.place(), "points", execution);
     Execution here = room::begin_on_ranks(
         *ranks, points,
@@ -721,6 +794,7 @@ KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, co
   }
   if (!is_complete) complete(*best, variant, problem, beginning.here(), phases, options.checkpoint.file);
   best->resumed = kept.resumed;
+  best->metric = options.metric;
   if (kept.file && first_restart < options.restarts) {
     kept.file->begin_fit(options.restarts, &*best);
     kept.file->write_seeding();
@@ -732,13 +806,16 @@ KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, co
 }
 
 template <class T>
+void require_no_labels(const KMeansMemory<T>& memory) {
+  if (!memory.labels.empty()) throw UsageError("labels: the first centroids have none; leave their memory out");
+}
+
+template <class T>
 KMeansInitialCentroids<T> initial_centroids(MatrixView<const T> points, const KMeansOptions& options,
                                             const KMeansMemory<T>& memory, const Execution& execution,
                                             core::Ranks* ranks) {
   const auto start = core::Clock::now();
-  core::agree(ranks, [&] {
-    if (!memory.labels.empty()) throw UsageError("labels: the first centroids have none; leave their memory out");
-  });
+  core::agree(ranks, [&] { require_no_labels(memory); });
   Beginning<T> beginning(points, options, memory, execution, Extent::first_centroids, ranks);
   room::FirstCentroids<T> first = beginning.first_centroids(0);
   RunReport report{
@@ -746,19 +823,6 @@ KMeansInitialCentroids<T> initial_centroids(MatrixView<const T> points, const KM
       .threads = cpu::thread_count(beginning.here())};
   finish_report(report, std::move(beginning.phases()), start);
   return {std::move(first.centroids), std::move(first.rows), std::move(report)};
-}
-
-template <class T>
-void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
-                 const Execution& execution) {
-  execution::check_execution(execution, execution::TakesRanks::yes);
-  execution::check_choice(metric, KMeansMetric::cosine, "metric");
-  check_points(points, execution);
-  execution::check_extent(centroids, "centroids");
-  if (centroids.rows() < 1 || centroids.columns() != points.columns())
-    throw InputError("centroids: the shape is " + std::to_string(centroids.rows()) + " x " +
-                     std::to_string(centroids.columns()) + ", but the points have " + std::to_string(points.columns()) +
-                     " columns");
 }
 
 /// Tells of points of a phase, if anybody listens.
@@ -786,7 +850,7 @@ template <class T>
 KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> points, const KMeansMemory<T>& memory,
                          KMeansMetric metric, const Execution& execution, core::Ranks* ranks) {
   const auto start = core::Clock::now();
-  core::agree(ranks, [&] { check_model(centroids, points, metric, execution); });
+  core::agree(ranks, [&] { room::check_model(centroids, points, metric, execution); });
   const VectorView<std::int32_t> labels = memory.labels;
   Execution here = place_of_model("kmeans_predict", centroids, points,
                                   {{memory.weights.place(), "weights"}, {labels.place(), "labels"}}, metric, execution,
@@ -807,8 +871,8 @@ KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> poin
   });
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;
-  Prepared<T> prepared(points, weights, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
-                       stays_on_gpu(variant, here), variant.memory(shape, cpu::thread_count(here)).device, phases,
+  Prepared<T> prepared(points, weights, room::in_host_memory(centroids, "centroids", here, copied_centroids), metric,
+                       here, stays_on_gpu(variant, here), variant.memory(shape, cpu::thread_count(here)).device, phases,
                        ranks);
   prepared.require_distances(centroids.rows());
   room::Problem<T> problem = prepared.problem();
@@ -889,21 +953,10 @@ std::uint64_t transform_memory(MatrixView<const T> centroids, MatrixView<const T
 }
 
 template <class T>
-void check_distances(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances) {
-  execution::check_view(distances, "distances");
-  if (distances.rows() != points.rows() || distances.columns() != centroids.rows())
-    throw UsageError("distances: the shape is " + std::to_string(distances.rows()) + " x " +
-                     std::to_string(distances.columns()) + ", but " + std::to_string(points.rows()) + " x " +
-                     std::to_string(centroids.rows()) + " is needed (points x centroids)");
-  execution::check_apart(distances, "distances", points, "points");
-  execution::check_apart(distances, "distances", centroids, "centroids");
-}
-
-template <class T>
 RunReport transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
                     KMeansMetric metric, const Execution& execution, core::Ranks* ranks) {
   const auto start = core::Clock::now();
-  core::agree(ranks, [&] { check_distances(centroids, points, distances); });
+  core::agree(ranks, [&] { room::check_distances(centroids, points, distances); });
   Execution here = place_of_model("kmeans_transform", centroids, points, {{distances.place(), "distances"}}, metric,
                                   execution, ranks, room::RunsVariant::no);
   const bool on_gpu = here.device == Device::gpu;
@@ -919,8 +972,8 @@ RunReport transform(MatrixView<const T> centroids, MatrixView<const T> points, M
   });
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;
-  const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
-                             on_gpu, 0, phases, ranks);
+  const Prepared<T> prepared(points, {}, room::in_host_memory(centroids, "centroids", here, copied_centroids), metric,
+                             here, on_gpu, 0, phases, ranks);
   if (!distances.place().is_host()) prepared.admit(distances.data(), "distances");
   const int threads = cpu::thread_count(here);
   const std::function<void(std::int64_t)> progress = progress_in("distances", points.rows(), here);
@@ -945,6 +998,11 @@ namespace detail {
 template <class T>
 KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                        const Execution& execution) {
+  if (options.standardize)
+    return execution::within_memory([&] {
+      room::check_fit(points, options, memory, execution);
+      return room::fit_standardized(points, options, memory, execution);
+    });
   return execution::whole_call<T>("kmeans", execution,
                                   [&](core::Ranks* ranks) { return fit(points, options, memory, execution, ranks); });
 }
@@ -952,6 +1010,12 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options,
 template <class T>
 KMeansInitialCentroids<T> kmeans_initial_centroids(MatrixView<const T> points, const KMeansOptions& options,
                                                    const KMeansMemory<T>& memory, const Execution& execution) {
+  if (options.standardize)
+    return execution::within_memory([&] {
+      require_no_labels(memory);
+      room::check_fit(points, options, memory, execution);
+      return room::first_centroids_standardized(points, options, memory, execution);
+    });
   return execution::whole_call<T>("kmeans_initial_centroids", execution, [&](core::Ranks* ranks) {
     return initial_centroids(points, options, memory, execution, ranks);
   });
@@ -961,17 +1025,7 @@ template <class T>
 KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
                                 const KMeansMemory<T>& memory, KMeansMetric metric, const Execution& execution) {
   return execution::whole_call<T>("kmeans_predict", execution, [&](core::Ranks* ranks) {
-    core::agree(ranks, [&] {
-      check_points(points, execution);
-      check_fit_memory(memory);
-      if (memory.initial_centroids.rows() > 0)
-        throw UsageError("initial centroids: a prediction has none; its centroids are an argument of their own");
-      execution::check_number(memory.weights, points.rows(), "weights", "points");
-      if (!memory.labels.empty()) require_labels(memory.labels, points.rows());
-      execution::check_apart(memory.labels, "labels", points, "points");
-      execution::check_apart(memory.labels, "labels", centroids, "centroids");
-      execution::check_apart(memory.labels, "labels", memory.weights, "weights");
-    });
+    core::agree(ranks, [&] { room::check_prediction(centroids, points, memory, execution); });
     return predict(centroids, points, memory, metric, execution, ranks);
   });
 }
@@ -1000,7 +1054,7 @@ template <class T>
 RunReport kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
                            KMeansMetric metric, const Execution& execution) {
   return execution::whole_call<T>("kmeans_transform", execution, [&](core::Ranks* ranks) {
-    core::agree(ranks, [&] { check_model(centroids, points, metric, execution); });
+    core::agree(ranks, [&] { room::check_model(centroids, points, metric, execution); });
     return transform(centroids, points, distances, metric, execution, ranks);
   });
 }
@@ -1011,7 +1065,7 @@ Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> po
   return execution::whole_call<T>("kmeans_transform", execution, [&](core::Ranks* ranks) {
     Matrix<T> distances;
     core::agree(ranks, [&] {
-      check_model(centroids, points, metric, execution);
+      room::check_model(centroids, points, metric, execution);
       const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
       const auto result = core::checked_multiply(static_cast<std::uint64_t>(points.rows()),
                                                  static_cast<std::uint64_t>(centroids.rows()) * sizeof(T), "distances");
