@@ -302,7 +302,9 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
       return kmeans_choose(points.view<T>(), options, arguments.choice, memory, session.execution);
     return {.result = kmeans(points.view<T>(), options, memory, session.execution)};
   });
-  const double fit_seconds = core::seconds_since(fit_start);
+  double fit_seconds = core::seconds_since(fit_start);
+  for (const Phase& phase : choice.result.report.phases)
+    if (phase.name == "standardize") fit_seconds -= phase.seconds;
   KMeansResult<T>& result = choice.result;
   options.clusters = result.centroids.rows();
   session.end_progress();
@@ -351,8 +353,9 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     Matrix<T> standardized;
     if (options.standardize)
       standardized = kmeans_standardize(points.view<T>(), result.standardization, session.execution);
-    answer.chart(principal_components<T>(options.standardize ? standardized.view() : points.view<T>(),
-                                         result.labels.view(), options.clusters, options.seed, stop));
+    const KMeansProjection projection = kmeans_projection(options.standardize ? standardized.view() : points.view<T>(),
+                                                          {.seed = options.seed}, session.execution);
+    answer.chart(projection_chart(projection, result.labels.view(), options.clusters));
   };
   if (page) write_page(*page, summary, add_answer, session);
   if (session.json) {

@@ -22,9 +22,9 @@
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
 #include "kmeans/checkpoint/checkpoint_file.hpp"
-#include "kmeans/checks.hpp"
 #include "kmeans/gpu/gpu_points.hpp"
 #include "kmeans/gpu/host_copy.hpp"
+#include "kmeans/kmeans.hpp"
 #include "kmeans/lloyd/distance.hpp"
 #include "kmeans/lloyd/idle_rank.hpp"
 #include "kmeans/lloyd/lloyd.hpp"
@@ -33,7 +33,6 @@
 #include "kmeans/ranks.hpp"
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/seeding/known_rows.hpp"
-#include "kmeans/standardization/standardized_points.hpp"
 
 namespace gradus {
 
@@ -49,16 +48,7 @@ std::string_view to_string(KMeansStopReason reason) {
   return "?";
 }
 
-namespace {
-
-/// On ranks this one may have no rows.
-template <class T>
-void check_points(MatrixView<const T> points, const Execution& execution) {
-  execution::check_extent(points, "points");
-  if ((points.rows() < 1 && execution.communicator == nullptr) || points.columns() < 1)
-    throw InputError("points: at least one row and one column are needed, not " + std::to_string(points.rows()) +
-                     " x " + std::to_string(points.columns()));
-}
+namespace kmeans_detail {
 
 void check_options(const KMeansOptions& options) {
   if (options.clusters < 1)
@@ -86,57 +76,9 @@ void check_options(const KMeansOptions& options) {
   execution::check_choice(options.metric, KMeansMetric::cosine, "metric");
 }
 
-template <class T>
-void check_fit_memory(const KMeansMemory<T>& memory) {
-  execution::check_view(memory.weights, "weights");
-  execution::check_view(memory.labels, "labels");
-}
+}  // namespace kmeans_detail
 
-void require_labels(VectorView<std::int32_t> labels, std::int64_t n) {
-  execution::check_view(labels, "labels");
-  if (labels.size() == n) return;
-  throw UsageError("labels: there is room for " + std::to_string(labels.size()) + ", but there are " +
-                   std::to_string(n) + " points");
-}
-
-/// `n`: of all points.
-void check_clusters(const KMeansOptions& options, std::int64_t n) {
-  if (options.clusters > n)
-    throw InputError("points: " + std::to_string(options.clusters) + " clusters were asked for, but there are only " +
-                     std::to_string(n) + " points; ask for at most that many clusters");
-}
-
-template <class T>
-void check_against_points(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory) {
-  const std::int64_t n = points.rows();
-  execution::check_number(memory.weights, n, "weights", "points");
-  if (!memory.labels.empty()) require_labels(memory.labels, n);
-  execution::check_apart(memory.labels, "labels", points, "points");
-  execution::check_apart(memory.labels, "labels", memory.weights, "weights");
-  const MatrixView<const T>& given = memory.initial_centroids;
-  execution::check_view(given, "initial centroids");
-  execution::check_apart(memory.labels, "labels", given, "initial centroids");
-  if (options.init != KMeansInit::given) {
-    if (given.rows() == 0) return;
-    throw UsageError("initial centroids: there are some, but KMeansOptions::init is not `given`");
-  }
-  if (given.rows() != options.clusters || given.columns() != points.columns())
-    throw InputError("initial centroids: the shape is " + std::to_string(given.rows()) + " x " +
-                     std::to_string(given.columns()) + ", but " + std::to_string(options.clusters) + " x " +
-                     std::to_string(points.columns()) + " is needed (clusters x columns of the points)");
-}
-
-/// `ranks`: null where this process has all points.
-template <class T>
-void check_arguments(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
-                     const Execution& execution, const core::Ranks* ranks) {
-  execution::check_execution(execution, execution::TakesRanks::yes);
-  check_options(options);
-  check_fit_memory(memory);
-  check_points(points, execution);
-  if (ranks == nullptr) check_clusters(options, points.rows());
-  check_against_points(points, options, memory);
-}
+namespace {
 
 room::Shape shape_of(const KMeansShape& shape, const KMeansOptions& options) {
   return {shape.points,     shape.dimensions,
@@ -447,67 +389,6 @@ void deliver(Buffer<std::int32_t>& labels, VectorView<std::int32_t> to, const Pr
 
 }  // namespace
 
-namespace kmeans_detail {
-
-template <class T>
-void check_fit(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
-               const Execution& execution) {
-  if (execution.communicator != nullptr)
-    throw UnsupportedError(
-        "KMeansOptions::standardize: columns are standardized by one process alone; standardize the rows before, or "
-        "give all rows to one process and no communicator");
-  check_arguments(points, options, memory, execution, nullptr);
-}
-
-template <class T>
-void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
-                 const Execution& execution) {
-  execution::check_execution(execution, execution::TakesRanks::yes);
-  execution::check_choice(metric, KMeansMetric::cosine, "metric");
-  check_points(points, execution);
-  execution::check_extent(centroids, "centroids");
-  if (centroids.rows() < 1 || centroids.columns() != points.columns())
-    throw InputError("centroids: the shape is " + std::to_string(centroids.rows()) + " x " +
-                     std::to_string(centroids.columns()) + ", but the points have " + std::to_string(points.columns()) +
-                     " columns");
-}
-
-template <class T>
-void check_prediction(MatrixView<const T> centroids, MatrixView<const T> points, const KMeansMemory<T>& memory,
-                      const Execution& execution) {
-  check_points(points, execution);
-  check_fit_memory(memory);
-  if (memory.initial_centroids.rows() > 0)
-    throw UsageError("initial centroids: a prediction has none; its centroids are an argument of their own");
-  execution::check_number(memory.weights, points.rows(), "weights", "points");
-  if (!memory.labels.empty()) require_labels(memory.labels, points.rows());
-  execution::check_apart(memory.labels, "labels", points, "points");
-  execution::check_apart(memory.labels, "labels", centroids, "centroids");
-  execution::check_apart(memory.labels, "labels", memory.weights, "weights");
-}
-
-template <class T>
-void check_distances(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances) {
-  execution::check_view(distances, "distances");
-  if (distances.rows() != points.rows() || distances.columns() != centroids.rows())
-    throw UsageError("distances: the shape is " + std::to_string(distances.rows()) + " x " +
-                     std::to_string(distances.columns()) + ", but " + std::to_string(points.rows()) + " x " +
-                     std::to_string(centroids.rows()) + " is needed (points x centroids)");
-  execution::check_apart(distances, "distances", points, "points");
-  execution::check_apart(distances, "distances", centroids, "centroids");
-}
-
-#define GRADUS_INSTANTIATE(T)                                                                                         \
-  template void check_fit(MatrixView<const T>, const KMeansOptions&, const KMeansMemory<T>&, const Execution&);       \
-  template void check_model(MatrixView<const T>, MatrixView<const T>, KMeansMetric, const Execution&);                \
-  template void check_prediction(MatrixView<const T>, MatrixView<const T>, const KMeansMemory<T>&, const Execution&); \
-  template void check_distances(MatrixView<const T>, MatrixView<const T>, MatrixView<T>)
-GRADUS_INSTANTIATE(float);
-GRADUS_INSTANTIATE(double);
-#undef GRADUS_INSTANTIATE
-
-}  // namespace kmeans_detail
-
 namespace {
 
 /// Of a fit of a standardized copy in host memory.
@@ -523,7 +404,7 @@ MemoryEstimate standardized_memory(KMeansShape shape, KMeansOptions options, con
 
 MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& options, const Execution& execution) {
   execution::check_execution(execution);
-  check_options(options);
+  room::check_options(options);
   execution::check_element_bytes(shape.element_bytes);
   constexpr std::int64_t most_points = std::numeric_limits<std::int32_t>::max();
   if (shape.points < 1 || shape.dimensions < 1 || shape.points > most_points)
@@ -617,7 +498,7 @@ class Beginning {
 
   static Execution checked(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                            const Execution& execution, Extent extent, core::Ranks* ranks) {
-    core::agree(ranks, [&] { check_arguments(points, options, memory, execution, ranks); });
+    core::agree(ranks, [&] { room::check_arguments(points, options, memory, execution, ranks == nullptr); });
     if (ranks == nullptr) return execution::run_where_it_lies(points.place(), "points", execution);
     Execution here = room::begin_on_ranks(
         *ranks, points,
@@ -628,7 +509,7 @@ class Beginning {
         room::call_text(extent == Extent::fit ? "kmeans" : "kmeans_initial_centroids", options) +
             room::rows_text("initial centroids", memory.initial_centroids) + room::checkpoint_text(options.checkpoint),
         execution, room::RunsVariant::yes);
-    check_clusters(options, ranks->rows());
+    room::check_clusters(options, ranks->rows());
     return here;
   }
 
@@ -806,16 +687,11 @@ KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, co
 }
 
 template <class T>
-void require_no_labels(const KMeansMemory<T>& memory) {
-  if (!memory.labels.empty()) throw UsageError("labels: the first centroids have none; leave their memory out");
-}
-
-template <class T>
 KMeansInitialCentroids<T> initial_centroids(MatrixView<const T> points, const KMeansOptions& options,
                                             const KMeansMemory<T>& memory, const Execution& execution,
                                             core::Ranks* ranks) {
   const auto start = core::Clock::now();
-  core::agree(ranks, [&] { require_no_labels(memory); });
+  core::agree(ranks, [&] { room::check_no_labels(memory); });
   Beginning<T> beginning(points, options, memory, execution, Extent::first_centroids, ranks);
   room::FirstCentroids<T> first = beginning.first_centroids(0);
   RunReport report{
@@ -1012,7 +888,7 @@ KMeansInitialCentroids<T> kmeans_initial_centroids(MatrixView<const T> points, c
                                                    const KMeansMemory<T>& memory, const Execution& execution) {
   if (options.standardize)
     return execution::within_memory([&] {
-      require_no_labels(memory);
+      room::check_no_labels(memory);
       room::check_fit(points, options, memory, execution);
       return room::first_centroids_standardized(points, options, memory, execution);
     });
@@ -1041,10 +917,8 @@ KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const 
                                 VectorView<std::int32_t> labels, KMeansMetric metric, const Execution& execution) {
   return execution::whole_call<T>("kmeans_predict", execution, [&](core::Ranks* ranks) {
     core::agree(ranks, [&] {
-      check_points(points, execution);
-      require_labels(labels, points.rows());
-      execution::check_apart(labels, "labels", points, "points");
-      execution::check_apart(labels, "labels", centroids, "centroids");
+      room::check_prediction(centroids, points, KMeansMemory<T>{.labels = labels}, execution);
+      room::check_labels(labels, points.rows());
     });
     return predict(centroids, points, KMeansMemory<T>{.labels = labels}, metric, execution, ranks);
   });

@@ -12,9 +12,9 @@
 #include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
-#include "kmeans/checks.hpp"
 #include "kmeans/criteria/criteria.hpp"
 #include "kmeans/gpu/host_copy.hpp"
+#include "kmeans/kmeans.hpp"
 #include "kmeans/standardization/standardized_points.hpp"
 
 namespace gradus {

@@ -10,8 +10,8 @@
 #include "core/text.hpp"
 #include "execution/request.hpp"
 #include "gradus/kmeans.hpp"
-#include "kmeans/checks.hpp"
 #include "kmeans/gpu/host_copy.hpp"
+#include "kmeans/kmeans.hpp"
 #include "kmeans/standardization/standardization.hpp"
 #include "kmeans/standardization/standardized_points.hpp"
 

@@ -43,12 +43,4 @@ class StandardizedPoints {
   double seconds_ = 0;
 };
 
-/// The public calls with KMeansOptions::standardize, on checked arguments.
-template <class T>
-KMeansResult<T> fit_standardized(MatrixView<const T> points, const KMeansOptions& options,
-                                 const KMeansMemory<T>& memory, const Execution& execution);
-template <class T>
-KMeansInitialCentroids<T> first_centroids_standardized(MatrixView<const T> points, const KMeansOptions& options,
-                                                       const KMeansMemory<T>& memory, const Execution& execution);
-
 }  // namespace gradus::kmeans_detail
