@@ -1,6 +1,7 @@
 // kmeans_projection() of points whose principal components are known.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
