@@ -446,10 +446,7 @@ Action setup_kmeans(Options& options, Session& session) {
   options.heading("Which number of clusters", [arguments = arguments.get()] {
     return arguments->chooses() ? "" : "-k names one number of clusters, and there is nothing to choose";
   });
-  options.choice("--choose", arguments->choice.criterion,
-                 {{"silhouette", KMeansCriterion::silhouette},
-                  {"calinski-harabasz", KMeansCriterion::calinski_harabasz},
-                  {"davies-bouldin", KMeansCriterion::davies_bouldin}},
+  options.choice("--choose", arguments->choice.criterion, criterion_choices(),
                  "which of several -k is kept: the one with the largest silhouette or Calinski-Harabasz index, or the "
                  "least Davies-Bouldin index; as scikit-learn defines them, without weights");
   options.whole("--silhouette-points", arguments->choice.silhouette_points,

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -17,18 +16,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::pair<KMeansCriterion, std::string_view>, 3> criteria{
-    {{KMeansCriterion::silhouette, "silhouette"},
-     {KMeansCriterion::calinski_harabasz, "calinski-harabasz"},
-     {KMeansCriterion::davies_bouldin, "davies-bouldin"}}};
-
-std::string_view name_of(KMeansCriterion criterion) { return criteria[static_cast<std::size_t>(criterion)].second; }
-
 std::string shown(std::optional<double> value) { return value ? brief(*value) : "-"; }
 
 Json json_of(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
 
 }  // namespace
+
+std::vector<std::pair<std::string_view, KMeansCriterion>> criterion_choices() {
+  std::vector<std::pair<std::string_view, KMeansCriterion>> choices;
+  for (std::size_t index = 0; index < kmeans_criterion_names.size(); ++index)
+    choices.emplace_back(kmeans_criterion_names[index], static_cast<KMeansCriterion>(index));
+  return choices;
+}
 
 std::vector<std::int64_t> parse_cluster_counts(const std::string& text) {
   constexpr std::size_t most_fits = 1000;
@@ -82,13 +81,13 @@ std::string choice_text(const Session& session, const std::vector<KMeansCandidat
     text += fmt::format("The silhouette is that of {} of the {} among themselves, drawn by the seed.\n",
                         grouped(sample), counted(points, "point"));
   std::string takes;
-  for (const auto& [one, name] : criteria) {
+  for (const auto& [name, one] : criterion_choices()) {
     const std::optional<std::size_t> best = kmeans_recommended(candidates, one);
     takes += fmt::format("{}{} {}", takes.empty() ? "" : ", ", name,
                          best ? fmt::format("takes k = {}", candidates[*best].clusters) : "says nothing");
   }
-  return text +
-         fmt::format("{}; k = {} is kept, by {} (--choose)\n", takes, candidates[chosen].clusters, name_of(criterion));
+  return text + fmt::format("{}; k = {} is kept, by {} (--choose)\n", takes, candidates[chosen].clusters,
+                            kmeans_criterion_names[static_cast<std::size_t>(criterion)]);
 }
 
 std::string choice_csv(const std::vector<KMeansCandidate>& candidates) {
@@ -114,11 +113,14 @@ Json choice_json(const std::vector<KMeansCandidate>& candidates, KMeansCriterion
                     {"iterations", candidate.iterations},
                     {"seconds", candidate.seconds}});
   Json takes = Json::object();
-  for (const auto& [one, name] : criteria) {
+  for (const auto& [name, one] : criterion_choices()) {
     const std::optional<std::size_t> best = kmeans_recommended(candidates, one);
     takes[std::string(name)] = best ? Json(candidates[*best].clusters) : Json(nullptr);
   }
-  return {{"by", name_of(criterion)}, {"silhouette_points", sample}, {"takes", takes}, {"fits", std::move(fits)}};
+  return {{"by", kmeans_criterion_names[static_cast<std::size_t>(criterion)]},
+          {"silhouette_points", sample},
+          {"takes", takes},
+          {"fits", std::move(fits)}};
 }
 
 }  // namespace gradus::cli

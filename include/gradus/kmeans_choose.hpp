@@ -8,6 +8,7 @@
 /// centroids of every fit.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -24,6 +25,10 @@ namespace gradus {
 /// Which fit is recommended: the one with the largest silhouette or Calinski-Harabasz index, or the least
 /// Davies-Bouldin index.
 enum class KMeansCriterion : std::uint8_t { silhouette, calinski_harabasz, davies_bouldin };
+
+/// The names of the criteria in the program, in Python and in JSON, in the order of KMeansCriterion.
+inline constexpr std::array<std::string_view, 3> kmeans_criterion_names{"silhouette", "calinski-harabasz",
+                                                                        "davies-bouldin"};
 
 struct KMeansChoiceOptions {
   std::vector<std::int64_t> clusters = {};  ///< the numbers to compare: at least 1, ascending, each one once

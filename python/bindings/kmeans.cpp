@@ -126,8 +126,6 @@ Fields transform(const Input& centroids, const Input& points, const Output& dist
   });
 }
 
-constexpr std::array<std::string_view, 3> criteria{"silhouette", "calinski-harabasz", "davies-bouldin"};
-
 template <class T>
 Fields chosen(KMeansChoice<T> choice) {
   nb::list candidates;
@@ -137,10 +135,10 @@ Fields chosen(KMeansChoice<T> choice) {
                                      kmeans_criterion(one, KMeansCriterion::calinski_harabasz),
                                      kmeans_criterion(one, KMeansCriterion::davies_bouldin)));
   nb::dict recommended;
-  for (std::size_t index = 0; index < criteria.size(); ++index) {
+  for (std::size_t index = 0; index < kmeans_criterion_names.size(); ++index) {
     const auto best = kmeans_recommended(choice.candidates, static_cast<KMeansCriterion>(index));
-    recommended[nb::str(criteria[index].data(), criteria[index].size())] =
-        best ? nb::cast(choice.candidates[*best].clusters) : nb::none();
+    const std::string_view name = kmeans_criterion_names[index];
+    recommended[nb::str(name.data(), name.size())] = best ? nb::cast(choice.candidates[*best].clusters) : nb::none();
   }
   return nb::make_tuple(fitted(std::move(choice.result)), candidates, choice.chosen, recommended,
                         choice.silhouette_points, to_python(choice.report));
@@ -154,9 +152,10 @@ Fields choose(const Input& points, const Output& labels, const std::vector<std::
   return with_element_of(points, [&]<class T>(T) {
     const KMeansOptions options = options_of(8, init, restarts, max_iterations, tolerance, changed, empty,
                                              fewer_distinct, metric, standardize, seed);
-    const KMeansChoiceOptions wanted{.clusters = clusters,
-                                     .criterion = choice<KMeansCriterion>("criterion", criterion, criteria),
-                                     .silhouette_points = silhouette_points};
+    const KMeansChoiceOptions wanted{
+        .clusters = clusters,
+        .criterion = choice<KMeansCriterion>("criterion", criterion, kmeans_criterion_names),
+        .silhouette_points = silhouette_points};
     const auto view = matrix_of<const T>(points, "points");
     const KMeansMemory<T> memory{.weights = vector_of<T>(weights, "weights"),
                                  .labels = vector_of<std::int32_t>(labels, "labels")};

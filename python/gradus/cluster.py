@@ -505,7 +505,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             empty=self.empty,
             fewer_distinct="accept",
             metric=self.metric,
-            standardize=self.standardize,
+            standardize=bool(self.standardize),
             seed=seed,
             variant=self.variant,
             **{"max_iterations": self.max_iter, **self._where(), **limits},
@@ -553,7 +553,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                 weights=sample_weight,
                 fewer_distinct="accept",
                 metric=self.metric,
-                standardize=self.standardize,
+                standardize=bool(self.standardize),
                 seed=_seed(random_state),
                 **self._where(),
             ).rows

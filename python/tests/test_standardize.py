@@ -127,7 +127,7 @@ def test_the_estimator_standardizes_as_a_pipeline_does(points):
 @pytest.fixture
 def table(points, tmp_path):
     table = points[:300].astype(np.float64) * [1, 1000, 0.01]
-    np.savetxt(tmp_path / "table.csv", table, delimiter=",", header="a,b,c", comments="", fmt="%r")
+    np.savetxt(tmp_path / "table.csv", table, delimiter=",", header="a,b,c", comments="", fmt="%.17g")
     return table
 
 
