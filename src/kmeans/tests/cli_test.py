@@ -1022,7 +1022,7 @@ class Tables(Case):
         refused(2, "-k", 2, says=["one of standardized columns", "add --standardize"])
         self.fit("--metric", "cosine")
         refused(2, "-k", 2, says=["cosine metric", "add --metric cosine"])
-        self.refused(3, "kmeans", self.flowers(), "-k", 2, "--init", self.folder, says=["holds no result of 'gradus kmeans --output'"])
+        self.refused(3, "kmeans", self.points(), "-k", 2, "--init", self.folder, says=["holds no result of 'gradus kmeans --output'"])
         self.refused_to_overwrite([os.path.join(out, name) for name in ("centroids.npy", "summary.json")],
                                   "kmeans", self.flowers(), "-k", 2, *options, "-o", out)
 
