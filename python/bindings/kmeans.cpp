@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "gradus/kmeans_choose.hpp"
+#include "gradus/kmeans_projection.hpp"
 
 #include "python/bindings/arrays.hpp"
 #include "python/bindings/choices.hpp"
@@ -164,6 +165,16 @@ Fields choose(const Input& points, const Output& labels, const std::vector<std::
   });
 }
 
+Fields project(const Input& points, std::int64_t most_points, std::uint64_t seed, const Request& request) {
+  return with_element_of(points, [&]<class T>(T) -> Fields {
+    const auto view = matrix_of<const T>(points, "points");
+    const KMeansProjectionOptions options{.points = most_points, .seed = seed};
+    KMeansProjection found =
+        Job(request).run([&](const Execution& execution) { return kmeans_projection(view, options, execution); });
+    return nb::make_tuple(to_numpy(std::move(found.rows)), to_numpy(std::move(found.places)));
+  });
+}
+
 Fields memory_of(std::int64_t points, std::int64_t dimensions, int element_bytes, bool weighted, std::optional<int> gpu,
                  std::int64_t clusters, const std::string& init, int restarts, const std::string& metric,
                  bool standardize, const Request& request) {
@@ -197,6 +208,7 @@ void bind_kmeans(nb::module_& module) {
              arg("metric"), arg("mean").none(), arg("scale").none(), arg("request"));
   module.def("kmeans_transform", &transform, arg("centroids"), arg("points"), arg("distances"), arg("metric"),
              arg("mean").none(), arg("scale").none(), arg("request"));
+  module.def("kmeans_projection", &project, arg("points"), arg("most_points"), arg("seed"), arg("request"));
   module.def("kmeans_memory", &memory_of, arg("points"), arg("dimensions"), arg("element_bytes"), arg("weighted"),
              arg("gpu").none(), arg("clusters"), arg("init"), arg("restarts"), arg("metric"), arg("standardize"),
              arg("request"));

@@ -13,6 +13,7 @@ from gradus._kmeans import (
     KMeansInitialCentroids,
     KMeansIteration,
     KMeansModel,
+    KMeansProjection,
     KMeansResult,
     KMeansStandardization,
     choose_clusters,
@@ -20,6 +21,7 @@ from gradus._kmeans import (
     kmeans_initial_centroids,
     kmeans_memory,
     kmeans_predict,
+    kmeans_projection,
     kmeans_transform,
 )
 from gradus._life import LifeResult, LifeTree, life
@@ -44,6 +46,7 @@ __all__ = [
     "KMeansInitialCentroids",
     "KMeansIteration",
     "KMeansModel",
+    "KMeansProjection",
     "KMeansResult",
     "KMeansStandardization",
     "LifeResult",
@@ -64,6 +67,7 @@ __all__ = [
     "kmeans_initial_centroids",
     "kmeans_memory",
     "kmeans_predict",
+    "kmeans_projection",
     "kmeans_transform",
     "life",
     "matmul",

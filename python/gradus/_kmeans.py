@@ -136,6 +136,13 @@ class KMeansChoice:
         return self.candidates[self.chosen].clusters
 
 
+class KMeansProjection(NamedTuple):
+    """Rows on their first two principal components."""
+
+    rows: Array  #: numbers of the rows that were projected, ascending, in int64
+    places: Array  #: m x 2 of float64, in the units of the points, from the rows' mean
+
+
 def _cluster_counts(clusters: Iterable[int]) -> list[int]:
     try:
         return sorted({operator.index(count) for count in clusters})
@@ -446,6 +453,18 @@ def kmeans_transform(
 
     (_, rows, distances, *_), _ = run(communicator, _core.kmeans_transform, prepared)
     return out if out is not None else _arrays.come_out(distances, rows)
+
+
+@names_arguments
+def kmeans_projection(
+    points: Any, *, most_points: int = 20000, seed: int = 0, memory_limit: int | None = None
+) -> KMeansProjection:
+    """Points on their first two principal components, for a picture: all of them, or a sample drawn by the seed. With many
+    columns the sample is of fewer rows: of 4 million numbers, but of at least 1000 rows."""
+    _check_seed(seed)
+    rows = _arrays.matrix(points, "points")
+    running = request("cpu", None, 1, "none", None, memory_limit, None, None)
+    return KMeansProjection._make(_core.kmeans_projection(rows, most_points, seed, running))
 
 
 @names_arguments

@@ -213,15 +213,17 @@ class _Iterations:
 
 
 def _fitted(result: KMeansResult) -> dict[str, Any]:
-    """The attributes of a fitted model."""
+    """The attributes of a fitted model; two more where it standardizes."""
+    seen = {} if result.standardization is None else {
+        "standardization_": result.standardization, "_standardized_centers": result.standardized_centroids,
+    }  # fmt: skip
     return {
         "cluster_centers_": result.centroids,
         "_n_features_out": len(result.centroids),
         "labels_": result.labels,
         "inertia_": result.inertia,
         "n_iter_": _iterations(result),
-        "standardization_": result.standardization,
-        "_standardized_centers": result.standardized_centroids,
+        **seen,
     }
 
 
@@ -397,6 +399,8 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         fitted = _fitted(result)
         if type(X) is not np.ndarray:
             fitted = {name: _like(value, X) for name, value in fitted.items()}
+        for name in ("standardization_", "_standardized_centers"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         self.__dict__.update(fitted)
         return self
 
@@ -585,7 +589,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         if hasattr(_array_api, "check_same_namespace"):  # older versions of scikit-learn do not ask for it
             _array_api.check_same_namespace(X, self, attribute="cluster_centers_", method=method)
         rows = _dense(self._checked(X, reset=False), self.memory_limit)
-        standardized = getattr(self, "_standardized_centers", None)  # none in models of older versions
+        standardized = getattr(self, "_standardized_centers", None)
         centers = _on_host(self.cluster_centers_ if standardized is None else standardized)
         if centers.dtype != rows.dtype:  # the wider type holds both
             rows, centers = rows.astype(np.float64), centers.astype(np.float64)

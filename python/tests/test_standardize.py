@@ -118,7 +118,7 @@ def test_the_estimator_standardizes_as_a_pipeline_does(points):
     assert (pickle.loads(pickle.dumps(model)).predict(table) == model.labels_).all()
     assert clone(model).standardize is True
     again = model.set_params(standardize=False).fit(table)
-    assert again.standardization_ is None and (again.predict(table) == again.labels_).all()
+    assert not hasattr(again, "standardization_") and (again.predict(table) == again.labels_).all()
 
 
 # ---- init= the folder of an earlier fit ----
