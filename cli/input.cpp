@@ -46,6 +46,22 @@ void add_column_options(Options& options, io::ReadOptions& reading, bool with_id
                   [&choice](const std::string& text) { choice.id = io::ColumnList("--id-column", text); });
 }
 
+void add_style_options(Options& options, io::NumberStyle& style) {
+  options.choice("--decimal", style.decimal,
+                 {{"auto", io::Decimal::automatic}, {"point", io::Decimal::point}, {"comma", io::Decimal::comma}},
+                 "what decimals follow in tables of text");
+  constexpr std::string_view marks = ",.'_ ";
+  const std::vector<std::string> words{"comma", "point", "apostrophe", "underscore", "blank"};
+  options.value(
+      "--thousands", "MARK",
+      "what groups digits by threes in tables of text: comma, point, apostrophe, underscore or blank [nothing]",
+      [&style, marks, words](const std::string& text) {
+        const bool itself = text.size() == 1 && marks.find(text) != std::string_view::npos;
+        style.group = itself ? text.front() : marks[parse_choice("--thousands", text, words)];
+      },
+      {.choices = words});
+}
+
 void add_reading_options(Options& options, const Session& session, io::ReadOptions& reading) {
   const std::vector<std::string> choices{"f32", "f64"};
   options.value("--dtype", "f32|f64", "compute in this type [the least that holds the file's values]",
@@ -55,19 +71,7 @@ void add_reading_options(Options& options, const Session& session, io::ReadOptio
                 },
                 {.choices = choices});
   add_header_option(options, session, reading);
-  options.choice("--decimal", reading.style.decimal,
-                 {{"auto", io::Decimal::automatic}, {"point", io::Decimal::point}, {"comma", io::Decimal::comma}},
-                 "what decimals follow in tables of text");
-  constexpr std::string_view marks = ",.'_ ";
-  const std::vector<std::string> words{"comma", "point", "apostrophe", "underscore", "blank"};
-  options.value(
-      "--thousands", "MARK",
-      "what groups digits by threes in tables of text: comma, point, apostrophe, underscore or blank [nothing]",
-      [&reading, marks, words](const std::string& text) {
-        const bool itself = text.size() == 1 && marks.find(text) != std::string_view::npos;
-        reading.style.group = itself ? text.front() : marks[parse_choice("--thousands", text, words)];
-      },
-      {.choices = words});
+  add_style_options(options, reading.style);
   reading.stop = session.execution.stop;
 }
 

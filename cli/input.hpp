@@ -19,8 +19,10 @@ namespace gradus::cli {
 void add_header_option(Options& options, const Session& session, io::ReadOptions& reading);
 /// --columns and --drop-columns; and --id-column, where what names the rows is of use.
 void add_column_options(Options& options, io::ReadOptions& reading, bool with_id);
-/// Also --decimal and --thousands, and --dtype f32|f64; nothing: the least type that holds every value of the file. A
-/// stop request ends the reading.
+/// --decimal and --thousands.
+void add_style_options(Options& options, io::NumberStyle& style);
+/// --header, --decimal and --thousands, and --dtype f32|f64; nothing: the least type that holds every value of the
+/// file. A stop request ends the reading.
 void add_reading_options(Options& options, const Session& session, io::ReadOptions& reading);
 
 /// UsageError where more than one of the inputs is standard input. Empty paths are no inputs.

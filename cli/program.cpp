@@ -255,7 +255,7 @@ void report(const Session& session, const Failure& failure) {
     message = of_all ? std::string(without_rank(message)) : session.job->with_machine(message);
   }
   session.end_progress();
-  fmt::print(stderr, "gradus: {}\n", message);
+  write_message(message);
   try {
     if (session.json) session.print_json(nlohmann::ordered_json{{"error", message}, {"exit_status", failure.status}});
   } catch (const InterruptedError&) {  // nobody reads
@@ -337,6 +337,7 @@ int run(int argument_count, char** arguments, Session& session) {
 }  // namespace
 
 int run_program(int argument_count, char** arguments) {
+  reserve_standard_streams();
   CLI::App root(std::string(tagline), "gradus");
   Session session;
   session.root = &root;
@@ -375,8 +376,8 @@ int run_program(int argument_count, char** arguments) {
   else if (status != 0)
     std::this_thread::sleep_for(std::chrono::seconds(1));  // the launcher ends who speaks when another one ends
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-    fmt::print(stderr, "gradus: cannot write to standard output{}\n",
-               core::reason(session.print_error != 0 ? session.print_error : errno));
+    write_message("cannot write to standard output" +
+                  core::reason(session.print_error != 0 ? session.print_error : errno));
     return status == 0 ? 1 : status;
   }
   return status;

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "cli/output.hpp"
+#include "cli/terminal.hpp"
 #include "core/same_call.hpp"
 #include "core/shared_library.hpp"
 #include "cpu/threads.hpp"
@@ -54,7 +55,7 @@ std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double st
     std::optional<Deadline> deadline;
     if (stall_limit > 0)
       deadline.emplace(stall_limit, [stall_limit] {
-        fmt::print(stderr, "gradus: MPI has not started within {} s (--stall-timeout)\n", stall_limit);
+        write_message(fmt::format("MPI has not started within {} s (--stall-timeout)", stall_limit));
         ::_exit(1);
       });
     if (start != nullptr) process = start(std::string(version()).c_str());
@@ -73,9 +74,8 @@ RankedJob::RankedJob(mpi::Process& process, double stall_limit, const std::stop_
     : process_(process), rank_(process.communicator().rank()), size_(process.communicator().size()),
       communicator_(process.communicator(),
                     [this](const std::string& words) {
-                      fmt::print(stderr, "gradus: {} {}; the rank that prints no such line is the one that hangs\n",
-                                 name_of(rank()), words);
-                      std::fflush(stderr);
+                      write_message(fmt::format("{} {}; the rank that prints no such line is the one that hangs",
+                                                name_of(rank()), words));
                       // The others, whose time is up at about this moment, are given the time to say so, before the
                       // launcher ends them.
                       std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -138,7 +138,6 @@ std::string RankedJob::with_machine(const std::string& message) const {
 
 void RankedJob::end_alone(int status) noexcept {
   std::fflush(stdout);
-  std::fflush(stderr);
   process_.abort(status);
   ::_exit(status);
 }
@@ -151,8 +150,8 @@ int RankedJob::end(int status, const std::function<void()>& say) {
   if (!process_.meet(status, all, status == 0 ? stall_limit_ : patience)) {
     if (status != 0) say();
     else
-      fmt::print(stderr, "gradus: {} has waited for the others' end for {} s (--stall-timeout)\n", name_of(rank()),
-                 stall_limit_);
+      write_message(
+          fmt::format("{} has waited for the others' end for {} s (--stall-timeout)", name_of(rank()), stall_limit_));
     end_alone(status == 0 ? 1 : status);
   }
   // Who knows of an error says more than those that were stopped by it.
@@ -162,15 +161,13 @@ int RankedJob::end(int status, const std::function<void()>& say) {
   const int result = failed == all.end() ? 0 : *failed;
   if (failed - all.begin() == rank()) say();
   std::fflush(stdout);
-  std::fflush(stderr);
   // A launcher ends the others when one process ends with an error: not before that is said. So also where one stops
   // behind a job that went well; else the launcher would wait for it for ever.
   const double last_patience = result == 0 ? stall_limit_ : patience;
   const auto without_others = [&] {
     if (result == 0)
-      fmt::print(stderr, "gradus: {} has waited for the others' end for {} s (--stall-timeout); the result is whole\n",
-                 name_of(rank()), stall_limit_);
-    std::fflush(stderr);
+      write_message(fmt::format("{} has waited for the others' end for {} s (--stall-timeout); the result is whole",
+                                name_of(rank()), stall_limit_));
     return result == 0 ? 1 : result;
   };
   if (!process_.meet(0, all, last_patience)) end_alone(without_others());

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/ranks.hpp"
+#include "cli/terminal.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 
@@ -81,15 +82,13 @@ void ProgressBar::update(const Progress& progress) {
   if (!progress.detail.empty()) line += fmt::format("  {}", progress.detail);
   const std::size_t columns = std::max<std::size_t>(terminal_columns(STDERR_FILENO), 2);
   const std::string_view seen = first_columns(line, columns - 1);
-  fmt::print(stderr, "{}{}\x1b[J", back_over(drawn_, columns), seen);
-  std::fflush(stderr);
+  write_standard_error(fmt::format("{}{}\x1b[J", back_over(drawn_, columns), seen));
   drawn_ = width_of(seen);
 }
 
 void ProgressBar::clear() {
   if (drawn_ == 0) return;
-  fmt::print(stderr, "{}\x1b[J", back_over(drawn_, std::max<std::size_t>(terminal_columns(STDERR_FILENO), 2)));
-  std::fflush(stderr);
+  write_standard_error(back_over(drawn_, std::max<std::size_t>(terminal_columns(STDERR_FILENO), 2)) + "\x1b[J");
   drawn_ = 0;
 }
 
@@ -127,7 +126,7 @@ void Session::note(std::string_view message) const {
   if (quiet || !is_first()) return;
   end_progress();
   std::fflush(stdout);  // so that the two streams mix in order where both go to one place
-  fmt::print(stderr, "gradus: {}\n", core::without_control(message));
+  write_message(message);
 }
 
 std::string Session::bold(std::string_view text) const {

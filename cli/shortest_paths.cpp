@@ -414,6 +414,8 @@ int paths_of_matrix(const Arguments& given, const Session& session, core::Clock:
   if (arguments.reading.base) refuse("--base", "whose vertices count from 0");
   if (arguments.reading.names) refuse("--names", "whose vertices are numbers");
   if (arguments.reading.header != io::HeaderLine::automatic) refuse("--header", "which has no line of column names");
+  if (!arguments.reading.columns.empty()) refuse("--columns", "all of whose columns are vertices");
+  if (!arguments.reading.style.is_default()) refuse("--decimal or --thousands", "and no text");
   const io::NpyNumbers graph = io::read_npy_numbers(arguments.input, session.execution.stop);
   if (graph.shape.size() != 2)
     throw InputError("'" + arguments.input + "': an array of one dimension; a square matrix is expected");
@@ -517,6 +519,11 @@ void add_graph_options(Options& options, Session& session, Arguments& arguments)
                "vertices of a list of edges are names, also where they are numbers");
   options.choice("--header", arguments.reading.header, bench::header_choices,
                  "whether the first line of a list of edges names its columns");
+  options.value(
+      "--columns", "FROM,TO[,WEIGHT]",
+      "which columns of a list of edges these are, by name or number from 1 [the first two or three]",
+      [&arguments](const std::string& text) { arguments.reading.columns = io::ColumnList("--columns", text); });
+  add_style_options(options, arguments.reading.style);
   arguments.reading.note = [&session](const std::string& note) { session.note(note); };
   arguments.reading.stop = session.execution.stop;
   arguments.reading.progress = [&session](std::int64_t done, std::int64_t total) {
@@ -577,6 +584,7 @@ Action setup_shortest_paths(Options& options, Session& session) {
     const auto start = core::Clock::now();
     require_no_input_overwritten(output_files(*arguments), {arguments->input});
     arguments->reading.threads = cpu::thread_count(session.execution);
+    arguments->reading.undirected = arguments->options.undirected;
     return is_matrix(arguments->input) ? paths_of_matrix(*arguments, session, start)
                                        : paths_of_edges(*arguments, session, start);
   };

@@ -1,10 +1,16 @@
 #include "cli/terminal.hpp"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <exception>
 #include <string>
 
 #include "core/text.hpp"
@@ -29,7 +35,61 @@ bool write_all(std::string_view text) {
   return true;
 }
 
+/// While it lives, a write to a pipe without a reader fails with EPIPE in this thread, and no signal ends the process.
+class WithoutPipeSignal {
+ public:
+  WithoutPipeSignal() {
+    sigset_t pending{};
+    ::sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  WithoutPipeSignal(const WithoutPipeSignal&) = delete;
+  WithoutPipeSignal& operator=(const WithoutPipeSignal&) = delete;
+  ~WithoutPipeSignal() {
+    const timespec at_once{};
+    if (!was_pending_) (void)::sigtimedwait(&signal_, nullptr, &at_once);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t signal_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+};
+
 }  // namespace
+
+void reserve_standard_streams() noexcept {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest free number is this one. O_PATH: neither reading nor writing, also by way of /dev/stdout.
+    (void)::open("/", O_PATH | O_DIRECTORY);
+  }
+}
+
+void write_standard_error(std::string_view text) noexcept {
+  const WithoutPipeSignal guard;
+  constexpr int patience_milliseconds = 1000;
+  while (!text.empty()) {
+    const ssize_t count = ::write(STDERR_FILENO, text.data(), text.size());
+    if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
+    if (count >= 0 || errno == EINTR) continue;
+    pollfd wanted{STDERR_FILENO, POLLOUT, 0};
+    if (errno != EAGAIN || ::poll(&wanted, 1, patience_milliseconds) == 0) return;
+  }
+}
+
+void write_message(std::string_view message) noexcept {
+  try {
+    write_standard_error("gradus: " + core::without_control(message) + "\n");
+  } catch (const std::exception&) {  // no memory for the line
+    write_standard_error(message);
+    write_standard_error("\n");
+  }
+}
 
 Terminal::Terminal() {
   if (::tcgetattr(STDIN_FILENO, &before) != 0) throw Error("cannot set up the terminal" + core::reason(errno));

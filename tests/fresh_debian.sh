@@ -1,7 +1,7 @@
 #!/bin/sh
 # Proves that a bare Debian 12 with nothing but git is enough: makes one by debootstrap in a temporary folder, clones the
 # committed state of this project there, and runs ./dev demo and then ./dev test in it, or the commands given instead.
-# Needs root, debootstrap and a Debian 12 host, whose package mirror, proxy and certificates it uses.
+# Needs root, debootstrap and a Debian 12 host, whose package mirror, proxy, certificates and pip settings it uses.
 # usage: tests/fresh_debian.sh [COMMAND...]        for example: tests/fresh_debian.sh './dev demo'
 # FRESH_DEBIAN_KEEP=1 keeps the folder.
 set -eu
@@ -53,9 +53,20 @@ mount -t proc proc "$root/proc"
 mount -t sysfs -o ro sysfs "$root/sys"
 mount --rbind /dev "$root/dev"
 
+# Certificates of the host, a proxy's included, in a file that no package installs, and the settings of pip.
+authorities=/etc/ssl/host-certificates.crt
+host_authorities=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
+if [ -f "$host_authorities" ]; then
+  mkdir -p "$root/etc/ssl"
+  cp -L "$host_authorities" "$root$authorities"
+fi
+pip_settings=$(env | grep -E '^PIP_(INDEX_URL|EXTRA_INDEX_URL|TRUSTED_HOST|DEFAULT_TIMEOUT|RETRIES|PROXY|NO_INDEX)=' || :)
+
 inside() {
+  # shellcheck disable=SC2046,SC2086 # a word per setting of pip, none with a blank
   env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
-    ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
+    ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} $pip_settings \
+    $([ ! -f "$root$authorities" ] || printf '%s=%s\n' SSL_CERT_FILE "$authorities" PIP_CERT "$authorities") \
     chroot "$root" sh -c "$1" </dev/null
 }
 

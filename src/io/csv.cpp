@@ -9,6 +9,7 @@
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "io/csv_rows.hpp"
+#include "io/foreign_formats.hpp"
 #include "io/growing_block.hpp"
 #include "io/number.hpp"
 #include "io/text_input.hpp"
@@ -20,19 +21,6 @@ constexpr std::size_t stretches_of_a_thread = 8;
 constexpr std::ptrdiff_t bytes_between_looks = std::ptrdiff_t{1} << 18;
 /// Text that may show what decimals follow.
 constexpr std::ptrdiff_t bytes_of_a_sample = std::ptrdiff_t{1} << 16;
-
-/// What the commas in a number can mean.
-enum class Comma : std::uint8_t { none, decimals, either };
-
-Comma comma_in(std::string_view field) {
-  const std::size_t comma = field.find(',');
-  if (comma == std::string_view::npos || !is_number(field, {.point = ',', .group = 0})) return Comma::none;
-  const std::string_view before = field.substr(field.find_first_of("0123456789,"));
-  const std::size_t digits = comma - (field.size() - before.size());
-  const bool group = digits >= 1 && digits <= 3 && before.front() != '0' && field.size() - comma == 4 &&
-                     std::all_of(field.begin() + static_cast<std::ptrdiff_t>(comma) + 1, field.end(), is_digit);
-  return group ? Comma::either : Comma::decimals;
-}
 
 std::string_view without_quotes(std::string_view field) {
   return field.size() > 1 && field.front() == '"' && field.back() == '"' ? trimmed(field.substr(1, field.size() - 2))
@@ -48,14 +36,11 @@ class CsvParser {
 
   /// Takes whole rows from the beginning of `text`, all of it where it is the last, and returns how many bytes.
   std::size_t consume(std::string_view text, bool last) {
-    if (const std::string_view what = started_ ? "" : no_text(text); !what.empty()) fail(1, 0, std::string(what));
+    if (!started_) refuse_foreign(text, std::string(name_), Reader::points);
     if (!last) text = text.substr(0, text.find_last_of('\n') + 1);
     const char* at = text.data();
     const char* const end = at + text.size();
-    if (!started_ && !text.empty()) {
-      started_ = true;
-      if (text.starts_with("\xef\xbb\xbf")) at += 3;
-    }
+    started_ = started_ || !text.empty();
     if (!settled_) {
       at = preamble(at, end, last);
       if (!settled_) return static_cast<std::size_t>(at - text.data());
@@ -284,8 +269,7 @@ class CsvParser {
       format.point = ',';
     else if (style.decimal == Decimal::automatic && style.group != ',' && shows_decimal_commas(at, end)) {
       format.point = ',';
-      notes_.push_back(std::string(name_) +
-                       ": decimals are taken to follow a comma (--decimal comma says so; --decimal point: a point)");
+      notes_.push_back(std::string(name_) + ": " + std::string(decimal_comma_note));
     }
     if (format.point == format.group)
       throw UsageError(std::string("--thousands: '") + format.group + "' is what decimals follow here");
@@ -331,11 +315,7 @@ class CsvParser {
       line += static_cast<std::size_t>(std::count(at, stop, '\n'));
       at = stop;
     }
-    if (!commas && doubtful_line != 0)
-      fail(doubtful_line, doubtful_field,
-           doubtful +
-               " may have decimals behind its comma, or a group of three digits; say --decimal comma or "
-               "--thousands comma");
+    if (!commas && doubtful_line != 0) fail(doubtful_line, doubtful_field, doubtful + std::string(either_comma_fault));
     return commas;
   }
 

@@ -1,9 +1,12 @@
-// Lists of edges: a line "FROM TO" or "FROM TO WEIGHT" for each.
+// Lists of edges: a line "FROM TO" or "FROM TO WEIGHT" for each, or a table with such columns.
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <numeric>
 
 #include "core/text.hpp"
+#include "gradus/error.hpp"
+#include "io/edge_columns.hpp"
 #include "io/edges.hpp"
 
 namespace gradus::io {
@@ -46,27 +49,6 @@ bool is_whole(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }
 
-bool is_number(std::string_view text) {
-  double value = 0;
-  return !text.empty() && parse_number(text.data(), text.data() + text.size(), value) == text.data() + text.size();
-}
-
-/// The column that is often called so: 0 FROM, 1 TO, 2 WEIGHT; -1: none.
-int column_of(std::string_view text) {
-  static constexpr std::array<std::pair<std::string_view, int>, 31> words = {{
-      {"from", 0},  {"source", 0},   {"src", 0},    {"origin", 0}, {"tail", 0},        {"start", 0},  {"u", 0},
-      {"i", 0},     {"node1", 0},    {"nodea", 0},  {"node_1", 0}, {"vertex1", 0},     {"to", 1},     {"target", 1},
-      {"dst", 1},   {"dest", 1},     {"head", 1},   {"end", 1},    {"destination", 1}, {"v", 1},      {"j", 1},
-      {"node2", 1}, {"nodeb", 1},    {"node_2", 1}, {"child", 1},  {"vertex2", 1},     {"weight", 2}, {"length", 2},
-      {"cost", 2},  {"distance", 2}, {"dist", 2},
-  }};
-  for (const auto& [word, column] : words)
-    if (equal_but_for_case(text, word)) return column;
-  return -1;
-}
-
-bool names_vertices(std::string_view text) { return column_of(text) == 0 || column_of(text) == 1; }
-
 class EdgeListReader final : public EdgeReader {
  public:
   EdgeListReader(std::string name, bool tabs, const GraphReadOptions& options) : EdgeReader(std::move(name), options) {
@@ -76,28 +58,21 @@ class EdgeListReader final : public EdgeReader {
  protected:
   bool preamble(std::string_view line) override {
     const std::string_view text = trimmed(line);
-    if (text.empty() || is_comment(text)) return true;
-    if (separator_ == 0) choose_separator(text);
-    const std::vector<FirstField> fields = split(line);
-    if (fields.size() != 2 && fields.size() != 3)
-      refuse_line(std::to_string(fields.size()) + (fields.size() == 1 ? " field" : " fields") +
-                  "; 'FROM TO' or 'FROM TO WEIGHT' is expected");
-    if (columns_ != 0 && fields.size() != columns_) refuse_columns(fields.size());
-    const bool first = columns_ == 0;
-    columns_ = fields.size();
-    first_line_ = lines_ + 1;
-    if (first && is_header(fields, text)) {
-      check_order(fields);
+    if (text.empty() || is_comment(text)) {
+      note_direction(text);
       return true;
     }
-    weighted_ = columns_ == 3;
-    const bool padded = !options_.base && (is_padded(fields[0].text) || is_padded(fields[1].text));
-    if (padded && !options_.names)
-      note(lines_ + 1, "a vertex begins with 0, so that vertices are names (--base 0 or 1: numbers)");
-    named_ = options_.names || padded || !is_whole(fields[0].text) || !is_whole(fields[1].text);
-    if (named_ && options_.base)
-      refuse_line("--base " + std::to_string(*options_.base) + ": vertices are names, which nothing counts");
-    least_ = options_.base.value_or(0);
+    if (separator_ == 0) choose_separator(text);
+    const std::vector<FirstField> fields = split(line);
+    if (first_line_ == 0) {
+      first_line_ = lines_ + 1;
+      if (is_header(fields, text)) {
+        header_line_ = lines_ + 1;
+        for (const FirstField& field : fields) names_.push_back(field.text);
+        return true;
+      }
+    }
+    settle(fields);
     return false;
   }
 
@@ -114,24 +89,20 @@ class EdgeListReader final : public EdgeReader {
       }
       std::int32_t from = 0;
       std::int32_t to = 0;
-      if (named_) {
-        at = name(at, end, from);
-        at = name(after_separator(at, end), end, to);
-      } else {
-        at = number(at, end, most, from);
-        at = number(after_separator(at, end), end, most, to);
-      }
-      if (weighted_) {
-        at = after_separator(at, end);
-        const bool quoted = at != end && *at == '"';
-        at = edges.weight(skip_blanks(at + (quoted ? 1 : 0), end), end);
-        if (quoted) at = closing(at, end);
+      for (std::size_t column = 0; column < columns_; ++column) {
+        if (column > 0) at = after_separator(at, end);
+        switch (roles_[column]) {
+          case Role::from: at = vertex(at, end, most, from); break;
+          case Role::to: at = vertex(at, end, most, to); break;
+          case Role::weight: at = weight(at, end, edges); break;
+          case Role::none: at = skipped(at, end, column); break;
+        }
       }
       at = skip_blanks(at, end);
       if (!at_line_end(at, end)) {
         if (commas && *at == separator_) refuse_columns(columns_ + 1);
         if (!commas && is_blank(at[-1])) refuse_columns(columns_ + 1);
-        refuse_line(core::excerpt(field_at(at, end)) + " follows the " + (weighted_ ? "weight" : "vertex"));
+        refuse_rest(at, end);
       }
       edges.add(from, to);
       return at;
@@ -142,7 +113,7 @@ class EdgeListReader final : public EdgeReader {
     if (edges.count() == 0) fail(lines_ + 1, "the file ends without an edge");
     graph.format = GraphFormat::edge_list;
     if (named_) {
-      graph.names = names_.take();
+      graph.names = vertices_.take();
       graph.vertices = std::ssize(graph.names);
       graph.base = 0;
       return;
@@ -180,7 +151,22 @@ class EdgeListReader final : public EdgeReader {
       else if (const std::size_t which = separators.find(character); !quoted && which < found.size())
         found[which] = true;
     }
-    separator_ = found[0] ? ';' : found[1] ? ',' : found[2] && !all_numbers_between_blanks(text) ? '\t' : ' ';
+    const bool commas = found[1] && !commas_are_decimals(text, found[2]);
+    const bool tabs = found[2] && !all_numbers_between_blanks(text);
+    separator_ = found[0] ? ';' : commas ? ',' : tabs ? '\t' : ' ';
+  }
+
+  /// Returns true if tabs or blanks separate, and commas are within numbers only: "1 2 3,5".
+  static bool commas_are_decimals(std::string_view text, bool tabs) {
+    std::size_t without = 0;
+    while (!text.empty()) {
+      const std::size_t length = std::min(text.find_first_of(tabs ? "\t" : " \t"), text.size());
+      const std::string_view field = trimmed(text.substr(0, length));
+      text.remove_prefix(std::min(length + 1, text.size()));
+      if (field.find(',') == std::string_view::npos || field.starts_with('"')) ++without;
+      else if (comma_in(field) == Comma::none || !is_digit(field.back())) return false;
+    }
+    return without > 1;
   }
 
   /// Numbers may be apart by tabs and blanks as it comes, while names may hold blanks.
@@ -214,31 +200,181 @@ class EdgeListReader final : public EdgeReader {
       note(lines_ + 1, "the first line, " + core::excerpt(line) + ", " + what);
     };
     if (options_.header != HeaderLine::automatic) return options_.header == HeaderLine::yes;
-    if (is_whole(fields[0].text) && is_whole(fields[1].text)) return false;
-    if (fields.size() == 3) {
-      if (is_number(fields[2].text)) return false;
-      const HeaderGuess guess = guess_header({&fields[2], 1});
+    const ColumnList& wanted = options_.columns;
+    if (wanted.holds_names()) return true;
+    std::vector<std::size_t> places(fields.size());
+    std::iota(places.begin(), places.end(), 0);
+    if (!wanted.empty()) places = wanted.find({}, fields.size(), name_);
+    if (places.size() < 2) return false;
+    if (places.size() > roles) return !guess_header(fields).doubtful && guess_header(fields).is_header;
+    const FirstField& from = fields[places[0]];
+    const FirstField& to = fields[places[1]];
+    if (is_whole(from.text) && is_whole(to.text)) return false;
+    if (places.size() == roles) {
+      const FirstField& weight = fields[places[2]];
+      if (is_weight(weight.text)) return false;
+      refuse_attributes(weight.text);
+      const HeaderGuess guess = guess_header({&weight, 1});
       if (!guess.is_header)
-        refuse_line(core::excerpt(fields[2].text) +
+        refuse_line(core::excerpt(weight.text) +
                     " is not a number, as weights are; if this line names the columns, say --header yes");
       if (guess.doubtful) tell("is taken as names of columns; if it is an edge with an error in it, fix it");
       return true;
     }
-    const bool names =
-        names_vertices(fields[0].text) && names_vertices(fields[1].text) && fields[0].text != fields[1].text;
+    const auto is_end = [](const FirstField& field) {
+      return role_of(field.text) == Role::from || role_of(field.text) == Role::to;
+    };
+    const bool names = is_end(from) && is_end(to) && from.text != to.text;
     if (names) tell("is taken as names of columns; if it is an edge, say --header no");
     else tell("is taken as an edge; if it names the columns, say --header yes");
     return names;
   }
 
-  /// Columns are taken in one order, whatever they are called; so they had better not be called otherwise.
-  void check_order(const std::vector<FirstField>& fields) const {
-    for (std::size_t place = 0; place < fields.size(); ++place) {
-      const int column = column_of(fields[place].text);
-      if (column >= 0 && column != static_cast<int>(place))
-        refuse_line("column " + std::to_string(place + 1) + " is called " + core::excerpt(fields[place].text) +
-                    ", but columns are FROM, TO and WEIGHT in this order; put them so, or leave this line out");
+  /// Returns true for a number in any notation that weights may have here.
+  bool is_weight(std::string_view text) const {
+    return is_number(text) || comma_in(text) != Comma::none ||
+           is_number(text,
+                     {.point = options_.style.decimal == Decimal::comma ? ',' : '.', .group = options_.style.group});
+  }
+
+  /// Settles columns, notation and vertices by the first edge.
+  void settle(const std::vector<FirstField>& fields) {
+    if (!names_.empty() && fields.size() == names_.size() + 1) names_.insert(names_.begin(), "");  // as R writes rows
+    if (!names_.empty() && fields.size() != names_.size()) {
+      columns_ = names_.size();
+      refuse_columns(fields.size());
     }
+    columns_ = fields.size();
+    first_line_ = lines_ + 1;
+    const std::vector<std::size_t> places = chosen_columns(fields);
+    roles_.assign(columns_, Role::none);
+    for (std::size_t role = 0; role < places.size(); ++role) roles_[places[role]] = static_cast<Role>(role);
+    weighted_ = places.size() == roles;
+    if (weighted_) choose_format(places[2]);
+    const FirstField& from = fields[places[0]];
+    const FirstField& to = fields[places[1]];
+    const bool padded = !options_.base && (is_padded(from.text) || is_padded(to.text));
+    if (padded && !options_.names)
+      note(lines_ + 1, "a vertex begins with 0, so that vertices are names (--base 0 or 1: numbers)");
+    named_ = options_.names || padded || !is_whole(from.text) || !is_whole(to.text);
+    if (named_ && options_.base)
+      refuse_line("--base " + std::to_string(*options_.base) + ": vertices are names, which nothing counts");
+    if (!options_.names)
+      for (const FirstField& vertex : {from, to})
+        if (is_number(vertex.text) && vertex.text.find('.') != std::string::npos)
+          refuse_line(core::excerpt(vertex.text) + " is no whole number, as numbers of vertices are; " +
+                      asks_for_columns() + ", and --names takes it as a name");
+    least_ = options_.base.value_or(0);
+  }
+
+  std::string asks_for_columns() const {
+    return "--columns FROM,TO,WEIGHT says which columns these are, by " +
+           std::string(names_.empty() ? "number from 1" : "name or number from 1");
+  }
+
+  /// Returns the places of FROM, TO and, if there is one, WEIGHT.
+  std::vector<std::size_t> chosen_columns(const std::vector<FirstField>& fields) const {
+    if (!options_.columns.empty()) {
+      const std::vector<std::size_t> places = options_.columns.find(names_, columns_, name_);
+      if (places.size() != 2 && places.size() != roles)
+        throw UsageError("--columns: " + std::to_string(places.size()) + (places.size() == 1 ? " column" : " columns") +
+                         "; FROM,TO or FROM,TO,WEIGHT is expected");
+      return places;
+    }
+    if (columns_ > 1) refuse_drawings(fields);
+    if (columns_ >= roles) refuse_attributes(fields[2].text);
+    const std::string suggested = columns_by_names(names_);
+    const std::string way_out = suggested.empty() ? asks_for_columns() : "say --columns " + suggested;
+    if (columns_ != 2 && columns_ != roles) {
+      refuse_line(std::to_string(columns_) + (columns_ == 1 ? " field" : " fields") +
+                  "; 'FROM TO' or 'FROM TO WEIGHT' is expected" + (columns_ == 1 ? "" : "; " + way_out));
+    }
+    for (std::size_t place = 0; place < names_.size(); ++place) {
+      const Role role = role_of(names_[place]);
+      if (role != Role::none && static_cast<std::size_t>(role) != place)
+        fail(header_line_, "column " + std::to_string(place + 1) + " is called " + core::excerpt(names_[place]) +
+                               ", but columns are FROM, TO and WEIGHT in this order; " + way_out);
+    }
+    std::vector<std::size_t> places(columns_);
+    std::iota(places.begin(), places.end(), 0);
+    return places;
+  }
+
+  /// Refuses edges written as drawings: "1 -> 2" and "(1, 2)".
+  void refuse_drawings(const std::vector<FirstField>& fields) const {
+    const std::string& to = fields[1].text;
+    if (!options_.columns.empty() || options_.names || to.empty()) return;
+    if (to.find_first_not_of("-<>=:|") == std::string::npos)
+      refuse_line(core::excerpt(to) + " stands between two vertices; " +
+                  (columns_ == roles ? "--columns 1,3 leaves it out" : asks_for_columns()));
+    if (fields[0].text.starts_with('(') && fields.back().text.ends_with(')') && !fields[0].text.ends_with(')'))
+      refuse_line("an edge in parentheses; write the two vertices alone, separated by a blank or a comma");
+  }
+
+  static void refuse_attributes(std::string_view text) {
+    if (!text.starts_with('{')) return;
+    if (text == "{}")
+      refuse_line(
+          "'{}' are the attributes of an edge without any, as networkx writes them; --columns 1,2 leaves them out");
+    refuse_line(core::excerpt(text) +
+                " begins the attributes of an edge, as networkx.write_edgelist() writes them; "
+                "networkx.write_weighted_edgelist() writes the weights alone");
+  }
+
+  /// Settles what decimals follow and what groups digits, by the weights of the text at hand.
+  void choose_format(std::size_t column) {
+    const NumberStyle& style = options_.style;
+    quoted_format_.group = style.group;
+    const bool groups_follow_point = style.decimal == Decimal::automatic && style.group == '.';
+    if (style.decimal == Decimal::comma || groups_follow_point) quoted_format_.point = ',';
+    else if (style.decimal == Decimal::automatic && style.group != ',' && shows_decimal_commas(column)) {
+      quoted_format_.point = ',';
+      note(0, std::string(decimal_comma_note));
+    }
+    if (quoted_format_.point == quoted_format_.group)
+      throw UsageError(std::string("--thousands: '") + quoted_format_.group + "' is what decimals follow here");
+    format_ = quoted_format_;
+    if (separates(format_.group)) format_.group = 0;
+    if (separates(format_.point)) format_.point = 0;
+  }
+
+  /// Returns true if some weight has decimals after a comma and none has a point, as in tables of numbers.
+  bool shows_decimal_commas(std::size_t column) const {
+    if (separator_ != ';' && separator_ != '\t') return false;
+    constexpr std::size_t bytes_of_a_sample = std::size_t{1} << 16;
+    bool commas = false;
+    std::size_t line = lines_;
+    std::size_t doubtful_line = 0;
+    std::string doubtful;
+    for (std::string_view rest = ahead_.substr(0, ahead_.find('\n', std::min(bytes_of_a_sample, ahead_.size())));
+         !rest.empty();) {
+      std::string_view text = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(text.size() + 1, rest.size()));
+      ++line;
+      if (text.ends_with('\r')) text.remove_suffix(1);
+      if (trimmed(text).empty() || trimmed(text).starts_with('#') || trimmed(text).starts_with('%')) continue;
+      const std::vector<FirstField> fields = split(text);
+      if (fields.size() <= column) continue;
+      const std::string& weight = fields[column].text;
+      if (weight.find('.') != std::string::npos && is_number(weight)) return false;
+      const Comma comma = comma_in(weight);
+      commas = commas || comma == Comma::decimals;
+      if (comma == Comma::either && doubtful_line == 0) {
+        doubtful_line = line;
+        doubtful = core::excerpt(weight);
+      }
+    }
+    if (!commas && doubtful_line != 0) fail(doubtful_line, doubtful + std::string(either_comma_fault));
+    return commas;
+  }
+
+  /// Notes a comment that calls the graph undirected, as collections of graphs write it.
+  void note_direction(std::string_view text) {
+    if (options_.undirected || text.empty()) return;
+    const std::vector<std::string> words = words_of_name(trimmed(text.substr(1)));
+    if ((text[0] == '%' && words[0] == "sym") || (text[0] == '#' && words[0] == "undirected"))
+      note(lines_ + 1,
+           core::excerpt(text) + " says that the graph is undirected; --undirected takes each edge both ways");
   }
 
   static bool is_padded(std::string_view text) { return text.size() > 1 && text[0] == '0' && is_digit(text[1]); }
@@ -254,6 +390,57 @@ class EdgeListReader final : public EdgeReader {
   const char* skip_padding(const char* at, const char* end) const {
     while (at != end && is_blank(*at) && (separator_ == ' ' || *at != separator_)) ++at;
     return at;
+  }
+
+  const char* vertex(const char* at, const char* end, std::uint64_t most, std::int32_t& into) {
+    return named_ ? name(at, end, into) : number(at, end, most, into);
+  }
+
+  const char* weight(const char* at, const char* end, EdgeStretch& edges) const {
+    const bool quoted = at != end && *at == '"';
+    const char* const field = at;
+    at = skip_blanks(at + (quoted ? 1 : 0), end);
+    const bool may_begin = at_line_end(at, end) || is_digit(*at) || *at == '-' || *at == '+' || *at == '.';
+    if (!may_begin && options_.columns.empty() && !is_number(word_at(at, end)))
+      refuse_line(core::excerpt(field_at(field, end)) + " is not a number, as weights are; " + asks_for_columns());
+    if (quoted) return closing(edges.weight(at, end, quoted_format_), end);
+    at = edges.weight(at, end, format_);
+    if (at != end && (*at == ',' || *at == '.') && !separates(*at)) refuse_notation(field_at(field, end));
+    return at;
+  }
+
+  /// Skips a column that is not wanted.
+  const char* skipped(const char* at, const char* end, std::size_t column) const {
+    if (column > 0 && at_line_end(at, end) && !(separator_ != ' ' && at[-1] == separator_))
+      refuse_line("the line ends after " + std::to_string(column) + " fields, but line " + std::to_string(first_line_) +
+                  " has " + std::to_string(columns_));
+    std::string_view text;
+    std::string scratch;
+    return field(at, end, text, scratch);
+  }
+
+  /// Refuses a weight of which only a part is a number in the current notation.
+  [[noreturn]] void refuse_notation(std::string_view weight) const {
+    const std::string text = core::excerpt(weight);
+    const bool points_group = is_number(weight, {.point = ',', .group = '.'}) && weight.find('.') < weight.find(',');
+    if (points_group) refuse_line(text + " is not a number in this notation; say --thousands point");
+    switch (comma_in(weight)) {
+      case Comma::decimals: refuse_line(text + " is not a number in this notation; say --decimal comma");
+      case Comma::either: refuse_line(text + std::string(either_comma_fault));
+      case Comma::none: break;
+    }
+    if (is_number(weight, {.point = '.', .group = ','}))
+      refuse_line(text + " is not a number in this notation; say --thousands comma");
+    refuse_line(text + " is not a number, as weights are");
+  }
+
+  /// Refuses text that follows the last field.
+  [[noreturn]] void refuse_rest(const char* at, const char* end) const {
+    const std::string rest = core::excerpt(field_at(at, end));
+    refuse_line(rest + " follows the " +
+                (roles_.back() == Role::weight ? "weight"
+                 : roles_.back() == Role::none ? "field"
+                                               : "vertex"));
   }
 
   const char* after_separator(const char* at, const char* end) const {
@@ -312,7 +499,7 @@ class EdgeListReader final : public EdgeReader {
     };
     if (std::any_of(text.begin(), text.end(), is_control))
       refuse_line("the name " + core::excerpt(text) + " holds a control character");
-    into = names_.number(text);
+    into = vertices_.number(text);
     return at;
   }
 
@@ -333,12 +520,17 @@ class EdgeListReader final : public EdgeReader {
     return stop;
   }
 
-  char separator_ = 0;  ///< 0: not known yet
+  char separator_ = 0;              ///< 0: not known yet
+  std::vector<std::string> names_;  ///< of the columns, or empty
+  std::size_t header_line_ = 0;     ///< which gives these
   std::size_t columns_ = 0;
-  std::size_t first_line_ = 0;  ///< that settled the number of columns, and whether vertices are names
+  std::vector<Role> roles_;  ///< of the columns
+  NumberFormat format_;      ///< of weights, outside quotes
+  NumberFormat quoted_format_;
+  std::size_t first_line_ = 0;  ///< the first one, and later that of the first edge, which settles all
   bool named_ = false;
   int least_ = 0;  ///< vertex that may be
-  NameTable names_;
+  NameTable vertices_;
   std::string scratch_;
 };
 

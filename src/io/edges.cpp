@@ -8,6 +8,7 @@
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "io/foreign_formats.hpp"
 
 namespace gradus::io {
 
@@ -119,6 +120,18 @@ const char* EdgeStretch::odd_weight(const char* at, const char* end) {
   return stop;
 }
 
+const char* EdgeStretch::weight(const char* at, const char* end, NumberFormat format) {
+  if (format.is_plain()) return weight(at, end);
+  double value = 0;
+  const char* const stop = parse_number(at, end, value, format);
+  if (!stop) return odd_weight(at, end);  // which says what is wrong
+  std::string plain(at, stop);
+  std::erase(plain, format.group);
+  std::replace(plain.begin(), plain.end(), format.point, '.');
+  weight(plain.data(), plain.data() + plain.size());
+  return stop;
+}
+
 void EdgeStretch::refuse_excess() const { refuse_line("more edges than the file promises"); }
 
 template <class To>
@@ -209,19 +222,17 @@ void EdgeReader::note(std::size_t line, const std::string& what) const {
 }
 
 std::size_t EdgeReader::take(std::string_view text, bool last) {
-  if (const std::string_view what = started_ ? "" : no_text(text); !what.empty()) fail(1, std::string(what));
+  if (!started_) refuse_foreign(text, name_, Reader::graph);
   if (!last) text = text.substr(0, text.find_last_of('\n') + 1);
   const std::size_t size = text.size();
-  if (!started_ && !text.empty()) {
-    started_ = true;
-    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  }
+  started_ = started_ || !text.empty();
   while (!in_edges_ && !text.empty()) {
     const char* const stop = end_of_line(text.data(), text.data() + text.size());
     std::string_view line(text.data(), static_cast<std::size_t>(stop - text.data()));
     const std::size_t length = std::min(line.size() + 1, text.size());
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.ends_with('\r')) fail(lines_ + 1, "a carriage return without a line feed; lines end with LF or CRLF");
+    ahead_ = text;
     try {
       in_edges_ = !preamble(line);
     } catch (const BadLine& bad) {

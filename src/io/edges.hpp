@@ -114,6 +114,8 @@ class EdgeStretch {
     set_weight(negative ? -value : value);
     return stop;
   }
+  /// The same of a number in another notation.
+  const char* weight(const char* at, const char* end, NumberFormat format);
   void set_weight(std::int64_t value) {
     if (real) {
       reals[count] = static_cast<double>(value);
@@ -220,7 +222,8 @@ class EdgeReader {
 
   const std::string name_;
   const GraphReadOptions& options_;
-  std::size_t lines_ = 0;  ///< that lie behind
+  std::string_view ahead_;  ///< for preamble(): the text at hand, from its line on
+  std::size_t lines_ = 0;   ///< that lie behind
   bool weighted_ = true;
   bool real_ = false;  ///< weights have decimals, whatever they look like
   std::size_t promised_ = std::numeric_limits<std::size_t>::max() - 1;  ///< edges

@@ -9,6 +9,8 @@
 #include "gradus/error.hpp"
 #include "io/edges.hpp"
 #include "io/file.hpp"
+#include "io/foreign_formats.hpp"
+#include "io/number.hpp"
 
 namespace gradus::io {
 
@@ -31,6 +33,26 @@ std::optional<Kind> kind_of_name(const std::string& path) {
   return std::nullopt;
 }
 
+/// Returns true if the first line that is neither blank nor a comment holds two numbers or more.
+bool looks_like_edges(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = std::min(text.find('\n'), text.size());
+    std::string_view line = trimmed(text.substr(0, text.substr(0, length).ends_with('\r') ? length - 1 : length));
+    text.remove_prefix(std::min(length + 1, text.size()));
+    if (line.empty() || line.front() == '#' || line.front() == '%') continue;
+    std::size_t numbers = 0;
+    while (!line.empty()) {
+      const std::size_t end = std::min(line.find_first_of(" \t,;"), line.size());
+      if (!is_number(line.substr(0, end))) return false;
+      ++numbers;
+      line.remove_prefix(end);
+      line.remove_prefix(std::min(line.find_first_not_of(" \t,;"), line.size()));
+    }
+    return numbers > 1;
+  }
+  return false;
+}
+
 std::optional<Kind> kind_of_content(std::string_view text) {
   constexpr std::string_view banner = "%%matrixmarket";
   if (equal_but_for_case(text.substr(0, banner.size()), banner)) return Kind{GraphFormat::matrix_market};
@@ -48,6 +70,10 @@ std::unique_ptr<EdgeReader> reader_of(Kind kind, const std::string& name, const 
     if (options.base && *options.base == 0) refuse("--base 0", "whose vertices count from 1");
     if (options.names) refuse("--names", "whose vertices are numbers");
     if (options.header != HeaderLine::automatic) refuse("--header", "which has no line of column names");
+    if (options.style.decimal != Decimal::automatic) refuse("--decimal", "whose decimals follow a point");
+    if (options.style.group != 0) refuse("--thousands", "whose digits are not grouped");
+    if (!options.columns.empty() && kind.format == GraphFormat::dimacs)
+      refuse("--columns", "whose columns are FROM, TO and WEIGHT");
   }
   switch (kind.format) {
     case GraphFormat::dimacs: return dimacs_reader(name, options);
@@ -77,12 +103,16 @@ Graph read_graph(const std::string& path, const GraphReadOptions& options) {
   std::optional<Kind> kind = kind_of_name(path);
   if (!kind) kind = kind_of_content(input.beginning());
   if (!kind && path == "-") kind = Kind{};
-  if (!kind)
-    throw InputError(
-        "'" + path +
-        "': neither its name nor its content says what kind of graph it is; .gr (DIMACS), .mtx (Matrix "
-        "Market), lists of edges (.csv, .tsv, .txt, .edges, .edgelist, .el) and matrices (.npy) can be read, "
-        "'-' is standard input");
+  if (!kind) {
+    refuse_foreign(input.beginning(), path, Reader::graph);
+    if (looks_like_edges(input.beginning()))
+      throw InputError(
+          "'" + path +
+          "': the name does not say what kind of graph it is, and the content looks like a list of edges; such lists "
+          "have names that end in .edges, .csv, .tsv or .txt, or come from standard input ('-')");
+    throw InputError("'" + path + "': neither its name nor its content says what kind of graph it is; " +
+                     std::string(readable(Reader::graph)));
+  }
   return read(input, *kind, options);
 }
 

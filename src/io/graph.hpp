@@ -12,7 +12,9 @@
 #include <variant>
 #include <vector>
 
+#include "io/columns.hpp"
 #include "io/header.hpp"
+#include "io/number.hpp"
 #include "io/points.hpp"
 #include "io/text_input.hpp"
 
@@ -29,8 +31,13 @@ struct GraphReadOptions {
   /// Vertices of an edge list are names, also where they are whole numbers. UsageError for other formats.
   bool names = false;
   HeaderLine header = HeaderLine::automatic;  ///< of edge lists; UsageError for other formats
-  int threads = 1;                            ///< what is read does not depend on it
-  std::stop_token stop = {};                  ///< a stop request ends the reading with InterruptedError
+  /// FROM, TO and, where edges have one, WEIGHT among the columns of an edge list. Empty: all columns, in this order.
+  /// In a Matrix Market pattern, 1,2 leaves a third column out and 1,2,3 takes it as weights. UsageError for others.
+  ColumnList columns = {};
+  NumberStyle style = {};     ///< of the weights of edge lists; UsageError for other formats
+  bool undirected = false;    ///< the caller takes each edge both ways: a comment that says so needs no note
+  int threads = 1;            ///< what is read does not depend on it
+  std::stop_token stop = {};  ///< a stop request ends the reading with InterruptedError
   /// Called with what a person should hear: file: what was decided in doubt.
   std::function<void(const std::string&)> note = nullptr;
   ReadProgress progress = nullptr;
@@ -59,9 +66,10 @@ struct Graph {
 /// * Matrix Market: coordinate and array; real, double, integer and pattern; general, symmetric and skew-symmetric. The
 ///   entry in row v, column w is the edge from v to w. An entry of 0 is an edge like any other; one of an array that is
 ///   inf is none.
-/// * Edge list: a line "FROM TO" or "FROM TO WEIGHT" for each edge, separated by a semicolon, a comma, a tab or blanks:
-///   the first of these that the first line holds outside quotes. Lines that begin with '#' or '%' are comments. The
-///   first edge tells whether vertices are whole numbers, all up to the greatest of which exist, or names.
+/// * Edge list: a line "FROM TO" or "FROM TO WEIGHT" for each edge, or a table in which GraphReadOptions::columns finds
+///   these, separated by a semicolon, a comma, a tab or blanks: the first of these that the first line holds outside
+///   quotes. Lines that begin with '#' or '%' are comments. The first edge tells whether vertices are whole numbers,
+///   all up to the greatest of which exist, or names.
 ///
 /// Vertices and, of formats that have it, the number of edges are checked against what the file promises. InputError
 /// with file:line for anything that is wrong.

@@ -16,6 +16,7 @@
 
 #include "core/stop.hpp"
 #include "io/file.hpp"
+#include "io/foreign_formats.hpp"
 
 namespace gradus::io {
 namespace {
@@ -293,6 +294,7 @@ Image parse_image(std::span<const std::byte> bytes, std::string_view name, std::
   if (begins_with(bytes, png_signature))
     return without_idle_opacity(PngReader(bytes, name, stop).read(pixel_limit), stop, name);
   if (begins_with(bytes, jpeg_signature)) return JpegReader(bytes, name, stop).read(pixel_limit);
+  refuse_foreign(as_text(bytes), std::string(name), Reader::points);
   refuse(name, "neither a PNG nor a JPEG: the first bytes say otherwise");
 }
 

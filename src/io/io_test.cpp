@@ -996,11 +996,11 @@ TEST_F(CsvTest, TheHeaderIsWhatOneSays) {
 
 TEST_F(CsvTest, OtherFilesAreRecognised) {
   const auto refusal = [](const std::string& text) { return message_of<InputError>([&] { table_of(text); }); };
-  expect_contains(refusal(npy(header("<f4", "(1,)"), stored({1.f}))), "test.csv:1: this is a .npy array");
-  expect_contains(refusal(content(corpus + "image/rgb.png")), "test.csv:1: this is a picture");
+  expect_contains(refusal(npy(header("<f4", "(1,)"), stored({1.f}))), "'test.csv' is a .npy array");
+  expect_contains(refusal(content(corpus + "image/rgb.png")), "'test.csv' is a picture (PNG)");
   expect_contains(refusal("\x1f\x8b\x08\0\n1\n"s), "cut off");
-  expect_contains(refusal("\x28\xb5\x2f\xfd"s), "test.csv:1: this is compressed");
-  expect_contains(refusal("PK\x03\x04\n1\n"), "test.csv:1: this is a ZIP archive");
+  expect_contains(refusal("\x28\xb5\x2f\xfd"s), "'test.csv' is a file that zstd has packed");
+  expect_contains(refusal("PK\x03\x04\n1\n"), "'test.csv' is a ZIP archive");
   EXPECT_EQ(table_of("PAR1,BZh\n1,2\n").values.view.rows(), 1);
 }
 
@@ -1063,7 +1063,7 @@ TEST_F(CsvTest, RefusesBadText) {
       {"\"a\"b,c\n1,2\n", "test.csv:1:1: text follows the closing quote"},
       {"\xff\xfe"
        "1\0,\0"s,
-       "test.csv:1: text in UTF-16"},
+       "'test.csv' is text in UTF-16"},
       {"1,2\r3,4\r", "test.csv:1: a carriage return without a line feed"},
       {"1,2\n#N/A,3\n4,5\n", "test.csv:2:1: an error value of a spreadsheet"},
       {"1;2\n3;4\n#DIV/0!;5", "test.csv:3:1: an error value of a spreadsheet"},
@@ -1279,7 +1279,8 @@ TEST_F(ImageTest, DamageIsRefused) {
     // Every bit counts in a PNG: each chunk has its checksum.
     EXPECT_THROW(parse_image(bytes(damaged), "test.png"), InputError) << at;
   }
-  expect_contains(message_of<InputError>([] { parse_image(bytes("GIF89a"s), "x.png"); }), "'x.png': neither a PNG");
+  expect_contains(message_of<InputError>([] { parse_image(bytes("GIF89a"s), "x.png"); }),
+                  "'x.png' is a picture, neither PNG nor JPEG");
   // With the place: the end of the file, and behind the head of 8 + 25 bytes, whose checksum is wrong.
   expect_contains(message_of<InputError>([&] { parse_image(bytes(png.substr(0, 60)), "x.png"); }), "(byte 60)");
   std::string head = png;
@@ -1318,8 +1319,8 @@ TEST_F(PointsTest, KindsByEndingOrContent) {
   expect_contains(message_of<InputError>([&] { read_points(path("none")); }), "No such file or directory");
   expect_contains(message_of<InputError>([&] { read_points(path("none.npy")); }), "No such file or directory");
   expect_contains(message_of<InputError>([&] { read_points(put("b.npy", "1,2\n")); }), "not a .npy file");
-  expect_contains(message_of<InputError>([&] { read_points(put("b.png", npy_file)); }), "neither a PNG nor a JPEG");
-  expect_contains(message_of<InputError>([&] { read_points(put("b.csv", npy_file)); }), "this is a .npy array");
+  expect_contains(message_of<InputError>([&] { read_points(put("b.png", npy_file)); }), "b.png' is a .npy array");
+  expect_contains(message_of<InputError>([&] { read_points(put("b.csv", npy_file)); }), "is a .npy array");
   expect_contains(message_of<InputError>([&] { read_points(put("b.bin", "1 2\n")); }),
                   "trajectories read .xyz, .extxyz, .lammpstrj, .dump, .lammpsdump, .gro and .dcd");
   for (const std::string table : {"a.csv", "a.txt", "a.tsv", "-"})

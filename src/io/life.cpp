@@ -8,6 +8,7 @@
 #include "core/text.hpp"
 #include "gradus/error.hpp"
 #include "io/file.hpp"
+#include "io/foreign_formats.hpp"
 #include "io/image.hpp"
 #include "io/life_output.hpp"
 #include "io/life_text.hpp"
@@ -87,8 +88,7 @@ std::unique_ptr<LifeReader> reader_of(LifeFormat format, const std::string& name
 
 LifePattern read(TextInput& input, LifeFormat format, const LifeReadOptions& options) {
   if (format != LifeFormat::image && format != LifeFormat::netpbm)
-    if (const std::string_view why = no_text(input.beginning()); !why.empty())
-      throw InputError(input.name() + ": " + std::string(why));
+    refuse_foreign(input.beginning(), input.name(), Reader::pattern);
   const std::unique_ptr<LifeReader> reader = reader_of(format, input.name(), options);
   input.feed([&](std::string_view text, bool last) { return reader->take(text, last); });
   return reader->finish();
@@ -109,11 +109,11 @@ LifePattern read_life(const std::string& path, const LifeReadOptions& options) {
   std::optional<LifeFormat> format = format_of_name_inside(input.beginning());
   if (!format) format = format_of_name(path);
   if (!format) format = format_of_lines(input.beginning());
-  if (!format)
-    throw InputError(
-        "'" + input.name() +
-        "': neither its name nor its content says what kind of pattern it is; RLE (.rle), Macrocell (.mc), "
-        "plaintext (.cells), Life 1.05 and 1.06 (.lif), PBM, PGM, PNG and JPEG can be read");
+  if (!format) {
+    refuse_foreign(input.beginning(), input.name(), Reader::pattern);
+    throw InputError("'" + input.name() + "': neither its name nor its content says what kind of pattern it is; " +
+                     std::string(readable(Reader::pattern)));
+  }
   return read(input, *format, options);
 }
 

@@ -49,6 +49,7 @@ class MatrixMarketReader final : public EdgeReader {
       at = EdgeStretch::vertex(at, end, 1, vertices, column);
       if (weighted_) at = number(after_blanks(at, end), end, edges);
       at = skip_blanks(at, end);
+      if (pattern_ && !at_line_end(at, end)) at = beyond_pattern(at, end);
       if (!at_line_end(at, end)) refuse_line(core::excerpt(word_at(at, end)) + " follows the entry");
       if (symmetry_ != Symmetry::general) check_triangle(row, column);
       edges.add(row, column);
@@ -91,13 +92,37 @@ class MatrixMarketReader final : public EdgeReader {
     real_ = is(3, "real") || is(3, "double");
     weighted_ = !is(3, "pattern");
     if (is(3, "complex") || is(4, "hermitian")) refuse_line("complex numbers are no lengths of edges");
-    if (!real_ && weighted_ && !is(3, "integer"))
+    if (!real_ && weighted_ && !is(3, "integer") && !is(3, "unsigned-integer"))  // as SciPy calls it
       refuse_line(core::excerpt(words[3]) + " is no kind of numbers; real, integer or pattern is expected");
     symmetry_ = is(4, "symmetric") ? Symmetry::symmetric : is(4, "skew-symmetric") ? Symmetry::skew : Symmetry::general;
     if (symmetry_ == Symmetry::general && !is(4, "general"))
       refuse_line(core::excerpt(words[4]) + " is no symmetry; general, symmetric or skew-symmetric is expected");
     if (!weighted_ && (dense_ || symmetry_ == Symmetry::skew))
       refuse_line("a pattern has no values; an array or a skew-symmetric matrix must have them");
+    pattern_ = !weighted_;
+    read_columns();
+  }
+
+  /// Applies --columns, which tells the meaning of values that a pattern has against its first line.
+  void read_columns() {
+    if (options_.columns.empty()) return;
+    const std::vector<std::size_t> columns = options_.columns.find({}, 3, name_);
+    const bool in_order = columns.size() > 1 && columns[0] == 0 && columns[1] == 1;
+    if (!pattern_ || !in_order)
+      throw UsageError("--columns has no effect: '" + name_ +
+                       "' is a Matrix Market file; only of a pattern with a third column, 1,2 leaves that out, and "
+                       "1,2,3 takes it as weights");
+    weighted_ = columns.size() == 3;
+    ignores_more_ = !weighted_;
+  }
+
+  const char* beyond_pattern(const char* at, const char* end) const {
+    if (ignores_more_) return end_of_line(at, end);
+    if (!weighted_)
+      refuse_line(core::excerpt(word_at(at, end)) +
+                  " follows the entry, which has no value where line 1 says pattern; --columns 1,2,3 takes the third "
+                  "column as weights, --columns 1,2 leaves it out");
+    return at;
   }
 
   static void refuse_if_banner(std::string_view line) {
@@ -147,7 +172,7 @@ class MatrixMarketReader final : public EdgeReader {
 
   const char* number(const char* at, const char* end, EdgeStretch& edges) const {
     const char* const stop = edges.weight(at, end);
-    if (edges.real && !real_ && edges.decimals)
+    if (edges.real && !real_ && !pattern_ && edges.decimals)
       refuse_line(core::excerpt(word_at(at, end)) + " is not whole, as line 1 says of all values");
     return stop;
   }
@@ -155,7 +180,7 @@ class MatrixMarketReader final : public EdgeReader {
   void check_triangle(std::int32_t row, std::int32_t column) const {
     if (row < column)
       refuse_line("the entry " + std::to_string(row + 1) + " " + std::to_string(column + 1) +
-                  " lies above the diagonal, where a symmetric matrix has none in this format");
+                  " lies above the diagonal, where a symmetric matrix has none in this format; swap the two indices");
     if (row == column && symmetry_ == Symmetry::skew)
       refuse_line("an entry on the diagonal, which is 0 in a skew-symmetric matrix");
   }
@@ -197,6 +222,8 @@ class MatrixMarketReader final : public EdgeReader {
   }
 
   bool dense_ = false;
+  bool pattern_ = false;
+  bool ignores_more_ = false;  ///< behind the two indices of a pattern's entry
   Symmetry symmetry_ = Symmetry::general;
   std::int64_t vertices_ = 0;
   std::size_t entries_ = 0;  ///< that the file promises

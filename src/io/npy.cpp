@@ -13,6 +13,7 @@
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "io/file.hpp"
+#include "io/foreign_formats.hpp"
 
 namespace gradus::io {
 namespace {
@@ -367,9 +368,14 @@ struct Layout {
   bool by_columns() const { return header.fortran_order && rows() > 1 && columns() > 1; }
 };
 
+/// Whole numbers stay such only as weights of edges.
+template <class Values>
+constexpr Reader reader_of = std::is_same_v<Values, decltype(NpyNumbers::values)> ? Reader::graph : Reader::points;
+
 template <class Values>
 Layout<Values> layout_of(std::span<const std::byte> bytes, std::string_view name, bool is_tensor) {
   const auto byte_at = [&](std::size_t position) { return std::to_integer<std::size_t>(bytes[position]); };
+  if (!begins_as_npy(bytes)) refuse_foreign(as_text(bytes), std::string(name), reader_of<Values>);
   if (!begins_as_npy(bytes)) refuse(name, "not a .npy file: it does not begin with \\x93NUMPY");
   if (bytes.size() < 8) refuse(name, "the .npy file ends within its first 8 bytes");
   const std::size_t major = byte_at(6);

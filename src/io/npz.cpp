@@ -14,6 +14,7 @@
 #include "core/text.hpp"
 #include "gradus/error.hpp"
 #include "io/file.hpp"
+#include "io/foreign_formats.hpp"
 
 namespace gradus::io {
 
@@ -258,6 +259,10 @@ bool looks_like_zip(std::span<const std::byte> bytes) {
 
 NpzArray find_npz_array(std::span<const std::byte> bytes, std::string_view name, std::string_view array,
                         const std::shared_ptr<const void>& owner, const std::stop_token& stop) {
+  // An archive may also be a sparse matrix, a workbook or a model.
+  const ForeignFormat* const format = array.empty() ? foreign_format(as_text(bytes), "") : nullptr;
+  if (format != nullptr && !format->has_name("x.npz"))
+    refuse_foreign(as_text(bytes), std::string(name), Reader::points);
   if (!looks_like_zip(bytes)) throw InputError("'" + std::string(name) + "': not a .npz file: it is no ZIP archive");
   const Archive archive(bytes, name);
   const Entry& entry = choose(archive, name, array);

@@ -247,4 +247,14 @@ bool is_number(std::string_view text, NumberFormat format) {
   return parse_number(text.data(), text.data() + text.size(), value, format) == text.data() + text.size();
 }
 
+Comma comma_in(std::string_view field) {
+  const std::size_t comma = field.find(',');
+  if (comma == std::string_view::npos || !is_number(field, {.point = ',', .group = 0})) return Comma::none;
+  const std::string_view before = field.substr(field.find_first_of("0123456789,"));
+  const std::size_t digits = comma - (field.size() - before.size());
+  const bool group = digits >= 1 && digits <= 3 && before.front() != '0' && field.size() - comma == 4 &&
+                     std::all_of(field.begin() + static_cast<std::ptrdiff_t>(comma) + 1, field.end(), is_digit);
+  return group ? Comma::either : Comma::decimals;
+}
+
 }  // namespace gradus::io

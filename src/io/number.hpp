@@ -53,4 +53,15 @@ struct NumberStyle {
 /// Whether all of the text is a number.
 bool is_number(std::string_view text, NumberFormat format = {});
 
+/// Meanings of the comma in a number.
+enum class Comma : std::uint8_t { none, decimals, either };
+/// Returns none if the field is no number with a comma, and either if three digits follow that may be a group.
+Comma comma_in(std::string_view field);
+
+/// Messages where decimals are taken to follow a comma, and where a comma may mean either.
+inline constexpr std::string_view decimal_comma_note =
+    "decimals are taken to follow a comma (--decimal comma says so; --decimal point: a point)";
+inline constexpr std::string_view either_comma_fault =
+    " may have decimals behind its comma, or a group of three digits; say --decimal comma or --thousands comma";
+
 }  // namespace gradus::io

@@ -7,6 +7,7 @@
 #include "core/text.hpp"
 #include "io/csv.hpp"
 #include "io/file.hpp"
+#include "io/foreign_formats.hpp"
 #include "io/image.hpp"
 #include "io/npy.hpp"
 #include "io/npz.hpp"
@@ -38,11 +39,9 @@ Kind kind_of(const std::string& path) {
   if (names_trajectory(path))
     throw InputError("'" + path +
                      "': the frames of a trajectory, and one set of points is wanted; cut a frame out as .npy or .csv");
-  throw InputError(
-      "'" + path +
-      "': neither its name nor its content says what kind of file it is; .npy, .npz, .csv, .tsv, .txt, .png, "
-      ".jpg and .jpeg can be read, '-' is CSV from standard input, and commands that take trajectories read "
-      ".xyz, .extxyz, .lammpstrj, .dump, .lammpsdump, .gro and .dcd");
+  refuse_foreign(as_text(file.bytes()), path, Reader::points);
+  throw InputError("'" + path + "': neither its name nor its content says what kind of file it is; " +
+                   std::string(readable(Reader::points)));
 }
 
 /// The bytes of a .npy file, and what keeps them alive.

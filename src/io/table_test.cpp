@@ -558,7 +558,7 @@ TEST_F(TableFile, Pipes) {
   EXPECT_CONTAINS(refusal([&] { through(content(corpus + "npz/deflated.npz")); }), "the archive holds 3 arrays");
   EXPECT_CONTAINS(refusal([&] { through(content(corpus + "npy/little_f8.npy").substr(0, 130)); }), "are there");
   EXPECT_CONTAINS(refusal([&] { through(""); }), "there is no row of numbers");
-  EXPECT_CONTAINS(refusal([&] { through(content(corpus + "image/rgb.png")); }), "this is a picture");
+  EXPECT_CONTAINS(refusal([&] { through(content(corpus + "image/rgb.png")); }), "is a picture (PNG)");
   ReadOptions some;
   some.columns.dropped = ColumnList("--drop-columns", "species");
   EXPECT_EQ(through(std::string(iris), some), (Rows{{5.1, 1.4}, {4.9, 1.3}}));

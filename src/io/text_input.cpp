@@ -13,8 +13,6 @@
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
-#include "io/image.hpp"
-#include "io/npy.hpp"
 
 namespace gradus::io {
 
@@ -24,6 +22,7 @@ namespace {
 constexpr std::size_t bytes_of_a_piece = std::size_t{8} << 20;
 constexpr std::size_t bytes_of_a_buffer = std::size_t{1} << 20;
 constexpr std::size_t bytes_of_a_beginning = std::size_t{1} << 16;
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // of UTF-8
 /// A little packed data can stand for an endless line.
 constexpr std::size_t longest_line = std::size_t{1} << 30;
 
@@ -122,23 +121,6 @@ class Unpacking {
 
 }  // namespace
 
-std::string_view no_text(std::string_view bytes) {
-  const auto begins = [&](std::string_view magic) { return bytes.starts_with(magic); };
-  const std::span<const std::byte> raw = std::as_bytes(std::span(bytes));
-  if (begins("\xff\xfe") || begins("\xfe\xff")) return "text in UTF-16; save it as UTF-8";
-  if (looks_like_npy(raw)) return "this is a .npy array, not text; give the name of a file that ends in .npy";
-  if (looks_like_image(raw)) return "this is a picture, not text; give the name of a file that ends in .png or .jpg";
-  const bool bzip2 = begins("BZh") && bytes.substr(std::min<std::size_t>(bytes.size(), 4)).starts_with("1AY&SY");
-  if (looks_like_gzip(bytes)) return "this is packed twice; unpack it once";
-  if (begins("\x28\xb5\x2f\xfd") || begins("\xfd\x37zXZ") || bzip2)
-    return "this is compressed, and not by gzip; unpack it first";
-  if (begins("PK\x03\x04"))
-    return "this is a ZIP archive, such as .npz and .xlsx files are, not text; save the table as .npy or .csv";
-  if (begins("\x89HDF") || begins("PAR1\x15"))
-    return "this is HDF5 or Parquet, not text; save the table as .npy or .csv";
-  return {};
-}
-
 bool is_spreadsheet_error(std::string_view text) {
   static constexpr std::array<std::string_view, 7> errors = {"#N/A",  "#DIV/0!", "#NAME?", "#NULL!",
                                                              "#NUM!", "#REF!",   "#VALUE!"};
@@ -182,7 +164,7 @@ TextInput::TextInput(int descriptor, std::string_view name, std::stop_token stop
 
 void TextInput::start(std::string_view bytes) {
   if (!looks_like_gzip(bytes)) {
-    text_ = bytes;
+    text_ = bytes.substr(bytes.starts_with(byte_order_mark) ? byte_order_mark.size() : 0);
     return;
   }
   packed_total_ = static_cast<std::int64_t>(bytes.size());
@@ -195,11 +177,12 @@ void TextInput::start(std::string_view bytes) {
         return count;
       },
       name_);
+  skip_mark();
 }
 
 void TextInput::start(ReadBytes read) {
   read_ = std::move(read);
-  fill(2);
+  skip_mark();
   if (!looks_like_gzip({buffer_.data(), filled_})) return;
   std::vector<char> first(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(filled_));
   filled_ = 0;
@@ -213,6 +196,15 @@ void TextInput::start(ReadBytes read) {
     return count;
   };
   read_ = gunzip(std::move(packed), name_);
+  skip_mark();
+}
+
+/// Drops the byte-order mark, which would else be part of the first word.
+void TextInput::skip_mark() {
+  fill(byte_order_mark.size());
+  if (!std::string_view(buffer_.data(), filled_).starts_with(byte_order_mark)) return;
+  filled_ -= byte_order_mark.size();
+  std::memmove(buffer_.data(), buffer_.data() + byte_order_mark.size(), filled_);
 }
 
 /// Until the buffer holds that much, or the text has ended.

@@ -1,4 +1,5 @@
-// Text from a file, from standard input or from memory, packed by gzip or not, handed on piece by piece.
+// Text from a file, from standard input or from memory, packed by gzip or not, handed on piece by piece. A byte-order
+// mark of UTF-8 at its beginning is no part of it.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +16,6 @@
 #include "io/file.hpp"
 
 namespace gradus::io {
-
-/// What the bytes are, where they are no text, with what to do about it; nothing where they may be text.
-std::string_view no_text(std::string_view bytes);
 
 /// Whether a line begins with a value of a spreadsheet's cell without a number: no comment, although it begins with #.
 bool is_spreadsheet_error(std::string_view text);
@@ -75,6 +73,7 @@ class TextInput {
  private:
   void start(std::string_view bytes);
   void start(ReadBytes read);
+  void skip_mark();
   void fill(std::size_t enough);
   void feed_text(const TakeLines& take);
 

@@ -10,29 +10,15 @@
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "io/file.hpp"
+#include "io/foreign_formats.hpp"
+#include "io/image.hpp"
+#include "io/npy.hpp"
 #include "io/number.hpp"
 #include "io/trajectory_text.hpp"
 
 namespace gradus::io {
 
 namespace {
-
-/// Formats that are known, and not read, by the endings of their names.
-struct Unread {
-  std::string_view ending;
-  std::string_view what;
-  std::string_view way_out;
-};
-constexpr Unread unread[] = {
-    {".xtc", "a Gromacs trajectory", "gmx trjconv -f X.xtc -s topol.tpr -o X.gro"},
-    {".trr", "a Gromacs trajectory", "gmx trjconv -f X.trr -s topol.tpr -o X.gro"},
-    {".tng", "a Gromacs trajectory", "gmx trjconv -f X.tng -s topol.tpr -o X.gro"},
-    {".nc", "a trajectory of AMBER", "cpptraj -p topology -y X.nc -x X.dcd"},
-    {".ncdf", "a trajectory of AMBER", "cpptraj -p topology -y X.ncdf -x X.dcd"},
-    {".traj", "a trajectory of ASE", "ase convert X.traj X.extxyz"},
-    {".pdb", "a PDB file", "ase convert X.pdb X.extxyz"},
-    {".cif", "a CIF file", "ase convert X.cif X.extxyz"},
-};
 
 std::unique_ptr<FrameParser> parser_of(TrajectoryFormat format, std::unique_ptr<TextInput> text, std::stop_token stop,
                                        bool labels) {
@@ -51,14 +37,14 @@ std::string inner_name(const std::string& path) {
   return ending_of(path) == ".gz" ? path.substr(0, path.size() - length) : path;
 }
 
-void refuse_unread(const std::string& path) {
-  const std::string ending = ending_of(inner_name(path));
-  for (const Unread& one : unread)
-    if (ending == one.ending)
-      throw UnsupportedError(
-          "'" + path + "': " + std::string(one.what) + " (" + std::string(one.ending) +
-          "), which is not read; convert it to extended XYZ, .gro or a LAMMPS dump first, for example '" +
-          std::string(one.way_out) + "'");
+bool is_points(std::string_view bytes) {
+  const auto raw = std::as_bytes(std::span(bytes));
+  return looks_like_npy(raw) || looks_like_image(raw);
+}
+
+/// Refuses a foreign format, unless the bytes begin as a trajectory.
+void refuse_others(std::string_view beginning, const std::string& name) {
+  if (!trajectory_by_content(beginning)) refuse_foreign(beginning, name, Reader::frames);
 }
 
 bool is_whole_number(std::string_view text) {
@@ -102,7 +88,6 @@ std::optional<TrajectoryFormat> named_trajectory(const std::string& path) {
 }
 
 std::optional<TrajectoryFormat> trajectory_by_content(std::string_view beginning) {
-  if (beginning.starts_with("\xef\xbb\xbf")) beginning.remove_prefix(3);
   if (looks_like_dcd(beginning)) return TrajectoryFormat::dcd;
   if (beginning.starts_with("ITEM:")) return TrajectoryFormat::lammps;
   const auto [first, second, third] = first_lines(beginning);
@@ -130,6 +115,7 @@ TrajectoryReader::TrajectoryReader(std::span<const std::byte> text, std::string_
                                    bool labels, std::optional<TrajectoryFormat> format) {
   auto input = std::make_unique<TextInput>(text, name, stop);
   if (!format) format = trajectory_by_content(input->beginning());
+  refuse_others(input->beginning(), std::string(name));
   if (format == TrajectoryFormat::dcd) {
     parser_ = dcd_frames(text, name, std::move(stop));
     return;
@@ -145,23 +131,26 @@ FrameReader::FrameReader(std::string path, ReadOptions options, bool labels)
   std::optional<TrajectoryFormat> format = named_trajectory(path_);
   std::unique_ptr<TextInput> text;
   if (!format) {
-    refuse_unread(path_);
     // The name tells of tables and pictures; whatever else is a matter of the content.
     if (!is_stream(path_) && names_points(path_)) return;
     text = std::make_unique<TextInput>(path_, options_.stop);
     format = trajectory_by_content(text->beginning());
     if (!format) {
       if (is_stream(path_)) table_ = std::move(text);
+      else if (!is_points(text->beginning())) refuse_foreign(text->beginning(), path_, Reader::frames);
       return;
     }
   }
   if (format == TrajectoryFormat::dcd) {
     if (is_stream(path_) || ending_of(path_) == ".gz")
       throw UnsupportedError("'" + path_ + "': DCD is read from a file that is not packed; write it to one");
-    trajectory_ = std::make_unique<TrajectoryReader>(std::make_unique<MappedFile>(path_), options_.stop);
+    auto file = std::make_unique<MappedFile>(path_);
+    refuse_others(as_text(file->bytes()), path_);
+    trajectory_ = std::make_unique<TrajectoryReader>(std::move(file), options_.stop);
     return;
   }
   if (!text) text = std::make_unique<TextInput>(path_, options_.stop);
+  if (!is_stream(path_)) refuse_others(text->beginning(), path_);
   trajectory_ = std::make_unique<TrajectoryReader>(std::move(text), *format, options_.stop, labels);
 }
 FrameReader::~FrameReader() = default;

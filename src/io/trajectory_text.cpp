@@ -82,7 +82,6 @@ std::string_view TextFrames::line(const char* what) {
   }
   std::optional<std::string_view> taken = text_->next_line();
   if (!taken) fail(std::string("the file ends where ") + what + " should be");
-  if (line_ == 1 && taken->starts_with("\xef\xbb\xbf")) taken->remove_prefix(3);
   return *taken;
 }
 

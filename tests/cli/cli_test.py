@@ -11,6 +11,7 @@ import subprocess
 import time
 import urllib.parse
 import xml.etree.ElementTree
+import zipfile
 
 from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase, content, gradus, load, read_npy, rooms,
                  write_npy)
@@ -35,6 +36,22 @@ class ProgramCase(Case):
 
     def problems(self):
         return [problem["problem"] for problem in json.loads(self.succeed("list", "--json").stdout)]
+
+    def json_jobs(self):
+        """A small job for each command that takes --json."""
+        first = self.problems()[0]
+        case = self.succeed("verify", first, "--list-cases").stdout.split()[0]
+        jobs = {
+            "generate": ["uniform", "-n", 3, "-o", self.path("u.npy")],
+            "list": [],
+            "verify": [first, "--variant", "sequential", "--case", case, "--threads", 1],
+            "bench": [first, "--shape", "50x2", "--variants", "sequential", "--repeats", 1],
+            "compare": [measured(self, "old.json"), self.path("old.json")],
+            "info": [],
+        }
+        for room in rooms():
+            jobs.update(room.json_jobs(self))
+        return jobs
 
 
 class Usage(ProgramCase):
@@ -117,23 +134,102 @@ class Usage(ProgramCase):
             self.assertEqual(json.loads(self.succeed("verify", problem, "--list-cases", "--json").stdout), names)
 
     def test_every_command_with_json_prints_json(self):
-        first = self.problems()[0]
-        case = self.succeed("verify", first, "--list-cases").stdout.split()[0]
-        jobs = {
-            "generate": ["uniform", "-n", 3, "-o", self.path("u.npy")],
-            "list": [],
-            "verify": [first, "--variant", "sequential", "--case", case, "--threads", 1],
-            "bench": [first, "--shape", "50x2", "--variants", "sequential", "--repeats", 1],
-            "compare": [measured(self, "old.json"), self.path("old.json")],
-            "info": [],
-        }
-        for room in rooms():
-            jobs.update(room.json_jobs(self))
+        jobs = self.json_jobs()
         for command in self.commands():
             takes_json = "--json" in self.succeed(command, "--help").stdout
             self.assertEqual(takes_json, command in jobs, command)
             if takes_json:
                 json.loads(self.succeed(command, *jobs[command], "--json").stdout)
+
+
+class StandardStreams(ProgramCase):
+    """Streams that cannot be written: a full disk, a descriptor that the caller has closed, a reader that is gone."""
+
+    def run_with(self, stream, fault, *arguments):
+        """The finished program, with the other stream captured."""
+        number = {"stdout": 1, "stderr": 2}[stream]
+        other = {"stdout": "stderr", "stderr": "stdout"}[stream]
+        options = {other: subprocess.PIPE}
+        ours = []
+        if fault == "full":
+            ours.append(os.open("/dev/full", os.O_WRONLY))
+        elif fault == "gone":
+            reader, writer = os.pipe()
+            os.close(reader)
+            ours.append(writer)
+        if fault == "closed":
+            options["preexec_fn"] = lambda: os.close(number)
+        else:
+            options[stream] = ours[0]
+        try:
+            return subprocess.run([GRADUS, *map(str, arguments)], stdin=subprocess.DEVNULL, timeout=300, **options)
+        finally:
+            for descriptor in ours:
+                os.close(descriptor)
+
+    def test_no_message_ends_a_job(self):
+        jobs = self.json_jobs()
+        for command in self.commands():
+            for fault in ("full", "closed", "gone"):
+                with self.subTest(command=command, fault=fault):
+                    self.assertEqual(self.run_with("stderr", fault, command, "--frobnicate").returncode, 2)
+                    if command in jobs:
+                        self.assertEqual(self.run_with("stderr", fault, command, *jobs[command]).returncode, 0)
+
+    def test_what_cannot_be_printed_is_an_error(self):
+        for command in self.commands():
+            for fault, says in (("full", b"No space left"), ("closed", b"Bad file descriptor")):
+                with self.subTest(command=command, fault=fault):
+                    result = self.run_with("stdout", fault, command, "--help")
+                    self.assertEqual(result.returncode, 1, result.stderr)
+                    self.assertTrue(result.stderr.startswith(b"gradus: cannot write to standard output: " + says), result.stderr)
+
+    def test_messages_get_into_no_file(self):
+        """The first file that a process opens would have the number of a closed stream."""
+        for number in (0, 1, 2):
+            for name in ("x.npy", "x.csv"):
+                self.succeed("generate", "uniform", "-n", 50, "-o", self.path(name))
+                expected = content(self.path(name))
+                result = subprocess.run([GRADUS, "generate", "uniform", "-n", "50", "-o", self.path(name)],
+                                        preexec_fn=lambda number=number: os.close(number), stderr=subprocess.DEVNULL if number != 2 else None)
+                self.assertEqual(result.returncode, 0)
+                self.assertEqual(content(self.path(name)), expected)
+        job = [GRADUS, "pair-histogram", "-", "--bin-width", "1"]
+        result = subprocess.run(job, preexec_fn=lambda: os.close(0), capture_output=True, text=True)
+        self.assertEqual((result.returncode, result.stdout), (3, ""), result.stderr)
+        self.assertIn("cannot read standard input", result.stderr)
+
+
+class ForeignFiles(Case):
+    """Formats that are not read; src/io/foreign_formats_test.cpp has all of them."""
+
+    JOBS = {
+        "kmeans": ["-k", 1], "pair-histogram": ["--bin-width", 1], "matmul": [], "shortest-paths": [], "life": [],
+    }
+
+    def test_every_command_names_the_format_and_a_remedy(self):
+        rows = [
+            ("pointer", b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 1\n", "a Git LFS pointer", "git lfs pull"),
+            ("page", b"<!DOCTYPE html>\n<html></html>\n", "a web page", "log-in"),
+            ("t.parquet", b"PAR1\x15\x04", "a Parquet file", ""),
+            ("a.zip", b"PK\x03\x04" + bytes(26) + b"x.txt", "a ZIP archive", "unzip"),
+        ]
+        for command, options in self.JOBS.items():
+            for name, data, called, remedy in rows:
+                path = self.file(name, data)
+                inputs = [path, path] if command == "matmul" else [path]
+                status = 4 if command == "pair-histogram" else 3
+                self.refused(status, command, *inputs, *options, says=[f"'{path}' is {called}", "which is not read here", remedy])
+
+    def test_a_sparse_matrix_of_scipy(self):
+        path = self.path("sp.npz")
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, values in (("indices", [0, 1]), ("indptr", [0, 1, 2]), ("shape", [2, 2]), ("data", [3.0, 4.0]), ("format", [0])):
+                part = write_npy(self.path("part.npy"), "<f8" if name == "data" else "<i4", (len(values),), values)
+                archive.write(part, name + ".npy")
+        result = self.refused(3, "kmeans", path, "-k", 1, says=["a sparse matrix, as scipy.sparse.save_npz writes it", "load_npz", "toarray()"])
+        self.assertNotIn("sp.npz:data", result.stderr)
+        self.refused(3, "shortest-paths", path, says=["a sparse matrix", "scipy.io.mmwrite"])
 
 
 class Generate(Case):

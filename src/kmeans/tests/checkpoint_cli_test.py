@@ -178,6 +178,11 @@ class Checkpoints(FitCase):
         result = self.succeed(*self.command("--checkpoint", self.path("full.npz"), "--checkpoint-every", 3, "-o", self.path("out")))
         self.assertEqual(result.stderr.count("No space left on device"), 1, "said once")
         self.assertIn("No space left on device; the fit goes on", result.stderr)
+        # The message may be meant for the same full disk.
+        job = self.command("--checkpoint", self.path("full.npz"), "--checkpoint-every", 3, "-o", self.path("other"))
+        with open("/dev/full", "w") as full:
+            self.assertEqual(subprocess.run([GRADUS, *map(str, job)], stdout=subprocess.DEVNULL, stderr=full).returncode, 0)
+        self.assertEqual(content(self.path("other/labels.npy")), content(self.path("out/labels.npy")))
         self.refused(1, *self.command("--checkpoint", self.path("missing/fit.npz")), says=["missing/fit.npz"])
 
     def test_what_is_no_checkpoint_stays(self):

@@ -384,7 +384,7 @@ class BadInput(Case):
             write_npy(path, **options)
             self.refuse(3, path, "-k", 2, says=["a.npy"] + says)
         self.refuse(3, self.file("short.npy", b"\x93NUMPY\x01\x00\xff\xff{}"), "-k", 2, says=["short.npy", "header"])
-        self.refuse(3, self.file("other.npy", b"PK\x03\x04 and so on"), "-k", 2, says=["other.npy", "not a .npy file"])
+        self.refuse(3, self.file("other.npy", b"PK\x03\x04 and so on"), "-k", 2, says=["other.npy", "is a ZIP archive"])
 
     def test_csv_names_line_and_column(self):
         for text, place in [
@@ -408,10 +408,10 @@ class BadInput(Case):
     def test_binary_data_in_the_place_of_text(self):
         array = content(write_npy(self.path("a.npy"), "<f4", (2, 2), [1, 2, 3, 4]))
         for name in ("a.csv", "a.txt", "a.tsv"):
-            self.refuse(3, self.file(name, array), "-k", 1, says=[name, "this is a .npy array", "ends in .npy"])
+            self.refuse(3, self.file(name, array), "-k", 1, says=[name, "is a .npy array", "ends in .npy"])
         result = gradus("kmeans", "-", "-k", 1, stdin=content(os.path.join(DATA, "picture.png")), text=False)
         self.assertEqual((result.returncode, result.stdout), (3, b""))
-        self.assertIn(b"standard input:1: this is a picture", result.stderr)
+        self.assertIn(b"standard input is a picture (PNG)", result.stderr)
 
     def test_values(self):
         nan, inf = float("nan"), float("inf")

@@ -23,6 +23,9 @@ NARROWED = {
 INPUTS = {
     "roads.gr": "gradus generate road-grid --rows 6 --columns 7 -o roads.gr",
     "flights.csv": "printf 'from,to,km\nRome,Oslo,2000\nOslo,New York,5900\n' > flights.csv",
+    "streets.csv": "printf 'u,v,key,length\n1,2,0,3.5\n2,3,0,4.5\n' > streets.csv",
+    "transfers.txt": "printf 'from_stop_id,to_stop_id,transfer_type,min_transfer_time\nS1,S2,2,120\nS2,S3,2,60\n' > transfers.txt",
+    "temporal.edges": "printf '1 2 5 1262304000\n2 3 1 1262304001\n' > temporal.edges",
     "adjacency.npy": "gradus generate uniform -n 40 -d 40 -o adjacency.npy",
 }
 
@@ -190,7 +193,7 @@ class ShortestPaths(Case):
         self.refused(3, "shortest-paths", wide, says=["wide.npy", "2 x 3"])
         line = write_npy(self.path("line.npy"), "<i4", (3,), [1] * 3)
         self.refused(3, "shortest-paths", line, says=["line.npy", "one dimension"])
-        self.refused(3, "shortest-paths", self.file("graph.dat", "1 2 3\n"), says=["graph.dat", ".gr", ".npy"])
+        self.refused(3, "shortest-paths", self.file("graph.dat", "1 2 3\n"), says=["graph.dat", "list of edges", ".edges"])
         bad = self.roads("<f8", [float("nan")] + [1.0] * 15)
         self.refused(3, "shortest-paths", bad, says=["roads.npy", "NaN", "row 0, column 0"])
 
@@ -315,7 +318,8 @@ class GraphFiles(Case):
         graph = self.file("g.gr", GR)
         matrix = write_npy(self.path("m.npy"), "<i4", (1, 1), [0])
         for path in (graph, matrix):
-            for option in (["--base", 0], ["--names"], ["--header", "no"]):
+            for option in (["--base", 0], ["--names"], ["--header", "no"], ["--columns", "1,2"], ["--decimal", "comma"],
+                           ["--thousands", "point"]):
                 self.refused(2, "shortest-paths", path, *option, says=[option[0], "no effect"])
         self.refused(2, "shortest-paths", matrix, "--dtype", "i64", says=["--dtype", "no effect"])
 
@@ -366,6 +370,42 @@ class GraphFiles(Case):
         ]:
             self.refused(3, "shortest-paths", self.file(name, text), says=words)
         self.refused(3, "shortest-paths", self.path("missing.gr"), says=["missing.gr"])
+
+    def test_tables_of_edges(self):
+        """What OSMnx, GTFS, pandas and collections write: refused with the option that helps, or with the reason why none can be named."""
+        for name, text, says, columns, ends, route in [
+            ("osmnx.csv", "u,v,key,length\n1,2,0,3.5\n2,3,0,4.5\n", "say --columns u,v,length", "u,v,length", (1, 3), "8: 1 2 3"),
+            ("transfers.txt", "from_stop_id,to_stop_id,transfer_type,min_transfer_time\nS1,S2,2,120\nS2,S3,2,60\n",
+             "say --columns from_stop_id,to_stop_id,min_transfer_time", "1,2,4", ("S1", "S3"), "180: S1 -> S2 -> S3"),
+            ("pandas.csv", ",source,target,weight\n0,1,2,3.5\n1,2,3,4.5\n", "say --columns source,target,weight",
+             "source,target,weight", (1, 3), "8: 1 2 3"),
+            ("order.csv", "weight,source,target\n3,1,2\n4,2,3\n", "say --columns source,target,weight", "source,target,weight", (1, 3), "7: 1 2 3"),
+            ("numbered.edges", "0 0 1 0.5\n1 1 2 0.25\n", "--columns FROM,TO,WEIGHT says which columns these are, by number from 1", "2,3,4",
+             (0, 2), "0.75: 0 1 2"),
+        ]:
+            path = self.file(name, text)
+            self.refused(3, "shortest-paths", path, says=[name, says])
+            for graph, options in ((path, {}), ("-", {"stdin": text})):
+                self.assertEqual(self.route(graph, "--columns", columns, "--from", ends[0], "--to", ends[1], **options), route)
+        comma = self.file("comma.csv", "source;target;weight\n1;2;3,5\n2;3;4,5\n")
+        self.assertEqual(self.route(comma, "--from", 1, "--to", 3), "8: 1 2 3")
+        self.assertIn("--decimal comma says so", self.succeed("shortest-paths", comma).stderr)
+        self.assertEqual(self.route(comma, "--decimal", "comma", "--from", 1, "--to", 3), "8: 1 2 3")
+        self.refused(3, "shortest-paths", self.file("numbered.cedge", "0 1 0.5\n"), says=["looks like a list of edges", ".edges", "'-'"])
+        self.refused(2, "shortest-paths", comma, "--columns", "1", says=["FROM,TO or FROM,TO,WEIGHT"])
+        pattern = self.file("p.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2 7\n")
+        self.refused(3, "shortest-paths", pattern, says=["p.mtx:3", "'7'", "--columns 1,2,3", "--columns 1,2 leaves"])
+        self.assertEqual(self.route(pattern, "--columns", "1,2,3", "--from", 1, "--to", 2), "7: 1 2")
+        self.assertEqual(self.route(pattern, "--columns", "1,2", "--from", 1, "--to", 2), "1: 1 2")
+
+    def test_a_byte_order_mark(self):
+        for text in (GR, MTX, LIST):
+            marked = b"\xef\xbb\xbf" + text.encode()
+            for data in (marked, gzip.compress(marked)):
+                path = self.file("marked.bin" if text != LIST else "marked.csv", data)
+                self.assertEqual(self.route(path, "--from", 1, "--to", 5), "14: 1 2 3 4 5")
+                result = self.succeed("shortest-paths", "-", "--from", 1, "--to", 5, stdin=data, text=False)
+                self.assertEqual(result.stdout.splitlines()[0], b"14: 1 2 3 4 5")
 
     def test_a_header_line(self):
         plain = self.file("h.csv", "home,work\nwork,shop\n")
