@@ -35,7 +35,7 @@ void check_against_points(MatrixView<const T> points, const KMeansOptions& optio
   execution::check_apart(memory.labels, "labels", given, "initial centroids");
   if (options.init != KMeansInit::given) {
     if (given.rows() == 0) return;
-    throw UsageError("initial centroids: there are some, but KMeansOptions::init is not `given`");
+    throw UsageError("initial centroids: there are some, but the method of choosing them is not `given`");
   }
   if (given.rows() != options.clusters || given.columns() != points.columns())
     throw InputError("initial centroids: the shape is " + std::to_string(given.rows()) + " x " +
