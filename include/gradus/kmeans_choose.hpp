@@ -22,7 +22,7 @@
 
 namespace gradus {
 
-/// Which fit is recommended: the one with the largest silhouette or Calinski-Harabasz index, or the least
+/// The criterion that recommends a fit: the one with the largest silhouette or Calinski-Harabasz index, or the least
 /// Davies-Bouldin index.
 enum class KMeansCriterion : std::uint8_t { silhouette, calinski_harabasz, davies_bouldin };
 

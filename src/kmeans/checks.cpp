@@ -1,4 +1,4 @@
-// What the public calls of k-means check of their arguments before anything else.
+// Checks of the arguments of the public calls, made before anything else.
 #include <string>
 
 #include "execution/request.hpp"
@@ -8,7 +8,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// On ranks this one may have no rows.
+/// With several ranks, a rank may hold no rows.
 template <class T>
 void check_points(MatrixView<const T> points, const Execution& execution) {
   execution::check_extent(points, "points");

@@ -391,7 +391,7 @@ void deliver(Buffer<std::int32_t>& labels, VectorView<std::int32_t> to, const Pr
 
 namespace {
 
-/// Of a fit of a standardized copy in host memory.
+/// Estimates a fit of a standardized copy in host memory, and the copy.
 MemoryEstimate standardized_memory(KMeansShape shape, KMeansOptions options, const Execution& here) {
   shape.place = MemoryPlace::host();
   options.standardize = false;

@@ -1,5 +1,5 @@
-// What the files behind the public calls do for each other: checks.cpp, kmeans.cpp and
-// standardization/standardized_calls.cpp.
+// Functions that the files behind the public calls share: checks.cpp, kmeans.cpp and
+// standardization/standardized_calls.cpp define them.
 #pragma once
 
 #include "gradus/kmeans.hpp"

@@ -1,4 +1,4 @@
-// What kmeans_criteria() takes.
+// The memory of kmeans_criteria().
 #pragma once
 
 #include <cstdint>
