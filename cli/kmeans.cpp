@@ -40,15 +40,15 @@ struct Arguments {
   std::string output;
   std::string page;  ///< the file of --report
   std::string weights;
-  std::string centroids;  ///< the file of --init
+  std::string centroids;    ///< the file of --init
+  std::string init_folder;  ///< whose centroids these are, where --init names a folder
   std::string init = "k-means++";
   io::ReadOptions reading;
-  bool standardize = false;
-  KMeansOptions options;  ///< all but initial_centroids and weights; `clusters`: of the fit at hand, or that is kept
-  ChoiceOptions choice;
+  KMeansOptions options;  ///< `clusters`: of the fit at hand, or that is kept
+  KMeansChoiceOptions choice;
 
   PerRank per_rank() const { return input_per_rank ? PerRank::yes : PerRank::no; }
-  bool chooses() const { return choice.cluster_counts.size() > 1; }
+  bool chooses() const { return choice.clusters.size() > 1; }
 };
 
 const std::vector<std::pair<std::string, KMeansInit>>& initializations() {
@@ -73,12 +73,17 @@ void parse_init(const std::string& text, Arguments& arguments) {
   if (!like_a_path && !std::filesystem::exists(text)) {
     std::vector<std::string_view> names;
     for (const auto& [name, init] : initializations()) names.push_back(name);
-    throw UsageError("--init: " + core::excerpt(text) +
-                     " is neither k-means++, k-means-parallel, random or first, nor a file with centroids" +
-                     core::did_you_mean(text, names));
+    throw UsageError(
+        "--init: " + core::excerpt(text) +
+        " is neither k-means++, k-means-parallel, random or first, nor a file with centroids or a folder of a result" +
+        core::did_you_mean(text, names));
   }
   arguments.init = "given";
   arguments.centroids = text;
+  if (is_folder(text)) {
+    arguments.init_folder = text;
+    arguments.centroids = std::filesystem::path(text) / centroids_name;
+  }
   arguments.options.init = KMeansInit::given;
 }
 
@@ -207,7 +212,8 @@ Execution alone(const Execution& execution) {
 
 /// What more restarts would do, where it takes no time to find out and makes a difference.
 template <class T>
-std::string hint_of_restarts(const Arguments& arguments, const Fitting<T>& fitting, double inertia, double seconds) {
+std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
+                             const Execution& execution, double inertia, double seconds) {
   constexpr double soon = 0.01;
   constexpr double difference = 1e-3;
   constexpr int restarts = 10;
@@ -217,10 +223,27 @@ std::string hint_of_restarts(const Arguments& arguments, const Fitting<T>& fitti
   KMeansOptions options = arguments.options;
   options.restarts = restarts;
   options.checkpoint = {};
-  const double best = fitting.fit(options).inertia;
+  const double best = kmeans(points, options, memory, execution).inertia;
   if (!(best < inertia * (1 - difference))) return "";
   return fmt::format("other seeds lead elsewhere: --restarts {} keeps the best of {}, of inertia {}, {:.2g} % less",
                      restarts, restarts, brief(best), 100 * (1 - best / inertia));
+}
+
+/// The centroids of --init, in the units of the data.
+template <class T>
+io::PointsOf<T> given_centroids(const Arguments& arguments, const io::Points& points, const Session& session) {
+  FittedFolder fit;
+  core::agree(session.ranks(), [&] {
+    if (!arguments.init_folder.empty()) fit = open_fit(arguments.init_folder, arguments.reading.stop);
+    require_whole_result(problem_name, arguments.centroids, arguments.reading.stop);
+  });
+  io::PointsOf<T> centroids =
+      read_matrix_for_all<T>(arguments.centroids, io::with_all_columns(arguments.reading), session);
+  core::agree(session.ranks(), [&] {
+    if (!arguments.init_folder.empty())
+      require_alike(fit, arguments.init_folder, centroids.view.rows(), arguments.options, points);
+  });
+  return centroids;
 }
 
 template <class T>
@@ -231,11 +254,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   KMeansMemory<T> memory;
   io::PointsOf<T> initial;
   io::VectorOf<T> weights;
-  if (!arguments.centroids.empty()) {
-    core::agree(session.ranks(),
-                [&] { require_whole_result(problem_name, arguments.centroids, arguments.reading.stop); });
-    initial = read_matrix_for_all<T>(arguments.centroids, io::with_all_columns(arguments.reading), session);
-  }
+  if (!arguments.centroids.empty()) initial = given_centroids<T>(arguments, points, session);
   if (!arguments.weights.empty())
     weights = read_values_of_rows<T>(arguments.weights, arguments.per_rank(), files, arguments.reading, session);
   memory.weights = weights.view;
@@ -245,8 +264,6 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   const auto naming = [&](const auto& function) -> decltype(auto) {
     return files.naming([&]() -> decltype(auto) { return naming_files(roles, function); });
   };
-  std::optional<StandardizedPoints<T>> scaled;
-  if (arguments.standardize) naming([&] { scaled.emplace(points.view<T>(), session.execution, initial); });
   memory.initial_centroids = initial.view;
 
   // The files are opened first, so that a directory that cannot be written is found before the work and not after it.
@@ -264,12 +281,12 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     if (!arguments.output.empty()) {
       outputs.emplace(arguments.output, result_names(), session.execution.stop);
       centroids_file =
-          &outputs->add(centroids_name, io::npy_size<T>(arguments.choice.cluster_counts.back(), points.columns()));
+          &outputs->add(centroids_name, io::npy_size<T>(arguments.choice.clusters.back(), points.columns()));
       labels_file = &outputs->add("labels.npy", io::npy_size<std::int32_t>(files.rows));
       if (points.picture && options.metric == KMeansMetric::euclidean) picture_file = &outputs->add("quantized.png");
-      if (scaled)
+      if (options.standardize)
         standardized_file =
-            &outputs->add(standardized_name, io::npy_size<T>(arguments.choice.cluster_counts.back(), points.columns()));
+            &outputs->add(standardized_name, io::npy_size<T>(arguments.choice.clusters.back(), points.columns()));
       if (points.from_text || points.row_names) text_result.emplace(*outputs, points);
       if (arguments.chooses()) choice_file = &outputs->add("choice.csv");
       summary_file = &outputs->add(summary_name);
@@ -279,13 +296,15 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
   });
 
-  const Fitting<T> fitting{scaled ? scaled->rows() : points.view<T>(), [&](const KMeansOptions& wanted) {
-                             return scaled ? scaled->fit(wanted, memory)
-                                           : kmeans(points.view<T>(), wanted, memory, session.execution);
-                           }};
   const auto fit_start = core::Clock::now();
-  Choice<T> choice = naming([&] { return fit_all(options, arguments.choice, session, fitting); });
-  const double fit_seconds = core::seconds_since(fit_start);
+  KMeansChoice<T> choice = naming([&]() -> KMeansChoice<T> {
+    if (arguments.chooses())
+      return kmeans_choose(points.view<T>(), options, arguments.choice, memory, session.execution);
+    return {.result = kmeans(points.view<T>(), options, memory, session.execution)};
+  });
+  double fit_seconds = core::seconds_since(fit_start);
+  for (const Phase& phase : choice.result.report.phases)
+    if (phase.name == "standardize") fit_seconds -= phase.seconds;
   KMeansResult<T>& result = choice.result;
   options.clusters = result.centroids.rows();
   session.end_progress();
@@ -295,8 +314,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
 
   const auto write_start = core::Clock::now();
   if (outputs) {
-    if (standardized_file) io::write_npy(*standardized_file, result.centroids.view());
-    if (scaled) scaled->restore(result);
+    if (standardized_file) io::write_npy(*standardized_file, result.standardized_centroids.view());
     if (text_result) text_result->write(result);
     io::write_npy(*centroids_file, result.centroids.view());
     io::write_npy(*labels_file, result.labels.view());
@@ -307,8 +325,6 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     if (choice_file) choice_file->write(choice_csv(choice.candidates));
     for (core::AtomicFile* file : {centroids_file, labels_file, picture_file, standardized_file, choice_file})
       if (file) file->finish();
-  } else if (scaled) {
-    scaled->restore(result);
   }
   Json summary = summary_of(arguments, points.columns(), result,
                             kmeans_memory({.points = std::max(points.rows(), options.clusters),
@@ -316,9 +332,8 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
                                            .element_bytes = static_cast<int>(sizeof(T)),
                                            .weighted = !memory.weights.empty()},
                                           options, alone(session.execution))
-                                    .host +
-                                (scaled ? scaled->bytes() : 0));
-  add_table_facts(summary, points, scaled ? &scaled->by() : nullptr);
+                                .host);
+  add_table_facts(summary, points, result.standardization);
   const double seconds = core::seconds_since(start);
   if (arguments.chooses())
     summary["choice"] = choice_json(choice.candidates, arguments.choice.criterion, choice.silhouette_points);
@@ -335,8 +350,12 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     const std::stop_token& stop = session.execution.stop;
     if (points.picture && options.metric == KMeansMetric::euclidean)
       answer.pictures(before_and_after(*points.picture, points.view<T>(), result, stop));
-    answer.chart(principal_components<T>(scaled ? scaled->rows() : points.view<T>(), result.labels.view(),
-                                         options.clusters, options.seed, stop));
+    Matrix<T> standardized;
+    if (options.standardize)
+      standardized = kmeans_standardize(points.view<T>(), result.standardization, session.execution);
+    const KMeansProjection projection = kmeans_projection(options.standardize ? standardized.view() : points.view<T>(),
+                                                          {.seed = options.seed}, session.execution);
+    answer.chart(projection_chart(projection, result.labels.view(), options.clusters));
   };
   if (page) write_page(*page, summary, add_answer, session);
   if (session.json) {
@@ -357,7 +376,8 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
         text_result ? "centroids.csv, labels.csv, " : "", standardized_file ? "standardized_centroids.npy, " : "",
         picture_file ? "quantized.png, " : "", choice_file ? "choice.csv, " : "", arguments.output));
   if (session.quiet || arguments.chooses() || session.job) return 0;
-  const std::string hint = hint_of_restarts(arguments, fitting, result.inertia, fit_seconds);
+  const std::string hint =
+      hint_of_restarts(arguments, points.view<T>(), memory, session.execution, result.inertia, fit_seconds);
   if (!hint.empty()) session.note(hint);
   return 0;
 }
@@ -383,7 +403,7 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
                            " needs all points in one process, and mpirun has started several; "
                            "start the program without it");
   };
-  if (arguments.standardize) refuse("--standardize");
+  if (arguments.options.standardize) refuse("--standardize");
   if (arguments.chooses()) refuse("the choice among several -k");
   if (!arguments.page.empty()) refuse("--report");
   if (!arguments.options.graph_file.empty()) refuse("--dump-graph");
@@ -402,8 +422,8 @@ Action setup_kmeans(Options& options, Session& session) {
   Options::required(options.value("-k,--clusters", "N",
                                   "number of clusters; several, as 2..20 or 4,8,16, are compared, and one is kept",
                                   [arguments = arguments.get()](const std::string& text) {
-                                    arguments->choice.cluster_counts = parse_cluster_counts(text);
-                                    arguments->options.clusters = arguments->choice.cluster_counts.back();
+                                    arguments->choice.clusters = parse_cluster_counts(text);
+                                    arguments->options.clusters = arguments->choice.clusters.back();
                                   }));
   options.value(
       "-o,--output", "DIR",
@@ -426,10 +446,7 @@ Action setup_kmeans(Options& options, Session& session) {
   options.heading("Which number of clusters", [arguments = arguments.get()] {
     return arguments->chooses() ? "" : "-k names one number of clusters, and there is nothing to choose";
   });
-  options.choice("--choose", arguments->choice.criterion,
-                 {{"silhouette", Criterion::silhouette},
-                  {"calinski-harabasz", Criterion::calinski_harabasz},
-                  {"davies-bouldin", Criterion::davies_bouldin}},
+  options.choice("--choose", arguments->choice.criterion, criterion_choices(),
                  "which of several -k is kept: the one with the largest silhouette or Calinski-Harabasz index, or the "
                  "least Davies-Bouldin index; as scikit-learn defines them, without weights");
   options.whole("--silhouette-points", arguments->choice.silhouette_points,
@@ -439,9 +456,9 @@ Action setup_kmeans(Options& options, Session& session) {
   std::vector<std::string> methods;
   for (const auto& [name, init] : initializations())
     if (name.find('|') == std::string::npos) methods.push_back(name);
-  options.value("--init", "METHOD|FILE",
-                "first centroids: k-means++, k-means-parallel, random, first (the first k points), or a file with k "
-                "rows [k-means++]",
+  options.value("--init", "METHOD|FILE|DIR",
+                "first centroids: k-means++, k-means-parallel, random, first (the first k points), a file with k rows, "
+                "or the folder of an earlier fit [k-means++]",
                 [arguments = arguments.get()](const std::string& text) { parse_init(text, *arguments); },
                 {.choices = methods, .file = true});
   options.useless_where(
@@ -465,7 +482,7 @@ Action setup_kmeans(Options& options, Session& session) {
       "fewer different points than clusters end the job, or leave clusters that repeat a centroid and have no "
       "points");
   add_metric_option(options, fit.metric);
-  options.flag("--standardize", arguments->standardize,
+  options.flag("--standardize", fit.standardize,
                "bring every column to mean 0 and variance 1 first; centroids come back in the units of the data");
   options.file("--dump-graph", fit.graph_file, "FILE.dot",
                "write the graph of tasks of a task-graph variant (Graphviz)");
@@ -488,6 +505,7 @@ Action setup_kmeans(Options& options, Session& session) {
     arguments->reading.threads = cpu::thread_count(session.execution);
     std::vector<std::string> read = arguments->inputs;
     read.insert(read.end(), {arguments->weights, arguments->centroids});
+    if (!arguments->init_folder.empty()) read.push_back(std::filesystem::path(arguments->init_folder) / summary_name);
     if (session.job && arguments->input_per_rank)
       for (int rank = 0; rank < session.job->size(); ++rank) read.push_back(file_of_rank(arguments->weights, rank));
     core::agree(session.ranks(), [&] {

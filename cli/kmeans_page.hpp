@@ -8,18 +8,14 @@
 #include "cli/page/page.hpp"
 #include "gradus/array.hpp"
 #include "gradus/kmeans.hpp"
+#include "gradus/kmeans_projection.hpp"
 #include "io/points.hpp"
 
 namespace gradus::cli {
 
-/// As many points as a chart shows, of more a sample by the seed.
-inline constexpr std::int64_t most_points_shown = 20000;
-
-/// The points on their first two principal components, in the colours of their clusters. InterruptedError after a stop
-/// request.
-template <class T>
-Chart principal_components(MatrixView<const T> points, VectorView<const std::int32_t> labels, std::int64_t clusters,
-                           std::uint64_t seed, const std::stop_token& stop);
+/// The points of a projection in the colours of their clusters. `labels`: of all points.
+Chart projection_chart(const KMeansProjection& projection, VectorView<const std::int32_t> labels,
+                       std::int64_t clusters);
 
 /// A picture, and the same with every pixel in its cluster's colour; of a large one the pixels of some rows and
 /// columns. InterruptedError after a stop request.

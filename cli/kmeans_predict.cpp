@@ -37,15 +37,9 @@ struct Inputs {
   io::Points centroids;
   io::Points points;
   KMeansMetric metric = KMeansMetric::euclidean;
+  KMeansStandardization standardization;
   double read_seconds = 0;
 };
-
-/// The points as the fit saw its own.
-void standardize(io::Points& points, const Standardization& by, const Arguments& arguments, const Session& session) {
-  const int threads = cpu::thread_count(session.execution);
-  std::visit([&](auto& values) { values = io::own(standardized(values.view, by, threads, arguments.reading.stop)); },
-             points.values);
-}
 
 /// Both in one type: the one asked for, or the wider of the files' types, which changes no value.
 Inputs read_inputs(const Arguments& arguments, const Session& session) {
@@ -73,8 +67,8 @@ Inputs read_inputs(const Arguments& arguments, const Session& session) {
   const io::ElementType type = std::max(centroids.type(), points.type());
   centroids = io::convert(std::move(centroids), type, fit.centroids, reading.stop);
   points = io::convert(std::move(points), type, arguments.input, reading.stop);
-  if (fit.standardization) standardize(points, *fit.standardization, arguments, session);
-  return {std::move(centroids), std::move(points), fit.metric, core::seconds_since(start)};
+  return {std::move(centroids), std::move(points), fit.metric, std::move(fit.standardization),
+          core::seconds_since(start)};
 }
 
 /// Distances as rows of text, each behind the name of its point where points have names.
@@ -133,8 +127,11 @@ void add_row_names(Json& facts, const io::RowNames* names) {
 
 template <class T, class Function>
 auto run(const Arguments& arguments, const Inputs& inputs, Function&& function) {
-  return naming_files({{"points", arguments.input}, {"centroids", arguments.centroids}, {"weights", arguments.weights}},
-                      [&] { return function(inputs.centroids.view<T>(), inputs.points.view<T>()); });
+  return naming_files(
+      {{"points", arguments.input}, {"centroids", arguments.centroids}, {"weights", arguments.weights}}, [&] {
+        return function(KMeansModel<T>{inputs.centroids.view<T>(), inputs.metric, inputs.standardization},
+                        inputs.points.view<T>());
+      });
 }
 
 template <class T>
@@ -144,8 +141,8 @@ int predict(const Arguments& arguments, const Session& session, const Inputs& in
   io::VectorOf<T> weights;
   if (!arguments.weights.empty()) weights = read_vector_as<T>(arguments.weights, arguments.reading);
   const auto start = core::Clock::now();
-  const KMeansPrediction prediction = run<T>(arguments, inputs, [&](auto centroids, auto points) {
-    return kmeans_predict(centroids, points, {.weights = weights.view}, inputs.metric, session.execution);
+  const KMeansPrediction prediction = run<T>(arguments, inputs, [&](const auto& model, auto points) {
+    return kmeans_predict(model, points, {.weights = weights.view}, session.execution);
   });
   const double seconds = core::seconds_since(start);
   const VectorView<const std::int32_t> labels = prediction.labels.view();
@@ -180,8 +177,8 @@ int transform(const Arguments& arguments, const Session& session, const Inputs& 
   Destination destination(arguments.output, session.execution.stop);
   destination.expect<T>(inputs.points.rows(), inputs.centroids.rows());
   const auto start = core::Clock::now();
-  const Matrix<T> distances = run<T>(arguments, inputs, [&](auto centroids, auto points) {
-    return kmeans_transform(centroids, points, inputs.metric, session.execution);
+  const Matrix<T> distances = run<T>(arguments, inputs, [&](const auto& model, auto points) {
+    return kmeans_transform(model, points, session.execution);
   });
   const double seconds = core::seconds_since(start);
   const io::RowNames* const names = inputs.points.row_names.get();

@@ -3,169 +3,22 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 
 #include "cli/output.hpp"
-#include "core/exact_accumulator.hpp"
-#include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
-#include "cpu/threads.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::cli {
 
-namespace {
-
-using Json = nlohmann::ordered_json;
-using core::ExactAccumulator;
-
-constexpr std::string_view standardizing_stopped = "stopped while standardizing the columns";
-
-/// Exact sums, over all rows, of what each(row, its sums) adds for a row: `per_column` of them for each column.
-template <class Each>
-std::vector<ExactAccumulator> exact_sums(std::int64_t rows, std::int64_t columns, std::int64_t per_column, int threads,
-                                         const std::stop_token& stop, const Each& each) {
-  const auto count = static_cast<std::size_t>(columns * per_column);
-  std::vector<ExactAccumulator> sums(count);
-  const std::int64_t stretch = core::stretch_length(rows, 16 * columns, threads);
-#pragma omp parallel num_threads(threads) if (threads > 1 && rows > stretch)
-  {
-    std::vector<ExactAccumulator> own(count);
-#pragma omp for schedule(dynamic)
-    for (std::int64_t first = 0; first < rows; first += stretch) {
-      if (stop.stop_requested()) continue;
-      for (std::int64_t row = first; row < std::min(first + stretch, rows); ++row) each(row, own.data());
-    }
-    // Exact, so that the order in which threads come is of no matter.
-#pragma omp critical(gradus_standardization)
-    for (std::size_t index = 0; index < count; ++index) sums[index].merge(own[index]);
-  }
-  core::honour_stop(stop, standardizing_stopped);
-  return sums;
-}
-
-template <class T>
-void require_finite(MatrixView<const T> points, const std::stop_token& stop) {
-  core::RareLook look(stop, standardizing_stopped);
-  for (std::int64_t row = 0; row < points.rows(); ++row) {
-    look.honour_stop();
-    for (std::int64_t column = 0; column < points.columns(); ++column)
-      if (const double value = static_cast<double>(points(row, column)); !std::isfinite(value))
-        throw InputError(fmt::format("points: row {}, column {} (counted from 0) is {}, not a finite number", row,
-                                     column, std::isnan(value) ? "NaN" : "infinite"));
-  }
-}
-
-}  // namespace
-
-template <class T>
-Standardization standardization_of(MatrixView<const T> points, int threads, const std::stop_token& stop) {
-  const std::int64_t rows = points.rows();
-  const std::int64_t columns = points.columns();
-  require_finite(points, stop);
-  ExactAccumulator count;
-  count.add(static_cast<double>(rows));
-  Standardization by;
-  const std::vector<ExactAccumulator> sums =
-      exact_sums(rows, columns, 1, threads, stop, [&](std::int64_t row, ExactAccumulator* own) {
-        for (std::int64_t column = 0; column < columns; ++column)
-          own[column].add(static_cast<double>(points(row, column)));
-      });
-  for (const ExactAccumulator& sum : sums) by.mean.push_back(sum.quotient<double>(count));
-  // About the rounded mean: what its rounding adds is taken away again.
-  const std::vector<ExactAccumulator> moments =
-      exact_sums(rows, columns, 2, threads, stop, [&](std::int64_t row, ExactAccumulator* own) {
-        for (std::int64_t column = 0; column < columns; ++column) {
-          const double from_mean = static_cast<double>(points(row, column)) - by.mean[static_cast<std::size_t>(column)];
-          own[2 * column].add(from_mean);
-          own[2 * column + 1].add_product(from_mean, from_mean);
-        }
-      });
-  for (std::size_t column = 0; column < by.mean.size(); ++column) {
-    const double shift = moments[2 * column].quotient<double>(count);
-    const double variance = std::max(moments[2 * column + 1].quotient<double>(count) - shift * shift, 0.0);
-    if (!std::isfinite(variance) || !std::isfinite(by.mean[column]))
-      throw InputError(
-          fmt::format("points: the values of column {} (counted from 0) are too large to be standardized; "
-                      "scale them down",
-                      column));
-    by.scale.push_back(variance > 0 ? std::sqrt(variance) : 1);
-  }
-  return by;
-}
-
-template <class T>
-Matrix<T> standardized(MatrixView<const T> points, const Standardization& by, int threads,
-                       const std::stop_token& stop) {
-  Matrix<T> result(points.rows(), points.columns());
-  const std::int64_t stretch = core::stretch_length(points.rows(), 4 * points.columns(), threads);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && points.rows() > stretch)
-  for (std::int64_t first = 0; first < points.rows(); first += stretch) {
-    if (stop.stop_requested()) continue;
-    for (std::int64_t row = first; row < std::min(first + stretch, points.rows()); ++row)
-      for (std::int64_t column = 0; column < points.columns(); ++column) {
-        const auto index = static_cast<std::size_t>(column);
-        result(row, column) =
-            static_cast<T>((static_cast<double>(points(row, column)) - by.mean[index]) / by.scale[index]);
-      }
-  }
-  core::honour_stop(stop, standardizing_stopped);
-  return result;
-}
-
-template <class T>
-Matrix<T> restored(MatrixView<const T> centroids, const Standardization& by) {
-  Matrix<T> result(centroids.rows(), centroids.columns());
-  for (std::int64_t row = 0; row < centroids.rows(); ++row)
-    for (std::int64_t column = 0; column < centroids.columns(); ++column) {
-      const auto index = static_cast<std::size_t>(column);
-      result(row, column) =
-          static_cast<T>(static_cast<double>(centroids(row, column)) * by.scale[index] + by.mean[index]);
-    }
-  return result;
-}
-
-template <class T>
-StandardizedPoints<T>::StandardizedPoints(MatrixView<const T> points, const Execution& execution,
-                                          io::PointsOf<T>& initial)
-    : execution_(execution), bytes_(static_cast<std::uint64_t>(points.rows() * points.columns()) * sizeof(T)) {
-  const auto start = core::Clock::now();
-  if (execution_.memory_limit != 0) {
-    if (bytes_ >= execution_.memory_limit)
-      throw Error(fmt::format("a standardized copy of the points needs {} of memory, but --memory-limit allows only {}",
-                              core::size_text(bytes_), core::size_text(execution_.memory_limit)));
-    execution_.memory_limit -= bytes_;
-  }
-  const int threads = cpu::thread_count(execution_);
-  by_ = standardization_of(points, threads, execution_.stop);
-  points_ = standardized(points, by_, threads, execution_.stop);
-  // Others are refused by the fit.
-  if (initial.view.rows() > 0 && initial.view.columns() == points.columns())
-    initial = io::own(standardized(initial.view, by_, 1, execution_.stop));
-  seconds_ = core::seconds_since(start);
-}
-
-template <class T>
-KMeansResult<T> StandardizedPoints<T>::fit(const KMeansOptions& options, const KMeansMemory<T>& memory) const {
-  KMeansResult<T> result = kmeans(points_.view(), options, memory, execution_);
-  result.report.phases.insert(result.report.phases.begin(), {"standardize", seconds_});
-  return result;
-}
-
-template <class T>
-void StandardizedPoints<T>::restore(KMeansResult<T>& result) const {
-  result.centroids = restored(std::as_const(result.centroids).view(), by_);
-}
-
-void add_table_facts(nlohmann::ordered_json& summary, const io::Points& points, const Standardization* by) {
+void add_table_facts(nlohmann::ordered_json& summary, const io::Points& points, const KMeansStandardization& by) {
   if (!points.column_names.empty()) summary["columns"] = points.column_names;
   if (points.row_names) summary["id_column"] = points.row_names->heading;
-  if (by) summary["standardize"] = {{"mean", by->mean}, {"scale", by->scale}};
+  if (!by.empty()) summary["standardize"] = {{"mean", by.mean}, {"scale", by.scale}};
 }
 
 template <class T>
@@ -264,19 +117,19 @@ FittedFolder open_fit(const std::string& folder, const std::stop_token& stop) {
     fit.metric = summary.value("metric", std::string()) == "cosine" ? KMeansMetric::cosine : KMeansMetric::euclidean;
     fit.column_names = summary.value("columns", std::vector<std::string>());
     if (const auto by = summary.find("standardize"); by != summary.end()) {
-      fit.standardization.emplace();
-      by->at("mean").get_to(fit.standardization->mean);
-      by->at("scale").get_to(fit.standardization->scale);
-      if (fit.standardization->mean.size() != fit.standardization->scale.size() ||
-          summary.value("d", std::size_t{0}) != fit.standardization->mean.size() ||
-          !std::ranges::all_of(fit.standardization->scale, [](double scale) { return scale > 0; }))
+      KMeansStandardization& found = fit.standardization;
+      by->at("mean").get_to(found.mean);
+      by->at("scale").get_to(found.scale);
+      if (found.empty() || found.mean.size() != found.scale.size() ||
+          summary.value("d", std::size_t{0}) != found.mean.size() ||
+          !std::ranges::all_of(found.scale, [](double scale) { return scale > 0; }))
         throw InputError("");
     }
   } catch (const std::exception&) {
     throw InputError(fmt::format("'{}': its columns, metric or standardization are not as 'gradus kmeans' writes them",
                                  summary_path.string()));
   }
-  fit.centroids = path / (fit.standardization ? standardized_name : centroids_name);
+  fit.centroids = path / (!fit.standardization.empty() ? standardized_name : centroids_name);
   require_whole_result("kmeans", fit.centroids, stop);
   return fit;
 }
@@ -291,6 +144,33 @@ void refuse_standardized_file(const std::string& file) {
         fmt::format("'{}': these centroids were found among standardized columns; name the folder, '{}', which "
                     "tells how they were standardized",
                     file, folder.string()));
+}
+
+void require_alike(const FittedFolder& fit, const std::string& folder, std::int64_t clusters,
+                   const KMeansOptions& options, const io::Points& points) {
+  const auto refuse = [&](const std::string& differs, const std::string& remedy) {
+    throw UsageError(fmt::format("--init: the fit in '{}' {}; {}, or name '{}' for its centroids alone", folder,
+                                 differs, remedy, (std::filesystem::path(folder) / centroids_name).string()));
+  };
+  if (!fit.standardization.empty() && !options.standardize)
+    refuse("is one of standardized columns, and this one is not", "add --standardize");
+  if (fit.standardization.empty() && options.standardize)
+    refuse("is not one of standardized columns, and this one is", "leave out --standardize");
+  if (fit.metric != options.metric)
+    refuse(fit.metric == KMeansMetric::cosine ? "is one by the cosine metric, and this one is not"
+                                              : "is one by the euclidean metric, and this one is not",
+           fit.metric == KMeansMetric::cosine ? "add --metric cosine" : "leave out --metric cosine");
+  if (clusters != options.clusters)
+    throw UsageError(fmt::format("--init: the fit in '{}' has {}, and -k asks for {}; give -k {}", folder,
+                                 counted(clusters, "cluster"), options.clusters, clusters));
+  if (fit.column_names.empty() || points.column_names.empty() || fit.column_names == points.column_names) return;
+  std::string items;
+  for (std::size_t column = 0; column < fit.column_names.size(); ++column)
+    items += (column == 0 ? "" : ",") + io::column_item(fit.column_names, column);
+  throw InputError(
+      fmt::format("points: the columns are {}, but the fit in '{}' is one of {}; give the same columns in "
+                  "the same order (--columns {})",
+                  list_of(points.column_names), folder, list_of(fit.column_names), items));
 }
 
 void require_columns_of_fit(const io::Points& points, std::int64_t dimensions, const FittedFolder& fit,
@@ -309,15 +189,9 @@ void require_columns_of_fit(const io::Points& points, std::int64_t dimensions, c
                                columns(dimensions, fit.column_names), named ? " (--columns " + items + ")" : ""));
 }
 
-#define GRADUS_KMEANS_TABLE(T)                                                                               \
-  template Standardization standardization_of(MatrixView<const T>, int, const std::stop_token&);             \
-  template Matrix<T> standardized(MatrixView<const T>, const Standardization&, int, const std::stop_token&); \
-  template Matrix<T> restored(MatrixView<const T>, const Standardization&);                                  \
-  template std::string centroids_text(MatrixView<const T>, const std::vector<std::string>&);                 \
-  template class StandardizedPoints<T>;                                                                      \
-  template void TextResult::write(const KMeansResult<T>&);
-GRADUS_KMEANS_TABLE(float)
-GRADUS_KMEANS_TABLE(double)
-#undef GRADUS_KMEANS_TABLE
+template std::string centroids_text(MatrixView<const float>, const std::vector<std::string>&);
+template std::string centroids_text(MatrixView<const double>, const std::vector<std::string>&);
+template void TextResult::write(const KMeansResult<float>&);
+template void TextResult::write(const KMeansResult<double>&);
 
 }  // namespace gradus::cli

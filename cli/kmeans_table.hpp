@@ -1,4 +1,4 @@
-// A fit of a table: columns of mean 0 and variance 1, their names, and the answers as text.
+// A fit of a table: the names of its columns and rows, the answers as text, and the folder of a result.
 #pragma once
 
 #include <cstdint>
@@ -18,54 +18,9 @@
 
 namespace gradus::cli {
 
-/// What turns each column of the points into one of mean 0 and variance 1. The mean is the exact one, rounded once;
-/// `scale` is the root of the mean of squares about it, 1 where all values of the column are equal. Both are the same
-/// bits whatever the number of threads.
-struct Standardization {
-  std::vector<double> mean;
-  std::vector<double> scale;
-};
-
-/// Of all rows, each of which counts once. InputError, which begins with "points: ", where a value is no finite number
-/// or too large.
-template <class T>
-Standardization standardization_of(MatrixView<const T> points, int threads, const std::stop_token& stop);
-
-/// (value - mean) / scale in double, rounded to T.
-template <class T>
-Matrix<T> standardized(MatrixView<const T> points, const Standardization& by, int threads, const std::stop_token& stop);
-
-/// value * scale + mean in double, rounded to T.
-template <class T>
-Matrix<T> restored(MatrixView<const T> centroids, const Standardization& by);
-
-/// Points whose columns were standardized, and a fit of them.
-template <class T>
-class StandardizedPoints {
- public:
-  /// Initial centroids, in the units of the data, are standardized alike. Error where the copy of the points needs more
-  /// memory than is allowed.
-  StandardizedPoints(MatrixView<const T> points, const Execution& execution, io::PointsOf<T>& initial);
-
-  KMeansResult<T> fit(const KMeansOptions& options, const KMeansMemory<T>& memory) const;
-  /// The centroids of the result in the units of the data.
-  void restore(KMeansResult<T>& result) const;
-
-  MatrixView<const T> rows() const { return points_.view(); }
-  const Standardization& by() const { return by_; }
-  std::uint64_t bytes() const { return bytes_; }
-
- private:
-  Execution execution_;
-  Standardization by_;
-  Matrix<T> points_;
-  std::uint64_t bytes_ = 0;
-  double seconds_ = 0;
-};
-
 /// The names of columns and of the column of names, and how columns were standardized; what there is none of is left
 /// out.
-void add_table_facts(nlohmann::ordered_json& summary, const io::Points& points, const Standardization* by);
+void add_table_facts(nlohmann::ordered_json& summary, const io::Points& points, const KMeansStandardization& by);
 
 /// centroids.csv and labels.csv.
 class TextResult {
@@ -105,7 +60,7 @@ struct FittedFolder {
   std::string centroids;  ///< the file with those among which the nearest is looked for
   KMeansMetric metric = KMeansMetric::euclidean;
   std::vector<std::string> column_names;  ///< empty: they have none
-  std::optional<Standardization> standardization;
+  KMeansStandardization standardization;
 };
 
 inline constexpr std::string_view centroids_name = "centroids.npy";
@@ -120,6 +75,12 @@ FittedFolder open_fit(const std::string& folder, const std::stop_token& stop);
 /// InputError where the file is a fit's centroids, in the units of the data, but the fit was one of standardized
 /// columns: the folder tells how.
 void refuse_standardized_file(const std::string& file);
+
+/// Checks that centroids of the fit, `clusters` of them, can begin one with these options and points. UsageError where
+/// standardization, metric or number of clusters differ, InputError where the names of columns do, each with the
+/// remedy.
+void require_alike(const FittedFolder& fit, const std::string& folder, std::int64_t clusters,
+                   const KMeansOptions& options, const io::Points& points);
 
 /// InputError, with both names, where the points' columns are not those of the fit.
 void require_columns_of_fit(const io::Points& points, std::int64_t dimensions, const FittedFolder& fit,

@@ -47,6 +47,7 @@
 #include "gradus/array.hpp"
 #include "gradus/execution.hpp"
 #include "gradus/export.hpp"
+#include "gradus/kmeans_standardization.hpp"
 #include "gradus/run_report.hpp"
 
 namespace gradus {
@@ -142,6 +143,11 @@ struct KMeansOptions {
   KMeansEmptyCluster empty = KMeansEmptyCluster::relocate;
   KMeansFewerDistinct fewer_distinct = KMeansFewerDistinct::error;
   KMeansMetric metric = KMeansMetric::euclidean;
+  /// Standardize the columns first (gradus/kmeans_standardization.hpp; every point counts once, whatever its weight):
+  /// the fit is that of a standardized copy of the points, in host memory. Given centroids are in the units of the data
+  /// and are standardized alike. Inertia, history and the cosine metric are those of the standardized points.
+  /// UnsupportedError on ranks.
+  bool standardize = false;
   std::uint64_t seed = 0;
   /// Variants that run as a graph of tasks write it here (Graphviz dot); empty: nowhere. UsageError with other
   /// variants.
@@ -184,7 +190,7 @@ struct KMeansIteration {
 
 template <class T>
 struct KMeansResult {
-  Matrix<T> centroids;               ///< clusters x d
+  Matrix<T> centroids;               ///< clusters x d, in the units of the data
   Buffer<std::int32_t> labels;       ///< n, or empty (KMeansMemory::labels); each point's nearest of `centroids`
   std::vector<std::int64_t> counts;  ///< points per cluster under `labels`
   double inertia = 0;                ///< of `labels` and `centroids`
@@ -195,12 +201,37 @@ struct KMeansResult {
   int restart = 0;       ///< which of the restarts won
   bool resumed = false;  ///< the fit went on from a checkpoint; seconds before it are those of another job
   RunReport report;      ///< `rechecked`: of all assignments, after a resumption of those that followed
+  KMeansMetric metric = KMeansMetric::euclidean;  ///< as asked for
+  /// With KMeansOptions::standardize, otherwise empty: mean and scale of the columns, and the centroids as the fit saw
+  /// them (clusters x d), of which each label is the nearest. `centroids` are these, restored and rounded.
+  KMeansStandardization standardization;
+  Matrix<T> standardized_centroids;
 };
+
+/// A fit as what labels further points: see kmeans_predict() and kmeans_transform(). Refers to the centroids' memory.
+template <class T>
+struct KMeansModel {
+  MatrixView<const T> centroids = {};  ///< k x d; of a fit of standardized points the standardized ones
+  KMeansMetric metric = KMeansMetric::euclidean;
+  KMeansStandardization standardization = {};  ///< of the points before they are compared; empty: they stay as they are
+};
+
+/// Returns the model of a fit, which must outlive it.
+template <class T>
+KMeansModel<T> kmeans_model(const KMeansResult<T>& fit) {
+  const bool standardized = !fit.standardization.empty();
+  return {.centroids = (standardized ? fit.standardized_centroids : fit.centroids).view(),
+          .metric = fit.metric,
+          .standardization = fit.standardization};
+}
+template <class T>
+KMeansModel<T> kmeans_model(const KMeansResult<T>&& fit) = delete;
 
 /// What a fit begins with.
 template <class T>
 struct KMeansInitialCentroids {
-  Matrix<T> centroids;             ///< clusters x d; with KMeansMetric::cosine of unit length
+  /// clusters x d; with KMeansMetric::cosine of unit length, with KMeansOptions::standardize in the units of the data
+  Matrix<T> centroids;
   std::vector<std::int64_t> rows;  ///< of the points, one for each centroid; empty for KMeansInit::given
   RunReport report;
 };
@@ -248,6 +279,15 @@ GRADUS_EXPORT Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixVi
 template <class T>
 GRADUS_EXPORT RunReport kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points,
                                          MatrixView<T> distances, KMeansMetric metric, const Execution& execution);
+template <class T>
+GRADUS_EXPORT KMeansPrediction kmeans_predict(const KMeansModel<T>& model, MatrixView<const T> points,
+                                              const KMeansMemory<T>& memory, const Execution& execution);
+template <class T>
+GRADUS_EXPORT Matrix<T> kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points,
+                                         const Execution& execution);
+template <class T>
+GRADUS_EXPORT RunReport kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points,
+                                         MatrixView<T> distances, const Execution& execution);
 
 }  // namespace detail
 
@@ -328,6 +368,26 @@ RunReport kmeans_transform(const Centroids& centroids, const Points& points,
                            MatrixView<std::type_identity_t<ElementOf<Points>>> distances,
                            KMeansMetric metric = KMeansMetric::euclidean, const Execution& execution = {}) {
   return detail::kmeans_transform<ElementOf<Points>>(view_of(centroids), view_of(points), distances, metric, execution);
+}
+
+/// The same with a fit's metric and standardization: the labels, inertia and distances are those that the fit would
+/// have given these points. Where the model standardizes, a standardized copy of the points is made in host memory
+/// first, and UnsupportedError is thrown on ranks. UsageError unless its standardization has as many columns as its
+/// centroids.
+template <class T, RowsOf<T> Points>
+KMeansPrediction kmeans_predict(const KMeansModel<T>& model, const Points& points,
+                                const KMeansMemory<std::type_identity_t<T>>& memory = {},
+                                const Execution& execution = {}) {
+  return detail::kmeans_predict<T>(model, view_of(points), memory, execution);
+}
+template <class T, RowsOf<T> Points>
+Matrix<T> kmeans_transform(const KMeansModel<T>& model, const Points& points, const Execution& execution = {}) {
+  return detail::kmeans_transform<T>(model, view_of(points), execution);
+}
+template <class T, RowsOf<T> Points>
+RunReport kmeans_transform(const KMeansModel<T>& model, const Points& points,
+                           MatrixView<std::type_identity_t<T>> distances, const Execution& execution = {}) {
+  return detail::kmeans_transform<T>(model, view_of(points), distances, execution);
 }
 
 /// Memory that `kmeans` takes beyond its input. A job compares both numbers with what there is before it allocates;

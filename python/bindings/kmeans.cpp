@@ -3,6 +3,10 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "gradus/kmeans_choose.hpp"
+#include "gradus/kmeans_projection.hpp"
 
 #include "python/bindings/arrays.hpp"
 #include "python/bindings/choices.hpp"
@@ -20,7 +24,7 @@ KMeansMetric metric_of(const std::string& text) {
 
 KMeansOptions options_of(std::int64_t clusters, const std::string& init, int restarts, int max_iterations,
                          double tolerance, double changed, const std::string& empty, const std::string& fewer_distinct,
-                         const std::string& metric, std::uint64_t seed) {
+                         const std::string& metric, bool standardize, std::uint64_t seed) {
   constexpr std::array<std::string_view, 5> inits{"k-means++", "k-means||", "random", "first", "given"};
   constexpr std::array<std::string_view, 3> empties{"relocate", "keep", "error"};
   constexpr std::array<std::string_view, 2> fewer{"error", "accept"};
@@ -33,6 +37,7 @@ KMeansOptions options_of(std::int64_t clusters, const std::string& init, int res
           .empty = choice<KMeansEmptyCluster>("empty", empty, empties),
           .fewer_distinct = choice<KMeansFewerDistinct>("fewer_distinct", fewer_distinct, fewer),
           .metric = metric_of(metric),
+          .standardize = standardize,
           .seed = seed};
 }
 
@@ -42,18 +47,24 @@ Fields fitted(KMeansResult<T> result) {
   for (const KMeansIteration& iteration : result.history)
     history.append(nb::make_tuple(iteration.inertia, iteration.changed, iteration.shift, iteration.seconds));
   const std::string_view reason = to_string(result.stop_reason);
+  nb::object standardization = nb::none();
+  if (!result.standardization.empty())
+    standardization = nb::make_tuple(to_numpy(std::move(result.standardization.mean)),
+                                     to_numpy(std::move(result.standardization.scale)),
+                                     to_numpy(std::move(result.standardized_centroids)));
   return nb::make_tuple(to_numpy(std::move(result.centroids)), to_numpy(std::move(result.counts)), result.inertia,
                         result.iterations, result.converged, nb::str(reason.data(), reason.size()), history,
-                        result.restart, to_python(result.report));
+                        result.restart, to_python(result.report), standardization);
 }
 
 Fields fit(const Input& points, const Output& labels, std::int64_t clusters, const std::string& init,
            const std::optional<Input>& initial_centroids, const std::optional<Input>& weights, int restarts,
            int max_iterations, double tolerance, double changed, const std::string& empty,
-           const std::string& fewer_distinct, const std::string& metric, std::uint64_t seed, const Request& request) {
+           const std::string& fewer_distinct, const std::string& metric, bool standardize, std::uint64_t seed,
+           const Request& request) {
   return with_element_of(points, [&]<class T>(T) {
-    const KMeansOptions options =
-        options_of(clusters, init, restarts, max_iterations, tolerance, changed, empty, fewer_distinct, metric, seed);
+    const KMeansOptions options = options_of(clusters, init, restarts, max_iterations, tolerance, changed, empty,
+                                             fewer_distinct, metric, standardize, seed);
     const auto view = matrix_of<const T>(points, "points");
     const KMeansMemory<T> memory{.initial_centroids = matrix_of<T>(initial_centroids, "init"),
                                  .weights = vector_of<T>(weights, "weights"),
@@ -65,10 +76,11 @@ Fields fit(const Input& points, const Output& labels, std::int64_t clusters, con
 
 Fields first_centroids(const Input& points, std::int64_t clusters, const std::string& init,
                        const std::optional<Input>& initial_centroids, const std::optional<Input>& weights,
-                       const std::string& fewer_distinct, const std::string& metric, std::uint64_t seed,
-                       const Request& request) {
+                       const std::string& fewer_distinct, const std::string& metric, bool standardize,
+                       std::uint64_t seed, const Request& request) {
   return with_element_of(points, [&]<class T>(T) -> Fields {
-    const KMeansOptions options = options_of(clusters, init, 1, 300, 0, 0, "relocate", fewer_distinct, metric, seed);
+    const KMeansOptions options =
+        options_of(clusters, init, 1, 300, 0, 0, "relocate", fewer_distinct, metric, standardize, seed);
     const auto view = matrix_of<const T>(points, "points");
     const KMeansMemory<T> memory{.initial_centroids = matrix_of<T>(initial_centroids, "init"),
                                  .weights = vector_of<T>(weights, "weights")};
@@ -79,48 +91,108 @@ Fields first_centroids(const Input& points, std::int64_t clusters, const std::st
   });
 }
 
+/// Copies mean and scale, which a model has or has not.
+KMeansStandardization standardization_of(const std::optional<Input>& mean, const std::optional<Input>& scale) {
+  const auto copy = [](const std::optional<Input>& array, const char* what) {
+    const VectorView<const double> elements = vector_of<double>(array, what);
+    return std::vector<double>(elements.data(), elements.data() + elements.size());
+  };
+  return {copy(mean, "mean"), copy(scale, "scale")};
+}
+
 Fields predict(const Input& centroids, const Input& points, const Output& labels, const std::optional<Input>& weights,
-               const std::string& metric, const Request& request) {
+               const std::string& metric, const std::optional<Input>& mean, const std::optional<Input>& scale,
+               const Request& request) {
   return with_element_of(points, [&]<class T>(T) -> Fields {
     const auto rows = matrix_of<const T>(points, "points");
-    const auto means = matrix_of<const T>(centroids, "centroids");
+    const KMeansModel<T> model{matrix_of<const T>(centroids, "centroids"), metric_of(metric),
+                               standardization_of(mean, scale)};
     const KMeansMemory<T> memory{.weights = vector_of<T>(weights, "weights"),
                                  .labels = vector_of<std::int32_t>(labels, "labels")};
-    const KMeansMetric by = metric_of(metric);
-    const KMeansPrediction result = Job(request).run(
-        [&](const Execution& execution) { return kmeans_predict(means, rows, memory, by, execution); });
+    const KMeansPrediction result =
+        Job(request).run([&](const Execution& execution) { return kmeans_predict(model, rows, memory, execution); });
     return nb::make_tuple(result.inertia, to_python(result.report));
   });
 }
 
 /// (the distances where `distances` is none; the report)
 Fields transform(const Input& centroids, const Input& points, const std::optional<Output>& distances,
-                 const std::string& metric, const Request& request) {
+                 const std::string& metric, const std::optional<Input>& mean, const std::optional<Input>& scale,
+                 const Request& request) {
   return with_element_of(points, [&]<class T>(T) -> Fields {
     const auto rows = matrix_of<const T>(points, "points");
-    const auto means = matrix_of<const T>(centroids, "centroids");
-    const KMeansMetric by = metric_of(metric);
+    const KMeansModel<T> model{matrix_of<const T>(centroids, "centroids"), metric_of(metric),
+                               standardization_of(mean, scale)};
     if (!distances) {
       Matrix<T> made =
-          Job(request).run([&](const Execution& execution) { return kmeans_transform(means, rows, by, execution); });
+          Job(request).run([&](const Execution& execution) { return kmeans_transform(model, rows, execution); });
       return nb::make_tuple(to_numpy(std::move(made)), nb::none());
     }
     const auto written = matrix_of<T>(*distances, "out");
-    const RunReport report = Job(request).run(
-        [&](const Execution& execution) { return kmeans_transform(means, rows, written, by, execution); });
+    const RunReport report =
+        Job(request).run([&](const Execution& execution) { return kmeans_transform(model, rows, written, execution); });
     return nb::make_tuple(nb::none(), to_python(report));
+  });
+}
+
+template <class T>
+Fields chosen(KMeansChoice<T> choice) {
+  nb::list candidates;
+  for (const KMeansCandidate& one : choice.candidates)
+    candidates.append(nb::make_tuple(one.clusters, one.inertia, one.iterations, one.seconds,
+                                     kmeans_criterion(one, KMeansCriterion::silhouette),
+                                     kmeans_criterion(one, KMeansCriterion::calinski_harabasz),
+                                     kmeans_criterion(one, KMeansCriterion::davies_bouldin)));
+  nb::dict recommended;
+  for (std::size_t index = 0; index < kmeans_criterion_names.size(); ++index) {
+    const auto best = kmeans_recommended(choice.candidates, static_cast<KMeansCriterion>(index));
+    const std::string_view name = kmeans_criterion_names[index];
+    recommended[nb::str(name.data(), name.size())] = best ? nb::cast(choice.candidates[*best].clusters) : nb::none();
+  }
+  return nb::make_tuple(fitted(std::move(choice.result)), candidates, choice.chosen, recommended,
+                        choice.silhouette_points, to_python(choice.report));
+}
+
+Fields choose(const Input& points, const Output& labels, const std::vector<std::int64_t>& clusters,
+              const std::string& criterion, std::int64_t silhouette_points, const std::string& init,
+              const std::optional<Input>& weights, int restarts, int max_iterations, double tolerance, double changed,
+              const std::string& empty, const std::string& fewer_distinct, const std::string& metric, bool standardize,
+              std::uint64_t seed, const Request& request) {
+  return with_element_of(points, [&]<class T>(T) {
+    const KMeansOptions options = options_of(8, init, restarts, max_iterations, tolerance, changed, empty,
+                                             fewer_distinct, metric, standardize, seed);
+    const KMeansChoiceOptions wanted{
+        .clusters = clusters,
+        .criterion = choice<KMeansCriterion>("criterion", criterion, kmeans_criterion_names),
+        .silhouette_points = silhouette_points};
+    const auto view = matrix_of<const T>(points, "points");
+    const KMeansMemory<T> memory{.weights = vector_of<T>(weights, "weights"),
+                                 .labels = vector_of<std::int32_t>(labels, "labels")};
+    return chosen(Job(request).run(
+        [&](const Execution& execution) { return kmeans_choose(view, options, wanted, memory, execution); }));
+  });
+}
+
+Fields project(const Input& points, std::int64_t most_points, std::uint64_t seed, const Request& request) {
+  return with_element_of(points, [&]<class T>(T) -> Fields {
+    const auto view = matrix_of<const T>(points, "points");
+    const KMeansProjectionOptions options{.points = most_points, .seed = seed};
+    KMeansProjection found =
+        Job(request).run([&](const Execution& execution) { return kmeans_projection(view, options, execution); });
+    return nb::make_tuple(to_numpy(std::move(found.rows)), to_numpy(std::move(found.places)));
   });
 }
 
 Fields memory_of(std::int64_t points, std::int64_t dimensions, int element_bytes, bool weighted, std::optional<int> gpu,
                  std::int64_t clusters, const std::string& init, int restarts, const std::string& metric,
-                 const Request& request) {
+                 bool standardize, const Request& request) {
   const KMeansShape shape{.points = points,
                           .dimensions = dimensions,
                           .element_bytes = element_bytes,
                           .weighted = weighted,
                           .place = gpu ? MemoryPlace::on_gpu(*gpu) : MemoryPlace::host()};
-  const KMeansOptions options = options_of(clusters, init, restarts, 300, 0, 0, "relocate", "error", metric, 0);
+  const KMeansOptions options =
+      options_of(clusters, init, restarts, 300, 0, 0, "relocate", "error", metric, standardize, 0);
   const MemoryEstimate estimate = kmeans_memory(shape, options, request.execution);
   return nb::make_tuple(estimate.host, estimate.device);
 }
@@ -131,17 +203,23 @@ void bind_kmeans(nb::module_& module) {
   using nb::arg;
   module.def("kmeans", &fit, arg("points"), arg("labels"), arg("clusters"), arg("init"),
              arg("initial_centroids").none(), arg("weights").none(), arg("restarts"), arg("max_iterations"),
-             arg("tolerance"), arg("changed"), arg("empty"), arg("fewer_distinct"), arg("metric"), arg("seed"),
-             arg("request"));
+             arg("tolerance"), arg("changed"), arg("empty"), arg("fewer_distinct"), arg("metric"), arg("standardize"),
+             arg("seed"), arg("request"));
+  module.def("kmeans_choose", &choose, arg("points"), arg("labels"), arg("clusters"), arg("criterion"),
+             arg("silhouette_points"), arg("init"), arg("weights").none(), arg("restarts"), arg("max_iterations"),
+             arg("tolerance"), arg("changed"), arg("empty"), arg("fewer_distinct"), arg("metric"), arg("standardize"),
+             arg("seed"), arg("request"));
   module.def("kmeans_initial_centroids", &first_centroids, arg("points"), arg("clusters"), arg("init"),
-             arg("initial_centroids").none(), arg("weights").none(), arg("fewer_distinct"), arg("metric"), arg("seed"),
-             arg("request"));
+             arg("initial_centroids").none(), arg("weights").none(), arg("fewer_distinct"), arg("metric"),
+             arg("standardize"), arg("seed"), arg("request"));
   module.def("kmeans_predict", &predict, arg("centroids"), arg("points"), arg("labels"), arg("weights").none(),
-             arg("metric"), arg("request"));
+             arg("metric"), arg("mean").none(), arg("scale").none(), arg("request"));
   module.def("kmeans_transform", &transform, arg("centroids"), arg("points"), arg("distances").none(), arg("metric"),
-             arg("request"));
+             arg("mean").none(), arg("scale").none(), arg("request"));
+  module.def("kmeans_projection", &project, arg("points"), arg("most_points"), arg("seed"), arg("request"));
   module.def("kmeans_memory", &memory_of, arg("points"), arg("dimensions"), arg("element_bytes"), arg("weighted"),
-             arg("gpu").none(), arg("clusters"), arg("init"), arg("restarts"), arg("metric"), arg("request"));
+             arg("gpu").none(), arg("clusters"), arg("init"), arg("restarts"), arg("metric"), arg("standardize"),
+             arg("request"));
 }
 
 }  // namespace gradus::python

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Iterable, Literal, Mapping, NamedTuple, overload
 
 import numpy as np
 
-from gradus import _arrays, _core, _numbers
+from gradus import _arrays, _core, _fitted_folder, _numbers
 from gradus._errors import OutOfMemoryError, UsageError
 from gradus._gpu import OnGpu
 from gradus._options import MemoryEstimate, Progress, RunReport, names_arguments, request, run, stream_number
@@ -26,11 +27,28 @@ class KMeansIteration(NamedTuple):
     seconds: float
 
 
+class KMeansStandardization(NamedTuple):
+    """Mean and scale of each column, in float64: a standardized value is (value - mean) / scale."""
+
+    mean: Array
+    scale: Array
+
+
+class KMeansModel(NamedTuple):
+    """A fit as what labels further points: KMeansResult.model."""
+
+    centroids: Array  #: of a fit of standardized points the standardized ones
+    metric: str = "euclidean"
+    standardization: KMeansStandardization | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class KMeansInitialCentroids:
     """What a fit begins with. For points on a GPU the arrays are of their library, there."""
 
-    centroids: Array  #: clusters x d, in the type of the points; with metric="cosine" of unit length
+    #: clusters x d, in the type of the points; with metric="cosine" of unit length, with standardize=True in the units of
+    #: the data
+    centroids: Array
     rows: Array  #: of the points, one for each centroid, in int64; empty where the centroids were given
     report: RunReport
 
@@ -39,7 +57,7 @@ class KMeansInitialCentroids:
 class KMeansResult:
     """For points on a GPU centroids and labels are arrays of their library, there."""
 
-    centroids: Array  #: clusters x d, in the type of the points
+    centroids: Array  #: clusters x d, in the type of the points and the units of the data
     labels: Array  #: n of int32; each point's nearest of `centroids`
     counts: Array  #: points per cluster under `labels`
     inertia: float  #: of `labels` and `centroids`
@@ -49,6 +67,16 @@ class KMeansResult:
     history: tuple[KMeansIteration, ...]
     restart: int  #: which of the restarts won
     report: RunReport
+    metric: str = "euclidean"
+    standardization: KMeansStandardization | None = None  #: with standardize=True
+    #: with standardize=True: the centroids as the fit saw them, of which each label is the nearest
+    standardized_centroids: Array | None = None
+
+    @property
+    def model(self) -> KMeansModel:
+        """What kmeans_predict() and kmeans_transform() take for this fit, as well as the result itself."""
+        seen = self.centroids if self.standardized_centroids is None else self.standardized_centroids
+        return KMeansModel(seen, self.metric, self.standardization)
 
     @property
     def threads(self) -> int:
@@ -76,6 +104,87 @@ def _numbers_fit(**numbers: int) -> None:
 def _check_seed(seed: int) -> None:
     if not 0 <= seed < 2**64:
         raise UsageError(f"seed: {seed}; a whole number from 0 to 2^64 - 1 is needed")
+
+
+class KMeansCandidate(NamedTuple):
+    """One of the fits that choose_clusters() compares. Criteria are None where fewer than 2 clusters have points, or as
+    many as there are points."""
+
+    clusters: int
+    inertia: float
+    iterations: int
+    seconds: float
+    silhouette: float | None
+    calinski_harabasz: float | None
+    davies_bouldin: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class KMeansChoice:
+    """What choose_clusters() found."""
+
+    result: KMeansResult  #: the recommended fit
+    candidates: tuple[KMeansCandidate, ...]  #: one for each number of clusters, ascending
+    chosen: int  #: the place of `result` among them; 0 where the criterion recommends none
+    recommended: Mapping[str, int | None]  #: for each criterion the number of clusters that it recommends
+    silhouette_points: int  #: points of which the silhouette is
+    report: RunReport
+
+    @property
+    def clusters(self) -> int:
+        """The recommended number of clusters."""
+        return self.candidates[self.chosen].clusters
+
+
+class KMeansProjection(NamedTuple):
+    """Rows on their first two principal components."""
+
+    rows: Array  #: numbers of the rows that were projected, ascending, in int64
+    places: Array  #: m x 2 of float64, in the units of the points, from the rows' mean
+
+
+def _cluster_counts(clusters: Iterable[int]) -> list[int]:
+    try:
+        return sorted({operator.index(count) for count in clusters})
+    except TypeError as error:
+        raise UsageError(f"clusters: {clusters!r}; several integers are needed, such as range(2, 21)") from error
+
+
+def _model(
+    centroids: Any, metric: str | None, dtype: np.dtype[Any], stream: int | None
+) -> tuple[_arrays.Placed, str, Array | None, Array | None]:
+    """Centroids, metric, mean and scale of a result, a model, or an array of centroids."""
+    model = centroids.model if isinstance(centroids, KMeansResult) else centroids
+    if not isinstance(model, KMeansModel):
+        return _arrays.matrix(model, "centroids", dtype, stream), metric or "euclidean", None, None
+    if metric not in (None, model.metric):
+        raise UsageError(f"metric: {metric!r}, but the fit is one by {model.metric!r}; leave it out")
+    mean, scale = (
+        (None, None)
+        if model.standardization is None
+        else (_arrays.vector(numbers, "standardization", np.dtype(np.float64)) for numbers in model.standardization)
+    )
+    return _arrays.matrix(model.centroids, "centroids", dtype, stream), model.metric, mean, scale
+
+
+def _result(fields: tuple[Any, ...], rows: _arrays.Placed, labels: _arrays.Placed, metric: str) -> KMeansResult:
+    """What the compiled part gives of a fit, as the caller gets it."""
+    centroids, counts, inertia, iterations, converged, stop_reason, history, restart, report, scaled = fields
+    return KMeansResult(
+        _arrays.come_out(centroids, rows),
+        _arrays.come_out(labels, rows),
+        counts,
+        inertia,
+        iterations,
+        converged,
+        stop_reason,
+        tuple(map(KMeansIteration._make, history)),
+        restart,
+        RunReport(*report),
+        metric,
+        None if scaled is None else KMeansStandardization(*scaled[:2]),
+        None if scaled is None else _arrays.come_out(scaled[2], rows),
+    )
 
 
 def _init(init: Any, dtype: np.dtype[Any], stream: int | None) -> tuple[str, _arrays.Placed]:
@@ -112,6 +221,7 @@ def kmeans(
     empty: str = "relocate",
     fewer_distinct: str = "error",
     metric: str = "euclidean",
+    standardize: bool = False,
     seed: int = 0,
     device: str = "auto",
     variant: str | None = None,
@@ -123,7 +233,11 @@ def kmeans(
     progress: Progress | None = None,
     communicator: Any = None,
 ) -> KMeansResult:
-    """Clusters the rows of `points`. `init`: "k-means++", "k-means||", "random", "first" or an array of centroids.
+    """Clusters the rows of `points`. `init`: "k-means++", "k-means||", "random", "first", an array of centroids, or the
+    path of a folder that `gradus kmeans --output` wrote: the fit begins with its centroids.
+
+    `standardize`: brings every column to mean 0 and variance 1 first, as scikit-learn's StandardScaler does, from exact
+    sums. `centroids` come back in the units of the data; pass the result itself to kmeans_predict().
 
     `fewer_distinct`: what happens where there are fewer different points than clusters. "error", or "accept": the surplus
     clusters repeat a centroid and have no points.
@@ -137,29 +251,79 @@ def kmeans(
         _numbers_fit(restarts=restarts, max_iterations=max_iterations)
         number = stream_number(stream)
         rows = _arrays.matrix(points, "points", None, number)
-        method, given = _init(init, rows.dtype, number)
+        start = init
+        if _fitted_folder.is_folder(init):
+            start = _fitted_folder.centroids_of(init, points, clusters, metric, standardize)
+        method, given = _init(start, rows.dtype, number)
         if method in ("given", "first") and restarts > 1:
             raise UsageError(f"restarts: {restarts}, but with this `init` nothing is random; leave restarts out")
         weighed = _weights(weights, rows, number, init=given)
         labels = _arrays.new((len(rows),), _LABEL, rows, number)
         return (
             rows, labels, clusters, method, given, weighed, restarts, max_iterations,
-            _numbers.number(tolerance, "tolerance"), _numbers.number(changed, "changed"), empty, fewer_distinct, metric, seed,
-            request(device, variant, threads, pinning, block_size, memory_limit, number, progress),
+            _numbers.number(tolerance, "tolerance"), _numbers.number(changed, "changed"), empty, fewer_distinct, metric,
+            standardize, seed, request(device, variant, threads, pinning, block_size, memory_limit, number, progress),
         )  # fmt: skip
 
-    (rows, labels, *_), result = run(communicator, _core.kmeans, prepared)
-    centroids, counts, inertia, iterations, converged, stop_reason, history, restart, report = result
-    return KMeansResult(
-        _arrays.come_out(centroids, rows),
-        _arrays.come_out(labels, rows),
-        counts,
-        inertia,
-        iterations,
-        converged,
-        stop_reason,
-        tuple(map(KMeansIteration._make, history)),
-        restart,
+    (rows, labels, *_), fields = run(communicator, _core.kmeans, prepared)
+    return _result(fields, rows, labels, metric)
+
+
+@names_arguments
+def choose_clusters(
+    points: Any,
+    clusters: Iterable[int],
+    *,
+    criterion: str = "silhouette",
+    silhouette_points: int = 20000,
+    init: str = "k-means++",
+    weights: Any = None,
+    restarts: int = 1,
+    max_iterations: int = 300,
+    tolerance: float = 1e-4,
+    changed: float = 0.0,
+    empty: str = "relocate",
+    fewer_distinct: str = "error",
+    metric: str = "euclidean",
+    standardize: bool = False,
+    seed: int = 0,
+    device: str = "auto",
+    variant: str | None = None,
+    threads: int | None = None,
+    pinning: str = "none",
+    block_size: int | None = None,
+    memory_limit: int | None = None,
+    stream: Any = None,
+    progress: Progress | None = None,
+) -> KMeansChoice:
+    """Fits `points` with each of the numbers of clusters, such as range(2, 21), and recommends one of the fits.
+
+    `criterion`: "silhouette" or "calinski-harabasz", whose largest value is recommended, or "davies-bouldin", the least.
+    They are defined as in scikit-learn, without weights. The silhouette is exact up to `silhouette_points` points, and
+    beyond that the silhouette of that many of them, drawn by the seed.
+
+    Each fit has the bits of kmeans() with that number of clusters.
+    """
+    _check_seed(seed)
+    _numbers_fit(restarts=restarts, max_iterations=max_iterations)
+    number = stream_number(stream)
+    rows = _arrays.matrix(points, "points", None, number)
+    if not isinstance(init, str) or _fitted_folder.is_folder(init):
+        raise UsageError("init: given centroids are those of one number of clusters, and several are compared; name a method")
+    weighed = _weights(weights, rows, number)
+    labels = _arrays.new((len(rows),), _LABEL, rows, number)
+    fields, candidates, chosen, recommended, sample, report = _core.kmeans_choose(
+        rows, labels, _cluster_counts(clusters), criterion, silhouette_points, _init(init, rows.dtype, number)[0], weighed,
+        restarts, max_iterations, _numbers.number(tolerance, "tolerance"), _numbers.number(changed, "changed"), empty,
+        fewer_distinct, metric, standardize, seed,
+        request(device, variant, threads, pinning, block_size, memory_limit, number, progress),
+    )  # fmt: skip
+    return KMeansChoice(
+        _result(fields, rows, labels, metric),
+        tuple(map(KMeansCandidate._make, candidates)),
+        chosen,
+        recommended,
+        sample,
         RunReport(*report),
     )
 
@@ -173,6 +337,7 @@ def kmeans_initial_centroids(
     weights: Any = None,
     fewer_distinct: str = "error",
     metric: str = "euclidean",
+    standardize: bool = False,
     seed: int = 0,
     device: str = "auto",
     variant: str | None = None,
@@ -192,10 +357,13 @@ def kmeans_initial_centroids(
         _check_seed(seed)
         number = stream_number(stream)
         rows = _arrays.matrix(points, "points", None, number)
-        method, given = _init(init, rows.dtype, number)
+        start = init
+        if _fitted_folder.is_folder(init):
+            start = _fitted_folder.centroids_of(init, points, clusters, metric, standardize)
+        method, given = _init(start, rows.dtype, number)
         weighed = _weights(weights, rows, number, init=given)
         running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress)
-        return rows, clusters, method, given, weighed, fewer_distinct, metric, seed, running
+        return rows, clusters, method, given, weighed, fewer_distinct, metric, standardize, seed, running
 
     (rows, *_), (centroids, chosen, report) = run(communicator, _core.kmeans_initial_centroids, prepared)
     return KMeansInitialCentroids(
@@ -205,14 +373,14 @@ def kmeans_initial_centroids(
 
 @overload
 def kmeans_predict(
-    centroids: Any, points: Any, *, weights: Any = ..., metric: str = ..., out: Array | None = ...,
+    centroids: Any, points: Any, *, weights: Any = ..., metric: str | None = ..., out: Array | None = ...,
     return_inertia: Literal[False] = ..., device: str = ..., variant: str | None = ..., threads: int | None = ...,
     pinning: str = ..., block_size: int | None = ..., memory_limit: int | None = ..., stream: Any = ...,
     progress: Progress | None = ..., communicator: Any = ...,
 ) -> Array: ...  # fmt: skip
 @overload
 def kmeans_predict(
-    centroids: Any, points: Any, *, weights: Any = ..., metric: str = ..., out: Array | None = ...,
+    centroids: Any, points: Any, *, weights: Any = ..., metric: str | None = ..., out: Array | None = ...,
     return_inertia: Literal[True], device: str = ..., variant: str | None = ..., threads: int | None = ...,
     pinning: str = ..., block_size: int | None = ..., memory_limit: int | None = ..., stream: Any = ...,
     progress: Progress | None = ..., communicator: Any = ...,
@@ -223,7 +391,7 @@ def kmeans_predict(
     points: Any,
     *,
     weights: Any = None,
-    metric: str = "euclidean",
+    metric: str | None = None,
     out: Array | None = None,
     return_inertia: bool = False,
     device: str = "auto",
@@ -237,19 +405,20 @@ def kmeans_predict(
     communicator: Any = None,
 ) -> Array | tuple[Array, float]:
     """The nearest centroid of each row of `points`, in int32; with `return_inertia` also the inertia, to which each
-    point contributes as much as its weight says.
+    point contributes as much as its weight says. `centroids`: the result of a fit, whose metric and standardization hold
+    for the points too; or an array of centroids, and their `metric` ("euclidean" if it is left out).
 
     `communicator`: as for kmeans(); the inertia is that of all rows."""
 
     def prepared() -> tuple[Any, ...]:
         number = stream_number(stream)
         rows = _arrays.matrix(points, "points", None, number)
-        means = _arrays.matrix(centroids, "centroids", rows.dtype, number)
+        means, by, mean, scale = _model(centroids, metric, rows.dtype, number)
         weighed = _weights(weights, rows, number, centroids=means)
         read = (rows, means) if weighed is None else (rows, means, weighed)
         labels = _arrays.output(out, (len(rows),), _LABEL, *read, stream=number)
         running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress)
-        return means, rows, labels, weighed, metric, running
+        return means, rows, labels, weighed, by, mean, scale, running
 
     (_, rows, labels, *_), (inertia, _) = run(communicator, _core.kmeans_predict, prepared)
     found = out if out is not None else _arrays.come_out(labels, rows)
@@ -270,7 +439,7 @@ def kmeans_transform(
     centroids: Any,
     points: Any,
     *,
-    metric: str = "euclidean",
+    metric: str | None = None,
     out: Array | None = None,
     device: str = "auto",
     threads: int | None = None,
@@ -281,14 +450,15 @@ def kmeans_transform(
     progress: Progress | None = None,
     communicator: Any = None,
 ) -> Array:
-    """The distance of every point to every centroid; with metric="cosine", 1 - cosine similarity.
+    """The distance of every point to every centroid; with metric="cosine", 1 - cosine similarity. `centroids` and
+    `metric`: as for kmeans_predict().
 
     `communicator`: as for kmeans()."""
 
     def prepared() -> tuple[Any, ...]:
         number = stream_number(stream)
         rows = _arrays.matrix(points, "points", None, number)
-        means = _arrays.matrix(centroids, "centroids", rows.dtype, number)
+        means, by, mean, scale = _model(centroids, metric, rows.dtype, number)
         _arrays.on_one_gpu(points=rows, centroids=means)
         # Without memory for it the library makes the result, and counts it as part of the job.
         made_there = out is None and isinstance(rows, np.ndarray)
@@ -298,12 +468,24 @@ def kmeans_transform(
             limit = _limit_beyond(len(rows) * len(means) * rows.dtype.itemsize, memory_limit)
         distances = None if made_there else _arrays.output(out, shape, rows.dtype, rows, means, stream=number)
         running = request(device, None, threads, pinning, block_size, limit, number, progress)
-        return means, rows, distances, metric, running
+        return means, rows, distances, by, mean, scale, running
 
     (_, rows, distances, *_), (made, _) = run(communicator, _core.kmeans_transform, prepared)
     if distances is None:
         return made  # type: ignore[no-any-return]
     return out if out is not None else _arrays.come_out(distances, rows)
+
+
+@names_arguments
+def kmeans_projection(
+    points: Any, *, most_points: int = 20000, seed: int = 0, memory_limit: int | None = None
+) -> KMeansProjection:
+    """Points on their first two principal components, for a picture: all of them, or a sample drawn by the seed. With many
+    columns the sample is of fewer rows: of 4 million numbers, but of at least 1000 rows."""
+    _check_seed(seed)
+    rows = _arrays.matrix(points, "points")
+    running = request("cpu", None, 1, "none", None, memory_limit, None, None)
+    return KMeansProjection._make(_core.kmeans_projection(rows, most_points, seed, running))
 
 
 @names_arguments
@@ -318,6 +500,7 @@ def kmeans_memory(
     init: str = "k-means++",
     restarts: int = 1,
     metric: str = "euclidean",
+    standardize: bool = False,
     device: str = "auto",
     variant: str | None = None,
     threads: int | None = None,
@@ -326,6 +509,7 @@ def kmeans_memory(
     running = request(device, variant, threads, "none", None, None, None, None)
     return MemoryEstimate(
         *_core.kmeans_memory(
-            points, dimensions, _numbers.floating_type(np.dtype(dtype), "dtype").itemsize, weighted, gpu, clusters, init, restarts, metric, running
+            points, dimensions, _numbers.floating_type(np.dtype(dtype), "dtype").itemsize, weighted, gpu, clusters, init,
+            restarts, metric, standardize, running,
         )
     )

@@ -18,7 +18,7 @@ import numpy as np
 from gradus import _arrays, _core, _gpu, _numbers
 from gradus._errors import InputError, OutOfMemoryError, UnsupportedError
 from gradus._gpu import OnGpu
-from gradus._kmeans import KMeansResult, kmeans, kmeans_initial_centroids, kmeans_predict, kmeans_transform
+from gradus._kmeans import KMeansModel, KMeansResult, kmeans, kmeans_initial_centroids, kmeans_predict, kmeans_transform
 from gradus._options import stream_number
 
 _NEEDED = "gradus.KMeans, k_means and kmeans_plusplus need scikit-learn 1.6 or newer{}: pip install 'scikit-learn>=1.6'"
@@ -225,13 +225,17 @@ class _Iterations:
 
 
 def _fitted(result: KMeansResult) -> dict[str, Any]:
-    """The attributes of a fitted model."""
+    """The attributes of a fitted model; two more where it standardizes."""
+    seen = {} if result.standardization is None else {
+        "standardization_": result.standardization, "_standardized_centers": result.standardized_centroids,
+    }  # fmt: skip
     return {
         "cluster_centers_": result.centroids,
         "_n_features_out": len(result.centroids),
         "labels_": result.labels,
         "inertia_": result.inertia,
         "n_iter_": _iterations(result),
+        **seen,
     }
 
 
@@ -246,6 +250,9 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     ----------------
     metric : "euclidean" or "cosine"
     empty : "relocate" (as scikit-learn), "keep" or "error": what happens to a cluster that lost its last point
+    standardize : bring every column to mean 0 and variance 1 first, as StandardScaler does; cluster_centers_ are in the
+        units of X, inertia_ and distances those of the standardized columns. predict, transform and score standardize
+        their X as fit did: by standardization_
     device : "auto", "cpu", "gpu" or "gpu:1"
     variant : a name of `gradus.variants("kmeans")`; None: the fastest with the exact result
     threads : None: all cores, or what OMP_NUM_THREADS and threadpoolctl leave
@@ -267,6 +274,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         "algorithm": [StrOptions({"lloyd", "elkan"})],
         "metric": [StrOptions({"euclidean", "cosine"})],
         "empty": [StrOptions({"relocate", "keep", "error"})],
+        "standardize": ["boolean"],
         "device": [str],
         "variant": [str, None],
         "threads": [_AT_LEAST_ONE, None],
@@ -288,6 +296,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         algorithm: str = "lloyd",
         metric: str = "euclidean",
         empty: str = "relocate",
+        standardize: bool = False,
         device: str = "auto",
         variant: str | None = None,
         threads: int | None = None,
@@ -305,6 +314,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.algorithm = algorithm
         self.metric = metric
         self.empty = empty
+        self.standardize = standardize
         self.device = device
         self.variant = variant
         self.threads = threads
@@ -401,6 +411,8 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         fitted = _fitted(result)
         if type(X) is not np.ndarray:
             fitted = {name: _like(value, X) for name, value in fitted.items()}
+        for name in ("standardization_", "_standardized_centers"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         self.__dict__.update(fitted)
         return self
 
@@ -511,6 +523,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             empty=self.empty,
             fewer_distinct="accept",
             metric=self.metric,
+            standardize=bool(self.standardize),
             seed=seed,
             variant=self.variant,
             **{"max_iterations": self.max_iter, **self._where(), **limits},
@@ -558,6 +571,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                 weights=_weights(sample_weight, X),
                 fewer_distinct="accept",
                 metric=self.metric,
+                standardize=bool(self.standardize),
                 seed=_seed(random_state),
                 **self._where(),
             ).rows
@@ -579,27 +593,29 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             print(f"Converged at iteration {last}: strict convergence.")
         elif result.converged:
             here = _on_host(rows) if isinstance(rows, OnGpu) else rows
+            if result.standardization is not None:
+                here = (here - result.standardization.mean) / result.standardization.scale
             tolerance = float(np.mean(np.var(here, axis=0)) * self.tol)
             print(f"Converged at iteration {last}: center shift {step.shift} within tolerance {tolerance}.")
 
-    def _rows_and_centers(self, X: Any, method: str) -> tuple[Any, Any]:
+    def _rows_and_model(self, X: Any, method: str) -> tuple[Any, KMeansModel]:
         check_is_fitted(self)
         if hasattr(_array_api, "check_same_namespace"):  # older versions of scikit-learn do not ask for it
             _array_api.check_same_namespace(X, self, attribute="cluster_centers_", method=method)
         rows = _dense(self._checked(X, reset=False), self.memory_limit)
-        centers = _on_host(self.cluster_centers_)
+        standardized = getattr(self, "_standardized_centers", None)
+        centers = _on_host(self.cluster_centers_ if standardized is None else standardized)
         if centers.dtype != rows.dtype:  # the wider type holds both
             rows, centers = rows.astype(np.float64), centers.astype(np.float64)
-        return rows, centers
+        return rows, KMeansModel(centers, self.metric, getattr(self, "standardization_", None))
 
     def _predicted(self, X: Any, method: str, sample_weight: Any = None) -> tuple[Array, float]:
-        rows, centers = self._rows_and_centers(X, method)
+        rows, model = self._rows_and_model(X, method)
         try:
             return kmeans_predict(
-                centers,
+                model,
                 rows,
                 weights=_weights(sample_weight, rows),
-                metric=self.metric,
                 return_inertia=True,
                 variant=self.variant,
                 **self._where(),
@@ -608,9 +624,9 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             self._explain(error, rows)
 
     def _transform(self, X: Any, method: str) -> Any:
-        rows, centers = self._rows_and_centers(X, method)
+        rows, model = self._rows_and_model(X, method)
         try:
-            return _like(kmeans_transform(centers, rows, metric=self.metric, **self._where()), X)
+            return _like(kmeans_transform(model, rows, **self._where()), X)
         except InputError as error:
             self._explain(error, rows)
 

@@ -71,15 +71,32 @@ places = st.fixed_dictionaries({}, optional={
     "pinning": st.sampled_from(["none", "none", "compact", "other"]), "block_size": st.sampled_from([0, 32, -1]),
 })  # fmt: skip
 
+centroids = st.one_of(arrays(), st.builds(
+    gradus.KMeansModel, arrays(), st.sampled_from(["euclidean", "cosine"]),
+    st.builds(gradus.KMeansStandardization, arrays(1), arrays(1)),
+))  # fmt: skip
+
+
+def projection(points, most_points, memory_limit=None, **_):
+    """It runs on one thread of the CPU, and is not asked where."""
+    return gradus.kmeans_projection(points, most_points=most_points, memory_limit=memory_limit)
+
+
 CALLS_OF = {
     "kmeans": lambda draw: (gradus.kmeans, (draw(arrays()), draw(numbers)), {
         "init": draw(st.one_of(st.sampled_from(["k-means++", "k-means||", "random", "first", "other"]), arrays())),
         "weights": draw(maybe(arrays(1))), "max_iterations": draw(st.integers(0, 5)), "tolerance": draw(sizes),
         "empty": draw(st.sampled_from(["relocate", "keep", "error"])), "metric": draw(st.sampled_from(["euclidean", "cosine"])),
-        "fewer_distinct": draw(st.sampled_from(["error", "accept"])), "seed": draw(st.integers(-1, 2**64))}),
-    "kmeans_predict": lambda draw: (gradus.kmeans_predict, (draw(arrays()), draw(arrays())), {
+        "fewer_distinct": draw(st.sampled_from(["error", "accept"])), "seed": draw(st.integers(-1, 2**64)),
+        "standardize": draw(st.booleans())}),
+    "choose_clusters": lambda draw: (gradus.choose_clusters, (draw(arrays()), draw(st.lists(numbers, max_size=3))), {
+        "criterion": draw(st.sampled_from(["silhouette", "calinski-harabasz", "davies-bouldin", "other"])),
+        "weights": draw(maybe(arrays(1))), "silhouette_points": draw(numbers), "standardize": draw(st.booleans()),
+        "metric": draw(st.sampled_from(["euclidean", "cosine"]))}),
+    "kmeans_projection": lambda draw: (projection, (draw(arrays()),), {"most_points": draw(numbers)}),
+    "kmeans_predict": lambda draw: (gradus.kmeans_predict, (draw(centroids), draw(arrays())), {
         "weights": draw(maybe(arrays(1))), "out": draw(maybe(arrays(1)))}),
-    "kmeans_transform": lambda draw: (gradus.kmeans_transform, (draw(arrays()), draw(arrays())), {"out": draw(maybe(arrays()))}),
+    "kmeans_transform": lambda draw: (gradus.kmeans_transform, (draw(centroids), draw(arrays())), {"out": draw(maybe(arrays()))}),
     "kmeans_initial_centroids": lambda draw: (gradus.kmeans_initial_centroids, (draw(arrays()), draw(numbers)), {}),
     "pair_histogram": lambda draw: (gradus.pair_histogram, (draw(arrays()),), {
         "bin_width": draw(maybe(sizes)), "bins": draw(maybe(numbers)), "cutoff": draw(maybe(sizes)),

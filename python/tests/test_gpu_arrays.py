@@ -396,6 +396,22 @@ def test_estimator(library):
         gradus.KMeans(6).fit(array[:5])
 
 
+def test_standardize_and_choose(library):
+    points = np.random.default_rng(6).random((1200, 5), np.float32) * np.float32([1, 10, 100, 1, 1])
+    array = library.there(points)
+    fit = gradus.kmeans(array, 6, standardize=True, seed=1)
+    usual = gradus.kmeans(points, 6, standardize=True, seed=1, device="cpu")
+    assert library.here(fit.centroids).tobytes() == usual.centroids.tobytes()
+    assert library.here(fit.standardized_centroids).tobytes() == usual.standardized_centroids.tobytes()
+    assert (library.here(gradus.kmeans_predict(fit, array)) == usual.labels).all()
+    choice = gradus.choose_clusters(array, [2, 4, 6], standardize=True, seed=1)
+    expected = gradus.choose_clusters(points, [2, 4, 6], standardize=True, seed=1, device="cpu")
+    assert choice.recommended == expected.recommended
+    assert (library.here(choice.result.labels) == expected.result.labels).all()
+    model = gradus.KMeans(6, standardize=True, random_state=1).fit(array)
+    assert (library.here(model.predict(array)) == usual.labels).all()
+
+
 def test_starts_of_an_estimator_on_a_gpu(library, capsys):
     points = np.random.default_rng(8).random((400, 3), np.float32)
     array = library.there(points)

@@ -23,6 +23,8 @@
 #include "execution/whole_call.hpp"
 #include "kmeans/checkpoint/checkpoint_file.hpp"
 #include "kmeans/gpu/gpu_points.hpp"
+#include "kmeans/gpu/host_copy.hpp"
+#include "kmeans/kmeans.hpp"
 #include "kmeans/lloyd/distance.hpp"
 #include "kmeans/lloyd/idle_rank.hpp"
 #include "kmeans/lloyd/lloyd.hpp"
@@ -46,16 +48,7 @@ std::string_view to_string(KMeansStopReason reason) {
   return "?";
 }
 
-namespace {
-
-/// On ranks this one may have no rows.
-template <class T>
-void check_points(MatrixView<const T> points, const Execution& execution) {
-  execution::check_extent(points, "points");
-  if ((points.rows() < 1 && execution.communicator == nullptr) || points.columns() < 1)
-    throw InputError("points: at least one row and one column are needed, not " + std::to_string(points.rows()) +
-                     " x " + std::to_string(points.columns()));
-}
+namespace kmeans_detail {
 
 void check_options(const KMeansOptions& options) {
   if (options.clusters < 1)
@@ -83,45 +76,9 @@ void check_options(const KMeansOptions& options) {
   execution::check_choice(options.metric, KMeansMetric::cosine, "metric");
 }
 
-template <class T>
-void check_fit_memory(const KMeansMemory<T>& memory) {
-  execution::check_view(memory.weights, "weights");
-  execution::check_view(memory.labels, "labels");
-}
+}  // namespace kmeans_detail
 
-void require_labels(VectorView<std::int32_t> labels, std::int64_t n) {
-  execution::check_view(labels, "labels");
-  if (labels.size() == n) return;
-  throw UsageError("labels: there is room for " + std::to_string(labels.size()) + ", but there are " +
-                   std::to_string(n) + " points");
-}
-
-/// `n`: of all points.
-void check_clusters(const KMeansOptions& options, std::int64_t n) {
-  if (options.clusters > n)
-    throw InputError("points: " + std::to_string(options.clusters) + " clusters were asked for, but there are only " +
-                     std::to_string(n) + " points; ask for at most that many clusters");
-}
-
-template <class T>
-void check_against_points(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory) {
-  const std::int64_t n = points.rows();
-  execution::check_number(memory.weights, n, "weights", "points");
-  if (!memory.labels.empty()) require_labels(memory.labels, n);
-  execution::check_apart(memory.labels, "labels", points, "points");
-  execution::check_apart(memory.labels, "labels", memory.weights, "weights");
-  const MatrixView<const T>& given = memory.initial_centroids;
-  execution::check_view(given, "initial centroids");
-  execution::check_apart(memory.labels, "labels", given, "initial centroids");
-  if (options.init != KMeansInit::given) {
-    if (given.rows() == 0) return;
-    throw UsageError("initial centroids: there are some, but the method of choosing them is not `given`");
-  }
-  if (given.rows() != options.clusters || given.columns() != points.columns())
-    throw InputError("initial centroids: the shape is " + std::to_string(given.rows()) + " x " +
-                     std::to_string(given.columns()) + ", but " + std::to_string(options.clusters) + " x " +
-                     std::to_string(points.columns()) + " is needed (clusters x columns of the points)");
-}
+namespace {
 
 room::Shape shape_of(const KMeansShape& shape, const KMeansOptions& options) {
   return {shape.points,     shape.dimensions,
@@ -402,16 +359,6 @@ class Prepared {
   core::ExactAccumulator rank_inertia_;
 };
 
-/// Centroids in host memory: `rows` themselves, or a copy of them in `copy`.
-template <class T>
-MatrixView<const T> in_host_memory(MatrixView<const T> rows, const char* what, const Execution& execution,
-                                   Matrix<T>& copy) {
-  if (rows.place().is_host()) return rows;
-  if constexpr (cuda::is_compiled) copy = execution::copy_to_host(rows, what, execution);
-  else cuda::refuse_without_cuda(what);
-  return std::as_const(copy).view();
-}
-
 void finish_report(RunReport& report, std::vector<Phase> phases, core::Clock::time_point start) {
   core::add_phase(phases, "total", core::seconds_since(start));
   report.phases = std::move(phases);
@@ -442,9 +389,22 @@ void deliver(Buffer<std::int32_t>& labels, VectorView<std::int32_t> to, const Pr
 
 }  // namespace
 
+namespace {
+
+/// Estimates a fit of a standardized copy in host memory, and the copy.
+MemoryEstimate standardized_memory(KMeansShape shape, KMeansOptions options, const Execution& here) {
+  shape.place = MemoryPlace::host();
+  options.standardize = false;
+  MemoryEstimate memory = kmeans_memory(shape, options, here);
+  memory.host += static_cast<std::uint64_t>(shape.points * shape.dimensions * shape.element_bytes);
+  return memory;
+}
+
+}  // namespace
+
 MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& options, const Execution& execution) {
   execution::check_execution(execution);
-  check_options(options);
+  room::check_options(options);
   execution::check_element_bytes(shape.element_bytes);
   constexpr std::int64_t most_points = std::numeric_limits<std::int32_t>::max();
   if (shape.points < 1 || shape.dimensions < 1 || shape.points > most_points)
@@ -456,6 +416,7 @@ MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& opti
   execution::check_size({shape.points, shape.dimensions, 64}, "points");
   execution::check_size({4 * cpu::thread_count(execution) + 16, options.clusters, shape.dimensions, 256}, "clusters");
   const Execution here = execution::run_where_it_lies(shape.place, "points", execution);
+  if (options.standardize) return standardized_memory(shape, options, here);
   const room::Shape sizes = shape_of(shape, options);
   const room::Variant& variant = select(sizes, options, here, shape.place);
   MemoryEstimate memory{.host =
@@ -501,7 +462,7 @@ class Beginning {
       });
     MatrixView<const T> given;
     if (options.init == KMeansInit::given)
-      given = in_host_memory(memory.initial_centroids, "initial centroids", here_, copied_centroids_);
+      given = room::in_host_memory(memory.initial_centroids, "initial centroids", here_, copied_centroids_);
     prepared_.emplace(points, weights_, given, options.metric, here_, stays_on_gpu(variant_, here_),
                       device_memory(shape_, here_, variant_), phases_, ranks);
     const core::PhaseTimer timer(phases_, "examine");
@@ -537,14 +498,7 @@ class Beginning {
 
   static Execution checked(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                            const Execution& execution, Extent extent, core::Ranks* ranks) {
-    core::agree(ranks, [&] {
-      execution::check_execution(execution, execution::TakesRanks::yes);
-      check_options(options);
-      check_fit_memory(memory);
-      check_points(points, execution);
-      if (ranks == nullptr) check_clusters(options, points.rows());
-      check_against_points(points, options, memory);
-    });
+    core::agree(ranks, [&] { room::check_arguments(points, options, memory, execution, ranks == nullptr); });
     if (ranks == nullptr) return execution::run_where_it_lies(points.place(), "points", execution);
     Execution here = room::begin_on_ranks(
         *ranks, points,
@@ -555,7 +509,7 @@ class Beginning {
         room::call_text(extent == Extent::fit ? "kmeans" : "kmeans_initial_centroids", options) +
             room::rows_text("initial centroids", memory.initial_centroids) + room::checkpoint_text(options.checkpoint),
         execution, room::RunsVariant::yes);
-    check_clusters(options, ranks->rows());
+    room::check_clusters(options, ranks->rows());
     return here;
   }
 
@@ -721,6 +675,7 @@ KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, co
   }
   if (!is_complete) complete(*best, variant, problem, beginning.here(), phases, options.checkpoint.file);
   best->resumed = kept.resumed;
+  best->metric = options.metric;
   if (kept.file && first_restart < options.restarts) {
     kept.file->begin_fit(options.restarts, &*best);
     kept.file->write_seeding();
@@ -736,9 +691,7 @@ KMeansInitialCentroids<T> initial_centroids(MatrixView<const T> points, const KM
                                             const KMeansMemory<T>& memory, const Execution& execution,
                                             core::Ranks* ranks) {
   const auto start = core::Clock::now();
-  core::agree(ranks, [&] {
-    if (!memory.labels.empty()) throw UsageError("labels: the first centroids have none; leave their memory out");
-  });
+  core::agree(ranks, [&] { room::check_no_labels(memory); });
   Beginning<T> beginning(points, options, memory, execution, Extent::first_centroids, ranks);
   room::FirstCentroids<T> first = beginning.first_centroids(0);
   RunReport report{
@@ -746,19 +699,6 @@ KMeansInitialCentroids<T> initial_centroids(MatrixView<const T> points, const KM
       .threads = cpu::thread_count(beginning.here())};
   finish_report(report, std::move(beginning.phases()), start);
   return {std::move(first.centroids), std::move(first.rows), std::move(report)};
-}
-
-template <class T>
-void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
-                 const Execution& execution) {
-  execution::check_execution(execution, execution::TakesRanks::yes);
-  execution::check_choice(metric, KMeansMetric::cosine, "metric");
-  check_points(points, execution);
-  execution::check_extent(centroids, "centroids");
-  if (centroids.rows() < 1 || centroids.columns() != points.columns())
-    throw InputError("centroids: the shape is " + std::to_string(centroids.rows()) + " x " +
-                     std::to_string(centroids.columns()) + ", but the points have " + std::to_string(points.columns()) +
-                     " columns");
 }
 
 /// Tells of points of a phase, if anybody listens.
@@ -786,7 +726,7 @@ template <class T>
 KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> points, const KMeansMemory<T>& memory,
                          KMeansMetric metric, const Execution& execution, core::Ranks* ranks) {
   const auto start = core::Clock::now();
-  core::agree(ranks, [&] { check_model(centroids, points, metric, execution); });
+  core::agree(ranks, [&] { room::check_model(centroids, points, metric, execution); });
   const VectorView<std::int32_t> labels = memory.labels;
   Execution here = place_of_model("kmeans_predict", centroids, points,
                                   {{memory.weights.place(), "weights"}, {labels.place(), "labels"}}, metric, execution,
@@ -807,8 +747,8 @@ KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> poin
   });
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;
-  Prepared<T> prepared(points, weights, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
-                       stays_on_gpu(variant, here), variant.memory(shape, cpu::thread_count(here)).device, phases,
+  Prepared<T> prepared(points, weights, room::in_host_memory(centroids, "centroids", here, copied_centroids), metric,
+                       here, stays_on_gpu(variant, here), variant.memory(shape, cpu::thread_count(here)).device, phases,
                        ranks);
   prepared.require_distances(centroids.rows());
   room::Problem<T> problem = prepared.problem();
@@ -889,21 +829,10 @@ std::uint64_t transform_memory(MatrixView<const T> centroids, MatrixView<const T
 }
 
 template <class T>
-void check_distances(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances) {
-  execution::check_view(distances, "distances");
-  if (distances.rows() != points.rows() || distances.columns() != centroids.rows())
-    throw UsageError("distances: the shape is " + std::to_string(distances.rows()) + " x " +
-                     std::to_string(distances.columns()) + ", but " + std::to_string(points.rows()) + " x " +
-                     std::to_string(centroids.rows()) + " is needed (points x centroids)");
-  execution::check_apart(distances, "distances", points, "points");
-  execution::check_apart(distances, "distances", centroids, "centroids");
-}
-
-template <class T>
 RunReport transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
                     KMeansMetric metric, const Execution& execution, core::Ranks* ranks) {
   const auto start = core::Clock::now();
-  core::agree(ranks, [&] { check_distances(centroids, points, distances); });
+  core::agree(ranks, [&] { room::check_distances(centroids, points, distances); });
   Execution here = place_of_model("kmeans_transform", centroids, points, {{distances.place(), "distances"}}, metric,
                                   execution, ranks, room::RunsVariant::no);
   const bool on_gpu = here.device == Device::gpu;
@@ -919,8 +848,8 @@ RunReport transform(MatrixView<const T> centroids, MatrixView<const T> points, M
   });
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;
-  const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
-                             on_gpu, 0, phases, ranks);
+  const Prepared<T> prepared(points, {}, room::in_host_memory(centroids, "centroids", here, copied_centroids), metric,
+                             here, on_gpu, 0, phases, ranks);
   if (!distances.place().is_host()) prepared.admit(distances.data(), "distances");
   const int threads = cpu::thread_count(here);
   const std::function<void(std::int64_t)> progress = progress_in("distances", points.rows(), here);
@@ -945,6 +874,11 @@ namespace detail {
 template <class T>
 KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                        const Execution& execution) {
+  if (options.standardize)
+    return execution::within_memory([&] {
+      room::check_fit(points, options, memory, execution);
+      return room::fit_standardized(points, options, memory, execution);
+    });
   return execution::whole_call<T>("kmeans", execution,
                                   [&](core::Ranks* ranks) { return fit(points, options, memory, execution, ranks); });
 }
@@ -952,6 +886,12 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options,
 template <class T>
 KMeansInitialCentroids<T> kmeans_initial_centroids(MatrixView<const T> points, const KMeansOptions& options,
                                                    const KMeansMemory<T>& memory, const Execution& execution) {
+  if (options.standardize)
+    return execution::within_memory([&] {
+      room::check_no_labels(memory);
+      room::check_fit(points, options, memory, execution);
+      return room::first_centroids_standardized(points, options, memory, execution);
+    });
   return execution::whole_call<T>("kmeans_initial_centroids", execution, [&](core::Ranks* ranks) {
     return initial_centroids(points, options, memory, execution, ranks);
   });
@@ -961,17 +901,7 @@ template <class T>
 KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
                                 const KMeansMemory<T>& memory, KMeansMetric metric, const Execution& execution) {
   return execution::whole_call<T>("kmeans_predict", execution, [&](core::Ranks* ranks) {
-    core::agree(ranks, [&] {
-      check_points(points, execution);
-      check_fit_memory(memory);
-      if (memory.initial_centroids.rows() > 0)
-        throw UsageError("initial centroids: a prediction has none; its centroids are an argument of their own");
-      execution::check_number(memory.weights, points.rows(), "weights", "points");
-      if (!memory.labels.empty()) require_labels(memory.labels, points.rows());
-      execution::check_apart(memory.labels, "labels", points, "points");
-      execution::check_apart(memory.labels, "labels", centroids, "centroids");
-      execution::check_apart(memory.labels, "labels", memory.weights, "weights");
-    });
+    core::agree(ranks, [&] { room::check_prediction(centroids, points, memory, execution); });
     return predict(centroids, points, memory, metric, execution, ranks);
   });
 }
@@ -987,10 +917,8 @@ KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const 
                                 VectorView<std::int32_t> labels, KMeansMetric metric, const Execution& execution) {
   return execution::whole_call<T>("kmeans_predict", execution, [&](core::Ranks* ranks) {
     core::agree(ranks, [&] {
-      check_points(points, execution);
-      require_labels(labels, points.rows());
-      execution::check_apart(labels, "labels", points, "points");
-      execution::check_apart(labels, "labels", centroids, "centroids");
+      room::check_prediction(centroids, points, KMeansMemory<T>{.labels = labels}, execution);
+      room::check_labels(labels, points.rows());
     });
     return predict(centroids, points, KMeansMemory<T>{.labels = labels}, metric, execution, ranks);
   });
@@ -1000,7 +928,7 @@ template <class T>
 RunReport kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
                            KMeansMetric metric, const Execution& execution) {
   return execution::whole_call<T>("kmeans_transform", execution, [&](core::Ranks* ranks) {
-    core::agree(ranks, [&] { check_model(centroids, points, metric, execution); });
+    core::agree(ranks, [&] { room::check_model(centroids, points, metric, execution); });
     return transform(centroids, points, distances, metric, execution, ranks);
   });
 }
@@ -1011,7 +939,7 @@ Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> po
   return execution::whole_call<T>("kmeans_transform", execution, [&](core::Ranks* ranks) {
     Matrix<T> distances;
     core::agree(ranks, [&] {
-      check_model(centroids, points, metric, execution);
+      room::check_model(centroids, points, metric, execution);
       const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
       const auto result = core::checked_multiply(static_cast<std::uint64_t>(points.rows()),
                                                  static_cast<std::uint64_t>(centroids.rows()) * sizeof(T), "distances");

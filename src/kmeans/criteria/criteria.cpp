@@ -18,6 +18,7 @@
 #include "execution/devices.hpp"
 #include "execution/request.hpp"
 #include "gradus/kmeans_criteria.hpp"
+#include "kmeans/criteria/criteria.hpp"
 #include "kmeans/criteria/silhouette.hpp"
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/lloyd/unit_rows.hpp"
@@ -299,24 +300,9 @@ class Criteria {
 
   /// Beside points and labels.
   std::uint64_t bytes() const {
-    const auto rows = static_cast<std::uint64_t>(points_.rows());
-    const auto columns = static_cast<std::uint64_t>(points_.columns());
-    const auto sample = static_cast<std::uint64_t>(sample_size());
-    std::uint64_t most = rows / 8;
-    std::vector<room::Labeling> sizes;
-    for (std::size_t index = 0; index < labelings_.size(); ++index) {
-      const std::int64_t clusters = label_count(labelings_[index]);
-      const std::int64_t parts = parts_of(points_.rows(), clusters, points_.columns());
-      most = std::max(most, core::checked_multiply(static_cast<std::uint64_t>(8 * (parts + 2) * clusters), columns + 2,
-                                                   "clusters"));
-      sizes.push_back({{}, std::min(clusters, sample_size())});
-    }
-    std::uint64_t whole = sample * 4 * labelings_.size() + room::silhouette_bytes(sample_size(), sizes, threads_);
-    if (sample < rows) whole += sample * columns * sizeof(T);
-    whole = std::max(whole, most);
-    if (options_.metric == KMeansMetric::cosine)
-      whole = core::checked_add(whole, core::checked_multiply(rows * sizeof(T), columns, "points"), "points");
-    return whole;
+    std::vector<std::int64_t> clusters;
+    for (const auto& labels : labelings_) clusters.push_back(label_count(labels));
+    return room::criteria_bytes({points_.rows(), points_.columns(), sizeof(T)}, clusters, options_, threads_);
   }
 
   KMeansCriteria indices(VectorView<const std::int32_t> labels, std::int64_t present) const {
@@ -353,6 +339,33 @@ class Criteria {
 };
 
 }  // namespace
+
+namespace kmeans_detail {
+
+std::uint64_t criteria_bytes(const KMeansShape& shape, std::span<const std::int64_t> clusters,
+                             const KMeansCriteriaOptions& options, int threads) {
+  const auto rows = static_cast<std::uint64_t>(shape.points);
+  const auto columns = static_cast<std::uint64_t>(shape.dimensions);
+  const auto element_bytes = static_cast<std::uint64_t>(shape.element_bytes);
+  const std::int64_t sample = std::min(shape.points, options.silhouette_points);
+  std::uint64_t most = rows / 8;
+  std::vector<Labeling> sizes;
+  for (const std::int64_t count : clusters) {
+    const std::int64_t parts = parts_of(shape.points, count, shape.dimensions);
+    most = std::max(
+        most, core::checked_multiply(static_cast<std::uint64_t>(8 * (parts + 2) * count), columns + 2, "clusters"));
+    sizes.push_back({{}, std::min(count, sample)});
+  }
+  const auto drawn = static_cast<std::uint64_t>(sample);
+  std::uint64_t all = drawn * 4 * clusters.size() + silhouette_bytes(sample, sizes, threads);
+  if (drawn < rows) all += drawn * columns * element_bytes;
+  all = std::max(all, most);
+  if (options.metric == KMeansMetric::cosine)
+    all = core::checked_add(all, core::checked_multiply(rows * element_bytes, columns, "points"), "points");
+  return all;
+}
+
+}  // namespace kmeans_detail
 
 namespace detail {
 

@@ -12,6 +12,7 @@ import termios
 import time
 import zipfile
 import zlib
+from fractions import Fraction
 
 from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase, content, gradus, read_npy, read_png,
                  write_npy)
@@ -964,11 +965,12 @@ class Tables(Case):
             self.assertEqual(len(seen), 1, dtype)
             by = self.summary(out)["standardize"]
             values = read_npy(points)[2]
-            for column in range(5):
-                mean = sum(values[column::5]) / 3000
-                variance = sum((value - mean) ** 2 for value in values[column::5]) / 3000
-                self.assertLess(abs(by["mean"][column] - mean), 1e-12 * max(abs(mean), 1))
-                self.assertLess(abs(by["scale"][column] ** 2 - variance), 1e-12 * variance)
+            for column in range(5):  # the formulas of gradus/kmeans_standardization.hpp, in fractions
+                own = values[column::5]
+                mean = float(sum(map(Fraction, own)) / 3000)
+                shift = float(sum(Fraction(value - mean) for value in own) / 3000)
+                squares = float(sum(Fraction(value - mean) ** 2 for value in own) / 3000)
+                self.assertEqual((by["mean"][column], by["scale"][column]), (mean, (squares - shift * shift) ** 0.5))
 
     def test_a_folder_says_how_to_predict(self):
         options = ("--id-column", "id", "--drop-columns", "species")
@@ -989,6 +991,40 @@ class Tables(Case):
         # The centroids alone do not say how columns were standardized.
         for name in ("centroids.npy", "centroids.csv"):
             self.refused(3, "predict", os.path.join(out, name), self.flowers(), *options, says=["standardized", "name the folder"])
+
+    def test_init_takes_the_folder_of_a_fit(self):
+        options = ("-k", 2, "--id-column", "id", "--drop-columns", "species")
+        for more in ([], ["--standardize"], ["--metric", "cosine"], ["--standardize", "--metric", "cosine"]):
+            out = self.fit(*more, name="fit%d" % len(more))
+            answers = []
+            for init in (out, os.path.join(out, "centroids.npy")):
+                answers.append(json.loads(self.succeed("kmeans", self.flowers(), *options, *more, "--init", init, "--json").stdout))
+                del answers[-1]["seconds"], answers[-1]["history"]
+            self.assertEqual(answers[0], answers[1], more)
+            self.assertEqual(answers[0]["init"], "given")
+
+    def test_init_refuses_the_folder_of_another_fit(self):
+        out = self.fit()
+        options = ("--id-column", "id", "--drop-columns", "species", "--init", out)
+
+        def refused(status, *more, says):
+            self.refused(status, "kmeans", self.flowers(), *more, *options, says=["fit"] + says)
+
+        refused(2, "-k", 2, "--standardize", says=["not one of standardized columns", "leave out --standardize", "centroids.npy"])
+        refused(2, "-k", 2, "--metric", "cosine", says=["euclidean metric", "leave out --metric cosine"])
+        refused(2, "-k", 3, says=["2 clusters, and -k asks for 3", "-k 2"])
+        self.refused(2, "kmeans", self.flowers(), "-k", "2..3", *options, says=["--init", "several"])
+        turned = self.file("turned.csv", "width,length\n3,5\n2,7\n2.5,6\n")
+        self.refused(3, "kmeans", turned, "-k", 2, "--init", out,
+                     says=["'width', 'length'", "'length', 'width'", "--columns length,width"])
+        self.succeed("kmeans", turned, "-k", 2, "--init", out, "--columns", "length,width")
+        self.fit("--standardize")
+        refused(2, "-k", 2, says=["one of standardized columns", "add --standardize"])
+        self.fit("--metric", "cosine")
+        refused(2, "-k", 2, says=["cosine metric", "add --metric cosine"])
+        self.refused(3, "kmeans", self.points(), "-k", 2, "--init", self.folder, says=["holds no result of 'gradus kmeans --output'"])
+        self.refused_to_overwrite([os.path.join(out, name) for name in ("centroids.npy", "summary.json")],
+                                  "kmeans", self.flowers(), "-k", 2, *options, "-o", out)
 
     def test_a_folder_checks_the_columns(self):
         out = self.fit()

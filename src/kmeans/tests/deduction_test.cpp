@@ -6,9 +6,12 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "gradus/kmeans.hpp"
+#include "gradus/kmeans_choose.hpp"
+#include "gradus/kmeans_projection.hpp"
 #include "tests/deduction.hpp"
 
 namespace gradus {
@@ -21,11 +24,17 @@ template <class Points>
 concept Clusters = requires(const Points& points) {
   kmeans(points, KMeansOptions{});
   kmeans_initial_centroids(points, KMeansOptions{});
+  kmeans_choose(points, KMeansOptions{}, KMeansChoiceOptions{});
+  kmeans_standardization(points);
+  kmeans_standardize(points, KMeansStandardization{});
+  kmeans_restore(points, KMeansStandardization{});
+  kmeans_projection(points);
 };
 template <class Points, class T>
 concept ClustersWith = requires(const Points& points, const KMeansMemory<T>& memory) {
   kmeans(points, KMeansOptions{}, memory, Execution{});
   kmeans_initial_centroids(points, KMeansOptions{}, memory, Execution{});
+  kmeans_choose(points, KMeansOptions{}, KMeansChoiceOptions{}, memory, Execution{});
 };
 template <class Centroids, class Points>
 concept Predicts = requires(const Centroids& centroids, const Points& points, VectorView<std::int32_t> labels) {
@@ -38,6 +47,19 @@ template <class Centroids, class Points, class Distances>
 concept Transforms = requires(const Centroids& centroids, const Points& points, Distances distances) {
   kmeans_transform(centroids, points);
   kmeans_transform(centroids, points, distances, KMeansMetric::cosine);
+};
+
+template <class T, class Points>
+concept PredictsByModel = requires(const KMeansModel<T>& model, const Points& points, VectorView<std::int32_t> labels,
+                                   MatrixView<T> distances) {
+  kmeans_predict(model, points);
+  kmeans_predict(model, points, {.labels = labels}, Execution{});
+  kmeans_transform(model, points);
+  kmeans_transform(model, points, distances, Execution{});
+};
+template <class T>
+concept IsModelled = requires(T&& fit) {
+  kmeans_model(std::forward<T>(fit));
 };
 
 template <class Points>
@@ -53,6 +75,9 @@ static_assert(tests::takes_matrices<TakenByClusters>() && tests::takes_matrices<
 static_assert(ClustersWith<Matrix<float>, float> && !ClustersWith<Matrix<float>, double>);
 static_assert(Predicts<Matrix<float>, MatrixView<const float>> && Predicts<float[9][2], Matrix<float>>);
 static_assert(!Predicts<Matrix<double>, Matrix<float>> && !Predicts<Matrix<float>, Matrix<double>>);
+static_assert(PredictsByModel<float, MatrixView<const float>> && PredictsByModel<double, Matrix<double>>);
+static_assert(!PredictsByModel<double, Matrix<float>>);
+static_assert(IsModelled<const KMeansResult<float>&> && !IsModelled<KMeansResult<float>>);  // the fit must outlive it
 static_assert(Transforms<Matrix<float>, Matrix<float>, MatrixView<float>>);
 static_assert(Transforms<Matrix<float>, Matrix<float>, Matrix<float>&>);
 static_assert(!Transforms<Matrix<float>, Matrix<float>, MatrixView<const float>>);  // nothing can be written there
@@ -84,6 +109,10 @@ TEST_F(KMeansCalls, TakeEachKindOfMatrix) {
     EXPECT_EQ(fit.inertia, fit_.inertia);
     EXPECT_EQ(kmeans_predict(fit_.centroids, points).inertia, inertia);
     EXPECT_EQ(kmeans_initial_centroids(points, three_clusters()).rows, first);
+    EXPECT_EQ(kmeans_predict(kmeans_model(fit), points).inertia, inertia);
+    EXPECT_EQ(kmeans_choose(points, {}, {.clusters = {3}}).result.inertia, fit_.inertia);
+    EXPECT_EQ(kmeans_standardize(points, kmeans_standardization(points)).rows(), n);
+    EXPECT_EQ(kmeans_projection(points).places.rows(), n);
     const Matrix<float> distances = kmeans_transform(points, points);
     ASSERT_EQ(distances.rows(), n);
     for (std::int64_t row = 0; row < n; ++row)

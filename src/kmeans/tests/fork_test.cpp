@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/kmeans.hpp"
+#include "gradus/kmeans_choose.hpp"
 #include "tests/in_child.hpp"
 
 namespace gradus {
@@ -41,6 +41,13 @@ TEST(Fork, AChildSaysThatItCannotRunAJobOfSeveralThreads) {
   tests::expect_refused_in_child(
       [&] { return kmeans_transform(centroids, points, KMeansMetric::euclidean, on_threads(2, "")).rows() == 2000; },
       "kmeans_transform");
+  tests::expect_refused_in_child([&] { return kmeans_standardization(points, on_threads(2, "")).mean.size() == 3; },
+                                 "kmeans_standardization");
+  tests::expect_refused_in_child(
+      [&] {
+        return kmeans_choose(points, {}, {.clusters = {2, 3}}, {}, on_threads(2, "")).candidates.size() == 2;
+      },
+      "kmeans_choose");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "cpu/column_ranges.hpp"
+#include "gradus/kmeans_choose.hpp"
 #include "kmeans/cases.hpp"
 #include "kmeans/gpu/gpu_points.hpp"
 #include "kmeans/lloyd/statistics.hpp"
@@ -132,6 +133,51 @@ TEST_F(OnGpu, a_whole_fit_has_the_bits_of_the_host) {
   options.labels = on_host.view();
   EXPECT_EQ(kmeans(points.view(), options, cpu).labels.size(), 0);
   EXPECT_TRUE(same_bits(on_host.data(), truth.labels.data(), 5000));
+}
+
+// What is done in host memory on the way (standardized copies, criteria) changes no bit either.
+TEST_F(OnGpu, standardized_fits_and_the_choice_of_k_have_the_bits_of_the_host) {
+  constexpr std::int64_t n = 3000;
+  const Matrix<float> points = normal_points<float>(n, 5);
+  const OnDevice<float> device(points.view());
+  const std::vector<float> weights = some_weights<float>(n);
+  const OnDevice<float> weights_there(view(weights));
+  cuda::DeviceBuffer<std::int32_t> labels(n);
+  const KMeansMemory<float> there{.weights = weights_there.vector(), .labels = {labels.data(), n, here}};
+  const KMeansMemory<float> in_host_memory{.weights = view(weights)};
+  Execution cpu;
+  cpu.device = Device::cpu;
+  KMeansOptions options;
+  options.clusters = 6;
+  options.seed = 3;
+  for (const bool standardize : {true, false}) {
+    options.standardize = standardize;
+    const KMeansResult<float> truth = kmeans(points.view(), options, in_host_memory, cpu);
+    const KMeansResult<float> fit = kmeans(device.view(), options, there, Execution{});
+    EXPECT_TRUE(fit.report.variant.starts_with("cuda")) << fit.report.variant;
+    EXPECT_TRUE(same_bits(fit.centroids, truth.centroids));
+    EXPECT_TRUE(same_bits(fit.standardized_centroids, truth.standardized_centroids));
+    EXPECT_TRUE(same_bits(fetch(labels).data(), truth.labels.data(), n));
+    EXPECT_TRUE(same_bits(kmeans_initial_centroids(device.view(), options).centroids,
+                          kmeans_initial_centroids(points.view(), options, cpu).centroids));
+
+    const KMeansModel<float> model = kmeans_model(fit);
+    EXPECT_EQ(kmeans_predict(model, device.view(), there, Execution{}).inertia, truth.inertia);
+    EXPECT_TRUE(same_bits(fetch(labels).data(), truth.labels.data(), n));
+    EXPECT_TRUE(same_bits(kmeans_transform(model, device.view()), kmeans_transform(model, points.view(), cpu)));
+
+    const KMeansChoiceOptions numbers{.clusters = {2, 5, 6}};
+    const KMeansChoice<float> expected = kmeans_choose(points.view(), options, numbers, in_host_memory, cpu);
+    const KMeansChoice<float> choice = kmeans_choose(device.view(), options, numbers, there, Execution{});
+    EXPECT_EQ(choice.chosen, expected.chosen);
+    EXPECT_EQ(choice.result.labels.size(), 0);
+    EXPECT_TRUE(same_bits(choice.result.centroids, expected.result.centroids));
+    EXPECT_TRUE(same_bits(fetch(labels).data(), expected.result.labels.data(), n));
+    for (std::size_t index = 0; index < 3; ++index) {
+      EXPECT_EQ(choice.candidates[index].inertia, expected.candidates[index].inertia);
+      EXPECT_EQ(choice.candidates[index].criteria->silhouette, expected.candidates[index].criteria->silhouette);
+    }
+  }
 }
 
 TEST_F(OnGpu, work_in_the_stream_comes_first) {

@@ -22,9 +22,15 @@ TEST(Memory, OfManyColumnsIsCountedAndSmall) {
   for (std::int64_t index = 0; index < 4 * columns; ++index) points.data()[index] = static_cast<float>(index % 1009);
   // Values too small for the limbs of a sum, and sums that do not decide their means.
   for (std::int64_t column = 0; column < columns; ++column) points(column % 4, column) = 0x1p-120F;
-  for (const char* variant : {"sequential", "simd_large_dim", "simd_bounds"}) {
+  struct Fit {
+    const char* variant;
+    bool standardize;
+  };
+  for (const auto& [variant, standardize] :
+       {Fit{"sequential", false}, Fit{"sequential", true}, Fit{"simd_large_dim", false}, Fit{"simd_bounds", false}}) {
     KMeansOptions options;
     options.clusters = 2;
+    options.standardize = standardize;
     Execution execution;
     execution.threads = 1;
     execution.variant = variant;
@@ -39,7 +45,7 @@ TEST(Memory, OfManyColumnsIsCountedAndSmall) {
         throw Error(std::to_string(taken) + " bytes, but the estimate was " + std::to_string(estimate));
       return true;
     });
-    EXPECT_EQ(said, "") << variant;
+    EXPECT_EQ(said, "") << variant << standardize;
   }
 }
 

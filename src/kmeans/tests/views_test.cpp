@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "gradus/kmeans_choose.hpp"
+#include "gradus/kmeans_projection.hpp"
 #include "kmeans/tests/job.hpp"
 #include "tests/lies.hpp"
 
@@ -29,6 +31,8 @@ TYPED_TEST(Views, RefusesLies) {
   using T = TypeParam;
   KMeansJob<T> fine;
   fine.clusters = 3;
+  const KMeansStandardization by{std::vector<double>(static_cast<std::size_t>(this->points().columns()), 0.0),
+                                 std::vector<double>(static_cast<std::size_t>(this->points().columns()), 1.0)};
   for (const auto& [view, says] : lies<const T>(this->elements_)) {
     expect_usage([&, view = view] { kmeans(view, fine); }, "points: ");
     expect_usage([&, view = view] { kmeans(view, fine); }, says);
@@ -44,6 +48,21 @@ TYPED_TEST(Views, RefusesLies) {
     expect_usage([&, view = view] { kmeans_transform(this->centroids(), view); }, says);
     given.init = KMeansInit::first;
     expect_usage([&] { kmeans(this->points(), given); }, says);
+    KMeansJob<T> standardized = fine;
+    standardized.standardize = true;
+    expect_usage([&, view = view] { kmeans(view, standardized); }, says);
+    expect_usage([&, view = view] { kmeans_initial_centroids(view, standardized, standardized); }, says);
+    expect_usage([&, view = view] { kmeans_choose(view, fine, {.clusters = {2}}, fine); }, says);
+    expect_usage([&, view = view] { kmeans_standardization(view); }, says);
+    expect_usage([&, view = view] { kmeans_standardize(view, by); }, says);
+    expect_usage([&, view = view] { kmeans_restore(view, by); }, says);
+    expect_usage([&, view = view] { kmeans_projection(view); }, says);
+    const KMeansModel<T> model{this->centroids(), KMeansMetric::euclidean, by};
+    expect_usage([&, view = view] { kmeans_predict(model, view); }, says);
+    expect_usage([&, view = view] { kmeans_transform(model, view); }, says);
+    const KMeansModel<T> lying{view, KMeansMetric::euclidean, by};
+    expect_usage([&] { kmeans_predict(lying, this->points()); }, says);
+    expect_usage([&] { kmeans_transform(lying, this->points()); }, says);
   }
   for (const auto& [view, says] : lies<T>(this->others_))
     expect_usage([&, view = view] { kmeans_transform(this->centroids(), this->points(), view); }, says);
@@ -92,6 +111,10 @@ TYPED_TEST(Views, RefusesValuesThatThereAreNot) {
     expect_usage([&] { kmeans_memory({10, 2, sizeof(T)}, options, impossible); }, "");
     expect_usage([&] { kmeans_predict(this->centroids(), this->points(), KMeansMetric::euclidean, impossible); }, "");
     expect_usage([&] { kmeans_transform(this->centroids(), this->points(), KMeansMetric::euclidean, impossible); }, "");
+    expect_usage([&] { kmeans_choose(this->points(), {}, {.clusters = {2}}, {}, impossible); }, "");
+    expect_usage([&] { kmeans_choose_memory({10, 2, sizeof(T)}, {}, {.clusters = {2}}, impossible); }, "");
+    expect_usage([&] { kmeans_standardization(this->points(), impossible); }, "");
+    expect_usage([&] { kmeans_projection(this->points(), {}, impossible); }, "");
   }
 }
 

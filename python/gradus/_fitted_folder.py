@@ -1,0 +1,92 @@
+"""The folder that `gradus kmeans --output` writes, as the beginning of another fit."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from typing import Any
+
+import numpy as np
+
+from gradus._errors import InputError, UsageError
+
+_METHODS = ("k-means++", "k-means||", "random", "first", "given")
+
+
+def is_folder(init: Any) -> bool:
+    """True for a path object, and for a string that names a folder and no method."""
+    if isinstance(init, os.PathLike):
+        return True
+    return isinstance(init, str) and init not in _METHODS and os.path.isdir(init)
+
+
+def _refuse(folder: str, differs: str, remedy: str) -> None:
+    alone = os.path.join(folder, "centroids.npy")
+    raise UsageError(
+        f"init: the fit in {folder!r} {differs}; {remedy}, or pass numpy.load({alone!r}) for its centroids alone"
+    )
+
+
+def _summary(folder: str) -> dict[str, Any]:
+    file = os.path.join(folder, "summary.json")
+    try:
+        with open(file, encoding="utf-8") as stream:
+            summary = json.load(stream)
+    except (OSError, ValueError):
+        summary = None
+    if not isinstance(summary, dict) or summary.get("problem") != "kmeans":
+        raise InputError(
+            f"init: {folder!r} is no folder with a result of 'gradus kmeans --output' (summary.json is missing or "
+            "another's); pass such a folder, or an array of centroids"
+        )
+    if "unfinished" in summary:
+        raise InputError(f"init: {file!r} says that the result is unfinished; write it again")
+    return summary
+
+
+def _centroids(folder: str, summary: dict[str, Any]) -> np.ndarray[Any, Any]:
+    file = os.path.join(folder, "centroids.npy")
+    try:
+        with open(file, "rb") as stream:
+            content = stream.read()
+        written = summary["files"]["centroids.npy"]
+        whole = written["bytes"] == len(content) and int(written["crc32"], 16) == zlib.crc32(content)
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"init: {file!r} cannot be read as the file of a result: {error}") from error
+    if not whole:
+        raise InputError(f"init: {file!r} is not the file that its summary.json was written with; write the result again")
+    return np.asarray(np.load(file))
+
+
+def _column_names(points: Any) -> list[str] | None:
+    """Names of a data frame's columns, where all of them are strings."""
+    names = getattr(points, "columns", getattr(points, "column_names", None))
+    if names is None or callable(names):
+        return None
+    found = list(names)
+    return found if found and all(isinstance(name, str) for name in found) else None
+
+
+def centroids_of(init: Any, points: Any, clusters: int, metric: str, standardize: bool) -> np.ndarray[Any, Any]:
+    """Centroids of a fit, in the units of the data. UsageError or InputError where this fit is of another kind."""
+    folder = os.fspath(init)
+    summary = _summary(folder)
+    if ("standardize" in summary) != bool(standardize):
+        if standardize:
+            _refuse(folder, "is not one of standardized columns, and this one is", "leave out standardize=True")
+        _refuse(folder, "is one of standardized columns, and this one is not", "pass standardize=True")
+    if summary.get("metric") != metric:
+        _refuse(folder, f"is one by the {summary.get('metric')} metric", f"pass metric={summary.get('metric')!r}")
+    centroids = _centroids(folder, summary)
+    if len(centroids) != clusters:
+        raise UsageError(
+            f"init: the fit in {folder!r} has {len(centroids)} clusters, and this one {clusters}; pass clusters={len(centroids)}"
+        )
+    here, there = _column_names(points), summary.get("columns")
+    if here and there and here != there:
+        raise InputError(
+            f"points: the columns are {here}, but the fit in {folder!r} is one of {there}; pass the same columns in the "
+            f"same order: points[{there}]"
+        )
+    return centroids

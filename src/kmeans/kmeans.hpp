@@ -1,0 +1,46 @@
+// Functions that the files behind the public calls share: checks.cpp, kmeans.cpp and
+// standardization/standardized_calls.cpp define them.
+#pragma once
+
+#include "gradus/kmeans.hpp"
+
+namespace gradus::kmeans_detail {
+
+void check_options(const KMeansOptions& options);
+/// `points`: of all ranks.
+void check_clusters(const KMeansOptions& options, std::int64_t points);
+
+/// UsageError unless there is memory for that many labels.
+void check_labels(VectorView<std::int32_t> labels, std::int64_t points);
+
+/// Checks the arguments of a fit. Reads no point. `alone`: this process has all points; otherwise it may have none.
+template <class T>
+void check_arguments(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+                     const Execution& execution, bool alone);
+/// The same of a fit of standardized points. UnsupportedError on ranks.
+template <class T>
+void check_fit(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+               const Execution& execution);
+/// UsageError where a choice of first centroids has memory for labels.
+template <class T>
+void check_no_labels(const KMeansMemory<T>& memory);
+
+/// Checks the arguments of a prediction or transformation, of `centroids` in the columns of `points`.
+template <class T>
+void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
+                 const Execution& execution);
+template <class T>
+void check_prediction(MatrixView<const T> centroids, MatrixView<const T> points, const KMeansMemory<T>& memory,
+                      const Execution& execution);
+template <class T>
+void check_distances(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances);
+
+/// The public calls with KMeansOptions::standardize, on checked arguments.
+template <class T>
+KMeansResult<T> fit_standardized(MatrixView<const T> points, const KMeansOptions& options,
+                                 const KMeansMemory<T>& memory, const Execution& execution);
+template <class T>
+KMeansInitialCentroids<T> first_centroids_standardized(MatrixView<const T> points, const KMeansOptions& options,
+                                                       const KMeansMemory<T>& memory, const Execution& execution);
+
+}  // namespace gradus::kmeans_detail

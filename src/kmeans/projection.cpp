@@ -1,0 +1,155 @@
+// kmeans_projection(): points on their first two principal components (gradus/kmeans_projection.hpp).
+#include "gradus/kmeans_projection.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/checked.hpp"
+#include "core/philox.hpp"
+#include "core/stop.hpp"
+#include "execution/request.hpp"
+
+namespace gradus {
+
+namespace {
+
+/// The rows that are shown, ascending: all, or a sample. Few enough that the components take a second or so.
+std::vector<std::int64_t> rows_shown(std::int64_t rows, std::int64_t columns, const KMeansProjectionOptions& options) {
+  constexpr std::int64_t most_numbers = 4'000'000;
+  const std::int64_t most = std::min(std::max(most_numbers / columns, std::int64_t{1000}), options.points);
+  std::vector<std::int64_t> shown;
+  if (rows <= most) {
+    for (std::int64_t row = 0; row < rows; ++row) shown.push_back(row);
+    return shown;
+  }
+  constexpr std::uint64_t stream = 0x7061676500000000;  // of no fit
+  const core::Philox random(options.seed, stream);
+  for (std::int64_t draw = 0; draw < most; ++draw)
+    shown.push_back(
+        static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(draw), static_cast<std::uint64_t>(rows))));
+  std::ranges::sort(shown);
+  shown.erase(std::unique(shown.begin(), shown.end()), shown.end());
+  return shown;
+}
+
+using Vector = std::vector<double>;
+
+double product(const Vector& one, const Vector& other) {
+  double sum = 0;
+  for (std::size_t index = 0; index < one.size(); ++index) sum += one[index] * other[index];
+  return sum;
+}
+
+/// Takes out the part along `direction`, of length 1 or 0, and brings the rest to length 1; nothing is left of noise.
+void orthonormalize(Vector& vector, const Vector& direction, double scale) {
+  const double along = product(vector, direction);
+  for (std::size_t index = 0; index < vector.size(); ++index) vector[index] -= along * direction[index];
+  const double length = std::sqrt(product(vector, vector));
+  for (double& value : vector) value = length > 1e-12 * scale ? value / length : 0;
+}
+
+/// The direction in which the centered rows spread most, apart from `before`: by power iteration.
+Vector component_of(const std::vector<Vector>& rows, const Vector& before, const std::stop_token& stop) {
+  constexpr int rounds = 100;
+  constexpr double close_enough = 1e-10;
+  Vector direction(before.size());
+  for (std::size_t index = 0; index < direction.size(); ++index)
+    direction[index] = core::Philox(1).uniform(index) - 0.5;
+  orthonormalize(direction, before, 1);
+  for (int round = 0; round < rounds; ++round) {
+    core::honour_stop(stop, "stopped while the points were projected");
+    Vector next(direction.size(), 0.0);
+    double scale = 0;
+    for (const Vector& row : rows) {
+      const double along = product(row, direction);
+      for (std::size_t index = 0; index < next.size(); ++index) next[index] += along * row[index];
+      scale += product(row, row);
+    }
+    orthonormalize(next, before, scale);
+    const double change = 1 - product(next, direction);
+    direction = std::move(next);
+    if (std::abs(change) < close_enough) break;
+  }
+  return direction;
+}
+
+/// The rows less their mean, in units of the largest magnitude, so that no square leaves the range of double.
+struct Centered {
+  double unit = 1;
+  std::vector<Vector> rows;
+};
+
+template <class T>
+Centered centered(MatrixView<const T> points, const std::vector<std::int64_t>& shown) {
+  const auto columns = static_cast<std::size_t>(points.columns());
+  double largest = 0;
+  for (const std::int64_t row : shown)
+    for (std::int64_t column = 0; column < points.columns(); ++column) {
+      const double value = static_cast<double>(points(row, column));
+      if (!std::isfinite(value))
+        throw InputError("points: row " + std::to_string(row) + ", column " + std::to_string(column) +
+                         " (counted from 0) is " + (std::isnan(value) ? "NaN" : "infinite") + ", not a finite number");
+      largest = std::max(largest, std::abs(value));
+    }
+  Centered found{.unit = largest > 0 ? largest : 1, .rows = {}};
+  Vector mean(columns, 0.0);
+  for (const std::int64_t row : shown) {
+    Vector& values = found.rows.emplace_back(columns);
+    for (std::size_t column = 0; column < columns; ++column) {
+      values[column] = static_cast<double>(points(row, static_cast<std::int64_t>(column))) / found.unit;
+      mean[column] += values[column] / static_cast<double>(shown.size());
+    }
+  }
+  for (Vector& row : found.rows)
+    for (std::size_t column = 0; column < columns; ++column) row[column] -= mean[column];
+  return found;
+}
+
+template <class T>
+void check(MatrixView<const T> points, const KMeansProjectionOptions& options, const Execution& execution) {
+  execution::check_execution(execution);
+  execution::check_extent(points, "points");
+  if (!points.place().is_host())
+    throw UnsupportedError("points: they are on " + execution::gpu_number(points.place().gpu) +
+                           ", but points are projected on the CPU; copy them to host memory");
+  if (points.rows() < 1 || points.columns() < 1)
+    throw InputError("points: at least one row and one column are needed, not " + std::to_string(points.rows()) +
+                     " x " + std::to_string(points.columns()));
+  if (options.points < 1) throw UsageError("a projection has at least 1 point, not " + std::to_string(options.points));
+}
+
+}  // namespace
+
+namespace detail {
+
+template <class T>
+KMeansProjection kmeans_projection(MatrixView<const T> points, const KMeansProjectionOptions& options,
+                                   const Execution& execution) {
+  return execution::within_memory([&] {
+    check(points, options, execution);
+    KMeansProjection found{.rows = rows_shown(points.rows(), points.columns(), options), .places = {}};
+    const auto shown = std::ssize(found.rows);
+    execution::check_memory(core::checked_multiply(static_cast<std::uint64_t>(shown) * sizeof(double),
+                                                   static_cast<std::uint64_t>(points.columns()) + 4, "points"),
+                            execution, "ask for fewer points");
+    const auto [unit, rows] = centered(points, found.rows);
+    const Vector first = component_of(rows, Vector(static_cast<std::size_t>(points.columns()), 0.0), execution.stop);
+    const Vector second = component_of(rows, first, execution.stop);
+    found.places = Matrix<double>(shown, 2);
+    for (std::int64_t index = 0; index < shown; ++index) {
+      const Vector& row = rows[static_cast<std::size_t>(index)];
+      found.places(index, 0) = unit * product(row, first);
+      found.places(index, 1) = unit * product(row, second);
+    }
+    return found;
+  });
+}
+
+template KMeansProjection kmeans_projection(MatrixView<const float>, const KMeansProjectionOptions&, const Execution&);
+template KMeansProjection kmeans_projection(MatrixView<const double>, const KMeansProjectionOptions&, const Execution&);
+
+}  // namespace detail
+
+}  // namespace gradus

@@ -1,0 +1,149 @@
+// Mean, scale and standardized rows (gradus/kmeans_standardization.hpp). Sums are exact, so that no bit depends on the
+// order in which threads add.
+#include "kmeans/standardization/standardization.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/exact_accumulator.hpp"
+#include "core/stop.hpp"
+#include "cpu/threads.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+using core::ExactAccumulator;
+
+constexpr std::string_view standardizing_stopped = "stopped while standardizing the columns";
+constexpr std::int64_t operations_of_a_sum = 16;
+
+/// Exact sums over all rows of what each(row, sums) adds for a row.
+template <class Each>
+std::vector<ExactAccumulator> exact_sums(std::int64_t rows, std::size_t count, int threads, const std::stop_token& stop,
+                                         const Each& each) {
+  const std::int64_t stretch =
+      core::stretch_length(rows, operations_of_a_sum * static_cast<std::int64_t>(count), threads);
+  std::vector<std::vector<ExactAccumulator>> parts(static_cast<std::size_t>(threads),
+                                                   std::vector<ExactAccumulator>(count));
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1 && rows > stretch)
+  for (std::int64_t first = 0; first < rows; first += stretch) {
+    if (stop.stop_requested()) continue;
+    ExactAccumulator* const sums = parts[static_cast<std::size_t>(omp_get_thread_num())].data();
+    for (std::int64_t row = first; row < std::min(first + stretch, rows); ++row) each(row, sums);
+  }
+  core::honour_stop(stop, standardizing_stopped);
+  for (std::size_t part = 1; part < parts.size(); ++part)
+    for (std::size_t index = 0; index < count; ++index) parts.front()[index].merge(parts[part][index]);
+  return std::move(parts.front());
+}
+
+template <class T>
+void require_finite(MatrixView<const T> points, const std::stop_token& stop) {
+  core::RareLook look(stop, standardizing_stopped);
+  for (std::int64_t row = 0; row < points.rows(); ++row) {
+    look.honour_stop();
+    for (std::int64_t column = 0; column < points.columns(); ++column)
+      if (const double value = static_cast<double>(points(row, column)); !std::isfinite(value))
+        throw InputError("points: row " + std::to_string(row) + ", column " + std::to_string(column) +
+                         " (counted from 0) is " + (std::isnan(value) ? "NaN" : "infinite") + ", not a finite number");
+  }
+}
+
+/// Appends mean and scale of the columns from `first` on.
+template <class T>
+void add_columns(MatrixView<const T> points, std::int64_t first, std::int64_t columns, int threads,
+                 const std::stop_token& stop, KMeansStandardization& by) {
+  const auto count = static_cast<std::size_t>(columns);
+  ExactAccumulator rows;
+  rows.add(static_cast<double>(points.rows()));
+  const std::vector<ExactAccumulator> sums =
+      exact_sums(points.rows(), count, threads, stop, [&](std::int64_t row, ExactAccumulator* own) {
+        for (std::int64_t column = 0; column < columns; ++column)
+          own[column].add(static_cast<double>(points(row, first + column)));
+      });
+  std::vector<double> mean;
+  for (const ExactAccumulator& sum : sums) mean.push_back(sum.quotient<double>(rows));
+  // About the rounded mean: what its rounding adds to the squares is subtracted again.
+  const std::vector<ExactAccumulator> moments =
+      exact_sums(points.rows(), 2 * count, threads, stop, [&](std::int64_t row, ExactAccumulator* own) {
+        for (std::int64_t column = 0; column < columns; ++column) {
+          const double from_mean =
+              static_cast<double>(points(row, first + column)) - mean[static_cast<std::size_t>(column)];
+          own[2 * column].add(from_mean);
+          own[2 * column + 1].add_product(from_mean, from_mean);
+        }
+      });
+  for (std::size_t column = 0; column < count; ++column) {
+    const double shift = moments[2 * column].quotient<double>(rows);
+    const double variance = std::max(moments[2 * column + 1].quotient<double>(rows) - shift * shift, 0.0);
+    if (!std::isfinite(variance) || !std::isfinite(mean[column]))
+      throw InputError("points: the values of column " + std::to_string(first + static_cast<std::int64_t>(column)) +
+                       " (counted from 0) are too large to be standardized; scale them down");
+    by.mean.push_back(mean[column]);
+    by.scale.push_back(variance > 0 ? std::sqrt(variance) : 1);
+  }
+}
+
+}  // namespace
+
+int standardizing_threads(std::int64_t rows, std::int64_t columns, const Execution& execution) {
+  // More columns would not matter, and the product might not fit 63 bits.
+  const std::int64_t operations = operations_of_a_sum * rows * std::min<std::int64_t>(columns, 1 << 20);
+  return cpu::start_team(cpu::threads_for(operations, cpu::thread_count(execution)));
+}
+
+template <class T>
+KMeansStandardization standardization_of(MatrixView<const T> points, int threads, const std::stop_token& stop) {
+  // A sum takes a kilobyte: with all columns at a time, many of them would take more memory than the points.
+  constexpr std::int64_t columns_at_a_time = 512;
+  require_finite(points, stop);
+  KMeansStandardization by;
+  for (std::int64_t first = 0; first < points.columns(); first += columns_at_a_time)
+    add_columns(points, first, std::min(columns_at_a_time, points.columns() - first), threads, stop, by);
+  return by;
+}
+
+template <class T>
+void standardize_rows(MatrixView<const T> rows, MatrixView<T> standardized, const KMeansStandardization& by,
+                      int threads, const std::stop_token& stop) {
+  const std::int64_t stretch = core::stretch_length(rows.rows(), 4 * rows.columns(), threads);
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows.rows() > stretch)
+  for (std::int64_t first = 0; first < rows.rows(); first += stretch) {
+    if (stop.stop_requested()) continue;
+    for (std::int64_t row = first; row < std::min(first + stretch, rows.rows()); ++row)
+      for (std::int64_t column = 0; column < rows.columns(); ++column) {
+        const auto index = static_cast<std::size_t>(column);
+        standardized(row, column) =
+            static_cast<T>((static_cast<double>(rows(row, column)) - by.mean[index]) / by.scale[index]);
+      }
+  }
+  core::honour_stop(stop, standardizing_stopped);
+}
+
+template <class T>
+Matrix<T> restored(MatrixView<const T> rows, const KMeansStandardization& by) {
+  Matrix<T> result(rows.rows(), rows.columns());
+  for (std::int64_t row = 0; row < rows.rows(); ++row)
+    for (std::int64_t column = 0; column < rows.columns(); ++column) {
+      const auto index = static_cast<std::size_t>(column);
+      result(row, column) = static_cast<T>(static_cast<double>(rows(row, column)) * by.scale[index] + by.mean[index]);
+    }
+  return result;
+}
+
+#define GRADUS_INSTANTIATE(T)                                                                           \
+  template KMeansStandardization standardization_of(MatrixView<const T>, int, const std::stop_token&);  \
+  template void standardize_rows(MatrixView<const T>, MatrixView<T>, const KMeansStandardization&, int, \
+                                 const std::stop_token&);                                               \
+  template Matrix<T> restored(MatrixView<const T>, const KMeansStandardization&)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::kmeans_detail
