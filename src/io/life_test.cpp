@@ -122,7 +122,7 @@ TEST(LifePatterns, OddSpellingsAreRead) {
   EXPECT_EQ(cells_of(parse("\xef\xbb\xbf#Life 1.06\n1 0\n2 1\n0 2\n1 2\n2 2\n")), glider);
   EXPECT_EQ(cells_of(parse("#C old\rx = 3, y = 3\rbo$2bo$\r3o!\r")), glider) << "lines that end with CR";
   EXPECT_EQ(cells_of(parse("!old\r.O\r..O\rOOO\r", LifeFormat::plaintext)), glider);
-  for (const std::string& bare :
+  for (const std::string_view bare :
        {".A$2.A$3A!", "bo$2bo$3o! made by me", "bo$2bo$3o!\nmade by me", "bo$2bo$3o !", "..\n"})
     EXPECT_EQ(cells_of(parse(bare)), bare.starts_with("..") ? Cells{} : glider) << bare;
   EXPECT_EQ(cells_of(parse("#Life 1.05\n#P\n.*\n..*\n***\n")), glider) << "no place";
@@ -336,6 +336,29 @@ TEST(LifePatterns, TopologiesAreWrittenAndPicturesShowAllOfABoundedWorld) {
   for (std::int64_t pixel = 0; pixel < image.pixels.size(); ++pixel) black += image.pixels[pixel] == 0 ? 1 : 0;
   EXPECT_EQ(black, 5 * 9);
   EXPECT_EQ(image.pixels[30 * 9 + 18], 0);  // the cell (1, 0)
+}
+
+TEST(LifePatterns, BitsOfPbmAreWhereTheCellsAre) {
+  const Folder folder;
+  LifePattern pattern = parse("x = 70, y = 3\nbo67bo$2bo$3o66bo!");
+  pattern.unplaced.reset();
+  pattern.boundary = LifeBoundary::dead;
+  for (std::int64_t width = 141; width < 210; width += 7)
+    for (const std::int64_t scale : {1, 3}) {
+      pattern.width = width;
+      pattern.height = 50;
+      pattern.left = width % 67 - width / 2;
+      pattern.top = width % 40 - 25;
+      write(folder / "a.pbm", pattern, scale);
+      LifePattern back = read_life(folder / "a.pbm");
+      ASSERT_EQ(std::tie(back.unplaced->width, back.unplaced->height), std::make_tuple(width * scale, 50 * scale));
+      Cells expected;
+      for (const auto& [x, y] : cells_of(pattern))
+        for (std::int64_t part = 0; part < scale * scale; ++part)
+          expected.emplace_back((x + width / 2) * scale + part % scale, (y + 25) * scale + part / scale);
+      std::ranges::sort(expected, {}, [](const auto& cell) { return std::pair(cell.second, cell.first); });
+      EXPECT_EQ(cells_of(back), expected) << width << " " << scale;
+    }
 }
 
 TEST(LifePatterns, LinesOfRleHaveSeventyCharacters) {

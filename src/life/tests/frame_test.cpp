@@ -9,6 +9,7 @@
 
 #include "core/life_rules.hpp"
 #include "core/life_tree.hpp"
+#include "core/stop.hpp"
 #include "life/bits/cells.hpp"
 #include "life/cases.hpp"
 #include "life/handover.hpp"
@@ -272,6 +273,16 @@ TEST(LifeHandover, GoesToHashlifeWhereThatIsDoneSooner) {
   EXPECT_EQ(result.generations, options.generations);
 }
 
+Solved without_memory(const Problem&, const Execution&, std::vector<Phase>&) {
+  throw OutOfMemoryError("there is none");
+}
+Solved without_end(const Problem& problem, const Execution& execution, std::vector<Phase>&) {
+  for (;;) {
+    execution.progress({"generation", 0, 1, {}});
+    core::honour_stop(problem.stop, "stopped");
+  }
+}
+
 // Attempts that fail leave the run as it was.
 TEST(LifeHandover, AnAttemptThatFailsChangesNothing) {
   const LifeGrid cells = soup(150, 150, 0.4, 3);
@@ -279,36 +290,50 @@ TEST(LifeHandover, AnAttemptThatFailsChangesNothing) {
   Execution named;
   named.variant = "bit_sliced";
   const LifeResult expected = life(cells, options, named);
-  Execution little;
-  little.memory_limit = 2000000;  // too little for hashlife
   std::vector<Phase> phases;
   const Job job{.cells = cells.view(),
                 .options = options,
                 .variant = &core::find_variant(variants(), "bit_sliced", Room::name),
-                .execution = &little,
+                .execution = &named,
                 .phases = &phases};
-  World world(job, {});
-  const Variant& hashlife = core::find_variant(variants(), "hashlife", Room::name);
-  const HandoverLimits at_once{.first_look = 0, .worth_an_attempt = 0, .of_the_past = 0.1, .of_the_rest = 0};
-  EXPECT_FALSE(finish_plane(world, job, hashlife, at_once).has_value());
-  EXPECT_EQ(world.generation(), 1500);
-  EXPECT_EQ(world.population(), expected.population.low);
-  const LifeGrid after = world.take_cells();
-  EXPECT_TRUE(same_cells(after.view(), expected.cells.view()));
-  EXPECT_EQ(world.left(), expected.left);
-  EXPECT_EQ(world.top(), expected.top);
+  for (const auto& run : {without_memory, without_end}) {
+    Variant failing = core::find_variant(variants(), "hashlife", Room::name);
+    failing.run = {run};
+    World world(job, {});
+    const HandoverLimits at_once{.first_look = 0, .worth_an_attempt = 0, .of_the_past = 0.1, .of_the_rest = 0};
+    EXPECT_FALSE(finish_plane(world, job, failing, at_once).has_value());
+    EXPECT_EQ(world.generation(), 1500);
+    EXPECT_EQ(world.population(), expected.population.low);
+    const LifeGrid after = world.take_cells();
+    EXPECT_TRUE(same_cells(after.view(), expected.cells.view()));
+    EXPECT_EQ(world.left(), expected.left);
+    EXPECT_EQ(world.top(), expected.top);
+  }
+  // A stop request ends the run during an attempt, too.
+  std::stop_source source;
+  Execution stopped = named;
+  stopped.stop = source.get_token();
+  stopped.progress = [&](const Progress&) { source.request_stop(); };
+  Job stoppable = job;
+  stoppable.execution = &stopped;
+  Variant endless = core::find_variant(variants(), "hashlife", Room::name);
+  endless.run = {without_end};
+  World world(stoppable, {});
+  const HandoverLimits patient{.first_look = 0, .worth_an_attempt = 0, .of_the_past = 1e9, .of_the_rest = 0};
+  EXPECT_THROW((void)finish_plane(world, stoppable, endless, patient), InterruptedError);
 }
 
 // Two spaceships that fly apart are few cells in a rectangle that no memory holds.
 TEST(LifeHandover, FewCellsInALargeRectangleAreATree) {
   LifePattern pattern;
-  pattern.cells = drawn({".o.......o.", "..o.....o..", "ooo.....ooo"});
+  pattern.cells =
+      drawn({"ooo........", "o..........", ".o.........", "...........", ".........o.", "..........o", "........ooo"});
   const LifeResult result = life(pattern, {.generations = 400000}, 0, 0);
   ASSERT_TRUE(result.tree.has_value());
   EXPECT_EQ(result.population, (LifePopulation{0, 10}));
   const core::LifeBox box = core::bounding_box(*result.tree, result.left, result.top).value();
   EXPECT_EQ(box.width, 200011);
-  EXPECT_EQ(box.top, 100000);
+  EXPECT_EQ(box.top, -100000);
 }
 
 TEST(LifePatterns, LieAsFarAsFilesCanSay) {
