@@ -1,4 +1,4 @@
-// A plane whose variant nobody named: the run begins with one production variant and may end with another.
+// A plane for which the caller named no variant: the run begins with one production variant and may end with another.
 //
 // A variant that computes every cell is right for soups, `hashlife` for structured patterns, and which a pattern is
 // shows only while it runs: three cells far apart under B1357/S1357 take hours by the first and a tenth of a second by
