@@ -15,6 +15,7 @@
 #include "bench/parse.hpp"
 #include "bench/problem.hpp"
 #include "bench/verify_room.hpp"
+#include "core/life_tree.hpp"
 #include "core/phases.hpp"
 #include "core/philox.hpp"
 #include "io/life.hpp"
@@ -182,8 +183,9 @@ class Soup : public Workload {
     frame.boundary = axes_.boundary;
     frame.width = cells_.width();
     frame.height = cells_.height();
-    frame.left = -(frame.width / 2);
-    frame.top = -(frame.height / 2);
+    const core::LifeBox world = core::world_box(frame.width, frame.height);
+    frame.left = world.left;
+    frame.top = world.top;
     frame.cells = LifeGrid(frame.height, frame.width);
     std::vector<Phase> phases;
     for (std::int64_t generation = 1; generation <= axes_.generations; ++generation) {

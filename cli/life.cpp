@@ -67,6 +67,7 @@ LifeSize size_of_grid(const Arguments& arguments, const LifePattern& pattern) {
   if (arguments.size) return *arguments.size;
   if (arguments.world && arguments.world->boundary) return {arguments.world->width, arguments.world->height};
   if (pattern.boundary) return {pattern.width, pattern.height};
+  if (pattern.unplaced) return {pattern.unplaced->width, pattern.unplaced->height};
   if (!pattern.tree) return {pattern.cells.width(), pattern.cells.height()};
   const core::LifeBox box = core::bounding_box(*pattern.tree).value_or(core::LifeBox{});
   return {box.width, box.height};
@@ -231,13 +232,14 @@ int run_steps(const Arguments& arguments, Session& session) {
     session.execution.progress({"frames", arguments.generations - left, arguments.generations, {}});
   }
   const auto write_start = core::Clock::now();
-  if (arguments.makes_frames()) frames.finish();
   // Beside the frames in a folder there may be the last generation, as a pattern.
+  std::optional<core::AtomicFile> last;
   if (!arguments.output.empty() && !arguments.is_gif()) {
-    core::AtomicFile file(arguments.output, session.execution.stop);
-    io::write_life(file, steps->now(), output_kind(arguments.output), arguments.scale);
-    file.commit();
+    last.emplace(arguments.output, session.execution.stop);
+    io::write_life(*last, steps->now(), output_kind(arguments.output), arguments.scale);
   }
+  if (arguments.makes_frames()) frames.finish();
+  if (last) last->commit();
   session.end_progress();
   const double written = core::seconds_since(write_start);
   const double seconds = core::seconds_since(start);

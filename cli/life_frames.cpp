@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <ranges>
 #include <utility>
 
 #include "core/stop.hpp"
@@ -40,16 +41,33 @@ LifeFrames::LifeFrames(Request request, const Execution& execution)
     : request_(std::move(request)), execution_(execution) {
   if (!request_.gif.empty()) gif_file_.emplace(request_.gif, execution.stop);
   if (request_.folder.empty()) return;
-  std::error_code failure;
-  std::filesystem::create_directories(request_.folder, failure);
-  if (failure) throw Error("cannot make the folder '" + request_.folder + "'" + core::reason(failure.value()));
   require_no_frames(request_.folder);
+  make_folder();
+}
+
+LifeFrames::~LifeFrames() { remove_made(); }
+
+void LifeFrames::remove_made() {
+  std::error_code ignored;
+  for (const std::string& path : made_ | std::views::reverse) std::filesystem::remove(path, ignored);
+}
+
+void LifeFrames::make_folder() {
+  std::error_code failure;
+  std::filesystem::path missing = request_.folder;
+  while (!missing.empty() && !std::filesystem::exists(missing, failure)) {
+    made_.insert(made_.begin(), missing.string());
+    missing = missing.parent_path();
+  }
+  std::filesystem::create_directories(request_.folder, failure);
+  if (!failure) return;
+  remove_made();
+  throw Error("cannot make the folder '" + request_.folder + "'" + core::reason(failure.value()));
 }
 
 void LifeFrames::begin(const LifeOptions& options, const LifeSize& size, std::uint64_t last) {
   last_ = last;
-  if (options.boundary != LifeBoundary::plane)
-    window_ = core::LifeBox{-(size.width / 2), -(size.height / 2), size.width, size.height};
+  if (options.boundary != LifeBoundary::plane) window_ = core::world_box(size.width, size.height);
 }
 
 void LifeFrames::add(const LifePattern& pattern) {
@@ -64,13 +82,14 @@ void LifeFrames::add(const LifePattern& pattern) {
 
 LifeFrames::Frame LifeFrames::frame_of(const LifePattern& pattern) const {
   if (!pattern.tree) return {pattern.generation, pattern.left, pattern.top, copy_of(pattern.cells)};
-  const std::optional<core::LifeBox> box = core::bounding_box(*pattern.tree);
+  const std::optional<core::LifeBox> box = core::bounding_box(*pattern.tree, pattern.left, pattern.top);
   if (!box || (box->height > 0 && box->width > io::most_pixels / box->height))
     throw Error(fmt::format(
         "the cells of generation {} lie too far apart for a picture{}; from 1 to {} pixels can be "
         "written; write them as .mc",
         pattern.generation, box ? fmt::format(", in {} x {} cells", box->width, box->height) : "", io::most_pixels));
-  return {pattern.generation, box->left, box->top, core::grid_of(*pattern.tree, *box, execution_.stop)};
+  return {pattern.generation, box->left, box->top,
+          core::grid_of(*pattern.tree, *box, pattern.left, pattern.top, execution_.stop)};
 }
 
 void LifeFrames::finish() {
@@ -78,9 +97,11 @@ void LifeFrames::finish() {
     find_window();
     for (const Frame& frame : frames_) show(frame);
   }
-  if (!gif_) return;
-  gif_->finish();
-  gif_file_->commit();
+  if (gif_) {
+    gif_->finish();
+    gif_file_->commit();
+  }
+  made_.clear();
 }
 
 void LifeFrames::find_window() {
@@ -134,7 +155,7 @@ void LifeFrames::add_to_gif(const Frame& frame) {
   gif_->add(pixels);
 }
 
-void LifeFrames::write_to_folder(const Frame& frame) const {
+void LifeFrames::write_to_folder(const Frame& frame) {
   // As a bounded world of the window's size, all of which is written.
   LifePattern pattern;
   pattern.boundary = LifeBoundary::dead;
@@ -145,8 +166,10 @@ void LifeFrames::write_to_folder(const Frame& frame) const {
   pattern.cells = copy_of(frame.cells);
   // Names of one length, so that they are in order.
   const std::string name = fmt::format("{:0{}}.pgm", frame.generation, std::to_string(last_).size());
-  core::AtomicFile file(std::filesystem::path(request_.folder) / name, execution_.stop);
+  const std::string path = std::filesystem::path(request_.folder) / name;
+  core::AtomicFile file(path, execution_.stop);
   io::write_life(file, pattern, {io::LifeOutput::pgm, false}, request_.scale);
+  made_.push_back(path);
   file.commit();
 }
 

@@ -26,12 +26,16 @@ class LifeFrames {
   };
   /// Places that cannot be written are found here.
   LifeFrames(Request request, const Execution& execution);
+  LifeFrames(const LifeFrames&) = delete;
+  LifeFrames& operator=(const LifeFrames&) = delete;
+  /// Removes the frames and folders of a run that did not finish.
+  ~LifeFrames();
 
   /// Before the first frame; `last` is the greatest generation there will be.
   void begin(const LifeOptions& options, const LifeSize& size, std::uint64_t last);
   /// Error where the cells lie too far apart for a picture.
   void add(const LifePattern& pattern);
-  /// The GIF appears. A PGM has appeared when it was complete.
+  /// The GIF appears, and the PGMs stay. Each of these has appeared when it was complete.
   void finish();
 
   std::int64_t count() const { return count_; }
@@ -47,14 +51,17 @@ class LifeFrames {
   void find_window();
   void show(const Frame& frame);
   void add_to_gif(const Frame& frame);
-  void write_to_folder(const Frame& frame) const;
+  void make_folder();
+  void remove_made();
+  void write_to_folder(const Frame& frame);
 
   Request request_;
   const Execution& execution_;
   std::optional<core::LifeBox> window_;
   std::optional<core::AtomicFile> gif_file_;
   std::optional<io::GifWriter> gif_;
-  std::vector<Frame> frames_;  ///< that wait until the window is known
+  std::vector<Frame> frames_;      ///< that wait until the window is known
+  std::vector<std::string> made_;  ///< folders and PGMs, in this order, of a run that has not finished
   std::uint64_t bytes_ = 0;
   std::uint64_t last_ = 0;
   std::int64_t count_ = 0;

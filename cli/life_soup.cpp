@@ -10,6 +10,7 @@
 #include "cli/life.hpp"
 #include "cli/output.hpp"
 #include "core/atomic_file.hpp"
+#include "core/life_tree.hpp"
 #include "core/phases.hpp"
 #include "core/philox.hpp"
 #include "core/stop.hpp"
@@ -79,8 +80,9 @@ int write_soup(const Soup& soup, const std::string& output, const Session& sessi
     pattern.height = soup.size.height;
   }
   pattern.cells = LifeGrid(soup.size.height, soup.size.width);
-  pattern.left = -(soup.size.width / 2);
-  pattern.top = -(soup.size.height / 2);
+  const core::LifeBox world = core::world_box(soup.size.width, soup.size.height);
+  pattern.left = world.left;
+  pattern.top = world.top;
   const core::Philox random(soup.seed, stream);
   std::int64_t population = 0;
   constexpr std::int64_t rows_between_looks = 16;

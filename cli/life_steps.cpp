@@ -52,6 +52,7 @@ LifeSteps::LifeSteps(LifePattern pattern, const LifeOptions& options, const Life
                .device = execution::device_name(false, execution),
                .threads = 1,
                .phases = {}};
+    if (!pattern_.tree) pattern_.left = pattern_.top = 0;  // the tree of the cells has its middle there
     is_read_ = false;
     return;
   }
@@ -82,7 +83,7 @@ void LifeSteps::take(LifeResult result) {
   pattern_.left = result.left;
   pattern_.top = result.top;
   pattern_.tree = std::move(result.tree);
-  if (pattern_.tree) pattern_.left = pattern_.top = 0;
+  pattern_.unplaced.reset();
   population_ = result.population;
   for (const Phase& phase : result.report.phases) core::add_phase(report_.phases, phase.name, phase.seconds);
   report_.variant = result.report.variant;

@@ -196,11 +196,10 @@ class View {
   }
 
   core::LifeBox box() {
-    if (options_.boundary != LifeBoundary::plane)
-      return {-(size_.width / 2), -(size_.height / 2), size_.width, size_.height};
+    if (options_.boundary != LifeBoundary::plane) return core::world_box(size_.width, size_.height);
     const LifePattern& pattern = steps_.now();
     if (!pattern.tree) return {pattern.left, pattern.top, pattern.cells.width(), pattern.cells.height()};
-    return core::bounding_box(*pattern.tree).value_or(core::LifeBox{});
+    return core::bounding_box(*pattern.tree, pattern.left, pattern.top).value_or(core::LifeBox{});
   }
 
   /// All of the pattern, as near as it fits.
@@ -225,7 +224,8 @@ class View {
     };
     const LifePattern& pattern = steps_.now();
     if (pattern.tree) {
-      look_at_tree(*pattern.tree, left, top, mark);
+      look_at_tree(*pattern.tree, left - pattern.left, top - pattern.top,
+                   [&](std::int64_t x, std::int64_t y) { mark(pattern.left + x, pattern.top + y); });
       return alive;
     }
     const LifeGridView& cells = pattern.cells;

@@ -140,7 +140,8 @@ class LifeGrid {
 /// The plane as a quadtree whose equal parts are there once, as files in the Macrocell format have it. nodes[0] is the
 /// empty one. A leaf, of level 3, holds 8 x 8 cells, bit 8 * row + column. Another node holds the indices of its
 /// quarters nw, ne, sw, se, each before it in the list and one level lower, 0 for an empty one. The root covers
-/// [-2^(level-1), 2^(level-1)) in both directions; x grows to the right, y downwards.
+/// [-2^(level-1), 2^(level-1)) in both directions around the place that `left` and `top` of a pattern or result name;
+/// x grows to the right, y downwards.
 struct LifeTree {
   struct Node {
     std::int32_t level = 0;
@@ -160,16 +161,24 @@ struct LifePopulation {
 /// In decimal.
 GRADUS_EXPORT std::string to_string(LifePopulation population);
 
+/// Columns and rows.
+struct LifeRectangle {
+  std::int64_t width = 0;
+  std::int64_t height = 0;
+};
+
 /// What a pattern file says.
 struct LifePattern {
   std::optional<LifeRule> rule;          ///< where it names one
   std::optional<LifeBoundary> boundary;  ///< where it names a topology, of this size:
   std::int64_t width = 0;
   std::int64_t height = 0;
-  /// Where the first cell of `cells` lies. A file that does not say it means -(width of the cells / 2) and -(height /
-  /// 2), as in Golly: the middle is (0, 0).
+  /// The place of the first cell of `cells`, or of the middle of `tree`.
   std::int64_t left = 0;
   std::int64_t top = 0;
+  /// Set if the file names no place: the size of its rectangle, which begins at (0, 0). life() moves such a pattern on
+  /// `dead` and `torus`.
+  std::optional<LifeRectangle> unplaced;
   LifeGrid cells;
   std::optional<LifeTree> tree;  ///< instead of cells
   std::uint64_t generation = 0;  ///< at which the file says that it is
@@ -203,8 +212,8 @@ struct LifeCycle {
 
 struct LifeResult {
   LifeGrid cells;           ///< empty where the caller gave memory, or `tree` holds them
-  std::int64_t left = 0;    ///< where its first cell lies
-  std::int64_t top = 0;     ///< likewise
+  std::int64_t left = 0;    ///< column of the first cell of `cells`, or of the middle of `tree`
+  std::int64_t top = 0;     ///< its row
   bool background = false;  ///< `plane`: all cells beyond are alive, and `cells` are those that are dead
   /// Of a variant that works on trees, where the rectangle of live cells is too large for a grid.
   std::optional<LifeTree> tree;
@@ -237,9 +246,11 @@ inline LifeResult life(const LifeGridView& cells, const LifeOptions& options = {
 /// The options that a pattern asks for: its rule and boundary, or B3/S23 and the plane.
 GRADUS_EXPORT LifeOptions life_options(const LifePattern& pattern);
 
-/// Generations of a pattern, on the plane as it lies there; LifeOptions::left and top are added to its place. Of `dead`
-/// and `torus` the world is a grid of `height` x `width` cells, the first of which lies at (-(width / 2),
-/// -(height / 2)), as in Golly, and so does the result's; InputError where a live cell lies outside.
+/// Computes generations of a pattern. On the plane LifeOptions::left and top are added to its place. On `dead` and
+/// `torus` the world is a grid of `height` x `width` cells, and the first cell of the grid and of the result is
+/// (-(width / 2), -(height / 2)). A pattern without a place goes where Golly puts it: on the plane its first cell is
+/// (0, 0); on a grid that holds its rectangle of w x h cells it is (-(w / 2), -(h / 2)); on a smaller grid it is the
+/// grid's first cell. Throws InputError if a live cell is outside the grid.
 GRADUS_EXPORT LifeResult life(const LifePattern& pattern, const LifeOptions& options, std::int64_t height,
                               std::int64_t width, const Execution& execution = {});
 

@@ -28,8 +28,8 @@ class LifeTree:
 @dataclass(frozen=True, eq=False, repr=False)
 class LifeResult:
     cells: Array  #: rows of cells in the type of the given ones; on a plane the smallest rectangle of all live ones
-    left: int  #: the column in which its first cell lies
-    top: int  #: the row
+    left: int  #: the column of the first cell of `cells`, or of the middle of `tree`
+    top: int  #: its row
     background: bool  #: on a plane: all cells beyond are alive, and `cells` are those that are dead
     tree: LifeTree | None  #: instead of `cells`, where the rectangle is too large
     population: int  #: live cells; dead ones where the background is alive

@@ -36,7 +36,80 @@ const LifeRule* find_named(std::string_view text) {
   return known == std::end(core::named_life_rules) ? nullptr : &known->rule;
 }
 
-/// Whether a word of three letters or more begins there: Hensel's letters follow a digit.
+constexpr std::string_view digits = "0123456789";
+constexpr std::string_view lists = "bs/_0123456789";
+/// Tell neighbours apart by their places.
+constexpr std::string_view hensel = "-acekinjqrtwyz";
+constexpr std::string_view example = "a rule is written as B3/S23, b3s23 or 23/3";
+
+bool is_made_of(std::string_view text, std::string_view letters) {
+  return text.find_first_not_of(letters) == std::string_view::npos;
+}
+
+/// Returns true for lists with this letter behind them.
+bool are_lists_with(std::string_view rule, char letter) {
+  return rule.size() > 1 && rule.back() == letter && is_made_of(rule.substr(0, rule.size() - 1), lists);
+}
+
+/// Rules of other kinds, by the names that other programs give them.
+bool is_table(std::string_view rule) {
+  constexpr std::string_view within[] = {"history", "super", "margolus", "turmite", "langton", "lifeon"};
+  constexpr std::string_view before[] = {"wireworld", "jvn",      "nobili",  "hutton",    "codd",    "banks",
+                                         "byl-loop",  "chou-reg", "evoloop", "sdsr-loop", "perrier", "tempesti",
+                                         "devore",    "worm-",    "hpp",     "ed-rep"};
+  const auto holds = [rule](std::string_view name) { return rule.find(name) != std::string_view::npos; };
+  return std::ranges::any_of(within, holds) ||
+         std::ranges::any_of(before, [rule](std::string_view name) { return rule.starts_with(name); });
+}
+
+/// A family of rules that are not supported.
+struct Family {
+  std::string_view what;
+  bool (*holds)(std::string_view rule);  ///< for a rule in small letters that is not B/S
+};
+constexpr Family families[] = {
+    {"neighbourhoods that reach further than one cell (Larger than Life)",
+     [](std::string_view rule) {
+       return rule.size() > 1 && rule[0] == 'r' && is_made_of(rule.substr(1, 1), digits) &&
+              rule.find(',') != std::string_view::npos;
+     }},
+    {"maps of all 512 neighbourhoods (MAP)",
+     [](std::string_view rule) {
+       constexpr std::size_t shortest_map = 6;
+       return rule.starts_with("map") && rule.size() >= 3 + shortest_map &&
+              is_made_of(rule, "abcdefghijklmnopqrstuvwxyz0123456789+/=");
+     }},
+    {"rules of one dimension (elementary, Wolfram's)",
+     [](std::string_view rule) { return rule.size() > 1 && rule[0] == 'w' && is_made_of(rule.substr(1), digits); }},
+    {"rules of a table (a .rule file, as of WireWorld or LifeHistory)", is_table},
+    {"more than two states (Generations)",
+     [](std::string_view rule) {
+       return rule == "briansbrain" || rule == "starwars" || rule == "caterpillars" ||
+              (is_made_of(rule, "bsgc/_0123456789") &&
+               (std::ranges::count(rule, '/') > 1 || rule.find('g') != std::string_view::npos));
+     }},
+    {"the von Neumann neighbourhood", [](std::string_view rule) { return are_lists_with(rule, 'v'); }},
+    {"the hexagonal neighbourhood", [](std::string_view rule) { return are_lists_with(rule, 'h'); }},
+    {"triangular neighbourhoods", [](std::string_view rule) { return are_lists_with(rule, 'l'); }},
+    {"Hensel's letters (neighbours told apart by where they are)",
+     [](std::string_view rule) {
+       const std::size_t digit = rule.find_first_of(digits);
+       return digit != std::string_view::npos && is_made_of(rule.substr(0, digit), lists) &&
+              is_made_of(rule, std::string(lists) + std::string(hensel));
+     }},
+};
+
+void refuse_families(std::string_view text, std::string_view rule) {
+  std::string name;
+  for (const char letter : rule) name += small(letter);
+  for (const Family& family : families)
+    if (family.holds(name))
+      refuse(text, std::string(family.what) +
+                       ": not supported, only rules B/S of two states and eight neighbours, such "
+                       "as B3/S23");
+}
+
+/// Returns true if a word of three letters or more begins somewhere.
 bool looks_like_name(std::string_view text) {
   const auto is_letter = [](char letter) { return small(letter) >= 'a' && small(letter) <= 'z'; };
   for (std::size_t at = 0; at + 3 <= text.size(); ++at)
@@ -51,30 +124,22 @@ bool looks_like_name(std::string_view text) {
   refuse(text, "no rule of this name is known; known are " + names + ", and any rule by its lists, as B3/S23");
 }
 
-/// The digits at the beginning of `rest`, which are taken away.
-std::uint16_t take_list(std::string_view& rest) {
-  std::uint16_t list = 0;
-  for (; !rest.empty() && rest.front() >= '0' && rest.front() <= '8'; rest.remove_prefix(1))
-    list = static_cast<std::uint16_t>(list | 1U << (rest.front() - '0'));
-  return list;
-}
+/// A list of neighbours, with the letter before it in small, or '\0'.
+struct List {
+  char letter = '\0';
+  std::uint16_t bits = 0;
+};
 
-/// What stands in the way of a list's end, where something does.
-void require_end_of_list(std::string_view text, std::string_view rest, std::string_view allowed) {
-  if (rest.empty() || allowed.find(rest.front()) != std::string_view::npos) return;
-  const char letter = small(rest.front());
-  if (letter == '9') refuse(text, "a cell has eight neighbours; the digits are 0 to 8");
-  if (letter == 'v') refuse(text, "the von Neumann neighbourhood is not supported, only rules B/S of eight neighbours");
-  if (letter == 'h') refuse(text, "the hexagonal neighbourhood is not supported, only rules B/S of eight neighbours");
-  if (letter == 'l') refuse(text, "triangular neighbourhoods are not supported, only rules B/S of eight neighbours");
-  if (letter == '/' || letter == 'g')
-    refuse(text, "more than two states (Generations) are not supported, only rules B/S such as B3/S23");
-  constexpr std::string_view hensel = "-acekinjqrtwyz";
-  if (hensel.find(letter) != std::string_view::npos)
-    refuse(
-        text,
-        "Hensel's letters (neighbours told apart by where they are) are not supported, only rules B/S such as B3/S23");
-  refuse(text, "it ends with " + core::excerpt(rest) + "; a rule is written as B3/S23, b3s23 or 23/3");
+/// The list at the beginning of `rest`, which is taken away.
+List take_list(std::string_view& rest) {
+  List list;
+  if (!rest.empty() && (small(rest.front()) == 'b' || small(rest.front()) == 's')) {
+    list.letter = small(rest.front());
+    rest.remove_prefix(1);
+  }
+  for (; !rest.empty() && rest.front() >= '0' && rest.front() <= '8'; rest.remove_prefix(1))
+    list.bits = static_cast<std::uint16_t>(list.bits | 1U << (rest.front() - '0'));
+  return list;
 }
 
 }  // namespace
@@ -83,36 +148,30 @@ LifeRule life_rule(std::string_view text) {
   std::string_view rest = text;
   while (!rest.empty() && (rest.front() == ' ' || rest.front() == '\t')) rest.remove_prefix(1);
   while (!rest.empty() && (rest.back() == ' ' || rest.back() == '\t' || rest.back() == '\r')) rest.remove_suffix(1);
-  LifeRule rule{0, 0};
-  if (rest.empty()) refuse(text, "it is empty; a rule is written as B3/S23, b3s23 or 23/3");
+  if (rest.empty()) refuse(text, "it is empty; " + std::string(example));
   if (const LifeRule* const named = find_named(rest)) return *named;
   if (const std::size_t colon = rest.find(':'); colon != std::string_view::npos)
     refuse(text, core::excerpt(rest.substr(colon)) +
                      " is a topology, which a rule alone does not have; name boundary and size apart");
-  if (looks_like_name(rest)) refuse_name(text);
-  const auto take_letter = [&rest](char letter) {
-    if (rest.empty() || small(rest.front()) != letter) return false;
-    rest.remove_prefix(1);
-    return true;
-  };
-  if (take_letter('b')) {
-    rule.birth = take_list(rest);
-    require_end_of_list(text, rest, "/_sS");
-    if (!rest.empty() && (rest.front() == '/' || rest.front() == '_')) rest.remove_prefix(1);
-    if (!take_letter('s')) refuse(text, "after the list of births an S is expected, as in B3/S23");
-    rule.survival = take_list(rest);
-    require_end_of_list(text, rest, "");
-    return rule;
+  const std::string_view whole = rest;
+  const List first = take_list(rest);
+  const bool has_separator = !rest.empty() && (rest.front() == '/' || rest.front() == '_');
+  if (has_separator) rest.remove_prefix(1);
+  const List second = take_list(rest);
+  if (!rest.empty()) {
+    refuse_families(text, whole);
+    if (looks_like_name(whole)) refuse_name(text);
+    if (rest.front() == '9') refuse(text, "a cell has eight neighbours; the digits are 0 to 8");
+    refuse(text, "it ends with " + core::excerpt(rest) + "; " + std::string(example));
   }
-  const bool survival_first = !take_letter('s');  // "S23/B3" and "23/3"
-  rule.survival = take_list(rest);
-  require_end_of_list(text, rest, "/_bB");
-  if (rest.empty()) refuse(text, "there is one list only; a rule is written as B3/S23, b3s23 or 23/3");
-  if (rest.front() == '/' || rest.front() == '_') rest.remove_prefix(1);
-  if (!take_letter('b') && !survival_first) refuse(text, "after the list of survivals a B is expected, as in S23/B3");
-  rule.birth = take_list(rest);
-  require_end_of_list(text, rest, "");
-  return rule;
+  if (first.letter != '\0' && first.letter == second.letter)
+    refuse(text, "there are two lists " + std::string(1, static_cast<char>(first.letter - 'a' + 'A')) + "; " +
+                     std::string(example));
+  if (first.letter == '\0' && second.letter == '\0' && !has_separator)
+    refuse(text, "there is one list only; " + std::string(example));
+  // Without letters survival comes first. A list that is missing is empty, as in B234.
+  return first.letter == 'b' || second.letter == 's' ? LifeRule{first.bits, second.bits}
+                                                     : LifeRule{second.bits, first.bits};
 }
 
 std::string to_string(const LifeRule& rule) {

@@ -157,7 +157,7 @@ class GridToTree {
 
   LifeTree make() {
     if (cells_.height == 0 || cells_.width == 0) return builder_.finish(0);
-    int level = leaf_level;
+    int level = leaf_level + 1;  // a root has quarters
     const auto half = [&] { return Int128{1} << (level - 1); };
     while (left_ < -half() || top_ < -half() || left_ + cells_.width > half() || top_ + cells_.height > half()) ++level;
     return builder_.finish(make(level, -half(), -half()));
@@ -231,6 +231,110 @@ void expand(LifeTree& tree) {
   tree.root = add(root);
 }
 
+// ---- From place to place ----
+
+namespace {
+
+/// Squares of the moved tree are windows onto four neighbouring squares of the given one.
+class Movement {
+ public:
+  Movement(const LifeTree& tree, std::int64_t across, std::int64_t down, const std::stop_token& stop)
+      : tree_(tree), across_(-Int128{across}), down_(-Int128{down}), look_(stop, stopped) {
+    const auto farther = static_cast<std::uint64_t>(std::max(std::abs(across), std::abs(down)));
+    level_ = std::max(tree_.nodes[tree_.root].level, static_cast<std::int32_t>(std::bit_width(farther)) + 1) + 1;
+    // The root of the moved tree, of this level, is a window onto the given one amid empty space.
+    while (tree_.nodes[tree_.root].level <= level_) expand(tree_);
+    windows_.resize(static_cast<std::size_t>(level_) + 1);
+  }
+
+  LifeTree make() {
+    std::uint32_t root = window(level_, tree_.nodes[tree_.root].quarters);
+    for (std::int32_t level = level_; root != 0 && level > leaf_level + 1; --level) {
+      const std::optional<std::array<std::uint32_t, 4>> inner = inner_quarters(builder_.quarters_of(root));
+      if (!inner) break;
+      root = builder_.node(level - 1, *inner);
+    }
+    return builder_.finish(root);
+  }
+
+ private:
+  /// The quarters' quarters around the middle, if no other has a live cell.
+  std::optional<std::array<std::uint32_t, 4>> inner_quarters(const std::array<std::uint32_t, 4>& whole) const {
+    std::array<std::uint32_t, 4> inner{};
+    for (std::size_t quarter = 0; quarter < 4; ++quarter) {
+      const std::array<std::uint32_t, 4>& parts = builder_.quarters_of(whole[quarter]);
+      for (std::size_t place = 0; place < 4; ++place)
+        if (place != 3 - quarter && parts[place] != 0) return std::nullopt;
+      inner[quarter] = parts[3 - quarter];
+    }
+    return inner;
+  }
+
+  /// Bit `level` of a window's distance from the first of its four squares. The outermost window begins half its side
+  /// further than it moved.
+  bool is_far(Int128 distance, std::int32_t level) const {
+    if (level == level_ - 1) return distance >= 0;
+    return (distance >> std::min(level, 126) & 1) != 0;
+  }
+
+  /// The window of this level onto four squares of the same level, nw, ne, sw, se.
+  std::uint32_t window(std::int32_t level, std::array<std::uint32_t, 4> squares) {
+    if (level < level_ && across_ == 0) squares[1] = squares[3] = 0;
+    if (level < level_ && down_ == 0) squares[2] = squares[3] = 0;
+    if (is_empty(squares)) return 0;
+    if (level == leaf_level) return leaf(squares);
+    const auto [known, is_new] = windows_[static_cast<std::size_t>(level)].try_emplace(squares, 0);
+    if (!is_new) return known->second;
+    look_.honour_stop();
+    const std::size_t x = is_far(across_, level - 1) ? 1 : 0;
+    const std::size_t y = is_far(down_, level - 1) ? 1 : 0;
+    const auto part = [&](std::size_t row, std::size_t column) {
+      return tree_.nodes[squares[row / 2 * 2 + column / 2]].quarters[row % 2 * 2 + column % 2];
+    };
+    std::array<std::uint32_t, 4> quarters{};
+    for (std::size_t quarter = 0; quarter < 4; ++quarter) {
+      const std::size_t row = y + quarter / 2;
+      const std::size_t column = x + quarter % 2;
+      quarters[quarter] = window(
+          level - 1, {part(row, column), part(row, column + 1), part(row + 1, column), part(row + 1, column + 1)});
+    }
+    return known->second = builder_.node(level, quarters);
+  }
+
+  std::uint32_t leaf(const std::array<std::uint32_t, 4>& squares) {
+    const auto across = static_cast<unsigned>(across_ & 7);
+    const auto down = static_cast<unsigned>(down_ & 7);
+    std::uint64_t cells = 0;
+    for (unsigned row = 0; row < 8; ++row) {
+      const unsigned from = row + down;
+      const std::size_t west = from / 8 * 2;
+      const auto row_of = [&](std::size_t square) {
+        return tree_.nodes[squares[square]].cells >> (from % 8 * 8) & 0xff;
+      };
+      cells |= ((row_of(west) | row_of(west + 1) << 8) >> across & 0xff) << (8 * row);
+    }
+    return builder_.leaf(cells);
+  }
+
+  struct Hash {
+    std::size_t operator()(const std::array<std::uint32_t, 4>& squares) const { return hash_of(squares); }
+  };
+
+  LifeTree tree_;
+  Int128 across_, down_;
+  RareLook look_;
+  std::int32_t level_ = 0;
+  std::vector<std::unordered_map<std::array<std::uint32_t, 4>, std::uint32_t, Hash>> windows_;
+  LifeTreeBuilder builder_;
+};
+
+}  // namespace
+
+LifeTree moved(const LifeTree& tree, std::int64_t across, std::int64_t down, const std::stop_token& stop) {
+  if (tree.root == 0 || (across == 0 && down == 0)) return tree;
+  return Movement(tree, across, down, stop).make();
+}
+
 // ---- From trees to cells ----
 
 namespace {
@@ -268,7 +372,8 @@ void for_live_blocks(const LifeTree& tree, std::uint32_t index, std::int64_t x, 
                     use);
 }
 
-/// The same tree with a root no larger than its cells need.
+}  // namespace
+
 LifeTree::Node tight_root(const LifeTree& tree) {
   Node root = tree.nodes[tree.root];
   for (;;) {
@@ -284,9 +389,7 @@ LifeTree::Node tight_root(const LifeTree& tree) {
   }
 }
 
-}  // namespace
-
-std::optional<LifeBox> bounding_box(const LifeTree& tree) {
+std::optional<LifeBox> bounding_box(const LifeTree& tree, std::int64_t left, std::int64_t top) {
   if (tree.root == 0) return LifeBox{};
   // A part lies before the node that it belongs to.
   std::vector<Extent> extents(tree.root + std::size_t{1});
@@ -304,14 +407,17 @@ std::optional<LifeBox> bounding_box(const LifeTree& tree) {
         include(extents[index], extents[node.quarters[quarter]], quarter % 2 == 1 ? half : 0,
                 quarter / 2 == 1 ? half : 0, any);
   }
-  const Extent& all = extents[tree.root];
+  const Extent& inside = extents[tree.root];
   const Int128 middle = Int128{1} << (tree.nodes[tree.root].level - 1);
-  if (all.left - middle < -farthest || all.top - middle < -farthest || all.right - middle >= farthest ||
-      all.bottom - middle >= farthest)
+  const Extent all{inside.left - middle + left, inside.right - middle + left, inside.top - middle + top,
+                   inside.bottom - middle + top};
+  const Int128 width = all.right - all.left + 1;
+  const Int128 height = all.bottom - all.top + 1;
+  if (all.left < -farthest || all.top < -farthest || all.right >= farthest || all.bottom >= farthest ||
+      std::max(width, height) > INT64_MAX)
     return std::nullopt;
-  return LifeBox{static_cast<std::int64_t>(all.left - middle), static_cast<std::int64_t>(all.top - middle),
-                 static_cast<std::int64_t>(all.right - all.left + 1),
-                 static_cast<std::int64_t>(all.bottom - all.top + 1)};
+  return LifeBox{static_cast<std::int64_t>(all.left), static_cast<std::int64_t>(all.top),
+                 static_cast<std::int64_t>(width), static_cast<std::int64_t>(height)};
 }
 
 std::optional<LifePopulation> population_of(const LifeTree& tree) {
@@ -329,7 +435,7 @@ std::optional<LifePopulation> population_of(const LifeTree& tree) {
 
 namespace {
 
-/// Calls use(block) for every live block of a tree that lies within 62 bits.
+/// Calls use(block) for every live block of a tree that lies within 63 bits.
 template <class Use>
 void for_all_live_blocks(const LifeTree& tree, const Use& use) {
   const Node root = tight_root(tree);
@@ -375,7 +481,8 @@ std::optional<std::vector<LifeBlock>> blocks_of(const LifeTree& given, std::size
   return blocks;
 }
 
-LifeGrid grid_of(const LifeTree& given, const LifeBox& box, const std::stop_token& stop) {
+LifeGrid grid_of(const LifeTree& given, const LifeBox& box, std::int64_t left, std::int64_t top,
+                 const std::stop_token& stop) {
   LifeGrid grid(box.height, box.width);
   if (given.root == 0) return grid;
   LifeTree larger;
@@ -384,10 +491,10 @@ LifeGrid grid_of(const LifeTree& given, const LifeBox& box, const std::stop_toke
   for_all_live_blocks(tree, [&](const LifeBlock& block) {
     look.honour_stop();
     for (std::int64_t row = 0; row < 8; ++row) {
-      const std::int64_t y = block.y * 8 + row - box.top;
+      const std::int64_t y = block.y * 8 + row + top - box.top;
       if (y < 0 || y >= box.height) continue;
       std::uint64_t bits = block.cells >> (8 * row) & 0xff;
-      std::int64_t x = block.x * 8 - box.left;
+      std::int64_t x = block.x * 8 + left - box.left;
       if (bits == 0 || x <= -8 || x >= box.width) continue;
       if (x < 0) bits >>= -x;
       x = std::max<std::int64_t>(x, 0);

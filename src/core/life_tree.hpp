@@ -29,6 +29,7 @@ class LifeTreeBuilder {
   /// The same for quarters of which the caller knows that there is no node yet.
   std::uint32_t new_node(std::int32_t level, const std::array<std::uint32_t, 4>& quarters);
   std::size_t size() const { return tree_.nodes.size(); }
+  const std::array<std::uint32_t, 4>& quarters_of(std::uint32_t index) const { return tree_.nodes[index].quarters; }
   /// The tree with this root. Its builder is of no more use.
   LifeTree finish(std::uint32_t root);
 
@@ -58,6 +59,13 @@ LifeTree life_tree(const LifeGridView& cells, std::int64_t left, std::int64_t to
 /// The root becomes the middle of one of the next level.
 void expand(LifeTree& tree);
 
+/// The root of a tree with the same cells and the same middle that is no larger than they need. It need not be one of
+/// the tree's nodes, as its quarters are.
+LifeTree::Node tight_root(const LifeTree& tree);
+
+/// The same cells, `across` columns further right and `down` rows further down.
+LifeTree moved(const LifeTree& tree, std::int64_t across, std::int64_t down, const std::stop_token& stop = {});
+
 /// The cells in [left, left + width) and [top, top + height).
 struct LifeBox {
   std::int64_t left = 0;
@@ -65,9 +73,14 @@ struct LifeBox {
   std::int64_t width = 0;
   std::int64_t height = 0;
 };
-/// The smallest box around the live cells, 0 x 0 at (0, 0) where there is none; nothing where it has places or sizes
-/// beyond 62 bits.
-std::optional<LifeBox> bounding_box(const LifeTree& tree);
+/// The cells of a bounded world of this size: (0, 0) is in the middle.
+constexpr LifeBox world_box(std::int64_t width, std::int64_t height) {
+  return {-(width / 2), -(height / 2), width, height};
+}
+
+/// The smallest box around the live cells of a tree whose middle is at (left, top); 0 x 0 at (0, 0) if no cell is
+/// alive; nothing if a place is not in [-2^62, 2^62) or the box has a side of 2^63.
+std::optional<LifeBox> bounding_box(const LifeTree& tree, std::int64_t left = 0, std::int64_t top = 0);
 
 /// Live cells; nothing where they are 2^128 or more.
 std::optional<LifePopulation> population_of(const LifeTree& tree);
@@ -77,7 +90,8 @@ std::optional<LifePopulation> population_of(const LifeTree& tree);
 std::optional<std::vector<LifeBlock>> blocks_of(const LifeTree& tree, std::size_t most,
                                                 const std::stop_token& stop = {});
 
-/// The cells of a box as a grid.
-LifeGrid grid_of(const LifeTree& tree, const LifeBox& box, const std::stop_token& stop = {});
+/// The cells of a box as a grid. The middle of the tree is at (left, top).
+LifeGrid grid_of(const LifeTree& tree, const LifeBox& box, std::int64_t left = 0, std::int64_t top = 0,
+                 const std::stop_token& stop = {});
 
 }  // namespace gradus::core

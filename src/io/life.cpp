@@ -43,6 +43,7 @@ std::optional<LifeFormat> format_of_name(const std::string& path) {
 
 /// Of contents that begin with the name of their format.
 std::optional<LifeFormat> format_of_name_inside(std::string_view text) {
+  text = without_byte_order_mark(text);
   if (text.starts_with("[M2]")) return LifeFormat::macrocell;
   if (text.starts_with("#Life 1.05")) return LifeFormat::life105;
   if (text.starts_with("#Life 1.06")) return LifeFormat::life106;
@@ -53,19 +54,16 @@ std::optional<LifeFormat> format_of_name_inside(std::string_view text) {
   return std::nullopt;
 }
 
-/// Runs of RLE that have no header. Dots alone are plaintext.
-bool is_runs(std::string_view line) {
-  return line.find_first_of("bo$") != std::string_view::npos &&
-         line.find_first_not_of("0123456789bo$! \t\r") == std::string_view::npos;
-}
-
 /// Of the others, by the first line that is no comment of RLE.
 std::optional<LifeFormat> format_of_lines(std::string_view text) {
+  text = without_byte_order_mark(text);
+  const bool has_blocks = text.starts_with("#P ");  // of cells, as in Life 1.05, whose first line is missing
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
     const std::string_view line = trimmed(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.empty() || line == "\r" || line.front() == '#') continue;
+    if (line.empty() || line.front() == '#') continue;
+    if (has_blocks && line.find_first_not_of(".*") == std::string_view::npos) return LifeFormat::life105;
     if (line.front() == 'x' || is_runs(line)) return LifeFormat::rle;
     if (line.front() == '!' || line.front() == '.' || line.front() == 'O') return LifeFormat::plaintext;
     return std::nullopt;

@@ -16,6 +16,9 @@ namespace {
 
 constexpr std::int32_t leaf_level = 3;
 constexpr std::int64_t most_level = 120;
+/// Golly counts rows upwards: the root covers the rows from -2^(level-1) + 1 to 2^(level-1), seen downwards. So the
+/// middle of a file's tree is at row 1.
+constexpr std::int64_t row_of_middle = 1;
 
 class MacrocellReader final : public LifeReader {
  public:
@@ -28,7 +31,13 @@ class MacrocellReader final : public LifeReader {
       ++line_;
       fail("the file is empty; the first line of Macrocell begins with [M2]");
     }
-    if (numbers_.size() == 1) fail("the file ends without a square of cells; a part of it may be missing");
+    pattern_.top = row_of_middle;
+    if (numbers_.size() == 1) {  // what Golly writes of an empty plane
+      if (!has_rule_)
+        fail("the file ends without a rule (#R B3/S23) or a square of cells; a part of it may be missing");
+      pattern_.tree = std::move(tree_);
+      return std::move(pattern_);
+    }
     // What a file ends with is its root, into which all others fit.
     if (const auto greatest = std::ranges::max_element(levels_.begin(), levels_.end() - 1); *greatest >= levels_.back())
       fail("the file ends with square " + std::to_string(levels_.size() - 1) + " of level " +
@@ -59,9 +68,14 @@ class MacrocellReader final : public LifeReader {
   void take_comment(std::string_view text, std::size_t column) {
     const std::string_view value = trimmed(text.substr(std::min<std::size_t>(2, text.size())));
     const std::size_t place = column + static_cast<std::size_t>(value.data() - text.data());
-    if (text.starts_with("#R")) take_rule(value, place);
-    else if (text.starts_with("#G")) take_generation(value, place);
-    else pattern_.comments.emplace_back(text);
+    if (text.starts_with("#R")) {
+      take_rule(value, place);
+      has_rule_ = true;
+    } else if (text.starts_with("#G")) {
+      take_generation(value, place);
+    } else {
+      pattern_.comments.emplace_back(text);
+    }
   }
 
   /// The number of a node follows from its line; empty nodes have many, but are one of the tree.
@@ -131,6 +145,7 @@ class MacrocellReader final : public LifeReader {
   }
 
   LifeTree tree_;
+  bool has_rule_ = false;
   std::vector<std::uint32_t> numbers_{0};  ///< of the file's nodes, those of the tree
   std::vector<std::int8_t> levels_{0};
 };
@@ -145,6 +160,49 @@ std::string leaf_text(std::uint64_t cells) {
   return text + "\n";
 }
 
+/// The nodes of a tree, each behind its quarters. If equal squares are one node, the text depends on the cells alone.
+class MacrocellText {
+ public:
+  MacrocellText(TextOutput& output, const LifeTree& tree)
+      : output_(output), tree_(tree), numbers_(tree.root + std::size_t{1}), look_(output.target().stop, stopped) {}
+
+  void write() {
+    if (tree_.root == 0) return output_.write("$\n");
+    put(core::tight_root(tree_));
+  }
+
+ private:
+  static constexpr std::string_view stopped = "stopped while writing a pattern";
+
+  std::uint32_t number_of(std::uint32_t index) {
+    if (index == 0) return 0;
+    if (numbers_[index] == 0) {
+      put(tree_.nodes[index]);
+      numbers_[index] = count_;
+    }
+    return numbers_[index];
+  }
+  void put(const LifeTree::Node& node) {
+    look_.honour_stop();
+    std::string line;
+    if (node.level == leaf_level) {
+      line = leaf_text(node.cells);
+    } else {
+      line = std::to_string(node.level);
+      for (const std::uint32_t quarter : node.quarters) line += ' ' + std::to_string(number_of(quarter));
+      line += '\n';
+    }
+    output_.write(line);
+    ++count_;
+  }
+
+  TextOutput& output_;
+  const LifeTree& tree_;
+  std::vector<std::uint32_t> numbers_;  ///< of nodes that are written; 0: not yet
+  std::uint32_t count_ = 0;
+  core::RareLook look_;
+};
+
 }  // namespace
 
 std::unique_ptr<LifeReader> macrocell_reader(std::string name, const LifeReadOptions& options) {
@@ -154,38 +212,18 @@ std::unique_ptr<LifeReader> macrocell_reader(std::string name, const LifeReadOpt
 void write_macrocell(TextOutput& output, const LifePattern& pattern) {
   const std::stop_token& stop = output.target().stop;
   LifeTree made;
-  if (!pattern.tree) made = core::life_tree(pattern.cells, pattern.left, pattern.top, stop);
+  const std::int64_t top = pattern.top - row_of_middle;
+  if (!pattern.tree) made = core::life_tree(pattern.cells, pattern.left, top, stop);
+  else if (pattern.left != 0 || top != 0) made = core::moved(*pattern.tree, pattern.left, top, stop);
   else if (pattern.tree->nodes[pattern.tree->root].level == leaf_level) made = *pattern.tree;
-  // Golly's smallest square with quarters is of the next level.
+  // A file's root has quarters.
   if (made.root != 0 && made.nodes[made.root].level == leaf_level) core::expand(made);
   const LifeTree& tree = made.nodes.empty() ? *pattern.tree : made;
 
   output.write("[M2] (gradus)\n#R " + rule_text(pattern) + "\n");
   if (pattern.generation > 0) output.write("#G " + std::to_string(pattern.generation) + "\n");
   write_comments(output, pattern, "#");
-  if (tree.root == 0) return output.write("$\n");
-  // What the root does not need is left out, and the others are numbered anew.
-  std::vector<std::uint32_t> numbers(tree.root + std::size_t{1});
-  numbers[tree.root] = 1;
-  for (std::size_t index = tree.root; index > 0; --index)
-    if (numbers[index] != 0 && tree.nodes[index].level > leaf_level)
-      for (const std::uint32_t quarter : tree.nodes[index].quarters) numbers[quarter] = 1;
-  std::uint32_t count = 0;
-  numbers[0] = 0;
-  core::RareLook look(stop, "stopped while writing a pattern");
-  for (std::size_t index = 1; index <= tree.root; ++index) {
-    look.honour_stop();
-    if (numbers[index] == 0) continue;
-    const LifeTree::Node& node = tree.nodes[index];
-    numbers[index] = ++count;
-    if (node.level == leaf_level) {
-      output.write(leaf_text(node.cells));
-      continue;
-    }
-    std::string line = std::to_string(node.level);
-    for (const std::uint32_t quarter : node.quarters) line += ' ' + std::to_string(numbers[quarter]);
-    output.write(line + "\n");
-  }
+  MacrocellText(output, tree).write();
 }
 
 }  // namespace gradus::io

@@ -106,7 +106,7 @@ LifeRuns::LifeRuns(const LifePattern& pattern, const LifeTarget& target) : patte
   const auto refuse = [&](const char* why) {
     throw Error("cannot write '" + target.name + "': " + why + "; Macrocell (.mc) can hold them");
   };
-  const std::optional<core::LifeBox> box = core::bounding_box(*pattern.tree);
+  const std::optional<core::LifeBox> box = core::bounding_box(*pattern.tree, pattern.left, pattern.top);
   if (!box) refuse("the live cells lie further apart than 2^62");
   std::optional<std::vector<core::LifeBlock>> blocks = core::blocks_of(*pattern.tree, most_blocks, target.stop);
   if (!blocks) refuse("there are too many live cells");
@@ -161,7 +161,7 @@ void LifeRuns::for_each(const std::function<void(std::int64_t, std::int64_t, std
         for (auto rest = static_cast<unsigned>(block->cells >> (8 * row) & 0xff); rest != 0;) {
           const int first = std::countr_zero(rest);
           const int count = std::countr_one(rest >> first);
-          use(block->x * 8 + first, block->y * 8 + row, count);
+          use(pattern_.left + block->x * 8 + first, pattern_.top + block->y * 8 + row, count);
           rest = rest >> (first + count) << (first + count);
         }
     begin = end;

@@ -18,10 +18,45 @@ bool is_space(char letter) {
   return is_blank(letter) || letter == '\n' || letter == '\r' || letter == '\v' || letter == '\f';
 }
 
-/// The place of the middle, as of all formats that name none.
-void centre(LifePattern& pattern) {
-  pattern.left = -(pattern.cells.width() / 2);
-  pattern.top = -(pattern.cells.height() / 2);
+/// The first cell of a byte is bit 0 of a row's words, and the highest bit of PBM's bytes.
+constexpr std::uint64_t with_bytes_reversed(std::uint64_t word) {
+  word = (word & 0x5555555555555555) << 1 | (word >> 1 & 0x5555555555555555);
+  word = (word & 0x3333333333333333) << 2 | (word >> 2 & 0x3333333333333333);
+  return (word & 0x0f0f0f0f0f0f0f0f) << 4 | (word >> 4 & 0x0f0f0f0f0f0f0f0f);
+}
+
+void from_pbm(const unsigned char* bytes, std::int64_t width, std::uint64_t* words) {
+  for (std::int64_t x = 0; x < width; x += 64, bytes += 8) {
+    const std::int64_t cells = std::min<std::int64_t>(width - x, 64);
+    std::uint64_t word = 0;
+    if (cells == 64)  // one load, as compilers know
+      for (int byte = 0; byte < 8; ++byte) word |= std::uint64_t{bytes[byte]} << (8 * byte);
+    else
+      for (int byte = 0; byte < (cells + 7) / 8; ++byte) word |= std::uint64_t{bytes[byte]} << (8 * byte);
+    word = with_bytes_reversed(word);
+    words[x / 64] = cells == 64 ? word : word & ((std::uint64_t{1} << cells) - 1);
+  }
+}
+
+void to_pbm(const std::uint64_t* words, std::int64_t width, char* bytes) {
+  for (std::int64_t x = 0; x < width; x += 64, bytes += 8) {
+    const std::uint64_t word = with_bytes_reversed(words[x / 64]);
+    const std::int64_t count = std::min<std::int64_t>((width - x + 7) / 8, 8);
+    if (count == 8)
+      for (int byte = 0; byte < 8; ++byte) bytes[byte] = static_cast<char>(word >> (8 * byte));
+    else
+      for (int byte = 0; byte < count; ++byte) bytes[byte] = static_cast<char>(word >> (8 * byte));
+  }
+}
+
+template <class IsAlive>
+void from_gray(std::int64_t width, std::uint64_t* words, const IsAlive& is_alive) {
+  for (std::int64_t x = 0; x < width; x += 64) {
+    const std::int64_t cells = std::min<std::int64_t>(width - x, 64);
+    std::uint64_t word = 0;
+    for (std::int64_t cell = 0; cell < cells; ++cell) word |= std::uint64_t{is_alive(x + cell)} << cell;
+    words[x / 64] = word;
+  }
 }
 
 class NetpbmReader final : public LifeReader {
@@ -48,7 +83,7 @@ class NetpbmReader final : public LifeReader {
       fail("the file ends within the header, which is P1, P2, P4 or P5, width, height" +
            std::string(is_gray() ? " and the value of white" : ""));
     if (!done_) fail("the file ends in row " + std::to_string(y_ + 1) + " of " + std::to_string(height_));
-    centre(pattern_);
+    pattern_.unplaced = {width_, height_};
     return std::move(pattern_);
   }
 
@@ -154,15 +189,10 @@ class NetpbmReader final : public LifeReader {
         is_gray() ? static_cast<std::size_t>(width_) * sample : static_cast<std::size_t>((width_ + 7) / 8);
     while (!done_ && text.size() - at >= row_bytes) {
       std::uint64_t* const words = next_row();
-      for (std::int64_t x = 0; x < width_; ++x) {
-        const auto byte = [&](std::int64_t place) {
-          return static_cast<std::uint8_t>(text[at + static_cast<std::size_t>(place)]);
-        };
-        bool alive = false;
-        if (!is_gray()) alive = (byte(x / 8) >> (7 - x % 8) & 1) != 0;
-        else alive = (sample == 1 ? byte(x) : byte(2 * x) << 8 | byte(2 * x + 1)) < white_;
-        if (alive) words[x / 64] |= std::uint64_t{1} << (x % 64);
-      }
+      const auto* const bytes = reinterpret_cast<const unsigned char*>(text.data()) + at;
+      if (!is_gray()) from_pbm(bytes, width_, words);
+      else if (sample == 1) from_gray(width_, words, [&](std::int64_t x) { return bytes[x] < white_; });
+      else from_gray(width_, words, [&](std::int64_t x) { return (bytes[2 * x] << 8 | bytes[2 * x + 1]) < white_; });
       at += row_bytes;
       end_row();
     }
@@ -234,7 +264,7 @@ class ImageReader final : public LifeReader {
           white = white && pixel[channel] == 255;
         if (!white && (channels < 4 || pixel[3] > 0)) pattern_.cells.set(y, x);
       }
-    centre(pattern_);
+    pattern_.unplaced = {image.shape.width, image.shape.height};
     return std::move(pattern_);
   }
 
@@ -254,18 +284,39 @@ std::unique_ptr<LifeReader> image_reader(std::string name, const LifeReadOptions
 
 namespace {
 
+/// As many cells as the box has, from (left, top) on; dead ones beyond the given.
+LifeGrid window_of(const LifeGridView& cells, std::int64_t left, std::int64_t top, const core::LifeBox& box,
+                   const LifeTarget& target) {
+  LifeGrid window(box.height, box.width);
+  const std::uint64_t last = box.width % 64 == 0 ? ~std::uint64_t{0} : (std::uint64_t{1} << box.width % 64) - 1;
+  const auto across = static_cast<unsigned>(left & 63);
+  for (std::int64_t y = std::max<std::int64_t>(0, -top); y < std::min(box.height, cells.height - top); ++y) {
+    if (y % 64 == 0) core::honour_stop(target.stop, "stopped while writing a picture");
+    const std::uint64_t* const from = cells.row(y + top);
+    const auto word = [&](std::int64_t at) { return at >= 0 && at < cells.row_words() ? from[at] : 0; };
+    std::uint64_t* const to = window.words() + y * window.stride();
+    for (std::int64_t at = 0; at < window.stride(); ++at) {
+      const std::int64_t first = (left >> 6) + at;
+      to[at] = across == 0 ? word(first) : word(first) >> across | word(first + 1) << (64 - across);
+    }
+    if (window.stride() > 0) to[window.stride() - 1] &= last;
+  }
+  return window;
+}
+
 /// What a picture shows: the world of a bounded one, otherwise the smallest rectangle of live cells.
 LifeGrid picture_of(const LifePattern& pattern, const LifeTarget& target, std::int64_t scale) {
   const LifeRuns runs(pattern, target);
   core::LifeBox box = runs.box();
   if (pattern.boundary && *pattern.boundary != LifeBoundary::plane)
-    box = {-(pattern.width / 2), -(pattern.height / 2), pattern.width, pattern.height};
+    box = core::world_box(pattern.width, pattern.height);
   if (box.width < 1 || box.height < 1) box = {0, 0, 1, 1};  // there are no pictures without a pixel
   if (scale > most_pixels / scale || box.height > most_pixels / (scale * scale) / box.width)
     throw Error("cannot write '" + target.name + "': " + std::to_string(box.width) + " x " +
                 std::to_string(box.height) + " cells of " + std::to_string(scale) + " x " + std::to_string(scale) +
                 " pixels; up to " + std::to_string(most_pixels) +
                 " pixels can be written; .rle and .mc have no such limit");
+  if (!pattern.tree) return window_of(pattern.cells, box.left - pattern.left, box.top - pattern.top, box, target);
   LifeGrid cells(box.height, box.width);
   runs.for_each([&](std::int64_t x, std::int64_t y, std::int64_t count) {
     set_run(cells.words() + (y - box.top) * cells.stride(), x - box.left, count);
@@ -280,21 +331,29 @@ void paint_row(const LifeGrid& cells, std::int64_t y, std::int64_t scale, Byte* 
     std::fill_n(pixels + x * scale, scale, static_cast<Byte>(cells(y, x) ? 0 : 255));
 }
 
+/// A row with `scale` cells for each, in `words`.
+const std::uint64_t* scaled(const LifeGrid& cells, std::int64_t y, std::int64_t scale,
+                            std::vector<std::uint64_t>& words) {
+  words.assign(static_cast<std::size_t>(cells.width() * scale / 64 + 1), 0);
+  for (std::int64_t x = 0; x < cells.width(); ++x)
+    if (cells(y, x)) set_run(words.data(), x * scale, scale);
+  return words.data();
+}
+
 }  // namespace
 
 void write_netpbm(TextOutput& output, const LifePattern& pattern, bool gray, std::int64_t scale) {
   const LifeGrid cells = picture_of(pattern, output.target(), scale);
   const std::string sizes = std::to_string(cells.width() * scale) + " " + std::to_string(cells.height() * scale) + "\n";
   output.write(gray ? "P5\n" + sizes + "255\n" : "P4\n" + sizes);
-  std::string row(static_cast<std::size_t>(cells.width() * scale), '\0');
+  const std::int64_t width = cells.width() * scale;
+  std::string row(static_cast<std::size_t>(gray ? width : (width + 7) / 8), '\0');
+  std::vector<std::uint64_t> larger;
   for (std::int64_t y = 0; y < cells.height(); ++y) {
     core::honour_stop(output.target().stop, "stopped while writing a picture");
-    paint_row(cells, y, scale, row.data());
-    std::string bits(gray ? 0 : (row.size() + 7) / 8, '\0');
-    if (!gray)
-      for (std::size_t x = 0; x < row.size(); ++x)
-        if (row[x] == '\0') bits[x / 8] = static_cast<char>(bits[x / 8] | 0x80 >> (x % 8));
-    for (std::int64_t line = 0; line < scale; ++line) output.write(gray ? row : bits);
+    if (gray) paint_row(cells, y, scale, row.data());
+    else to_pbm(scale == 1 ? cells.words() + y * cells.stride() : scaled(cells, y, scale, larger), width, row.data());
+    for (std::int64_t line = 0; line < scale; ++line) output.write(row);
   }
 }
 

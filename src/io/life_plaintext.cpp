@@ -18,8 +18,8 @@ class PlaintextReader final : public LifeReader {
       : LifeReader(std::move(name), options), cells_(options.memory_limit) {}
 
   LifePattern finish() override {
-    // Where the rectangle of the file lies, whose first cells may be dead ones.
-    cells_.finish(pattern_, -(width_ / 2), -(height_ / 2), options_.stop);
+    pattern_.unplaced = {width_, height_};
+    cells_.finish(pattern_, options_.stop);
     return std::move(pattern_);
   }
 
@@ -54,14 +54,14 @@ class Life105Reader final : public LifeReader {
       : LifeReader(std::move(name), options), cells_(options.memory_limit) {}
 
   LifePattern finish() override {
-    cells_.finish(pattern_, 0, 0, options_.stop);
+    cells_.finish(pattern_, options_.stop);
     return std::move(pattern_);
   }
 
  private:
   void take_line(std::string_view line) override {
     while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
-    if (line_ == 1 || line.empty()) return;
+    if (line.empty() || (line_ == 1 && line.starts_with("#Life"))) return;
     if (line.front() == '#') return take_comment(line);
     for (std::size_t place = 0; place < line.size(); ++place) {
       if (line[place] == '.') continue;
@@ -74,8 +74,9 @@ class Life105Reader final : public LifeReader {
 
   void take_comment(std::string_view line) {
     if (line.starts_with("#P")) {
-      // Room for the cells of a line behind it.
-      std::tie(left_, y_) = place_in(line, trimmed(line.substr(2)), farthest_cell / 2);
+      // Without a place it stays where it is, which is (0, 0) at first. Otherwise there is room for a line of cells.
+      const std::string_view place = trimmed(line.substr(2));
+      if (!place.empty()) std::tie(left_, y_) = place_in(line, place, farthest_cell / 2);
     } else if (line.starts_with("#N")) {
       pattern_.rule = LifeRule{};
     } else if (line.starts_with("#R")) {
@@ -101,7 +102,7 @@ class Life106Reader final : public LifeReader {
       ++line_;
       fail("the file is empty; '#Life 1.06' is its first line");
     }
-    cells_.finish(pattern_, 0, 0, options_.stop);
+    cells_.finish(pattern_, options_.stop);
     return std::move(pattern_);
   }
 

@@ -14,6 +14,9 @@ namespace gradus::io {
 
 namespace {
 
+/// Behind what a header says.
+constexpr const char* correct_it = "; correct that number if all runs belong to the pattern";
+
 class RleReader final : public LifeReader {
  public:
   RleReader(std::string name, const LifeReadOptions& options)
@@ -22,18 +25,16 @@ class RleReader final : public LifeReader {
   LifePattern finish() override {
     ++line_;
     if (!begun_) fail("the file ends without a header such as 'x = 3, y = 3, rule = B3/S23'");
-    if (!ended_) fail("the file ends without the '!' that ends a pattern; a part of it may be missing");
+    if (!ended_)
+      fail("the file ends without the '!' that ends a pattern; a part of it may be missing; if it is whole, add a '!'");
     if (!has_header_) {
       width_ = greatest_x_;
       height_ = y_ + 1;
     }
-    if (!positioned_) {
-      pattern_.left = -(width_ / 2);
-      pattern_.top = -(height_ / 2);
-    } else if (pattern_.left > farthest_cell - width_ || pattern_.top > farthest_cell - height_) {
+    if (pattern_.left > farthest_cell - width_ || pattern_.top > farthest_cell - height_)
       fail("the pattern reaches further than 2^62");
-    }
-    cells_.finish(pattern_, pattern_.left, pattern_.top, options_.stop);
+    if (!positioned_) pattern_.unplaced = {width_, height_};
+    cells_.finish(pattern_, options_.stop);
     return std::move(pattern_);
   }
 
@@ -54,7 +55,7 @@ class RleReader final : public LifeReader {
     if (begun_) return take_runs(line);
     begun_ = true;
     // Some files have no header.
-    if (text.find_first_not_of("0123456789bo$!. \t") == std::string_view::npos) return take_runs(line);
+    if (text.substr(0, text.find('!')).find_first_not_of(run_letters) == std::string_view::npos) return take_runs(line);
     take_header(line);
   }
 
@@ -159,7 +160,7 @@ class RleReader final : public LifeReader {
         // The last row may be ended too.
         if (count > height_ - y_)
           fail_at(column, has_header_ ? "the end of row " + number_text(y_, count) +
-                                            "; the header says that y = " + std::to_string(height_)
+                                            "; the header says that y = " + std::to_string(height_) + correct_it
                                       : "more than 2^62 rows");
         y_ += count;
         x_ = 0;
@@ -179,11 +180,11 @@ class RleReader final : public LifeReader {
 
   void advance(std::int64_t count, std::size_t column) {
     if (y_ >= height_)
-      fail_at(column,
-              "a run in row " + std::to_string(y_ + 1) + "; the header says that y = " + std::to_string(height_));
+      fail_at(column, "a run in row " + std::to_string(y_ + 1) +
+                          "; the header says that y = " + std::to_string(height_) + correct_it);
     if (count > width_ - x_)
       fail_at(column, has_header_ ? "a run up to cell " + number_text(x_, count) +
-                                        " of its row; the header says that x = " + std::to_string(width_)
+                                        " of its row; the header says that x = " + std::to_string(width_) + correct_it
                                   : "a row of more than 2^62 cells");
     x_ += count;
     greatest_x_ = std::max(greatest_x_, x_);
@@ -264,6 +265,9 @@ std::unique_ptr<LifeReader> rle_reader(std::string name, const LifeReadOptions& 
 void write_rle(TextOutput& output, const LifePattern& pattern) {
   const LifeRuns runs(pattern, output.target());
   const core::LifeBox& box = runs.box();
+  if (std::max(box.width, box.height) > farthest_cell)
+    throw Error("cannot write '" + output.target().name + "': a header of x = " + std::to_string(box.width) +
+                ", y = " + std::to_string(box.height) + " does not read back; Macrocell (.mc) can hold the cells");
   output.write("#CXRLE Pos=" + std::to_string(box.left) + "," + std::to_string(box.top));
   if (pattern.generation > 0) output.write(" Gen=" + std::to_string(pattern.generation));
   output.write("\n");

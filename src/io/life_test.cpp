@@ -55,18 +55,19 @@ std::string shortage(std::string_view text, const LifeReadOptions& options) {
 
 /// Live cells as (x, y), row by row.
 Cells cells_of(const LifePattern& pattern) {
-  const LifeTree tree = pattern.tree ? *pattern.tree : core::life_tree(pattern.cells.view(), pattern.left, pattern.top);
+  const LifeTree tree = pattern.tree ? *pattern.tree : core::life_tree(pattern.cells.view(), 0, 0);
   Cells cells;
   const std::vector<core::LifeBlock> blocks = core::blocks_of(tree, 1 << 22).value();
   for (const core::LifeBlock& block : blocks)
     for (int bit = 0; bit < 64; ++bit)
-      if ((block.cells >> bit & 1) != 0) cells.emplace_back(block.x * 8 + bit % 8, block.y * 8 + bit / 8);
+      if ((block.cells >> bit & 1) != 0)
+        cells.emplace_back(pattern.left + block.x * 8 + bit % 8, pattern.top + block.y * 8 + bit / 8);
   std::ranges::sort(
       cells, [](const auto& a, const auto& b) { return std::tie(a.second, a.first) < std::tie(b.second, b.first); });
   return cells;
 }
 
-const Cells glider{{0, -1}, {1, 0}, {-1, 1}, {0, 1}, {1, 1}};
+const Cells glider{{1, 0}, {2, 1}, {0, 2}, {1, 2}, {2, 2}};
 
 class Folder {
  public:
@@ -103,16 +104,98 @@ TEST(LifePatterns, AGliderInEveryFormat) {
   EXPECT_EQ(cells_of(parse("x = 3, y = 3\n.A$..A$AAA!")), glider);
   EXPECT_EQ(cells_of(parse(
                 "[M2] (golly 2.0)\n#R B3/S23\n$$$$$$$.......*$\n$$$$$$$*$\n*$*$\n.......*$.......*$\n4 1 0 4 3\n")),
-            (Cells{{-1, -1}, {-1, 0}, {0, 0}, {-1, 1}, {0, 1}}));
+            (Cells{{-1, 0}, {-1, 1}, {0, 1}, {-1, 2}, {0, 2}}));
   EXPECT_EQ(cells_of(parse(".O\n..O\nOOO\n")), glider);
   EXPECT_EQ(cells_of(parse("!Name: Glider\n!\n.*.\n..*\n***", LifeFormat::plaintext)), glider);
-  EXPECT_EQ(cells_of(parse("#Life 1.06\n0 -1\n1 0\n-1 1\n0 1\n1 1\n")), glider);
-  EXPECT_EQ(cells_of(parse("#Life 1.06\r\n#D in any order\r\n1 1\r\n 0\t1 \r\n-1 1\r\n1 0\r\n0 -1\r\n")), glider);
+  EXPECT_EQ(cells_of(parse("#Life 1.06\n1 0\n2 1\n0 2\n1 2\n2 2\n")), glider);
+  EXPECT_EQ(cells_of(parse("#Life 1.06\r\n#D in any order\r\n2 2\r\n 1\t2 \r\n0 2\r\n2 1\r\n1 0\r\n")), glider);
   EXPECT_EQ(cells_of(parse("P1\n# plain\n3 3\n0 1 0\n0 0 1\n111\n")), glider);
   EXPECT_EQ(cells_of(parse("P4 3 3\n\x40\x20\xe0"s)), glider);
   EXPECT_EQ(cells_of(parse("P2\n3 3\n9\n9 0 9 9 9 8 1 2 3")), glider);
   EXPECT_EQ(cells_of(parse("P5\n3 3 255\n\xff\x00\xff\xff\xff\xfe\x00\x00\x00"s)), glider);
   EXPECT_EQ(cells_of(parse("P5\n3 3 65535\n\xff\xff\0\0\xff\xff\xff\xff\xff\xff\xff\xfe\0\0\0\0\0\0"s)), glider);
+}
+
+TEST(LifePatterns, OddSpellingsAreRead) {
+  const std::string runs = "bo$2bo$3o!";
+  EXPECT_EQ(cells_of(parse("\xef\xbb\xbfx = 3, y = 3\n" + runs)), glider) << "a byte-order mark";
+  EXPECT_EQ(cells_of(parse("\xef\xbb\xbf#Life 1.06\n1 0\n2 1\n0 2\n1 2\n2 2\n")), glider);
+  EXPECT_EQ(cells_of(parse("#C old\rx = 3, y = 3\rbo$2bo$\r3o!\r")), glider) << "lines that end with CR";
+  EXPECT_EQ(cells_of(parse("!old\r.O\r..O\rOOO\r", LifeFormat::plaintext)), glider);
+  for (const std::string_view bare :
+       {".A$2.A$3A!", "bo$2bo$3o! made by me", "bo$2bo$3o!\nmade by me", "bo$2bo$3o !", "..\n"})
+    EXPECT_EQ(cells_of(parse(bare)), bare.starts_with("..") ? Cells{} : glider) << bare;
+  EXPECT_EQ(cells_of(parse("#Life 1.05\n#P\n.*\n..*\n***\n")), glider) << "no place";
+  EXPECT_EQ(cells_of(parse("#Life 1.05\n#P 1 0\n*\n#P 0 1\n..*\n#P\n***\n")), glider) << "below the last one";
+  EXPECT_EQ(cells_of(parse("#P 0 0\n.*.\n..*\n***\n")), glider) << "as WinLifeSearch copies them";
+  EXPECT_EQ(parse("#Life 1.05\n#R B234\n#P\n**\n").rule, (LifeRule{7 << 2, 0}));
+  const LifePattern empty = parse("[M2] (golly 3.3)\n#R B36/S23\n");
+  EXPECT_EQ(cells_of(empty), Cells{});
+  EXPECT_EQ(empty.rule, life_rule("B36/S23"));
+  EXPECT_NE(refusal("[M2] (golly 3.3)\n").find("without a rule"), std::string::npos);
+}
+
+// What Golly writes for a cell at (0, 0), and reads at that place.
+TEST(LifePatterns, MacrocellCountsRowsAsGollyDoes) {
+  const std::string text = "[M2] (gradus)\n#R B3/S23\n$$$$$$$*$\n4 0 1 0 0\n";
+  const Cells origin{{0, 0}};
+  EXPECT_EQ(cells_of(parse(text)), origin);
+  EXPECT_EQ(life_text(parse("x = 1, y = 1\no!"), LifeOutput::macrocell), text);
+  EXPECT_EQ(life_text(parse(text), LifeOutput::macrocell), text);
+  // The same cells make the same file, from a grid and from trees of any size and place.
+  LifePattern tree;
+  tree.tree = core::life_tree({{1000, -700, 1}, {-1, 3, 0x8000000000000001}});
+  tree.left = 5;
+  tree.top = -123;
+  LifePattern grid;
+  const core::LifeBox box = core::bounding_box(*tree.tree, tree.left, tree.top).value();
+  grid.cells = core::grid_of(*tree.tree, box, tree.left, tree.top);
+  grid.left = box.left;
+  grid.top = box.top;
+  core::expand(*tree.tree);
+  EXPECT_EQ(life_text(tree, LifeOutput::macrocell), life_text(grid, LifeOutput::macrocell));
+  EXPECT_EQ(life_text(tree, LifeOutput::life106), life_text(grid, LifeOutput::life106));
+}
+
+TEST(LifeTrees, MoveByAnyDistance) {
+  const core::Philox random(23);
+  for (std::uint64_t trial = 0; trial < 60; ++trial) {
+    const auto bits = random.block(trial);
+    LifePattern pattern;
+    std::vector<core::LifeBlock> blocks;
+    for (std::uint64_t block = 0; block < 1 + bits[0] % 20; ++block) {
+      const auto place = random.block(1000 * trial + block + 100);
+      blocks.push_back({static_cast<std::int64_t>(place[0] % 60) - 30, static_cast<std::int64_t>(place[1] % 60) - 30,
+                        std::uint64_t{place[2]} << 32 | place[3]});
+    }
+    pattern.tree = core::life_tree(blocks);
+    const int reach = static_cast<int>(bits[3] % 60);
+    const auto distance = [&](std::uint32_t digits) {
+      return static_cast<std::int64_t>(std::uint64_t{digits} << 30 | digits) % (std::int64_t{1} << reach) *
+             (digits % 2 == 0 ? 1 : -1);
+    };
+    const std::int64_t across = trial % 7 == 0 ? 0 : distance(bits[1]);
+    const std::int64_t down = trial % 5 == 0 ? 0 : distance(bits[2]);
+    LifePattern moved_tree;
+    moved_tree.tree = core::moved(*pattern.tree, across, down);
+    pattern.left = across;
+    pattern.top = down;
+    EXPECT_EQ(cells_of(moved_tree), cells_of(pattern)) << across << " " << down;
+  }
+}
+
+TEST(LifePatterns, CellsTwoToThe63Apart) {
+  const std::string widest = "#Life 1.06\n4611686018427387903 0\n-4611686018427387904 0\n";
+  const LifePattern pattern = parse(widest);
+  ASSERT_TRUE(pattern.tree.has_value());
+  EXPECT_EQ(core::population_of(*pattern.tree), (LifePopulation{0, 2}));
+  EXPECT_FALSE(core::bounding_box(*pattern.tree).has_value());
+  EXPECT_THROW((void)life_text(pattern, LifeOutput::rle), Error);
+  EXPECT_EQ(life_text(parse(life_text(pattern, LifeOutput::macrocell)), LifeOutput::macrocell),
+            life_text(pattern, LifeOutput::macrocell));
+  // A header that would not read back is not written either.
+  EXPECT_THROW((void)life_text(parse("#Life 1.06\n4611686018427387902 0\n-4611686018427387904 0\n"), LifeOutput::rle),
+               Error);
 }
 
 TEST(LifePatterns, HeadersAreRead) {
@@ -136,7 +219,7 @@ TEST(LifePatterns, HeadersAreRead) {
   const LifePattern tree = parse("[M2]\n#R B2/S:T20,30\n#G 77\n#C text\n*$\n4 1 0 0 0\n");
   EXPECT_EQ(tree.boundary, LifeBoundary::torus);
   EXPECT_EQ(tree.generation, 77U);
-  EXPECT_EQ(cells_of(tree), (Cells{{-8, -8}}));
+  EXPECT_EQ(cells_of(tree), (Cells{{-8, -7}}));
 }
 
 TEST(LifePatterns, CellsFarApartMakeATree) {
@@ -149,9 +232,9 @@ TEST(LifePatterns, CellsFarApartMakeATree) {
   ASSERT_TRUE(list.tree.has_value());
   constexpr std::int64_t far = std::int64_t{1} << 60;
   EXPECT_EQ(cells_of(list), (Cells{{far, -7}, {-far, far}}));
-  // The middle of what the file names is (0, 0), also where that moves cells by no multiple of eight.
-  const LifePattern middle = parse("x = 400000000001, y = 400000000003\no400000000002$400000000000bo!");
-  EXPECT_EQ(cells_of(middle), (Cells{{-200000000000, -200000000001}, {200000000000, 200000000001}}));
+  // A place by which cells move by no multiple of eight.
+  const LifePattern moved = parse("#CXRLE Pos=-3,5\nx = 400000000001, y = 400000000003\no400000000002$400000000000bo!");
+  EXPECT_EQ(cells_of(moved), (Cells{{-3, 5}, {399999999997, 400000000007}}));
   // Dense enough is a grid, also where it is not small.
   std::string wide = "x = 20000, y = 10000\n";
   for (int row = 0; row < 10000; ++row) wide += "20000o$\n";
@@ -241,7 +324,7 @@ TEST(LifePatterns, TopologiesAreWrittenAndPicturesShowAllOfABoundedWorld) {
   pattern.boundary = LifeBoundary::torus;
   pattern.width = 10;
   pattern.height = 7;
-  EXPECT_EQ(life_text(pattern, LifeOutput::rle), "#CXRLE Pos=-1,-1\nx = 3, y = 3, rule = B3/S23:T10,7\nbo$2bo$3o!\n");
+  EXPECT_EQ(life_text(pattern, LifeOutput::rle), "#CXRLE Pos=0,0\nx = 3, y = 3, rule = B3/S23:T10,7\nbo$2bo$3o!\n");
   pattern.boundary = LifeBoundary::dead;
   EXPECT_EQ(parse(life_text(pattern, LifeOutput::macrocell)).boundary, LifeBoundary::dead);
   write(folder / "a.pgm", pattern, 2);
@@ -252,7 +335,30 @@ TEST(LifePatterns, TopologiesAreWrittenAndPicturesShowAllOfABoundedWorld) {
   std::int64_t black = 0;
   for (std::int64_t pixel = 0; pixel < image.pixels.size(); ++pixel) black += image.pixels[pixel] == 0 ? 1 : 0;
   EXPECT_EQ(black, 5 * 9);
-  EXPECT_EQ(image.pixels[30 * 6 + 15], 0);  // the cell (0, -1)
+  EXPECT_EQ(image.pixels[30 * 9 + 18], 0);  // the cell (1, 0)
+}
+
+TEST(LifePatterns, BitsOfPbmAreWhereTheCellsAre) {
+  const Folder folder;
+  LifePattern pattern = parse("x = 70, y = 3\nbo67bo$2bo$3o66bo!");
+  pattern.unplaced.reset();
+  pattern.boundary = LifeBoundary::dead;
+  for (std::int64_t width = 141; width < 210; width += 7)
+    for (const std::int64_t scale : {1, 3}) {
+      pattern.width = width;
+      pattern.height = 50;
+      pattern.left = width % 67 - width / 2;
+      pattern.top = width % 40 - 25;
+      write(folder / "a.pbm", pattern, scale);
+      LifePattern back = read_life(folder / "a.pbm");
+      ASSERT_EQ(std::tie(back.unplaced->width, back.unplaced->height), std::make_tuple(width * scale, 50 * scale));
+      Cells expected;
+      for (const auto& [x, y] : cells_of(pattern))
+        for (std::int64_t part = 0; part < scale * scale; ++part)
+          expected.emplace_back((x + width / 2) * scale + part % scale, (y + 25) * scale + part / scale);
+      std::ranges::sort(expected, {}, [](const auto& cell) { return std::pair(cell.second, cell.first); });
+      EXPECT_EQ(cells_of(back), expected) << width << " " << scale;
+    }
 }
 
 TEST(LifePatterns, LinesOfRleHaveSeventyCharacters) {
@@ -268,7 +374,9 @@ TEST(LifePatterns, LinesOfRleHaveSeventyCharacters) {
 }
 
 TEST(LifePatterns, SparseOnesAreWrittenWithoutAGrid) {
-  EXPECT_EQ(refusal("x = 1, y = 500\no500$o!"), "test:2:6: a run in row 501; the header says that y = 500");
+  EXPECT_EQ(refusal("x = 1, y = 500\no500$o!"),
+            "test:2:6: a run in row 501; the header says that y = 500; correct that number if all runs belong to the "
+            "pattern");
   LifePattern far;
   far.tree = core::life_tree({{-1000000000000, 3, 1}, {1000000000000, 3, 1}, {0, -5, 0x80}}, {});
   const std::string text = life_text(far, LifeOutput::rle);
@@ -348,7 +456,7 @@ TEST(LifePatterns, TheFormatFollowsFromContentAndName) {
   };
   EXPECT_EQ(cells_of(read_life(save("a.txt", "#C\nx = 3, y = 3\nbo$2bo$3o!\n"))), glider);
   EXPECT_EQ(cells_of(read_life(save("b.txt", "!\n.O\n..O\nOOO\n"))), glider);
-  EXPECT_EQ(cells_of(read_life(save("c.rle", "#Life 1.06\n0 -1\n1 0\n-1 1\n0 1\n1 1\n"))), glider);
+  EXPECT_EQ(cells_of(read_life(save("c.rle", "#Life 1.06\n1 0\n2 1\n0 2\n1 2\n2 2\n"))), glider);
   EXPECT_EQ(cells_of(read_life(save("d", "P1 3 3 010001111\n"))), glider);
   for (const std::string& content : {"hello\n"s, ""s, "\xff\xfeh\0i\0"s})
     EXPECT_THROW(read_life(save("e.txt", content)), InputError);

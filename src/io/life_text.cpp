@@ -15,10 +15,15 @@ namespace gradus::io {
 // ---- Lines ----
 
 std::size_t LifeReader::take(std::string_view text, bool last) {
-  std::size_t taken = 0;
+  std::size_t taken = line_ == 0 ? text.size() - without_byte_order_mark(text).size() : 0;
+  if (line_end_ == '\0') {
+    const std::string_view rest = text.substr(std::min(text.find_first_of("\r\n"), text.size()));
+    if (rest.size() < 2 && !last) return 0;
+    line_end_ = rest.size() > 1 && rest[0] == '\r' && rest[1] != '\n' ? '\r' : '\n';
+  }
   while (taken < text.size()) {
     if (line_ % 1024 == 0) core::honour_stop(options_.stop, "stopped while reading " + name_);
-    const std::size_t end = text.find('\n', taken);
+    const std::size_t end = text.find(line_end_, taken);
     if (end == std::string_view::npos && !last) break;
     std::string_view line = text.substr(taken, std::min(end, text.size()) - taken);
     if (line.ends_with('\r')) line.remove_suffix(1);
@@ -82,6 +87,19 @@ void LifeReader::take_rule(std::string_view text, std::size_t column) {
   } catch (const UsageError& error) {
     fail_at(column + place, error.what());
   }
+}
+
+std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view mark = "\xef\xbb\xbf";
+  if (text.starts_with(mark)) text.remove_prefix(mark.size());
+  return text;
+}
+
+bool is_runs(std::string_view line) {
+  const std::size_t end = std::min(line.find('!'), line.size());
+  const std::string_view runs = line.substr(0, end);
+  if (runs.find_first_not_of(run_letters) != std::string_view::npos) return false;
+  return runs.find_first_of("boA$") != std::string_view::npos || (end < line.size() && !trimmed(runs).empty());
 }
 
 // ---- Rules ----
@@ -228,7 +246,7 @@ bool LifeCells::add(std::int64_t x, std::int64_t y, std::int64_t count) {
   return true;
 }
 
-core::LifeBox LifeCells::box() const {
+std::optional<core::LifeBox> LifeCells::box() const {
   constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
   std::int64_t left = none;
   std::int64_t top = none;
@@ -244,7 +262,11 @@ core::LifeBox LifeCells::box() const {
     top = std::min(top, block.y * 8 + std::countr_zero(block.cells) / 8);
     bottom = std::max(bottom, block.y * 8 + (static_cast<int>(std::bit_width(block.cells)) + 7) / 8);
   }
-  return left == none ? core::LifeBox{} : core::LifeBox{left, top, right - left, bottom - top};
+  if (left == none) return core::LifeBox{};
+  core::LifeBox box{left, top, 0, 0};
+  if (__builtin_sub_overflow(right, left, &box.width) || __builtin_sub_overflow(bottom, top, &box.height))
+    return std::nullopt;
+  return box;
 }
 
 /// The block's cells lie elsewhere now, as many as four blocks.
@@ -272,30 +294,23 @@ void LifeCells::move_to(std::int64_t left, std::int64_t top) {
   slots_ = std::move(moved);
 }
 
-void LifeCells::finish(LifePattern& pattern, std::int64_t left, std::int64_t top, const std::stop_token& stop) {
+void LifeCells::finish(LifePattern& pattern, const std::stop_token& stop) {
   if (!is_grid_) {
-    const core::LifeBox live = promised_ ? core::LifeBox{0, 0, width_, height_} : box();
-    const std::uint64_t bytes = grid_bytes(live.width, live.height);
+    const std::optional<core::LifeBox> live = promised_ ? core::LifeBox{0, 0, width_, height_} : box();
     const std::uint64_t enough = std::max(small_grid_bytes, 4 * std::uint64_t{slots_.size()} * sizeof(core::LifeBlock));
-    const bool to_grid = bytes <= std::min(enough, memory_limit_);
-    if (!to_grid) {
-      move_to(left, top);
+    if (!live || grid_bytes(live->width, live->height) > std::min(enough, memory_limit_)) {
       pattern.tree = core::life_tree(std::move(slots_), stop);
       return;
     }
     // The grid's first cell is its corner.
-    const std::int64_t corner_x = live.left;
-    const std::int64_t corner_y = live.top;
-    if ((corner_x | corner_y) != 0) move_to(-corner_x, -corner_y);
-    left += corner_x;
-    top += corner_y;
-    width_ = live.width;
-    height_ = live.height;
+    if ((live->left | live->top) != 0) move_to(-live->left, -live->top);
+    pattern.left += live->left;
+    pattern.top += live->top;
+    width_ = live->width;
+    height_ = live->height;
     become_grid();
   }
   pattern.cells = std::move(grid_);
-  pattern.left = left;
-  pattern.top = top;
 }
 
 }  // namespace gradus::io

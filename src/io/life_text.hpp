@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,6 +61,9 @@ class LifeReader {
   LifePattern pattern_;
   std::size_t line_ = 0;
   bool line_is_open_ = false;  ///< the line at hand is the file's last, and has no end
+
+ private:
+  char line_end_ = '\0';  ///< '\r' of old files that have no other, once known
 };
 
 std::unique_ptr<LifeReader> rle_reader(std::string name, const LifeReadOptions& options);
@@ -81,16 +85,17 @@ class LifeCells {
   /// The cells [x, x + count) of row y; |x|, |y| and |x + count| are at most farthest_cell. False where that would take
   /// more memory than allowed; nothing is added then.
   [[nodiscard]] bool add(std::int64_t x, std::int64_t y, std::int64_t count);
-  /// Gives the cells to the pattern; the cell (0, 0) goes to (left, top) of the plane. The grid covers what was
+  /// Gives the cells to the pattern, in which the cell (0, 0) is at `left` and `top`. The grid covers what was
   /// promised, otherwise the smallest rectangle of live cells.
-  void finish(LifePattern& pattern, std::int64_t left, std::int64_t top, const std::stop_token& stop);
+  void finish(LifePattern& pattern, const std::stop_token& stop);
 
  private:
   core::LifeBlock& block_at(std::int64_t x, std::int64_t y);
   bool grow();
   void become_grid();
   void move_to(std::int64_t left, std::int64_t top);
-  core::LifeBox box() const;
+  /// The smallest box around the live cells; nothing if a side is 2^63.
+  std::optional<core::LifeBox> box() const;
 
   std::uint64_t memory_limit_;
   bool promised_ = false;
@@ -101,6 +106,15 @@ class LifeCells {
   std::vector<core::LifeBlock> slots_;  ///< a block without cells is a free one
   std::size_t taken_ = 0;
 };
+
+/// What runs of two states consist of (RLE), up to the '!' behind them.
+inline constexpr std::string_view run_letters = "0123456789boA$. \t\r";
+
+/// Returns true for a line of runs, with or without the end of the pattern. Dots alone are plaintext.
+bool is_runs(std::string_view line);
+
+/// Without the byte-order mark at its beginning.
+std::string_view without_byte_order_mark(std::string_view text);
 
 /// Lives in [first, first + count) of a row of words.
 void set_run(std::uint64_t* words, std::int64_t first, std::int64_t count);

@@ -229,19 +229,22 @@ std::uint64_t memory_of_universe(const Execution& execution) {
   return limit / 4 * 3;
 }
 
-Solved solution_of(LifeTree tree, const std::stop_token& stop) {
+/// The middle of the tree is at (left, top).
+Solved solution_of(LifeTree tree, std::int64_t left, std::int64_t top, const std::stop_token& stop) {
   Solved solved;
   const std::optional<LifePopulation> population = core::population_of(tree);
   if (!population) throw Error("hashlife: 2^128 live cells or more, which cannot be counted");
   solved.population = *population;
-  const std::optional<core::LifeBox> box = core::bounding_box(tree);
+  const std::optional<core::LifeBox> box = core::bounding_box(tree, left, top);
   const bool to_grid = box && box->height <= static_cast<std::int64_t>(small_grid_bytes / 8) /
                                                  std::max<std::int64_t>(box->width / 64, 1);
   if (!to_grid) {
     solved.tree = std::move(tree);
+    solved.left = left;
+    solved.top = top;
     return solved;
   }
-  solved.cells = core::grid_of(tree, *box, stop);
+  solved.cells = core::grid_of(tree, *box, left, top, stop);
   solved.left = box->left;
   solved.top = box->top;
   return solved;
@@ -254,8 +257,8 @@ Solved hashlife(const Problem& problem, const Execution& execution, std::vector<
   {
     const core::PhaseTimer timer(phases, "load");
     universe.emplace(problem.even, memory_of_universe(execution), problem.stop);
-    if (problem.tree) universe->load(*problem.tree);
-    else universe->load(core::life_tree(problem.cells, problem.left, problem.top, problem.stop));
+    if (!problem.tree) universe->load(core::life_tree(problem.cells, problem.left, problem.top, problem.stop));
+    else universe->load(*problem.tree);
   }
   {
     const core::PhaseTimer timer(phases, "generations");
@@ -269,7 +272,9 @@ Solved hashlife(const Problem& problem, const Execution& execution, std::vector<
   const core::PhaseTimer timer(phases, "unload");
   LifeTree tree = universe->tree();
   universe.reset();
-  return solution_of(std::move(tree), problem.stop);
+  // Cells are where they say in their tree. A given tree stays as it is, so that its equal parts stay equal.
+  return problem.tree ? solution_of(std::move(tree), problem.left, problem.top, problem.stop)
+                      : solution_of(std::move(tree), 0, 0, problem.stop);
 }
 
 }  // namespace gradus::life_detail

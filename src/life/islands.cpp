@@ -192,28 +192,55 @@ void Islands::advance(std::int64_t generations, const Advance& advance_grid) {
   last_step_ = generations;
 }
 
+Islands::Rectangle Islands::rectangle() const {
+  Rectangle all{blocks_.front().y, blocks_.front().y, blocks_.front().x, blocks_.front().x};
+  for (const Block& block : blocks_)
+    all = {std::min(all.top, block.y), std::max(all.bottom, block.y), std::min(all.left, block.x),
+           std::max(all.right, block.x)};
+  return all;
+}
+
+std::uint64_t Islands::Rectangle::bytes() const {
+  constexpr std::uint64_t of_a_block = side * side / 8;
+  std::uint64_t blocks = 0;
+  std::uint64_t bytes = 0;
+  const bool overflows = __builtin_mul_overflow(static_cast<std::uint64_t>(bottom - top + 1),
+                                                static_cast<std::uint64_t>(right - left + 1), &blocks) ||
+                         __builtin_mul_overflow(blocks, of_a_block, &bytes);
+  return overflows ? ~std::uint64_t{0} : bytes;
+}
+
+bool Islands::is_sparse() const {
+  constexpr std::uint64_t large = std::uint64_t{64} << 20;
+  return !blocks_.empty() && rectangle().bytes() > std::max(large, 16 * blocks_.size() * sizeof(Block::rows));
+}
+
+std::vector<core::LifeBlock> Islands::small_blocks() const {
+  std::vector<core::LifeBlock> small;
+  for (const Block& block : blocks_)
+    for (std::int64_t part = 0; part < 64; ++part) {
+      const std::int64_t column = part % 8;
+      std::uint64_t cells = 0;
+      for (std::int64_t row = 0; row < 8; ++row)
+        cells |= (block.rows[static_cast<std::size_t>(part / 8 * 8 + row)] >> (8 * column) & 0xff) << (8 * row);
+      if (cells != 0) small.push_back({block.x * 8 + column, block.y * 8 + part / 8, cells});
+    }
+  return small;
+}
+
 LifeGrid Islands::grid(std::int64_t& left, std::int64_t& top,
                        const std::function<void(std::uint64_t bytes)>& check) const {
   if (blocks_.empty()) return {};
-  Place first{blocks_.front().y, blocks_.front().x};
-  Place last = first;
+  const Rectangle all = rectangle();
+  check(all.bytes());
+  const std::int64_t words = all.right - all.left + 1;
+  LifeGrid grid((all.bottom - all.top + 1) * side, words * side);
   for (const Block& block : blocks_) {
-    first = {std::min(first.y, block.y), std::min(first.x, block.x)};
-    last = {std::max(last.y, block.y), std::max(last.x, block.x)};
-  }
-  const std::int64_t height = (last.y - first.y + 1) * side;
-  const std::int64_t words = last.x - first.x + 1;
-  std::uint64_t bytes = 0;
-  if (__builtin_mul_overflow(static_cast<std::uint64_t>(height) * 8, static_cast<std::uint64_t>(words), &bytes))
-    bytes = ~std::uint64_t{0};
-  check(bytes);
-  LifeGrid grid(height, words * 64);
-  for (const Block& block : blocks_) {
-    std::uint64_t* to = grid.words() + (block.y - first.y) * side * words + block.x - first.x;
+    std::uint64_t* to = grid.words() + (block.y - all.top) * side * words + block.x - all.left;
     for (std::size_t row = 0; row < side; ++row, to += words) *to = block.rows[row];
   }
-  top = first.y * side;
-  left = first.x * side;
+  top = all.top * side;
+  left = all.left * side;
   return grid;
 }
 

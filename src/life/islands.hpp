@@ -15,6 +15,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/life_tree.hpp"
 #include "gradus/life.hpp"
 
 namespace gradus::life_detail {
@@ -33,6 +34,10 @@ class Islands {
   void advance(std::int64_t generations, const Advance& advance_grid);
 
   bool empty() const { return blocks_.empty(); }
+  /// Returns true if the rectangle of all blocks is larger than 64 MiB and at most a 16th of it are blocks.
+  bool is_sparse() const;
+  /// All live cells.
+  std::vector<core::LifeBlock> small_blocks() const;
 
   /// The rectangle of blocks that holds all cells. `check` is told of its bytes before it is made.
   LifeGrid grid(std::int64_t& left, std::int64_t& top, const std::function<void(std::uint64_t bytes)>& check) const;
@@ -49,7 +54,14 @@ class Islands {
     std::vector<std::int32_t> blocks;
   };
   class Collected;
+  /// Blocks from the first to the last row and column, ends included.
+  struct Rectangle {
+    std::int64_t top, bottom, left, right;
+    /// Of the cells; 2^64 - 1 if there are as many or more.
+    std::uint64_t bytes() const;
+  };
 
+  Rectangle rectangle() const;
   int scale() const;
   std::vector<Island> find(int scale) const;
   bool rests(const Island& island) const;

@@ -6,11 +6,13 @@
 #include <utility>
 
 #include "core/checked.hpp"
+#include "core/life_tree.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
 #include "life/gpu/run_on_gpu.hpp"
+#include "life/handover.hpp"
 #include "life/tree.hpp"
 #include "life/variants.hpp"
 #include "life/world.hpp"
@@ -21,14 +23,28 @@ namespace room = life_detail;
 
 namespace {
 
-/// "; 6x4 suffices": a grid about (0, 0) that holds these columns and rows. Empty where they are too far away.
+/// The place of the pattern's first cell, or of the middle of its tree, on a grid of this size.
+std::pair<std::int64_t, std::int64_t> place_on_grid(const LifePattern& pattern, std::int64_t height,
+                                                    std::int64_t width) {
+  if (!pattern.unplaced) return {pattern.left, pattern.top};
+  const LifeRectangle& own = *pattern.unplaced;
+  const bool fits = own.width <= width && own.height <= height;
+  const core::LifeBox box = fits ? core::world_box(own.width, own.height) : core::world_box(width, height);
+  return {pattern.left + box.left, pattern.top + box.top};
+}
+
+std::string would_hold(std::int64_t width, std::int64_t height) {
+  return "; " + std::to_string(width) + " x " + std::to_string(height) + " would hold them";
+}
+
+/// Names a grid about (0, 0) that holds these columns and rows. Empty if they are too far away.
 std::string sufficient_grid(std::int64_t left, std::int64_t right, std::int64_t top, std::int64_t bottom) {
   constexpr std::int64_t far = std::int64_t{1} << 38;
   if (left < -far || right > far || top < -far || bottom > far) return "";
   const auto side = [](std::int64_t first, std::int64_t last) {
     return std::max({std::int64_t{1}, -2 * first, 2 * last + 1});
   };
-  return "; " + std::to_string(side(left, right)) + " x " + std::to_string(side(top, bottom)) + " would hold them";
+  return would_hold(side(left, right), side(top, bottom));
 }
 
 /// Whether a place is within 2^exponent of 0.
@@ -202,6 +218,17 @@ void finish_report(LifeResult& result, const room::Variant& variant, const Execu
   result.report.phases = std::move(phases);
 }
 
+LifeResult result_of(room::Solved solved, const LifeOptions& options) {
+  LifeResult result;
+  result.cells = std::move(solved.cells);
+  result.left = solved.left;
+  result.top = solved.top;
+  result.tree = std::move(solved.tree);
+  result.population = solved.population;
+  result.generations = options.generations;
+  return result;
+}
+
 /// A plane whose variant takes it as it is.
 LifeResult solve_plane(const room::Variant& variant, const LifeGridView& cells, const LifeTree* tree,
                        const LifeOptions& options, const Execution& execution, std::vector<Phase>& phases) {
@@ -215,15 +242,7 @@ LifeResult solve_plane(const room::Variant& variant, const LifeGridView& cells, 
                               .left = options.left,
                               .top = options.top,
                               .tree = tree};
-  room::Solved solved = variant.run(problem, execution, phases);
-  LifeResult result;
-  result.cells = std::move(solved.cells);
-  result.left = solved.left;
-  result.top = solved.top;
-  result.tree = std::move(solved.tree);
-  result.population = solved.population;
-  result.generations = options.generations;
-  return result;
+  return result_of(variant.run(problem, execution, phases), options);
 }
 
 /// Where the cells or the memory for the result lie on a GPU. `execution` names that one.
@@ -262,7 +281,8 @@ struct Course {
 LifeResult compute(const LifeGridView& cells, const LifeTree* tree, const LifeOptions& options,
                    const LifeMemory& memory, const Execution& execution, Course course = {}) {
   std::vector<Phase>& phases = course.phases;
-  const room::Box box = tree != nullptr ? room::box_of(*tree) : room::Box{0, cells.height, 0, cells.width};
+  const auto placed_tree = [&] { return room::PlacedTree{*tree, options.left, options.top}; };
+  const room::Box box = tree != nullptr ? room::box_of(placed_tree()) : room::Box{0, cells.height, 0, cells.width};
   const room::Shape shape = shape_of(box.height(), box.width(), options, tree != nullptr);
   // Before anything is reckoned with a rectangle that may be too large to be counted in bytes.
   const std::string_view way_out =
@@ -271,20 +291,22 @@ LifeResult compute(const LifeGridView& cells, const LifeTree* tree, const LifeOp
                      : "'hashlife' takes it as it is";
   if (tree != nullptr &&
       !execution::wanted_variant(room::variants(), room::choose, shape, execution, room::Room::name).facts.plane)
-    room::check_rectangle(*tree, way_out, execution);
+    room::check_rectangle(placed_tree(), way_out, execution);
   const room::Variant& variant = select(shape, execution);
   LifeGrid of_tree;
   LifeGridView given = cells;
   LifeOptions placed = options;
   if (tree != nullptr && !variant.facts.plane) {
     const core::PhaseTimer timer(phases, "place");
-    room::GridOfTree unfolded = room::grid_of(*tree, way_out, execution);
+    room::GridOfTree unfolded = room::grid_of(placed_tree(), way_out, execution);
     of_tree = std::move(unfolded.cells);
     given = of_tree.view();
-    placed.left += unfolded.left;
-    placed.top += unfolded.top;
+    placed.left = unfolded.left;
+    placed.top = unfolded.top;
   }
   const int threads = variant.backend == core::Backend::sequential ? 1 : cpu::thread_count(execution);
+  const room::Variant* const successor = room::successor(shape, variant, execution);
+  const room::Variant* completed_by = &variant;
   execution::check_memory(host_memory(shape, options, variant, threads), execution);
   cpu::start_team(threads);
   LifeResult result;
@@ -311,18 +333,26 @@ LifeResult compute(const LifeGridView& cells, const LifeTree* tree, const LifeOp
         again.cells = first.view();
       }
       room::World world(again, memory.cells);
+      std::optional<room::Solved> solved;
       if (shape.stepwise) Steps(again, world, memory, result).run();
+      else if (successor != nullptr) solved = room::finish_plane(world, again, *successor);
       else world.advance(placed.generations);
-      const core::PhaseTimer timer(phases, "count");
-      result.generations = world.generation();
-      result.background = world.background();
-      result.population.low = world.population();
-      result.cells = world.take_cells();
-      result.left = world.left();
-      result.top = world.top();
+      if (solved) {
+        if (world.generation() < placed.generations) completed_by = successor;
+        result = result_of(std::move(*solved), placed);
+      } else {
+        const core::PhaseTimer timer(phases, "count");
+        result.generations = world.generation();
+        result.background = world.background();
+        result.population.low = world.population();
+        result.cells = world.take_cells();
+        result.left = world.left();
+        result.top = world.top();
+      }
     }
   }
-  finish_report(result, variant, execution, threads, std::move(phases), course.start);
+  finish_report(result, *completed_by, execution, completed_by == &variant ? threads : 1, std::move(phases),
+                course.start);
   return result;
 }
 
@@ -348,6 +378,42 @@ LifeOptions life_options(const LifePattern& pattern) {
   return options;
 }
 
+namespace {
+
+/// The world of a bounded pattern. Throws InputError if a live cell is outside.
+LifeGrid grid_of_world(const LifePattern& pattern, std::int64_t height, std::int64_t width,
+                       const Execution& execution) {
+  auto [left, top] = place_on_grid(pattern, height, width);
+  room::GridOfTree of_tree;
+  if (pattern.tree) {
+    of_tree = room::grid_of({*pattern.tree, left, top}, "on the plane 'hashlife' takes it as it is", execution);
+    left = of_tree.left;
+    top = of_tree.top;
+  }
+  const LifeGrid& cells = pattern.tree ? of_tree.cells : pattern.cells;
+  const room::Box box = room::live_box(cells.view(), execution.stop);
+  const std::int64_t first_column = box.left + left;
+  const std::int64_t last_column = box.right + left - 1;
+  const std::int64_t first_row = box.top + top;
+  const std::int64_t last_row = box.bottom + top - 1;
+  const core::LifeBox world = core::world_box(width, height);
+  if (!box.empty() && (first_column < world.left || first_row < world.top || last_column >= world.left + width ||
+                       last_row >= world.top + height))
+    throw InputError("cells: live cells lie in columns " + std::to_string(first_column) + " to " +
+                     std::to_string(last_column) + " and rows " + std::to_string(first_row) + " to " +
+                     std::to_string(last_row) + ", and the grid of " + std::to_string(width) + " x " +
+                     std::to_string(height) + " begins at (" + std::to_string(world.left) + ", " +
+                     std::to_string(world.top) + ")" +
+                     (pattern.unplaced ? would_hold(pattern.unplaced->width, pattern.unplaced->height)
+                                       : sufficient_grid(first_column, last_column, first_row, last_row)));
+  LifeGrid grid(height, width, LifeGrid::Uninitialised{});
+  room::copy_cells(cells.view(), world.top - top, world.left - left, grid.span(), execution.stop);
+  core::honour_stop(execution.stop, "stopped while copying cells");
+  return grid;
+}
+
+}  // namespace
+
 LifeResult life(const LifePattern& pattern, const LifeOptions& options, std::int64_t height, std::int64_t width,
                 const Execution& execution) {
   execution::check_execution(execution);
@@ -365,33 +431,15 @@ LifeResult life(const LifePattern& pattern, const LifeOptions& options, std::int
                      placed, {}, execution, std::move(course));
     check_sizes(height, width);
     LifeOptions in_grid = options;
-    in_grid.left += -(width / 2);
-    in_grid.top += -(height / 2);
+    in_grid.left += core::world_box(width, height).left;
+    in_grid.top += core::world_box(width, height).top;
     execution::check_memory(core::checked_multiply(static_cast<std::uint64_t>(height),
                                                    static_cast<std::uint64_t>((width + 63) / 64 * 8), "a grid"),
                             execution);
     LifeGrid grid;
     {
       const core::PhaseTimer timer(course.phases, "place");
-      room::GridOfTree of_tree;
-      if (pattern.tree) of_tree = room::grid_of(*pattern.tree, "on the plane 'hashlife' takes it as it is", execution);
-      const LifeGrid& cells = pattern.tree ? of_tree.cells : pattern.cells;
-      const std::int64_t top = (pattern.tree ? of_tree.top : 0) + pattern.top + height / 2;
-      const std::int64_t left = (pattern.tree ? of_tree.left : 0) + pattern.left + width / 2;
-      const room::Box box = room::live_box(cells.view(), execution.stop);
-      if (!box.empty() &&
-          (box.top + top < 0 || box.left + left < 0 || box.bottom + top > height || box.right + left > width))
-        throw InputError("cells: live cells lie in columns " + std::to_string(box.left + left - width / 2) + " to " +
-                         std::to_string(box.right + left - width / 2 - 1) + " and rows " +
-                         std::to_string(box.top + top - height / 2) + " to " +
-                         std::to_string(box.bottom + top - height / 2 - 1) + ", and the grid of " +
-                         std::to_string(width) + " x " + std::to_string(height) + " begins at (" +
-                         std::to_string(-(width / 2)) + ", " + std::to_string(-(height / 2)) + ")" +
-                         sufficient_grid(box.left + left - width / 2, box.right + left - width / 2 - 1,
-                                         box.top + top - height / 2, box.bottom + top - height / 2 - 1));
-      grid = LifeGrid(height, width, LifeGrid::Uninitialised{});
-      room::copy_cells(cells.view(), -top, -left, grid.span(), execution.stop);
-      core::honour_stop(execution.stop, "stopped while copying cells");
+      grid = grid_of_world(pattern, height, width, execution);
     }
     LifeMemory memory;
     memory.cells = grid.span();

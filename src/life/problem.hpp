@@ -46,7 +46,7 @@ struct Problem {
   std::int64_t generations = 0;
   std::stop_token stop;  ///< the job's; see core/stop.hpp for how to look at it
 
-  // Of `plane`, for rows that take it: where the first cell lies, and the cells as a tree instead, or null.
+  // For rows that take the plane: the cells as a tree, or null, and the place of the first cell or the tree's middle.
   std::int64_t left = 0;
   std::int64_t top = 0;
   const LifeTree* tree = nullptr;
@@ -91,5 +91,9 @@ extern const core::Ladder ladder;
 /// The variant for `Execution::variant` empty: a pure function of the shape, the machine and the device asked for.
 /// UnsupportedError where a GPU is asked for and none can be used.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
+
+/// The variant to which a run of `first` may be handed over (handover.hpp), or null: there is one if the caller named
+/// no variant.
+const Variant* successor(const Shape& shape, const Variant& first, const Execution& execution);
 
 }  // namespace gradus::life_detail

@@ -38,29 +38,38 @@ void check_tree(const LifeTree& tree) {
   if (tree.root >= tree.nodes.size()) fail(tree.root, "is the root, but there is none of this number");
 }
 
-Box box_of(const LifeTree& tree) {
-  const std::optional<core::LifeBox> box = core::bounding_box(tree);
+Box box_of(const PlacedTree& placed) {
+  const std::optional<core::LifeBox> box = core::bounding_box(placed.tree, placed.left, placed.top);
   constexpr std::int64_t far = std::int64_t{1}
                                << 29;  // no grid of this side fits a memory, but its bytes can be counted
   if (!box) return {-far, far, -far, far};
   return {box->top, box->top + box->height, box->left, box->left + box->width};
 }
 
-void check_rectangle(const LifeTree& tree, std::string_view way_out, const Execution& execution) {
-  const std::optional<core::LifeBox> box = core::bounding_box(tree);
+namespace {
+
+/// The rectangle that holds all live cells. Errors of check_rectangle().
+core::LifeBox rectangle_of(const PlacedTree& placed, std::string_view way_out, const Execution& execution) {
+  const std::optional<core::LifeBox> box = core::bounding_box(placed.tree, placed.left, placed.top);
   if (!box) throw Error("the live cells lie further apart than 2^62; " + std::string(way_out));
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(static_cast<std::uint64_t>(box->height),
-                             static_cast<std::uint64_t>((box->width + 63) / 64 * 8), &bytes))
+                             static_cast<std::uint64_t>(box->width / 64 + 1) * 8, &bytes))
     throw Error("the live cells lie in a rectangle of " + std::to_string(box->width) + " x " +
                 std::to_string(box->height) + ", which no memory holds; " + std::string(way_out));
   execution::check_memory(bytes, execution, way_out);
+  return *box;
 }
 
-GridOfTree grid_of(const LifeTree& tree, std::string_view way_out, const Execution& execution) {
-  check_rectangle(tree, way_out, execution);
-  const std::optional<core::LifeBox> box = core::bounding_box(tree);
-  return {core::grid_of(tree, *box, execution.stop), box->left, box->top};
+}  // namespace
+
+void check_rectangle(const PlacedTree& placed, std::string_view way_out, const Execution& execution) {
+  rectangle_of(placed, way_out, execution);
+}
+
+GridOfTree grid_of(const PlacedTree& placed, std::string_view way_out, const Execution& execution) {
+  const core::LifeBox box = rectangle_of(placed, way_out, execution);
+  return {core::grid_of(placed.tree, box, placed.left, placed.top, execution.stop), box.left, box.top};
 }
 
 }  // namespace gradus::life_detail

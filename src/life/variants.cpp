@@ -17,7 +17,7 @@ using core::Backend;
 using core::Memory;
 using core::Support;
 
-Support unwatched_plane(const Shape& shape, const execution::Machine&) {
+Support unwatched_plane(const Shape& shape) {
   if (shape.boundary != LifeBoundary::plane) return Support::no("works on the plane only");
   if (shape.lights_up) return Support::no("the rule has B0, by which empty space comes alive");
   if (shape.stepwise) return Support::no("computes no generation between, which hashes and the search for cycles need");
@@ -85,7 +85,7 @@ constexpr Variant table[] = {
     {.name = "hashlife",
      .summary = "squares that look alike are calculated once, in space and in time",
      .backend = Backend::sequential,
-     .supports = unwatched_plane,
+     .supports = [](const Shape& shape, const execution::Machine&) { return unwatched_plane(shape); },
      .memory = tree_of_squares,
      .facts = {.plane = true},
      .run = {hashlife}},
@@ -160,13 +160,18 @@ constinit const core::Ladder ladder{
 };
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
-  // What is given as a tree has alike parts. Other patterns have them as well after a while, when soups have settled.
-  const std::int64_t settled = 1024 + 16 * std::max(shape.height, shape.width);
-  if (device != Device::gpu && (shape.tree || shape.generations >= settled) && unwatched_plane(shape, machine))
+  // What is given as a tree has alike parts. Whether other patterns have them shows while they run: see successor().
+  if (device != Device::gpu && shape.tree && unwatched_plane(shape))
     return core::find_variant(variants(), "hashlife", Room::name);
   if (device == Device::gpu || (device == Device::automatic && gpu_pays(shape, machine)))
     return core::find_variant(variants(), "cuda_resident", Room::name);
   return core::find_variant(variants(), passes_pay(shape) ? "openmp_temporal" : "bit_sliced", Room::name);
+}
+
+const Variant* successor(const Shape& shape, const Variant& first, const Execution& execution) {
+  if (!execution.variant.empty() || execution.device == Device::gpu || first.facts.plane || !unwatched_plane(shape))
+    return nullptr;
+  return &core::find_variant(variants(), "hashlife", Room::name);
 }
 
 }  // namespace gradus::life_detail

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "core/life_tree.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "execution/request.hpp"
 #include "life/gpu/run_on_gpu.hpp"
-#include "life/islands.hpp"
 #include "life/textbook.hpp"
 
 namespace gradus::life_detail {
@@ -92,7 +92,7 @@ void World::run(const LifeGridView& from, const LifeGridSpan& to, LifeBoundary b
   else if constexpr (cuda::is_compiled) run_on_gpu(problem, *job_->variant, execution, *job_->phases);
 }
 
-void World::advance(std::int64_t generations) {
+void World::advance(std::int64_t generations, const Enough& enough) {
   if (generations == 0) return;
   Execution silent = *job_->execution;
   silent.progress = nullptr;
@@ -107,58 +107,75 @@ void World::advance(std::int64_t generations) {
     return;
   }
   const bool lights_up = (job_->options.rule.birth & 1) != 0;
-  while (generations > 0) {
+  const std::int64_t end = generation_ + generations;
+  while (generation_ < end) {
+    if (enough && enough()) return;
+    const std::int64_t rest = end - generation_;
     // The rule of the first generation is another one than that of those after it.
     const bool is_alone = lights_up && generation_ == 0;
-    std::int64_t step = is_alone ? 1 : generations;
-    if (!is_alone && generations > worth_islands) {
-      advance_islands(generations);
-    } else {
-      if (slack_ == 0) {
-        trim();
-        if (own_.height() > 0) grow(worth_islands);
-      }
-      if (own_.height() > 0) {  // otherwise there is nothing that anything could come from
-        step = std::min(step, slack_);
-        run(own_.view(), own_.span(), LifeBoundary::dead, step, silent);
-        slack_ -= step;
-      }
-      generation_ += step;
+    if (!is_alone && (islands_ || rest > worth_islands)) {
+      step_islands(rest);
+      continue;
     }
-    generations -= step;
+    std::int64_t step = is_alone ? 1 : rest;
+    if (slack_ == 0) {
+      trim();
+      if (own_.height() > 0) grow(worth_islands);
+    }
+    if (own_.height() > 0) {  // otherwise there is nothing that anything could come from
+      step = std::min(step, slack_);
+      run(own_.view(), own_.span(), LifeBoundary::dead, step, silent);
+      slack_ -= step;
+    }
+    generation_ += step;
   }
   background_ = lights_up && ((job_->options.rule.survival >> 8 & 1) != 0 || generation_ % 2 == 1);
 }
 
-void World::advance_islands(std::int64_t generations) {
-  trim();
-  Islands islands(own_.view(), left_, top_);
-  own_ = {};
+/// Some generations, up to `most`, of all islands.
+void World::step_islands(std::int64_t most) {
+  if (!islands_) {
+    trim();
+    islands_.emplace(own_.view(), left_, top_);
+    own_ = {};
+    told_ = core::Clock::now();
+  }
+  if (islands_->empty()) {
+    generation_ += most;
+    return;
+  }
   const Execution& execution = *job_->execution;
   Execution silent = execution;
   silent.progress = nullptr;
   Execution alone = silent;
   alone.threads = 1;
-  auto told = core::Clock::now();
-  const std::int64_t end = generation_ + generations;
-  while (generation_ < end && !islands.empty()) {
-    const std::int64_t step = islands.next_step(end - generation_);
-    islands.advance(step, [&](const LifeGridSpan& cells, std::int64_t count) {
-      core::honour_stop(execution.stop, while_computing);
-      const Shape shape{
-          .height = cells.height, .width = cells.width, .generations = count, .boundary = LifeBoundary::dead};
-      const bool is_small = shape.cell_updates() < worth_a_team;
-      execution::check_memory(job_->variant->memory(shape, is_small ? 1 : job_->threads).host, execution, of_growth);
-      run(cells, cells, LifeBoundary::dead, count, is_small ? alone : silent);
-    });
-    generation_ += step;
-    if (!execution.progress || job_->options.until_stable || core::seconds_since(told) < 0.05) continue;
-    told = core::Clock::now();
-    execution.progress({.phase = "generation", .done = generation_, .total = job_->options.generations, .detail = {}});
-  }
-  generation_ = end;
-  own_ = islands.grid(left_, top_, [&](std::uint64_t bytes) { execution::check_memory(bytes, execution, of_growth); });
+  const std::int64_t step = islands_->next_step(most);
+  islands_->advance(step, [&](const LifeGridSpan& cells, std::int64_t count) {
+    core::honour_stop(execution.stop, while_computing);
+    const Shape shape{
+        .height = cells.height, .width = cells.width, .generations = count, .boundary = LifeBoundary::dead};
+    const bool is_small = shape.cell_updates() < worth_a_team;
+    execution::check_memory(job_->variant->memory(shape, is_small ? 1 : job_->threads).host, execution, of_growth);
+    run(cells, cells, LifeBoundary::dead, count, is_small ? alone : silent);
+  });
+  generation_ += step;
+  if (!execution.progress || job_->options.until_stable || core::seconds_since(told_) < 0.05) return;
+  told_ = core::Clock::now();
+  execution.progress({.phase = "generation", .done = generation_, .total = job_->options.generations, .detail = {}});
+}
+
+/// The islands as a grid again.
+void World::join_islands() {
+  if (!islands_) return;
+  own_ = islands_->grid(left_, top_,
+                        [&](std::uint64_t bytes) { execution::check_memory(bytes, *job_->execution, of_growth); });
+  islands_.reset();
   slack_ = 0;
+}
+
+LifeTree World::tree() const {
+  const std::stop_token& stop = job_->execution->stop;
+  return islands_ ? core::life_tree(islands_->small_blocks(), stop) : core::life_tree(own_.view(), left_, top_, stop);
 }
 
 void World::trim() {
@@ -200,17 +217,21 @@ void World::grow(std::int64_t margin) {
 
 std::uint64_t World::hash() {
   load();
+  join_islands();
   return hash_of(here(), left_, top_, job_->execution->stop);
 }
 
 std::uint64_t World::population() {
   load();
+  join_islands();
   return life_detail::population(here(), job_->threads, job_->execution->stop);
 }
 
 bool World::same_as(World& other) {
   if (background_ != other.background_) return false;
   if (job_->is_plane()) {
+    join_islands();
+    other.join_islands();
     trim();
     other.trim();
     if (own_.height() == 0 && other.own_.height() == 0) return true;
@@ -223,6 +244,7 @@ bool World::same_as(World& other) {
 
 LifeGrid World::take_cells() {
   load();
+  join_islands();
   if (!job_->is_plane()) return std::move(own_);
   const Box box = live_box(own_.view(), job_->execution->stop);
   LifeGrid cells(box.height(), box.width(), LifeGrid::Uninitialised{});

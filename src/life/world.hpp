@@ -3,9 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
+#include "core/phases.hpp"
 #include "life/bits/cells.hpp"
+#include "life/islands.hpp"
 #include "life/problem.hpp"
 
 namespace gradus::life_detail {
@@ -32,7 +36,16 @@ class World {
   /// is not yet copied there: the first generations are computed from the job's cells.
   World(const Job& job, const LifeGridSpan& memory);
 
-  void advance(std::int64_t generations);
+  void advance(std::int64_t generations) { advance(generations, {}); }
+
+  /// Asked between steps of a plane: true ends the advance before its last generation. tree() and another advance()
+  /// may follow then, and nothing else.
+  using Enough = std::function<bool()>;
+  void advance(std::int64_t generations, const Enough& enough);
+  /// A plane as a tree whose middle is at (0, 0).
+  LifeTree tree() const;
+  /// Returns true for a plane whose rectangle is large and nearly empty.
+  bool is_sparse() const { return islands_ && islands_->is_sparse(); }
 
   std::int64_t generation() const { return generation_; }
   bool background() const { return background_; }
@@ -52,7 +65,8 @@ class World {
   /// From the world's generation on.
   void run(const LifeGridView& from, const LifeGridSpan& to, LifeBoundary boundary, std::int64_t generations,
            const Execution& execution);
-  void advance_islands(std::int64_t generations);
+  void step_islands(std::int64_t most);
+  void join_islands();
   void grow(std::int64_t margin);
   void trim();
   LifeRule rule_at(std::int64_t generation) const;
@@ -61,12 +75,14 @@ class World {
   const Job* job_;
   LifeGridSpan memory_;
   LifeGrid own_;
+  std::optional<Islands> islands_;  ///< of a plane, instead of `own_`
   bool loaded_ = false;
   std::int64_t left_;  ///< of a plane a multiple of 64 once it is loaded
   std::int64_t top_;
   std::int64_t slack_ = 0;  ///< generations in which nothing reaches the border of a plane's grid
   std::int64_t generation_ = 0;
   bool background_ = false;
+  core::Clock::time_point told_;  ///< when progress was last reported
 };
 
 }  // namespace gradus::life_detail

@@ -13,7 +13,7 @@ import subprocess
 import termios
 import time
 
-from kit import DATA, GRADUS, Case, content
+from kit import DATA, GRADUS, Case, InterruptCase, content
 
 GLIDER = "x = 3, y = 3, rule = B3/S23\nbob$2bo$3o!\n"
 
@@ -46,12 +46,12 @@ class Life(Case):
 
     def test_a_glider_moves(self):
         result = self.succeed("life", self.pattern(), "--generations", 4)
-        self.assertEqual(result.stdout, "#CXRLE Pos=0,0 Gen=4\nx = 3, y = 3, rule = B3/S23\nbo$2bo$3o!\n")
+        self.assertEqual(result.stdout, "#CXRLE Pos=1,1 Gen=4\nx = 3, y = 3, rule = B3/S23\nbo$2bo$3o!\n")
         output = self.path("later.rle")
         self.succeed("life", self.pattern(), "--generations", 400, "-o", output)
-        self.assertEqual(content(output), b"#CXRLE Pos=99,99 Gen=400\nx = 3, y = 3, rule = B3/S23\nbo$2bo$3o!\n")
+        self.assertEqual(content(output), b"#CXRLE Pos=100,100 Gen=400\nx = 3, y = 3, rule = B3/S23\nbo$2bo$3o!\n")
         back = self.succeed("life", output, "--generations", 4)
-        self.assertEqual(back.stdout.splitlines()[0], "#CXRLE Pos=100,100 Gen=404")
+        self.assertEqual(back.stdout.splitlines()[0], "#CXRLE Pos=101,101 Gen=404")
 
     def test_boundaries(self):
         torus = self.succeed("life", self.pattern(), "--generations", 40, "--size", "10")
@@ -167,10 +167,45 @@ class Life(Case):
         text = "#CXRLE Pos=1,2\n#P -5 7\nx = 3, y = 3\nbo$2bo$3o!\n"
         self.assertEqual(self.succeed("life", self.pattern(text), "-g", 0).stdout.splitlines()[0], "#CXRLE Pos=1,2")
 
+    def test_places_are_those_of_golly(self):
+        """The cells of three generations; bgolly 3.3 has the same at the same places (golly_cli_test.py asks it)."""
+        glider = {0: "1 0, 2 1, 0 2, 1 2, 2 2", 1: "0 1, 2 1, 1 2, 2 2, 1 3", 37: "9 10, 11 10, 10 11, 11 11, 10 12"}
+        for name, text, wanted in (
+            ("plane.rle", "x = 5, y = 4\nbo$2bo$3o!\n", glider),
+            ("rows.cells", "!Name: glider\n.O\n..O\nOOO\n", glider),
+            ("fits.rle", "x = 5, y = 4, rule = B3/S23:T20,13\n$bo$2bo$3o!\n",
+             {0: "-1 -1, 0 0, -2 1, -1 1, 0 1", 1: "-2 0, 0 0, -1 1, 0 1, -1 2", 37: "7 -4, 9 -4, 8 -3, 9 -3, 8 -2"}),
+            ("wide.rle", "x = 22, y = 1, rule = B3/S23:P20,20\n2b3o!\n",
+             {0: "-8 -10, -7 -10, -6 -10", 1: "-7 -10, -7 -9", 37: ""}),
+            ("high.rle", "x = 3, y = 30, rule = B3/S23:T21,20\n3o!\n",
+             {0: "-10 -10, -9 -10, -8 -10", 1: "-9 -10, -9 -9, -9 9", 37: "-9 -10, -9 -9, -9 9"}),
+            ("placed.rle", "#CXRLE Pos=-9,-10\nx = 3, y = 1, rule = B3/S23:T20,20\n3o!\n",
+             {0: "-9 -10, -8 -10, -7 -10", 1: "-8 -10, -8 -9, -8 9", 37: "-8 -10, -8 -9, -8 9"}),
+            ("tree.mc", "[M2] (golly 3.3)\n#R B3/S23\n.......*$.......*$.......*$\n$$$$$.......*$.......*$.......*$\n4 1 0 0 2\n5 0 3 0 3\n",
+             {0: "7 -15, 7 -14, 7 -13, 15 -2, 15 -1, 15 0, 7 1, 7 2, 7 3, 15 14, 15 15, 15 16",
+              1: "6 -14, 7 -14, 8 -14, 14 -1, 15 -1, 16 -1, 6 2, 7 2, 8 2, 14 15, 15 15, 16 15"}),
+            ("blocks.lif", "#Life 1.05\n#R 23/36\n#P\n***\n#P -20 7\n.*\n..*\n***\n",
+             {0: "0 0, 1 0, 2 0, -19 7, -18 8, -20 9, -19 9, -18 9", 37: "1 -1, 1 0, 1 1, -11 17, -9 17, -10 18, -9 18, -10 19"}),
+            ("list.lif", "#Life 1.06\n-3 -2\n-2 -2\n-1 -2\n5 5\n", {0: "-3 -2, -2 -2, -1 -2, 5 5", 1: "-2 -3, -2 -2, -2 -1"}),
+        ):
+            for generations, cells in wanted.items():
+                for by_way in ("", "tree.mc", "runs.rle"):
+                    with self.subTest(name=name, generations=generations, by_way=by_way):
+                        path, rest = self.pattern(text, name), generations
+                        if by_way:  # written at half the time, and read again
+                            self.succeed("life", path, "-g", rest // 2, "-o", self.path("half-" + by_way), "--quiet")
+                            path, rest = self.path("half-" + by_way), rest - rest // 2
+                        self.succeed("life", path, "-g", rest, "-o", self.path("out.lif"), "--quiet")
+                        self.assertEqual(content(self.path("out.lif"), "r"), "".join(line + "\n" for line in ["#Life 1.06", *filter(None, cells.split(", "))]))
+
     def test_runs_without_a_header(self):
+        for text in (".A$2.A$3A!\n", "bo$2bo$3o! made by me\n"):
+            for name in ("pattern.rle", "pattern"):
+                self.assertEqual(self.succeed("life", self.pattern(text, name), "-g", 0).stdout,
+                                 "#CXRLE Pos=0,0\nx = 3, y = 3, rule = B3/S23\nbo$2bo$3o!\n")
         for name in ("pattern.rle", "pattern"):
             self.assertEqual(self.succeed("life", self.pattern("#C as pasted\nbo$2bo\n$3o!\n", name), "-g", 0).stdout,
-                             "#CXRLE Pos=-1,-1\n#C as pasted\nx = 3, y = 3, rule = B3/S23\nbo$2bo$3o!\n")
+                             "#CXRLE Pos=0,0\n#C as pasted\nx = 3, y = 3, rule = B3/S23\nbo$2bo$3o!\n")
 
     def malformed(self, text, says, name="pattern.rle"):
         """The file is refused with this message, and nothing is written."""
@@ -328,7 +363,7 @@ class LifeFiles(Case):
             ("a.mc", "[M2]\n4 1 0 0 0\n", "a.mc:2:3: a quarter"),
             ("a.mc", "[M2]\n*$\n5 1 0 0 0\n", "a.mc:3:3: quarter 1 has level 3"),
             ("a.mc", "[M2]\n1 0 1 2 3\n", "more than two states"),
-            ("a.mc", "[M2]\n#R B3/S23\n", "a.mc:2: the file ends without a square of cells"),
+            ("a.mc", "[M2]\n#C cut\n", "a.mc:2: the file ends without a rule (#R B3/S23) or a square of cells"),
             ("a.mc", "[M2]\n*$\n4 1 0 0 0\n.*$\n", "a.mc:4: the file ends with square 3 of level 3"),
             ("a.mc", "[M2]\n#R B3/S23V\n", "a.mc:2:4: rule"),
             ("a.cells", ".O\n.Q\n", "a.cells:2:2: 'Q'"),
@@ -350,6 +385,18 @@ class LifeFiles(Case):
         with open(packed, "wb") as file:
             file.write(gzip.compress(b"x = 1, y = 1\no!\n")[:-9])
         self.refused(3, "life", packed, says=["cut off"])
+
+
+class LifeStops(InterruptCase):
+    def test_frames_of_a_run_that_did_not_finish(self):
+        """Neither they nor the folders that it made are left."""
+        soup, interrupted = self.path("soup.rle"), os.path.join(self.path("of"), "interrupted")
+        self.succeed("generate", "life-soup", "--size", "300", "-o", soup)
+        def some_frames(job):
+            self.wait_until(job, lambda: os.path.isdir(interrupted) and len(os.listdir(interrupted)) > 2)
+        self.stops_soon("life", soup, "-g", 10**6, "--boundary", "torus", "--frames", interrupted, when=some_frames)
+        self.refused(4, "life", soup, "-g", 1, "--rule", "B03/S23", "--frames", interrupted, says=["even number"])
+        self.assertFalse(os.path.exists(self.path("of")))
 
 
 class LifeView(Case):

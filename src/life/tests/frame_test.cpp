@@ -2,12 +2,17 @@
 // hashes, cycles, memory, stop requests.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/life_rules.hpp"
+#include "core/life_tree.hpp"
+#include "core/stop.hpp"
 #include "life/bits/cells.hpp"
 #include "life/cases.hpp"
+#include "life/handover.hpp"
 #include "life/tree.hpp"
 #include "tests/lies.hpp"
 #include "tests/stopping.hpp"
@@ -47,11 +52,16 @@ TEST(LifeRules, AreReadInAllTheirForms) {
   EXPECT_EQ(life_rule("SEEDS"), life_rule("B2/S"));
   EXPECT_EQ(life_rule("B/S"), (LifeRule{0, 0}));
   EXPECT_EQ(life_rule("/"), (LifeRule{0, 0}));
+  // A list that is missing is empty; one letter is enough. As in Golly.
+  for (const char* text : {"B234", "b234/", "B234/S", "/B234", "B234S", "/234"})
+    EXPECT_EQ(life_rule(text), (LifeRule{7 << 2, 0})) << text;
+  EXPECT_EQ(life_rule("S23"), (LifeRule{0, 3 << 2}));
+  for (const char* text : {"B3/23", "3/S23", "S23/3", "23/B3"}) EXPECT_EQ(life_rule(text), life_itself) << text;
   EXPECT_EQ(life_rule("B012345678/S012345678"), (LifeRule{511, 511}));
   for (std::uint16_t birth = 0; birth < 512; birth += 7)
     EXPECT_EQ(life_rule(to_string(LifeRule{birth, static_cast<std::uint16_t>(511 - birth)})).birth, birth);
   const std::pair<const char*, const char*> wrong[] = {{"", "empty"},
-                                                       {"B3", "an S is expected"},
+                                                       {"B3/B23", "two lists B"},
                                                        {"B9/S23", "eight neighbours"},
                                                        {"345/2/4", "Generations"},
                                                        {"B2-a/S12", "Hensel"},
@@ -65,7 +75,22 @@ TEST(LifeRules, AreReadInAllTheirForms) {
                                                        {"Hexagons", "known are Life, HighLife"},
                                                        {"B2cei3/S12", "Hensel"},
                                                        {"B3/S23:T40,30", "--boundary and --size"},
-                                                       {"B3/S23/3", "Generations"}};
+                                                       {"B3/S23/3", "Generations"},
+                                                       {"/2/3", "Generations"},
+                                                       {"B2/S/G3", "Generations"},
+                                                       {"BriansBrain", "Generations"},
+                                                       {"R5,C0,M1,S34..58,B34..45,NM", "Larger than Life"},
+                                                       {"R2,C0,S4-7,9-12,B4,11-12,NB", "Larger than Life"},
+                                                       {"W110", "one dimension"},
+                                                       {"w22", "one dimension"},
+                                                       {"Ed-rep", "rules of a table"},
+                                                       {"LifeHistory", "rules of a table"},
+                                                       {"WireWorld", "rules of a table"},
+                                                       {"JvN29", "rules of a table"},
+                                                       {"MAPARYXfhZofugWaH7oaIDogBZofuhogOiAaIDogIAAgAAW", "(MAP)"},
+                                                       {"MAPHmlphg", "(MAP)"},
+                                                       {"23/3L", "triangular"},
+                                                       {"B2ein3cijn4cnrwy5cnq6e/S1c2-ai3acny4anqy5c6ek8", "Hensel"}};
   for (const auto& [text, says] : wrong) tests::expect_usage([text = text] { life_rule(text); }, says);
 }
 
@@ -167,6 +192,148 @@ TEST(LifePatterns, LieWhereTheySay) {
   EXPECT_EQ(life(tree, {.boundary = LifeBoundary::dead, .generations = 1}, 11, 20).population.low, 3U);
   tree.tree = LifeTree{.nodes = {{}}, .root = 0};
   EXPECT_EQ(life(tree, {.generations = 5}, 0, 0).population.low, 0U);
+}
+
+TEST(LifePatterns, TreesLieWhereTheySay) {
+  LifePattern cells;
+  cells.cells = drawn({".o.", "..o", "ooo"});
+  cells.left = 1000;
+  cells.top = -77;
+  LifePattern tree;
+  tree.tree = core::life_tree(cells.cells.view(), 900, -80);
+  tree.left = 100;
+  tree.top = 3;
+  for (const char* variant : {"hashlife", "bit_sliced", ""}) {
+    Execution execution;
+    execution.variant = variant;
+    const LifeOptions options{.generations = 41, .left = 5, .top = 6};
+    const LifeResult expected = life(cells, options, 0, 0, execution);
+    const LifeResult result = life(tree, options, 0, 0, execution);
+    EXPECT_EQ(expected.left, 1000 + 5 + 10);
+    EXPECT_EQ(std::tie(result.left, result.top), std::tie(expected.left, expected.top)) << variant;
+    EXPECT_EQ(result.population, expected.population);
+  }
+  // A result that stays a tree is where the given one was.
+  LifePattern far;
+  far.tree = core::life_tree({{0, 0, 1}, {std::int64_t{1} << 40, 0, 1}});
+  far.left = 7;
+  const LifeResult result = life(far, {.rule = life_rule("B3/S012345678"), .generations = 4, .top = -9}, 0, 0);
+  ASSERT_TRUE(result.tree.has_value());
+  EXPECT_EQ(result.left, 7);
+  EXPECT_EQ(result.top, -9);
+}
+
+// On the plane (0, 0); on a grid about the middle if the file's rectangle fits, otherwise from the grid's first cell
+// on.
+TEST(LifePatterns, WithoutAPlaceLieWhereGollyPutsThem) {
+  LifePattern pattern;
+  pattern.cells = drawn({"o.......", "........", "........"});
+  pattern.unplaced = {8, 3};
+  const auto place = [&](const LifePattern& given, LifeBoundary boundary, std::int64_t height, std::int64_t width) {
+    const LifeResult result = life(given, {.rule = life_rule("B/S012345678"), .boundary = boundary}, height, width);
+    for (std::int64_t y = 0; y < result.cells.height(); ++y)
+      for (std::int64_t x = 0; x < result.cells.width(); ++x)
+        if (result.cells(y, x)) return std::pair(result.left + x, result.top + y);
+    return std::pair(INT64_MAX, INT64_MAX);
+  };
+  LifePattern tree;
+  tree.tree = core::life_tree(pattern.cells.view(), 0, 0);
+  tree.unplaced = pattern.unplaced;
+  for (const LifePattern& given : {std::cref(pattern), std::cref(tree)}) {
+    EXPECT_EQ(place(given, LifeBoundary::plane, 0, 0), std::pair(INT64_C(0), INT64_C(0)));
+    for (const LifeBoundary boundary : {LifeBoundary::dead, LifeBoundary::torus}) {
+      EXPECT_EQ(place(given, boundary, 20, 21), std::pair(INT64_C(-4), INT64_C(-1)));
+      EXPECT_EQ(place(given, boundary, 3, 8), std::pair(INT64_C(-4), INT64_C(-1)));
+      EXPECT_EQ(place(given, boundary, 20, 7), std::pair(INT64_C(-3), INT64_C(-10)));
+      EXPECT_EQ(place(given, boundary, 2, 40), std::pair(INT64_C(-20), INT64_C(-1)));
+    }
+  }
+  pattern.cells.set(2, 7);
+  try {
+    life(pattern, {.boundary = LifeBoundary::torus}, 20, 7);
+    ADD_FAILURE() << "a cell is outside";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("; 8 x 3 would hold them"), std::string::npos) << error.what();
+  }
+}
+
+TEST(LifeHandover, GoesToHashlifeWhereThatIsDoneSooner) {
+  LifePattern pattern;  // three cells far apart: hours by any other variant
+  pattern.tree = core::life_tree({{-1, 0, std::uint64_t{1} << 35}, {131071, 0, std::uint64_t{1} << 42}, {0, 0, 1}});
+  const core::LifeBox box = core::bounding_box(*pattern.tree).value();
+  pattern.cells = core::grid_of(*pattern.tree, box);
+  pattern.tree.reset();
+  const LifeOptions options{.rule = life_rule("B1357/S1357"), .generations = 1048582};
+  Execution named;
+  named.variant = "hashlife";
+  const LifeResult expected = life(pattern, options, 0, 0, named);
+  const LifeResult result = life(pattern, options, 0, 0);
+  EXPECT_EQ(result.report.variant, "hashlife");
+  EXPECT_EQ(result.population, expected.population);
+  EXPECT_EQ(result.generations, options.generations);
+}
+
+Solved without_memory(const Problem&, const Execution&, std::vector<Phase>&) {
+  throw OutOfMemoryError("there is none");
+}
+Solved without_end(const Problem& problem, const Execution& execution, std::vector<Phase>&) {
+  for (;;) {
+    execution.progress({"generation", 0, 1, {}});
+    core::honour_stop(problem.stop, "stopped");
+  }
+}
+
+// Attempts that fail leave the run as it was.
+TEST(LifeHandover, AnAttemptThatFailsChangesNothing) {
+  const LifeGrid cells = soup(150, 150, 0.4, 3);
+  const LifeOptions options{.rule = life_rule("B3/S23"), .generations = 1500, .left = -70, .top = 9};
+  Execution named;
+  named.variant = "bit_sliced";
+  const LifeResult expected = life(cells, options, named);
+  std::vector<Phase> phases;
+  const Job job{.cells = cells.view(),
+                .options = options,
+                .variant = &core::find_variant(variants(), "bit_sliced", Room::name),
+                .execution = &named,
+                .phases = &phases};
+  for (const auto& run : {without_memory, without_end}) {
+    Variant failing = core::find_variant(variants(), "hashlife", Room::name);
+    failing.run = {run};
+    World world(job, {});
+    const HandoverLimits at_once{.first_look = 0, .worth_an_attempt = 0, .of_the_past = 0.1, .of_the_rest = 0};
+    EXPECT_FALSE(finish_plane(world, job, failing, at_once).has_value());
+    EXPECT_EQ(world.generation(), 1500);
+    EXPECT_EQ(world.population(), expected.population.low);
+    const LifeGrid after = world.take_cells();
+    EXPECT_TRUE(same_cells(after.view(), expected.cells.view()));
+    EXPECT_EQ(world.left(), expected.left);
+    EXPECT_EQ(world.top(), expected.top);
+  }
+  // A stop request ends the run during an attempt, too.
+  std::stop_source source;
+  Execution stopped = named;
+  stopped.stop = source.get_token();
+  stopped.progress = [&](const Progress&) { source.request_stop(); };
+  Job stoppable = job;
+  stoppable.execution = &stopped;
+  Variant endless = core::find_variant(variants(), "hashlife", Room::name);
+  endless.run = {without_end};
+  World world(stoppable, {});
+  const HandoverLimits patient{.first_look = 0, .worth_an_attempt = 0, .of_the_past = 1e9, .of_the_rest = 0};
+  EXPECT_THROW((void)finish_plane(world, stoppable, endless, patient), InterruptedError);
+}
+
+// Two spaceships that fly apart are few cells in a rectangle that no memory holds.
+TEST(LifeHandover, FewCellsInALargeRectangleAreATree) {
+  LifePattern pattern;
+  pattern.cells =
+      drawn({"ooo........", "o..........", ".o.........", "...........", ".........o.", "..........o", "........ooo"});
+  const LifeResult result = life(pattern, {.generations = 400000}, 0, 0);
+  ASSERT_TRUE(result.tree.has_value());
+  EXPECT_EQ(result.population, (LifePopulation{0, 10}));
+  const core::LifeBox box = core::bounding_box(*result.tree, result.left, result.top).value();
+  EXPECT_EQ(box.width, 200011);
+  EXPECT_EQ(box.top, -100000);
 }
 
 TEST(LifePatterns, LieAsFarAsFilesCanSay) {
