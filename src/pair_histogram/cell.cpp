@@ -125,6 +125,7 @@ Brick::Brick(const Cell& cell) {
       for (int column = 0; column < 3; ++column) rest[column] -= vectors[vector][axis] * axes[axis][column];
     }
     vectors[vector][vector] = std::sqrt(dot(rest, rest));
+    inverse[vector] = 1 / vectors[vector][vector];
     for (int column = 0; column < 3; ++column) axes[vector][column] = rest[column] / vectors[vector][vector];
     for (int axis = vector - 1; axis >= 0; --axis) {
       const double whole = std::rint(vectors[vector][axis] / edge(axis));

@@ -58,6 +58,7 @@ struct Brick {
   /// Vectors of the lattice along these axes: (edge 0, 0, 0), (shift, edge 1, 0), (shift, shift, edge 2). A shift is
   /// at most half of the edge of its column.
   double vectors[3][3] = {};
+  double inverse[3] = {};  ///< of the edges
 
   Brick() = default;
   explicit Brick(const Cell& cell);
@@ -74,9 +75,10 @@ struct Brick {
   GRADUS_HOST_DEVICE void locate(double x, double y, double z, double* place) const {
     for (int axis = 0; axis < 3; ++axis) place[axis] = (x * axes[axis][0] + y * axes[axis][1]) + z * axes[axis][2];
     for (int vector = 2; vector >= 0; --vector) {
-      const double whole = std::floor(place[vector] / edge(vector));
+      const double whole = std::floor(place[vector] * inverse[vector]);
       for (int axis = 0; axis <= vector; ++axis) place[axis] -= whole * vectors[vector][axis];
-      place[vector] = std::fmin(std::fmax(place[vector] / edge(vector), 0.0), 1.0);
+      const double share = place[vector] * inverse[vector];
+      place[vector] = share < 0 ? 0 : share > 1 ? 1 : share;
     }
   }
 };

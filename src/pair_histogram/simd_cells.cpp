@@ -102,12 +102,13 @@ constexpr int columns_of(int dimensions) { return dimensions == in_a_cell ? dime
 template <int D>
 HWY_INLINE std::int64_t append_near(const FilterView& view, const CellGroup& group, const PointRun& run,
                                     std::int64_t place, std::int64_t length) {
+  constexpr int columns = columns_of(D);
   const Floats f;
   const Integers i;
-  FloatVector local[columns_of(D)];
+  FloatVector local[columns];
   auto square = hn::Zero(f);
 #pragma GCC unroll 3
-  for (int dim = 0; dim < columns_of(D); ++dim) {
+  for (int dim = 0; dim < columns; ++dim) {
     const std::int32_t origin = D == in_a_cell ? run.origin[dim] : group.origin[dim];
     const auto steps = hn::BitCast(i, hn::LoadU(f, group.second[dim] + place)) - hn::Set(i, origin);
     local[dim] = hn::ConvertTo(f, steps) * hn::Set(f, view.scale[dim]);
@@ -120,7 +121,7 @@ HWY_INLINE std::int64_t append_near(const FilterView& view, const CellGroup& gro
   const auto near = hn::And(square <= hn::Set(f, group.greatest_square),
                             hn::RebindMask(f, numbers < hn::Set(i, static_cast<std::int32_t>(run.end))));
 #pragma GCC unroll 3
-  for (int dim = 0; dim < columns_of(D); ++dim)
+  for (int dim = 0; dim < columns; ++dim)
     hn::StoreU(hn::Compress(local[dim], near), f, group.list->columns[dim] + length);
   hn::StoreU(hn::Compress(numbers, hn::RebindMask(i, near)), i, group.list->numbers + length);
   return length + static_cast<std::int64_t>(hn::CountTrue(f, near));
@@ -129,7 +130,7 @@ HWY_INLINE std::int64_t append_near(const FilterView& view, const CellGroup& gro
 // The pairs of the group with a list, whose point `own` is the group's first, if there is one.
 template <int D, int joint>
 HWY_INLINE void count_list(FilterView& view, const CellGroup& group, std::int64_t length, std::int64_t own) {
-  constexpr int columns_count = columns_of(D);
+  constexpr int dimensions = columns_of(D);
   const Integers i;
   const CellList& list = *group.list;
   const float* const columns[dimension_limit] = {list.columns[0], list.columns[1], list.columns[2]};
@@ -139,15 +140,14 @@ HWY_INLINE void count_list(FilterView& view, const CellGroup& group, std::int64_
   for (std::int64_t point = group.begin; point < group.end; ++point) {
     FirstPoint first;
 #pragma GCC unroll 3
-    for (int dim = 0; dim < columns_count; ++dim) {
+    for (int dim = 0; dim < dimensions; ++dim) {
       const auto steps = hn::BitCast(i, hn::Set(Floats(), group.first[dim][point])) - hn::Set(i, group.origin[dim]);
       first.coordinates[dim] = hn::ConvertTo(Floats(), steps) * hn::Set(Floats(), view.scale[dim]);
     }
     const std::int64_t begin = group.own ? std::max<std::int64_t>(0, own + point - group.begin + 1) : 0;
     const Weights weights{group.first_weights != nullptr ? group.first_weights[point] : 0,
                           group.second_weights != nullptr ? list.weights : nullptr};
-    count_run<columns_count, false, joint>(view, first, columns, begin, length, PairNumbers{point, list.numbers},
-                                           weights);
+    count_run<dimensions, false, joint>(view, first, columns, begin, length, PairNumbers{point, list.numbers}, weights);
   }
 }
 
@@ -529,11 +529,14 @@ class CellCounter {
     const Axis& axis = grid_.axis[across];
     const std::int64_t low = low_[across] - shift;
     const std::int64_t high = high_[across] - shift;
-    for (std::int64_t cell = axis.cell(low - axis.reach); cell <= axis.cell(high + axis.reach); ++cell) {
+    const std::int64_t first = axis.cell(low - axis.reach);
+    const std::int64_t last = axis.cell(high + axis.reach);
+    std::int64_t turns = (first >= 0 ? first : first - axis.cells + 1) / axis.cells;
+    for (std::int64_t cell = first; cell <= last; ++cell) {
+      if (cell == (turns + 1) * axis.cells) ++turns;
       const double square = square_apart(across, cell, low, high);
       if (square > group_.greatest_square) continue;
       place_image(across, cell, shift);
-      const std::int64_t turns = (cell >= 0 ? cell : cell - axis.cells + 1) / axis.cells;
       body(cell - turns * axis.cells, turns, square);
     }
   }
@@ -544,8 +547,9 @@ class CellCounter {
     const Axis& axis = grid_.axis[across];
     constexpr std::int64_t half_turn = std::int64_t{1} << 31;
     const std::int64_t middle = middle_[across] - shift;
-    const auto begin = static_cast<std::int64_t>(std::floor(static_cast<double>(cell) * axis.cell_size)) - middle;
-    const auto end = static_cast<std::int64_t>(std::ceil(static_cast<double>(cell + 1) * axis.cell_size)) - middle;
+    // With a step more on either side than rounding could take.
+    const std::int64_t begin = static_cast<std::int64_t>(static_cast<double>(cell) * axis.cell_size) - 1 - middle;
+    const std::int64_t end = static_cast<std::int64_t>(static_cast<double>(cell + 1) * axis.cell_size) + 2 - middle;
     const std::int64_t from = std::clamp<std::int64_t>(0, end - half_turn, begin + half_turn);
     image_.origin[axis.column] = static_cast<std::int32_t>(static_cast<std::uint32_t>(middle + from));
     image_.offset[axis.column] = static_cast<float>(static_cast<double>(from) * cells_per_step_[across]);
