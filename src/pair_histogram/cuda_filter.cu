@@ -43,6 +43,7 @@
 #include <limits>
 
 #include "pair_histogram/gpu/cuda_common.hpp"
+#include "pair_histogram/gpu/cuda_groups.hpp"
 #include "pair_histogram/prepare.hpp"
 #include "pair_histogram/simd/simd_pairs.hpp"
 #include "pair_histogram/variants.hpp"
@@ -119,28 +120,29 @@ struct FloatBrick {
   /// Takes away the whole vectors nearest to a separation, the last one first. What is within reach is left as it is
   /// nearest: no edge is shorter than the least height of the cell (FilterPlan::keeps_images_apart).
   __device__ void take_vectors_away(float& x, float& y, float& z) const {
-    const float third = nearest_whole(z, inverse[2]);
+    const float third = whole(z, 2);
     x = fmaf(-third, vectors[2][0], x);
     y = fmaf(-third, vectors[2][1], y);
     z = fmaf(-third, vectors[2][2], z);
-    const float second = nearest_whole(y, inverse[1]);
+    const float second = whole(y, 1);
     x = fmaf(-second, vectors[1][0], x);
     y = fmaf(-second, vectors[1][1], y);
-    x = fmaf(-nearest_whole(x, inverse[0]), vectors[0][0], x);
+    x = fmaf(-whole(x, 0), vectors[0][0], x);
   }
 
- private:
-  __device__ static float nearest_whole(float value, float inverse_length) {
+  /// The number of edges that a length is nearest to.
+  __device__ float whole(float length, int axis) const {
     constexpr float rounding = 0x1.8p23F;
-    return __fadd_rn(__fmaf_rn(value, inverse_length, rounding), -rounding);
+    return __fadd_rn(__fmaf_rn(length, inverse[axis], rounding), -rounding);
   }
 };
 
 template <class T>
 struct FilterJob {
-  PairJob<T> pairs;     ///< for the canonical rule
-  const float4* first;  ///< in cells, padded to whole groups
-  const float4* second;
+  PairJob<T> pairs;      ///< for the canonical rule
+  GroupedPoints first;   ///< in cells
+  GroupedPoints second;  ///< with boxes, if the first have them
+  float reach = 0;       ///< groups that are farther apart have no pair in a bin
   int first_groups = 0;
   int second_groups = 0;
   int columns = 0;  ///< groups that a group is paired with
@@ -242,8 +244,11 @@ __device__ bool is_doubtful(const FilterJob<T>& job, unsigned int fixed) {
 // Decides a pair in doubt by the canonical rule.
 template <Counting counting, Space space, class T>
 __device__ __noinline__ void settle(const FilterJob<T>& job, int first, int second, unsigned int fixed) {
-  const double squared =
-      job.pairs.template squared_distance_in<space>(job.pairs.first[first], job.pairs.second[second]);
+  const auto row = [](const GroupedPoints& points, int place) {
+    return points.order == nullptr ? place : points.order[place];
+  };
+  const double squared = job.pairs.template squared_distance_in<space>(job.pairs.first[row(job.first, first)],
+                                                                       job.pairs.second[row(job.second, second)]);
   if constexpr (counting == Counting::by_cell) {
     int below = 0;  // thresholds at the squared distance or before it
     for (int above = job.pairs.bins.count + 1; below < above;) {
@@ -263,11 +268,11 @@ template <Counting counting, Space space, bool clamped, class T>
 __device__ __noinline__ void settle_packet(const FilterJob<T>& job, int first, int second) {
   float4 points[points_of_a_lane];
 #pragma unroll
-  for (int own = 0; own < points_of_a_lane; ++own) points[own] = job.first[first + own * warp_lanes];
+  for (int own = 0; own < points_of_a_lane; ++own) points[own] = job.first.places[first + own * warp_lanes];
   unsigned int settled = 0;
 #pragma unroll 1
   for (int other = second; other < second + points_of_a_packet; ++other) {
-    const float4 point = job.second[other];
+    const float4 point = job.second.places[other];
 #pragma unroll
     for (int own = 0; own < points_of_a_lane; ++own) {
       const unsigned int fixed = fixed_distance<space, clamped>(job, points[own], point);
@@ -320,7 +325,7 @@ class WarpPairs {
   __device__ __forceinline__ void take_group(int group) {
     first_ = group * group_points + lane_of_warp();
 #pragma unroll
-    for (int own = 0; own < points_of_a_lane; ++own) points_[own] = job_.first[first_ + own * warp_lanes];
+    for (int own = 0; own < points_of_a_lane; ++own) points_[own] = job_.first.places[first_ + own * warp_lanes];
   }
 
   /// Counts the pairs with a group of second points. `masked`: not all of the pairs are wanted.
@@ -332,7 +337,7 @@ class WarpPairs {
       __syncwarp();  // the points before were read
 #pragma unroll
       for (int place = 0; place < stage_points; place += warp_lanes)
-        __pipeline_memcpy_async(&points[place + lane_of_warp()], &job_.second[begin + place + lane_of_warp()],
+        __pipeline_memcpy_async(&points[place + lane_of_warp()], &job_.second.places[begin + place + lane_of_warp()],
                                 sizeof(float4));
       __pipeline_commit();
       __pipeline_wait_prior(0);
@@ -443,6 +448,61 @@ __device__ void flush(const FilterJob<T>& job) {
   if (threadIdx.x == 0) atomicAdd(job.rechecked, Word{shared_words[job.layout.rechecked]});
 }
 
+__device__ inline float gap(float apart, float extents) { return fmaxf(fabsf(apart) - extents, 0.0F); }
+
+// The square of the distance between two boxes, at most; of their nearest images.
+template <Space space, class T>
+__device__ float square_between(const FilterJob<T>& job, const GroupBox& first, const GroupBox& second) {
+  const float x = first.middle.x - second.middle.x;
+  const float y = first.middle.y - second.middle.y;
+  const float z = first.middle.z - second.middle.z;
+  const float wide[3] = {first.half.x + second.half.x, first.half.y + second.half.y, first.half.z + second.half.z};
+  const auto square = [&](float along_x, float along_y, float along_z) {
+    const float gaps[3] = {gap(along_x, wide[0]), gap(along_y, wide[1]), gap(along_z, wide[2])};
+    return fmaf(gaps[2], gaps[2], fmaf(gaps[1], gaps[1], gaps[0] * gaps[0]));
+  };
+  if constexpr (space == Space::open) {
+    return square(x, y, z);
+  } else if constexpr (space == Space::box) {
+    return square(nearest_around(x, job.box[0]), nearest_around(y, job.box[1]), nearest_around(z, job.box[2]));
+  } else {
+    // Boxes reach from a face to the opposite one at most, so no image more than a turn from the nearest is in reach.
+    const FloatBrick& brick = job.brick;
+    float least = INFINITY;
+    const float third = brick.whole(z, 2);
+    for (float turn = third - 1; turn <= third + 1; turn += 1) {
+      const float turned_y = fmaf(-turn, brick.vectors[2][1], y);
+      const float second_turn = brick.whole(turned_y, 1);
+      for (float other = second_turn - 1; other <= second_turn + 1; other += 1) {
+        const float turned_x = fmaf(-other, brick.vectors[1][0], fmaf(-turn, brick.vectors[2][0], x));
+        least = fminf(least, square(fmaf(-brick.whole(turned_x, 0), brick.vectors[0][0], turned_x),
+                                    fmaf(-other, brick.vectors[1][1], turned_y), fmaf(-turn, brick.vectors[2][2], z)));
+      }
+    }
+    return least;
+  }
+}
+
+// The group that stands in a column of another one: around the ring, unless `cross`.
+template <class T>
+__device__ int group_of_column(const FilterJob<T>& job, int group, int column) {
+  if (job.pairs.cross) return column;
+  const int second = group + column;
+  return second >= job.second_groups ? second - job.second_groups : second;
+}
+
+// Of the columns from `begin` on, up to `end` and a warp of them, those that may be in reach: a bit for each. By all
+// lanes.
+template <Space space, class T>
+__device__ __noinline__ unsigned int columns_in_reach(const FilterJob<T>& job, int group, int begin, int end) {
+  const int column = begin + lane_of_warp();
+  bool near = column < end;
+  if (near && job.first.boxes != nullptr)
+    near = square_between<space>(job, job.first.boxes[group], job.second.boxes[group_of_column(job, group, column)]) <=
+           job.reach * job.reach;
+  return __ballot_sync(all_lanes, near);
+}
+
 // Launch shape: blocks that are all on the GPU at once, of any number of warps. The items, a group of first points and
 // some groups of second ones, are dealt out to the warps, neighbouring ones to different multiprocessors.
 template <class T, Counting counting, Space space, bool clamped>
@@ -464,9 +524,12 @@ __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_c
     const int column_begin = static_cast<int>(item / job.first_groups) * job.columns_of_an_item;
     const int column_end = min(column_begin + job.columns_of_an_item, job.columns);
     pairs.take_group(group);
+    unsigned int near = 0;
     for (int column = column_begin; column < column_end; ++column) {
-      int second = cross ? column : group + column;  // around the ring
-      if (!cross && second >= job.second_groups) second -= job.second_groups;
+      const int bit = (column - column_begin) % warp_lanes;
+      if (bit == 0) near = columns_in_reach<space>(job, group, column, column_end);
+      if ((near >> bit & 1U) == 0) continue;
+      const int second = group_of_column(job, group, column);
       // Of an even number of groups, half the ring away, both would meet the other.
       if (!cross && 2 * column == job.second_groups && group >= column) continue;
       const bool diagonal = !cross && column == 0;
@@ -522,8 +585,10 @@ class FilteredCount {
     const core::PhaseTimer timer(phases, "to_device");
     for (lay_counters(plan); !fits() && threads_ / 2 >= least_threads; lay_counters(plan)) threads_ /= 2;
     if (!fits()) return;
-    job_.first = scaled(pairs.job().first, plan);
-    job_.second = problem.cross ? scaled(pairs.job().second, plan) : job_.first;
+    const bool grouped = groups_pay(plan);
+    job_.first = scaled(pairs.job().first, plan, grouped);
+    job_.second = problem.cross ? scaled(pairs.job().second, plan, grouped) : job_.first;
+    if (job_.first.boxes == nullptr || job_.second.boxes == nullptr) job_.first.boxes = nullptr;
     job_.thresholds = cuda::copy_part(pairs.memory(), problem.bins.thresholds(), pairs.stream());
     job_.by_cell = cuda::copy_part(pairs.memory(), std::span<const std::uint16_t>(plan.by_cell), pairs.stream());
     job_.rechecked = cuda::zero_part<Word>(pairs.memory(), 1, pairs.stream());
@@ -563,16 +628,39 @@ class FilteredCount {
 
   static std::int64_t groups(std::int64_t points) { return filter_places(points) / group_points; }
 
-  const float4* scaled(const DevicePoints<T>& points, const FilterPlan& plan) {
+  /// No coordinate of a column is farther from zero, in cells.
+  double greatest_coordinate(const FilterPlan& plan, int dim) const {
+    const auto column = static_cast<std::size_t>(dim);
+    const double half = problem_.triclinic ? plan.brick.edge(dim) / 2
+                                           : std::max(problem_.highest[column] - plan.origin[column],
+                                                      plan.origin[column] - problem_.lowest[column]);
+    return half * plan.cells_per_length;
+  }
+
+  /// Few pairs of groups are in reach: about those of a cube around each point.
+  bool groups_pay(const FilterPlan& plan) const {
+    constexpr double most = 0.3;
+    double share = 1;
+    for (int dim = 0; dim < static_cast<int>(problem_.d()); ++dim)
+      share *= std::min(1.0, problem_.bins.reach() * plan.cells_per_length /
+                                 std::max(greatest_coordinate(plan, dim), std::numeric_limits<double>::min()));
+    return share < most && std::max(problem_.n(), problem_.m()) >= fewest_grouped;
+  }
+
+  GroupedPoints scaled(const DevicePoints<T>& points, const FilterPlan& plan, bool grouped) {
     const std::int64_t places = filter_places(points.count);
     float4* const result = pairs_.memory().template take<float4>(places);
-    if (places == 0) return result;
+    if (places == 0) return {result};
     const double3 origin{plan.origin[0], plan.origin[1], plan.origin[2]};
     const auto kernel = problem_.triclinic ? scale_points<T, true> : scale_points<T, false>;
     kernel<<<cuda::blocks_for(places, 256), 256, 0, pairs_.stream()>>>(points, origin, plan.cells_per_length,
                                                                        plan.brick, places, result);
     cuda::check_launch("scale_points");
-    return result;
+    if (!grouped) return {result};
+    double half = 0;
+    for (int dim = 0; dim < static_cast<int>(problem_.d()); ++dim)
+      half = std::max(half, greatest_coordinate(plan, dim));
+    return group_places(result, points.count, static_cast<float>(half), pairs_.memory(), pairs_.stream());
   }
 
   void fill_job(const FilterPlan& plan) {
@@ -587,6 +675,8 @@ class FilteredCount {
       for (int axis = 0; axis < dimension_limit; ++axis)
         job_.brick.vectors[vector][axis] = static_cast<float>(plan.brick.vectors[vector][axis] * plan.cells_per_length);
     }
+    // What rounding takes from a distance of boxes is no more than what it takes from one of points.
+    job_.reach = static_cast<float>((problem_.bins.reach() * plan.cells_per_length + 4 * plan.error) * 1.001);
     const double greatest = static_cast<double>(plan.cells) - 0.5;
     job_.greatest_square = static_cast<float>(greatest * greatest);
     constexpr int float_bits = 23;  // of a float's mantissa
@@ -636,7 +726,9 @@ class FilteredCount {
     const std::int64_t warps = std::int64_t{blocks} * (threads_ / warp_lanes);
     constexpr std::int64_t items_of_a_warp = 128;  // or more, so that all warps end together
     const std::int64_t all_groups = std::int64_t{job_.first_groups} * job_.columns;
-    job_.columns_of_an_item = static_cast<int>(std::clamp<std::int64_t>(all_groups / (warps * items_of_a_warp), 1, 64));
+    const std::int64_t most_columns = job_.first.boxes == nullptr ? 64 : warp_lanes;
+    job_.columns_of_an_item =
+        static_cast<int>(std::clamp<std::int64_t>(all_groups / (warps * items_of_a_warp), 1, most_columns));
     const std::int64_t columns = (job_.columns + job_.columns_of_an_item - 1) / job_.columns_of_an_item;
     const std::int64_t items = std::int64_t{job_.first_groups} * columns;
     const std::int64_t items_of_a_launch = warps * (groups_of_a_launch / job_.columns_of_an_item);
