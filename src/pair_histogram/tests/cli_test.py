@@ -512,19 +512,19 @@ class PairHistogram(Case):
         return self.file(name, "\n".join(lines) + "\n")
 
     def test_long_vectors_count_as_short_ones(self):
-        """The lattice of (10, 0, 0), (-3, 10, 0), (1, 3, 10), whose least height is 8.9."""
+        """The lattice of (10, 0, 0), (-3, 10, 0), (1, 3, 10), whose greatest least height is 9.42."""
         long = [[10, 0, 0], [37, 10, 0], [-55, 23, 10]]
         points = self.lattice_points("long.csv", long)
         job = ("--bin-width", 1, "--bins", 4, "--fold")
         box = lambda vectors: ",".join(str(number) for vector in vectors for number in vector)
         right = self.counts(points, *job, "--box", "10,0,0,-3,10,0,1,3,10")
-        self.assertGreater(min(right["counts"]), 0)
+        self.assertGreater(min(right["counts"][1:]), 0)
         for vectors in (long, long[::-1], [[-47, -10, 0], long[0], long[2]]):
             for variant in ("sequential", "simd_filter", "simd_cells", "simd_brute_force"):
                 self.assertEqual(self.counts(points, *job, "--box", box(vectors), "--variant", variant)["counts"], right["counts"])
         self.assertEqual(self.counts(points, *job, "--box", "10,10,10,37,-55,23")["counts"], right["counts"])
         self.refused(2, "pair-histogram", points, "--bin-width", 1, "--bins", 5, "--fold", "--box", box(long),
-                     says=["half of the cell's least height, 4.4", "reduced"])
+                     says=["half of the cell's least height, 4.7", "reduced"])
 
     def test_a_hexagonal_cell_by_six_numbers(self):
         """The tilt is 40 * cos(60 degrees) in double, above half of 40 by one rounding."""

@@ -171,11 +171,13 @@ Matrix<double> in_lattice(std::int64_t n, std::int64_t d, const std::vector<doub
   Matrix<double> points(n, d);
   for (std::int64_t row = 0; row < n; ++row)
     for (std::int64_t axis = 0; axis < d; ++axis) {
+      double sum = 0;
       for (std::int64_t vector = 0; vector < d; ++vector) {
         double share = shares(row, vector) / 10;
         if (row % 3 == 0) share = 0.3 * static_cast<double>(row % 4) + share / 16;
-        points(row, axis) += share * vectors[static_cast<std::size_t>(d * vector + axis)];
+        sum += share * vectors[static_cast<std::size_t>(d * vector + axis)];
       }
+      points(row, axis) = sum;
     }
   return points;
 }
