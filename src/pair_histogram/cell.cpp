@@ -1,8 +1,7 @@
 #include "pair_histogram/cell.hpp"
 
 #include <algorithm>
-#include <numeric>
-#include <utility>
+#include <functional>
 
 #include "core/exact_accumulator.hpp"
 
@@ -113,10 +112,11 @@ double Cell::height(int vector) const {
   return std::abs(volume()) / std::sqrt(squares);
 }
 
-// Gram-Schmidt, the shortest vector first: then the edges differ as little as they can.
+// Gram-Schmidt, the longest vector first: columns of cells stand along it.
 Brick::Brick(const Cell& cell) {
   int order[3] = {0, 1, 2};
-  std::ranges::stable_sort(order, {}, [&](int vector) { return dot(cell.vectors[vector], cell.vectors[vector]); });
+  std::ranges::stable_sort(order, std::ranges::greater(),
+                           [&](int vector) { return dot(cell.vectors[vector], cell.vectors[vector]); });
   for (int vector = 0; vector < 3; ++vector) {
     double rest[3] = {};
     std::copy_n(cell.vectors[order[vector]], 3, rest);

@@ -34,7 +34,7 @@
 // passes over the points to sort them.
 // Memory: 8 d + 8 bytes for each point while they are sorted, and 4 for each cell and sorting thread.
 // Limits: points that crowd into few cells make it brute force in a roundabout way. In a triclinic cell bins up to half
-// of the least height itself are counted in double, by simd_brute_force.
+// of the least height itself are counted by simd_filter.
 // Source: B. Quentrec, C. Brot (1973) for cells; S. Pall, B. Hess, "A flexible algorithm for calculating pair
 // interactions on SIMD architectures" (2013) for groups; M. Sinha, L. Garrison, "Corrfunc" (2020) for pair counts.
 #include "pair_histogram/simd/simd_pairs.hpp"
@@ -423,7 +423,7 @@ class CellCounter {
       if (axis.column < 0) continue;
       cells_per_step_[across] = grid.length_per_step[across] * cells_per_length;
       longest_[across] = static_cast<std::int64_t>(extent_limit * static_cast<double>(axis.reach));
-      if (axis.periodic)
+      if (axis.periodic && (across == 2 || !in_brick_))  // otherwise each image is looked at for itself
         longest_[across] = std::clamp<std::int64_t>((std::int64_t{1} << 31) - axis.reach - 8, 0, longest_[across]);
     }
     // The distance from the box is below that from a point in it; what float rounds off is far below a thousandth.
@@ -661,6 +661,7 @@ Histogram simd_cells(const Problem<T>& problem, const Execution& execution, std:
   const int threads = cpu::thread_count(execution);
   const FilterPlan plan(problem, FilterCoordinates::local, longest_local * problem.bins.reach());
   if (!plan.usable) {
+    if (problem.triclinic) return simd_filter(problem, execution, phases);
     const core::PhaseTimer timer(phases, "count");
     return count_in_double(problem, execution, threads);
   }
