@@ -27,6 +27,10 @@
 //   every group has the same work, unlike in the triangle. One launch fills the GPU, and each warp gets the same number
 //   of pairs of groups, every so-many-th of them.
 //
+// * Groups out of reach. Where few pairs are in reach, from 16,384 points on, the points are sorted along a curve
+// through
+//   space (cuda_groups.hpp), and each lane tests the boxes around two groups before the warp counts the groups' pairs.
+//
 // Bins that are not of one width, or too many for the table: a pair at a time, with a finer grid of cells that knows
 // the bin of a cell or that an edge comes near it, as in simd_filter. With weights, and where the bound would leave too
 // many pairs in doubt, all pairs are counted in double.
