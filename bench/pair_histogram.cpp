@@ -64,6 +64,21 @@ std::vector<Axis> bin_axes(PairHistogramBins& bins, std::string& edges_file) {
   };
 }
 
+namespace {
+
+/// Tilts that someone may have meant for angles in degrees. A simulation's tilts are at most half of a length, where
+/// those of hexagonal cells are exactly that but for rounding: hence in single precision.
+bool are_angles(const std::array<double, 3>& tilts, const std::array<double, 3>& lengths) {
+  bool is_past_half = false;
+  for (std::size_t tilt = 0; tilt < tilts.size(); ++tilt) {
+    if (!(tilts[tilt] >= 30 && tilts[tilt] <= 150)) return false;
+    is_past_half = is_past_half || static_cast<float>(tilts[tilt]) > static_cast<float>(lengths[tilt] / 2);
+  }
+  return is_past_half;
+}
+
+}  // namespace
+
 Axis box_axis(std::vector<double>& box) {
   return {.name = "box",
           .letter = "",
@@ -88,13 +103,12 @@ Axis box_axis(std::vector<double>& box) {
             for (std::size_t axis = 0; axis < 3; ++axis) parse_positive(label, parts[axis]);
             const auto [x, y, z] = std::array{numbers[0], numbers[1], numbers[2]};
             const auto [xy, xz, yz] = std::array{numbers[3], numbers[4], numbers[5]};
-            // Angles would pass for tilts; those of a cell as it is simulated are no larger.
-            if (!(std::abs(xy) <= x / 2 && std::abs(xz) <= x / 2 && std::abs(yz) <= y / 2))
+            if (are_angles({xy, xz, yz}, {x, x, y}))
               throw UsageError(
                   label +
-                  ": six numbers are LX,LY,LZ and the tilts XY,XZ,YZ, of which XY and XZ are at most half "
-                  "of LX, and YZ half of LY; give a cell by angles, or a more skewed one, by the nine numbers of "
-                  "its vectors");
+                  ": the last three of six numbers are the tilts XY,XZ,YZ, and these look like angles: all are "
+                  "from 30 to 150, and one is past half of its length (LX, LX, LY); give a cell by angles, or "
+                  "one of such tilts, by the nine numbers of its vectors");
             box = {x, 0, 0, xy, y, 0, xz, yz, z};
           }};
 }

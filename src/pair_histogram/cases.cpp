@@ -235,24 +235,43 @@ void add_cells(const Add& add) {
   const std::vector<double> skewed{10, 0, 0, 27, 10, 0, -14, 33, 10};
   const std::vector<double> rotated{7.3, 2.1, -0.4, -1.7, 8.9, 0.6, 0.3, -1.1, 9.7};
   const std::vector<double> wide_range{1e3, 1, 0.5, 0.25, 1.5, 0.125, -3, 0.0625, 40};
+  const std::vector<double> long_vectors{10, 0, 0, 37, 10, 0, -55, 23, 10};
+  const std::vector<double> hexagonal{40, 0, 0, 20.000000000000004, 34.64101615137754, 0, 0, 0, 40};
   struct Named {
     const char* name;
     std::vector<double> cell;
     double width;
     std::int64_t bins;
   };
-  for (const Named& one : {Named{"tilted", tilted, 0.2, 20}, Named{"face_centred", face_centred, 0.25, 18},
-                           Named{"permuted", permuted, 0.3, 14}, Named{"skewed", skewed, 0.05, 9},
-                           Named{"rotated", rotated, 0.1, 34}, Named{"wide_range", wide_range, 0.01, 70}})
+  for (const Named& one :
+       {Named{"tilted", tilted, 0.2, 20}, Named{"face_centred", face_centred, 0.25, 18},
+        Named{"permuted", permuted, 0.3, 14}, Named{"skewed", skewed, 0.05, 9}, Named{"rotated", rotated, 0.1, 34},
+        Named{"long_vectors", long_vectors, 0.25, 17}, Named{"hexagonal", hexagonal, 0.5, 34},
+        Named{"flat", {20, 0, 0, 7, 18, 0, 1, -1, 2.5}, 0.05, 24},
+        Named{"elongated", {4, 0, 0, 1.5, 4, 0, 11, -7, 90}, 0.1, 17}, Named{"wide_range", wide_range, 0.01, 70}})
     add("triclinic_" + std::string(one.name),
         [one](auto seed) { return boxed(plain(in_cell(400, seed, one.cell, 150), one.width, one.bins), one.cell); });
+  for (const double cutoff : {0.6, 1.5, 2.5})
+    add("triclinic_cutoff_of_" + std::to_string(static_cast<int>(10 * cutoff)) + "_tenths", [=](auto seed) {
+      return boxed(cut(plain(in_cell(1100, seed, face_centred, 90), 0.05, 60), cutoff), face_centred);
+    });
+  add("triclinic_groups", [=](auto seed) {  // most pairs in a few cells, the others alone
+    CaseData data = boxed(cut(plain(in_cell(700, seed, long_vectors), 0.1, 30), 2.2), long_vectors);
+    for (std::int64_t row = 100; row < 700; ++row)
+      for (std::int64_t axis = 0; axis < 3; ++axis)
+        data.points(row, axis) =
+            data.points(row % 3, axis) + (data.points(row, axis) - data.points(row % 3, axis)) / 64;
+    return data;
+  });
   // Up to half of the least height, where rounding alone decides which image is the nearest.
   add("triclinic_to_half_a_height", [=](auto seed) {
-    return boxed(cut(plain(in_cell(500, seed, tilted, 250), 0.25, 40), Cell(tilted).least_height() / 2), tilted);
+    return boxed(cut(plain(in_cell(500, seed, tilted, 250), 0.25, 40), Cell::reduced(tilted).least_height() / 2),
+                 tilted);
   });
   add("triclinic_face_centred_to_half_a_height", [=](auto seed) {
-    return boxed(cut(plain(in_cell(500, seed, face_centred, 500), 0.5, 40), Cell(face_centred).least_height() / 2),
-                 face_centred);
+    return boxed(
+        cut(plain(in_cell(500, seed, face_centred, 500), 0.5, 40), Cell::reduced(face_centred).least_height() / 2),
+        face_centred);
   });
   add("triclinic_without_tilt", [](auto seed) {
     return boxed(plain(in_cell(300, seed, {10, 0, 0, 0, 10, 0, 0, 0, 10}, 150), 0.5, 10),

@@ -1,4 +1,5 @@
-// A triclinic periodic cell: the canonical separation in it, for the processor and for a GPU.
+// A triclinic periodic cell: the canonical separation in it, and the brick by which filters see it, for the CPU and for
+// a GPU.
 #pragma once
 
 #include <array>
@@ -21,8 +22,10 @@ struct Cell {
   double reciprocal[3][3] = {};  ///< the scalar product of a separation with one of these is its share of a, b, c
 
   Cell() = default;
-  /// The vectors are possible ones: see check_box().
+  /// The vectors as they are given, and possible ones: see check_box().
   explicit Cell(const std::vector<double>& box);
+  /// The reduced vectors of their lattice, to which the canonical result refers: see gradus/pair_histogram.hpp.
+  static Cell reduced(const std::vector<double>& box);
 
   /// V / |b x c| and so on: from one face of the cell to the opposite one.
   double height(int vector) const;
@@ -40,6 +43,43 @@ struct Cell {
     for (int vector = 0; vector < 3; ++vector)
       for (int axis = 0; axis < 3; ++axis) nearest[axis] = nearest[axis] - whole[vector] * vectors[vector][axis];
     return (nearest[0] * nearest[0] + nearest[1] * nearest[1]) + nearest[2] * nearest[2];
+  }
+
+ private:
+  void set_reciprocal();
+};
+
+/// The same lattice in axes of its own: u along the first vector, v in the plane of the first two, w perpendicular to
+/// it. Every place has an image in the brick [0, edge 0) x [0, edge 1) x [0, edge 2): one edge along w carries a place
+/// by the third vector, which is also `shift` of it along u and v, and so on. No edge is shorter than the least height
+/// of the cell. Plain data, good to the rounding of double; the canonical rule is the cell's.
+struct Brick {
+  double axes[3][3] = {};  ///< unit vectors u, v, w
+  /// Vectors of the lattice along these axes: (edge 0, 0, 0), (shift, edge 1, 0), (shift, shift, edge 2). A shift is
+  /// at most half of the edge of its column.
+  double vectors[3][3] = {};
+  double inverse[3] = {};  ///< of the edges
+
+  Brick() = default;
+  explicit Brick(const Cell& cell);
+
+  GRADUS_HOST_DEVICE double edge(int axis) const { return vectors[axis][axis]; }
+  /// The sum of the magnitudes of all that moves an image along an axis, without the edge.
+  double shifts(int axis) const {
+    double sum = 0;
+    for (int vector = axis + 1; vector < 3; ++vector) sum += std::abs(vectors[vector][axis]);
+    return sum;
+  }
+
+  /// Sets `place` to the image of (x, y, z) in the brick, in edges: from 0 to 1.
+  GRADUS_HOST_DEVICE void locate(double x, double y, double z, double* place) const {
+    for (int axis = 0; axis < 3; ++axis) place[axis] = (x * axes[axis][0] + y * axes[axis][1]) + z * axes[axis][2];
+    for (int vector = 2; vector >= 0; --vector) {
+      const double whole = std::floor(place[vector] * inverse[vector]);
+      for (int axis = 0; axis <= vector; ++axis) place[axis] -= whole * vectors[vector][axis];
+      const double share = place[vector] * inverse[vector];
+      place[vector] = share < 0 ? 0 : share > 1 ? 1 : share;
+    }
   }
 };
 

@@ -7,7 +7,9 @@
 // costs
 //   no bit. A pair is 3 differences, 3 multiply-adds, an approximate reciprocal square root, and one more multiply-add,
 //   s * rsqrt(s) + magic, after which the low bits of the float are the distance as a fixed-point number: the bin, and
-//   16 bits of fraction. In a periodic box a separation is the lesser of |x_i - x_j| and what the box leaves of it.
+//   16 bits of fraction. In a periodic box a separation is the lesser of |x_i - x_j| and what the box leaves of it. In
+//   a triclinic cell the points are in its brick (cell.hpp), and whole vectors of it are taken away: 12 operations more
+//   than in open space, where a box takes 6.
 // * Certainty. Every rounding up to there is bounded (FilterPlan::error_at has the sum), and the bound E is part of the
 //   magic number. So a pair whose fraction
 //   is at least 2 E lies in that bin for certain. A minimum of the fractions of 8 pairs, by an instruction for halves
@@ -25,6 +27,10 @@
 //   every group has the same work, unlike in the triangle. One launch fills the GPU, and each warp gets the same number
 //   of pairs of groups, every so-many-th of them.
 //
+// * Groups out of reach. Where few pairs are in reach, from 16,384 points on, the points are sorted along a curve
+// through
+//   space (cuda_groups.hpp), and each lane tests the boxes around two groups before the warp counts the groups' pairs.
+//
 // Bins that are not of one width, or too many for the table: a pair at a time, with a finer grid of cells that knows
 // the bin of a cell or that an edge comes near it, as in simd_filter. With weights, and where the bound would leave too
 // many pairs in doubt, all pairs are counted in double.
@@ -41,6 +47,7 @@
 #include <limits>
 
 #include "pair_histogram/gpu/cuda_common.hpp"
+#include "pair_histogram/gpu/cuda_groups.hpp"
 #include "pair_histogram/prepare.hpp"
 #include "pair_histogram/simd/simd_pairs.hpp"
 #include "pair_histogram/variants.hpp"
@@ -109,11 +116,37 @@ struct SharedLayout {
 __device__ inline int warp_of_block() { return static_cast<int>(threadIdx.x) / warp_lanes; }
 __device__ inline int lane_of_warp() { return static_cast<int>(threadIdx.x) % warp_lanes; }
 
+// The vectors of a triclinic cell along the axes of its brick, in cells.
+struct FloatBrick {
+  float vectors[dimension_limit][dimension_limit] = {};
+  float inverse[dimension_limit] = {};  ///< of the edges
+
+  /// Takes away the whole vectors nearest to a separation, the last one first. What is within reach is left as it is
+  /// nearest: no edge is shorter than the least height of the cell (FilterPlan::keeps_images_apart).
+  __device__ void take_vectors_away(float& x, float& y, float& z) const {
+    const float third = whole(z, 2);
+    x = fmaf(-third, vectors[2][0], x);
+    y = fmaf(-third, vectors[2][1], y);
+    z = fmaf(-third, vectors[2][2], z);
+    const float second = whole(y, 1);
+    x = fmaf(-second, vectors[1][0], x);
+    y = fmaf(-second, vectors[1][1], y);
+    x = fmaf(-whole(x, 0), vectors[0][0], x);
+  }
+
+  /// The number of edges that a length is nearest to.
+  __device__ float whole(float length, int axis) const {
+    constexpr float rounding = 0x1.8p23F;
+    return __fadd_rn(__fmaf_rn(length, inverse[axis], rounding), -rounding);
+  }
+};
+
 template <class T>
 struct FilterJob {
-  PairJob<T> pairs;     ///< for the canonical rule
-  const float4* first;  ///< in cells, padded to whole groups
-  const float4* second;
+  PairJob<T> pairs;      ///< for the canonical rule
+  GroupedPoints first;   ///< in cells
+  GroupedPoints second;  ///< with boxes, if the first have them
+  float reach = 0;       ///< groups that are farther apart have no pair in a bin
   int first_groups = 0;
   int second_groups = 0;
   int columns = 0;  ///< groups that a group is paired with
@@ -121,6 +154,7 @@ struct FilterJob {
   std::int64_t begin = 0;  ///< of the items of this launch
   std::int64_t end = 0;
   float box[dimension_limit] = {};
+  FloatBrick brick;
   float magic = 0;
   float greatest_square = 0;
   unsigned int near = 0;  ///< a lower fraction leaves a pair in doubt
@@ -137,17 +171,23 @@ struct FilterJob {
 };
 
 // Launch shape: one thread for each place, those past the last point included.
-template <class T>
-__global__ void scale_points(DevicePoints<T> points, double3 origin, double cells_per_length, std::int64_t places,
-                             float4* scaled) {
+template <class T, bool in_brick>
+__global__ void scale_points(DevicePoints<T> points, double3 origin, double cells_per_length, Brick brick,
+                             std::int64_t places, float4* scaled) {
   const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (point >= places) return;
   float4 result{};
   if (point < points.count) {
     const Place place = points[point];
-    result.x = static_cast<float>((place.x - origin.x) * cells_per_length);
-    result.y = static_cast<float>((place.y - origin.y) * cells_per_length);
-    result.z = static_cast<float>((place.z - origin.z) * cells_per_length);
+    double from[dimension_limit] = {place.x - origin.x, place.y - origin.y, place.z - origin.z};
+    if constexpr (in_brick) {
+      double share[dimension_limit];
+      brick.locate(from[0], from[1], from[2], share);
+      for (int axis = 0; axis < dimension_limit; ++axis) from[axis] = (share[axis] - 0.5) * brick.edge(axis);
+    }
+    result.x = static_cast<float>(from[0] * cells_per_length);
+    result.y = static_cast<float>(from[1] * cells_per_length);
+    result.z = static_cast<float>(from[2] * cells_per_length);
   }
   scaled[point] = result;
 }
@@ -166,19 +206,20 @@ __device__ inline unsigned int third_bytes(unsigned int upper, unsigned int lowe
   return result;
 }
 
-template <bool periodic>
-__device__ float separation(float first, float second, float length) {
-  const float apart = first - second;
-  if constexpr (periodic) return fminf(fabsf(apart), length - fabsf(apart));
-  else return apart;
-}
+__device__ inline float nearest_around(float apart, float length) { return fminf(fabsf(apart), length - fabsf(apart)); }
 
 // The distance as a fixed-point number plus the margin.
-template <bool periodic, bool clamped, class T>
+template <Space space, bool clamped, class T>
 __device__ unsigned int fixed_distance(const FilterJob<T>& job, const float4& first, const float4& second) {
-  const float x = separation<periodic>(first.x, second.x, job.box[0]);
-  const float y = separation<periodic>(first.y, second.y, job.box[1]);
-  const float z = separation<periodic>(first.z, second.z, job.box[2]);
+  float x = first.x - second.x;
+  float y = first.y - second.y;
+  float z = first.z - second.z;
+  if constexpr (space == Space::box) {
+    x = nearest_around(x, job.box[0]);
+    y = nearest_around(y, job.box[1]);
+    z = nearest_around(z, job.box[2]);
+  }
+  if constexpr (space == Space::cell) job.brick.take_vectors_away(x, y, z);
   float square = fmaf(x, x, 0x1p-60F);  // the reciprocal root of 0 is infinite
   square = fmaf(y, y, square);
   square = fmaf(z, z, square);
@@ -205,10 +246,13 @@ __device__ bool is_doubtful(const FilterJob<T>& job, unsigned int fixed) {
 }
 
 // Decides a pair in doubt by the canonical rule.
-template <Counting counting, bool periodic, class T>
+template <Counting counting, Space space, class T>
 __device__ __noinline__ void settle(const FilterJob<T>& job, int first, int second, unsigned int fixed) {
-  const double squared =
-      job.pairs.template squared_distance<periodic>(job.pairs.first[first], job.pairs.second[second]);
+  const auto row = [](const GroupedPoints& points, int place) {
+    return points.order == nullptr ? place : points.order[place];
+  };
+  const double squared = job.pairs.template squared_distance_in<space>(job.pairs.first[row(job.first, first)],
+                                                                       job.pairs.second[row(job.second, second)]);
   if constexpr (counting == Counting::by_cell) {
     int below = 0;  // thresholds at the squared distance or before it
     for (int above = job.pairs.bins.count + 1; below < above;) {
@@ -224,20 +268,20 @@ __device__ __noinline__ void settle(const FilterJob<T>& job, int first, int seco
 
 // Looks once more at the pairs of a lane's first points with some second ones, which begin at `second`, and settles
 // those in doubt.
-template <Counting counting, bool periodic, bool clamped, class T>
+template <Counting counting, Space space, bool clamped, class T>
 __device__ __noinline__ void settle_packet(const FilterJob<T>& job, int first, int second) {
   float4 points[points_of_a_lane];
 #pragma unroll
-  for (int own = 0; own < points_of_a_lane; ++own) points[own] = job.first[first + own * warp_lanes];
+  for (int own = 0; own < points_of_a_lane; ++own) points[own] = job.first.places[first + own * warp_lanes];
   unsigned int settled = 0;
 #pragma unroll 1
   for (int other = second; other < second + points_of_a_packet; ++other) {
-    const float4 point = job.second[other];
+    const float4 point = job.second.places[other];
 #pragma unroll
     for (int own = 0; own < points_of_a_lane; ++own) {
-      const unsigned int fixed = fixed_distance<periodic, clamped>(job, points[own], point);
+      const unsigned int fixed = fixed_distance<space, clamped>(job, points[own], point);
       if (!is_doubtful<counting>(job, fixed) || !is_wanted(job, first + own * warp_lanes, other)) continue;
-      settle<counting, periodic>(job, first + own * warp_lanes, other, fixed);
+      settle<counting, space>(job, first + own * warp_lanes, other, fixed);
       ++settled;
     }
   }
@@ -245,24 +289,24 @@ __device__ __noinline__ void settle_packet(const FilterJob<T>& job, int first, i
 }
 
 // Empties the warp's queue, a packet for each lane at a time. By all lanes.
-template <Counting counting, bool periodic, bool clamped, class T>
+template <Counting counting, Space space, bool clamped, class T>
 __device__ __noinline__ void settle_queue(const FilterJob<T>& job) {
   __syncwarp();  // all entries are there
   unsigned int* const queued = job.layout.queue_length(warp_of_block());
   const int2* const queue = job.layout.queue(warp_of_block());
   const unsigned int pushed = *queued;
   for (unsigned int entry = lane_of_warp(); entry < pushed && entry < queue_room; entry += warp_lanes)
-    settle_packet<counting, periodic, clamped>(job, queue[entry].x, queue[entry].y);
+    settle_packet<counting, space, clamped>(job, queue[entry].x, queue[entry].y);
   __syncwarp();  // all entries were read
   if (lane_of_warp() == 0) *queued = 0;
 }
 
 // Puts a packet, some of whose pairs are in doubt, into the warp's queue.
-template <Counting counting, bool periodic, bool clamped, class T>
+template <Counting counting, Space space, bool clamped, class T>
 __device__ __forceinline__ void push(const FilterJob<T>& job, int first, int second) {
   const unsigned int at = atomicAdd(job.layout.queue_length(warp_of_block()), 1U);
   if (at < queue_room) job.layout.queue(warp_of_block())[at] = {first, second};
-  else settle_packet<counting, periodic, clamped>(job, first, second);  // nearly all are in doubt, as on a lattice
+  else settle_packet<counting, space, clamped>(job, first, second);  // nearly all are in doubt, as on a lattice
 }
 
 // Where shared memory begins, as its own instructions see it.
@@ -276,7 +320,7 @@ __device__ inline unsigned int shared_begin() {
 __device__ inline void increment(unsigned int address) { asm volatile("red.shared.add.u32 [%0], 1;" : : "r"(address)); }
 
 // A warp's first points, and the kernel's inner loops.
-template <class T, Counting counting, bool periodic, bool clamped>
+template <class T, Counting counting, Space space, bool clamped>
 class WarpPairs {
  public:
   __device__ explicit WarpPairs(const FilterJob<T>& job)
@@ -285,7 +329,7 @@ class WarpPairs {
   __device__ __forceinline__ void take_group(int group) {
     first_ = group * group_points + lane_of_warp();
 #pragma unroll
-    for (int own = 0; own < points_of_a_lane; ++own) points_[own] = job_.first[first_ + own * warp_lanes];
+    for (int own = 0; own < points_of_a_lane; ++own) points_[own] = job_.first.places[first_ + own * warp_lanes];
   }
 
   /// Counts the pairs with a group of second points. `masked`: not all of the pairs are wanted.
@@ -297,7 +341,7 @@ class WarpPairs {
       __syncwarp();  // the points before were read
 #pragma unroll
       for (int place = 0; place < stage_points; place += warp_lanes)
-        __pipeline_memcpy_async(&points[place + lane_of_warp()], &job_.second[begin + place + lane_of_warp()],
+        __pipeline_memcpy_async(&points[place + lane_of_warp()], &job_.second.places[begin + place + lane_of_warp()],
                                 sizeof(float4));
       __pipeline_commit();
       __pipeline_wait_prior(0);
@@ -305,9 +349,9 @@ class WarpPairs {
 #pragma unroll 1
       for (int place = 0; place < stage_points; place += points_of_a_packet)
         if (count_packet<masked>(points + place, begin + place))
-          push<counting, periodic, clamped>(job_, first_, begin + place);
+          push<counting, space, clamped>(job_, first_, begin + place);
       __syncwarp();  // what was put into the queue is seen
-      if (*job_.layout.queue_length(warp_of_block()) >= queue_full) settle_queue<counting, periodic, clamped>(job_);
+      if (*job_.layout.queue_length(warp_of_block()) >= queue_full) settle_queue<counting, space, clamped>(job_);
     }
   }
 
@@ -340,7 +384,7 @@ class WarpPairs {
 
   template <bool masked>
   __device__ __forceinline__ unsigned int distance_of(int own, const float4& point, int second) const {
-    const unsigned int fixed = fixed_distance<periodic, clamped>(job_, points_[own], point);
+    const unsigned int fixed = fixed_distance<space, clamped>(job_, points_[own], point);
     if constexpr (masked)
       if (!is_wanted(job_, first_ + own * warp_lanes, second)) return beyond();
     return fixed;
@@ -408,9 +452,64 @@ __device__ void flush(const FilterJob<T>& job) {
   if (threadIdx.x == 0) atomicAdd(job.rechecked, Word{shared_words[job.layout.rechecked]});
 }
 
+__device__ inline float gap(float apart, float extents) { return fmaxf(fabsf(apart) - extents, 0.0F); }
+
+// The square of the distance between two boxes, at most; of their nearest images.
+template <Space space, class T>
+__device__ float square_between(const FilterJob<T>& job, const GroupBox& first, const GroupBox& second) {
+  const float x = first.middle.x - second.middle.x;
+  const float y = first.middle.y - second.middle.y;
+  const float z = first.middle.z - second.middle.z;
+  const float wide[3] = {first.half.x + second.half.x, first.half.y + second.half.y, first.half.z + second.half.z};
+  const auto square = [&](float along_x, float along_y, float along_z) {
+    const float gaps[3] = {gap(along_x, wide[0]), gap(along_y, wide[1]), gap(along_z, wide[2])};
+    return fmaf(gaps[2], gaps[2], fmaf(gaps[1], gaps[1], gaps[0] * gaps[0]));
+  };
+  if constexpr (space == Space::open) {
+    return square(x, y, z);
+  } else if constexpr (space == Space::box) {
+    return square(nearest_around(x, job.box[0]), nearest_around(y, job.box[1]), nearest_around(z, job.box[2]));
+  } else {
+    // Boxes reach from a face to the opposite one at most, so no image more than a turn from the nearest is in reach.
+    const FloatBrick& brick = job.brick;
+    float least = INFINITY;
+    const float third = brick.whole(z, 2);
+    for (float turn = third - 1; turn <= third + 1; turn += 1) {
+      const float turned_y = fmaf(-turn, brick.vectors[2][1], y);
+      const float second_turn = brick.whole(turned_y, 1);
+      for (float other = second_turn - 1; other <= second_turn + 1; other += 1) {
+        const float turned_x = fmaf(-other, brick.vectors[1][0], fmaf(-turn, brick.vectors[2][0], x));
+        least = fminf(least, square(fmaf(-brick.whole(turned_x, 0), brick.vectors[0][0], turned_x),
+                                    fmaf(-other, brick.vectors[1][1], turned_y), fmaf(-turn, brick.vectors[2][2], z)));
+      }
+    }
+    return least;
+  }
+}
+
+// The group that stands in a column of another one: around the ring, unless `cross`.
+template <class T>
+__device__ int group_of_column(const FilterJob<T>& job, int group, int column) {
+  if (job.pairs.cross) return column;
+  const int second = group + column;
+  return second >= job.second_groups ? second - job.second_groups : second;
+}
+
+// Of the columns from `begin` on, up to `end` and a warp of them, those that may be in reach: a bit for each. By all
+// lanes.
+template <Space space, class T>
+__device__ __noinline__ unsigned int columns_in_reach(const FilterJob<T>& job, int group, int begin, int end) {
+  const int column = begin + lane_of_warp();
+  bool near = column < end;
+  if (near && job.first.boxes != nullptr)
+    near = square_between<space>(job, job.first.boxes[group], job.second.boxes[group_of_column(job, group, column)]) <=
+           job.reach * job.reach;
+  return __ballot_sync(all_lanes, near);
+}
+
 // Launch shape: blocks that are all on the GPU at once, of any number of warps. The items, a group of first points and
 // some groups of second ones, are dealt out to the warps, neighbouring ones to different multiprocessors.
-template <class T, Counting counting, bool periodic, bool clamped>
+template <class T, Counting counting, Space space, bool clamped>
 __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_constant__ FilterJob<T> job) {
   for (int at = threadIdx.x; at < job.layout.by_cell; at += blockDim.x) shared_words[at] = 0;
   if constexpr (counting == Counting::by_cell)
@@ -422,16 +521,19 @@ __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_c
   const bool cross = job.pairs.cross;
   const bool first_partial = job.pairs.first.count % group_points != 0;
   const bool second_partial = job.pairs.second.count % group_points != 0;
-  WarpPairs<T, counting, periodic, clamped> pairs(job);
+  WarpPairs<T, counting, space, clamped> pairs(job);
   for (std::int64_t item = job.begin + std::int64_t{warp_of_block()} * gridDim.x + blockIdx.x; item < job.end;
        item += all_warps) {
     const int group = static_cast<int>(item % job.first_groups);
     const int column_begin = static_cast<int>(item / job.first_groups) * job.columns_of_an_item;
     const int column_end = min(column_begin + job.columns_of_an_item, job.columns);
     pairs.take_group(group);
+    unsigned int near = 0;
     for (int column = column_begin; column < column_end; ++column) {
-      int second = cross ? column : group + column;  // around the ring
-      if (!cross && second >= job.second_groups) second -= job.second_groups;
+      const int bit = (column - column_begin) % warp_lanes;
+      if (bit == 0) near = columns_in_reach<space>(job, group, column, column_end);
+      if ((near >> bit & 1U) == 0) continue;
+      const int second = group_of_column(job, group, column);
       // Of an even number of groups, half the ring away, both would meet the other.
       if (!cross && 2 * column == job.second_groups && group >= column) continue;
       const bool diagonal = !cross && column == 0;
@@ -441,14 +543,14 @@ __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_c
       else pairs.template count_group<false>(second);
     }
   }
-  settle_queue<counting, periodic, clamped>(job);
+  settle_queue<counting, space, clamped>(job);
   __syncthreads();  // all additions are there
   flush<counting>(job);
 }
 
 // All pairs in double: with weights, and where the filter does not help. The histogram in shared memory, or, with too
 // many bins, in global memory. Launch shape: one thread for each first point; all stay for the barriers.
-template <class T, bool periodic, bool weighted, bool in_shared>
+template <class T, Space space, bool weighted, bool in_shared>
 __global__ void count_in_double(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
   BlockHistogram<weighted> histogram(memory, in_shared ? job.bins.slots() : 0, job.copies, job.histogram);
@@ -456,7 +558,7 @@ __global__ void count_in_double(PairJob<T> job) {
   const FirstPoint<T, weighted> first(job);
   const std::int64_t end = first.exists ? job.end : 0;
   for (std::int64_t second = job.first_partner(first.number); second < end; ++second) {
-    const int slot = job.bins.slot(job.template squared_distance<periodic>(first.place, job.second[second]));
+    const int slot = job.bins.slot(job.template squared_distance_in<space>(first.place, job.second[second]));
     const WeightProduct weight = job.template weight<weighted>(first.weight, weighted ? job.second.weight(second) : 0);
     if constexpr (in_shared) histogram.add(slot, copy, weight);
     else job.histogram.template add<weighted>(slot, weight);
@@ -469,10 +571,10 @@ void count_all_in_double(CudaPairs<T>& pairs, const Problem<T>& problem, int thr
   const std::int64_t slots = problem.bins.slots();
   pairs.job().copies = histogram_copies(slots, problem.weighted());
   const std::uint64_t bytes = block_histogram_bytes(slots, problem.weighted(), pairs.job().copies);
-  with_constants(problem, [&](auto periodic, auto weighted) {
+  with_space(problem, [&](auto space, auto weighted) {
     if (bytes <= pairs.gpu().shared_bytes)
-      pairs.count("count_in_double", count_in_double<T, periodic, weighted, true>, threads, bytes);
-    else pairs.count("count_in_double", count_in_double<T, periodic, weighted, false>, threads, 0);
+      pairs.count("count_in_double", count_in_double<T, space, weighted, true>, threads, bytes);
+    else pairs.count("count_in_double", count_in_double<T, space, weighted, false>, threads, 0);
   });
 }
 
@@ -487,8 +589,10 @@ class FilteredCount {
     const core::PhaseTimer timer(phases, "to_device");
     for (lay_counters(plan); !fits() && threads_ / 2 >= least_threads; lay_counters(plan)) threads_ /= 2;
     if (!fits()) return;
-    job_.first = scaled(pairs.job().first, plan);
-    job_.second = problem.cross ? scaled(pairs.job().second, plan) : job_.first;
+    const bool grouped = groups_pay(plan);
+    job_.first = scaled(pairs.job().first, plan, grouped);
+    job_.second = problem.cross ? scaled(pairs.job().second, plan, grouped) : job_.first;
+    if (job_.first.boxes == nullptr || job_.second.boxes == nullptr) job_.first.boxes = nullptr;
     job_.thresholds = cuda::copy_part(pairs.memory(), problem.bins.thresholds(), pairs.stream());
     job_.by_cell = cuda::copy_part(pairs.memory(), std::span<const std::uint16_t>(plan.by_cell), pairs.stream());
     job_.rechecked = cuda::zero_part<Word>(pairs.memory(), 1, pairs.stream());
@@ -500,17 +604,10 @@ class FilteredCount {
 
   void count(const Execution& execution, std::vector<Phase>& phases) {
     const core::PhaseTimer timer(phases, "count");
-    const bool periodic = problem_.periodic;
-    switch (counting_) {
-      case Counting::joint:
-        return periodic ? choose_clamped<Counting::joint, true>(execution)
-                        : choose_clamped<Counting::joint, false>(execution);
-      case Counting::single:
-        return periodic ? launch<Counting::single, true, true>(execution)
-                        : launch<Counting::single, false, true>(execution);
-      case Counting::by_cell:
-        return periodic ? launch<Counting::by_cell, true, true>(execution)
-                        : launch<Counting::by_cell, false, true>(execution);
+    switch (problem_.space()) {
+      case Space::open: return count_in<Space::open>(execution);
+      case Space::box: return count_in<Space::box>(execution);
+      case Space::cell: return count_in<Space::cell>(execution);
     }
   }
 
@@ -535,15 +632,39 @@ class FilteredCount {
 
   static std::int64_t groups(std::int64_t points) { return filter_places(points) / group_points; }
 
-  const float4* scaled(const DevicePoints<T>& points, const FilterPlan& plan) {
+  /// No coordinate of a column is farther from zero, in cells.
+  double greatest_coordinate(const FilterPlan& plan, int dim) const {
+    const auto column = static_cast<std::size_t>(dim);
+    const double half = problem_.triclinic ? plan.brick.edge(dim) / 2
+                                           : std::max(problem_.highest[column] - plan.origin[column],
+                                                      plan.origin[column] - problem_.lowest[column]);
+    return half * plan.cells_per_length;
+  }
+
+  /// Few pairs of groups are in reach: about those of a cube around each point.
+  bool groups_pay(const FilterPlan& plan) const {
+    constexpr double most = 0.3;
+    double share = 1;
+    for (int dim = 0; dim < static_cast<int>(problem_.d()); ++dim)
+      share *= std::min(1.0, problem_.bins.reach() * plan.cells_per_length /
+                                 std::max(greatest_coordinate(plan, dim), std::numeric_limits<double>::min()));
+    return share < most && std::max(problem_.n(), problem_.m()) >= fewest_grouped;
+  }
+
+  GroupedPoints scaled(const DevicePoints<T>& points, const FilterPlan& plan, bool grouped) {
     const std::int64_t places = filter_places(points.count);
     float4* const result = pairs_.memory().template take<float4>(places);
-    if (places == 0) return result;
+    if (places == 0) return {result};
     const double3 origin{plan.origin[0], plan.origin[1], plan.origin[2]};
-    scale_points<<<cuda::blocks_for(places, 256), 256, 0, pairs_.stream()>>>(points, origin, plan.cells_per_length,
-                                                                             places, result);
+    const auto kernel = problem_.triclinic ? scale_points<T, true> : scale_points<T, false>;
+    kernel<<<cuda::blocks_for(places, 256), 256, 0, pairs_.stream()>>>(points, origin, plan.cells_per_length,
+                                                                       plan.brick, places, result);
     cuda::check_launch("scale_points");
-    return result;
+    if (!grouped) return {result};
+    double half = 0;
+    for (int dim = 0; dim < static_cast<int>(problem_.d()); ++dim)
+      half = std::max(half, greatest_coordinate(plan, dim));
+    return group_places(result, points.count, static_cast<float>(half), pairs_.memory(), pairs_.stream());
   }
 
   void fill_job(const FilterPlan& plan) {
@@ -553,6 +674,13 @@ class FilteredCount {
     job_.columns = problem_.cross ? job_.second_groups : job_.second_groups / 2 + 1;
     for (int dim = 0; dim < dimension_limit; ++dim)
       job_.box[dim] = static_cast<float>(problem_.box[static_cast<std::size_t>(dim)] * plan.cells_per_length);
+    for (int vector = 0; problem_.triclinic && vector < dimension_limit; ++vector) {
+      job_.brick.inverse[vector] = static_cast<float>(1 / (plan.brick.edge(vector) * plan.cells_per_length));
+      for (int axis = 0; axis < dimension_limit; ++axis)
+        job_.brick.vectors[vector][axis] = static_cast<float>(plan.brick.vectors[vector][axis] * plan.cells_per_length);
+    }
+    // What rounding takes from a distance of boxes is no more than what it takes from one of points.
+    job_.reach = static_cast<float>((problem_.bins.reach() * plan.cells_per_length + 4 * plan.error) * 1.001);
     const double greatest = static_cast<double>(plan.cells) - 0.5;
     job_.greatest_square = static_cast<float>(greatest * greatest);
     constexpr int float_bits = 23;  // of a float's mantissa
@@ -578,15 +706,20 @@ class FilteredCount {
     clamped_ = !(std::sqrt(squares) + plan.error < static_cast<double>(plan.cells) - 0.1);
   }
 
-  template <Counting counting, bool periodic>
-  void choose_clamped(const Execution& execution) {
-    if (clamped_) launch<counting, periodic, true>(execution);
-    else launch<counting, periodic, false>(execution);
+  template <Space space>
+  void count_in(const Execution& execution) {
+    switch (counting_) {
+      case Counting::joint:
+        if (space == Space::cell || clamped_) return launch<Counting::joint, space, true>(execution);
+        return launch<Counting::joint, space, space == Space::cell>(execution);
+      case Counting::single: return launch<Counting::single, space, true>(execution);
+      case Counting::by_cell: return launch<Counting::by_cell, space, true>(execution);
+    }
   }
 
-  template <Counting counting, bool periodic, bool clamped>
+  template <Counting counting, Space space, bool clamped>
   void launch(const Execution& execution) {
-    const auto kernel = count_filtered<T, counting, periodic, clamped>;
+    const auto kernel = count_filtered<T, counting, space, clamped>;
     const std::int64_t total = pair_count(problem_.n(), problem_.m(), problem_.cross);
     if (total == 0) return;
     cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes_);
@@ -597,7 +730,9 @@ class FilteredCount {
     const std::int64_t warps = std::int64_t{blocks} * (threads_ / warp_lanes);
     constexpr std::int64_t items_of_a_warp = 128;  // or more, so that all warps end together
     const std::int64_t all_groups = std::int64_t{job_.first_groups} * job_.columns;
-    job_.columns_of_an_item = static_cast<int>(std::clamp<std::int64_t>(all_groups / (warps * items_of_a_warp), 1, 64));
+    const std::int64_t most_columns = job_.first.boxes == nullptr ? 64 : warp_lanes;
+    job_.columns_of_an_item =
+        static_cast<int>(std::clamp<std::int64_t>(all_groups / (warps * items_of_a_warp), 1, most_columns));
     const std::int64_t columns = (job_.columns + job_.columns_of_an_item - 1) / job_.columns_of_an_item;
     const std::int64_t items = std::int64_t{job_.first_groups} * columns;
     const std::int64_t items_of_a_launch = warps * (groups_of_a_launch / job_.columns_of_an_item);

@@ -298,7 +298,7 @@ PairHistogramBins pair_histogram_complete_bins(PairHistogramBins bins, const std
 double pair_histogram_volume(const std::vector<double>& box) {
   if (box.empty()) throw UsageError("box: open space has no volume");
   check_box_alone(box);
-  if (room::is_triclinic(box)) return std::abs(room::Cell(box).volume());
+  if (room::is_triclinic(box)) return std::abs(room::Cell::reduced(box).volume());
   double volume = 1;
   for (const double length : box) volume *= length;
   return volume;

@@ -50,6 +50,7 @@ void check_reach(double reach, const std::vector<double>& box) {
   if (reach > half)
     throw UsageError("the bins reach to " + core::number_text(reach) + ", past half of the " +
                      (is_triclinic(box) ? "cell's least height, " : "box's least length, ") + core::number_text(half) +
+                     (is_triclinic(box) ? " (of its reduced vectors)" : "") +
                      ", where a pair's nearest image is not its only one; a cutoff of " + core::number_text(half) +
                      " at most is needed");
 }
@@ -143,11 +144,11 @@ core::ColumnRanges column_ranges(const Problem<T>& problem, MatrixView<const T> 
 
 namespace {
 
-/// Numbers whose products neither overflow nor lose digits, and a cell that is not nearly flat: for its fractions to be
-/// good to far less than what two images differ by.
+/// Numbers whose products neither overflow nor lose digits, and vectors that are not nearly in a plane: so that the
+/// reciprocal vectors are good to far less than what the reduction compares.
 void check_cell(const std::vector<double>& box) {
   constexpr double largest = 0x1p150;
-  constexpr double least_share = 0x1p-10;
+  constexpr double least_share = 0x1p-20;
   double lengths = 1;
   for (std::size_t vector = 0; vector < 3; ++vector) {
     double squares = 0;
@@ -167,15 +168,15 @@ void check_cell(const std::vector<double>& box) {
   const double volume = std::abs(Cell(box).volume());
   if (!(volume >= least_share * lengths))
     throw UsageError("box: the three vectors of the cell are nearly in a plane: its volume is " +
-                     core::number_text(volume) + ", less than a thousandth of " + core::number_text(lengths) +
-                     ", the product of their lengths; other vectors of the same lattice may be less skewed");
+                     core::number_text(volume) + ", less than a millionth of " + core::number_text(lengths) +
+                     ", the product of their lengths; give shorter vectors of the same lattice");
 }
 
 }  // namespace
 
 double greatest_reach(const std::vector<double>& box) {
   if (box.empty()) return std::numeric_limits<double>::infinity();
-  return (is_triclinic(box) ? Cell(box).least_height() : *std::min_element(box.begin(), box.end())) / 2;
+  return (is_triclinic(box) ? Cell::reduced(box).least_height() : *std::min_element(box.begin(), box.end())) / 2;
 }
 
 void check_box(const std::vector<double>& box, const std::vector<double>& origin, std::int64_t dimensions) {
@@ -235,8 +236,8 @@ Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions& opti
   problem.triclinic = is_triclinic(options.box);
   std::copy(options.box_origin.begin(), options.box_origin.end(), problem.box_origin.begin());
   if (problem.triclinic) {
-    problem.cell = Cell(options.box);
-    const Around around = box_around(problem.cell, problem.box_origin);
+    problem.cell = Cell::reduced(options.box);
+    const Around around = box_around(Cell(options.box), problem.box_origin);
     problem.box = around.length;
     problem.box_origin = around.low;
   } else {

@@ -12,7 +12,7 @@ namespace gradus::pair_histogram_detail {
 void check_box(const std::vector<double>& box, const std::vector<double>& origin, std::int64_t dimensions);
 
 /// The distance up to which a pair's nearest image in such a box is its only one: half of the least length, or of the
-/// least height of a cell. Infinite in open space.
+/// least height of the reduced cell. Infinite in open space.
 double greatest_reach(const std::vector<double>& box);
 
 /// Everything but what only the points can tell: `lowest`, `highest`, `sums`. The errors of this and of the

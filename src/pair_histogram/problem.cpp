@@ -27,8 +27,11 @@ Shape Problem<T>::shape() const {
   shape.triclinic = triclinic;
   shape.weighted = weighted();
   shape.sum_words = sums.words();
+  const Brick brick = triclinic ? Brick(cell) : Brick();
   for (std::size_t dim = 0; dim < shape.extent.size(); ++dim)
-    shape.extent[dim] = periodic ? box[dim] : highest[dim] - lowest[dim];
+    shape.extent[dim] = triclinic  ? brick.edge(static_cast<int>(dim))
+                        : periodic ? box[dim]
+                                   : highest[dim] - lowest[dim];
   return shape;
 }
 

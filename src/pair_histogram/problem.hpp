@@ -46,10 +46,11 @@ struct Shape {
   bool periodic = false;
   bool triclinic = false;  ///< and periodic
   bool weighted = false;
-  int sum_words = 2;                             ///< of a sum of weights; known once these were looked at
-  double reach = 1;                              ///< the last edge
-  double least_width = 1;                        ///< of a bin
-  std::array<double, dimension_limit> extent{};  ///< of the points in each column, or of the box
+  int sum_words = 2;       ///< of a sum of weights; known once these were looked at
+  double reach = 1;        ///< the last edge
+  double least_width = 1;  ///< of a bin
+  std::array<double, dimension_limit>
+      extent{};  ///< of the points in each column, or of the box; of a cell the edges of its brick
 
   void take(const Bins& of_job);
   double pairs() const {
@@ -70,7 +71,7 @@ struct Problem {
   bool triclinic = false;                     ///< and periodic
   std::array<double, dimension_limit> box{};  ///< lengths, where `periodic`; of a cell those of the box around it
   std::array<double, dimension_limit> box_origin{};
-  Cell cell;                                     ///< where `triclinic`
+  Cell cell;                                     ///< where `triclinic`: the reduced one
   std::array<double, dimension_limit> lowest{};  ///< of all points and others in each column; 0 in missing columns
   std::array<double, dimension_limit> highest{};
   Bins bins;

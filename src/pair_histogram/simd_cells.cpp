@@ -19,6 +19,13 @@
 //   large box. That is right as long as no point within reach of the group has a nearer image for one of its points
 //   than for another; so a group ends before its extent plus the reach passes half of the box. One point alone never
 //   passes it.
+// * In a triclinic cell the places are those in its brick (cell.hpp), a box along the axes whose faces meet with a
+// shift:
+//   once around the third edge is also so far along the first two. The columns stand along the first edge, around which
+//   a place comes back to itself, so coordinates along it wrap as in a box. Across, an image of a column is looked at
+//   for each turn that can be in reach, and its run of points carries from where its coordinates are counted. So a list
+//   costs what it costs in a box, whatever the cell. No image is left out and none taken twice as long as the bins end
+//   before half of the least height by the bound of the filter.
 // * The order of counting changes nothing, for counts are integers and doubtful pairs are decided by the canonical rule
 //   on the original coordinates.
 //
@@ -26,7 +33,8 @@
 // Work with half of m neighbours: about 1.5 m pairs of the filter and 3 m coordinates packed for each group; three
 // passes over the points to sort them.
 // Memory: 8 d + 8 bytes for each point while they are sorted, and 4 for each cell and sorting thread.
-// Limits: points that crowd into few cells make it brute force in a roundabout way.
+// Limits: points that crowd into few cells make it brute force in a roundabout way. In a triclinic cell bins up to half
+// of the least height itself are counted by simd_filter.
 // Source: B. Quentrec, C. Brot (1973) for cells; S. Pall, B. Hess, "A flexible algorithm for calculating pair
 // interactions on SIMD architectures" (2013) for groups; M. Sinha, L. Garrison, "Corrfunc" (2020) for pair counts.
 #include "pair_histogram/simd/simd_pairs.hpp"
@@ -51,6 +59,8 @@ constexpr std::int64_t list_room = list_points + overshoot + filter_block;
 struct PointRun {
   std::int64_t begin;
   std::int64_t end;
+  std::int32_t origin[dimension_limit];  // in a brick: from where the coordinates of this image are counted
+  float offset[dimension_limit];         // and where that is, seen from the group's origin
 };
 
 // A list of points near a group, and what is needed to make it.
@@ -85,27 +95,34 @@ namespace gradus::pair_histogram_detail {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Appends those of the points from `place` to `end`, a vector of them, that are near the group's box. Returns the
+constexpr int columns_of(int dimensions) { return dimensions == in_a_cell ? dimension_limit : dimensions; }
+
+// Appends those of the points of a run from `place` on, a vector of them, that are near the group's box. Returns the
 // list's new length.
 template <int D>
-HWY_INLINE std::int64_t append_near(const FilterView& view, const CellGroup& group, std::int64_t place,
-                                    std::int64_t end, std::int64_t length) {
+HWY_INLINE std::int64_t append_near(const FilterView& view, const CellGroup& group, const PointRun& run,
+                                    std::int64_t place, std::int64_t length) {
+  constexpr int columns = columns_of(D);
   const Floats f;
   const Integers i;
-  FloatVector local[D];
+  FloatVector local[columns];
   auto square = hn::Zero(f);
 #pragma GCC unroll 3
-  for (int dim = 0; dim < D; ++dim) {
-    const auto steps = hn::BitCast(i, hn::LoadU(f, group.second[dim] + place)) - hn::Set(i, group.origin[dim]);
+  for (int dim = 0; dim < columns; ++dim) {
+    const std::int32_t origin = D == in_a_cell ? run.origin[dim] : group.origin[dim];
+    const auto steps = hn::BitCast(i, hn::LoadU(f, group.second[dim] + place)) - hn::Set(i, origin);
     local[dim] = hn::ConvertTo(f, steps) * hn::Set(f, view.scale[dim]);
+    if constexpr (D == in_a_cell)
+      local[dim] = hn::MulAdd(hn::ConvertTo(f, steps), hn::Set(f, view.scale[dim]), hn::Set(f, run.offset[dim]));
     const auto outside = hn::Max(hn::Abs(local[dim]) - hn::Set(f, group.half[dim]), hn::Zero(f));
     square = hn::MulAdd(outside, outside, square);
   }
   const auto numbers = hn::Iota(i, static_cast<std::int32_t>(place));
   const auto near = hn::And(square <= hn::Set(f, group.greatest_square),
-                            hn::RebindMask(f, numbers < hn::Set(i, static_cast<std::int32_t>(end))));
+                            hn::RebindMask(f, numbers < hn::Set(i, static_cast<std::int32_t>(run.end))));
 #pragma GCC unroll 3
-  for (int dim = 0; dim < D; ++dim) hn::StoreU(hn::Compress(local[dim], near), f, group.list->columns[dim] + length);
+  for (int dim = 0; dim < columns; ++dim)
+    hn::StoreU(hn::Compress(local[dim], near), f, group.list->columns[dim] + length);
   hn::StoreU(hn::Compress(numbers, hn::RebindMask(i, near)), i, group.list->numbers + length);
   return length + static_cast<std::int64_t>(hn::CountTrue(f, near));
 }
@@ -113,6 +130,7 @@ HWY_INLINE std::int64_t append_near(const FilterView& view, const CellGroup& gro
 // The pairs of the group with a list, whose point `own` is the group's first, if there is one.
 template <int D, int joint>
 HWY_INLINE void count_list(FilterView& view, const CellGroup& group, std::int64_t length, std::int64_t own) {
+  constexpr int dimensions = columns_of(D);
   const Integers i;
   const CellList& list = *group.list;
   const float* const columns[dimension_limit] = {list.columns[0], list.columns[1], list.columns[2]};
@@ -122,14 +140,14 @@ HWY_INLINE void count_list(FilterView& view, const CellGroup& group, std::int64_
   for (std::int64_t point = group.begin; point < group.end; ++point) {
     FirstPoint first;
 #pragma GCC unroll 3
-    for (int dim = 0; dim < D; ++dim) {
+    for (int dim = 0; dim < dimensions; ++dim) {
       const auto steps = hn::BitCast(i, hn::Set(Floats(), group.first[dim][point])) - hn::Set(i, group.origin[dim]);
       first.coordinates[dim] = hn::ConvertTo(Floats(), steps) * hn::Set(Floats(), view.scale[dim]);
     }
     const std::int64_t begin = group.own ? std::max<std::int64_t>(0, own + point - group.begin + 1) : 0;
     const Weights weights{group.first_weights != nullptr ? group.first_weights[point] : 0,
                           group.second_weights != nullptr ? list.weights : nullptr};
-    count_run<D, false, joint>(view, first, columns, begin, length, PairNumbers{point, list.numbers}, weights);
+    count_run<dimensions, false, joint>(view, first, columns, begin, length, PairNumbers{point, list.numbers}, weights);
   }
 }
 
@@ -137,14 +155,16 @@ template <int D, int joint>
 void group_kernel(FilterView& view, const CellGroup& group) {
   std::int64_t length = 0;
   std::int64_t own = 0;  // the place in the list where the group begins, or began
-  for (std::int64_t run = 0; run < group.run_count; ++run)
-    for (std::int64_t place = group.runs[run].begin; place < group.runs[run].end; place += float_lanes()) {
-      length = append_near<D>(view, group, place, group.runs[run].end, length);
+  for (std::int64_t number = 0; number < group.run_count; ++number) {
+    const PointRun& run = group.runs[number];
+    for (std::int64_t place = run.begin; place < run.end; place += float_lanes()) {
+      length = append_near<D>(view, group, run, place, length);
       if (HWY_LIKELY(length <= list_points)) continue;
       count_list<D, joint>(view, group, length, own);
       own -= length;
       length = 0;
     }
+  }
   count_list<D, joint>(view, group, length, own);
 }
 
@@ -160,6 +180,7 @@ void group_of_shape(FilterView& view, const CellGroup& group) {
 }
 
 void count_group(FilterView& view, const CellGroup& group) {
+  if (view.triclinic) return group_of_shape<in_a_cell>(view, group);
   switch (view.dimensions) {
     case 1: return group_of_shape<1>(view, group);
     case 2: return group_of_shape<2>(view, group);
@@ -193,8 +214,11 @@ constexpr std::int64_t item_points = 256;
 constexpr std::int64_t points_to_a_run = 16;
 constexpr std::int64_t points_to_a_call = std::int64_t{1} << 24;  // so that the counters do not overflow within one
 constexpr std::int64_t weighted_points_to_a_call = std::int64_t{1} << 19;  // sums of many words take longer
-constexpr int sort_threads = 8;                                            // each has a counter for each cell
-constexpr double widest = 1.0;                                             // of columns, against the reach
+// A cell across a brick is a quarter of it at most: then the coordinates of an image in it wrap neither within the cell
+// nor far from the group (place_image()).
+constexpr std::int64_t fewest_across_a_brick = 4;
+constexpr int sort_threads = 8;  // each has a counter for each cell
+constexpr double widest = 1.0;   // of columns, against the reach
 constexpr double narrowest = 0.25;
 constexpr double extent_limit = 0.5;   // of a group, against the reach
 constexpr double longest_local = 1.3;  // half of that, the reach, and the prune's slack: of coordinates in a list
@@ -247,10 +271,13 @@ struct CellRanges {
   }
 };
 
-// The grid: columns of cells along the last axis of the points.
+// The grid: columns of cells along the last axis of the points, or in a brick along its first, which wraps as a box
+// does.
 struct Grid {
   Axis axis[dimension_limit];  // [0], [1]: across; [2]: along
   double length_per_step[dimension_limit] = {};
+  // In a brick: by how many steps of the second axis once around another one moves a place.
+  double shift[dimension_limit][dimension_limit] = {};
 
   std::int64_t columns() const { return axis[0].cells * axis[1].cells; }
   std::int64_t cells() const { return columns() * axis[2].cells; }
@@ -267,6 +294,7 @@ Grid make_grid(const Problem<T>& problem, const FilterPlan& plan) {
   for (int across = 0; across < dimension_limit; ++across) {
     Axis& axis = grid.axis[across];
     axis.column = across == 2 ? d - 1 : (across < d - 1 ? across : -1);
+    if (problem.triclinic) axis.column = 2 - across;
     if (axis.column < 0) continue;
     const auto column = static_cast<std::size_t>(axis.column);
     axis.periodic = problem.periodic;
@@ -281,16 +309,19 @@ Grid make_grid(const Problem<T>& problem, const FilterPlan& plan) {
   // A run of a column is about two reaches long, and has width^(d - 1) times the density to a reach.
   double width = d == 1 ? 1 : std::pow(static_cast<double>(points_to_a_run) / (2 * density), 1.0 / (d - 1));
   width = std::clamp(width, narrowest, widest);
-  double columns = 1;
-  for (int across = 0; across < 2; ++across) columns *= std::max(1.0, extents[across] / width);
-  const double too_many = columns / std::max(1.0, points / 4);
-  if (too_many > 1) width *= d == 2 ? too_many : std::sqrt(too_many);
-  for (int across = 0; across < 2; ++across)
-    grid.axis[across].cells =
-        std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(extents[across] / width, 0x1p20)));
+  const std::int64_t fewest = problem.triclinic ? fewest_across_a_brick : 1;
+  const auto most_columns = std::max(static_cast<std::int64_t>(points / 4), fewest * fewest);
+  for (;; width *= 1.05) {
+    for (int across = 0; across < 2; ++across)
+      grid.axis[across].cells = std::max(fewest, static_cast<std::int64_t>(std::min(extents[across] / width, 0x1p20)));
+    if (grid.columns() <= most_columns) break;
+  }
   const double thin = std::min(extents[2] * 16, points / 2 / static_cast<double>(grid.columns()));
   grid.axis[2].cells = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(thin, 0x1p28)));
   for (Axis& axis : grid.axis) axis.cell_size = std::ldexp(1.0, axis.span_bits) / static_cast<double>(axis.cells);
+  for (int from = 0; problem.triclinic && from < 2; ++from)
+    for (int to = from + 1; to < dimension_limit; ++to)
+      grid.shift[from][to] = plan.brick.vectors[2 - from][2 - to] / grid.length_per_step[to];
   return grid;
 }
 
@@ -384,14 +415,15 @@ class CellCounter {
  public:
   CellCounter(const Problem<T>& problem, const Grid& grid, const SortedPoints<T>& first, const SortedPoints<T>& second,
               FilterCounters<T>& counters, double cells_per_length)
-      : grid_(grid), first_(first), second_(second), counters_(counters), stop_(problem.stop), list_(1) {
+      : grid_(grid), first_(first), second_(second), counters_(counters), stop_(problem.stop),
+        in_brick_(problem.triclinic), list_(1) {
     const double reach = problem.bins.reach() * cells_per_length;
     for (int across = 0; across < dimension_limit; ++across) {
       const Axis& axis = grid.axis[across];
       if (axis.column < 0) continue;
       cells_per_step_[across] = grid.length_per_step[across] * cells_per_length;
       longest_[across] = static_cast<std::int64_t>(extent_limit * static_cast<double>(axis.reach));
-      if (axis.periodic)
+      if (axis.periodic && (across == 2 || !in_brick_))  // otherwise each image is looked at for itself
         longest_[across] = std::clamp<std::int64_t>((std::int64_t{1} << 31) - axis.reach - 8, 0, longest_[across]);
     }
     // The distance from the box is below that from a point in it; what float rounds off is far below a thousandth.
@@ -410,7 +442,8 @@ class CellCounter {
       if (stop_.stop_requested()) return;
       while (first_.start((column + 1) * grid_.axis[2].cells) <= group_.begin) ++column;
       gather_group(std::min(range.end, first_.start((column + 1) * grid_.axis[2].cells)));
-      find_runs(column);
+      if (in_brick_) find_runs_in_brick(column);
+      else find_runs(column);
       count_runs();
     }
   }
@@ -440,7 +473,7 @@ class CellCounter {
     for (int across = 0; across < dimension_limit; ++across) {
       const Axis& axis = grid_.axis[across];
       if (axis.column < 0) continue;
-      const std::int64_t middle = low_[across] + (high_[across] - low_[across]) / 2;
+      const std::int64_t middle = middle_[across] = low_[across] + (high_[across] - low_[across]) / 2;
       const std::int64_t from_zero = axis.periodic ? middle : middle - (std::int64_t{1} << (axis.span_bits - 1));
       group_.origin[axis.column] = static_cast<std::int32_t>(static_cast<std::uint32_t>(from_zero));
       group_.half[axis.column] =
@@ -448,13 +481,14 @@ class CellCounter {
     }
   }
 
-  // The square of the distance between the group and a cell of an axis, at least, in cells of the bins.
-  double square_apart(int across, std::int64_t cell) const {
+  // The square of the distance between a cell of an axis and what reaches from `low` to `high`, at least, in cells of
+  // the bins.
+  double square_apart(int across, std::int64_t cell, std::int64_t low, std::int64_t high) const {
     const Axis& axis = grid_.axis[across];
     if (axis.cells == 1) return 0;
-    const double low = static_cast<double>(cell) * axis.cell_size;
-    const double apart = std::max(
-        {0.0, low - static_cast<double>(high_[across]), static_cast<double>(low_[across]) - low - axis.cell_size});
+    const double begin = static_cast<double>(cell) * axis.cell_size;
+    const double apart =
+        std::max({0.0, begin - static_cast<double>(high), static_cast<double>(low) - begin - axis.cell_size});
     const double in_cells = std::max(0.0, apart - 4) * cells_per_step_[across];
     return in_cells * in_cells;
   }
@@ -463,15 +497,15 @@ class CellCounter {
   template <class Body>
   void visit_near(int across, const Body& body) const {
     const Axis& axis = grid_.axis[across];
+    const auto square = [&](std::int64_t cell) { return square_apart(across, cell, low_[across], high_[across]); };
     const std::int64_t low = axis.cell(low_[across] - axis.reach);
     const std::int64_t high = axis.cell(high_[across] + axis.reach);
     if (high - low + 1 >= axis.cells) {  // all of them, some perhaps from both sides
-      for (std::int64_t cell = 0; cell < axis.cells; ++cell)
-        body(cell, axis.periodic ? 0.0 : square_apart(across, cell));
+      for (std::int64_t cell = 0; cell < axis.cells; ++cell) body(cell, axis.periodic ? 0.0 : square(cell));
       return;
     }
     for (std::int64_t cell = low; cell <= high; ++cell)
-      body(cell < 0 ? cell + axis.cells : (cell >= axis.cells ? cell - axis.cells : cell), square_apart(across, cell));
+      body(cell < 0 ? cell + axis.cells : (cell >= axis.cells ? cell - axis.cells : cell), square(cell));
   }
 
   // Without others only what stands after the group, which begins the first run.
@@ -488,17 +522,78 @@ class CellCounter {
     });
   }
 
-  // The runs of a column so far away that may be near, from place `from` on; the one with that place first.
-  void add_column(std::int64_t column, double square, std::int64_t from) {
+  // Calls body(cell, turns, square) for the images of the cells of an axis across a brick that may be near the group,
+  // which lies `shift` steps lower for them: a cell that is so many turns away around the axis.
+  template <class Body>
+  void visit_images(int across, std::int64_t shift, const Body& body) {
+    const Axis& axis = grid_.axis[across];
+    const std::int64_t low = low_[across] - shift;
+    const std::int64_t high = high_[across] - shift;
+    const std::int64_t first = axis.cell(low - axis.reach);
+    const std::int64_t last = axis.cell(high + axis.reach);
+    std::int64_t turns = (first >= 0 ? first : first - axis.cells + 1) / axis.cells;
+    for (std::int64_t cell = first; cell <= last; ++cell) {
+      if (cell == (turns + 1) * axis.cells) ++turns;
+      const double square = square_apart(across, cell, low, high);
+      if (square > group_.greatest_square) continue;
+      place_image(across, cell, shift);
+      body(cell - turns * axis.cells, turns, square);
+    }
+  }
+
+  // Counts the coordinates of an image of a cell from the middle of the group, or, where they would wrap, from as near
+  // to it as they do not.
+  void place_image(int across, std::int64_t cell, std::int64_t shift) {
+    const Axis& axis = grid_.axis[across];
+    constexpr std::int64_t half_turn = std::int64_t{1} << 31;
+    const std::int64_t middle = middle_[across] - shift;
+    // With a step more on either side than rounding could take.
+    const std::int64_t begin = static_cast<std::int64_t>(static_cast<double>(cell) * axis.cell_size) - 1 - middle;
+    const std::int64_t end = static_cast<std::int64_t>(static_cast<double>(cell + 1) * axis.cell_size) + 2 - middle;
+    const std::int64_t from = std::clamp<std::int64_t>(0, end - half_turn, begin + half_turn);
+    image_.origin[axis.column] = static_cast<std::int32_t>(static_cast<std::uint32_t>(middle + from));
+    image_.offset[axis.column] = static_cast<float>(static_cast<double>(from) * cells_per_step_[across]);
+  }
+
+  // The same in a brick. A column may be near in several images, the group's own too; a pair is in reach in one of
+  // them at most (FilterPlan::keeps_images_apart).
+  void find_runs_in_brick(std::int64_t own_column) {
+    runs_.clear();
+    std::copy_n(group_.origin, dimension_limit, image_.origin);
+    std::fill_n(image_.offset, dimension_limit, 0.0F);
+    if (group_.own) add_column(own_column, 0, group_.begin);
+    visit_images(0, 0, [&](std::int64_t x, std::int64_t x_turns, double x_square) {
+      const double x_shift[] = {static_cast<double>(x_turns) * grid_.shift[0][1],
+                                static_cast<double>(x_turns) * grid_.shift[0][2]};
+      visit_images(1, std::llrint(x_shift[0]), [&](std::int64_t y, std::int64_t y_turns, double y_square) {
+        const std::int64_t column = x * grid_.axis[1].cells + y;
+        const bool is_own = group_.own && column == own_column;
+        if (x_square + y_square > group_.greatest_square || (group_.own && column < own_column) ||
+            (is_own && x_turns == 0 && y_turns == 0))
+          return;
+        // Once around more or less along the columns is the same place.
+        const std::int64_t along = std::llrint(x_shift[1] + static_cast<double>(y_turns) * grid_.shift[1][2]);
+        const auto shift = static_cast<std::int32_t>(static_cast<std::uint32_t>(along));
+        const Axis& axis = grid_.axis[2];
+        image_.origin[axis.column] =
+            static_cast<std::int32_t>(static_cast<std::uint32_t>(middle_[2]) - static_cast<std::uint32_t>(shift));
+        add_column(column, x_square + y_square, is_own ? group_.end : 0, shift);
+      });
+    });
+  }
+
+  // The runs of a column so far away that may be near the group, `shift` steps lower, from place `from` on; the one
+  // with that place first.
+  void add_column(std::int64_t column, double square, std::int64_t from, std::int64_t shift = 0) {
     const Axis& axis = grid_.axis[2];
     const double rest = std::sqrt(group_.greatest_square - square) / cells_per_step_[2];
     const std::int64_t reach = std::min(axis.reach, static_cast<std::int64_t>(rest) + 8);
-    const CellRanges near(axis, axis.cell(low_[2] - reach), axis.cell(high_[2] + reach));
+    const CellRanges near(axis, axis.cell(low_[2] - shift - reach), axis.cell(high_[2] - shift + reach));
     const std::size_t begun = runs_.size();
     for (int part = 0; part < near.parts; ++part) {
-      const PointRun run{std::max(from, second_.start(column * axis.cells + near.part[part].begin)),
-                         second_.start(column * axis.cells + near.part[part].end)};
-      if (run.begin < run.end) runs_.push_back(run);
+      image_.begin = std::max(from, second_.start(column * axis.cells + near.part[part].begin));
+      image_.end = second_.start(column * axis.cells + near.part[part].end);
+      if (image_.begin < image_.end) runs_.push_back(image_);
     }
     // Of two, the second is that from the bottom up; the group's own run is where the group begins.
     if (begun == 0 && runs_.size() == 2 && runs_[1].begin == from) std::swap(runs_[0], runs_[1]);
@@ -515,7 +610,8 @@ class CellCounter {
     const CellGroup whole = group_;
     for (PointRun run : runs_)
       for (; run.begin < run.end; run.begin += most) {
-        const PointRun portion{run.begin, std::min(run.end, run.begin + most)};
+        PointRun portion = run;
+        portion.end = std::min(run.end, run.begin + most);
         group_.runs = &portion;
         group_.run_count = 1;
         // Past the first portion the points of the group are no longer in the list.
@@ -536,20 +632,25 @@ class CellCounter {
   const SortedPoints<T>& second_;
   FilterCounters<T>& counters_;
   const std::stop_token& stop_;
+  const bool in_brick_;
   std::vector<CellList> list_;
   std::vector<PointRun> runs_;
   CellGroup group_{};
+  PointRun image_{};  // the image that is looked at
   double cells_per_step_[dimension_limit] = {};
   std::int64_t longest_[dimension_limit] = {};
   std::int64_t low_[dimension_limit] = {};
   std::int64_t high_[dimension_limit] = {};
+  std::int64_t middle_[dimension_limit] = {};
 };
 
 }  // namespace
 
 std::uint64_t bytes_to_sort_into_cells(const Shape& shape, int threads) {
   const auto points = static_cast<std::uint64_t>(padded(shape.points) + (shape.cross ? padded(shape.others) : 0));
-  const auto cells = static_cast<std::uint64_t>(std::max(shape.points, shape.others)) + 2;  // at most
+  // at most
+  const auto cells = static_cast<std::uint64_t>(
+      std::max(std::max(shape.points, shape.others) + 2, fewest_across_a_brick * fewest_across_a_brick));
   const auto sorters = static_cast<std::uint64_t>(std::min(threads, sort_threads));
   return points * (4 * static_cast<std::uint64_t>(shape.dimensions) + 8) + 4 * cells * (sorters + 2) +
          static_cast<std::uint64_t>(threads) * sizeof(CellList);
@@ -560,6 +661,7 @@ Histogram simd_cells(const Problem<T>& problem, const Execution& execution, std:
   const int threads = cpu::thread_count(execution);
   const FilterPlan plan(problem, FilterCoordinates::local, longest_local * problem.bins.reach());
   if (!plan.usable) {
+    if (problem.triclinic) return simd_filter(problem, execution, phases);
     const core::PhaseTimer timer(phases, "count");
     return count_in_double(problem, execution, threads);
   }

@@ -22,29 +22,27 @@ using core::Support;
 // ---------------------------------------------------------------------------------------------------------------------
 // Where they run
 
-Support along_axes(const Shape& shape, const execution::Machine&, const char* others) {
+Support along_axes(const Shape& shape, const char* others_take) {
   return shape.triclinic
-             ? Support::no(std::string("its periodic boxes lie along the axes; ") + others + " takes triclinic cells")
+             ? Support::no(std::string("its periodic boxes lie along the axes; ") + others_take + " triclinic cells")
              : Support::yes();
 }
 
-Support in_boxes(const Shape& shape, const execution::Machine& machine) {
-  return along_axes(shape, machine, "simd_filter");
-}
+constexpr const char* gpu_takes_cells = "cuda_filter and cuda_tiled_privatized take";
 
-Support without_weights(const Shape& shape, const execution::Machine& machine) {
+Support without_weights(const Shape& shape, const execution::Machine&) {
   constexpr std::int64_t most = std::int64_t{1} << 28;
   if (shape.weighted)
     return Support::no(
         "it counts many pairs at once, which have no weight in common; simd_filter and simd_cells take weights");
   if (std::max(shape.points, shape.others) > most)
     return Support::no("it takes at most 2^28 points; simd_filter and simd_cells take more");
-  return in_boxes(shape, machine);
+  return along_axes(shape, "simd_filter and simd_cells take");
 }
 
 Support on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = execution::supported_on_gpu(machine); !gpu) return gpu;
-  return along_axes(shape, machine, "cuda_tiled_privatized");
+  return along_axes(shape, gpu_takes_cells);
 }
 
 // What a block keeps in shared memory, with the most threads that it may have.
@@ -58,14 +56,14 @@ Support histogram_of_cells_in_shared(const Shape& shape, const execution::Machin
 
 Support histogram_in_shared(const Shape& shape, const execution::Machine& machine) {
   if (Support fits = histogram_of_cells_in_shared(shape, machine); !fits) return fits;
-  return along_axes(shape, machine, "cuda_tiled_privatized");
+  return along_axes(shape, gpu_takes_cells);
 }
 
 Support filter_on_gpu(const Shape& shape, const execution::Machine& machine) {
   constexpr std::int64_t most = std::int64_t{1} << 30;
   if (std::max(shape.points, shape.others) > most)
     return Support::no("it takes at most 2^30 points; cuda_tiled_privatized takes more");
-  return on_gpu(shape, machine);
+  return execution::supported_on_gpu(machine);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -140,7 +138,6 @@ constexpr Variant table[] = {
      .summary = "points sorted into columns of cells; the filter for what is within reach of a few points",
      .backend = Backend::simd,
      .on_ranks = true,
-     .supports = in_boxes,
      .memory = cells_memory,
      .run = {simd_cells<float>, simd_cells<double>}},
     {.name = "simd_dual_tree",
@@ -214,11 +211,11 @@ double share_in_reach(const Shape& shape) {
 // Measured on uniform points in space: cells win up to a reach of 0.4 of the extent, and from 2000 points on at the
 // latest. In a periodic box groups shrink as the reach nears half of it.
 bool cells_pay(const Shape& shape) {
-  if (shape.triclinic) return false;
   constexpr std::int64_t fewest = 1000;
   constexpr double share = 0.3;
   constexpr double periodic_reach = 0.3;
-  for (std::int64_t dim = 0; shape.periodic && dim < shape.dimensions; ++dim)
+  const std::int64_t shrinking = shape.triclinic ? 1 : shape.dimensions;  // in a brick along its first edge alone
+  for (std::int64_t dim = 0; shape.periodic && dim < shrinking; ++dim)
     if (shape.reach > periodic_reach * shape.extent[static_cast<std::size_t>(dim)]) return false;
   return std::max(shape.points, shape.others) >= fewest && share_in_reach(shape) <= share;
 }
@@ -284,9 +281,7 @@ constinit const core::Ladder ladder{
 
 namespace {
 
-const Variant& best_on_gpu(const Shape& shape) {
-  return core::find_variant(variants(), shape.triclinic ? "cuda_tiled_privatized" : "cuda_filter", Room::name);
-}
+const Variant& best_on_gpu() { return core::find_variant(variants(), "cuda_filter", Room::name); }
 
 }  // namespace
 
@@ -297,14 +292,14 @@ std::vector<const Variant*> choosable(const Shape& shape, const execution::Machi
     const Variant& variant = core::find_variant(variants(), name, Room::name);
     if (variant.supports(shape, machine)) chosen.push_back(&variant);
   }
-  const Variant& on_device = best_on_gpu(shape);
+  const Variant& on_device = best_on_gpu();
   if (device == Device::automatic && gpu_pays(shape, "simd_filter") && on_device.supports(shape, machine))
     chosen.push_back(&on_device);
   return chosen;
 }
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
-  const Variant& on_device = best_on_gpu(shape);
+  const Variant& on_device = best_on_gpu();
   if (device == Device::gpu) {
     if (const Support support = on_device.supports(shape, machine); !support)
       throw UnsupportedError("pair_histogram cannot run on a GPU: " + support.reason + "; use the CPU");

@@ -2,6 +2,7 @@
 // allocate.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "cuda/sizes.hpp"
@@ -55,11 +56,30 @@ constexpr std::int64_t filter_places(std::int64_t points) {
   return (points + filter_group_points - 1) / filter_group_points * filter_group_points;
 }
 
+/// From so many points on cuda_filter sorts them into groups that lie close together, where few pairs are in reach.
+constexpr std::int64_t fewest_grouped = 16384;
+
+/// What sorting so many points takes beside them, at most.
+constexpr std::uint64_t sort_room(std::int64_t points) {
+  return (std::uint64_t{1} << 20) + static_cast<std::uint64_t>(points) / 2;
+}
+
+/// On the GPU: what group_places() takes.
+constexpr std::uint64_t group_bytes(std::int64_t points) {
+  constexpr std::size_t place = 4 * sizeof(float);
+  return 2 * cuda::part_bytes(2 * points, sizeof(std::uint32_t)) +
+         cuda::part_bytes(static_cast<std::int64_t>(sort_room(points)), 1) +
+         cuda::part_bytes(filter_places(points), place) +
+         cuda::part_bytes(filter_places(points) / filter_group_points, 2 * place);
+}
+
 /// On the GPU: what cuda_filter adds to that. Pairs with weights are not filtered.
 inline std::uint64_t gpu_filter_bytes(const Shape& shape) {
   if (shape.weighted) return 0;
   constexpr std::size_t place = 4 * sizeof(float);
-  return cuda::part_bytes(filter_places(shape.points), place) + cuda::part_bytes(filter_places(shape.others), place) +
+  const bool grouped = std::max(shape.points, shape.others) >= fewest_grouped;
+  return (grouped ? group_bytes(shape.points) + group_bytes(shape.others) : 0) +
+         cuda::part_bytes(filter_places(shape.points), place) + cuda::part_bytes(filter_places(shape.others), place) +
          cuda::part_bytes(shape.bins + 1, sizeof(double)) +             // thresholds
          cuda::part_bytes(filter_cells_limit, sizeof(std::uint16_t)) +  // the table of cells
          cuda::part_bytes(1, sizeof(std::uint64_t));                    // pairs in doubt

@@ -46,8 +46,14 @@ std::int64_t counter_copies(std::int64_t counters) {
 //             of a triclinic cell, in units of `spread`, which is what all vectors add up to in a column: a step for
 //             both points' half steps (2^-32); for fractions of 1/2 at most, 5 u of the sum: conversion, vector, three
 //             sums
+//             local in a cell's brick: a step for each of two, which are cut off, half a step for a shift of the image;
+//             U counts from a place that is U from the origin at most, for each of two 5 u U: conversion and factor of
+//             2 U, where the place is, the sum less what is above
 //   wrapped   in open space as floats; in a box, whose length L is 2 U at least: u L / 2 for each of two, u L for their
 //             difference, u L for the length itself, u L for what it leaves
+//             in a cell's brick, with edge L and shifts s along an axis, of which the second to last vector may be
+//             taken twice: 2 u L for the difference as above; u (L + s), u (L + 2 s), u (L + 2 s + L) / 2 or less for
+//             what is left after each vector; u s, 2 u s and 3 u L for their components: 7.5 u L + 4 u s for all shifts
 // A distance is off by no more than the norm of these; then come, relatively, 3 u / 2 for the squares, their sum, and
 // what is added to keep it off zero; 12 u / 2 or less for the square root, which is computed from an approximation good
 // to 1.5 * 2^-12 by one step of Newton. Where coordinates are `wrapped`, a GPU's, it comes from a reciprocal good to
@@ -63,9 +69,15 @@ double FilterPlan::error_at(double per_length, double cells_reached) const {
     double off = 0;
     if (coordinates == FilterCoordinates::floats || coordinates == FilterCoordinates::wrapped) off = 4 * 0x1p-24 * half;
     if (coordinates == FilterCoordinates::integers) off = 1.01 * step;
-    if (spread[static_cast<std::size_t>(dim)] > 0)
-      off = spread[static_cast<std::size_t>(dim)] * per_length * (1.02 * 0x1p-32 + 3 * 0x1p-24);
     if (coordinates == FilterCoordinates::local) off = 1.01 * step + 8 * 0x1p-24 * local_reach_ * per_length;
+    if (triclinic_) {
+      if (coordinates == FilterCoordinates::integers)
+        off = spread_[static_cast<std::size_t>(dim)] * per_length * (1.02 * 0x1p-32 + 3 * 0x1p-24);
+      if (coordinates == FilterCoordinates::local) off = 2.52 * step + 12 * 0x1p-24 * local_reach_ * per_length;
+      if (coordinates == FilterCoordinates::wrapped)
+        off = 0x1p-24 * (7.5 * brick.edge(dim) + 4 * brick.shifts(dim)) * per_length;
+      off += placing_ * per_length;
+    }
     squares += off * off;
   }
   const double relative = 0x1p-24 * (coordinates == FilterCoordinates::integers  ? 11
@@ -82,7 +94,7 @@ FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double
     // The middle is rounded: of points few ulps apart it may be as far from the one end as the other end is.
     origin[dim] = problem.lowest[dim] + extent * 0.5;
     half_[dim] = std::max(problem.highest[dim] - origin[dim], origin[dim] - problem.lowest[dim]) * 1.0000001;
-    if (coordinates == FilterCoordinates::wrapped && problem.periodic)
+    if (coordinates == FilterCoordinates::wrapped && problem.space() == Space::box)
       half_[dim] = std::max(problem.box[dim], 2 * half_[dim]);
     if (coordinates == FilterCoordinates::floats || coordinates == FilterCoordinates::wrapped) continue;
     // In open space integers begin with -2^29 at the lowest point, which is no rounded number, and reach to 2^29 at
@@ -93,11 +105,7 @@ FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double
       origin[dim] = problem.lowest[dim];
       first_step = -(std::int64_t{1} << (open_span_bits - 1));
     }
-    if (problem.triclinic) {
-      origin[dim] = problem.box_origin[dim];
-      for (const auto& vector : problem.cell.vectors) spread[dim] += std::abs(vector[dim]);
-      continue;
-    }
+    if (problem.triclinic) continue;
     // Around a box, 2^32 steps; in open space 2^30 across all points, so that differences do not wrap.
     steps_per_length[dim] = problem.periodic
                                 ? 0x1p32 / problem.box[dim]
@@ -105,7 +113,41 @@ FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double
   }
   const bool finite = std::all_of(half_.begin(), half_.end(), [](double half) { return half < 1e150; }) &&
                       problem.bins.reach() > 1e-140 && problem.bins.reach() < 1e150;
-  usable = finite && ((!problem.weighted() && lay_joint(problem.bins)) || lay_cells(problem.bins));
+  usable = finite && (!problem.triclinic || take_cell(problem)) &&
+           ((!problem.weighted() && lay_joint(problem.bins)) || lay_cells(problem.bins)) &&
+           (!problem.triclinic || keeps_images_apart(problem.bins.reach(), problem.cell.least_height() / 2));
+}
+
+template <class T>
+bool FilterPlan::take_cell(const Problem<T>& problem) {
+  triclinic_ = true;
+  origin = problem.box_origin;
+  // A place goes through a handful of roundings, each of the extent of all places at most.
+  for (const double length : problem.box) placing_ += 0x1p-48 * length;
+  if (coordinates == FilterCoordinates::integers) {
+    double most = 0;  // of the terms of a fraction, of which the kernels take 2^-30 for granted
+    for (int vector = 0; vector < dimension_limit; ++vector) {
+      double terms = 0;
+      for (std::size_t axis = 0; axis < problem.box.size(); ++axis) {
+        spread_[axis] += std::abs(problem.cell.vectors[vector][axis]);
+        terms += problem.box[axis] * std::abs(problem.cell.reciprocal[vector][axis]);
+      }
+      most = std::max(most, terms);
+    }
+    return most <= 0x1p16;
+  }
+  brick = Brick(problem.cell);
+  for (int axis = 0; coordinates == FilterCoordinates::local && axis < dimension_limit; ++axis)
+    steps_per_length[static_cast<std::size_t>(axis)] = 0x1p32 / brick.edge(axis);
+  return true;
+}
+
+// In a brick an image of a pair that is not certainly beyond the bins must be the only one: the distances of two add up
+// to the least height or more. With `integers` the kernels see to that.
+bool FilterPlan::keeps_images_apart(double reach, double half_height) const {
+  const double in_doubt = joint ? 4 * error + 0x1p-14 + 0x1p-18 * static_cast<double>(cells) : 2 * error + 1.5;
+  return coordinates == FilterCoordinates::integers ||
+         reach + in_doubt / cells_per_length < half_height * (1 - 0x1p-40);
 }
 
 // Cells that are the bins; for bins of one width that end where a bin ends.
@@ -147,43 +189,73 @@ bool FilterPlan::lay_cells(const Bins& bins) {
          most_doubtful * static_cast<double>(cells);
 }
 
+namespace {
+
+// A share of what 2^32 steps go around, cut off to steps.
+float step_of(double share) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(std::min(share * 0x1p32, 0x1p32 - 1)));
+}
+
+// Sets the coordinates of a place in a triclinic cell: along the axes of its brick, or its shares of the vectors.
+template <class T>
+void locate(const Cell& cell, const FilterPlan& plan, const T* row, double (&place)[dimension_limit]) {
+  double from_origin[dimension_limit];
+  for (std::size_t axis = 0; axis < dimension_limit; ++axis)
+    from_origin[axis] = static_cast<double>(row[axis]) - plan.origin[axis];
+  if (plan.coordinates != FilterCoordinates::integers)
+    return plan.brick.locate(from_origin[0], from_origin[1], from_origin[2], place);
+  for (int vector = 0; vector < dimension_limit; ++vector) {
+    const double* const share = cell.reciprocal[vector];
+    const double sum = from_origin[0] * share[0] + from_origin[1] * share[1] + from_origin[2] * share[2];
+    place[vector] = sum - std::floor(sum);
+  }
+}
+
+}  // namespace
+
 template <class T>
 FilterColumns<T>::FilterColumns(const Problem<T>& problem, const FilterPlan& plan, MatrixView<const T> points,
                                 std::span<const std::int32_t> order, int threads)
     : columns_(padded(points.rows()) * problem.d()) {
   const std::int64_t rows = points.rows();
-  // The integer of a place along a vector of a triclinic cell, of which 2^32 wrap.
-  const auto fraction = [&](std::int64_t row, std::int64_t vector) {
-    const double* const share = problem.cell.reciprocal[vector];
-    double sum = 0;
-    for (std::int64_t axis = 0; axis < problem.d(); ++axis)
-      sum += (static_cast<double>(points(row, axis)) - plan.origin[static_cast<std::size_t>(axis)]) * share[axis];
-    return std::bit_cast<float>(static_cast<std::uint32_t>(std::llrint(sum * 0x1p32)));
+  const std::int64_t d = problem.d();
+  const auto row_at = [&](std::int64_t place) {
+    return order.empty() ? place : std::int64_t{order[static_cast<std::size_t>(place)]};
   };
-  for (std::int64_t dim = 0; dim < problem.d(); ++dim) {
-    float* column = columns_.data() + dim * padded(rows);
-    pointers_[static_cast<std::size_t>(dim)] = column;
+  const auto fill_column = [&](std::int64_t dim, std::int64_t first, std::int64_t end) {
+    float* const column = columns_.data() + dim * padded(rows);
     const double origin = plan.origin[static_cast<std::size_t>(dim)];
     const double steps = plan.steps_per_length[static_cast<std::size_t>(dim)];
-    const std::int64_t stretch = core::stretch_length(rows, 8, threads);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (std::int64_t first = 0; first < rows; first += stretch) {
-      if (problem.stop.stop_requested()) continue;
-      for (std::int64_t place = first; place < std::min(first + stretch, rows); ++place) {
-        const std::int64_t row = order.empty() ? place : order[static_cast<std::size_t>(place)];
-        if (problem.triclinic) {
-          column[place] = fraction(row, dim);
-          continue;
-        }
-        const double relative = static_cast<double>(points(row, dim)) - origin;
-        column[place] =
-            plan.coordinates == FilterCoordinates::floats
-                ? static_cast<float>(relative * plan.cells_per_length)
-                // around a box from -2^31 to 2^31, of which the ends are the same
-                : std::bit_cast<float>(static_cast<std::uint32_t>(std::llrint(relative * steps) + plan.first_step));
-      }
+    for (std::int64_t place = first; place < end; ++place) {
+      const double relative = static_cast<double>(points(row_at(place), dim)) - origin;
+      column[place] =
+          plan.coordinates == FilterCoordinates::floats
+              ? static_cast<float>(relative * plan.cells_per_length)
+              // around a box from -2^31 to 2^31, of which the ends are the same
+              : std::bit_cast<float>(static_cast<std::uint32_t>(std::llrint(relative * steps) + plan.first_step));
     }
-    core::honour_stop(problem.stop, while_sorting);
+  };
+  const auto fill_in_cell = [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t place = first; place < end; ++place) {
+      double shares[dimension_limit];
+      locate(problem.cell, plan, points.row(row_at(place)), shares);
+      for (std::int64_t axis = 0; axis < dimension_limit; ++axis)
+        columns_[axis * padded(rows) + place] = step_of(shares[axis]);
+    }
+  };
+  const std::int64_t stretch = core::stretch_length(rows, 8 * d, threads);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t first = 0; first < rows; first += stretch) {
+    if (problem.stop.stop_requested()) continue;
+    const std::int64_t end = std::min(first + stretch, rows);
+    if (problem.triclinic) fill_in_cell(first, end);
+    else
+      for (std::int64_t dim = 0; dim < d; ++dim) fill_column(dim, first, end);
+  }
+  core::honour_stop(problem.stop, while_sorting);
+  for (std::int64_t dim = 0; dim < d; ++dim) {
+    float* const column = columns_.data() + dim * padded(rows);
+    pointers_[static_cast<std::size_t>(dim)] = column;
     std::fill(column + rows, column + padded(rows), 0.0F);
   }
 }
@@ -204,7 +276,7 @@ FilterCounters<T>::FilterCounters(const Problem<T>& problem, const FilterPlan& p
       view_.steps[vector][axis] =
           static_cast<float>(problem.cell.vectors[vector][axis] * plan.cells_per_length * 0x1p-32);
   for (std::size_t dim = 0; dim < static_cast<std::size_t>(problem.d()); ++dim)
-    if (plan.coordinates != FilterCoordinates::floats && !problem.triclinic)
+    if (plan.steps_per_length[dim] > 0)
       view_.scale[dim] = static_cast<float>(plan.cells_per_length / plan.steps_per_length[dim]);
   const double greatest = static_cast<double>(plan.cells) - 0.5;
   view_.greatest_square = static_cast<float>(greatest * greatest);

@@ -48,8 +48,10 @@ enum class FilterCoordinates : std::uint8_t {
   floats,    ///< in cells from the middle of all points; open space
   integers,  ///< 2^32 of them around the periodic box, so that a difference that wraps is that to the nearest image;
              ///< along the vectors of a triclinic cell
-  local,     ///< integers, which a variant turns into floats relative to a place nearby, see local_floats
-  wrapped    ///< on a GPU: floats, and in a periodic box the lesser of a separation and what the box leaves of it
+  local,     ///< integers, which a variant turns into floats relative to a place nearby; along the axes of a triclinic
+             ///< cell's brick, and in it
+  wrapped    ///< on a GPU: floats, and in a periodic box the lesser of a separation and what the box leaves of it; in a
+             ///< triclinic cell those in its brick, and its vectors are taken away
 };
 
 /// What a kernel needs of the bins, the counters and the queue. Plain data: it crosses into code compiled for other
@@ -88,7 +90,7 @@ struct FilterPlan {
   double cells_per_length = 1;
   std::array<double, dimension_limit> steps_per_length{};  ///< integers to a unit of length
   std::array<double, dimension_limit> origin{};            ///< of coordinates
-  std::array<double, dimension_limit> spread{};            ///< of a triclinic cell: its vectors, added up as magnitudes
+  Brick brick;                                             ///< of a triclinic cell, but for `integers`
   std::int64_t first_step = 0;                             ///< the integer coordinate of the origin
   double error = 0;                                        ///< of a distance, in cells
   std::int64_t cells = 1;                                  ///< the last is for all pairs beyond
@@ -102,12 +104,18 @@ struct FilterPlan {
   FilterPlan(const Problem<T>& problem, FilterCoordinates coordinates, double local_reach = 0);
 
  private:
+  template <class T>
+  bool take_cell(const Problem<T>& problem);
+  bool keeps_images_apart(double reach, double half_height) const;
   double error_at(double cells_per_length, double cells) const;
   bool lay_joint(const Bins& bins);
   bool lay_cells(const Bins& bins);
   std::array<double, dimension_limit>
       half_{};  ///< no coordinate is farther from the origin; `wrapped` in a box: no separation is longer
   double local_reach_ = 0;
+  bool triclinic_ = false;
+  std::array<double, dimension_limit> spread_{};  ///< of a triclinic cell: its vectors, added up as magnitudes
+  double placing_ = 0;                            ///< what a place in a triclinic cell may be off, in units of length
 };
 
 inline constexpr std::string_view while_sorting = "stopped while sorting the points";

@@ -1,4 +1,5 @@
 #include "pair_histogram/tests/attack_cases.hpp"
+#include "pair_histogram/tests/attack_reference.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -151,6 +152,7 @@ class Maker {
       }
       if (height_of_cell() > 0.05 * scale) break;
     }
+    if (random_.chance(0.4)) skew_cell();
     const double corner = random_.chance(0.5) ? 0 : scale * static_cast<double>(random_.between(-3, 3));
     if (corner != 0) made_.options.box_origin.assign(3, corner);
     each_row([&](std::vector<T>& row) {
@@ -176,6 +178,19 @@ class Maker {
     if (random_.chance(0.3) && made_.points.size() > 2)
       for (std::size_t row = made_.points.size() / 2; row < made_.points.size(); ++row)
         made_.points[row] = made_.points[row / 2];
+  }
+
+  /// Longer vectors of the same lattice, but for rounding, in another order.
+  void skew_cell() {
+    made_.kind += "; long vectors";
+    std::vector<double>& cell = made_.options.box;
+    for (int step = 0; step < 3; ++step) {
+      const std::int64_t to = random_.below(3);
+      const std::int64_t from = (to + random_.between(1, 2)) % 3;
+      const auto factor = static_cast<double>(random_.chance(0.7) ? random_.between(-2, 2) : random_.between(-15, 15));
+      for (std::int64_t axis = 0; axis < 3; ++axis) cell[size(3 * to + axis)] += factor * cell[size(3 * from + axis)];
+    }
+    if (random_.chance(0.5)) std::rotate(cell.begin(), cell.begin() + 3, cell.end());
   }
 
   double height_of_cell() const {
@@ -214,7 +229,7 @@ class Maker {
 
   double half_of_box() const {
     // Half of the least height, but for a rounding.
-    if (made_.options.box.size() == 9) return height_of_cell() / 2 * (1 - 0x1p-48);
+    if (made_.options.box.size() == 9) return half_of_cell(made_.options.box) * (1 - 0x1p-46);
     return *std::min_element(made_.options.box.begin(), made_.options.box.end()) / 2;
   }
 

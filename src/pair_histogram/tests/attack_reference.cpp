@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "tests/attack/exact.hpp"
 
@@ -36,6 +38,26 @@ struct ReferenceCell {
 
   explicit ReferenceCell(const std::vector<double>& box) {
     for (std::size_t at = 0; at < 9; ++at) vectors[at / 3][at % 3] = box[at];
+    mpz_class whole[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    for (;;) {
+      take_shares();
+      std::size_t shortened = 0;
+      double times[3] = {0, 0, 0};  // of the other reciprocal vectors, which the shortened one takes
+      if (!find_step(shortened, times)) return;
+      for (std::size_t vector = 0; vector < 3; ++vector) {
+        if (times[vector] == 0) continue;
+        for (std::size_t part = 0; part < 3; ++part)
+          whole[vector][part] -= mpz_class(times[vector]) * whole[shortened][part];
+        for (std::size_t axis = 0; axis < 3; ++axis) {
+          mpz_class sum = 0;
+          for (std::size_t part = 0; part < 3; ++part) sum += whole[vector][part] * in_steps(box[3 * part + axis]);
+          vectors[vector][axis] = round_once<double>(sum, step_exponent);
+        }
+      }
+    }
+  }
+
+  void take_shares() {
     const auto& [a, b, c] = vectors;
     const double b_c[3] = {b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0]};
     const double c_a[3] = {c[1] * a[2] - c[2] * a[1], c[2] * a[0] - c[0] * a[2], c[0] * a[1] - c[1] * a[0]};
@@ -46,6 +68,32 @@ struct ReferenceCell {
       shares[1][axis] = c_a[axis] / volume;
       shares[2][axis] = a_b[axis] / volume;
     }
+  }
+
+  /// The first of the header's steps that shortens a reciprocal vector by so much that it is done.
+  bool find_step(std::size_t& shortened, double (&times)[3]) const {
+    const auto product = [](const double* p, const double* q) { return (p[0] * q[0] + p[1] * q[1]) + p[2] * q[2]; };
+    const auto is_done = [&](std::size_t i, std::size_t j, double of_j, std::size_t k, double of_k) {
+      double sum[3];
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        sum[axis] = (shares[i][axis] + of_j * shares[j][axis]) + of_k * shares[k][axis];
+      if (!(product(sum, sum) < 1023.0 / 1024 * product(shares[i], shares[i]))) return false;
+      shortened = i;
+      times[j] = of_j;
+      times[k] = of_k;
+      return true;
+    };
+    for (const auto& [i, j] :
+         {std::pair(0, 1), std::pair(0, 2), std::pair(1, 0), std::pair(1, 2), std::pair(2, 0), std::pair(2, 1)}) {
+      const double nearest = std::nearbyint(product(shares[i], shares[j]) / product(shares[j], shares[j]));
+      if (is_done(static_cast<std::size_t>(i), static_cast<std::size_t>(j), -nearest,
+                  static_cast<std::size_t>(3 - i - j), 0))
+        return true;
+    }
+    for (std::size_t i = 0; i < 3; ++i)
+      for (const auto& [of_next, of_last] : {std::pair(1, 1), std::pair(1, -1), std::pair(-1, 1), std::pair(-1, -1)})
+        if (is_done(i, (i + 1) % 3, of_next, (i + 2) % 3, of_last)) return true;
+    return false;
   }
 
   double image(const double (&apart)[3], std::size_t vector) const {
@@ -138,6 +186,14 @@ std::int64_t place_of(double distance, const PairHistogramBins& bins, const std:
 }
 
 }  // namespace
+
+double half_of_cell(const std::vector<double>& box) {
+  const ReferenceCell cell(box);
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& share : cell.shares)
+    least = std::min(least, 1 / std::sqrt(share[0] * share[0] + share[1] * share[1] + share[2] * share[2]));
+  return least / 2;
+}
 
 template <class T>
 PairHistogramResult pair_reference(MatrixView<const T> points, const PairHistogramJob<T>& options) {

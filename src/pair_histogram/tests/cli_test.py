@@ -377,10 +377,10 @@ class PairHistogram(Case):
         self.refused(3, "pair-histogram", self.file("b.xyz", good + "1000000\n\n"), *bins, says=["b.xyz:4", "claims 1000000"])
         self.refused(3, "pair-histogram", self.file("c.xyz", '1\nLattice="1 0 0 1 0 0 0 0 1"\nH 0 0 0\n'), *bins,
                      says=["c.xyz:2", "in a plane"])
-        self.refused(3, "pair-histogram", self.file("c.xyz", '1\nLattice="1 0 0 1 1e-4 0 0 0 1"\nH 0 0 0\n'), *bins,
+        self.refused(3, "pair-histogram", self.file("c.xyz", '1\nLattice="1 0 0 1 1e-7 0 0 0 1"\nH 0 0 0\n'), *bins,
                      says=["c.xyz", "nearly in a plane", "frame 0"])
         self.refused(2, "pair-histogram", self.file("c.xyz", '1\nLattice="1 0 0 1 1 0 0 0 1"\nH 0 0 0\n'), *bins,
-                     says=["reach to 3, past half of the cell's least height, 0.353", "frame 0"])
+                     says=["reach to 3, past half of the cell's least height, 0.5 (of its reduced vectors)", "frame 0"])
         changing = self.file("d.xyz", good + "2\n\nH 0 0 0\nH 0 0 1.5\n")
         self.assertEqual(self.succeed("pair-histogram", changing, *bins).stdout, "lo,hi,count\n0,1,0\n1,2,1\n2,3,0\n")
         self.refused(3, "pair-histogram", changing, *bins, "--rdf", "--volume", 8, says=["different numbers of points"])
@@ -500,8 +500,42 @@ class PairHistogram(Case):
                           ("1,0,0,0,1e60,0,0,0,1", ["2^150"])):
             self.refused(2, "pair-histogram", points, *job, "--box", box, says=says)
         self.refused(2, "pair-histogram", flat, *job, "--box", "1,0,0,0,1,0,0,0,1", says=["nine numbers of a cell", "3 columns"])
-        self.refused(4, "pair-histogram", points, *job, "--box", "9,0,0,1,9,0,0,0,9", "--variant", "simd_cells",
-                               says=["simd_cells", "simd_filter takes triclinic cells"])
+        self.refused(4, "pair-histogram", points, *job, "--box", "9,0,0,1,9,0,0,0,9", "--variant", "simd_dual_tree",
+                               says=["simd_dual_tree", "simd_filter and simd_cells take triclinic cells"])
+
+    def lattice_points(self, name, vectors):
+        """Points at fractions of a lattice's vectors, which an additive recurrence spreads."""
+        lines = []
+        for row in range(1, 201):
+            shares = [row * step % 1 for step in (0.8191725133961645, 0.6710436067037893, 0.5497004779019703)]
+            lines.append(",".join(repr(sum(share * vector[axis] for share, vector in zip(shares, vectors))) for axis in range(3)))
+        return self.file(name, "\n".join(lines) + "\n")
+
+    def test_long_vectors_count_as_short_ones(self):
+        """The lattice of (10, 0, 0), (-3, 10, 0), (1, 3, 10), whose greatest least height is 9.42."""
+        long = [[10, 0, 0], [37, 10, 0], [-55, 23, 10]]
+        points = self.lattice_points("long.csv", long)
+        job = ("--bin-width", 1, "--bins", 4, "--fold")
+        box = lambda vectors: ",".join(str(number) for vector in vectors for number in vector)
+        right = self.counts(points, *job, "--box", "10,0,0,-3,10,0,1,3,10")
+        self.assertGreater(min(right["counts"][1:]), 0)
+        for vectors in (long, long[::-1], [[-47, -10, 0], long[0], long[2]]):
+            for variant in ("sequential", "simd_filter", "simd_cells", "simd_brute_force"):
+                self.assertEqual(self.counts(points, *job, "--box", box(vectors), "--variant", variant)["counts"], right["counts"])
+        self.assertEqual(self.counts(points, *job, "--box", "10,10,10,37,-55,23")["counts"], right["counts"])
+        self.refused(2, "pair-histogram", points, "--bin-width", 1, "--bins", 5, "--fold", "--box", box(long),
+                     says=["half of the cell's least height, 4.7", "reduced"])
+
+    def test_a_hexagonal_cell_by_six_numbers(self):
+        """The tilt is 40 * cos(60 degrees) in double, above half of 40 by one rounding."""
+        along, height = 40 * math.cos(math.pi / 3), 40 * math.sin(math.pi / 3)
+        self.assertGreater(along, 20)
+        points = self.lattice_points("hexagonal.csv", [[40, 0, 0], [along, height, 0], [0, 0, 40]])
+        job = (points, "--bin-width", 2, "--bins", 8, "--fold")
+        right = self.counts(*job, "--box", "40,0,0,%r,%r,0,0,0,40" % (along, height))
+        for tilt in (repr(along), "20"):
+            self.assertEqual(self.counts(*job, "--box", "40,%r,40,%s,0,0" % (height, tilt))["counts"], right["counts"])
+        self.assertEqual(self.counts(*job, "--box", "40,%r,40,-%r,0,0" % (height, along))["counts"], right["counts"])
 
     def test_dcd(self):
         frames = [[(0, 0, 0), (1.5, 0, 0), (0, 0, 9.5)], [(0, 0, 0), (2.5, 0, 0), (0, 0, -0.5)]]

@@ -427,6 +427,23 @@ room::Shape all_pairs(std::int64_t points) {
   return shape;
 }
 
+TEST(Choice, TriclinicCellsAreCountedAsBoxesAre) {
+  const execution::Machine machine = tests::machine_with_gpu();
+  room::Shape shape = all_pairs(100000);
+  for (const double reach : {0.5, 2.9}) {
+    shape.reach = reach;
+    std::string_view names[2];
+    for (const bool triclinic : {false, true}) {
+      shape.periodic = true;
+      shape.triclinic = triclinic;
+      names[triclinic ? 1 : 0] = room::choose(shape, machine, Device::cpu).name;
+      EXPECT_EQ(room::choose(shape, machine, Device::gpu).name, "cuda_filter");
+    }
+    EXPECT_EQ(names[1], names[0]);
+    EXPECT_EQ(names[1], "simd_cells");
+  }
+}
+
 TEST(Choice, AGpuIsTakenWhereItPays) {
   const execution::Machine machine = tests::machine_with_gpu();
   const auto name = [&](const room::Shape& shape, Device device = Device::automatic) {
@@ -836,6 +853,8 @@ TEST(PairHistogramCompleteBins, GoUpToTheCutoffOrHalfTheBox) {
   EXPECT_EQ(complete(0.5, 2.1, {}).bins, 5);
   EXPECT_EQ(complete(0.5, 0, {20, 10}).bins, 10);
   EXPECT_EQ(complete(0.5, 0, {20, 10}).cutoff, 5);
+  // Of reduced vectors: those of a cube.
+  EXPECT_EQ(complete(0.5, 0, {8, 0, 0, 80, 8, 0, -24, 88, 8}).cutoff, 4);
   // The least height of this cell is its depth, 4.
   EXPECT_EQ(complete(0.5, 0, {10, 0, 0, 3, 8, 0, 0, 0, 4}).cutoff, 2);
   // The quotient is rounded down to 285, but 285 times the width is below the cutoff.

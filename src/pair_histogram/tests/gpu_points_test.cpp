@@ -165,6 +165,60 @@ TEST_F(OnGpu, several_launches) {
   }
 }
 
+/// Points at shares of three vectors, or of two or one; every third one in a few small clumps.
+Matrix<double> in_lattice(std::int64_t n, std::int64_t d, const std::vector<double>& vectors, std::uint64_t seed) {
+  const Matrix<double> shares = uniform(n, d, seed);
+  Matrix<double> points(n, d);
+  for (std::int64_t row = 0; row < n; ++row)
+    for (std::int64_t axis = 0; axis < d; ++axis) {
+      double sum = 0;
+      for (std::int64_t vector = 0; vector < d; ++vector) {
+        double share = shares(row, vector) / 10;
+        if (row % 3 == 0) share = 0.3 * static_cast<double>(row % 4) + share / 16;
+        sum += share * vectors[static_cast<std::size_t>(d * vector + axis)];
+      }
+      points(row, axis) = sum;
+    }
+  return points;
+}
+
+// So many points that they are sorted into groups, of which few pairs are in reach.
+TEST_F(OnGpu, groups_out_of_reach_are_passed_over) {
+  struct Lattice {
+    std::int64_t d;
+    std::vector<double> vectors;
+    double reach;
+  };
+  const std::vector<Lattice> lattices = {{3, {20, 0, 0, 0, 20, 0, 0, 0, 20}, 1.5},
+                                         {3, {30, 0, 0, 15, 26, 0, 15, 8.5, 24.5}, 2.5},
+                                         {3, {10, 0, 0, 37, 10, 0, -55, 23, 10}, 2},
+                                         {3, {50, 0, 0, 7, 48, 0, 1, -1, 2.5}, 1.2},
+                                         {3, {4, 0, 0, 1.5, 4, 0, 11, -7, 390}, 1.7},
+                                         {3, {0, 9, 9, 9, 0, 9, 9, 9, 0}, 3.6},
+                                         {3, {-3, 40, 2, 35, 4, -1, 9, -8, -50}, 3.3},
+                                         {2, {30, 0, 0, 40}, 1.1},
+                                         {1, {300}, 2}};
+  for (const Lattice& lattice : lattices)
+    for (const std::int64_t bins : {11, 150, 5000})
+      for (const bool periodic : {false, true}) {
+        if (periodic && lattice.d == 3 && bins == 5000) continue;
+        const Matrix<double> points = in_lattice(20'000, lattice.d, lattice.vectors, 7);
+        const Matrix<double> others = in_lattice(3'000, lattice.d, lattice.vectors, 8);
+        PairHistogramJob<double> options = bins_of(lattice.reach / static_cast<double>(bins), bins);
+        if (periodic && lattice.d == 3) options.box = lattice.vectors;
+        else if (periodic) options.box.assign(static_cast<std::size_t>(lattice.d), 410);
+        const std::string what = std::to_string(lattice.d) + " columns, the first vector " +
+                                 std::to_string(lattice.vectors.front()) + ", " + std::to_string(bins) + " bins";
+        EXPECT_EQ(
+            compare(pair_histogram(points.view(), options, by("cuda_filter")), by_the_host(points.view(), options)), "")
+            << what;
+        options.others = others.view();
+        EXPECT_EQ(
+            compare(pair_histogram(points.view(), options, by("cuda_filter")), by_the_host(points.view(), options)), "")
+            << what << ", cross";
+      }
+}
+
 TEST_F(OnGpu, work_in_the_stream_comes_first) {
   const Matrix<double> points = uniform(20000, 3);
   const tests::LateOnDevice<double> late(points);
