@@ -12,6 +12,7 @@
 #include "cli/output.hpp"
 #include "core/exact_accumulator.hpp"
 #include "core/phases.hpp"
+#include "core/startable.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
@@ -33,7 +34,8 @@ std::vector<ExactAccumulator> exact_sums(std::int64_t rows, std::int64_t columns
   const auto count = static_cast<std::size_t>(columns * per_column);
   std::vector<ExactAccumulator> sums(count);
   const std::int64_t stretch = core::stretch_length(rows, 16 * columns, threads);
-#pragma omp parallel num_threads(threads) if (threads > 1 && rows > stretch)
+  const int team = rows > stretch ? core::startable_threads(threads) : 1;
+#pragma omp parallel num_threads(team) if (team > 1)
   {
     std::vector<ExactAccumulator> own(count);
 #pragma omp for schedule(dynamic)
@@ -104,7 +106,8 @@ Matrix<T> standardized(MatrixView<const T> points, const Standardization& by, in
                        const std::stop_token& stop) {
   Matrix<T> result(points.rows(), points.columns());
   const std::int64_t stretch = core::stretch_length(points.rows(), 4 * points.columns(), threads);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && points.rows() > stretch)
+  const int team = points.rows() > stretch ? core::startable_threads(threads) : 1;
+#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
   for (std::int64_t first = 0; first < points.rows(); first += stretch) {
     if (stop.stop_requested()) continue;
     for (std::int64_t row = first; row < std::min(first + stretch, points.rows()); ++row)

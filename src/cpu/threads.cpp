@@ -21,6 +21,8 @@
 #include <span>
 #include <system_error>
 
+#include "cpu/call.hpp"
+#include "cpu/chosen_threads.hpp"
 #include "cpu/control_group.hpp"
 #include "cpu/topology.hpp"
 #include "gradus/communicator.hpp"
@@ -88,11 +90,14 @@ int start_team(int threads) {
   if (threads <= 1) return threads;
   const pid_t process = ::getpid();
   pid_t first = 0;
-  if (first_process.compare_exchange_strong(first, process) || first == process) return threads;
-  throw UnsupportedError(
-      "this process was forked from one that had run a job on several threads, which a forked child "
-      "does not have; run the job on 1 thread, or start the process anew: by exec, or in Python's "
-      "multiprocessing by the start method 'spawn' or 'forkserver'");
+  if (!first_process.compare_exchange_strong(first, process) && first != process)
+    throw UnsupportedError(
+        "this process was forked from one that had run a job on several threads, which a forked child "
+        "does not have; run the job on 1 thread, or start the process anew: by exec, or in Python's "
+        "multiprocessing by the start method 'spawn' or 'forkserver'");
+  require_startable(threads);
+  if (Call* const call = Call::current()) call->take_team(threads);
+  return threads;
 }
 
 std::vector<int> thread_affinity() {
