@@ -13,6 +13,7 @@
 
 #include "cli/input.hpp"
 #include "cli/output.hpp"
+#include "core/startable.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
@@ -198,7 +199,8 @@ MatrixView<const T> own_rows(io::Points& keeper, const std::string& path, std::i
 template <class T>
 void copy_rows(MatrixView<const T> from, Matrix<T>& to, std::int64_t at, int threads, const std::stop_token& stop) {
   const std::int64_t stretch = core::stretch_length(from.rows(), from.columns(), threads);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && from.rows() > stretch)
+  const int team = from.rows() > stretch ? core::startable_threads(threads) : 1;
+#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
   for (std::int64_t first = 0; first < from.rows(); first += stretch) {
     if (stop.stop_requested()) continue;
     for (std::int64_t row = first; row < std::min(first + stretch, from.rows()); ++row)

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <thread>
 
 #include "bench/problem.hpp"
@@ -20,6 +21,7 @@
 #include "cli/program.hpp"
 #include "cli/ranks.hpp"
 #include "cli/terminal.hpp"
+#include "core/float_environment.hpp"
 #include "core/names.hpp"
 #include "core/text.hpp"
 #include "gradus/error.hpp"
@@ -38,7 +40,7 @@ std::stop_token stop_on_signals() {
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::stop_source source;
-  std::thread([signals, source]() mutable {
+  const auto wait = [signals, source]() mutable {
     int signal = 0;
     sigwait(&signals, &signal);
     source.request_stop();
@@ -47,7 +49,13 @@ std::stop_token stop_on_signals() {
     std::signal(signal, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
     std::raise(signal);
-  }).detach();
+  };
+  try {
+    std::thread(wait).detach();
+  } catch (const std::system_error& error) {
+    throw Error("cannot start the thread that waits for signals: " + error.code().message() +
+                "; raise the limit (ulimit -u, ulimit -v, or that of the container)");
+  }
   return source.get_token();
 }
 
@@ -334,12 +342,10 @@ int run(int argument_count, char** arguments, Session& session) {
 
 int run_program(int argument_count, char** arguments) {
   reserve_standard_streams();
+  const core::DefaultFloatEnvironment environment;
   CLI::App root(std::string(tagline), "gradus");
   Session session;
   session.root = &root;
-  session.execution.stop = stop_on_signals();
-  // The thread that waits for signals takes it as it takes a user's.
-  io::outlive_truncated_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
   std::signal(SIGUSR1, SIG_IGN);  // it asks a fit for a checkpoint, and may come before there is one to ask
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is then an error of write() and gets a message
   const char* no_colour = std::getenv("NO_COLOR");
@@ -354,6 +360,9 @@ int run_program(int argument_count, char** arguments) {
   session.execution.progress = [&session](const Progress& progress) { session.bar->update(progress); };
   Failure failure{"", 0};
   try {
+    session.execution.stop = stop_on_signals();
+    // The thread that waits for signals takes it as it takes a user's.
+    io::outlive_truncated_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
     failure.status = run(argument_count, arguments, session);
     if (io::truncated_file() != nullptr) throw InputError("a file became shorter");
   } catch (const Error& error) {

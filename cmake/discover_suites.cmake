@@ -2,7 +2,8 @@
 # processes that each start under a sanitizer, or only to say that there is no GPU, took most of the time, and the rows of
 # a ladder share what it costs to prepare its cases. The output names the test that failed. A suite all of whose tests
 # are skipped counts as skipped. Ladders take longest and start first.
-# Run after the program PROGRAM was built; gives each test the labels LABELS and writes OUTPUT.
+# Run after the program PROGRAM was built; gives each test the labels LABELS and writes OUTPUT. ALONE: no other test runs
+# at the same time.
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listing RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "${PROGRAM} --gtest_list_tests failed: ${failed}")
@@ -24,6 +25,9 @@ set(script "")
 foreach(suite IN LISTS suites)
   string(REGEX REPLACE "/\\*$" "" name "${program}.${suite}")
   set(properties "LABELS [[${LABELS}]] TIMEOUT 7200 SKIP_REGULAR_EXPRESSION [[${all_skipped}]]")
+  if(ALONE)
+    string(APPEND properties " RUN_SERIAL TRUE")
+  endif()
   if(suite STREQUAL "Ladder")
     string(APPEND properties " COST 1000")
   endif()

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "execution/devices.hpp"
 #include "execution/machine.hpp"
 #include "execution/ways.hpp"
+#include "tests/float_environments.hpp"
 #include "tests/helpers.hpp"
 
 namespace gradus::tests {
@@ -36,6 +38,7 @@ inline constexpr std::size_t ladder_stride = 1;
 /// What became of a row.
 struct RowOutcome {
   int ran = 0;                           ///< cases, each in a type and from a seed
+  std::size_t runs = 0;                  ///< a case is run in several ways
   std::string refusal;                   ///< why the row did not take one of the others
   std::vector<std::string> differences;  ///< where, and what was wrong
 };
@@ -60,10 +63,18 @@ void run_row_on(const typename Trial::Case& one, std::uint64_t seed, const typen
   }
   ++outcome.ran;
   for (const execution::Way& way : execution::ways_to_run(variant, ladder_threads)) {
+    // Every third run is in another environment than the default one: teams of many threads take long to set.
+    const std::size_t turn = outcome.runs++;
+    const EnvironmentRow& row =
+        float_environments[turn % 3 != 0 ? 0 : 1 + turn / 3 % (std::size(float_environments) - 1)];
+    std::optional<InEnvironment> environment;
+    if (turn % 3 == 0) environment.emplace(row, runs_on_gpu(variant) ? 1 : way.execution.threads);
     const std::string difference = execution::fault_of(prepared, variant, way.execution);
+    environment.reset();
     if (difference.empty()) continue;
     outcome.differences.push_back(one.name + ", " + std::string(execution::element_name<T>()) + ", seed " +
-                                  std::to_string(seed) + ", " + way.text + ": " + difference);
+                                  std::to_string(seed) + ", " + way.text + ", " + std::string(row.name) + ": " +
+                                  difference);
   }
 }
 

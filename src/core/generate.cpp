@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/philox.hpp"
+#include "core/startable.hpp"
 #include "core/stop.hpp"
 
 namespace gradus::core {
@@ -148,7 +149,8 @@ void generate_points(const PointSpecification& specification, std::int64_t first
   if (specification.kind == Generator::lab_atoms) return lab_atoms(first_row, points, stop);
   const RowMaker<T> maker(specification, points.columns());
   const std::int64_t stretch = stretch_length(points.rows(), 32 * points.columns(), threads);
-#pragma omp parallel for num_threads(threads) schedule(static)
+  const int team = points.rows() > stretch ? startable_threads(threads) : 1;
+#pragma omp parallel for num_threads(team) schedule(static)
   for (std::int64_t first = 0; first < points.rows(); first += stretch) {
     if (stop.stop_requested()) continue;
     for (std::int64_t row = first; row < std::min(first + stretch, points.rows()); ++row)

@@ -1,23 +1,25 @@
-// How many threads a job takes where nobody says: as many as pay.
+// The number of threads of a job for which the caller gives none.
 #pragma once
 
-#include <algorithm>
-
-#include "cpu/threads.hpp"
 #include "gradus/execution.hpp"
 
 namespace gradus::cpu {
 
-/// As many of all threads as pay, for work between two barriers that takes one of them so long. A team whose cores are
-/// busy with something else waits for some milliseconds at each barrier, until the last thread is given a core again:
-/// for short work that is many times the work.
-inline int chosen_threads(double nanoseconds, const Execution& execution) {
-  constexpr double worth_a_thread = 128e3;  // some ten times what it costs to set it going and wait for it
-  constexpr double is_short = 20e6;
-  const int all = thread_count(execution);
-  const double worth = nanoseconds / worth_a_thread;
-  const int threads = worth < all ? std::max(1, static_cast<int>(worth)) : all;
-  return nanoseconds < is_short ? threads_with_processor(threads) : threads;
-}
+/// Returns Execution::threads if it is given; otherwise as many of all threads as pay for a job whose work between two
+/// barriers takes one thread that many nanoseconds. Infinity: all threads, from the beginning to the end.
+int chosen_threads(double nanoseconds, const Execution& execution);
+
+/// Returns `threads` or, if the system does not let the process start that many, as many as it does. A team whose
+/// processors are busy with other programs waits some milliseconds at each barrier until the last thread has one again:
+/// if the work between two barriers is short compared with that, returns no more threads than find a processor now.
+int ready_threads(int threads, double nanoseconds);
+
+/// Returns true if the number of threads of the calling thread's call was chosen by one of these functions, for work of
+/// a finite length: then a loop may use fewer (PayingTeam).
+bool may_shrink_team();
+
+/// Throws Error if the system lets the process start fewer than `threads`. Asks it only for more threads than the
+/// calling thread had before.
+void require_startable(int threads);
 
 }  // namespace gradus::cpu

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/startable.hpp"
 #include "core/stop.hpp"
 
 namespace gradus::cpu {
@@ -50,7 +51,7 @@ template <class T>
 std::uint64_t hash_of_rows(MatrixView<const T> rows, std::int64_t first, int threads, const std::stop_token& stop) {
   std::uint64_t total = 0;
   const std::int64_t stretch = core::stretch_length(rows.rows(), rows.columns() + 2);
-  if (rows.rows() <= stretch) threads = 1;
+  threads = rows.rows() > stretch ? core::startable_threads(threads) : 1;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : total)
   for (std::int64_t begin = 0; begin < rows.rows(); begin += stretch) {
     if (stop.stop_requested()) continue;

@@ -21,6 +21,8 @@
 #include <span>
 #include <system_error>
 
+#include "cpu/call.hpp"
+#include "cpu/chosen_threads.hpp"
 #include "cpu/control_group.hpp"
 #include "cpu/topology.hpp"
 #include "gradus/communicator.hpp"
@@ -96,11 +98,14 @@ int start_team(int threads) {
   if (threads <= 1) return threads;
   pid_t none = 0;
   first_process.compare_exchange_strong(none, ::getpid());
-  if (!has_lost_threads()) return threads;
-  throw UnsupportedError(
-      "this process was forked from one that had run a job on several threads, which a forked child "
-      "does not have; run the job on 1 thread, or start the process anew: by exec, or in Python's "
-      "multiprocessing by the start method 'spawn' or 'forkserver'");
+  if (has_lost_threads())
+    throw UnsupportedError(
+        "this process was forked from one that had run a job on several threads, which a forked child "
+        "does not have; run the job on 1 thread, or start the process anew: by exec, or in Python's "
+        "multiprocessing by the start method 'spawn' or 'forkserver'");
+  require_startable(threads);
+  if (Call* const call = Call::current()) call->take_team(threads);
+  return threads;
 }
 
 std::vector<int> thread_affinity() {

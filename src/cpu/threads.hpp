@@ -17,9 +17,9 @@ int thread_count(const Execution& execution);
 /// Returns true in a forked child of a process that ran a job on several threads, which the child does not have.
 bool has_lost_threads();
 
-/// Every job calls this once, before its first parallel region; returns `threads`. The threads of an OpenMP runtime or
-/// of oneTBB do not live on in a forked child, where GNU's runtime would wait for them forever: UnsupportedError for
-/// several threads in a child of a process that had a job of several.
+/// Begins a job's work on `threads` threads, before its first parallel region, and returns their number. Gives them the
+/// environment of the public call (cpu/call.hpp). Throws Error if the system lets the process start fewer, and
+/// UnsupportedError for several in a forked child of a process that had several: GNU's runtime would hang there.
 int start_team(int threads);
 
 /// As many of `threads` as have work for longer than to wake them takes, of so many additions or the like.

@@ -163,10 +163,6 @@ GrantedMachine::GrantedMachine(const Execution& execution) {
   limited_->gpus = Gpus(std::move(gpus));
 }
 
-void throw_out_of_memory() {
-  throw OutOfMemoryError("the system has no memory left for the job; give it a smaller one");
-}
-
 void check_device(const core::VariantInfo& variant, const Execution& execution, std::string_view problem) {
   const bool on_gpu = variant.backend == core::Backend::cuda;
   if (execution.block_size != 0 && !on_gpu)

@@ -145,19 +145,6 @@ void check_memory(std::uint64_t needed, const Execution& execution, std::string_
 /// OutOfMemoryError where `needed` bytes of a GPU are more than Execution::gpu_memory_limit.
 void check_gpu_memory(std::uint64_t needed, const Execution& execution);
 
-[[noreturn]] void throw_out_of_memory();
-
-/// Calls job(), the whole of a public call. OutOfMemoryError where the system has no memory left for it: what the
-/// allocator throws is none of the library's errors.
-template <class Job>
-auto within_memory(const Job& job) {
-  try {
-    return job();
-  } catch (const std::bad_alloc&) {
-    throw_out_of_memory();
-  }
-}
-
 /// This machine, with no more memory of its GPUs than Execution::gpu_memory_limit.
 class GrantedMachine {
  public:

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "core/ladder.hpp"
+#include "cpu/threads.hpp"
+#include "execution/whole_call.hpp"
 #include "gradus/execution.hpp"
 
 namespace gradus::execution {
@@ -33,11 +35,14 @@ constexpr std::string_view element_name() {
 std::vector<Way> ways_to_run(const core::VariantInfo& variant, const std::vector<int>& threads);
 
 /// What is wrong with a run of the variant on a prepared case of its room, an error that it throws included; "" where
-/// the result keeps the variant's contract.
+/// the result keeps the variant's contract. The run has the surroundings of a public call.
 template <class PreparedCase, class Variant>
 std::string fault_of(const PreparedCase& prepared, const Variant& variant, const Execution& execution) {
   try {
-    return prepared.check(variant, execution);
+    return whole_call([&] {
+      cpu::start_team(cpu::thread_count(execution));
+      return prepared.check(variant, execution);
+    });
   } catch (const std::exception& error) {
     return std::string("it failed: ") + error.what();
   }

@@ -1,22 +1,43 @@
-// The whole of a public call that takes ranks (Execution::communicator): they make sure that all of them make the same
-// one before anything else.
+// The whole of a public call: what is the same for every job, before it and after it.
 #pragma once
 
+#include <new>
 #include <string>
+#include <system_error>
 
 #include "core/ranks.hpp"
 #include "core/same_call.hpp"
-#include "execution/request.hpp"
+#include "cpu/call.hpp"
+#include "gradus/execution.hpp"
 
 namespace gradus::execution {
 
-/// Runs job(ranks), the call of this name with elements of type T; null where there are no ranks.
+[[noreturn]] void throw_out_of_memory();
+/// Throws gradus::Error if the system refused a thread, otherwise the exception being handled.
+[[noreturn]] void rethrow_without_thread(const std::system_error& error);
+
+/// Runs job(), the whole of a public call, in the default floating-point environment. The caller's threads get theirs
+/// back. What the standard library throws for want of memory or of a thread becomes an error of this library.
+template <class Job>
+auto whole_call(const Job& job) {
+  const cpu::Call call;
+  try {
+    return job();
+  } catch (const std::bad_alloc&) {
+    throw_out_of_memory();
+  } catch (const std::system_error& error) {
+    rethrow_without_thread(error);
+  }
+}
+
+/// Runs job(ranks), the call of this name with elements of type T; null without a communicator. Ranks first make sure
+/// that all of them make the same call.
 template <class T, class Job>
 auto whole_call(const char* name, const Execution& execution, const Job& job) {
-  if (execution.communicator == nullptr) return within_memory([&] { return job(nullptr); });
+  if (execution.communicator == nullptr) return whole_call([&] { return job(nullptr); });
   core::Ranks ranks(*execution.communicator, execution.stop);
   return ranks.run([&] {
-    return within_memory([&] {
+    return whole_call([&] {
       core::require_same_call(ranks, std::string(name) + (sizeof(T) == 4 ? " of f32" : " of f64"));
       return job(&ranks);
     });

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/startable.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "io/csv_rows.hpp"
@@ -422,7 +423,8 @@ class CsvParser {
   void parse(std::size_t count, int threads) {
     const auto each = [&](const auto& use) {
       const auto all = static_cast<std::ptrdiff_t>(count);
-#pragma omp parallel for num_threads(threads) schedule(dynamic) if (all > 1 && threads > 1)
+      const int team = all > 1 ? core::startable_threads(threads) : 1;
+#pragma omp parallel for num_threads(team) schedule(dynamic) if (team > 1)
       for (std::ptrdiff_t index = 0; index < all; ++index) use(static_cast<std::size_t>(index));
     };
     each([&](std::size_t index) { rows_.parse(stretches_[index]); });

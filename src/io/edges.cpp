@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/startable.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "io/foreign_formats.hpp"
@@ -283,7 +284,8 @@ void EdgeReader::take_edges(std::string_view text) {
       text.remove_prefix(parts.back().size());
     }
     const auto count = static_cast<std::ptrdiff_t>(parts.size());
-#pragma omp parallel for num_threads(threads) schedule(dynamic) if (count > 1 && threads > 1)
+    const int team = count > 1 ? core::startable_threads(threads) : 1;
+#pragma omp parallel for num_threads(team) schedule(dynamic) if (team > 1)
     for (std::ptrdiff_t part = 0; part < count; ++part) {
       const auto index = static_cast<std::size_t>(part);
       parse(parts[index], stretches_[index],

@@ -13,6 +13,7 @@
 
 #include "core/checked.hpp"
 #include "core/failure.hpp"
+#include "core/float_environment.hpp"
 #include "core/phases.hpp"
 #include "core/ranks.hpp"
 #include "core/stop.hpp"
@@ -146,6 +147,8 @@ const room::Variant& select(const room::Shape& shape, const KMeansOptions& optio
   execution::check_runs_here(variant, shape, execution, "kmeans");
   return variant;
 }
+
+constexpr double endless = std::numeric_limits<double>::infinity();  ///< nanoseconds, worth all threads
 
 /// Whether the number of threads is left to the library: nobody gave one, and the bits do not depend on it.
 bool chooses_threads(const room::Variant& variant, const Execution& execution) {
@@ -403,6 +406,7 @@ MemoryEstimate standardized_memory(KMeansShape shape, KMeansOptions options, con
 }  // namespace
 
 MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& options, const Execution& execution) {
+  const core::DefaultFloatEnvironment environment;
   execution::check_execution(execution);
   room::check_options(options);
   execution::check_element_bytes(shape.element_bytes);
@@ -442,14 +446,12 @@ class Beginning {
       : options_(options), ranks_(ranks), here_(checked(points, options, memory, execution, extent, ranks)),
         weights_(room::weights_of_rank(ranks, points, memory.weights)),
         shape_(shape_of_fit(points, !weights_.empty(), options, ranks)),
-        variant_(room::found_on_ranks(ranks,
-                                      [&]() -> const room::Variant& {
-                                        return select(
-                                            shape_, options, here_, points.place(),
-                                            {{memory.weights.place(), "weights"}, {memory.labels.place(), "labels"}});
-                                      })),
-        shrinks_(chooses_threads(variant_, here_)) {
-    if (shrinks_) here_.threads = cpu::chosen_threads(room::nanoseconds_of_a_pass(shape_), here_);
+        variant_(room::found_on_ranks(ranks, [&]() -> const room::Variant& {
+          return select(shape_, options, here_, points.place(),
+                        {{memory.weights.place(), "weights"}, {memory.labels.place(), "labels"}});
+        })) {
+    here_.threads =
+        cpu::chosen_threads(chooses_threads(variant_, here_) ? room::nanoseconds_of_a_pass(shape_) : endless, here_);
     filter_ = seeding_filter(shape_, options, here_, variant_, extent);
     if (ranks != nullptr && room::any_rank(*ranks, [&] {
           cpu::start_team(cpu::thread_count(here_));
@@ -473,7 +475,6 @@ class Beginning {
   const Execution& here() const { return here_; }
   const room::Shape& shape() const { return shape_; }
   const room::Variant& variant() const { return variant_; }
-  bool shrinks() const { return shrinks_; }  ///< the number of threads was chosen here
   room::SeedingFilter filter() const { return filter_; }
   Prepared<T>& prepared() { return *prepared_; }
   std::int64_t different_points() const { return different_points_; }
@@ -519,7 +520,6 @@ class Beginning {
   VectorView<const T> weights_;
   room::Shape shape_;
   const room::Variant& variant_;
-  bool shrinks_;
   room::SeedingFilter filter_ = room::SeedingFilter::never;
   std::vector<Phase> phases_;
   Matrix<T> copied_centroids_;
@@ -619,7 +619,6 @@ KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, co
   problem.lock = options.lock;
   problem.locked = options.locked;
   problem.may_copy = beginning.filter() != room::SeedingFilter::never;
-  problem.may_shrink_team = beginning.shrinks();
   if (!memory.labels.empty() && !memory.labels.place().is_host()) {
     prepared.admit(memory.labels.data(), "labels");
     // Of several fits it is known only afterwards whose labels are wanted.
@@ -740,7 +739,8 @@ KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> poin
   const room::Variant& variant = room::found_on_ranks(ranks, [&]() -> const room::Variant& {
     return select(shape, options, here, points.place(), {{weights.place(), "weights"}, {labels.place(), "labels"}});
   });
-  if (chooses_threads(variant, here)) here.threads = cpu::chosen_threads(room::nanoseconds_of_a_pass(shape), here);
+  here.threads =
+      cpu::chosen_threads(chooses_threads(variant, here) ? room::nanoseconds_of_a_pass(shape) : endless, here);
   core::agree(ranks, [&] {
     execution::check_memory(host_memory(shape, options, here, variant, room::SeedingFilter::never), here);
     cpu::start_team(cpu::thread_count(here));
@@ -836,10 +836,8 @@ RunReport transform(MatrixView<const T> centroids, MatrixView<const T> points, M
   Execution here = place_of_model("kmeans_transform", centroids, points, {{distances.place(), "distances"}}, metric,
                                   execution, ranks, room::RunsVariant::no);
   const bool on_gpu = here.device == Device::gpu;
-  if (here.threads == 0 && !on_gpu) {
-    const room::Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
-    here.threads = cpu::chosen_threads(room::nanoseconds_of_distances(shape), here);
-  }
+  const room::Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
+  here.threads = cpu::chosen_threads(on_gpu ? endless : room::nanoseconds_of_distances(shape), here);
   core::agree(ranks, [&] {
     if (on_gpu) execution::require_gpu(execution::this_machine(), here.gpu);
     execution::check_beside(distances.place(), "distances", on_gpu, here.gpu);

@@ -106,7 +106,6 @@ struct Problem {
   KMeansLocked locked = KMeansLocked::point;
   std::shared_ptr<ByteRows<T>> bytes;  ///< a copy of the points in bytes, where the choice of centroids left one
   bool may_copy = true;                ///< whether there is memory for what RowFacts::copy_bytes counts
-  bool may_shrink_team = false;        ///< the number of threads is ours to choose: see cpu::PayingTeam
   /// Where the points are this rank's rows of all, with that part of the statistics that belongs to all (lloyd/
   /// lloyd.hpp says who brings the ranks together); else null.
   core::Ranks* ranks = nullptr;

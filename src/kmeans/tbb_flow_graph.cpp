@@ -38,6 +38,7 @@
 #include <utility>
 
 #include "core/atomic_file.hpp"
+#include "core/startable.hpp"
 #include "cpu/thread_sanitizer.hpp"
 #include "kmeans/lloyd/textbook.hpp"
 #include "kmeans/variants.hpp"
@@ -110,6 +111,9 @@ class PinningObserver : public tbb::task_scheduler_observer {
 class FlowGraph {
  public:
   FlowGraph(const TaskGraph& tasks, const Execution& execution, int threads) : tasks_(tasks), arena_(threads) {
+    if (threads > 1 && core::count_startable(threads) < threads)  // beside OpenMP's, which the frame uses
+      throw Error("the system does not let this process start " + std::to_string(threads) +
+                  " threads of oneTBB as well; ask for fewer, or raise the limit (ulimit -u, ulimit -v)");
     if (threads > tbb::info::default_concurrency())
       allowance_.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
     observer_.emplace(arena_, execution.pinning);

@@ -6,11 +6,14 @@
 #include <utility>
 
 #include "core/checked.hpp"
+#include "core/float_environment.hpp"
 #include "core/life_tree.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
+#include "cpu/chosen_threads.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
+#include "execution/whole_call.hpp"
 #include "life/gpu/run_on_gpu.hpp"
 #include "life/handover.hpp"
 #include "life/tree.hpp"
@@ -133,6 +136,20 @@ const room::Variant& select(const room::Shape& shape, const Execution& execution
       execution::wanted_variant(room::variants(), room::choose, shape, execution, room::Room::name);
   execution::check_runs_here(variant, shape, execution, room::Room::name);
   return variant;
+}
+
+/// By the work between two barriers. A long job does not depend on what else runs when it begins: it finds out by
+/// itself whether its team pays.
+int chosen_threads(const room::Shape& shape, const room::Variant& variant, const Execution& execution) {
+  if (variant.backend == core::Backend::sequential) return 1;
+  if (execution.threads > 0) return execution.threads;
+  constexpr double nanoseconds_an_update = 1 / 70.0;
+  constexpr double generations_of_a_pass = 16;
+  constexpr double is_long = 1e9;
+  const double job = nanoseconds_an_update * shape.cell_updates();
+  const double pass = nanoseconds_an_update * generations_of_a_pass * static_cast<double>(shape.height) *
+                      static_cast<double>(shape.width);
+  return cpu::ready_threads(cpu::thread_count(execution), std::max(pass, job < is_long ? 0 : job));
 }
 
 /// Of grids of a bit for each cell: the result, and for what is stepped through, compared or grows, copies of it.
@@ -279,7 +296,7 @@ struct Course {
 
 /// `cells` or `tree`.
 LifeResult compute(const LifeGridView& cells, const LifeTree* tree, const LifeOptions& options,
-                   const LifeMemory& memory, const Execution& execution, Course course = {}) {
+                   const LifeMemory& memory, Execution execution, Course course = {}) {
   std::vector<Phase>& phases = course.phases;
   const auto placed_tree = [&] { return room::PlacedTree{*tree, options.left, options.top}; };
   const room::Box box = tree != nullptr ? room::box_of(placed_tree()) : room::Box{0, cells.height, 0, cells.width};
@@ -304,7 +321,8 @@ LifeResult compute(const LifeGridView& cells, const LifeTree* tree, const LifeOp
     placed.left = unfolded.left;
     placed.top = unfolded.top;
   }
-  const int threads = variant.backend == core::Backend::sequential ? 1 : cpu::thread_count(execution);
+  const int threads = chosen_threads(shape, variant, execution);
+  execution.threads = threads;
   const room::Variant* const successor = room::successor(shape, variant, execution);
   const room::Variant* completed_by = &variant;
   execution::check_memory(host_memory(shape, options, variant, threads), execution);
@@ -368,7 +386,7 @@ LifeResult life(const LifeGridView& cells, const LifeOptions& options, const Lif
   for (const execution::NamedPlace& one : places) check_stays_there(one.place, one.what, options);
   const Execution here =
       execution::where_views_lie<room::Variant>(places, room::variants(), room::Room::name, execution);
-  return execution::within_memory([&] { return compute(cells, nullptr, options, memory, here); });
+  return execution::whole_call([&] { return compute(cells, nullptr, options, memory, here); });
 }
 
 LifeOptions life_options(const LifePattern& pattern) {
@@ -422,7 +440,7 @@ LifeResult life(const LifePattern& pattern, const LifeOptions& options, std::int
   if (!is_near(pattern.left, 62) || !is_near(pattern.top, 62) || !is_near(placed.left += pattern.left, 62) ||
       !is_near(placed.top += pattern.top, 62))
     throw UsageError("pattern: its first cell must lie within 2^62 of (0, 0)");
-  return execution::within_memory([&] {
+  return execution::whole_call([&] {
     Course course;
     if (pattern.tree) room::check_tree(*pattern.tree);
     else check_grid(pattern.cells.view(), "cells");
@@ -450,6 +468,7 @@ LifeResult life(const LifePattern& pattern, const LifeOptions& options, std::int
 }
 
 MemoryEstimate life_memory(const LifeShape& shape, const LifeOptions& options, const Execution& execution) {
+  const core::DefaultFloatEnvironment environment;
   execution::check_execution(execution);
   check_options(options);
   check_sizes(shape.height, shape.width);

@@ -25,6 +25,7 @@
 // (2000); trapezoids: M. Frigo, V. Strumpen, "Cache oblivious stencil computations" (2005).
 #include <algorithm>
 
+#include "cpu/chosen_threads.hpp"
 #include "cpu/threads.hpp"
 #include "life/bits/padded.hpp"
 #include "life/textbook.hpp"
@@ -121,23 +122,33 @@ Solved openmp_temporal(const Problem& problem, const Execution& execution, std::
   {
     const core::PhaseTimer timer(phases, "generations");
     Ticker tick(problem, execution);
+    cpu::PayingTeam team(threads, cpu::may_shrink_team());
     const std::int64_t together =
         std::max(generations_of_a_team(problem) / most_generations, std::int64_t{1}) * most_generations;
     for (std::int64_t done = 0; done < problem.generations;) {
       const std::int64_t end = std::min(done + together, problem.generations);
-#pragma omp parallel num_threads(threads)
+      cpu::PayingTeam::Pass timed(team);
+#pragma omp parallel num_threads(team.threads())
       for (std::int64_t first = done; first < end; first += most_generations) {
         const Pass pass{{&even, &odd}, steps, first, std::min(most_generations, end - first), block, stop};
-        // At the end all wait: a triangle reads what both of its neighbours have made.
-#pragma omp for schedule(static)
-        for (int part = 0; part < threads; ++part)
-          pass.trapezoid(cpu::share(height, part, threads), torus || part > 0, torus || part < threads - 1);
+        {
+          const cpu::PayingTeam::Share own_time(timed);
+#pragma omp for schedule(static) nowait
+          for (int part = 0; part < threads; ++part)
+            pass.trapezoid(cpu::share(height, part, threads), torus || part > 0, torus || part < threads - 1);
+        }
         if (threads == 1 && !torus) continue;
-          // And here: the next trapezoids read the triangles.
-#pragma omp for schedule(static)
-        for (int part = 0; part < threads; ++part)
-          if ((torus || part < threads - 1) && !stop.stop_requested())
-            pass.triangle(cpu::share(height, part, threads).end);
+          // A triangle reads what both of its neighbours have made.
+#pragma omp barrier
+        {
+          const cpu::PayingTeam::Share own_time(timed);
+#pragma omp for schedule(static) nowait
+          for (int part = 0; part < threads; ++part)
+            if ((torus || part < threads - 1) && !stop.stop_requested())
+              pass.triangle(cpu::share(height, part, threads).end);
+        }
+        // The next trapezoids read the triangles.
+#pragma omp barrier
       }
       core::honour_stop(stop, while_computing);
       done = end;

@@ -3,17 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 
 #include "core/checked.hpp"
-#include "core/default_rounding.hpp"
+#include "core/float_environment.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
+#include "cpu/chosen_threads.hpp"
 #include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
 #include "execution/gpu_job.hpp"
 #include "execution/request.hpp"
+#include "execution/whole_call.hpp"
 #include "matmul/gpu/operands.hpp"
 #include "matmul/gpu/run_on_gpu.hpp"
 #include "matmul/measure.hpp"
@@ -115,17 +118,21 @@ void join_batch(room::Problem<T>& problem) {
   problem.batches = 1;
 }
 
-/// As many threads as have work for longer than to wake them takes. Where nobody says how many, not more than find a
-/// processor: a team whose cores are busy with something else waits for some milliseconds at each barrier, which for
-/// short work is many times the work.
-int worth_threads(const room::Shape& shape, const room::Variant& variant, int threads, const Execution& execution) {
+/// As many threads as have work for longer than to wake them takes.
+int worth_threads(const room::Shape& shape, const room::Variant& variant, const Execution& execution) {
   const auto area = [](std::int64_t rows, std::int64_t columns) {
     return static_cast<double>(rows) * static_cast<double>(columns);
   };
+  const int threads = cpu::thread_count(execution);
   const auto worth = [&](double work) {
     return cpu::threads_for(static_cast<std::int64_t>(std::min(work, 1e18)), threads);
   };
-  if (variant.backend != core::Backend::simd) return worth(shape.operations());
+  const auto ready = [&](int woken, double work) {
+    constexpr double nanoseconds_an_operation = 0.4;
+    return execution.threads == 0 ? cpu::ready_threads(woken, nanoseconds_an_operation * work) : woken;
+  };
+  if (variant.backend == core::Backend::sequential) return 1;
+  if (variant.backend != core::Backend::simd) return ready(worth(shape.operations()), shape.operations());
   // A vector at a time; then it also counts how much passes by.
   const double vector = 64.0 / shape.element_bytes;
   const double work =
@@ -133,9 +140,7 @@ int worth_threads(const room::Shape& shape, const room::Variant& variant, int th
                                         (area(shape.m, shape.k) + area(shape.k, shape.n) + area(shape.m, shape.n)) / 4;
   const int several = worth(work);
   if (several <= 1) return 1;
-  const int woken = std::min(2 * several, threads);  // to wake twice as many takes hardly longer
-  constexpr double is_short = 5e7;                   // some 20 ms of one thread
-  return execution.threads == 0 && work < is_short ? cpu::threads_with_processor(woken) : woken;
+  return ready(std::min(2 * several, threads), work);  // to wake twice as many takes hardly longer
 }
 
 /// Where the processor reads a view: the view's own address, or that of a copy in host memory of what lies on a GPU,
@@ -171,11 +176,11 @@ template <class T>
 void run(const room::Variant& variant, const room::Problem<T>& problem, const room::There& there, int& threads,
          const Execution& execution, std::vector<Phase>& phases) {
   if (variant.device_input) {
-    cpu::start_team(threads);
+    threads = cpu::start_team(cpu::chosen_threads(std::numeric_limits<double>::infinity(), execution));
     if constexpr (cuda::is_compiled) room::run_on_gpu(problem, there, variant, execution, phases);
     return;
   }
-  threads = cpu::start_team(worth_threads(problem.shape(), variant, threads, execution));
+  threads = cpu::start_team(worth_threads(problem.shape(), variant, execution));
   Execution with_threads;
   const Execution* request = &execution;
   if (threads != execution.threads) {
@@ -358,7 +363,7 @@ class Call {
     after.a.data = images[0].data();
     after.b.data = images[1].data();
     after.c.data = const_cast<T*>(images[2].data());
-    return sample.measure(after, threads, execution_.stop);
+    return sample.measure(after, cpu::start_team(threads), execution_.stop);
   }
 
   const MatmulOptions& options_;
@@ -379,6 +384,7 @@ class Call {
 }  // namespace
 
 double matmul_error_bound(MatmulAccuracy accuracy, std::int64_t depth, int element_bytes) {
+  const core::DefaultFloatEnvironment environment;
   execution::check_element_bytes(element_bytes);
   MatmulOptions options;
   options.accuracy = accuracy;
@@ -411,6 +417,7 @@ std::uint64_t sample_bytes(const MatmulShape& shape, const MatmulOptions& option
 }  // namespace
 
 MemoryEstimate matmul_memory(const MatmulShape& shape, const MatmulOptions& options, const Execution& execution) {
+  const core::DefaultFloatEnvironment environment;
   execution::check_execution(execution);
   execution::check_element_bytes(shape.element_bytes);
   check_options(options, shape.element_bytes);
@@ -458,8 +465,7 @@ MatmulResult<std::common_type_t<A, B>> matmul(MatmulView<const A> a, MatmulView<
                                               const Execution& execution) {
   using T = std::common_type_t<A, B>;
   const auto start = core::Clock::now();
-  const core::DefaultRounding rounding;
-  return execution::within_memory([&] {
+  return execution::whole_call([&] {
     execution::check_execution(execution);
     check_options(options, sizeof(T));
     MatmulResult<T> result = Call<T, A, B>(a, b, options, memory, execution).run();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/default_rounding.hpp"
 #include "core/evenly_spread.hpp"
 #include "core/stop.hpp"
 #include "matmul/oracle.hpp"
@@ -72,7 +71,6 @@ MatmulError ErrorSample<T>::measure(const Problem<T>& problem, int threads, cons
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(max : greatest) reduction(+ : compared)
   for (std::int64_t first = 0; first < elements_; first += stretch) {
     if (stop.stop_requested()) continue;
-    const core::DefaultRounding rounding;
     for (std::int64_t index = first; index < std::min(first + stretch, elements_); ++index)
       compare(index, greatest, compared);
   }

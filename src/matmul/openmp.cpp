@@ -13,7 +13,6 @@
 // Source: G. H. Golub, C. F. Van Loan, "Matrix Computations", the "ikj" order, by rows (saxpy).
 #include <algorithm>
 
-#include "core/default_rounding.hpp"
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
 #include "matmul/textbook.hpp"
@@ -30,7 +29,6 @@ Done openmp(const Problem<T>& problem, const Execution& execution, std::vector<P
   for_blocks(problem, execution, rows, columns, [&](auto a, auto b, auto c, const Block& block) {
 #pragma omp parallel num_threads(threads)
     {
-      const core::DefaultRounding rounding;
       Buffer<T> totals(block.columns);
 #pragma omp for schedule(static)
       for (std::int64_t row = block.row; row < block.end_row(); ++row) {

@@ -16,7 +16,6 @@
 // (1991).
 #include <algorithm>
 
-#include "core/default_rounding.hpp"
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
 #include "matmul/textbook.hpp"
@@ -112,7 +111,6 @@ Done openmp_tiled(const Problem<T>& problem, const Execution& execution, std::ve
       core::stretch_length(count, tile_rows * tile_columns * std::min(problem.k, tile_depth), threads);
 #pragma omp parallel num_threads(threads)
   {
-    const core::DefaultRounding rounding;
     Tiles<T> tiles;
 #pragma omp for schedule(dynamic)
     for (std::int64_t first = 0; first < count; first += stretch) {

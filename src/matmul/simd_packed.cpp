@@ -33,7 +33,6 @@
 #include <limits>
 
 #include "core/checked.hpp"
-#include "core/default_rounding.hpp"
 #include "core/failure.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
@@ -422,7 +421,6 @@ class Products {
       cpu::SharedWork lines(problem.m, threads_, lines_of_a_piece(problem.m, threads_));
 #pragma omp parallel num_threads(threads_)
       {
-        const core::DefaultRounding rounding;
         const int thread = omp_get_thread_num();
         for (cpu::Range own = lines.next(thread); own.size() > 0 && !problem.stop.stop_requested();
              own = lines.next(thread))
@@ -435,7 +433,6 @@ class Products {
       RowProduct<T> product(problem, static_cast<T*>(sums.data()), threads_);
 #pragma omp parallel num_threads(threads_)
       {
-        const core::DefaultRounding rounding;
         const int thread = omp_get_thread_num();
         product.chain(thread);
 #pragma omp barrier
@@ -447,10 +444,7 @@ class Products {
     Buffer<T> totals(needs_totals(problem, plan_) ? problem.m * problem.n : 0);
     if (threads_ == 1) return Product<T>(problem, plan_, workspace, totals.data(), &teller, 0, 1).run();
 #pragma omp parallel num_threads(threads_)
-    {
-      const core::DefaultRounding rounding;
-      Product<T>(problem, plan_, workspace, totals.data(), &teller, omp_get_thread_num(), omp_get_num_threads()).run();
-    }
+    Product<T>(problem, plan_, workspace, totals.data(), &teller, omp_get_thread_num(), omp_get_num_threads()).run();
   }
 
   /// All of the batch, each thread of the team whole products; `threads` was 1.
@@ -458,7 +452,6 @@ class Products {
     const std::int64_t totals_size = !lines_.is_one && needs_totals(problem_, plan_) ? problem_.m * problem_.n : 0;
 #pragma omp parallel num_threads(team)
     {
-      const core::DefaultRounding rounding;
       Workspace<T> workspace(plan_, lines_.is_one ? 0 : 1);
       Buffer<T> totals(totals_size);
       cpu::Scratch sums(is_row_ ? row_sums_bytes() : 0);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/float_environment.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
@@ -63,7 +64,8 @@ Execution with_threads(MatrixView<const T> points, const PairHistogramMemory<T>&
        core::find_variant(room::variants(), execution.variant, problem_name).backend == core::Backend::simd);
   const auto n = static_cast<double>(points.rows());
   const auto m = static_cast<double>(memory.others.rows());
-  if (chooses) here.threads = cpu::chosen_threads((m > 0 ? n * m : n * n / 2) * nanoseconds_a_pair, execution);
+  const double pairs = chooses ? (m > 0 ? n * m : n * n / 2) : std::numeric_limits<double>::infinity();
+  here.threads = cpu::chosen_threads(pairs * nanoseconds_a_pair, execution);
   return here;
 }
 
@@ -129,6 +131,7 @@ PairHistogramResult finish(const room::Problem<T>& problem, const room::Histogra
 
 MemoryEstimate pair_histogram_memory(const PairHistogramShape& shape, const PairHistogramOptions& options,
                                      const Execution& execution) {
+  const core::DefaultFloatEnvironment environment;
   execution::check_execution(execution, execution::TakesRanks::yes);
   Execution here = execution::run_where_it_lies(shape.place, "points", execution);
   if (here.communicator != nullptr) here.device = Device::cpu;
@@ -244,6 +247,7 @@ GRADUS_INSTANTIATE(double);
 }  // namespace detail
 
 void pair_histogram_accumulate(PairHistogramResult& sum, const PairHistogramResult& next) {
+  const core::DefaultFloatEnvironment environment;
   for (const PairHistogramResult* one : {&std::as_const(sum), &next})
     if (one->edges.size() != one->counts.size() + 1 ||
         (!one->weighted.empty() && one->weighted.size() != one->counts.size()))
@@ -276,6 +280,7 @@ void check_box_alone(const std::vector<double>& box) {
 }  // namespace
 
 PairHistogramBins pair_histogram_complete_bins(PairHistogramBins bins, const std::vector<double>& box) {
+  const core::DefaultFloatEnvironment environment;
   if (!(bins.bin_width > 0) || !bins.edges.empty() || bins.bins != 0) return bins;
   if (bins.cutoff == 0 && box.empty())
     throw UsageError(
@@ -296,6 +301,7 @@ PairHistogramBins pair_histogram_complete_bins(PairHistogramBins bins, const std
 }
 
 double pair_histogram_volume(const std::vector<double>& box) {
+  const core::DefaultFloatEnvironment environment;
   if (box.empty()) throw UsageError("box: open space has no volume");
   check_box_alone(box);
   if (room::is_triclinic(box)) return std::abs(room::Cell::reduced(box).volume());

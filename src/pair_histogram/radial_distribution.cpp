@@ -2,6 +2,7 @@
 #include <numbers>
 #include <string>
 
+#include "core/float_environment.hpp"
 #include "core/text.hpp"
 #include "gradus/pair_histogram.hpp"
 #include "pair_histogram/problem.hpp"
@@ -24,6 +25,7 @@ PairHistogramRadialDistribution pair_histogram_radial_distribution(const PairHis
                                                                    std::int64_t dimensions, std::int64_t points,
                                                                    std::int64_t others, double volume,
                                                                    std::int64_t frames) {
+  const core::DefaultFloatEnvironment environment;
   if (dimensions < 1 || dimensions > pair_histogram_detail::dimension_limit)
     throw UsageError("the number of dimensions must be 1, 2 or 3, not " + std::to_string(dimensions));
   if (points < 0 || others < 0) throw UsageError("the numbers of points and others must not be negative");

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/text.hpp"
-#include "cpu/threads.hpp"
+#include "cpu/chosen_threads.hpp"
 #include "execution/request.hpp"
 #include "shortest_paths/finish.hpp"
 #include "shortest_paths/graph.hpp"
@@ -95,7 +95,7 @@ struct Request {
     if (!same && overlap(memory.distances, weights))
       throw UsageError("distances: their memory overlaps that of the weights, and is not the same");
     execution = execution::where_views_lie<Variant>(places(), variants(), Room::name, execution);
-    threads = cpu::thread_count(execution);
+    choose_threads();
   }
 
   template <class Edges>
@@ -107,7 +107,7 @@ struct Request {
     vertices = vertices_of(list);
     check_rest();
     check_results_are_here("of a graph given by its edges");
-    threads = cpu::thread_count(execution);
+    choose_threads();
   }
 
   std::int64_t n() const { return vertices; }
@@ -117,6 +117,14 @@ struct Request {
   }
   bool is_matrix() const { return std::holds_alternative<std::monostate>(edges); }
   Taking<T> taking() const { return {graph.no_edge, options.undirected, options.unweighted}; }
+
+  /// By the work between two barriers: a step of a matrix's tiles, or all searches along edges.
+  void choose_threads() {
+    const auto n = static_cast<double>(vertices);
+    const double of_searches = 10 * static_cast<double>(rows()) * (n + static_cast<double>(listed()));
+    threads = cpu::chosen_threads(is_matrix() ? 4 * n * n : of_searches, execution);
+    execution.threads = threads;
+  }
 
   std::array<execution::NamedPlace, 3> places() const {
     return {{{graph.weights.place(), "weights"},

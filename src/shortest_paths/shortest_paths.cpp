@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <string>
 
+#include "core/float_environment.hpp"
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
+#include "execution/whole_call.hpp"
 #include "shortest_paths/complete.hpp"
 #include "shortest_paths/gpu/run_on_gpu.hpp"
 #include "shortest_paths/memory.hpp"
@@ -173,7 +175,7 @@ ShortestPathsResult<T> run(const room::Request<T>& request, core::Clock::time_po
 /// From a request to its result.
 template <class T>
 ShortestPathsResult<T> find(const room::Request<T>& request, core::Clock::time_point start) {
-  return execution::within_memory([&] { return run(request, start); });
+  return execution::whole_call([&] { return run(request, start); });
 }
 
 /// One route by the row of predecessors of its first vertex.
@@ -201,6 +203,7 @@ ShortestRoute<T> find_route(const Edges& edges, std::int64_t from, std::int64_t 
 
 MemoryEstimate shortest_paths_memory(const ShortestPathsShape& shape, const ShortestPathsOptions& options,
                                      const Execution& execution) {
+  const core::DefaultFloatEnvironment environment;
   execution::check_execution(execution);
   execution::check_element_bytes(shape.element_bytes);
   const bool is_matrix = shape.edges < 0;

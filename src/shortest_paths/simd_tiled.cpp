@@ -116,6 +116,7 @@ HWY_AFTER_NAMESPACE();
 #include <type_traits>
 
 #include "core/phases.hpp"
+#include "cpu/chosen_threads.hpp"
 #include "cpu/threads.hpp"
 #include "shortest_paths/textbook.hpp"
 #include "shortest_paths/variants.hpp"
@@ -183,27 +184,32 @@ class Tiles {
 
 /// One step: everything by way of the vertices of one tile, which is closed; and the next one is closed.
 template <class T>
-void relax_by_way_of(std::int64_t step, Tiles<T>& tiles, int threads, const std::stop_token& stop) {
+void relax_by_way_of(std::int64_t step, Tiles<T>& tiles, cpu::PayingTeam& team, const std::stop_token& stop) {
   const std::int64_t side = tiles.side();
   T* const diagonal = tiles.at(step, step);
   if (side == 1) return;
-#pragma omp parallel num_threads(threads)
+  cpu::PayingTeam::Pass timed(team);
+#pragma omp parallel num_threads(team.threads())
   {
     alignas(64) T before[tile_elements];
+    std::optional<cpu::PayingTeam::Share> own_time(std::in_place, timed);
 #pragma omp for schedule(dynamic) nowait  // the row and the column have nothing to do with each other
     for (std::int64_t column = 0; column < side; ++column) {
       if (column == step || stop.stop_requested()) continue;
       std::copy_n(tiles.at(step, column), tile_elements, before);
       min_plus(tiles.at(step, column), diagonal, before);
     }
-#pragma omp for schedule(dynamic)
+#pragma omp for schedule(dynamic) nowait
     for (std::int64_t row = 0; row < side; ++row) {
       if (row == step || stop.stop_requested()) continue;
       std::copy_n(tiles.at(row, step), tile_elements, before);
       min_plus(tiles.at(row, step), before, diagonal);
     }
+    own_time.reset();
+#pragma omp barrier  // all tiles read the row and the column
+    own_time.emplace(timed);
     // From the next tile on the diagonal on, so that one thread closes it while the others go on.
-#pragma omp for collapse(2) schedule(dynamic, 4)
+#pragma omp for collapse(2) schedule(dynamic, 4) nowait
     for (std::int64_t down = 1; down <= side; ++down)
       for (std::int64_t right = 1; right <= side; ++right) {
         const std::int64_t row = (step + down) % side;
@@ -232,9 +238,10 @@ Solved simd_tiled(const Problem<T>& problem, const Execution& execution, std::ve
   }
   {
     const core::PhaseTimer timer(phases, "relax");
+    cpu::PayingTeam team(threads, cpu::may_shrink_team());
     if (side > 0) close(tiles.at(0, 0));
     for (std::int64_t step = 0; step < side; ++step) {
-      relax_by_way_of(step, tiles, threads, stop);
+      relax_by_way_of(step, tiles, team, stop);
       after_step(problem, execution, step + 1, side);
     }
   }

@@ -14,9 +14,11 @@
 #include "core/phases.hpp"
 #include "core/philox.hpp"
 #include "core/stop.hpp"
+#include "cpu/chosen_threads.hpp"
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
 #include "execution/request.hpp"
+#include "execution/whole_call.hpp"
 #include "gradus/kmeans_criteria.hpp"
 #include "kmeans/criteria/criteria.hpp"
 #include "kmeans/criteria/silhouette.hpp"
@@ -272,7 +274,9 @@ class Criteria {
       // More of any would not matter to what follows, and might not fit 63 bits.
       const std::int64_t columns = std::min<std::int64_t>(points_.columns(), 1 << 10);
       execution::check_memory(bytes(), execution_, "fewer labelings at a time, or fewer points for the silhouette");
-      threads_ = cpu::start_team(cpu::threads_for((points_.rows() + side * side) * columns, threads_));
+      constexpr double nanoseconds_a_product = 0.4;
+      threads_ = cpu::start_team(cpu::chosen_threads(
+          nanoseconds_a_product * static_cast<double>((points_.rows() + side * side) * columns), execution_));
       room::examine<T>(points_, {}, {}, threads_, execution_.stop);
       if (options_.metric == KMeansMetric::cosine) {
         unit_ = room::unit_rows(points_, "points", threads_, execution_.stop);
@@ -376,7 +380,7 @@ KMeansCriteriaResult kmeans_criteria(MatrixView<const T> points,
   execution::check_execution(execution);
   check_options(options);
   check_input(points, labelings);
-  return execution::within_memory([&] { return Criteria<T>(points, labelings, options, execution).measure(); });
+  return execution::whole_call([&] { return Criteria<T>(points, labelings, options, execution).measure(); });
 }
 
 template KMeansCriteriaResult kmeans_criteria(MatrixView<const float>, std::span<const VectorView<const std::int32_t>>,

@@ -25,6 +25,7 @@
 #include "core/failure.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
+#include "cpu/chosen_threads.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/lloyd/exact_sums.hpp"
 #include "kmeans/lloyd/lloyd.hpp"
@@ -38,7 +39,7 @@ class SimdEngine {
   SimdEngine(const Problem<T>& problem, int threads, Assigner& assigner)
       : problem_(problem), threads_(threads), assigner_(assigner), sums_(problem),
         workers_(static_cast<std::size_t>(threads)), block_(block_size(problem)), piece_(piece_size(problem, threads)),
-        team_(threads, problem.may_shrink_team) {}
+        team_(threads, cpu::may_shrink_team()) {}
 
   Outcome pass(MatrixView<const T> centroids, std::int32_t* labels) { return pass(centroids, labels, nullptr); }
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #if defined(__x86_64__)
-#include <xmmintrin.h>
 #endif
 
 #include "core/philox.hpp"
@@ -300,37 +299,6 @@ TEST(Matmul, KeepsToItsMemory) {
   execution.memory_limit = 1 << 30;
   EXPECT_THROW(matmul(column, column.transposed(), {}, execution), OutOfMemoryError);
 }
-
-#if defined(__x86_64__)
-// Of the thread that calls, and of threads that it started before.
-TEST(Matmul, IsTheSameWhateverTheCallersRounding) {
-  const Matrix<float> a = random_matrix<float>(150, 400, 1);
-  Matrix<float> small = random_matrix<float>(400, 150, 2);
-  for (std::int64_t row = 0; row < small.rows(); ++row)
-    for (std::int64_t column = 0; column < small.columns(); ++column) small(row, column) *= 1e-38F;
-  const auto product = [&](int threads, const char* variant) {
-    return matmul(a, small, {}, Execution{.device = Device::cpu, .variant = variant, .threads = threads}).product;
-  };
-  const unsigned int usual = _mm_getcsr();
-  for (const char* variant : {"simd_packed", "openmp", "openmp_tiled", "sequential"}) {
-    const int threads = std::string_view(variant) == "sequential" ? 1 : 4;
-    const Matrix<float> right = product(threads, variant);
-    for (const unsigned int setting : {0x2000U, 0x4000U, 0x6000U, 0x8040U}) {
-      _mm_setcsr(usual | setting);
-#pragma omp parallel num_threads(4)
-      _mm_setcsr(usual | setting);  // threads of the caller's own team are the same
-      const Matrix<float> there = product(threads, variant);
-      EXPECT_EQ(_mm_getcsr() & 0xe040U, setting) << "the caller's is as it was";
-      _mm_setcsr(usual);
-      const Matrix<float> after = product(threads, variant);
-      EXPECT_TRUE(tests::same_bits(there, right)) << variant << ", " << setting;
-      EXPECT_TRUE(tests::same_bits(after, right)) << variant << ", after " << setting;
-    }
-  }
-#pragma omp parallel num_threads(4)
-  _mm_setcsr(usual);
-}
-#endif
 
 // More than eight threads cut products with few or not so many rows by columns, each with a packed part of B of its own
 // or none.

@@ -1,0 +1,57 @@
+#include "cpu/call.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+
+namespace gradus::cpu {
+namespace {
+
+/// A thread of the OpenMP runtime, and its environment before the call of this number.
+struct Worker {
+  std::uint64_t call = 0;
+  core::FloatEnvironment before;
+};
+
+constinit thread_local Worker worker;
+constinit thread_local Call* outermost = nullptr;
+
+}  // namespace
+
+Call* Call::current() { return outermost; }
+
+Call::Call() {
+  static std::atomic<std::uint64_t> calls{0};
+  if (outermost != nullptr) return;
+  number_ = calls.fetch_add(1, std::memory_order_relaxed) + 1;
+  outermost = this;
+}
+
+void Call::take_team(int threads) {
+  if (threads <= threads_) return;
+  // Threads that start here inherit what they would have inherited without this call.
+  const bool is_default = environment_.before().is_default();
+  if (!is_default) environment_.before().set();
+  bool changed = false;
+#pragma omp parallel num_threads(threads) reduction(|| : changed)
+  if (omp_get_thread_num() != 0 && worker.call != number_) {
+    worker = {number_, core::FloatEnvironment::of_this_thread()};
+    changed = !worker.before.is_default();
+    if (changed) core::FloatEnvironment::set_default();
+  }
+  if (!is_default) core::FloatEnvironment::set_default();
+  threads_ = threads;
+  changed_ = changed_ || changed;
+}
+
+Call::~Call() {
+  if (number_ == 0) return;
+  outermost = nullptr;
+  if (threads_ == 1 || (!changed_ && environment_.before().is_default())) return;
+    // So would a thread that the runtime has started since then.
+#pragma omp parallel num_threads(threads_)
+  if (omp_get_thread_num() != 0) (worker.call == number_ ? worker.before : environment_.before()).set();
+}
+
+}  // namespace gradus::cpu

@@ -1,0 +1,39 @@
+#include "cpu/chosen_threads.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "core/startable.hpp"
+#include "cpu/call.hpp"
+#include "cpu/threads.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::cpu {
+
+int chosen_threads(double nanoseconds, const Execution& execution) {
+  constexpr double worth_a_thread = 128e3;  // some ten times what it costs to set it going and wait for it
+  const int all = thread_count(execution);
+  if (execution.threads > 0) return all;
+  const double worth = nanoseconds / worth_a_thread;
+  return ready_threads(worth < all ? std::max(1, static_cast<int>(worth)) : all, nanoseconds);
+}
+
+int ready_threads(int threads, double nanoseconds) {
+  constexpr double is_short = 20e6;
+  if (Call* const call = Call::current(); call != nullptr && std::isfinite(nanoseconds)) call->choose_threads();
+  return core::startable_threads(nanoseconds < is_short ? threads_with_processor(threads) : threads);
+}
+
+bool may_shrink_team() { return Call::current() != nullptr && Call::current()->chooses_threads(); }
+
+void require_startable(int threads) {
+  const int startable = core::startable_threads(threads);
+  if (startable >= threads) return;
+  throw Error("the system lets this process start " + std::to_string(startable) + " threads, not the " +
+              std::to_string(threads) +
+              " asked for; ask for at most that many, or raise the limit (ulimit -u, ulimit -v, or the number of "
+              "processes of the container; a smaller OMP_STACKSIZE helps with ulimit -v)");
+}
+
+}  // namespace gradus::cpu

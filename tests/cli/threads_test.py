@@ -1,0 +1,77 @@
+"""Threads of jobs where the system refuses them."""
+
+import os
+import resource
+
+from kit import Case, gradus, rooms
+
+
+def jobs(case):
+    """What to call each command of a problem with."""
+    all_jobs = {}
+    for room in rooms():
+        all_jobs.update(room.json_jobs(case))
+    return all_jobs
+
+
+class RefusedThreads(Case):
+    """Where the system refuses a thread, a job takes fewer or fails with a message. The OpenMP runtime would end the
+    process."""
+
+    MANY = 2000
+
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o777)
+
+    def address_space(self):
+        limit = 3_000_000 * 1024
+        return lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+    def number_of_threads(self, number):
+        """Of another user, for root is free of the limit."""
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NPROC, (number, number))
+            os.setgid(65534)
+            os.setuid(65534)
+
+        return limit
+
+    def limits(self):
+        yield "address space", self.address_space()
+        if os.geteuid() == 0:
+            yield "number of threads", self.number_of_threads(20)
+
+    def test_more_threads_than_there_can_be_are_refused(self):
+        refused = set()
+        for command, words in jobs(self).items():
+            if "--threads" not in self.succeed(command, "--help").stdout:
+                continue
+            for name, limit in self.limits():
+                result = gradus(command, *words, "--threads", self.MANY, preexec=limit)
+                if result.returncode == 0:
+                    continue  # the job takes one thread, whatever is asked for
+                refused.add(command)
+                with self.subTest(command=command, limit=name):
+                    self.assertEqual(result.returncode, 1, result.stderr)
+                    self.assertRegex(result.stderr, r"^gradus: .*\b(threads|memory)\b.*\n$")
+        self.assertGreater(len(refused), 2)
+
+    def test_a_program_at_the_end_of_its_threads_runs_or_says_so(self):
+        if os.geteuid() != 0:
+            self.skipTest("another user's limits are needed")
+        for command, words in jobs(self).items():
+            for number in (1, 2, 3, 4):
+                for threads in ([], ["--threads", 2]):
+                    result = gradus(command, *words, *threads, preexec=self.number_of_threads(number))
+                    with self.subTest(command=command, limit=number, threads=threads):
+                        self.assertIn(result.returncode, (0, 1), result.stderr)
+                        if result.returncode != 0:
+                            self.assertRegex(result.stderr, r"^gradus: .*\bthreads?\b.*\n$")
+
+    def test_no_folder_is_left(self):
+        points = self.file("p.csv", "0,0\n0,1\n5,5\n5,6\n")
+        for _, limit in self.limits():
+            self.refused(1, "kmeans", points, "-k", 2, "--threads", self.MANY, "-o", self.path("out"), preexec=limit)
+            self.assertFalse(os.path.exists(self.path("out")))
