@@ -112,8 +112,8 @@ class XyzFrames : public TextFrames {
     set_box(frame, vectors, corner, flags ? periodic_directions(*flags) : "xyz");
   }
 
-  /// Refuses a list of lists unless it is symmetric: writers do not agree whether the inner lists are the vectors, or the
-  /// rows of a matrix that has the vectors as columns.
+  /// Refuses a list of lists unless it is symmetric: writers do not agree whether the inner lists are the vectors, or
+  /// the rows of a matrix that has the vectors as columns.
   void check_nested(const BoxVectors& vectors) const {
     for (std::size_t row = 0; row < axes; ++row)
       for (std::size_t column = 0; column < row; ++column)
