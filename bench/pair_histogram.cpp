@@ -120,12 +120,14 @@ void check_bins(const PairHistogramBins& bins, const std::string& edges_file) {
     throw UsageError("--bins is for bins of equal width; --edges already says how many there are");
 }
 
-void complete_bins(PairHistogramBins& bins, const std::vector<double>& box) {
-  if (bins.edges.empty() && bins.bin_width > 0 && bins.bins == 0 && bins.cutoff == 0 && box.empty())
+void complete_bins(PairHistogramOptions& options) {
+  const PairHistogramBins& bins = options.bins;
+  if (bins.edges.empty() && bins.bin_width > 0 && bins.bins == 0 && bins.cutoff == 0 &&
+      (options.box.empty() || options.periodic == "none"))
     throw UsageError(
         "--bins is missing: give the number of bins, a --cutoff up to which they go, or a --box, up to half of which "
         "they go");
-  bins = pair_histogram_complete_bins(std::move(bins), box);
+  options.bins = pair_histogram_complete_bins(options);
 }
 
 std::vector<double> read_edges(const std::string& file, io::ReadOptions reading) {
@@ -311,7 +313,9 @@ class Counts : public Workloads {
       bins_.bins = 80;
     }
     check_bins(bins_, edges_file_);
-    complete_bins(bins_, box_);
+    PairHistogramOptions options{.bins = bins_, .box = box_};
+    complete_bins(options);
+    bins_ = options.bins;
     if (!edges_file_.empty()) {
       io::ReadOptions reading = points_.reading();
       reading.stop = making.stop;

@@ -17,7 +17,7 @@ Axis box_axis(std::vector<double>& box);
 /// UsageError unless there is either a width or a file of edges.
 void check_bins(const PairHistogramBins& bins, const std::string& edges_file);
 /// pair_histogram_complete_bins(); what it lacks is told as an option.
-void complete_bins(PairHistogramBins& bins, const std::vector<double>& box);
+void complete_bins(PairHistogramOptions& options);
 std::vector<double> read_edges(const std::string& file, io::ReadOptions reading);
 
 }  // namespace gradus::bench

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -23,6 +24,7 @@
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "io/trajectory.hpp"
+#include "pair_histogram/arrange.hpp"
 
 namespace gradus::cli {
 
@@ -69,8 +71,25 @@ void note_folded(const Session& session, const Sum& sum) {
                     sum.folded_atoms == 1 ? "was" : "were"));
 }
 
+/// Returns least_reach() of all frames or, where the input is a stream, of the frames that are left.
+double least_reach_of_all(const Arguments& arguments, io::FrameReader& reader, std::int64_t seen) {
+  if (io::is_stream(arguments.input)) return least_reach(arguments, reader, seen);
+  io::FrameReader again(arguments.input, arguments.reading);
+  return least_reach(arguments, again);
+}
+
+/// Sets the cutoff of bins without a number and a cutoff to half of the least box of all frames.
+void complete_bins_of_frames(Arguments& arguments) {
+  PairHistogramBins& bins = arguments.bins;
+  const bool is_complete = !arguments.edges.empty() || bins.bins != 0 || bins.cutoff != 0;
+  if (is_complete || !arguments.box.empty() || io::is_stream(arguments.input)) return;
+  io::FrameReader reader(arguments.input, arguments.reading);
+  const double least = least_reach(arguments, reader);
+  if (std::isfinite(least)) bins.cutoff = least;
+}
+
 template <class T>
-int count_pairs(const Arguments& arguments, const Session& session, const io::FrameReader& reader, WantedFrames& frames,
+int count_pairs(const Arguments& arguments, const Session& session, io::FrameReader& reader, WantedFrames& frames,
                 std::optional<io::Frame> frame, core::Clock::time_point start) {
   const char* const dtype = sizeof(T) == 4 ? "f32" : "f64";
   double read = core::seconds_since(start);
@@ -78,7 +97,7 @@ int count_pairs(const Arguments& arguments, const Session& session, const io::Fr
   std::optional<Destination> opened;
   std::optional<core::AtomicFile> page;
   core::agree(session.ranks(), [&] {
-    counter.emplace(arguments, session, reader.is_trajectory());
+    counter.emplace(arguments, session, reader);
     if (!session.is_first()) return;
     opened.emplace(arguments.output, session.execution.stop, true);
     if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
@@ -86,7 +105,8 @@ int count_pairs(const Arguments& arguments, const Session& session, const io::Fr
   if (session.job && !arguments.others.empty())
     require_same_file(*session.ranks(), arguments.others, [&] { return counter->pairs_frames() ? 1U : 0U; });
   while (frame) {
-    naming_frame(reader.is_trajectory(), frames.number(), [&] { counter->add(*frame); });
+    naming_frame(reader.is_trajectory(), frames.number(),
+                 [&] { counter->add(*frame, [&] { return least_reach_of_all(arguments, reader, frames.seen()); }); });
     const core::Clock::time_point read_start = core::Clock::now();
     frame = frames.next();
     read += core::seconds_since(read_start);
@@ -145,7 +165,11 @@ std::int64_t frames_of(const Arguments& arguments) {
                     arguments.frames.text()));
   io::FrameReader reader(arguments.input, arguments.reading);
   std::int64_t frames = 0;
-  while (reader.skip()) ++frames;
+  try {
+    while (reader.skip()) ++frames;
+  } catch (const io::CutFrameError&) {  // it counts: whoever wants it is told that it is cut
+    ++frames;
+  }
   return frames;
 }
 
@@ -167,6 +191,19 @@ void add_space_options(Options& options, Arguments& arguments) {
   options.value("--box-origin", "X,Y,Z", "lower corner of the box [0,0,0]", [&arguments](const std::string& text) {
     arguments.box_origin = parse_real_list("--box-origin", text, -most, most);
   });
+  options.value("--periodic", "AXES",
+                "directions in which the box repeats, some of xyz (of a triclinic cell its vectors), or none [all of "
+                "--box, or what the file says]",
+                [&arguments](const std::string& text) {
+                  if (text != "none") pair_histogram_detail::check_directions(text, "--periodic");
+                  arguments.periodic = text;
+                });
+  options.value("--dimensions", "AXES",
+                "measure distances in these columns alone: xy of a layer, whose g then goes by rings [all]",
+                [&arguments](const std::string& text) {
+                  pair_histogram_detail::check_directions(text, "--dimensions");
+                  arguments.dimensions = text;
+                });
   options.flag("--fold", arguments.fold, "move points that lie outside the box into it, by whole lengths");
   options.flag("--rdf", arguments.radial,
                "also the radial distribution g, the density around a point, and the coordination number");
@@ -245,12 +282,13 @@ Action setup_pair_histogram(Options& options, Session& session) {
       if (!reader->is_trajectory()) {  // what is missing is refused before anything is read
         if (arguments->frames.is_given())
           throw UsageError(fmt::format("--frames has no effect: '{}' is no trajectory", arguments->input));
-        PairHistogramBins bins = arguments->bins;
-        const Box box{arguments->box, arguments->box_origin};
-        bench::complete_bins(bins, box.lengths);
+        const Box box = box_of(*arguments, {});
+        PairHistogramOptions options = options_in(*arguments, box);
+        bench::complete_bins(options);
         if (arguments->radial) volume_of(*arguments, box);
       }
       if (arguments->frames.needs_count()) arguments->frames.resolve(frames_of(*arguments));
+      if (reader->is_trajectory()) complete_bins_of_frames(*arguments);
     });
     WantedFrames frames(*reader, arguments->input, arguments->frames, session);
     std::optional<io::Frame> frame = frames.next();

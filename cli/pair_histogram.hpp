@@ -30,6 +30,8 @@ struct Arguments {
   PairHistogramBins bins;
   std::vector<double> box;
   std::vector<double> box_origin;
+  std::string periodic;    ///< of "xyz", or none; empty: as the file says, or all of --box
+  std::string dimensions;  ///< of "xyz"; empty: all columns
   bool fold = false;
   bool radial = false;
   bool centers = false;
@@ -47,7 +49,19 @@ struct Arguments {
 struct Box {
   std::vector<double> lengths;  ///< or the nine numbers of a triclinic cell's vectors
   std::vector<double> origin;
+  std::string periodic = "xyz";
+
+  bool operator==(const Box&) const = default;
 };
+
+/// Throws InputError where neither the file nor the command line says whether the box of the frame is periodic.
+Box box_of(const Arguments& arguments, const io::Frame& frame);
+
+/// The request as the library takes it, for points in such a box.
+PairHistogramOptions options_in(const Arguments& arguments, const Box& box);
+
+/// The distance up to which the bins may go in the boxes of all frames; infinite in open space. Reads no atoms.
+double least_reach(const Arguments& arguments, io::FrameReader& reader, std::int64_t first_frame = 0);
 
 /// For --rdf: of a frame. UsageError in open space without --volume.
 double volume_of(const Arguments& arguments, const Box& box);
@@ -81,6 +95,9 @@ struct Sum {
 
   double volume() const { return static_cast<double>(frames) / inverse_volumes; }
 };
+
+/// For --rdf: UsageError where points in a plane are counted in three dimensions.
+void require_space(const Sum& sum);
 
 using Radial = PairHistogramRadialDistribution;
 

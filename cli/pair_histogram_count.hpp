@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -20,20 +21,15 @@
 #include "cli/ranks.hpp"
 #include "cli/session.hpp"
 #include "core/phases.hpp"
+#include "core/text.hpp"
+#include "cpu/threads.hpp"
 #include "io/trajectory.hpp"
+#include "pair_histogram/arrange.hpp"
+#include "pair_histogram/bins.hpp"
 #include "pair_histogram/cell.hpp"
-#include "pair_histogram/fold.hpp"
+#include "pair_histogram/prepare.hpp"
 
 namespace gradus::cli::pairs {
-
-/// The points moved into the box by whole lengths.
-template <class T>
-io::PointsOf<T> folded(MatrixView<const T> points, const char* what, const Box& box, const std::stop_token& stop) {
-  const bool in_cell = pair_histogram_detail::is_triclinic(box.lengths) && points.columns() == 3;
-  if (!in_cell && static_cast<std::int64_t>(box.lengths.size()) != points.columns())
-    throw UsageError("--fold needs a periodic box with a length for each column of the points");
-  return io::own(pair_histogram_detail::fold(points, what, box.lengths, box.origin, stop));
-}
 
 /// Calls function; what the library finds wrong with an input is told of the file that it came from.
 template <class Function>
@@ -135,56 +131,68 @@ struct Kinds {
 template <class T>
 class Counter {
  public:
-  Counter(const Arguments& arguments, const Session& session, bool is_trajectory)
-      : arguments_(arguments), session_(session), is_trajectory_(is_trajectory) {
+  Counter(const Arguments& arguments, const Session& session, const io::FrameReader& reader)
+      : arguments_(arguments), session_(session), is_trajectory_(reader.is_trajectory()) {
     const core::Clock::time_point start = core::Clock::now();
     io::ReadOptions reading = arguments.reading;
     reading.type = sizeof(T) == 4 ? io::ElementType::f32 : io::ElementType::f64;
     if (!arguments.others.empty()) {
       others_reader_.emplace(arguments.others, reading, arguments.cross_selection.has_value());
+      require_same_unit(reader, *others_reader_);
       if (others_reader_->is_trajectory())
         others_frames_.emplace(*others_reader_, arguments.others, arguments.frames, session);
       else others_.points.values = read_matrix_as<T>(arguments.others, reading);
     }
     if (!arguments.weights.empty()) weights_ = read_vector_as<T>(arguments.weights, reading);
     if (!arguments.other_weights.empty()) other_weights_ = read_vector_as<T>(arguments.other_weights, reading);
-    options_.bins = arguments.bins;
-    if (!arguments.edges.empty()) options_.bins.edges = bench::read_edges(arguments.edges, reading);
+    bins_ = arguments.bins;
+    if (!arguments.edges.empty()) bins_.edges = bench::read_edges(arguments.edges, reading);
     sum_.read += core::seconds_since(start);
   }
 
   /// Whether the others come from frames too, one for each of the points'.
   bool pairs_frames() const { return others_frames_.has_value(); }
 
-  void add(const io::Frame& frame) {
-    const Box box = box_of(frame);
+  /// `reach_of_frames` gives how far bins may go in all frames, for the message where they go too far in this one.
+  void add(const io::Frame& frame, const std::function<double()>& reach_of_frames) {
+    const Box box = box_here(frame);
     next_others(box);
-    bench::complete_bins(options_.bins, box.lengths);
-    options_.box = box.lengths;
-    options_.box_origin = box.origin;
+    require_same_atoms(frame, first_ids_,
+                       !weights_.view.empty() || goes_by_place(arguments_.selection) ||
+                           (others_reader_ == std::nullopt && goes_by_place(arguments_.cross_selection)),
+                       arguments_.input);
+    PairHistogramOptions options = options_in(arguments_, box);
+    options.bins = bins_;
+    bench::complete_bins(options);
+    bins_ = options.bins;
     const bool folds_by_itself = arguments_.box.empty() && is_trajectory_ && !box.lengths.empty();
-    const std::int64_t folded_before = sum_.folded_atoms;
+    options.fold = arguments_.fold || folds_by_itself;
+    if (arguments_.fold && box.lengths.empty()) throw UsageError("--fold needs a periodic box");
     naming_inputs(arguments_, [&] {
       std::vector<Pairs> all;
+      pair_histogram_detail::Arranged<T> job;
       core::agree(session_.ranks(), [&] {
         io::PointsOf<T> points = std::get<io::PointsOf<T>>(frame.points.values);
         io::PointsOf<T> others;
         if (others_reader_) others = std::get<io::PointsOf<T>>(others_.points.values);
-        if (arguments_.fold || folds_by_itself) {
-          points = in_box(points, "points", box);
-          if (others_reader_) others = in_box(others, "others", box);
-        }
+        job = pair_histogram_detail::arrange<T>(points.view, others.view, options,
+                                                cpu::thread_count(session_.execution), session_.execution.stop);
+        if (is_trajectory_ && arguments_.box.empty()) check_reach(job.options, reach_of_frames);
+        points.view = job.points;
+        others.view = job.others;
         if (arguments_.partial) all = of_kinds(frame, points);
         else all.push_back(of_sides(frame, points, others));
       });
-      for (const Pairs& pairs : all) count(pairs);
+      for (const Pairs& pairs : all) count(pairs, job.options);
+      if (!arguments_.fold) sum_.folded_atoms += job.folded;
+      if (!arguments_.fold && job.folded > 0) ++sum_.folded_frames;
+      if (sum_.frames == 0) sum_.dimensions = job.dimensions;
     });
-    if (sum_.folded_atoms > folded_before) ++sum_.folded_frames;
-    if (arguments_.radial) sum_.inverse_volumes += 1 / volume_of(arguments_, box);
-    if (sum_.frames++ == 0) {
-      sum_.dimensions = frame.points.columns();
-      sum_.box = box;
+    if (arguments_.radial) {
+      require_space(sum_);
+      sum_.inverse_volumes += 1 / volume_of(arguments_, box);
     }
+    if (sum_.frames++ == 0) sum_.box = box;
   }
 
   /// When all frames of the points were added: the others must have none left.
@@ -196,20 +204,53 @@ class Counter {
   }
 
  private:
-  Box box_of(const io::Frame& frame) const {
-    if (arguments_.box.empty() && !frame.undecided_box.empty()) throw InputError(frame.undecided_box + " (--box)");
-    Box box{frame.box, frame.box_origin};
-    if (!arguments_.box.empty()) box.lengths = arguments_.box;
-    if (!arguments_.box_origin.empty()) box.origin = arguments_.box_origin;
-    if (box.lengths.empty() && arguments_.box_origin.empty()) box.origin.clear();
-    if (!arguments_.box.empty() && arguments_.box_origin.empty() &&
-        static_cast<std::int64_t>(box.origin.size()) != frame.points.columns())
-      box.origin.clear();
+  Box box_here(const io::Frame& frame) const {
+    Box box = box_of(arguments_, frame);
     if (sum_.frames > 0 && box.lengths.empty() != sum_.box.lengths.empty())
       throw InputError(fmt::format("'{}': {} is periodic, {} is not; give one box for all of them with --box",
                                    arguments_.input, box.lengths.empty() ? "the first frame" : "this frame",
                                    box.lengths.empty() ? "this frame" : "the first frame"));
+    if (sum_.frames > 0 && box.periodic != sum_.box.periodic)
+      throw InputError(
+          fmt::format("'{}': the box of the first frame is periodic in {}, that of this frame in {}; give "
+                      "one answer for all of them with --periodic",
+                      arguments_.input, sum_.box.periodic, box.periodic));
     return box;
+  }
+
+  /// Throws InputError if places in the frame, by which weights and an index name atoms, are those of other atoms than
+  /// in the first frame.
+  static void require_same_atoms(const io::Frame& frame, std::shared_ptr<const std::vector<std::int64_t>>& first,
+                                 bool goes_by_place, const std::string& file) {
+    const auto& ids = frame.labels.ids;
+    if (!goes_by_place || !ids) return;
+    if (!first) first = ids;
+    if (*first != *ids)
+      throw InputError(fmt::format(
+          "'{}': the ids of the atoms are not those of the first frame, and weights and 'index' go by the place in the "
+          "order of the ids; select by 'id' or 'type', or write the same atoms in all frames",
+          file));
+  }
+
+  void require_same_unit(const io::FrameReader& reader, const io::FrameReader& others) const {
+    const auto name = [](io::LengthUnit unit) { return unit == io::LengthUnit::nanometre ? "nm" : "angstrom"; };
+    if (reader.unit() == io::LengthUnit::unknown || others.unit() == io::LengthUnit::unknown ||
+        reader.unit() == others.unit())
+      return;
+    throw InputError(fmt::format("lengths in '{}' are in {}, those in '{}' in {}; convert one of the files",
+                                 arguments_.input, name(reader.unit()), arguments_.others, name(others.unit())));
+  }
+
+  void check_reach(const PairHistogramOptions& options, const std::function<double()>& reach_of_frames) const {
+    const double reach = pair_histogram_detail::Bins(options.bins).reach();
+    const double half = pair_histogram_detail::greatest_reach(options.box);
+    if (!(reach > half)) return;
+    throw UsageError(fmt::format(
+        "the bins reach to {}, past half of the {}, {}, where a pair's nearest image is not its only one; --cutoff {} "
+        "fits all frames",
+        core::number_text(reach),
+        pair_histogram_detail::is_triclinic(options.box) ? "cell's least height" : "box's least length",
+        core::number_text(half), core::number_text(std::min(half, reach_of_frames()))));
   }
 
   /// The others of the next frame, where they come from a trajectory too. Their box must be that of the points.
@@ -217,18 +258,17 @@ class Counter {
     if (!others_frames_) return;
     std::optional<io::Frame> frame = others_frames_->next();
     if (!frame) throw InputError(fmt::format("'{}': it has fewer frames than the points", arguments_.others));
-    if (arguments_.box.empty() && (frame->box != box.lengths || !frame->undecided_box.empty()))
+    const bool is_undecided = arguments_.periodic.empty() && !frame->undecided_box.empty();
+    if (arguments_.box.empty() && (is_undecided || !(box_of(arguments_, *frame) == box)))
       throw InputError(fmt::format("'{}': its periodic box is not that of the points; say with --box which one it is",
                                    arguments_.others));
+    require_same_atoms(*frame, first_other_ids_,
+                       !other_weights_.view.empty() || goes_by_place(arguments_.cross_selection), arguments_.others);
     others_ = std::move(*frame);
   }
 
-  io::PointsOf<T> in_box(const io::PointsOf<T>& points, const char* what, const Box& box) {
-    io::PointsOf<T> inside = folded(points.view, what, box, session_.execution.stop);
-    for (std::int64_t row = 0; !arguments_.fold && row < inside.view.rows(); ++row)
-      if (!std::equal(inside.view.row(row), inside.view.row(row) + inside.view.columns(), points.view.row(row)))
-        ++sum_.folded_atoms;
-    return inside;
+  static bool goes_by_place(const std::optional<io::AtomSelection>& selection) {
+    return selection && selection->is_by_place();
   }
 
   std::vector<std::int64_t> wanted(const std::optional<io::AtomSelection>& selection, const io::Frame& frame,
@@ -320,7 +360,7 @@ class Counter {
       throw InputError(fmt::format("weights: there are {} weights for {} points", weights_.view.size(), points));
   }
 
-  void count(const Pairs& pairs) {
+  void count(const Pairs& pairs, const PairHistogramOptions& options) {
     const MatrixView<const T> points = pairs.points.points.view;
     PairHistogramMemory<T> memory;
     memory.weights = pairs.points.weights.view;
@@ -328,9 +368,10 @@ class Counter {
       memory.others = pairs.others->points.view;
       memory.other_weights = pairs.others->weights.view;
     }
-    PairHistogramResult result = pair_histogram(points, options_, memory, session_.execution);
-    core::agree(session_.ranks(),
-                [&] { sum_.memory = std::max(sum_.memory, memory_of(points, memory, result.report.variant)); });
+    PairHistogramResult result = pair_histogram(points, options, memory, session_.execution);
+    core::agree(session_.ranks(), [&] {
+      sum_.memory = std::max(sum_.memory, memory_of(points, options, memory, result.report.variant));
+    });
     if (pairs.both > 0) {  // a point at no distance from itself, once for each that is on both sides
       const auto themselves = static_cast<std::uint64_t>(pairs.both);
       (result.edges.front() > 0 ? result.below : result.counts.front()) -= themselves;
@@ -351,8 +392,8 @@ class Counter {
   }
 
   /// Of the host, for the variant that ran.
-  std::uint64_t memory_of(MatrixView<const T> points, const PairHistogramMemory<T>& memory,
-                          const std::string& variant) const {
+  std::uint64_t memory_of(MatrixView<const T> points, const PairHistogramOptions& options,
+                          const PairHistogramMemory<T>& memory, const std::string& variant) const {
     Execution ran = session_.execution;
     ran.variant = variant;
     const PairHistogramShape shape{.points = points.rows(),
@@ -360,16 +401,18 @@ class Counter {
                                    .dimensions = points.columns(),
                                    .element_bytes = static_cast<int>(sizeof(T)),
                                    .weighted = !memory.weights.empty()};
-    return pair_histogram_memory(shape, options_, ran).host;
+    return pair_histogram_memory(shape, options, ran).host;
   }
 
   const Arguments& arguments_;
   const Session& session_;
   bool is_trajectory_;
-  PairHistogramOptions options_;
+  PairHistogramBins bins_;
   std::optional<io::FrameReader> others_reader_;
   std::optional<WantedFrames> others_frames_;
   io::Frame others_;
+  std::shared_ptr<const std::vector<std::int64_t>> first_ids_;
+  std::shared_ptr<const std::vector<std::int64_t>> first_other_ids_;
   io::VectorOf<T> weights_;
   io::VectorOf<T> other_weights_;
   Sum sum_;

@@ -133,11 +133,18 @@ void require_same_file(core::Ranks& ranks, const std::string& path, const std::f
 std::optional<io::Frame> WantedFrames::next_here() {
   const std::optional<std::int64_t> wanted = range_.next(seen_);
   if (!wanted) return std::nullopt;
-  for (; seen_ < *wanted; ++seen_)
-    if (!reader_.skip()) return std::nullopt;
-  std::optional<io::Frame> frame = reader_.next();
-  if (frame) number_ = seen_++;
-  return frame;
+  try {
+    for (; seen_ < *wanted; ++seen_)
+      if (!reader_.skip()) return std::nullopt;
+    std::optional<io::Frame> frame = reader_.next();
+    if (frame) number_ = seen_++;
+    return frame;
+  } catch (const io::CutFrameError& error) {
+    if (seen_ == 0) throw;
+    throw InputError(fmt::format("{}; {} before it {} whole: --frames :{}", error.what(),
+                                 seen_ == 1 ? "the frame" : fmt::format("the {} frames", seen_),
+                                 seen_ == 1 ? "is" : "are", seen_));
+  }
 }
 
 }  // namespace gradus::cli

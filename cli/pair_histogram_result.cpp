@@ -44,11 +44,25 @@ std::string column_name(std::string_view what, const std::string& first, const s
 
 double volume_of(const Arguments& arguments, const Box& box) {
   if (arguments.volume > 0) return arguments.volume;
-  if (box.lengths.empty())
+  const PairHistogramOptions options = options_in(arguments, box);
+  if (!pair_histogram_has_volume(options))
     throw UsageError(
-        "--rdf compares with as many points spread uniformly; give their volume (--volume) or the "
-        "periodic --box");
-  return pair_histogram_volume(box.lengths);
+        "--rdf compares with as many points spread uniformly; give their volume (--volume) or a --box that is periodic "
+        "in all directions");
+  return pair_histogram_volume(options.box, options.periodic, options.dimensions);
+}
+
+void require_space(const Sum& sum) {
+  if (sum.dimensions != 3) return;
+  for (const Part& part : sum.parts)
+    if (const std::string& flat = part.histogram.flat; !flat.empty())
+      throw UsageError(fmt::format(
+          "--rdf: all points have the same {0}, and the box is thin there, so that shells in space do not fit them; "
+          "--dimensions {1} counts in their plane, --dimensions xyz in space all the same",
+          flat,
+          flat == "x"   ? "yz"
+          : flat == "y" ? "xz"
+                        : "xy"));
 }
 
 std::vector<std::optional<Radial>> radials_of(const Arguments& arguments, const Sum& sum) {
@@ -127,7 +141,8 @@ nlohmann::ordered_json summary_of(const Arguments& arguments, const Sum& sum, co
                {"variant", report.variant},
                {"device", report.device},
                {"threads", report.threads},
-               {"box", sum.box.lengths.empty() ? Json(nullptr) : Json(sum.box.lengths)}};
+               {"box", sum.box.lengths.empty() ? Json(nullptr) : Json(sum.box.lengths)},
+               {"periodic", sum.box.lengths.empty() ? Json(nullptr) : Json(sum.box.periodic)}};
   const auto describe = [](Json& into, const Part& part, const std::optional<Radial>& radial) {
     into["pairs"] = part.histogram.pairs;
     into["below"] = part.histogram.below;

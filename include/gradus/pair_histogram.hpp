@@ -3,7 +3,8 @@
 /// Canonical result (what every variant gives, to the bit, on any number of threads):
 ///
 /// * Separation of two points in a column: |x_i - x_j|, both widened to IEEE double and subtracted there. In a periodic
-///   box of length L it is the lesser of that and L - |x_i - x_j| (the nearest image).
+///   box of length L it is the lesser of that and L - |x_i - x_j| (the nearest image), but in open directions
+///   (PairHistogramOptions::periodic).
 /// * In a triclinic cell, instead, with the reduced vectors a, b, c of its lattice: V = (a_x P_x + a_y P_y) + a_z P_z
 ///   with P = b x c, whose components are p q - r s as of a cross product; A = P / V, B = (c x a) / V, C = (a x b) / V.
 ///   With the differences d = x_i - x_j the image is that of the whole numbers n_a, n_b, n_c nearest (ties to even) to
@@ -12,8 +13,7 @@
 ///   every pair that has one nearer than half the least height of the reduced cell, but for rounding: a separation that
 ///   is shorter than half of height h has a fraction below 1/2 of each vector.
 /// * Reduced vectors: those given, changed step by step as long as a step shortens one of A, B, C, whose lengths are
-/// the
-///   reciprocals of the heights. A step replaces P of A, B, C by a sum, if the square of the sum's length is less than
+///   the reciprocals of the heights. A step replaces P of A, B, C by a sum, if the square of the sum's length is less than
 ///   1023/1024 of the square of P's (squares and products: (x x' + y y') + z z'). The first of these is taken: A - k B,
 ///   A - k C, B - k A, B - k C, C - k A, C - k B, where k is the integer nearest (ties to even) to the quotient of the
 ///   product of the two and the square of the second; then (A + B) + C, (A + B) - C, (A - B) + C, (A - B) - C and
@@ -22,6 +22,9 @@
 ///   the given vectors, rounded once, and A, B, C follow from the vectors by the formula above. So vectors that cannot
 ///   be improved stay as they are given, in their order, and no other vectors of the lattice have a least height
 ///   greater by more than a percent.
+/// * Open vectors of a cell are replaced before the reduction: a single one by the cross product of the next two, in
+///   the order a b c a b, times a power of two; with two, after the periodic vector p come p x e and p x (p x e) in
+///   that order, where e is the axis along which p is shortest.
 /// * Squared distance: (dx * dx + dy * dy) + dz * dz in double, each operation rounded, none fused; columns that the
 ///   points do not have count as zero. Distance: its square root, rounded.
 /// * Bin: with uniform bins of width w the integer part of distance / w, divided in double; with edges the bin i for
@@ -77,6 +80,15 @@ struct PairHistogramOptions {
   /// |c| at most, in each column.
   std::vector<double> box = {};
   std::vector<double> box_origin = {};  ///< its lower corner; empty: zero
+  /// Directions in which the box repeats, some of the letters "xyz", or "none": columns of the points, or the vectors
+  /// a, b, c of a cell. In the others the space is open, and what the box says of them counts for nothing.
+  std::string periodic = "xyz";
+  /// Columns of the points in which distances are measured, some of the letters "xyz"; empty: all that there are. The
+  /// box and its origin are those of all columns. The vectors of a cell must be within these columns, or perpendicular
+  /// to them.
+  std::string dimensions = {};
+  /// First moves points that are outside the box into it, by whole lengths or vectors, exactly and rounded once.
+  bool fold = false;
 };
 
 /// What is read beside the points.
@@ -95,7 +107,11 @@ struct PairHistogramResult {
   std::uint64_t below = 0;            ///< pairs nearer than the first edge
   std::uint64_t beyond = 0;           ///< pairs at the last edge or the cutoff, or past it
   std::uint64_t pairs = 0;            ///< all of them: n (n - 1) / 2, or n m
-  RunReport report;                   ///< `rechecked`: of all pairs
+  /// The column in which all points are at one place, of points that make a layer in a box that is thin there ("z", of
+  /// a simulation in the plane): shells in space do not fit them. Empty where PairHistogramOptions::dimensions is
+  /// given.
+  std::string flat;
+  RunReport report;  ///< `rechecked`: of all pairs
 };
 
 /// The sizes on which a job's memory depends, beside PairHistogramOptions.
@@ -152,9 +168,15 @@ GRADUS_EXPORT MemoryEstimate pair_histogram_memory(const PairHistogramShape& sha
 /// half of the box's least length (a reduced cell's least height), which then is the cutoff. Other bins stay as they
 /// are. UsageError where there is neither a cutoff nor a box, or where there would be too many bins.
 GRADUS_EXPORT PairHistogramBins pair_histogram_complete_bins(PairHistogramBins bins, const std::vector<double>& box);
+/// The same for the box of the options, in the directions in which it repeats.
+GRADUS_EXPORT PairHistogramBins pair_histogram_complete_bins(const PairHistogramOptions& options);
 
-/// What PairHistogramOptions::box encloses: a length, an area, or a volume. UsageError where it is empty or impossible.
-GRADUS_EXPORT double pair_histogram_volume(const std::vector<double>& box);
+/// Returns what PairHistogramOptions::box encloses in the columns PairHistogramOptions::dimensions: a length, an area,
+/// or a volume. Throws UsageError if the box is empty or impossible, or open in one of them.
+GRADUS_EXPORT double pair_histogram_volume(const std::vector<double>& box, const std::string& periodic = "xyz",
+                                           const std::string& dimensions = {});
+/// Returns whether there is a box that repeats in all of these columns.
+GRADUS_EXPORT bool pair_histogram_has_volume(const PairHistogramOptions& options);
 
 /// What physicists derive from the counts, for each bin.
 struct PairHistogramRadialDistribution {
@@ -166,7 +188,8 @@ struct PairHistogramRadialDistribution {
 /// The radial distribution that belongs to the counts of one histogram, or of several added up (`frames` of them).
 /// `points` and `others` are the numbers of points of a frame, others = 0 for pairs among the points; `volume` is that
 /// of the space they lie in (length in one dimension, area in two); where it differs from frame to frame, the harmonic
-/// mean. UsageError where the volume is not positive.
+/// mean. UsageError where the volume is not positive, and for shells in space around points in a plane
+/// (PairHistogramResult::flat).
 GRADUS_EXPORT PairHistogramRadialDistribution pair_histogram_radial_distribution(const PairHistogramResult& histogram,
                                                                                  std::int64_t dimensions,
                                                                                  std::int64_t points,

@@ -15,13 +15,17 @@ namespace {
 
 Fields count(const Input& points, double bin_width, std::int64_t bins, std::vector<double> edges, double cutoff,
              const std::optional<Input>& others, std::vector<double> box, std::vector<double> box_origin,
-             const std::optional<Input>& weights, const std::optional<Input>& other_weights, const Request& request) {
+             std::string periodic, std::string dimensions, bool fold, const std::optional<Input>& weights,
+             const std::optional<Input>& other_weights, const Request& request) {
   return with_element_of(points, [&]<class T>(T) -> Fields {
-    const PairHistogramOptions options{
-        .bins = pair_histogram_complete_bins(
-            {.bin_width = bin_width, .bins = bins, .edges = std::move(edges), .cutoff = cutoff}, box),
+    PairHistogramOptions options{
+        .bins = {.bin_width = bin_width, .bins = bins, .edges = std::move(edges), .cutoff = cutoff},
         .box = std::move(box),
-        .box_origin = std::move(box_origin)};
+        .box_origin = std::move(box_origin),
+        .periodic = std::move(periodic),
+        .dimensions = std::move(dimensions),
+        .fold = fold};
+    options.bins = pair_histogram_complete_bins(options);
     const auto view = matrix_of<const T>(points, "points");
     const PairHistogramMemory<T> memory{.others = matrix_of<T>(others, "others"),
                                         .weights = vector_of<T>(weights, "weights"),
@@ -30,7 +34,7 @@ Fields count(const Input& points, double bin_width, std::int64_t bins, std::vect
         Job(request).run([&](const Execution& execution) { return pair_histogram(view, options, memory, execution); });
     const nb::object weighted = result.weighted.empty() ? nb::none() : to_numpy(std::move(result.weighted));
     return nb::make_tuple(to_numpy(std::move(result.edges)), to_numpy(std::move(result.counts)), weighted, result.below,
-                          result.beyond, result.pairs, to_python(result.report));
+                          result.beyond, result.pairs, result.flat, to_python(result.report));
   });
 }
 
@@ -43,7 +47,8 @@ std::vector<T> vector_from(const Array& array) {
 }
 
 PairHistogramResult result_of(const Doubles& edges, const Counts& counts, const std::optional<Doubles>& weighted,
-                              std::uint64_t below, std::uint64_t beyond, std::uint64_t pairs, double rechecked) {
+                              std::uint64_t below, std::uint64_t beyond, std::uint64_t pairs, std::string flat,
+                              double rechecked) {
   PairHistogramResult result;
   result.edges = vector_from<double>(edges);
   result.counts = vector_from<std::uint64_t>(counts);
@@ -51,15 +56,17 @@ PairHistogramResult result_of(const Doubles& edges, const Counts& counts, const 
   result.below = below;
   result.beyond = beyond;
   result.pairs = pairs;
+  result.flat = std::move(flat);
   result.report.rechecked = rechecked;
   return result;
 }
 
-/// Each histogram as (edges, counts, weighted, below, beyond, pairs, rechecked).
+/// Each histogram as (edges, counts, weighted, below, beyond, pairs, flat, rechecked).
 PairHistogramResult result_of(const Fields& fields) {
   return result_of(nb::cast<Doubles>(fields[0]), nb::cast<Counts>(fields[1]),
                    nb::cast<std::optional<Doubles>>(fields[2]), nb::cast<std::uint64_t>(fields[3]),
-                   nb::cast<std::uint64_t>(fields[4]), nb::cast<std::uint64_t>(fields[5]), nb::cast<double>(fields[6]));
+                   nb::cast<std::uint64_t>(fields[4]), nb::cast<std::uint64_t>(fields[5]),
+                   nb::cast<std::string>(fields[6]), nb::cast<double>(fields[7]));
 }
 
 Fields add(const Fields& sum, const Fields& next) {
@@ -67,7 +74,7 @@ Fields add(const Fields& sum, const Fields& next) {
   pair_histogram_accumulate(result, result_of(next));
   const nb::object weighted = result.weighted.empty() ? nb::none() : to_numpy(std::move(result.weighted));
   return nb::make_tuple(to_numpy(std::move(result.counts)), weighted, result.below, result.beyond, result.pairs,
-                        result.report.rechecked);
+                        result.flat, result.report.rechecked);
 }
 
 Fields radial_distribution(const Fields& histogram, std::int64_t dimensions, std::int64_t points, std::int64_t others,
@@ -78,17 +85,25 @@ Fields radial_distribution(const Fields& histogram, std::int64_t dimensions, std
                         to_numpy(std::move(result.coordination)));
 }
 
+/// None where the box is open.
+std::optional<double> volume(std::vector<double> box, std::string periodic, std::string dimensions) {
+  const PairHistogramOptions options{
+      .box = std::move(box), .periodic = std::move(periodic), .dimensions = std::move(dimensions)};
+  if (!pair_histogram_has_volume(options)) return std::nullopt;
+  return pair_histogram_volume(options.box, options.periodic, options.dimensions);
+}
+
 }  // namespace
 
 void bind_pair_histogram(nb::module_& module) {
   using nb::arg;
   module.def("pair_histogram", &count, arg("points"), arg("bin_width"), arg("bins"), arg("edges"), arg("cutoff"),
-             arg("others").none(), arg("box"), arg("box_origin"), arg("weights").none(), arg("other_weights").none(),
-             arg("request"));
+             arg("others").none(), arg("box"), arg("box_origin"), arg("periodic"), arg("dimensions"), arg("fold"),
+             arg("weights").none(), arg("other_weights").none(), arg("request"));
   module.def("pair_histogram_add", &add, arg("sum"), arg("next"));
   module.def("pair_histogram_radial_distribution", &radial_distribution, arg("histogram"), arg("dimensions"),
              arg("points"), arg("others"), arg("volume"), arg("frames"));
-  module.def("pair_histogram_volume", &pair_histogram_volume, arg("box"));
+  module.def("pair_histogram_volume", &volume, arg("box"), arg("periodic"), arg("dimensions"));
 }
 
 }  // namespace gradus::python

@@ -31,6 +31,7 @@ class PairHistogramResult:
     below: int  #: pairs nearer than the first edge
     beyond: int  #: pairs at the last edge or the cutoff, or past it
     pairs: int  #: all of them
+    flat: str  #: "z" of points that all have the same z, in a box that is thin there; else ""
     report: RunReport
     points: int  #: of a frame
     others: int  #: of a frame; 0: pairs among the points
@@ -39,14 +40,17 @@ class PairHistogramResult:
     frames: int = 1
 
     def _fields(self) -> tuple[Any, ...]:
-        return (self.edges, self.counts, self.weighted, self.below, self.beyond, self.pairs, self.report.rechecked)
+        return (
+            self.edges, self.counts, self.weighted, self.below, self.beyond, self.pairs, self.flat,
+            self.report.rechecked,
+        )  # fmt: skip
 
     def __add__(self, other: PairHistogramResult) -> PairHistogramResult:
         if not isinstance(other, PairHistogramResult):
             return NotImplemented
         if (self.points, self.others, self.dimensions) != (other.points, other.others, other.dimensions):
             raise UsageError("histograms of frames with other numbers of points cannot be added")
-        counts, weighted, below, beyond, pairs, rechecked = _core.pair_histogram_add(self._fields(), other._fields())
+        counts, weighted, below, beyond, pairs, flat, rechecked = _core.pair_histogram_add(self._fields(), other._fields())
         if (self.volume is None) != (other.volume is None):
             raise UsageError(
                 "a histogram in a periodic box and one without a box cannot be added: pass `box` for all frames, or for none"
@@ -60,7 +64,7 @@ class PairHistogramResult:
         if self.volume is not None and other.volume is not None:  # the harmonic mean: densities are averaged
             volume = frames / (self.frames / self.volume + other.frames / other.volume)
         return PairHistogramResult(
-            self.edges, counts, weighted, below, beyond, pairs, report, self.points, self.others, self.dimensions,
+            self.edges, counts, weighted, below, beyond, pairs, flat, report, self.points, self.others, self.dimensions,
             volume, frames,
         )  # fmt: skip
 
@@ -72,7 +76,13 @@ class PairHistogramResult:
         """The radial distribution; `volume`: of the space that the points lie in, where there is no periodic box."""
         space = self.volume if volume is None else _numbers.number(volume, "volume")
         if space is None:
-            raise UsageError("rdf: the points lie in no box: pass the volume of the space that they lie in")
+            raise UsageError("rdf: no box closes the space of the points: pass its volume")
+        if self.flat and self.dimensions == 3:
+            plane = "xyz".replace(self.flat, "")
+            raise UsageError(
+                f"rdf: all points have the same {self.flat}, and the box is thin there, so that shells in space do not "
+                f"fit them: dimensions='{plane}' counts in their plane, dimensions='xyz' in space all the same"
+            )
         return RadialDistribution(
             *_core.pair_histogram_radial_distribution(
                 self._fields(), self.dimensions, self.points, self.others, space, self.frames
@@ -95,6 +105,9 @@ def pair_histogram(
     others: Any = None,
     box: Sequence[float] | Array | None = None,
     box_origin: Sequence[float] | Array | None = None,
+    periodic: str = "xyz",
+    dimensions: str | None = None,
+    fold: bool = False,
     weights: Any = None,
     other_weights: Any = None,
     device: str = "auto",
@@ -110,6 +123,10 @@ def pair_histogram(
     """Counts the pairs among the rows of `points`, or between them and `others`. Each pair counts once, not twice.
 
     Bins of one width go up to the cutoff, or up to half of the box, where `bins` does not say how many there are.
+
+    `box`: a length for each column, or the three vectors of a triclinic cell. It repeats in the directions `periodic`:
+    some of the letters "xyz", columns or vectors, or "none". `fold=True` first moves points that are outside into it.
+    `dimensions`: the columns in which distances are measured, "xy" of a layer.
 
     `communicator`: one of mpi4py, whose processes all make this call, with the same points and options; the pairs are
     shared out among them, and each gets the whole result.
@@ -130,11 +147,11 @@ def pair_histogram(
         return (
             rows, 0.0 if bin_width is None else _numbers.number(bin_width, "bin_width"), 0 if bins is None else bins,
             _arrays.numbers_of(edges, "edges"), 0.0 if cutoff is None else _numbers.number(cutoff, "cutoff"), second,
-            lengths, origin, weighed, other_weighed,
+            lengths, origin, periodic, dimensions or "", fold, weighed, other_weighed,
             request(device, variant, threads, pinning, block_size, memory_limit, number, progress),
         )  # fmt: skip
 
-    arguments, (borders, counts, weighted, below, beyond, pairs, report) = run(
+    arguments, (borders, counts, weighted, below, beyond, pairs, flat, report) = run(
         communicator, _core.pair_histogram, prepared
     )
     rows, second, lengths = arguments[0], arguments[5], arguments[6]
@@ -145,9 +162,10 @@ def pair_histogram(
         below,
         beyond,
         pairs,
+        flat,
         RunReport(*report),
         len(rows),
         0 if second is None else len(second),
-        rows.shape[1],
-        _core.pair_histogram_volume(lengths) if lengths else None,
+        len(dimensions) if dimensions else rows.shape[1],
+        _core.pair_histogram_volume(lengths, periodic, dimensions or ""),
     )

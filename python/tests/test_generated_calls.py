@@ -101,6 +101,8 @@ CALLS_OF = {
     "pair_histogram": lambda draw: (gradus.pair_histogram, (draw(arrays()),), {
         "bin_width": draw(maybe(sizes)), "bins": draw(maybe(numbers)), "cutoff": draw(maybe(sizes)),
         "edges": draw(maybe(st.lists(sizes, max_size=4))), "box": draw(maybe(st.lists(sizes, max_size=4))),
+        "periodic": draw(st.sampled_from(["xyz", "xyz", "xy", "z", "none", "w"])), "fold": draw(st.booleans()),
+        "dimensions": draw(st.sampled_from([None, None, "x", "xy", "xz", "xyz", ""])),
         "others": draw(maybe(arrays())), "weights": draw(maybe(arrays(1)))}),
     "shortest_paths": lambda draw: (gradus.shortest_paths, (draw(arrays()),), {
         "directed": draw(st.booleans()), "unweighted": draw(st.booleans()), "predecessors": draw(st.booleans()), "no_edge": draw(maybe(sizes)),

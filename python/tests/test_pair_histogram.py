@@ -69,6 +69,70 @@ def test_bins_and_volume_follow_from_the_box(points):
         gradus.pair_histogram(points, bin_width=0.1)
 
 
+def images(points, vectors, edges):
+    """Counts by the nearest of all images within two vectors."""
+    first, second = np.triu_indices(len(points), 1)
+    apart = points[first] - points[second]
+    times = np.stack(np.meshgrid(*[range(-2, 3)] * len(vectors), indexing="ij"), -1).reshape(-1, len(vectors))
+    least = np.min([((apart + shift @ vectors) ** 2).sum(axis=1) for shift in times], axis=0) ** 0.5
+    return np.histogram(least, edges)[0].tolist()
+
+
+CELL = np.array([[10.0, 0, 0], [4, 9, 0], [-2, 3, 8]])
+
+
+@pytest.mark.parametrize("box", [[20.0, 20.0, 20.0], CELL], ids=["box", "cell"])
+def test_points_outside_are_folded(box):
+    vectors = np.diag(box) if np.ndim(box) == 1 else box
+    points = np.random.default_rng(2).uniform(-0.1, 1.1, (150, 3)) @ vectors + [40, 0, 0] @ vectors / 10
+    with pytest.raises(gradus.InputError, match="outside"):
+        gradus.pair_histogram(points, bin_width=1, bins=3, box=box)
+    counted = gradus.pair_histogram(points, bin_width=1, bins=3, box=box, fold=True)
+    inside = (points @ np.linalg.inv(vectors) % 1) @ vectors
+    assert counted.counts.tolist() == images(inside, vectors, np.arange(4.0))
+    halves = gradus.pair_histogram(points[:50], others=points[50:], bin_width=1, bins=3, box=box, fold=True)
+    assert halves.pairs == 50 * 100
+    with pytest.raises(gradus.UsageError, match="no periodic box"):
+        gradus.pair_histogram(points, bin_width=1, bins=3, fold=True)
+
+
+def test_open_directions():
+    points = np.random.default_rng(3).uniform(0, 1, (150, 3)) * [10, 10, 50]
+    edges = np.arange(6.0)
+    for periodic, vectors in (("xy", np.diag([10.0, 10, 0])[:2]), ("y", np.diag([0, 10.0, 0])[1:2]), ("none", np.zeros((1, 3)))):
+        counted = gradus.pair_histogram(points, bin_width=1, bins=5, box=[10, 10, 5], periodic=periodic)
+        assert counted.counts.tolist() == images(points, vectors, edges), periodic
+        assert counted.volume is None
+        with pytest.raises(gradus.UsageError, match="volume"):
+            counted.rdf()
+    slab = gradus.pair_histogram(points, bin_width=1, bins=4, box=[[10, 0, 0], [4, 9, 0], [1, 2, 3]], periodic="xy", fold=True)
+    assert slab.counts.tolist() == images(points, CELL[:2], edges[:5])
+    for periodic in ("", "xx", "w"):
+        with pytest.raises(gradus.UsageError, match="periodic"):
+            gradus.pair_histogram(points, bin_width=1, bins=1, box=[10, 10, 50], periodic=periodic)
+
+
+def test_layers():
+    flat = np.random.default_rng(4).uniform(0, 20, (200, 3)) * [1, 1, 0]
+    shells = gradus.pair_histogram(flat, bin_width=0.25, box=[20, 20, 1], box_origin=[0, 0, -0.5])
+    assert shells.flat == "z"
+    for counted in (shells, shells + shells):
+        with pytest.raises(gradus.UsageError, match="dimensions='xy'"):
+            counted.rdf()
+    assert gradus.pair_histogram(flat, bin_width=0.25, box=[20, 20, 1], dimensions="xyz").rdf().g.shape == (2,)
+    rings = gradus.pair_histogram(flat, bin_width=0.5, cutoff=8, box=[20, 20, 1], dimensions="xy")
+    assert rings.dimensions == 2 and rings.volume == 400
+    assert rings.counts.tolist() == images(flat, np.diag([20.0, 20, 0])[:2], rings.edges)
+    area = np.pi * np.diff(rings.edges**2)
+    np.testing.assert_allclose(rings.rdf().g, rings.counts / (200 * 199 / 2 * area / 400), rtol=1e-12)
+    assert gradus.pair_histogram(flat[:, :2], bin_width=0.5, cutoff=8, box=[20, 20]).counts.tolist() == rings.counts.tolist()
+    swapped = gradus.pair_histogram(flat[:, [0, 2, 1]], bin_width=0.5, cutoff=8, box=[20, 1, 20], dimensions="xz")
+    assert swapped.counts.tolist() == rings.counts.tolist()
+    sheared = gradus.pair_histogram(flat, bin_width=0.5, bins=8, box=[[20, 0, 0], [9, 20, 0], [0, 0, 1]], dimensions="xy")
+    assert sheared.counts.tolist() == images(flat, np.array([[20.0, 0, 0], [9, 20, 0]]), sheared.edges)
+    assert sheared.volume == 400
+
+
 def test_bad_input(points):
     for arguments in ({}, {"bin_width": -1, "bins": 3}, {"edges": [1.0]}, {"edges": [2.0, 1.0]}):
         with pytest.raises(gradus.UsageError):

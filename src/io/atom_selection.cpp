@@ -249,6 +249,10 @@ AtomSelection::AtomSelection(std::string_view text, std::string_view option) : t
   Parser(text_, option_, nodes_).parse();
 }
 
+bool AtomSelection::is_by_place() const {
+  return std::ranges::any_of(nodes_, [](const Node& node) { return node.kind == Kind::index; });
+}
+
 std::vector<std::int64_t> AtomSelection::rows(const Frame& frame, const std::string& what) const {
   const std::vector<char> mask = Evaluator(*this, frame, what).mask(nodes_.size() - 1);
   std::vector<std::int64_t> rows;

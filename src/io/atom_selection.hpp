@@ -26,6 +26,8 @@ class AtomSelection {
   std::vector<std::int64_t> rows(const Frame& frame, const std::string& what) const;
 
   const std::string& text() const { return text_; }
+  /// Returns whether it names places in the frame (index).
+  bool is_by_place() const;
 
  private:
   enum class Kind : std::uint8_t { all, type, element, name, residue, id, index, negation, conjunction, disjunction };

@@ -31,6 +31,16 @@ std::unique_ptr<FrameParser> parser_of(TrajectoryFormat format, std::unique_ptr<
   __builtin_unreachable();
 }
 
+LengthUnit unit_of(TrajectoryFormat format) {
+  switch (format) {
+    case TrajectoryFormat::xyz:
+    case TrajectoryFormat::dcd: return LengthUnit::angstrom;
+    case TrajectoryFormat::gro: return LengthUnit::nanometre;
+    case TrajectoryFormat::lammps: break;
+  }
+  return LengthUnit::unknown;
+}
+
 /// The name without .gz, whose ending says what is packed.
 std::string inner_name(const std::string& path) {
   constexpr std::size_t length = 3;
@@ -141,6 +151,7 @@ FrameReader::FrameReader(std::string path, ReadOptions options, bool labels)
       return;
     }
   }
+  unit_ = unit_of(*format);
   if (format == TrajectoryFormat::dcd) {
     if (is_stream(path_) || ending_of(path_) == ".gz")
       throw UnsupportedError("'" + path_ + "': DCD is read from a file that is not packed; write it to one");
@@ -155,11 +166,12 @@ FrameReader::FrameReader(std::string path, ReadOptions options, bool labels)
 }
 FrameReader::~FrameReader() = default;
 
-std::optional<Frame> FrameReader::next() {
+std::optional<Frame> FrameReader::next(FrameParts parts) {
   if (options_.stop.stop_requested()) throw InterruptedError("stopped while reading '" + path_ + "'");
   if (trajectory_) {
-    std::optional<Frame> frame = trajectory_->next();
-    if (frame && options_.type) frame->points = convert(std::move(frame->points), *options_.type, path_, options_.stop);
+    std::optional<Frame> frame = trajectory_->next(parts);
+    if (frame && options_.type && parts == FrameParts::all)
+      frame->points = convert(std::move(frame->points), *options_.type, path_, options_.stop);
     return frame;
   }
   if (std::exchange(done_, true)) return std::nullopt;

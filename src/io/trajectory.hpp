@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gradus/error.hpp"
 #include "io/file.hpp"
 #include "io/points.hpp"
 #include "io/text_input.hpp"
@@ -33,15 +34,33 @@ struct AtomLabels {
   std::shared_ptr<const std::vector<std::int64_t>> ids;
 };
 
-/// One frame. The box is a periodic one; open space has none.
+/// One frame.
 struct Frame {
   Points points;      ///< n x 3 from a trajectory, f64
-  AtomLabels labels;  ///< where the reader was asked for them
+  AtomLabels labels;  ///< where the reader was asked for them; ids of LAMMPS and XYZ always
   /// A length for each column; the nine numbers of three vectors, where these do not go along x, y and z; or empty.
   std::vector<double> box;
   std::vector<double> box_origin;  ///< its lower corner; empty where there is no box
-  /// file:line: why the file leaves open whether its box is periodic, so that one has to be given; or empty.
+  /// Directions in which the box repeats, of "xyz": axes, or the three vectors. Empty in open space.
+  std::string periodic;
+  /// file:line: why the file leaves open whether its box is periodic, so that the caller has to say it; or empty.
   std::string undecided_box;
+};
+
+/// The file ends inside a frame, as where the program that wrote it was killed. The frames before it are whole.
+class CutFrameError : public InputError {
+ public:
+  using InputError::InputError;
+};
+
+/// The unit of length that a format prescribes.
+enum class LengthUnit : std::uint8_t { unknown, angstrom, nanometre };
+
+/// The part of a frame that is read.
+enum class FrameParts : std::uint8_t {
+  none,  ///< its length alone
+  box,   ///< the box, without the atoms
+  all
 };
 
 enum class TrajectoryFormat : std::uint8_t { xyz, lammps, gro, dcd };
@@ -63,29 +82,28 @@ class FrameParser {
   FrameParser(const FrameParser&) = delete;
   FrameParser& operator=(const FrameParser&) = delete;
   virtual ~FrameParser() = default;
-  virtual std::optional<Frame> next() = 0;
-  virtual bool skip() = 0;
+  /// The next frame; nothing after the last one. CutFrameError where the file ends inside it.
+  virtual std::optional<Frame> read(FrameParts parts) = 0;
 };
 
 /// Reads the frames of a trajectory one after the other, each when it is asked for.
 ///
 /// * XYZ: a line with the number of atoms, a comment, and for each atom its name and three coordinates; what follows on
 ///   the line is skipped. Extended XYZ, where the comment holds Lattice="..." (three vectors, with the corner at
-///   zero or at Origin="..."), pbc="T T T" or "F F F", T or F alone for all three (without it a lattice is
-///   periodic), and Properties=..., which says where the columns pos, species and id are and how many there are on a
-///   line.
+///   zero or at Origin="..."), pbc="T T F", or T or F alone for all three (without it a lattice is periodic), and
+///   Properties=..., which says where the columns pos, species and id are and how many there are on a line. Lists may
+///   also have commas and brackets.
 /// * LAMMPS dump: coordinates x y z, or unwrapped xu yu zu, or scaled xs ys zs, or both, xsu ysu zsu, by the frame's
-///   box, which is periodic where all its bounds are pp. Its bounds may also be of the forms "xy xz yz" and
+///   box, which is periodic where its bounds are pp. Its bounds may also be of the forms "xy xz yz" and
 ///   "abc origin". Each line has as many columns as ITEM: ATOMS names, of which id, type and element are read too.
-///   Atoms are in the file's order.
 /// * Gromacs .gro: a title, a line with the number of atoms, for each atom columns of fixed width (residue, atom,
-/// number,
-///   coordinates, perhaps velocities), and the box, which is periodic unless it is zero. Lengths in nm.
+///   number, coordinates, perhaps velocities), and the box, which is periodic unless it is zero. Lengths in nm.
 /// * DCD, of 32-bit coordinates, in either order of bytes, without fixed atoms; it names no kinds of atoms. Its cell is
-///   lengths and angles, or their cosines, with a corner at zero, and periodic unless it is zero.
+///   lengths and angles, or their cosines, or from CHARMM 25 on a symmetric matrix, with a corner at zero, and periodic
+///   unless it is zero.
 ///
-/// Anything else is an InputError with file:line. A box that is periodic in some directions only is an
-/// UnsupportedError.
+/// Atoms with ids (LAMMPS, XYZ) come in the order of their ids, whatever their order in the file; two with one id are
+/// an InputError, as is anything else than the above, with file:line. Numbers in text may have a Fortran exponent (D).
 class TrajectoryReader {
  public:
   /// `text` stays with the caller; `name` stands in messages. Without a format the beginning of the text tells it: XYZ
@@ -102,10 +120,10 @@ class TrajectoryReader {
 
   /// The next frame; nothing after the last one. There is at least one, or the first call throws. InterruptedError
   /// after a stop request.
-  std::optional<Frame> next() { return parser_->next(); }
+  std::optional<Frame> next(FrameParts parts = FrameParts::all) { return parser_->read(parts); }
 
-  /// Passes over the next frame, of which only the length is looked at. Whether there was one.
-  bool skip() { return parser_->skip(); }
+  /// Passes over the next frame, of which only the length is read. Returns whether there was one.
+  bool skip() { return parser_->read(FrameParts::none).has_value(); }
 
  private:
   std::unique_ptr<MappedFile> file_;
@@ -124,16 +142,18 @@ class FrameReader {
   ~FrameReader();
 
   /// Throws InterruptedError after a stop request.
-  std::optional<Frame> next();
+  std::optional<Frame> next(FrameParts parts = FrameParts::all);
   bool skip();
 
   bool is_trajectory() const { return trajectory_ != nullptr; }
+  LengthUnit unit() const { return unit_; }
 
  private:
   std::string path_;
   ReadOptions options_;
   std::unique_ptr<TrajectoryReader> trajectory_;
   std::unique_ptr<TextInput> table_;  ///< standard input, where it is no trajectory
+  LengthUnit unit_ = LengthUnit::unknown;
   bool done_ = false;
 };
 

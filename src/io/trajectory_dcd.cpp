@@ -23,22 +23,22 @@ class DcdFrames : public FrameParser {
   DcdFrames(std::span<const std::byte> bytes, std::string_view name, std::stop_token stop)
       : bytes_(bytes), name_(name), stop_(std::move(stop)) {}
 
-  std::optional<Frame> next() override {
+  std::optional<Frame> read(FrameParts parts) override {
     if (!begin_frame()) return std::nullopt;
     Frame frame;
-    if (has_cell_) read_cell(record("the cell of the frame", cell_bytes), frame);
-    std::vector<double> coordinates(axes * static_cast<std::size_t>(atoms_));
-    for (std::size_t axis = 0; axis < axes; ++axis) read_axis(axis, coordinates);
+    if (has_cell_) {
+      const Bytes cell = record("the cell of the frame", cell_bytes);
+      if (parts != FrameParts::none) read_cell(cell, frame);
+    }
+    if (parts == FrameParts::all) {
+      std::vector<double> coordinates(axes * static_cast<std::size_t>(atoms_));
+      for (std::size_t axis = 0; axis < axes; ++axis) read_axis(axis, coordinates);
+      frame.points = points_of(std::move(coordinates));
+    } else {
+      for (std::size_t axis = 0; axis < axes; ++axis) record("coordinates", coordinate_bytes());
+    }
     if (has_fourth_) record("the fourth coordinates", coordinate_bytes());
-    frame.points = points_of(std::move(coordinates));
     return frame;
-  }
-
-  bool skip() override {
-    if (!begin_frame()) return false;
-    if (has_cell_) record("the cell of the frame", cell_bytes);
-    for (std::size_t axis = 0; axis < axes + (has_fourth_ ? 1 : 0); ++axis) record("coordinates", coordinate_bytes());
-    return true;
   }
 
  private:
@@ -49,6 +49,9 @@ class DcdFrames : public FrameParser {
 
   [[noreturn]] void fail(std::size_t place, const std::string& what) const {
     throw InputError(name_ + ": " + what + " (byte " + std::to_string(place) + ")");
+  }
+  [[noreturn]] void fail_cut(const std::string& what) const {
+    throw CutFrameError(name_ + ": " + what + " (byte " + std::to_string(at_) + ")");
   }
   [[noreturn]] void refuse(const std::string& what) const { throw UnsupportedError(name_ + ": " + what); }
 
@@ -64,11 +67,11 @@ class DcdFrames : public FrameParser {
   Bytes record(const char* what, std::size_t wanted = any) {
     constexpr std::size_t mark = sizeof(std::int32_t);
     const std::size_t left = bytes_.size() - at_;
-    if (left < mark) fail(at_, std::string("the file ends where ") + what + " should be");
+    if (left < mark) fail_cut(std::string("the file ends where ") + what + " should be");
     const auto length = static_cast<std::size_t>(value<std::uint32_t>(bytes_, at_));
     if (wanted != any && length != wanted)
       fail(at_, std::string(what) + " should take " + std::to_string(wanted) + " bytes, not " + std::to_string(length));
-    if (length + 2 * mark > left) fail(at_, std::string("the file is cut off in ") + what);
+    if (length + 2 * mark > left) fail_cut(std::string("the file is cut off in ") + what);
     const Bytes content = bytes_.subspan(at_ + mark, length);
     if (value<std::uint32_t>(bytes_, at_ + mark + length) != length)
       fail(at_ + mark + length, std::string("the lengths before and behind ") + what + " are not the same");
@@ -112,13 +115,29 @@ class DcdFrames : public FrameParser {
     version_ = number(version);
     has_cell_ = version_ != 0 && number(cell) != 0;
     has_fourth_ = version_ != 0 && number(fourth) != 0;
-    record("the title");
+    read_title();
     const Bytes count = record("the number of atoms", sizeof(std::int32_t));
     atoms_ = value<std::int32_t>(count, 0);
     if (atoms_ < 0) fail(at_ - 2 * mark, std::to_string(atoms_) + " is not a number of atoms");
     if (static_cast<std::uint64_t>(atoms_) * axes * sizeof(float) > bytes_.size())
       fail(at_ - 2 * mark,
            "it claims " + std::to_string(atoms_) + " atoms, but has only " + std::to_string(bytes_.size()) + " bytes");
+  }
+
+  /// The number of lines, and so many of 80 bytes. Programs exist that write another length before and behind it.
+  void read_title() {
+    constexpr std::size_t mark = sizeof(std::int32_t);
+    constexpr std::size_t line = 80;
+    if (bytes_.size() - at_ >= 2 * mark) {
+      const std::size_t lines = value<std::uint32_t>(bytes_, at_ + mark);
+      const std::size_t end = at_ + 2 * mark + lines * line;
+      if (lines <= bytes_.size() / line && end + mark <= bytes_.size() &&
+          value<std::uint32_t>(bytes_, end) == value<std::uint32_t>(bytes_, at_)) {
+        at_ = end + mark;
+        return;
+      }
+    }
+    record("the title");
   }
 
   void read_axis(std::size_t axis, std::vector<double>& coordinates) {
@@ -135,41 +154,87 @@ class DcdFrames : public FrameParser {
     }
   }
 
-  /// A, gamma, B, beta, alpha, C: angles in degrees, or their cosines. All zero: there is no box.
-  void read_cell(Bytes record, Frame& frame) const {
-    std::array<double, 6> numbers{};
-    for (std::size_t index = 0; index < numbers.size(); ++index) numbers[index] = value<double>(record, 8 * index);
-    const auto [a, gamma, b, beta, alpha, c] = numbers;
-    if (a == 0 && b == 0 && c == 0) return;
-    const std::size_t place = at_ - cell_bytes - sizeof(std::int32_t);
-    // Squares of larger ones may have no place in a double.
-    const auto is_possible = [](double length) { return length > 0 && length <= core::largest_magnitude; };
-    if (!is_possible(a) || !is_possible(b) || !is_possible(c))
-      fail(place, "the cell has a length that is not a number above zero and at most 2^500");
-    std::array<double, 3> cosines = {alpha, beta, gamma};
-    const bool are_cosines = std::ranges::all_of(cosines, [](double value) { return std::abs(value) <= 1; });
-    constexpr int shape_matrices = 25;  // versions of CHARMM from this one on write a matrix
-    if (are_cosines && version_ >= shape_matrices && (alpha != 0 || beta != 0 || gamma != 0)) {
-      frame.undecided_box = name_ + ": CHARMM " + std::to_string(version_) +
-                            " writes cells that are not orthogonal in a form that is not read; give the box";
-      return;
-    }
+  using Cell = std::array<double, 6>;  ///< in the file's order
+  static bool is_possible_length(double length) { return length > 0 && length <= core::largest_magnitude; }
+
+  /// Vectors of a cell of lengths and angles, which the file writes as A, gamma, B, beta, alpha, C; nothing where no
+  /// cell has such angles.
+  static std::optional<BoxVectors> vectors_of_angles(const Cell& cell, bool in_degrees) {
+    constexpr double right = 90;
+    constexpr double straight = 180;
+    const auto [a, gamma, b, beta, alpha, c] = cell;
+    std::array<double, axes> cosines = {alpha, beta, gamma};
     for (double& cosine : cosines) {
-      constexpr double right = 90;
-      constexpr double straight = 180;
-      if (!are_cosines && !(cosine > 0 && cosine < straight))
-        fail(place, "the cell has an angle of " + core::number_text(cosine) + " degrees");
-      if (!are_cosines) cosine = cosine == right ? 0 : std::cos(cosine / straight * std::numbers::pi);
+      if (in_degrees && !(cosine > 0 && cosine < straight)) return std::nullopt;
+      if (in_degrees) cosine = cosine == right ? 0 : std::cos(cosine / straight * std::numbers::pi);
+      else if (!(std::abs(cosine) <= 1)) return std::nullopt;
     }
     const double sine = std::sqrt(1 - cosines[2] * cosines[2]);
     const double x = c * cosines[1];
     const double y = c * (cosines[0] - cosines[1] * cosines[2]) / sine;
     const double z = std::sqrt(c * c - x * x - y * y);
-    if (!(sine > 0 && z > 0)) fail(place, "no cell has such angles");
-    const BoxVectors vectors = {a, 0, 0, b * cosines[2], b * sine, 0, x, y, z};
-    if (is_orthogonal(vectors)) frame.box = {a, b, c};
-    else frame.box.assign(vectors.begin(), vectors.end());
+    if (!(sine > 0 && z > 0)) return std::nullopt;
+    return BoxVectors{a, 0, 0, b * cosines[2], b * sine, 0, x, y, z};
+  }
+
+  /// Vectors of a cell that the file writes as XX, XY, YY, XZ, YZ, ZZ of a symmetric matrix; nothing unless that is
+  /// positive definite, as every one that is a cell.
+  static std::optional<BoxVectors> vectors_of_matrix(const Cell& cell) {
+    const auto [xx, xy, yy, xz, yz, zz] = cell;
+    const double plane = xx * yy - xy * xy;
+    const double volume = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz);
+    if (!(xx > 0 && plane > 0 && volume > 0)) return std::nullopt;
+    return BoxVectors{xx, xy, xz, xy, yy, yz, xz, yz, zz};
+  }
+
+  /// All lengths zero: there is no box.
+  void read_cell(Bytes record, Frame& frame) const {
+    Cell cell{};
+    for (std::size_t index = 0; index < cell.size(); ++index) cell[index] = value<double>(record, 8 * index);
+    const auto [a, gamma, b, beta, alpha, c] = cell;
+    if (a == 0 && b == 0 && c == 0) return;
+    const std::size_t place = at_ - cell_bytes - sizeof(std::int32_t);
+    // Squares of larger ones may have no place in a double.
+    if (!is_possible_length(a) || !is_possible_length(b) || !is_possible_length(c))
+      fail(place, "the cell has a length that is not a number above zero and at most 2^500");
+    for (const double angle : {alpha, beta, gamma})
+      if (!(std::abs(angle) <= core::largest_magnitude)) fail(place, "the cell has an angle that is not a number");
+    const std::optional<BoxVectors> vectors = cell_vectors(cell, place, frame);
+    if (!vectors) return;
+    if (is_orthogonal(*vectors)) frame.box = {(*vectors)[0], (*vectors)[4], (*vectors)[8]};
+    else frame.box.assign(vectors->begin(), vectors->end());
     frame.box_origin.assign(axes, 0.0);
+    frame.periodic = "xyz";
+  }
+
+  /// From version 25 on CHARMM writes a matrix. Most programs that write lengths with angles or cosines name an earlier
+  /// version (NAMD, OpenMM, LAMMPS, VMD), but not all (cpptraj). Numbers that would do for both leave the box
+  /// undecided.
+  std::optional<BoxVectors> cell_vectors(const Cell& cell, std::size_t place, Frame& frame) const {
+    constexpr int first_with_matrix = 25;
+    constexpr double least_angle = 20;  // degrees: no simulation uses a sharper one
+    const std::array<double, axes> angles = {cell[4], cell[3], cell[1]};
+    const bool are_cosines = std::ranges::all_of(angles, [](double value) { return std::abs(value) <= 1; });
+    const bool are_angles = std::ranges::all_of(angles, [](double value) { return value >= least_angle; });
+    const std::string numbers =
+        core::number_text(cell[4]) + ", " + core::number_text(cell[3]) + " and " + core::number_text(cell[1]);
+    const bool writes_matrix = version_ >= first_with_matrix;
+    const std::optional<BoxVectors> by_matrix = vectors_of_matrix(cell);
+    const std::optional<BoxVectors> by_angles = vectors_of_angles(cell, !are_cosines);
+    const bool may_be_angles = by_angles && (are_cosines || are_angles);
+    const bool is_orthogonal_either_way = std::ranges::all_of(angles, [](double value) { return value == 0; });
+    if (may_be_angles && (!writes_matrix || !by_matrix)) return by_angles;
+    if (writes_matrix && by_matrix && (!may_be_angles || is_orthogonal_either_way)) return by_matrix;
+    if (writes_matrix && by_matrix)
+      frame.undecided_box = name_ + ": CHARMM " + std::to_string(version_) + " writes the cell as a matrix, but " +
+                            numbers +
+                            " may also be angles in degrees, or their cosines, as other programs write; give the box";
+    else if (!writes_matrix && by_matrix)
+      frame.undecided_box = name_ + ": version " + std::to_string(version_) +
+                            " writes the cell as lengths and angles, but " + numbers +
+                            " look like a shape matrix of CHARMM; give the box";
+    else fail(place, "no cell has the angles " + numbers);
+    return std::nullopt;
   }
 
   Bytes bytes_;

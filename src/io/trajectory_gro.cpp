@@ -22,18 +22,15 @@ class GroFrames : public TextFrames {
   static constexpr std::size_t label_width = 5;
   static constexpr std::size_t first_coordinate = 4 * label_width;
 
-  Frame read_frame(bool wanted) override {
+  Frame read_frame(FrameParts parts) override {
     constexpr std::int64_t least_bytes = 26;  // the labels, and three numbers of a digit and a point
     line("the title of the frame");
     const std::int64_t count = atom_count(line("the number of atoms"), least_bytes);
     Frame frame;
-    if (!wanted) {
-      pass_atoms(count);
-      line("the box");
-      return frame;
-    }
-    frame.points = points_of(atoms(count, frame.labels));
-    read_box(frame);
+    if (parts == FrameParts::all) frame.points = points_of(atoms(count, frame.labels));
+    else pass_atoms(count);
+    const std::string_view box = line("the box");
+    if (parts != FrameParts::none) read_box(box, frame);
     return frame;
   }
 
@@ -43,6 +40,7 @@ class GroFrames : public TextFrames {
     AtomWordsBuilder residues;
     AtomWordsBuilder atom_names;
     std::vector<std::int64_t> ids;
+    bool has_ids = labels();
     std::size_t width = 0;
     for (std::int64_t atom = 0; atom < count; ++atom) {
       honour_stop(atom);
@@ -57,6 +55,9 @@ class GroFrames : public TextFrames {
       residues.add(trimmed(text.substr(label_width, label_width)));
       atom_names.add(trimmed(text.substr(2 * label_width, label_width)));
       const std::string_view word = trimmed(text.substr(3 * label_width, label_width));
+      // Fortran writes stars for a number that is too long for its columns.
+      has_ids = has_ids && word.find_first_not_of('*') != std::string_view::npos;
+      if (!has_ids) continue;
       std::int64_t id = 0;
       const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), id);
       if (error != std::errc{} || stop != word.data() + word.size())
@@ -66,7 +67,7 @@ class GroFrames : public TextFrames {
     if (labels()) {
       labels_of_frame.residues = residues.finish();
       labels_of_frame.names = atom_names.finish();
-      labels_of_frame.ids = std::make_shared<const std::vector<std::int64_t>>(std::move(ids));
+      if (has_ids) labels_of_frame.ids = std::make_shared<const std::vector<std::int64_t>>(std::move(ids));
     }
     return coordinates;
   }
@@ -82,15 +83,32 @@ class GroFrames : public TextFrames {
   }
 
   /// Three lengths, or v1x v2y v3z v1y v1z v2x v2z v3x v3y. All zero: there is no box.
-  void read_box(Frame& frame) {
-    const std::vector<std::string_view> words = words_of(line("the box"));
+  void read_box(std::string_view text, Frame& frame) const {
+    const std::vector<std::string_view> words = box_words(text);
     if (words.size() != axes && words.size() != axes * axes)
       fail("the box has " + std::to_string(words.size()) + " numbers; three or nine are needed");
     std::array<double, axes * axes> numbers{};
     for (std::size_t index = 0; index < words.size(); ++index) numbers[index] = number(words[index], "box");
     if (std::ranges::all_of(numbers, [](double value) { return value == 0; })) return;
     const auto [xx, yy, zz, xy, xz, yx, yz, zx, zy] = numbers;
-    set_box(frame, {xx, xy, xz, yx, yy, yz, zx, zy, zz}, {});
+    set_box(frame, {xx, xy, xz, yx, yy, yz, zx, zy, zz}, {}, "xyz");
+  }
+
+  /// Numbers that fill their columns follow each other without a blank: each ends as many digits behind its decimal
+  /// point as the last one of the line does.
+  static std::vector<std::string_view> box_words(std::string_view text) {
+    std::vector<std::string_view> words;
+    const std::string_view all = trimmed(text);
+    const std::size_t decimals = all.size() - 1 - std::min(all.rfind('.'), all.size() - 1);
+    for (std::string_view word : words_of(text)) {
+      for (std::size_t point = word.find('.'); std::ranges::count(word, '.') > 1; point = word.find('.')) {
+        if (point + 1 + decimals >= word.size()) break;
+        words.push_back(word.substr(0, point + 1 + decimals));
+        word.remove_prefix(point + 1 + decimals);
+      }
+      words.push_back(word);
+    }
+    return words;
   }
 };
 

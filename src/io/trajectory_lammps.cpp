@@ -19,7 +19,7 @@ class LammpsFrames : public TextFrames {
   using TextFrames::TextFrames;
 
  private:
-  Frame read_frame(bool wanted) override {
+  Frame read_frame(FrameParts parts) override {
     Frame frame;
     std::optional<std::int64_t> count;
     std::optional<Bounds> bounds;
@@ -35,8 +35,8 @@ class LammpsFrames : public TextFrames {
         bounds = box_bounds(words_of(item.substr(10)), frame);
       } else if (item.starts_with("ATOMS")) {
         if (!count) fail("the atoms come before their number (ITEM: NUMBER OF ATOMS)");
-        if (!wanted) {
-          pass_atoms(*count);
+        if (parts != FrameParts::all) {
+          pass_atoms(*count, "ITEM:");
           break;
         }
         const Columns columns = lammps_columns(words_of(item.substr(5)));
@@ -76,12 +76,14 @@ class LammpsFrames : public TextFrames {
     if (words.empty())
       frame.undecided_box =
           place() +
-          ": ITEM: BOX BOUNDS does not say whether the box is periodic; give the box, or write 'pp pp "
-          "pp' behind these words if it is, and 'ff ff ff' if it is not";
-    const bool periodic = all_or_none(std::count(words.begin(), words.end(), "pp"));
+          ": ITEM: BOX BOUNDS does not say whether the box is periodic; say in which directions it is, or write 'pp pp "
+          "pp' behind these words if it is in all, and 'ff ff ff' if it is in none";
+    std::string periodic;
+    for (std::size_t axis = 0; axis < words.size(); ++axis)
+      if (words[axis] == "pp") periodic += "xyz"[axis];
 
     Bounds bounds = general ? general_bounds() : restricted_bounds(tilted, periodic);
-    if (periodic) set_box(frame, bounds.vectors, bounds.low);
+    set_box(frame, bounds.vectors, bounds.low, periodic);
     return bounds;
   }
 
@@ -97,7 +99,7 @@ class LammpsFrames : public TextFrames {
   }
 
   /// Lines "low high", or "low high tilt". The latter are bounds of the tilted box, not those of its edges.
-  Bounds restricted_bounds(bool tilted, bool periodic) {
+  Bounds restricted_bounds(bool tilted, std::string_view periodic) {
     Bounds bounds;
     std::array<double, axes> high{};
     std::array<double, axes> tilts{};  // xy, xz, yz
@@ -108,7 +110,7 @@ class LammpsFrames : public TextFrames {
       bounds.low[axis] = numbers[0];
       high[axis] = numbers[1];
       tilts[axis] = numbers[2];
-      check_length(high[axis] - bounds.low[axis], periodic);
+      check_length(high[axis] - bounds.low[axis], periodic.find("xyz"[axis]) != std::string_view::npos);
     }
     const auto [xy, xz, yz] = tilts;
     bounds.vectors = {high[0] - bounds.low[0], 0, 0, xy, high[1] - bounds.low[1], 0, xz, yz, high[2] - bounds.low[2]};
@@ -120,7 +122,7 @@ class LammpsFrames : public TextFrames {
     std::array<double, axes> length{};
     for (std::size_t axis = 0; axis < axes; ++axis) {
       length[axis] = high[axis] - bounds.low[axis];
-      if (tilted) check_length(length[axis], periodic);
+      if (tilted) check_length(length[axis], periodic.find("xyz"[axis]) != std::string_view::npos);
     }
     bounds.vectors = {length[0], 0, 0, xy, length[1], 0, xz, yz, length[2]};
     return bounds;
@@ -144,6 +146,10 @@ class LammpsFrames : public TextFrames {
   }
 
   Columns lammps_columns(const std::vector<std::string_view>& names) const {
+    for (std::size_t column = 0; column < names.size(); ++column)
+      if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(column), names[column]) !=
+          names.begin() + static_cast<std::ptrdiff_t>(column))
+        fail("ITEM: ATOMS names two columns " + core::excerpt(names[column]));
     static constexpr std::array<std::string_view, 4> suffixes = {"", "u", "s", "su"};
     for (const std::string_view suffix : suffixes) {
       Columns columns;
@@ -162,12 +168,12 @@ class LammpsFrames : public TextFrames {
       if (found != axes) continue;
       const auto label = [&](std::string_view name, std::optional<std::size_t>& column) {
         const auto at = std::find(names.begin(), names.end(), name);
-        if (!labels() || at == names.end()) return;
+        if (at == names.end()) return;
         column = static_cast<std::size_t>(at - names.begin());
         columns.fewest = std::max(columns.fewest, *column + 1);
       };
-      label("type", columns.type);
-      label("element", columns.element);
+      if (labels()) label("type", columns.type);
+      if (labels()) label("element", columns.element);
       label("id", columns.id);
       return columns;
     }

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "core/stop.hpp"
@@ -37,12 +40,22 @@ void AtomWordsBuilder::add(std::string_view word) {
   words_.of_atoms.push_back(found->second);
 }
 
-bool is_orthogonal(const BoxVectors& vectors) {
-  double shortest = std::abs(vectors[0]);
-  for (std::size_t axis = 1; axis < trajectory_axes; ++axis)
-    shortest = std::min(shortest, std::abs(vectors[axis * (trajectory_axes + 1)]));
+void AtomWordsBuilder::reorder(const std::vector<std::size_t>& order) {
+  if (words_.of_atoms.empty()) return;
+  const std::vector<std::int32_t> given = std::move(words_.of_atoms);
+  words_.of_atoms.clear();
+  for (const std::size_t atom : order) words_.of_atoms.push_back(given[atom]);
+}
+
+bool is_orthogonal(const BoxVectors& vectors, std::string_view periodic) {
+  const auto repeats = [&](std::size_t axis) { return periodic.find("xyz"[axis]) != std::string_view::npos; };
+  double shortest = std::numeric_limits<double>::infinity();
+  for (std::size_t axis = 0; axis < trajectory_axes; ++axis)
+    if (repeats(axis)) shortest = std::min(shortest, std::abs(vectors[axis * (trajectory_axes + 1)]));
   for (std::size_t index = 0; index < vectors.size(); ++index)
-    if (index % (trajectory_axes + 1) != 0 && std::abs(vectors[index]) > box_tolerance * shortest) return false;
+    if (repeats(index / trajectory_axes) && index % (trajectory_axes + 1) != 0 &&
+        std::abs(vectors[index]) > box_tolerance * shortest)
+      return false;
   return true;
 }
 
@@ -55,20 +68,18 @@ Points points_of(std::vector<double> coordinates) {
 TextFrames::TextFrames(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels)
     : text_(std::move(text)), stop_(std::move(stop)), labels_(labels) {}
 
-std::optional<Frame> TextFrames::next() {
+std::optional<Frame> TextFrames::read(FrameParts parts) {
   if (std::exchange(started_, true) && at_end()) return std::nullopt;
-  return read_frame(true);
-}
-
-bool TextFrames::skip() {
-  if (std::exchange(started_, true) && at_end()) return false;
-  read_frame(false);
-  return true;
+  return read_frame(parts);
 }
 
 std::string TextFrames::place() const { return text_->name() + ":" + std::to_string(line_); }
 void TextFrames::fail(const std::string& what) const { throw InputError(place() + ": " + what); }
 void TextFrames::refuse(const std::string& what) const { throw UnsupportedError(place() + ": " + what); }
+void TextFrames::fail_cut(const std::string& what) const {
+  throw CutFrameError(place() + ": the file ends where " + what + " should be");
+}
+
 std::string_view TextFrames::line(const char* what) {
   ++line_;
   if (blank_ > 0) {
@@ -81,7 +92,7 @@ std::string_view TextFrames::line(const char* what) {
     return current_;
   }
   std::optional<std::string_view> taken = text_->next_line();
-  if (!taken) fail(std::string("the file ends where ") + what + " should be");
+  if (!taken) fail_cut(what);
   return *taken;
 }
 
@@ -89,8 +100,7 @@ std::string_view TextFrames::line_of_atom(std::int64_t atom, std::int64_t count)
   if (blank_ == 0 && !ahead_) {
     ++line_;
     if (const std::optional<std::string_view> taken = text_->next_line()) return *taken;
-    fail("the file ends where the line of atom " + std::to_string(atom + 1) + " of " + std::to_string(count) +
-         " should be");
+    fail_cut("the line of atom " + std::to_string(atom + 1) + " of " + std::to_string(count));
   }
   return line("the line of an atom");
 }
@@ -124,32 +134,63 @@ std::int64_t TextFrames::check_count(std::int64_t count, std::int64_t least) con
   return count;
 }
 
-bool TextFrames::all_or_none(std::ptrdiff_t periodic) const {
-  if (periodic != 0 && periodic != trajectory_axes)
-    refuse("the box is periodic in some directions only; it has to be in all of them or in none");
-  return periodic == trajectory_axes;
+namespace {
+
+/// Returns why the directions that repeat make no box, or nothing.
+std::string_view flaw_of(const BoxVectors& vectors, std::string_view periodic, bool orthogonal) {
+  std::vector<std::array<double, trajectory_axes>> repeated;
+  for (std::size_t axis = 0; axis < trajectory_axes; ++axis) {
+    if (periodic.find("xyz"[axis]) == std::string_view::npos) continue;
+    const double* const vector = vectors.data() + axis * trajectory_axes;
+    repeated.push_back({vector[0], vector[1], vector[2]});
+    if (orthogonal && !(vector[axis] > 0)) return "a length of the lattice is not positive";
+  }
+  if (orthogonal) return {};
+  // The squared length or area, or the volume, that the vectors enclose.
+  double size = 0;
+  for (const double number : repeated.front()) size += number * number;
+  if (repeated.size() > 1) {
+    const auto& [a, b] = std::tie(repeated[0], repeated[1]);
+    const std::array<double, trajectory_axes> cross = {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2],
+                                                       a[0] * b[1] - a[1] * b[0]};
+    size = cross[0] * cross[0] + cross[1] * cross[1] + cross[2] * cross[2];
+    if (repeated.size() > 2)
+      size = std::abs(repeated[2][0] * cross[0] + repeated[2][1] * cross[1] + repeated[2][2] * cross[2]);
+  }
+  if (size > 0 && std::isfinite(size)) return {};
+  return periodic.size() == trajectory_axes ? "the three vectors of the box are in a plane, or too long"
+                                            : "the periodic vectors of the box are parallel, or too long";
 }
 
-void TextFrames::set_box(Frame& frame, const BoxVectors& vectors,
-                         const std::array<double, trajectory_axes>& corner) const {
-  if (!is_orthogonal(vectors)) {
-    const auto [ax, ay, az, bx, by, bz, cx, cy, cz] = vectors;
-    const double volume = ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx);
-    if (volume == 0 || !std::isfinite(volume)) fail("the three vectors of the box are in a plane, or too long");
-    frame.box.assign(vectors.begin(), vectors.end());
-  } else {
-    for (std::size_t axis = 0; axis < trajectory_axes; ++axis) {
-      frame.box.push_back(vectors[axis * (trajectory_axes + 1)]);
-      if (!(frame.box.back() > 0)) fail("a length of the lattice is not positive");
-    }
+}  // namespace
+
+void TextFrames::set_box(Frame& frame, const BoxVectors& vectors, const std::array<double, trajectory_axes>& corner,
+                         std::string periodic) const {
+  const std::string_view repeated = periodic.empty() ? "xyz" : std::string_view(periodic);
+  const bool orthogonal = is_orthogonal(vectors, repeated);
+  if (const std::string_view flaw = flaw_of(vectors, repeated, orthogonal); !flaw.empty()) {
+    if (periodic.empty()) return;
+    fail(std::string(flaw));
   }
+  if (orthogonal) frame.box = {vectors[0], vectors[4], vectors[8]};
+  else frame.box.assign(vectors.begin(), vectors.end());
   frame.box_origin.assign(corner.begin(), corner.end());
+  frame.periodic = std::move(periodic);
 }
 
 double TextFrames::number(std::string_view word, const char* what) const {
   double value = 0;
-  if (parse_number(word.data(), word.data() + word.size(), value) != word.data() + word.size() || word.empty())
-    fail(core::excerpt(word) + " is not a number (" + what + ")");
+  const auto parses = [&value](std::string_view text) {
+    return !text.empty() && parse_number(text.data(), text.data() + text.size(), value) == text.data() + text.size();
+  };
+  const auto parses_as_fortran = [&] {
+    std::string text(word);
+    const std::size_t exponent = text.find_first_of("Dd");
+    if (exponent == std::string::npos) return false;
+    text[exponent] = 'e';
+    return parses(text);
+  };
+  if (!parses(word) && !parses_as_fortran()) fail(core::excerpt(word) + " is not a number (" + what + ")");
   if (!std::isfinite(value)) fail(core::excerpt(word) + " is not a finite number (" + what + ")");
   return value;
 }
@@ -159,11 +200,35 @@ void TextFrames::honour_stop(std::int64_t atom) const {
   if (atom % atoms_between_looks == 0) core::honour_stop(stop_, "stopped while reading '" + text_->name() + "'");
 }
 
-void TextFrames::pass_atoms(std::int64_t count) {
+void TextFrames::pass_atoms(std::int64_t count, std::string_view head) {
   for (std::int64_t atom = 0; atom < count; ++atom) {
     honour_stop(atom);
-    line_of_atom(atom, count);
+    const std::string_view text = line_of_atom(atom, count);
+    if (!head.empty() && text.starts_with(head))
+      fail("the frame claims " + std::to_string(count) + " atoms and has " + std::to_string(atom));
   }
+}
+
+void TextFrames::sort_by_id(std::vector<std::int64_t>& ids, std::vector<double>& coordinates,
+                            std::initializer_list<AtomWordsBuilder*> words) const {
+  if (std::ranges::adjacent_find(ids, std::greater_equal{}) == ids.end()) return;  // sorted already
+  std::vector<std::size_t> order(ids.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t atom) { return ids[atom]; });
+  std::vector<std::int64_t> sorted;
+  sorted.reserve(ids.size());
+  for (const std::size_t atom : order) sorted.push_back(ids[atom]);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    fail("two atoms of the frame have the id " + std::to_string(*twice) +
+         "; an id names one atom, so the file is damaged or joined from two");
+  ids = std::move(sorted);
+  const std::vector<double> given = std::move(coordinates);
+  coordinates.clear();
+  constexpr auto axes = static_cast<std::size_t>(trajectory_axes);
+  for (const std::size_t atom : order)
+    coordinates.insert(coordinates.end(), given.begin() + static_cast<std::ptrdiff_t>(axes * atom),
+                       given.begin() + static_cast<std::ptrdiff_t>(axes * (atom + 1)));
+  for (AtomWordsBuilder* one : words) one->reorder(order);
 }
 
 std::vector<double> TextFrames::positions(std::int64_t count, const Columns& columns, AtomLabels& labels) {
@@ -179,7 +244,6 @@ std::vector<double> TextFrames::positions(std::int64_t count, const Columns& col
     honour_stop(atom);
     std::string_view rest = line_of_atom(atom, count);
     std::size_t column = 0;
-    int found = 0;
     std::array<double, trajectory_axes> position{};
     for (; column < columns.fewest; ++column) {
       const std::string_view word = next_word(rest);
@@ -188,23 +252,15 @@ std::vector<double> TextFrames::positions(std::int64_t count, const Columns& col
              (columns.named > 0 ? "the frame names " + std::to_string(columns.named)
                                 : std::to_string(columns.fewest) + " are needed for an atom"));
       for (std::size_t axis = 0; axis < trajectory_axes; ++axis)
-        if (columns.position[axis] == column) {
-          position[axis] = number(word, names[axis]);
-          ++found;
-        }
-      if (labels_) {
-        if (columns.type == column) types.add(word);
-        if (columns.element == column) elements.add(word);
-        if (columns.id == column) {
-          std::int64_t id = 0;
-          const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), id);
-          if (error != std::errc{} || stop != word.data() + word.size())
-            fail(core::excerpt(word) + " is not a whole number (id)");
-          ids.push_back(id);
-        }
-      } else if (found == trajectory_axes) {
-        ++column;
-        break;
+        if (columns.position[axis] == column) position[axis] = number(word, names[axis]);
+      if (columns.type == column) types.add(word);
+      if (columns.element == column) elements.add(word);
+      if (columns.id == column) {
+        std::int64_t id = 0;
+        const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), id);
+        if (error != std::errc{} || stop != word.data() + word.size())
+          fail(core::excerpt(word) + " is not a whole number (id)");
+        ids.push_back(id);
       }
     }
     coordinates.insert(coordinates.end(), position.begin(), position.end());
@@ -214,9 +270,10 @@ std::vector<double> TextFrames::positions(std::int64_t count, const Columns& col
     if (column != columns.named)
       fail(std::to_string(column) + " columns, but the frame names " + std::to_string(columns.named));
   }
-  if (labels_ && columns.type) labels.types = types.finish();
-  if (labels_ && columns.element) labels.elements = elements.finish();
-  if (labels_ && columns.id) labels.ids = std::make_shared<const std::vector<std::int64_t>>(std::move(ids));
+  if (columns.id) sort_by_id(ids, coordinates, {&types, &elements});
+  if (columns.type) labels.types = types.finish();
+  if (columns.element) labels.elements = elements.finish();
+  if (columns.id) labels.ids = std::make_shared<const std::vector<std::int64_t>>(std::move(ids));
   return coordinates;
 }
 

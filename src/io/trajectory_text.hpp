@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,8 @@ std::vector<std::string_view> words_of(std::string_view line);
 class AtomWordsBuilder {
  public:
   void add(std::string_view word);
+  /// Puts the atom that was at place order[i] at place i.
+  void reorder(const std::vector<std::size_t>& order);
   std::shared_ptr<const AtomWords> finish() { return std::make_shared<const AtomWords>(std::move(words_)); }
 
  private:
@@ -35,18 +38,17 @@ class AtomWordsBuilder {
 /// Three vectors one after the other.
 using BoxVectors = std::array<double, trajectory_axes * trajectory_axes>;
 
-/// Whether the vectors go along x, y and z.
-bool is_orthogonal(const BoxVectors& vectors);
+/// Returns whether the vectors go along x, y and z, of those that `periodic` names.
+bool is_orthogonal(const BoxVectors& vectors, std::string_view periodic = "xyz");
 
 class TextFrames : public FrameParser {
  public:
   TextFrames(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels);
-  std::optional<Frame> next() final;
-  bool skip() final;
+  std::optional<Frame> read(FrameParts parts) final;
 
  protected:
-  /// The frame that begins with the next line, which there is; without its atoms where they are not `wanted`.
-  virtual Frame read_frame(bool wanted) = 0;
+  /// The frame that begins with the next line, which there is.
+  virtual Frame read_frame(FrameParts parts) = 0;
 
   [[noreturn]] void fail(const std::string& what) const;
   [[noreturn]] void refuse(const std::string& what) const;
@@ -63,10 +65,11 @@ class TextFrames : public FrameParser {
   std::int64_t atom_count(std::string_view text, std::int64_t least) const;
   std::int64_t check_count(std::int64_t count, std::int64_t least) const;
   double number(std::string_view word, const char* what) const;
-  void pass_atoms(std::int64_t count);
-  /// Of `periodic` directions of a box; UnsupportedError where it is periodic in some only.
-  bool all_or_none(std::ptrdiff_t periodic) const;
-  void set_box(Frame& frame, const BoxVectors& vectors, const std::array<double, trajectory_axes>& corner) const;
+  /// Fails at a line that begins with `head`, if one is given: the frame has fewer atoms than it claims.
+  void pass_atoms(std::int64_t count, std::string_view head = {});
+  /// `periodic`: directions of "xyz" in which the box repeats. In open space a box that cannot repeat is left out.
+  void set_box(Frame& frame, const BoxVectors& vectors, const std::array<double, trajectory_axes>& corner,
+               std::string periodic) const;
 
   /// Where the columns of an atom's line stand, counted from 0.
   struct Columns {
@@ -78,12 +81,17 @@ class TextFrames : public FrameParser {
     std::optional<std::size_t> element;
     std::optional<std::size_t> id;
   };
-  /// The atoms' lines: coordinates one after the other, and labels where they are wanted.
+  /// The atoms' lines, in the order of the ids where there are any: coordinates one after the other, and labels where
+  /// they are wanted.
   std::vector<double> positions(std::int64_t count, const Columns& columns, AtomLabels& labels);
   bool labels() const { return labels_; }
   void honour_stop(std::int64_t atom) const;
 
  private:
+  [[noreturn]] void fail_cut(const std::string& what) const;
+  void sort_by_id(std::vector<std::int64_t>& ids, std::vector<double>& coordinates,
+                  std::initializer_list<AtomWordsBuilder*> words) const;
+
   std::unique_ptr<TextInput> text_;
   std::stop_token stop_;
   bool labels_;

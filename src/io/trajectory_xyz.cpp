@@ -14,9 +14,30 @@ namespace {
 
 constexpr std::size_t axes = trajectory_axes;
 
-/// The value of `key` in the comment of an extended XYZ frame: key=value, key="value with blanks" or key={the same},
-/// with blanks around the sign or without. Keys do not care for case, as there are writers of both. A quote that is not
-/// closed ends with the line.
+/// Takes the value behind the sign from the beginning of `comment`: to a blank, or between quotes or braces, or from a
+/// bracket to the one that closes it. What is not closed ends with the line.
+std::string_view take_value(std::string_view& comment) {
+  const char first = comment.empty() ? ' ' : comment.front();
+  std::size_t end = std::min(comment.find_first_of(" \t"), comment.size());
+  std::size_t quotes = 0;  // at each end
+  if (first == '"' || first == '\'' || first == '{') {
+    end = std::min(comment.find(first == '{' ? '}' : first, 1), comment.size());
+    quotes = 1;
+  } else if (first == '[') {
+    int depth = 0;
+    for (end = 0; end < comment.size(); ++end) {
+      depth += comment[end] == '[' ? 1 : comment[end] == ']' ? -1 : 0;
+      if (depth == 0) break;
+    }
+    end = std::min(end + 1, comment.size());
+  }
+  const std::string_view value = comment.substr(quotes, end - quotes);
+  comment.remove_prefix(std::min(end + quotes, comment.size()));
+  return value;
+}
+
+/// The value of `key` in the comment of an extended XYZ frame: key=value, key="value with blanks", key={the same} or
+/// key=[a, list], with blanks around the sign or without. Keys do not care for case, as there are writers of both.
 std::optional<std::string_view> value_of(std::string_view comment, std::string_view key) {
   while (!(comment = trimmed(comment)).empty()) {
     const std::size_t stop = std::min(comment.find_first_of("= \t"), comment.size());
@@ -26,23 +47,25 @@ std::optional<std::string_view> value_of(std::string_view comment, std::string_v
     comment.remove_prefix(1);
     // A blank behind the sign: the value follows, unless the next word is another key.
     std::string_view rest = trimmed(comment);
-    const std::size_t sign_or_quote = next_word(rest).find_first_of("=\"'{");
+    const std::size_t sign_or_quote = next_word(rest).find_first_of("=\"'{[");
     if (sign_or_quote == 0 || sign_or_quote == std::string_view::npos) comment = trimmed(comment);
-    std::string_view value;
-    if (!comment.empty() && (comment.front() == '"' || comment.front() == '\'' || comment.front() == '{')) {
-      const char quote = comment.front() == '{' ? '}' : comment.front();
-      comment.remove_prefix(1);
-      const std::size_t close = std::min(comment.find(quote), comment.size());
-      value = comment.substr(0, close);
-      comment.remove_prefix(std::min(close + 1, comment.size()));
-    } else {
-      const std::size_t end = std::min(comment.find_first_of(" \t"), comment.size());
-      value = comment.substr(0, end);
-      comment.remove_prefix(end);
-    }
+    const std::string_view value = take_value(comment);
     if (equal_but_for_case(name, key)) return value;
   }
   return std::nullopt;
+}
+
+/// The words of a list, between blanks, commas, quotes or brackets.
+std::vector<std::string_view> list_of(std::string_view text) {
+  constexpr std::string_view separators = " \t,\"'[]{}";
+  std::vector<std::string_view> words;
+  for (;;) {
+    text.remove_prefix(std::min(text.find_first_not_of(separators), text.size()));
+    if (text.empty()) return words;
+    const std::size_t length = std::min(text.find_first_of(separators), text.size());
+    words.push_back(text.substr(0, length));
+    text.remove_prefix(length);
+  }
 }
 
 class XyzFrames : public TextFrames {
@@ -50,16 +73,16 @@ class XyzFrames : public TextFrames {
   using TextFrames::TextFrames;
 
  private:
-  Frame read_frame(bool wanted) override {
+  Frame read_frame(FrameParts parts) override {
     constexpr std::int64_t least_bytes = 6;  // "0 0 0" and the end of the line, where Properties names nothing else
     const std::int64_t count = atom_count(line("the number of atoms"), least_bytes);
     const std::string_view comment = line("the comment of the frame");
     Frame frame;
-    if (!wanted) {
+    if (parts != FrameParts::none) xyz_box(comment, frame);
+    if (parts != FrameParts::all) {
       pass_atoms(count);
       return frame;
     }
-    xyz_box(comment, frame);
     const Columns columns = xyz_columns(comment);
     frame.points = points_of(positions(count, columns, frame.labels));
     frame.labels.elements = frame.labels.names = frame.labels.types;
@@ -68,43 +91,54 @@ class XyzFrames : public TextFrames {
 
   void xyz_box(std::string_view comment, Frame& frame) const {
     const auto lattice = value_of(comment, "lattice");
-    const auto periodic = value_of(comment, "pbc");
+    const auto flags = value_of(comment, "pbc");
     if (!lattice) {
-      if (periodic && is_periodic_xyz(periodic))
+      if (flags && !periodic_directions(*flags).empty())
         frame.undecided_box = place() + ": pbc says that the frame is periodic, but there is no Lattice; give the box";
       return;
     }
-    const std::vector<std::string_view> numbers = words_of(*lattice);
+    const std::vector<std::string_view> numbers = list_of(*lattice);
     if (numbers.size() != axes * axes)
       fail("Lattice has " + std::to_string(numbers.size()) + " numbers; the nine of three vectors are needed");
     BoxVectors vectors{};
     for (std::size_t index = 0; index < vectors.size(); ++index) vectors[index] = number(numbers[index], "Lattice");
-    if (!is_periodic_xyz(periodic)) return;
+    if (lattice->find('[', 1) != std::string_view::npos) check_nested(vectors);
     std::array<double, axes> corner{};
     if (const auto origin = value_of(comment, "origin")) {
-      const std::vector<std::string_view> words = words_of(*origin);
+      const std::vector<std::string_view> words = list_of(*origin);
       if (words.size() != axes) fail("Origin has " + std::to_string(words.size()) + " numbers; three are needed");
       for (std::size_t axis = 0; axis < axes; ++axis) corner[axis] = number(words[axis], "Origin");
     }
-    set_box(frame, vectors, corner);
+    set_box(frame, vectors, corner, flags ? periodic_directions(*flags) : "xyz");
   }
 
-  /// The value of pbc: T or F for each axis, or one for all. Without it a lattice is periodic.
-  bool is_periodic_xyz(const std::optional<std::string_view>& text) const {
-    if (!text) return true;
-    std::vector<std::string_view> flags = words_of(*text);
+  /// Refuses a list of lists unless it is symmetric: writers do not agree whether the inner lists are the vectors, or
+  /// the rows of a matrix that has the vectors as columns.
+  void check_nested(const BoxVectors& vectors) const {
+    for (std::size_t row = 0; row < axes; ++row)
+      for (std::size_t column = 0; column < row; ++column)
+        if (vectors[row * axes + column] != vectors[column * axes + row])
+          refuse(
+              "Lattice is a list of lists that is not symmetric, and programs do not agree whether these are the "
+              "vectors; write Lattice=\"ax ay az bx by bz cx cy cz\"");
+  }
+
+  /// The value of pbc: T or F, True or False, 1 or 0, for each direction, or one for all. Returns the periodic ones.
+  std::string periodic_directions(std::string_view text) const {
+    std::vector<std::string_view> flags = list_of(text);
     if (flags.size() == 1) flags.assign(axes, flags.front());
     if (flags.size() != axes)
       fail("pbc says for all three directions, or for each of them, whether the box is periodic; here are " +
            std::to_string(flags.size()));
-    std::ptrdiff_t periodic = 0;
-    for (const std::string_view flag : flags) {
-      const bool yes = flag == "T" || equal_but_for_case(flag, "true");
-      if (!yes && flag != "F" && !equal_but_for_case(flag, "false"))
+    std::string periodic;
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      const std::string_view flag = flags[axis];
+      const bool yes = flag == "T" || flag == "1" || equal_but_for_case(flag, "true");
+      if (!yes && flag != "F" && flag != "0" && !equal_but_for_case(flag, "false"))
         fail("pbc is made of T and F, not " + core::excerpt(flag));
-      periodic += yes ? 1 : 0;
+      if (yes) periodic += "xyz"[axis];
     }
-    return all_or_none(periodic);
+    return periodic;
   }
 
   /// Properties=species:S:1:pos:R:3:... names the columns in their order, each with a type and how many there are.
@@ -137,9 +171,9 @@ class XyzFrames : public TextFrames {
         columns.position = {column, column + 1, column + 2};
         columns.fewest = column + axes;
       }
-      const auto is = [&](const char* name) { return labels() && width == 1 && equal_but_for_case(parts[part], name); };
-      if (!columns.type && (is("species") || is("element"))) columns.type = column;
-      else if (!columns.id && is("id")) columns.id = column;
+      const auto is = [&](const char* name) { return width == 1 && equal_but_for_case(parts[part], name); };
+      if (labels() && !columns.type && (is("species") || is("element"))) columns.type = column;
+      else if (!columns.id && is("id") && parts[part + 1] == "I") columns.id = column;
       else continue;
       fewest_of_labels = column + 1;
     }

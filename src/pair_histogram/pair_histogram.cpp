@@ -14,6 +14,7 @@
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
+#include "pair_histogram/arrange.hpp"
 #include "pair_histogram/cell.hpp"
 #include "pair_histogram/gpu/gpu_points.hpp"
 #include "pair_histogram/prepare.hpp"
@@ -87,6 +88,13 @@ std::uint64_t host_memory(const room::Shape& shape, const Execution& execution, 
          variant.memory(shape, cpu::thread_count(execution)).host;
 }
 
+/// Copies of points that are folded, or whose columns do not all count.
+std::uint64_t arranged_bytes(const PairHistogramShape& shape, const PairHistogramOptions& options) {
+  const auto rows = static_cast<std::uint64_t>(shape.points + shape.others);
+  const std::uint64_t copies = (options.dimensions.empty() ? 0 : 1) + (options.fold ? 1 : 0);
+  return copies * rows * static_cast<std::uint64_t>(shape.dimensions * shape.element_bytes);
+}
+
 /// What is copied to a GPU.
 std::uint64_t copied_bytes(const PairHistogramShape& shape) {
   if (!shape.place.is_host()) return 0;
@@ -101,12 +109,28 @@ std::uint64_t copied_bytes(const PairHistogramShape& shape) {
                    ", is beyond the largest double; divide the weights by a power of two");
 }
 
+/// The column in which all points are at one place and the box is less than half as long as in any other.
+template <class T>
+std::string flat_column(const room::Problem<T>& problem) {
+  if (problem.d() != room::dimension_limit || !problem.periodic || problem.n() + (problem.cross ? problem.m() : 0) < 3)
+    return {};
+  for (std::size_t column = 0; column < problem.box.size(); ++column) {
+    const auto is_thin = [&](std::size_t other) {
+      return other == column || 2 * problem.box[column] < problem.box[other];
+    };
+    if (problem.lowest[column] == problem.highest[column] && is_thin(0) && is_thin(1) && is_thin(2))
+      return std::string(1, "xyz"[column]);
+  }
+  return {};
+}
+
 /// The histogram as a person gets it. What lies beyond the bins is what is missing from the number of all pairs.
 template <class T>
 PairHistogramResult finish(const room::Problem<T>& problem, const room::Histogram& histogram) {
   PairHistogramResult result;
   const auto bins = static_cast<std::ptrdiff_t>(problem.bins.count());
   result.edges = problem.bins.nominal_edges();
+  result.flat = flat_column(problem);
   result.counts.assign(histogram.counts.begin() + 1, histogram.counts.begin() + 1 + bins);
   result.below = histogram.counts.front();
   result.pairs = static_cast<std::uint64_t>(room::pair_count(problem.n(), problem.m(), problem.cross));
@@ -135,12 +159,14 @@ MemoryEstimate pair_histogram_memory(const PairHistogramShape& shape, const Pair
   execution::check_execution(execution, execution::TakesRanks::yes);
   Execution here = execution::run_where_it_lies(shape.place, "points", execution);
   if (here.communicator != nullptr) here.device = Device::cpu;
-  const room::Shape sizes = room::describe_shape(shape, options, here);
+  PairHistogramShape arranged = shape;
+  const room::Shape sizes = room::describe_shape(arranged, room::arranged_options(options, arranged.dimensions), here);
+  const std::uint64_t copies = arranged_bytes(shape, options);
   // Which variant the points would have chosen is not known: the most that one of them takes.
   MemoryEstimate most;
   const auto consider = [&](const room::Variant& variant) {
     const core::Memory memory = variant.memory(sizes, cpu::thread_count(here));
-    most.host = std::max(most.host, host_memory(sizes, here, variant));
+    most.host = std::max(most.host, host_memory(sizes, here, variant) + copies);
     if (variant.device_input) most.device = std::max(most.device, memory.device + copied_bytes(shape));
   };
   if (!here.variant.empty()) {
@@ -159,12 +185,26 @@ MemoryEstimate pair_histogram_memory(const PairHistogramShape& shape, const Pair
 namespace {
 
 template <class T>
-PairHistogramResult count(MatrixView<const T> points, const PairHistogramOptions& options,
-                          const PairHistogramMemory<T>& memory, const Execution& execution, core::Ranks* ranks) {
+PairHistogramResult count(MatrixView<const T> given_points, const PairHistogramOptions& given_options,
+                          const PairHistogramMemory<T>& given_memory, const Execution& execution, core::Ranks* ranks) {
   const auto start = core::Clock::now();
   std::vector<Phase> phases;
-  const Execution asked = ranks == nullptr ? where_views_lie(points, memory, execution)
-                                           : room::begin_on_ranks(*ranks, points, options, memory, execution);
+  const Execution asked = ranks == nullptr
+                              ? where_views_lie(given_points, given_memory, execution)
+                              : room::begin_on_ranks(*ranks, given_points, given_options, given_memory, execution);
+  room::Arranged<T> arranged;
+  core::agree(ranks, [&] {
+    const PairHistogramShape shape{.points = given_points.rows(),
+                                   .others = given_memory.others.rows(),
+                                   .dimensions = given_points.columns(),
+                                   .element_bytes = static_cast<int>(sizeof(T))};
+    execution::check_memory(arranged_bytes(shape, given_options), asked);
+    arranged = room::arrange(given_points, given_memory.others, given_options, cpu::thread_count(asked), asked.stop);
+  });
+  const MatrixView<const T> points = arranged.points;
+  const PairHistogramOptions& options = arranged.options;
+  PairHistogramMemory<T> memory = given_memory;
+  memory.others = arranged.others;
   const Execution here = ranks == nullptr ? with_threads(points, memory, asked) : asked;
   room::Problem<T> problem;
   const auto examine = [&] {
@@ -218,6 +258,7 @@ PairHistogramResult count(MatrixView<const T> points, const PairHistogramOptions
     const room::Histogram all = room::sum_of_ranks(*ranks, own);
     ranks->agree([&] { result = finish(problem, all); });
   }
+  if (!options.dimensions.empty()) result.flat.clear();
   result.report.variant = variant.name;
   result.report.device = execution::device_name(variant.device_input, here);
   result.report.threads = threads;
@@ -266,29 +307,28 @@ void pair_histogram_accumulate(PairHistogramResult& sum, const PairHistogramResu
   sum.beyond += next.beyond;
   sum.pairs += next.pairs;
   sum.report.rechecked = sum.pairs > 0 ? rechecked / static_cast<double>(sum.pairs) : 0;
+  if (sum.flat.empty()) sum.flat = next.flat;
   for (const Phase& phase : next.report.phases) core::add_phase(sum.report.phases, phase.name, phase.seconds);
 }
 
-namespace {
-
-/// Without points, which have as many columns as a possible box has lengths.
-void check_box_alone(const std::vector<double>& box) {
-  const auto lengths = static_cast<std::int64_t>(box.size());
-  room::check_box(box, {}, room::is_triclinic(box) ? 3 : std::min<std::int64_t>(lengths, room::dimension_limit));
+PairHistogramBins pair_histogram_complete_bins(PairHistogramBins bins, const std::vector<double>& box) {
+  return pair_histogram_complete_bins(PairHistogramOptions{.bins = std::move(bins), .box = box});
 }
 
-}  // namespace
-
-PairHistogramBins pair_histogram_complete_bins(PairHistogramBins bins, const std::vector<double>& box) {
+PairHistogramBins pair_histogram_complete_bins(const PairHistogramOptions& options) {
   const core::DefaultFloatEnvironment environment;
+  PairHistogramBins bins = options.bins;
   if (!(bins.bin_width > 0) || !bins.edges.empty() || bins.bins != 0) return bins;
-  if (bins.cutoff == 0 && box.empty())
-    throw UsageError(
-        "the number of bins is missing: give it, or a cutoff up to which they go, or a periodic box, up to half of "
-        "which they go");
+  const std::string missing =
+      "the number of bins is missing: give it, or a cutoff up to which they go, or a periodic box, up to half of "
+      "which they go";
+  if (bins.cutoff == 0 && options.box.empty()) throw UsageError(missing);
   if (bins.cutoff == 0) {
-    check_box_alone(box);
-    bins.cutoff = room::greatest_reach(box);
+    std::int64_t columns = room::columns_for(options);
+    const PairHistogramOptions arranged = room::arranged_options(options, columns);
+    if (arranged.box.empty()) throw UsageError(missing);
+    room::check_box(arranged.box, {}, columns);
+    bins.cutoff = room::greatest_reach(arranged.box);
   }
   double count = std::ceil(bins.cutoff / bins.bin_width);
   if (count * bins.bin_width < bins.cutoff) ++count;  // the quotient was rounded down to a whole number
@@ -300,13 +340,34 @@ PairHistogramBins pair_histogram_complete_bins(PairHistogramBins bins, const std
   return bins;
 }
 
-double pair_histogram_volume(const std::vector<double>& box) {
+bool pair_histogram_has_volume(const PairHistogramOptions& options) {
+  const auto columns = static_cast<std::size_t>(room::columns_for(options));
+  const std::string all = std::string("xyz").substr(0, columns);
+  const auto repeats = [&](char letter) { return options.periodic.find(letter) != std::string::npos; };
+  return !options.box.empty() && options.periodic != "none" &&
+         std::ranges::all_of(options.dimensions.empty() ? all : options.dimensions, repeats);
+}
+
+double pair_histogram_volume(const std::vector<double>& box, const std::string& periodic,
+                             const std::string& dimensions) {
   const core::DefaultFloatEnvironment environment;
-  if (box.empty()) throw UsageError("box: open space has no volume");
-  check_box_alone(box);
-  if (room::is_triclinic(box)) return std::abs(room::Cell::reduced(box).volume());
+  const PairHistogramOptions options{.box = box, .periodic = periodic, .dimensions = dimensions};
+  if (options.box.empty()) throw UsageError("box: open space has no volume");
+  if (!pair_histogram_has_volume(options))
+    throw UsageError("box: it is periodic in " + options.periodic +
+                     " only, and open directions have no volume; give that of the points");
+  std::int64_t columns = room::columns_for(options);
+  PairHistogramOptions closed = options;
+  closed.periodic = "xyz";
+  closed.box_origin.clear();
+  const PairHistogramOptions arranged = room::arranged_options(closed, columns);
+  const std::vector<double>& closed_box = arranged.box;
+  room::check_box(closed_box, {}, columns);
+  if (room::is_triclinic(closed_box) && dimensions.size() == 2)
+    return std::abs(closed_box[0] * closed_box[4] - closed_box[1] * closed_box[3]);
+  if (room::is_triclinic(closed_box)) return std::abs(room::Cell::reduced(closed_box).volume());
   double volume = 1;
-  for (const double length : box) volume *= length;
+  for (const double length : closed_box) volume *= length;
   return volume;
 }
 

@@ -28,6 +28,10 @@ PairHistogramRadialDistribution pair_histogram_radial_distribution(const PairHis
   const core::DefaultFloatEnvironment environment;
   if (dimensions < 1 || dimensions > pair_histogram_detail::dimension_limit)
     throw UsageError("the number of dimensions must be 1, 2 or 3, not " + std::to_string(dimensions));
+  if (dimensions == pair_histogram_detail::dimension_limit && !histogram.flat.empty())
+    throw UsageError("all points have the same " + histogram.flat +
+                     " and the box is thin there, so that shells in space do not fit them; count in the plane of the "
+                     "points (dimensions), or in all three dimensions if that is meant");
   if (points < 0 || others < 0) throw UsageError("the numbers of points and others must not be negative");
   if (frames < 1) throw UsageError("the number of frames must be at least 1, not " + std::to_string(frames));
   if (!(volume > 0) || std::isinf(volume))

@@ -49,8 +49,10 @@ std::string call_text(MatrixView<const T> points, const PairHistogramOptions& op
          call_line("bin width", options.bins.bin_width) + call_line("bins", options.bins.bins) +
          numbers_line("edges", options.bins.edges, here) + call_line("cutoff", options.bins.cutoff) +
          numbers_line("box", options.box, here) + numbers_line("box origin", options.box_origin, here) +
-         rows_line("points", points, here) + rows_line("others", memory.others, here) +
-         rows_line("weights", memory.weights, here) + rows_line("other weights", memory.other_weights, here);
+         call_line("periodic", options.periodic) + call_line("dimensions", options.dimensions) +
+         call_line("fold", std::int64_t{options.fold}) + rows_line("points", points, here) +
+         rows_line("others", memory.others, here) + rows_line("weights", memory.weights, here) +
+         rows_line("other weights", memory.other_weights, here);
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 // Any bytes: TrajectoryReader, of the format that the bytes begin as, gives frames of finite positions, each with a
-// sane box or none and a label for each atom where there are labels, and passes over as many frames as it reads; or it
-// throws InputError or UnsupportedError.
+// sane box or none and a label for each atom where there are labels, in the order of their ids, and passes over as many
+// frames as it reads; or it throws InputError or UnsupportedError.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 
 #include "io/trajectory.hpp"
 
@@ -21,9 +23,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const bool is_box = frame->box.size() == 3 || frame->box.size() == 9;
       if (frame->box.empty() != frame->box_origin.empty() || (!frame->box.empty() && !is_box)) std::abort();
       if (is_box && frame->box_origin.size() != 3) std::abort();
-      if (!frame->undecided_box.empty() && !frame->box.empty()) std::abort();
-      for (const double number : frame->box)
-        if (!std::isfinite(number) || (frame->box.size() == 3 && !(number > 0))) std::abort();
+      if (!frame->periodic.empty() && (frame->box.empty() || !frame->undecided_box.empty())) std::abort();
+      for (std::size_t number = 0; number < frame->box.size(); ++number) {
+        const bool repeats = frame->box.size() == 3 && frame->periodic.find("xyz"[number]) != std::string::npos;
+        if (!std::isfinite(frame->box[number]) || (repeats && !(frame->box[number] > 0))) std::abort();
+      }
       const auto& labels = frame->labels;
       for (const auto& words : {labels.types, labels.elements, labels.names, labels.residues}) {
         if (!words) continue;
@@ -32,6 +36,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           if (word < 0 || static_cast<std::size_t>(word) >= words->words.size()) std::abort();
       }
       if (labels.ids && static_cast<std::int64_t>(labels.ids->size()) != view.rows()) std::abort();
+      const bool increase =
+          !labels.ids || std::ranges::adjacent_find(*labels.ids, std::greater_equal{}) == labels.ids->end();
+      if (!increase && !labels.residues) std::abort();  // .gro has them in its own order
     }
     gradus::io::TrajectoryReader again(std::as_bytes(std::span(data, size)), "input");
     while (again.skip()) --frames;

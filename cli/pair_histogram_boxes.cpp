@@ -1,0 +1,70 @@
+// The boxes of frames: which one counts, and how far bins may go in all of them.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "cli/pair_histogram.hpp"
+#include "gradus/error.hpp"
+#include "pair_histogram/arrange.hpp"
+#include "pair_histogram/prepare.hpp"
+
+namespace gradus::cli::pairs {
+
+Box box_of(const Arguments& arguments, const io::Frame& frame) {
+  const bool is_given = !arguments.box.empty();
+  if (!is_given && arguments.periodic.empty() && !frame.undecided_box.empty())
+    throw InputError(frame.undecided_box + (frame.box.empty() ? " (--box)" : " (--periodic), or give the box (--box)"));
+  if (!is_given && frame.box.empty() && !arguments.periodic.empty() && arguments.periodic != "none")
+    throw UsageError(fmt::format("--periodic: '{}' gives no box that could repeat; give it by --box", arguments.input));
+  Box box{is_given ? arguments.box : frame.box, frame.box_origin, is_given ? "xyz" : frame.periodic};
+  if (!arguments.periodic.empty()) box.periodic = arguments.periodic;
+  if (box.periodic == "none" || box.periodic.empty()) box = {};
+  // The corner of the file's box serves one that is given, where both have as many columns.
+  if (is_given && frame.points.columns() > 0 && std::ssize(box.origin) != frame.points.columns()) box.origin.clear();
+  if (box.lengths.empty()) box.periodic = "xyz";
+  if (!arguments.box_origin.empty()) box.origin = arguments.box_origin;
+  return box;
+}
+
+PairHistogramOptions options_in(const Arguments& arguments, const Box& box) {
+  PairHistogramOptions options;
+  options.bins = arguments.bins;
+  options.box = box.lengths;
+  options.box_origin = box.origin;
+  options.periodic = box.periodic;
+  options.dimensions = arguments.dimensions;
+  return options;
+}
+
+namespace {
+
+double reach_in(const PairHistogramOptions& options) {
+  namespace room = pair_histogram_detail;
+  if (options.box.empty()) return std::numeric_limits<double>::infinity();
+  std::int64_t columns = room::columns_for(options);
+  const PairHistogramOptions arranged = room::arranged_options(options, columns);
+  room::check_box(arranged.box, {}, columns);
+  return room::greatest_reach(arranged.box);
+}
+
+}  // namespace
+
+double least_reach(const Arguments& arguments, io::FrameReader& reader, std::int64_t first_frame) {
+  double least = std::numeric_limits<double>::infinity();
+  std::int64_t frame = first_frame;
+  try {
+    while (const std::optional<std::int64_t> wanted = arguments.frames.next(frame)) {
+      for (; frame < *wanted; ++frame)
+        if (!reader.skip()) return least;
+      const std::optional<io::Frame> read = reader.next(io::FrameParts::box);
+      if (!read) return least;
+      ++frame;
+      least = std::min(least, reach_in(options_in(arguments, box_of(arguments, *read))));
+    }
+  } catch (const io::CutFrameError&) {  // whoever reads that frame is told
+  }
+  return least;
+}
+
+}  // namespace gradus::cli::pairs

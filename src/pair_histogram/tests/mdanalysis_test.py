@@ -1,0 +1,121 @@
+"""Compares `gradus pair-histogram` with MDAnalysis on every trajectory of MDAnalysisTests in a format that both read.
+
+A file counts as one of: agree, refused (with a message), wrong. tests/cli/run.py runs this; it prints the table where
+GRADUS_PRINT_TABLE is set.
+"""
+
+import json
+import os
+import pathlib
+import unittest
+import warnings
+
+from kit import Case, gradus
+
+try:
+    import MDAnalysis
+    import MDAnalysisTests
+    import numpy as np
+    from MDAnalysis.coordinates import DCD, GRO, LAMMPS, XYZ
+    from MDAnalysis.lib.mdamath import triclinic_vectors
+except ImportError:
+    MDAnalysis = None
+
+ATOMS = 1500  # of a frame, the first ones
+BINS = 40
+TOLERANCE = 2e-4  # MDAnalysis keeps positions in 32 bits
+# Files that are refused, with words of the reason; all others must agree.
+REFUSED = {}
+
+
+def readers():
+    return {".xyz": XYZ.XYZReader, ".gro": GRO.GROReader, ".dcd": DCD.DCDReader, ".lammpstrj": LAMMPS.DumpReader,
+            ".lammpsdump": LAMMPS.DumpReader, ".dump": LAMMPS.DumpReader}
+
+
+def files():
+    folder = pathlib.Path(MDAnalysisTests.__file__).parent / "data"
+    for path in sorted(folder.rglob("*")):
+        name = path.name.lower().removesuffix(".gz")
+        ending = os.path.splitext(name)[1]
+        if path.is_file() and ending in readers() and not path.name.startswith("."):
+            yield path, ending
+
+
+def distances(positions, vectors):
+    first, second = np.triu_indices(len(positions), 1)
+    apart = positions[first] - positions[second]
+    if vectors is None:
+        return np.sqrt((apart**2).sum(axis=1))
+    apart -= np.rint(apart @ np.linalg.inv(vectors)) @ vectors
+    return np.sqrt((apart**2).sum(axis=1))
+
+
+@unittest.skipIf(MDAnalysis is None, "MDAnalysisTests is not installed (pip install MDAnalysisTests)")
+class TrajectoriesOfMdanalysis(Case):
+    @staticmethod
+    def cell(reader):
+        """The vectors of the frame's cell, or None."""
+        if isinstance(reader, DCD.DCDReader):
+            raw = reader._file.readframes(reader.frame, reader.frame + 1).unitcell[0]
+            if (raw < 0).any() or (raw[[1, 3, 4]] < 20).all() and (raw > 0).all():
+                # A symmetric matrix. MDAnalysis turns it so that a is along x, but not the positions.
+                return np.array([raw[[0, 1, 3]], raw[[1, 2, 4]], raw[[3, 4, 5]]], np.float64)
+        dimensions = reader.ts.dimensions
+        if dimensions is None or not (dimensions[:3] > 0).all():
+            return None
+        return triclinic_vectors(np.array(dimensions, np.float64), dtype=np.float64)
+
+    def compare(self, path, ending):
+        """What is wrong, or the reason of a refusal, or nothing; and which of these it is."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                reader = readers()[ending](str(path))
+                numbers = sorted({0, len(reader) - 1})
+                frames = [(number, reader[number].positions.astype(np.float64), self.cell(reader)) for number in numbers]
+            except Exception as error:  # MDAnalysis cannot read it by itself either
+                return "unread", "%s: %s" % (type(error).__name__, str(error)[:60])
+        scale = 0.1 if ending == ".gro" else 1.0  # .gro has nm, MDAnalysis angstrom
+        for number, positions, vectors in frames:
+            positions = positions[:ATOMS] * scale
+            reach = max(np.ptp(positions, axis=0).max(), 1e-3) if len(positions) else 1.0
+            if vectors is not None:
+                vectors = vectors * scale
+                heights = 1 / np.linalg.norm(np.linalg.inv(vectors), axis=0)
+                reach = heights.min() / 2 * (1 - 1e-6)
+            reach = float(reach)
+            width = reach / BINS
+            arguments = ["pair-histogram", path, "--frames", number, "--bin-width", repr(width), "--cutoff", repr(reach), "--json"]
+            if vectors is None:
+                arguments += ["--periodic", "none"]
+            if len(positions) == ATOMS:
+                arguments += ["--select", "index 0-%d" % (ATOMS - 1)]
+            result = gradus(*arguments)
+            if result.returncode != 0:
+                return "refused", result.stderr.strip().replace(str(path), path.name)
+            answer = json.loads(result.stdout)
+            edges, counts = np.array(answer["edges"]), np.array(answer["counts"])
+            apart = distances(positions, vectors)
+            slack = TOLERANCE * scale + 4e-7 * np.abs(positions).max(initial=0)
+            least = [((apart >= low + slack) & (apart < high - slack)).sum() for low, high in zip(edges, edges[1:])]
+            most = [((apart >= low - slack) & (apart < high + slack)).sum() for low, high in zip(edges, edges[1:])]
+            outside = [bin for bin in range(len(counts)) if not least[bin] <= counts[bin] <= most[bin]]
+            if outside:
+                bin = outside[0]
+                return "wrong", "frame %d, %d bins, first %d: %d, not %d to %d; box %s, there %s" % (
+                    number, len(outside), bin, counts[bin], least[bin], most[bin], answer["box"], vectors)
+        return "agree", ""
+
+    def test_every_file(self):
+        table = [(str(path.name), *self.compare(path, ending)) for path, ending in files()]
+        totals = {kind: sum(1 for row in table if row[1] == kind) for kind in ("agree", "refused", "wrong", "unread")}
+        if os.environ.get("GRADUS_PRINT_TABLE"):
+            for row in table:
+                print(*row, sep="\t")
+            print(totals)
+        self.assertEqual([row for row in table if row[1] == "wrong"], [])
+        for name, kind, reason in table:
+            if kind == "refused":
+                self.assertTrue(any(part in name and words in reason for part, words in REFUSED.items()), (name, reason))
+        self.assertGreater(totals["agree"], 20, totals)
