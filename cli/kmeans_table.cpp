@@ -164,7 +164,8 @@ void StandardizedPoints<T>::restore(KMeansResult<T>& result) const {
 
 void add_table_facts(nlohmann::ordered_json& summary, const io::Points& points, const Standardization* by) {
   if (!points.column_names.empty()) summary["columns"] = points.column_names;
-  if (points.row_names) summary["id_column"] = points.row_names->heading;
+  if (points.row_names && !points.row_names->numbers) summary["id_column"] = points.row_names->heading;
+  if (!points.dropped.empty()) summary["dropped_rows"] = points.dropped.size();
   if (by) summary["standardize"] = {{"mean", by->mean}, {"scale", by->scale}};
 }
 
@@ -301,12 +302,10 @@ void require_columns_of_fit(const io::Points& points, std::int64_t dimensions, c
   const std::string shown = input == "-" ? "standard input" : "'" + input + "'";
   const bool named = !fit.column_names.empty() && !points.column_names.empty();
   if (points.columns() == dimensions && (!named || points.column_names == fit.column_names)) return;
-  std::string items;
-  for (std::size_t column = 0; column < fit.column_names.size(); ++column)
-    items += (column == 0 ? "" : ",") + io::column_item(fit.column_names, column);
   throw InputError(fmt::format("{} has {}, but the fit in '{}' is one of {}; give the points with the same columns{}",
                                shown, columns(points.columns(), points.column_names), folder,
-                               columns(dimensions, fit.column_names), named ? " (--columns " + items + ")" : ""));
+                               columns(dimensions, fit.column_names),
+                               named ? " (without --columns and --drop-columns they are found by their names)" : ""));
 }
 
 #define GRADUS_KMEANS_TABLE(T)                                                                               \

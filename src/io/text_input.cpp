@@ -15,6 +15,7 @@
 #include "core/text.hpp"
 #include "io/image.hpp"
 #include "io/npy.hpp"
+#include "io/number.hpp"
 
 namespace gradus::io {
 
@@ -128,6 +129,11 @@ std::string_view no_text(std::string_view bytes) {
   if (begins("\xff\xfe") || begins("\xfe\xff")) return "text in UTF-16; save it as UTF-8";
   if (looks_like_npy(raw)) return "this is a .npy array, not text; give the name of a file that ends in .npy";
   if (looks_like_image(raw)) return "this is a picture, not text; give the name of a file that ends in .png or .jpg";
+  if (begins("version https://git-lfs.github.com/spec/"))
+    return "this is a pointer of Git LFS and not the file itself, which 'git lfs pull' fetches";
+  std::string_view page = bytes.substr(0, bytes.find_first_of(" >\r\n"));
+  if (equal_but_for_case(page, "<!doctype") || equal_but_for_case(page, "<html"))
+    return "this is a page of HTML, not the file itself; download the file that the page offers";
   const bool bzip2 = begins("BZh") && bytes.substr(std::min<std::size_t>(bytes.size(), 4)).starts_with("1AY&SY");
   if (looks_like_gzip(bytes)) return "this is packed twice; unpack it once";
   if (begins("\x28\xb5\x2f\xfd") || begins("\xfd\x37zXZ") || bzip2)
