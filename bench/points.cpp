@@ -87,15 +87,19 @@ io::Points make_points(const PointSet& set, io::ElementType type, io::ReadOption
 
 void require_table_for_header(const io::ReadOptions& reading, const std::vector<std::string>& paths) {
   const auto is_table = [](const std::string& path) { return !path.empty() && io::is_table(path); };
-  const bool header = reading.header != io::HeaderLine::automatic;
-  if ((header || !reading.style.is_default()) && std::ranges::none_of(paths, is_table))
-    throw UsageError(std::string(header                     ? "--header is"
-                                 : reading.style.group != 0 ? "--thousands is"
-                                                            : "--decimal is") +
-                     " for tables of text (.csv, .tsv, .txt, standard input); no input is one");
+  const std::pair<bool, const char*> given[] = {{reading.header != io::HeaderLine::automatic, "--header"},
+                                                {reading.style.group != 0, "--thousands"},
+                                                {reading.style.decimal != io::Decimal::automatic, "--decimal"},
+                                                {!reading.comment.is_default(), "--comment"},
+                                                {reading.missing != io::Missing::error, "--missing"}};
+  for (const auto& [is_given, option] : given)
+    if (is_given && std::ranges::none_of(paths, is_table))
+      throw UsageError(std::string(option) +
+                       " is for tables of text (.csv, .tsv, .txt, standard input); no input is one");
   if (!reading.columns.empty() && std::ranges::any_of(paths, io::names_trajectory))
     throw UsageError(
-        "--columns and --drop-columns are for tables and arrays; a trajectory says itself which columns are "
+        "--columns, --drop-columns and --weight-column are for tables and arrays; a trajectory says itself which "
+        "columns are "
         "coordinates");
 }
 

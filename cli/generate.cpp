@@ -2,6 +2,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +13,7 @@
 #include "core/checked.hpp"
 #include "core/generate.hpp"
 #include "core/phases.hpp"
+#include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "io/npy.hpp"
 
@@ -40,10 +43,34 @@ std::int64_t row_count(const Arguments& arguments, std::int64_t row_bytes) {
   return rows;
 }
 
+/// UsageError where a coordinate could be no finite number of type T.
+template <class T>
+void require_finite(const core::PointSpecification& points) {
+  if (points.kind == core::Generator::lab_points || points.kind == core::Generator::lab_atoms) return;
+  constexpr std::string_view type = sizeof(T) == 4 ? "f32" : "f64";
+  constexpr double largest = std::numeric_limits<T>::max();
+  for (const auto& [option, bound] : {std::pair{"--low", points.low}, std::pair{"--high", points.high}})
+    if (std::abs(bound) > largest)
+      throw UsageError(fmt::format("{}: {} is beyond the range of {}, which ends at {}{}", option,
+                                   core::number_text(bound), type, core::number_text(largest),
+                                   sizeof(T) == 4 ? " (--dtype f64 goes further)" : ""));
+  if (!std::isfinite(points.high - points.low))
+    throw UsageError(fmt::format("--high minus --low is beyond the range of f64; at most {} is allowed",
+                                 core::number_text(std::numeric_limits<double>::max())));
+  if (points.kind != core::Generator::blobs) return;
+  const double allowed = (largest - std::max(std::abs(points.low), std::abs(points.high))) / core::farthest_of_blob;
+  if (points.spread > allowed)
+    throw UsageError(
+        fmt::format("--spread: points of blobs with {} could be beyond the range of {}; at most {} is allowed "
+                    "between these bounds",
+                    core::number_text(points.spread), type, core::number_text(allowed)));
+}
+
 template <class T>
 int generate(const Arguments& arguments, const Session& session) {
   const auto start = core::Clock::now();
   if (!(arguments.points.low < arguments.points.high)) throw UsageError("--low must be less than --high");
+  require_finite<T>(arguments.points);
   const std::int64_t usual = arguments.points.kind == core::Generator::lab_atoms ? 3 : 2;
   const std::int64_t columns = arguments.columns > 0 ? arguments.columns : usual;
   const auto row_bytes = core::checked_multiply(columns, static_cast<std::int64_t>(sizeof(T)), "--dimensions");

@@ -9,6 +9,7 @@
 
 #include "core/exact_conversion.hpp"
 #include "core/stop.hpp"
+#include "core/text.hpp"
 
 namespace gradus::cli {
 
@@ -31,20 +32,44 @@ void add_header_option(Options& options, const Session& session, io::ReadOptions
   };
 }
 
-void add_column_options(Options& options, io::ReadOptions& reading, bool with_id) {
+void add_column_options(Options& options, io::ReadOptions& reading, ColumnRoles roles) {
   io::ColumnChoice& choice = reading.columns;
   choice.offers_columns = true;
-  choice.offers_id = with_id;
-  options.value("--columns", "LIST",
-                "the coordinates: columns by name, number from 1, or range, such as x,3,5-7 or 2- [all columns]",
-                [&choice](const std::string& text) { choice.taken = io::ColumnList("--columns", text); });
-  options.useless_where(
-      options.value("--drop-columns", "LIST", "leave these columns out",
-                    [&choice](const std::string& text) { choice.dropped = io::ColumnList("--drop-columns", text); }),
-      [&choice] { return choice.taken.empty() ? "" : "--columns says which columns are taken"; });
-  if (with_id)
-    options.value("--id-column", "NAME|N", "the column that names the rows: no coordinate, but beside each answer",
-                  [&choice](const std::string& text) { choice.id = io::ColumnList("--id-column", text); });
+  choice.offers_id = roles.id;
+  struct Row {
+    bool offered;
+    std::string name;
+    std::string form;
+    std::string help;
+    io::ColumnList io::ColumnChoice::*list;
+    WhyUseless why_useless;
+  };
+  const std::vector<Row> rows{
+      {true,
+       "--columns",
+       "LIST",
+       "the coordinates: columns by name, number from 1, or range, such as x,3,5-7 or 2- [all columns]",
+       &io::ColumnChoice::taken,
+       {}},
+      {true, "--drop-columns", "LIST", "leave these columns out", &io::ColumnChoice::dropped,
+       [&choice] { return choice.taken.empty() ? "" : "--columns says which columns are taken"; }},
+      {roles.id,
+       "--id-column",
+       "NAME|N",
+       "the column that names the rows: no coordinate, but beside each answer",
+       &io::ColumnChoice::id,
+       {}},
+      {roles.weight, "--weight-column", "NAME|N", "the column that weighs the rows: no coordinate",
+       &io::ColumnChoice::weight, roles.why_no_weight}};
+  for (const Row& row : rows) {
+    if (!row.offered) continue;
+    CLI::Option& option = options.value(row.name, row.form, row.help, [&choice, row](const std::string& text) {
+      choice.*row.list = io::ColumnList(row.name, text);
+    });
+    if (row.why_useless) options.useless_where(option, row.why_useless);
+  }
+  options.choice("--missing", reading.missing, {{"error", io::Missing::error}, {"drop-rows", io::Missing::drop_rows}},
+                 "what becomes of rows of a table of text that lack a number: an empty field, NA, nan");
 }
 
 void add_style_options(Options& options, io::NumberStyle& style) {
@@ -73,6 +98,14 @@ void add_reading_options(Options& options, const Session& session, io::ReadOptio
                 {.choices = choices});
   add_header_option(options, session, reading);
   add_style_options(options, reading.style);
+  options.value("--comment", "CHAR|none",
+                "with what lines begin that are no part of a table of text; none: there are no such lines [#]",
+                [&reading](const std::string& text) {
+                  const bool is_mark = text.size() == 1 && text.front() > ' ' && text.front() < 0x7f;
+                  if (!is_mark && text != "none")
+                    throw UsageError("--comment: " + core::excerpt(text) + " is neither one character nor none");
+                  reading.comment = {.mark = text == "none" ? '\0' : text.front(), .said = true};
+                });
   reading.stop = session.execution.stop;
 }
 
@@ -85,7 +118,7 @@ void require_one_standard_input(const std::vector<std::string>& paths) {
 }
 
 template <class T>
-io::PointsOf<T> read_matrix_as(const std::string& path, io::ReadOptions reading) {
+io::Points read_points_as(const std::string& path, io::ReadOptions reading) {
   reading.type.reset();
   io::Points points = io::read_points(path, reading);
   if constexpr (sizeof(T) == 4)
@@ -99,9 +132,13 @@ io::PointsOf<T> read_matrix_as(const std::string& path, io::ReadOptions reading)
             refuse_rounding(path, row, column, value);
       }
     }
-  points =
-      io::convert(std::move(points), sizeof(T) == 4 ? io::ElementType::f32 : io::ElementType::f64, path, reading.stop);
-  return std::get<io::PointsOf<T>>(std::move(points.values));
+  return io::convert(std::move(points), sizeof(T) == 4 ? io::ElementType::f32 : io::ElementType::f64, path,
+                     reading.stop);
+}
+
+template <class T>
+io::PointsOf<T> read_matrix_as(const std::string& path, io::ReadOptions reading) {
+  return std::get<io::PointsOf<T>>(read_points_as<T>(path, std::move(reading)).values);
 }
 
 template <class T>
@@ -114,6 +151,8 @@ io::VectorOf<T> read_vector_as(const std::string& path, const io::ReadOptions& r
   return {{matrix.view.data(), rows * columns}, matrix.owner};
 }
 
+template io::Points read_points_as<float>(const std::string&, io::ReadOptions);
+template io::Points read_points_as<double>(const std::string&, io::ReadOptions);
 template io::PointsOf<float> read_matrix_as(const std::string&, io::ReadOptions);
 template io::PointsOf<double> read_matrix_as(const std::string&, io::ReadOptions);
 template io::VectorOf<float> read_vector_as(const std::string&, const io::ReadOptions&);

@@ -17,12 +17,18 @@ namespace gradus::cli {
 
 /// --header auto|yes|no. What readers took in doubt is said on standard error.
 void add_header_option(Options& options, const Session& session, io::ReadOptions& reading);
-/// --columns and --drop-columns; and --id-column, where what names the rows is of use.
-void add_column_options(Options& options, io::ReadOptions& reading, bool with_id);
+/// Further columns that are of use to a command.
+struct ColumnRoles {
+  bool id = false;      ///< --id-column: what names the rows
+  bool weight = false;  ///< --weight-column
+  WhyUseless why_no_weight = {};
+};
+/// --columns, --drop-columns and --missing, and the options of the roles.
+void add_column_options(Options& options, io::ReadOptions& reading, ColumnRoles roles);
 /// --decimal and --thousands.
 void add_style_options(Options& options, io::NumberStyle& style);
-/// --header, --decimal and --thousands, and --dtype f32|f64; nothing: the least type that holds every value of the
-/// file. A stop request ends the reading.
+/// --header, --decimal, --thousands and --comment, and --dtype f32|f64; nothing: the least type that holds every value
+/// of the file. A stop request ends the reading.
 void add_reading_options(Options& options, const Session& session, io::ReadOptions& reading);
 
 /// UsageError where more than one of the inputs is standard input. Empty paths are no inputs.
@@ -33,6 +39,8 @@ using bench::require_table_for_header;
 /// Values that belong to points of type T: a file's binary values must be T exactly (InputError otherwise, since to
 /// round them in silence would change the job); the numbers of a text become the nearest T, whatever type `reading`
 /// asks for.
+template <class T>
+io::Points read_points_as(const std::string& path, io::ReadOptions reading);
 template <class T>
 io::PointsOf<T> read_matrix_as(const std::string& path, io::ReadOptions reading);
 template <class T>

@@ -47,6 +47,10 @@ struct Arguments {
   KMeansOptions options;  ///< `clusters`: of the fit at hand, or that is kept
   KMeansChoiceOptions choice;
 
+  bool is_weighted() const { return !weights.empty() || !reading.columns.weight.empty(); }
+  std::string file_of_weights() const {
+    return weights.empty() && is_weighted() && inputs.size() == 1 ? inputs.front() : weights;
+  }
   PerRank per_rank() const { return input_per_rank ? PerRank::yes : PerRank::no; }
   bool chooses() const { return choice.clusters.size() > 1; }
 };
@@ -138,7 +142,7 @@ Json summary_of(const Arguments& arguments, std::int64_t dimensions, const KMean
           {"restart", result.restart},
           {"resumed", result.resumed},
           {"metric", arguments.options.metric == KMeansMetric::cosine ? "cosine" : "euclidean"},
-          {"weighted", !arguments.weights.empty()},
+          {"weighted", arguments.is_weighted()},
           {"rechecked", result.report.rechecked},
           {"memory_bytes", memory},
           {"history", std::move(history)}};
@@ -257,9 +261,11 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   if (!arguments.centroids.empty()) initial = given_centroids<T>(arguments, points, session);
   if (!arguments.weights.empty())
     weights = read_values_of_rows<T>(arguments.weights, arguments.per_rank(), files, arguments.reading, session);
+  else if (arguments.is_weighted())
+    core::agree(session.ranks(), [&] { weights = io::weights_as<T>(points, arguments.inputs.front()); });
   memory.weights = weights.view;
   const double read = core::seconds_since(start);
-  const std::vector<std::pair<std::string_view, std::string>> roles{{"weights", arguments.weights},
+  const std::vector<std::pair<std::string_view, std::string>> roles{{"weights", arguments.file_of_weights()},
                                                                     {"initial centroids", arguments.centroids}};
   const auto naming = [&](const auto& function) -> decltype(auto) {
     return files.naming([&]() -> decltype(auto) { return naming_files(roles, function); });
@@ -441,7 +447,10 @@ Action setup_kmeans(Options& options, Session& session) {
                "after, and with charts of the summary");
   options.file("--weights", arguments->weights, "FILE", "one weight per point, .npy or .csv");
   add_reading_options(options, session, arguments->reading);
-  add_column_options(options, arguments->reading, true);
+  add_column_options(options, arguments->reading,
+                     {.id = true, .weight = true, .why_no_weight = [arguments = arguments.get()] {
+                        return arguments->weights.empty() ? "" : "--weights names a file of weights";
+                      }});
 
   options.heading("Which number of clusters", [arguments = arguments.get()] {
     return arguments->chooses() ? "" : "-k names one number of clusters, and there is nothing to choose";

@@ -62,7 +62,9 @@ Inputs read_inputs(const Arguments& arguments, const Session& session) {
     refuse_standardized_file(arguments.centroids);
   }
   io::Points centroids = io::read_points(fit.centroids, io::with_all_columns(reading));
+  if (reading.columns.taken.empty()) reading.columns.expected = fit.column_names;
   io::Points points = io::read_points(arguments.input, reading);
+  io::name_rows_left(points, points.rows());
   if (folder) require_columns_of_fit(points, centroids.columns(), fit, arguments.centroids, arguments.input);
   const io::ElementType type = std::max(centroids.type(), points.type());
   centroids = io::convert(std::move(centroids), type, fit.centroids, reading.stop);
@@ -127,11 +129,14 @@ void add_row_names(Json& facts, const io::RowNames* names) {
 
 template <class T, class Function>
 auto run(const Arguments& arguments, const Inputs& inputs, Function&& function) {
-  return naming_files(
-      {{"points", arguments.input}, {"centroids", arguments.centroids}, {"weights", arguments.weights}}, [&] {
-        return function(KMeansModel<T>{inputs.centroids.view<T>(), inputs.metric, inputs.standardization},
-                        inputs.points.view<T>());
-      });
+  return naming_files({{"points", arguments.input},
+                       {"centroids", arguments.centroids},
+                       {"weights", arguments.weights.empty() ? arguments.input : arguments.weights}},
+                      [&] {
+                        return function(
+                            KMeansModel<T>{inputs.centroids.view<T>(), inputs.metric, inputs.standardization},
+                            inputs.points.view<T>());
+                      });
 }
 
 template <class T>
@@ -139,7 +144,10 @@ int predict(const Arguments& arguments, const Session& session, const Inputs& in
   Destination destination(arguments.output, session.execution.stop);
   destination.expect<std::int32_t>(inputs.points.rows(), 1);
   io::VectorOf<T> weights;
-  if (!arguments.weights.empty()) weights = read_vector_as<T>(arguments.weights, arguments.reading);
+  if (!arguments.weights.empty())
+    weights = io::of_rows_left(read_vector_as<T>(arguments.weights, arguments.reading), inputs.points.dropped,
+                               inputs.points.rows(), arguments.weights);
+  else if (!arguments.reading.columns.weight.empty()) weights = io::weights_as<T>(inputs.points, arguments.input);
   const auto start = core::Clock::now();
   const KMeansPrediction prediction = run<T>(arguments, inputs, [&](const auto& model, auto points) {
     return kmeans_predict(model, points, {.weights = weights.view}, session.execution);
@@ -205,7 +213,8 @@ int transform(const Arguments& arguments, const Session& session, const Inputs& 
   return 0;
 }
 
-std::shared_ptr<Arguments> add_arguments(Options& options, const Session& session, const std::string& written) {
+std::shared_ptr<Arguments> add_arguments(Options& options, const Session& session, const std::string& written,
+                                         bool weighted) {
   auto arguments = std::make_shared<Arguments>();
   Options::required(
       options.file("CENTROIDS", arguments->centroids, "CENTROIDS",
@@ -216,7 +225,10 @@ std::shared_ptr<Arguments> add_arguments(Options& options, const Session& sessio
                                  "pixels; - for CSV on standard input"));
   add_table_output(options, arguments->output, written + " [text on standard output]");
   add_reading_options(options, session, arguments->reading);
-  add_column_options(options, arguments->reading, true);
+  add_column_options(options, arguments->reading,
+                     {.id = true, .weight = weighted, .why_no_weight = [arguments = arguments.get()] {
+                        return arguments->weights.empty() ? "" : "--weights names a file of weights";
+                      }});
   add_metric_option(options, arguments->metric, [arguments = arguments.get()] {
     return is_folder(arguments->centroids) ? "the folder of CENTROIDS says which metric its fit had" : "";
   });
@@ -226,7 +238,7 @@ std::shared_ptr<Arguments> add_arguments(Options& options, const Session& sessio
 }  // namespace
 
 Action setup_predict(Options& options, Session& session) {
-  const auto arguments = add_arguments(options, session, "write the labels there, .npy or .csv");
+  const auto arguments = add_arguments(options, session, "write the labels there, .npy or .csv", true);
   options.file("--weights", arguments->weights, "FILE", "one weight per point, .npy or .csv: for the inertia");
   return [arguments, &session] {
     const Inputs inputs = read_inputs(*arguments, session);
@@ -236,7 +248,7 @@ Action setup_predict(Options& options, Session& session) {
 }
 
 Action setup_transform(Options& options, Session& session) {
-  const auto arguments = add_arguments(options, session, "write the n x k distances there, .npy or .csv");
+  const auto arguments = add_arguments(options, session, "write the n x k distances there, .npy or .csv", false);
   return [arguments, &session] {
     const Inputs inputs = read_inputs(*arguments, session);
     return inputs.points.type() == io::ElementType::f32 ? transform<float>(*arguments, session, inputs)

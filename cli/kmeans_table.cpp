@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "cli/output.hpp"
 #include "core/stop.hpp"
@@ -17,7 +18,8 @@ namespace gradus::cli {
 
 void add_table_facts(nlohmann::ordered_json& summary, const io::Points& points, const KMeansStandardization& by) {
   if (!points.column_names.empty()) summary["columns"] = points.column_names;
-  if (points.row_names) summary["id_column"] = points.row_names->heading;
+  if (points.row_names && !points.row_names->numbers) summary["id_column"] = points.row_names->heading;
+  if (!points.dropped.empty()) summary["dropped_rows"] = points.dropped.size();
   if (!by.empty()) summary["standardize"] = {{"mean", by.mean}, {"scale", by.scale}};
 }
 
@@ -164,13 +166,12 @@ void require_alike(const FittedFolder& fit, const std::string& folder, std::int6
     throw UsageError(fmt::format("--init: the fit in '{}' has {}, and -k asks for {}; give -k {}", folder,
                                  counted(clusters, "cluster"), options.clusters, clusters));
   if (fit.column_names.empty() || points.column_names.empty() || fit.column_names == points.column_names) return;
-  std::string items;
-  for (std::size_t column = 0; column < fit.column_names.size(); ++column)
-    items += (column == 0 ? "" : ",") + io::column_item(fit.column_names, column);
-  throw InputError(
-      fmt::format("points: the columns are {}, but the fit in '{}' is one of {}; give the same columns in "
-                  "the same order (--columns {})",
-                  list_of(points.column_names), folder, list_of(fit.column_names), items));
+  std::vector<std::size_t> all(fit.column_names.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  throw InputError(fmt::format(
+      "points: the columns are {}, but the fit in '{}' is one of {}; give the same columns in "
+      "the same order (--columns {})",
+      list_of(points.column_names), folder, list_of(fit.column_names), io::column_items(fit.column_names, all)));
 }
 
 void require_columns_of_fit(const io::Points& points, std::int64_t dimensions, const FittedFolder& fit,
@@ -181,12 +182,10 @@ void require_columns_of_fit(const io::Points& points, std::int64_t dimensions, c
   const std::string shown = input == "-" ? "standard input" : "'" + input + "'";
   const bool named = !fit.column_names.empty() && !points.column_names.empty();
   if (points.columns() == dimensions && (!named || points.column_names == fit.column_names)) return;
-  std::string items;
-  for (std::size_t column = 0; column < fit.column_names.size(); ++column)
-    items += (column == 0 ? "" : ",") + io::column_item(fit.column_names, column);
   throw InputError(fmt::format("{} has {}, but the fit in '{}' is one of {}; give the points with the same columns{}",
                                shown, columns(points.columns(), points.column_names), folder,
-                               columns(dimensions, fit.column_names), named ? " (--columns " + items + ")" : ""));
+                               columns(dimensions, fit.column_names),
+                               named ? " (without --columns and --drop-columns they are found by their names)" : ""));
 }
 
 template std::string centroids_text(MatrixView<const float>, const std::vector<std::string>&);

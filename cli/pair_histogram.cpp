@@ -231,7 +231,7 @@ void add_atom_options(Options& options, Arguments& arguments) {
                    "columns for each pair of kinds of atoms: by element where the file has it, or else type, or name"),
       [&arguments]() -> std::string {
         if (arguments.is_cross()) return "it pairs all kinds with each other; leave out --cross and --cross-select";
-        return arguments.weights.empty() ? "" : "it counts without weights; leave out --weights";
+        return arguments.is_weighted() ? "it counts without weights; leave out --weights and --weight-column" : "";
       });
   options.value(
       "--frames", "A:B:STEP",
@@ -258,7 +258,12 @@ Action setup_pair_histogram(Options& options, Session& session) {
       options.file("--cross-weights", arguments->other_weights, "FILE", "weights of the points of --cross"),
       [arguments = arguments.get()] { return arguments->others.empty() ? "it needs --cross" : ""; });
   add_reading_options(options, session, arguments->reading);
-  add_column_options(options, arguments->reading, false);
+  add_column_options(options, arguments->reading, {.weight = true, .why_no_weight = [arguments = arguments.get()] {
+                                                     return arguments->weights.empty() &&
+                                                                    arguments->other_weights.empty()
+                                                                ? ""
+                                                                : "--weights and --cross-weights name files of weights";
+                                                   }});
   options.heading("Bins");
   for (const bench::Axis& axis : bench::bin_axes(arguments->bins, arguments->edges)) options.axis(axis);
   options.flag("--centers", arguments->centers, "also a column with the middle of each bin");

@@ -42,6 +42,7 @@ struct Arguments {
   FrameRange frames;
 
   bool is_cross() const { return !others.empty() || cross_selection.has_value(); }
+  bool is_weighted() const { return !weights.empty() || !reading.columns.weight.empty(); }
   bool needs_labels() const { return partial || selection || cross_selection; }
 };
 

@@ -35,11 +35,12 @@ namespace gradus::cli::pairs {
 template <class Function>
 decltype(auto) naming_inputs(const Arguments& arguments, const Function& function) {
   try {
-    return naming_files({{"points", arguments.input},
-                         {"others", arguments.others},
-                         {"weights", arguments.weights},
-                         {"other weights", arguments.other_weights}},
-                        function);
+    return naming_files(
+        {{"points", arguments.input},
+         {"others", arguments.others},
+         {"weights", arguments.weights.empty() ? arguments.input : arguments.weights},
+         {"other weights", arguments.other_weights.empty() ? arguments.others : arguments.other_weights}},
+        function);
   } catch (const UsageError& error) {
     constexpr std::string_view role = "edges: ";
     const std::string_view all = error.what();
@@ -141,7 +142,7 @@ class Counter {
       require_same_unit(reader, *others_reader_);
       if (others_reader_->is_trajectory())
         others_frames_.emplace(*others_reader_, arguments.others, arguments.frames, session);
-      else others_.points.values = read_matrix_as<T>(arguments.others, reading);
+      else others_.points = read_points_as<T>(arguments.others, reading);
     }
     if (!arguments.weights.empty()) weights_ = read_vector_as<T>(arguments.weights, reading);
     if (!arguments.other_weights.empty()) other_weights_ = read_vector_as<T>(arguments.other_weights, reading);
@@ -295,18 +296,21 @@ class Counter {
     if (sum_.frames == 0) sum_.parts.resize(1);
     const std::vector<std::int64_t> rows = wanted(arguments_.selection, frame, arguments_.input);
     sum_.all_points += std::ssize(rows);
-    check_weights(frame.points.rows());
+    const io::VectorOf<T> own_weights = weights_of_rows(frame.points, weights_, arguments_.weights, arguments_.input);
+    check_weights(own_weights, frame.points.rows());
     const auto weights_of = [&](const io::VectorOf<T>& weights, const std::vector<std::int64_t>& some) {
       return weights.view.empty() ? weights : picked(weights, some);
     };
     Pairs pairs;
-    pairs.points = {picked(points, rows), weights_of(weights_, rows)};
+    pairs.points = {picked(points, rows), weights_of(own_weights, rows)};
     if (others_reader_) {
       const std::vector<std::int64_t> other_rows = wanted(arguments_.cross_selection, others_, arguments_.others);
-      if (!other_weights_.view.empty() && other_weights_.view.size() != others.view.rows())
-        throw InputError(fmt::format("other weights: there are {} weights for {} others", other_weights_.view.size(),
+      const io::VectorOf<T> other_weights =
+          weights_of_rows(others_.points, other_weights_, arguments_.other_weights, arguments_.others);
+      if (!other_weights.view.empty() && other_weights.view.size() != others.view.rows())
+        throw InputError(fmt::format("other weights: there are {} weights for {} others", other_weights.view.size(),
                                      others.view.rows()));
-      pairs.others = Side{picked(others, other_rows), weights_of(other_weights_, other_rows)};
+      pairs.others = Side{picked(others, other_rows), weights_of(other_weights, other_rows)};
       return pairs;
     }
     if (!arguments_.cross_selection) return pairs;
@@ -314,12 +318,12 @@ class Counter {
     if (other_rows == rows) return pairs;
     std::vector<std::int64_t> both;
     std::ranges::set_intersection(rows, other_rows, std::back_inserter(both));
-    if (!both.empty() && !weights_.view.empty())
+    if (!both.empty() && !own_weights.view.empty())
       throw InputError(fmt::format(
           "'{}': {} atoms are in both selections, which cannot be weighted; make the selections equal or let "
           "them have nothing in common",
           arguments_.input, both.size()));
-    pairs.others = Side{picked(points, other_rows), weights_of(weights_, other_rows)};
+    pairs.others = Side{picked(points, other_rows), weights_of(own_weights, other_rows)};
     pairs.both = std::ssize(both);
     return pairs;
   }
@@ -355,9 +359,16 @@ class Counter {
     return all;
   }
 
-  void check_weights(std::int64_t points) const {
-    if (!weights_.view.empty() && weights_.view.size() != points)
-      throw InputError(fmt::format("weights: there are {} weights for {} points", weights_.view.size(), points));
+  /// Those of a column of the points, or of the file beside them.
+  static io::VectorOf<T> weights_of_rows(const io::Points& points, const io::VectorOf<T>& of_file,
+                                         const std::string& file, const std::string& input) {
+    return points.weights.empty() ? io::of_rows_left(of_file, points.dropped, points.rows(), file)
+                                  : io::weights_as<T>(points, input);
+  }
+
+  static void check_weights(const io::VectorOf<T>& weights, std::int64_t points) {
+    if (!weights.view.empty() && weights.view.size() != points)
+      throw InputError(fmt::format("weights: there are {} weights for {} points", weights.view.size(), points));
   }
 
   void count(const Pairs& pairs, const PairHistogramOptions& options) {

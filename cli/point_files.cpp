@@ -88,6 +88,12 @@ std::vector<std::string> files_of_all(const std::vector<std::string>& inputs, co
   return ranks == nullptr ? expanded(inputs) : texts_of_first(*ranks, [&] { return expanded(inputs); });
 }
 
+/// What `read` gives on the first rank, for all of them.
+template <class Read>
+auto from_first(core::Ranks* ranks, const Read& read) {
+  return ranks == nullptr ? read() : ranks->from(0, read);
+}
+
 void require_alike(const std::string& file, const Head& head, const std::string& first, const Head& of_first) {
   if (head.columns != of_first.columns)
     throw InputError(
@@ -139,6 +145,7 @@ class WholeFiles {
       const std::optional<io::PointsShape> shape = io::shape_in_rows(files[file], reading);
       if (shape) {
         heads.push_back({shape->rows, shape->columns, shape->type, true, 0});
+        all_rows_ += shape->rows;
         continue;
       }
       points_[file] = io::read_points(files[file], reading);
@@ -154,6 +161,8 @@ class WholeFiles {
     points.picture = picture_;
     points.column_names = column_names_;
     points.row_names = row_names_;
+    points.weights = weights_;
+    points.dropped = dropped_;
     points.from_text = from_text_;
   }
 
@@ -172,6 +181,9 @@ class WholeFiles {
     picture_ = points.picture;
     from_text_ = from_text_ || points.from_text;
     if (!points.column_names.empty()) column_names_ = points.column_names;
+    weights_.insert(weights_.end(), points.weights.begin(), points.weights.end());
+    for (const std::int64_t row : points.dropped) dropped_.push_back(all_rows_ + row);
+    all_rows_ += points.rows() + std::ssize(points.dropped);
     if (!points.row_names) return;
     if (!row_names_) row_names_ = std::make_shared<io::RowNames>();
     row_names_->heading = points.row_names->heading;
@@ -182,6 +194,9 @@ class WholeFiles {
   std::optional<io::PictureShape> picture_;
   std::vector<std::string> column_names_;
   std::shared_ptr<io::RowNames> row_names_;
+  std::vector<double> weights_;
+  std::vector<std::int64_t> dropped_;
+  std::int64_t all_rows_ = 0;  ///< also those that were left out
   bool from_text_ = false;
 };
 
@@ -355,11 +370,12 @@ PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_
     result.points = io::read_points(files.front(), reading);
     result.rows = result.points.rows();
     result.files = {{files.front(), 0, result.rows}};
+    io::name_rows_left(result.points, result.rows);
     return result;
   }
   WholeFiles whole;
   const auto read = [&] { return whole.read(files, reading); };
-  const std::vector<Head> heads = ranks == nullptr ? read() : ranks->from(0, read);
+  const std::vector<Head> heads = from_first(ranks, read);
   for (std::size_t file = 0; file < heads.size(); ++file) {
     result.files.push_back({files[file], result.rows, heads[file].rows});
     result.rows += heads[file].rows;
@@ -376,6 +392,10 @@ PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_
     read_share<float>(result, heads, whole, common.columns, own.size(), reading, session);
   else read_share<double>(result, heads, whole, common.columns, own.size(), reading, session);
   whole.add_names(result.points);
+  if (session.is_first()) io::name_rows_left(result.points, result.rows);
+  result.points.dropped = from_first(ranks, [&] { return result.points.dropped; });
+  const std::vector<double> weights = from_first(ranks, [&] { return result.points.weights; });
+  if (!weights.empty()) result.points.weights.assign(weights.begin() + own.begin, weights.begin() + own.end);
   return result;
 }
 
@@ -383,7 +403,10 @@ template <class T>
 io::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank, const PointFiles& points,
                                     const io::ReadOptions& reading, const Session& session) {
   core::Ranks* const ranks = session.ranks();
-  if (ranks == nullptr) return read_vector_as<T>(per_rank == PerRank::yes ? file_of_rank(path, 0) : path, reading);
+  const std::vector<std::int64_t>& dropped = points.points.dropped;
+  if (ranks == nullptr)
+    return io::of_rows_left(read_vector_as<T>(per_rank == PerRank::yes ? file_of_rank(path, 0) : path, reading),
+                            dropped, points.points.rows(), path);
   const std::string file = per_rank == PerRank::yes ? file_of_rank(path, ranks->rank()) : path;
   const bool of_rank = file != path;
   io::VectorOf<T> values;
@@ -396,6 +419,7 @@ io::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank, c
   } else {
     ranks->agree([&] { values = read_vector_as<T>(file, reading); });
   }
+  ranks->agree([&] { values = io::of_rows_left(values, dropped, of_rank ? points.points.rows() : points.rows, path); });
   if (of_rank) return values;
   if (values.view.size() != points.rows)
     throw InputError(fmt::format("'{}': there are {} weights for {} points; one for each is needed", path,

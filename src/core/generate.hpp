@@ -20,6 +20,9 @@ enum class Generator : std::uint8_t {
 };
 std::string_view to_string(Generator kind);
 
+/// No coordinate of a blob is so many times `spread` from its centre.
+inline constexpr double farthest_of_blob = 4.9;
+
 struct PointSpecification {
   Generator kind = Generator::uniform;
   std::uint64_t seed = 0;  ///< lab_points and lab_atoms ignore it and all that follows

@@ -92,8 +92,16 @@ bool ColumnList::holds_names() const {
   return std::any_of(items_.begin(), items_.end(), [](const Item& item) { return item.first == 0; });
 }
 
-bool ColumnList::holds(std::string_view name) const {
-  return std::any_of(items_.begin(), items_.end(), [&](const Item& item) { return item.text == name; });
+bool ColumnList::asks_for(std::string_view name, std::size_t columns) const {
+  return std::any_of(items_.begin(), items_.end(),
+                     [&](const Item& item) { return item.text == name && (item.first == 0 || item.first > columns); });
+}
+
+ColumnList ColumnList::of_names(std::string_view label, std::span<const std::string> names) {
+  ColumnList list;
+  list.label_ = label;
+  for (const std::string& name : names) list.items_.push_back({.text = name, .quoted = true});
+  return list;
 }
 
 std::vector<std::size_t> ColumnList::find(std::span<const std::string> names, std::size_t columns,
@@ -110,14 +118,23 @@ std::vector<std::size_t> ColumnList::find(std::span<const std::string> names, st
   };
   for (const Item& item : items_) {
     const auto count = std::count(names.begin(), names.end(), item.text);
+    const auto called = static_cast<std::size_t>(std::find(names.begin(), names.end(), item.text) - names.begin());
+    const std::size_t last = item.last == last_column ? columns : item.last;
+    const bool in_table = item.first != 0 && item.first <= columns && last <= columns;
+    if (count > 0 && in_table && (count > 1 || called + 1 != item.first || called + 1 != last))
+      refuse(shown(item.text) + " is the name of column " + std::to_string(called + 1) + ", and also " +
+             (item.text.find('-') == std::string::npos
+                  ? "the number of column " + column_text(names, item.first - 1) + "; say " + label_ + " '\"" +
+                        item.text + "\"' for the name, or " + label_ + " " + item.text + "-" + item.text +
+                        " for the number"
+                  : "a range of numbers; say " + label_ + " '\"" + item.text + "\"' for the name"));
     if (count > 1)
       refuse(std::to_string(count) + " columns are called " + shown(item.text) +
              "; say by its number which one is meant");
     if (count == 1) {
-      take(static_cast<std::size_t>(std::find(names.begin(), names.end(), item.text) - names.begin()));
+      take(called);
     } else if (item.first != 0) {
-      const std::size_t last = item.last == last_column ? columns : item.last;
-      if (item.first > columns || last > columns)
+      if (!in_table)
         refuse(shown(item.text) + " is beyond the table, whose columns are 1 to " + std::to_string(columns));
       for (std::size_t column = item.first - 1; column < last; ++column) take(column);
     } else if (names.empty()) {
@@ -136,52 +153,129 @@ std::vector<std::ptrdiff_t> ChosenColumns::places(std::size_t columns) const {
   std::vector<std::ptrdiff_t> places(columns, skipped);
   for (std::size_t place = 0; place < taken.size(); ++place) places[taken[place]] = static_cast<std::ptrdiff_t>(place);
   if (id) places[*id] = names_rows;
+  if (weight) places[*weight] = static_cast<std::ptrdiff_t>(taken.size());
   return places;
 }
+
+namespace {
+
+/// The one column of --id-column or --weight-column, which does so much for the rows.
+std::optional<std::size_t> one_column(const ColumnList& list, std::span<const std::string> names, std::size_t columns,
+                                      std::string_view file, const std::string& does) {
+  if (list.empty()) return std::nullopt;
+  const std::vector<std::size_t> found = list.find(names, columns, file);
+  if (found.size() != 1)
+    throw InputError(std::string(file) + ": " + list.label() + ": one column " + does + " the rows, not " +
+                     std::to_string(found.size()));
+  return found.front();
+}
+
+/// The columns of `expected`, in its order, where each of them is there once and is nothing else.
+std::vector<std::size_t> expected_columns(std::span<const std::string> expected, std::span<const std::string> names,
+                                          const std::vector<bool>& free) {
+  std::vector<std::size_t> found;
+  for (const std::string& name : expected) {
+    const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    if (std::count(names.begin(), names.end(), name) != 1 || std::count(expected.begin(), expected.end(), name) != 1 ||
+        !free[at])
+      return {};
+    found.push_back(at);
+  }
+  return found;
+}
+
+}  // namespace
 
 ChosenColumns choose_columns(const ColumnChoice& choice, std::span<const std::string> names, std::size_t columns,
                              std::string_view file) {
   ChosenColumns chosen;
-  chosen.by_name = choice.holds_names();
   const auto refuse = [&](const std::string& what) { throw InputError(std::string(file) + ": " + what); };
-  if (!choice.id.empty()) {
-    const std::vector<std::size_t> ids = choice.id.find(names, columns, file);
-    if (ids.size() != 1) refuse("--id-column: one column names the rows, not " + std::to_string(ids.size()));
-    chosen.id = ids.front();
-  }
+  chosen.id = one_column(choice.id, names, columns, file, "names");
+  chosen.weight = one_column(choice.weight, names, columns, file, "weighs");
+  if (chosen.id && chosen.id == chosen.weight)
+    refuse("column " + std::to_string(*chosen.id + 1) + " (" + column_text(names, *chosen.id) +
+           ") cannot both name the rows (--id-column) and weigh them (--weight-column)");
   if (!choice.taken.empty()) {
     chosen.taken = choice.taken.find(names, columns, file);
-    if (chosen.id && std::count(chosen.taken.begin(), chosen.taken.end(), *chosen.id) > 0)
-      refuse("column " + std::to_string(*chosen.id + 1) + " (" + column_text(names, *chosen.id) +
-             ") cannot both be a coordinate (--columns) and name the rows (--id-column)");
+    const auto refuse_both = [&](std::optional<std::size_t> column, const std::string& role) {
+      if (column && std::count(chosen.taken.begin(), chosen.taken.end(), *column) > 0)
+        refuse("column " + std::to_string(*column + 1) + " (" + column_text(names, *column) +
+               ") cannot both be a coordinate (--columns) and " + role);
+    };
+    refuse_both(chosen.id, "name the rows (--id-column)");
+    refuse_both(chosen.weight, "weigh the rows (--weight-column)");
     return chosen;
   }
   std::vector<bool> left(columns, true);
   for (const std::size_t column : choice.dropped.find(names, columns, file)) left[column] = false;
+  if (chosen.weight && !left[*chosen.weight])
+    refuse("column " + std::to_string(*chosen.weight + 1) + " (" + column_text(names, *chosen.weight) +
+           ") cannot both be left out (--drop-columns) and weigh the rows (--weight-column)");
   if (chosen.id) left[*chosen.id] = false;
+  if (chosen.weight) left[*chosen.weight] = false;
+  chosen.taken = expected_columns(choice.expected, names, left);
+  std::vector<std::size_t>& rest = chosen.taken.empty() ? chosen.taken : chosen.unexpected;
+  for (const std::size_t column : chosen.taken) left[column] = false;
   for (std::size_t column = 0; column < columns; ++column)
-    if (left[column]) chosen.taken.push_back(column);
+    if (left[column]) rest.push_back(column);
   if (chosen.taken.empty())
     refuse("no column is left of " + std::to_string(columns) + "; at least one must be a coordinate");
   return chosen;
 }
 
+namespace {
+
+bool is_plain(char character) {
+  const auto byte = static_cast<unsigned char>(character);
+  return is_digit(character) || (byte | 0x20u) - 'a' < 26u || byte >= 0x80 || character == '_' || character == '.';
+}
+
+/// Every list that holds the item takes this column for it, and no other.
 std::string column_item(std::span<const std::string> names, std::size_t column) {
-  const std::string number = std::to_string(column + 1);
-  if (column >= names.size() || names[column].empty()) return number;
-  const std::string& name = names[column];
-  const auto is_plain = [](char character) {
-    const auto byte = static_cast<unsigned char>(character);
-    return is_digit(character) || (byte | 0x20u) - 'a' < 26u || byte >= 0x80 || character == '_' || character == '.';
-  };
-  // A name that a shell would take apart, or that several columns have, is better said by its number.
-  const bool plain = std::all_of(name.begin(), name.end(), is_plain) && !is_number(name) &&
-                     std::count(names.begin(), names.end(), name) == 1;
-  return plain ? name : number;
+  std::string number = std::to_string(column + 1);
+  const auto is_only_name = [&](std::size_t one) { return std::count(names.begin(), names.end(), names[one]) == 1; };
+  const std::string_view name = column < names.size() ? std::string_view(names[column]) : std::string_view();
+  const bool unique = column < names.size() && is_only_name(column);
+  if (unique && !name.empty() && std::all_of(name.begin(), name.end(), is_plain) && !is_number(name))
+    return std::string(name);
+  const auto called = std::find(names.begin(), names.end(), number);
+  if (called == names.end() || (unique && name == number)) return number;
+  if (!unique) return number + "-" + number;
+  std::string quoted(1, '"');
+  for (const char character : name) quoted.append(character == '"' ? 2 : 1, character);
+  return quoted += '"';
+}
+
+}  // namespace
+
+std::string column_items(std::span<const std::string> names, std::span<const std::size_t> columns) {
+  std::string items;
+  for (const std::size_t column : columns) {
+    if (!items.empty()) items += ',';
+    items += column_item(names, column);
+  }
+  if (items.find('"') == std::string::npos) return items;
+  std::string word = "'";
+  for (const char character : items) {
+    if (character == '\'') word += "'\\'";
+    word += character;
+  }
+  return word += '\'';
 }
 
 std::string column_text(std::span<const std::string> names, std::size_t column) {
   return column < names.size() && !names[column].empty() ? shown(names[column]) : std::to_string(column + 1);
+}
+
+std::string columns_text(std::span<const std::string> names, std::span<const std::size_t> columns) {
+  constexpr std::size_t most = 8;
+  std::string text = columns.size() == 1 ? "column " : "columns ";
+  for (std::size_t index = 0; index < std::min(columns.size(), most); ++index) {
+    text += index == 0 ? "" : index + 1 == columns.size() ? " and " : ", ";
+    text += column_text(names, columns[index]);
+  }
+  if (columns.size() > most) text += " and " + std::to_string(columns.size() - most) + " more";
+  return text;
 }
 
 void RowNames::append(const RowNames& more) {

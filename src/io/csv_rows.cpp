@@ -6,7 +6,6 @@
 
 #include "core/text.hpp"
 #include "io/header.hpp"
-#include "io/text_input.hpp"
 
 namespace gradus::io {
 
@@ -51,13 +50,24 @@ const char* closing_quote(const char* at, const char* end) {
   }
 }
 
+std::string without_quotes(std::string_view field) {
+  if (field.size() < 2 || field.front() != '"' || field.back() != '"') return std::string(field);
+  field = field.substr(1, field.size() - 2);
+  std::string text;
+  for (std::size_t index = 0; index < field.size(); ++index) {
+    text += field[index];
+    if (field[index] == '"') ++index;  // of a doubled quote, one is left
+  }
+  return text;
+}
+
 struct CsvRows::Bad {
   std::size_t field;
   std::string what;
 };
 
 const char* CsvRows::row_end(const char* at, const char* end) const {
-  if (at != end && *at == '#') return next_line(at, end);
+  if (at != end && is_comment(at, end)) return next_line(at, end);
   const char* const begin = at;
   for (;;) {
     at = find_either(at, end, '"', '\n');
@@ -90,34 +100,27 @@ const char* CsvRows::field(const char* at, const char* end, std::string_view& te
   return stop;
 }
 
-std::string CsvRows::way_out(std::size_t column) const {
-  return offers_drop ? "--drop-columns " + column_item(names, column) + " leaves the column out" : "";
+std::vector<std::string_view> CsvRows::split(const char* at, const char* stop) const {
+  std::vector<std::string_view> fields;
+  for (at = skip_padding(at, stop);;) {
+    std::string_view text;
+    const char* next = field(at, stop, text);
+    if (text.starts_with('"')) {
+      while (next != stop && !separates(*next)) ++next;
+      text = trimmed({at, static_cast<std::size_t>(next - at)});
+    }
+    fields.push_back(text);
+    next = skip_padding(next, stop);
+    if (next == stop) return fields;
+    at = skip_padding(separator == ' ' ? next : next + 1, stop);
+  }
 }
 
-std::string CsvRows::fault_of(std::string_view text, std::size_t column) const {
-  const bool in_quotes = text.size() > 1 && text.front() == '"' && text.back() == '"';
-  const std::string_view content = in_quotes ? trimmed(text.substr(1, text.size() - 2)) : text;
-  const std::string ways = way_out(column);
-  const auto with_ways = [&](const std::string& what) { return ways.empty() ? what : what + "; " + ways; };
-  const auto with_all_ways = [&](const std::string& what) {
-    return ways.empty() ? what : what + "; fill it in, or leave out the row; " + ways;
-  };
-  if (text.empty()) return with_all_ways("the field is empty; a number is expected");
-  if (is_number(content, quoted_format)) {
-    const bool spelled = !is_digit(content.back()) && content.back() != quoted_format.point;
-    if (spelled) return with_all_ways(core::excerpt(text) + " is not a finite number");
-    return core::excerpt(text) + " is too large for a double";
-  }
-  std::string what = core::excerpt(text) + " is not a number";
-  if (is_missing(content)) return with_all_ways(what);
-  if (is_text(content)) return with_ways(what);
-  if (quoted_format.point == ',') {
-    if (content.find('.') != std::string_view::npos)
-      what += " (decimals follow a comma, and nothing groups digits unless --thousands says so)";
-  } else if (content.find(',') != std::string_view::npos) {
-    what += " (decimals follow a point and nothing groups digits, unless --decimal or --thousands says so)";
-  }
-  return what;
+bool CsvRows::is_like_row(std::string_view line, std::size_t fields) const {
+  if (comment.said || fields < 2) return false;
+  const char* const at = line.data();
+  const std::vector<std::string_view> own = split(at, without_line_end(at, at + line.size()));
+  return own.size() == fields && (separator != ' ' || own.front().size() > 1);
 }
 
 const char* CsvRows::number(const char* at, const char* end, double& value) const {
@@ -143,24 +146,27 @@ const char* CsvRows::skip(const char* at, const char* end, std::size_t column, C
     stretch.lines += static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   }
   if (places[column] != ChosenColumns::names_rows) return stop;
-  if (quoted) text = text.substr(1, text.size() - 2);
-  if (!quoted || text.find('"') == std::string_view::npos) {
-    stretch.row_names.add(text);
-  } else {
-    std::string name;
-    for (std::size_t index = 0; index < text.size(); ++index) {
-      name += text[index];
-      if (text[index] == '"') ++index;  // of a doubled quote, one is left
-    }
-    stretch.row_names.add(name);
-  }
+  if (quoted) stretch.row_names.add(without_quotes(text));
+  else stretch.row_names.add(text);
   return stop;
 }
 
-/// Appends the numbers of one row; the beginning of the next line.
+/// Appends the numbers of one row that lacks none; the beginning of the next line.
 const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) const {
   double* const values = stretch.values.get() + stretch.count;
   const bool plain = format.is_plain();
+  bool lacks = false;
+  const auto lack = [&](std::string_view text, std::size_t column) {
+    LackingRows& lacking = stretch.lacking;
+    if (lacking.empty() && !lacks) {
+      lacking.line = stretch.lines + 1;
+      lacking.field = column + 1;
+      lacking.text = text.substr(0, 100);
+      lacking.per_column.resize(columns);
+    }
+    ++lacking.per_column[column];
+    lacks = true;
+  };
   for (std::size_t column = 0;;) {
     at = skip_padding(at, end);
     if (column == columns)
@@ -179,14 +185,27 @@ const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) c
     } else {
       stop = skip(at, end, column, stretch);
     }
+    if (!stop) {
+      std::string_view text;
+      const char* const after = field(begin, end, text);
+      if (lacks_number(text)) {
+        lack(text, column);
+        stop = after;
+      }
+    }
     if (stop) {
       at = skip_padding(stop, end);
       if (at_line_end(at, end)) {
         if (++column != columns)
           throw Bad{column + 1, counted_fields(column) + ", but line " + std::to_string(first_line) + " has " +
                                     std::to_string(columns)};
-        stretch.count += taken;
-        ++stretch.rows;
+        if (lacks) {
+          stretch.lacking.rows.push_back(stretch.all_rows());
+          stretch.row_names.shorten(std::min(stretch.row_names.size(), static_cast<std::int64_t>(stretch.rows)));
+        } else {
+          stretch.count += numbers;
+          ++stretch.rows;
+        }
         ++stretch.lines;
         return at != end && *at == '\n' ? at + 1 : next_line(at, end);
       }
@@ -208,25 +227,28 @@ const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) c
 
 void CsvRows::parse(CsvStretch& stretch) const {
   // A number and what separates it from the next one take two bytes.
-  const std::size_t room = stretch.text.size() / 2 + 1 + taken;
+  const std::size_t room = stretch.text.size() / 2 + 1 + numbers;
   if (stretch.room < room) {
     stretch.values = std::make_unique_for_overwrite<double[]>(room);
     stretch.room = room;
   }
   stretch.count = stretch.rows = stretch.lines = stretch.leading_blank = stretch.trailing_blank = 0;
   stretch.row_names.clear();
+  stretch.lacking.clear();
   stretch.wrong.clear();
   const char* at = stretch.text.data();
   const char* const end = at + stretch.text.size();
   try {
     while (at != end) {
-      if (*at == '#') {
+      if (is_comment(at, end)) {
         stretch.wrong_row = false;
-        if (is_spreadsheet_error({at, end})) throw Bad{1, "an error value of a spreadsheet is not a number"};
-        at = next_line(at, end);
+        const char* const next = next_line(at, end);
+        if (!comment.said && is_like_row({at, static_cast<std::size_t>(next - at)}, columns))
+          throw Bad{1, std::string(row_or_comment)};
+        at = next;
         ++stretch.lines;
       } else if (const char* const content = skip_padding(at, end); at_line_end(content, end)) {
-        std::size_t& blank = stretch.rows == 0 ? stretch.leading_blank : stretch.trailing_blank;
+        std::size_t& blank = stretch.all_rows() == 0 ? stretch.leading_blank : stretch.trailing_blank;
         if (blank == 0) blank = stretch.lines + 1;
         at = next_line(content, end);
         ++stretch.lines;

@@ -62,9 +62,9 @@ std::string columns_by_names(const std::vector<std::string>& names) {
     }
   }
   if (!found[0] || !found[1]) return {};
-  std::string list = column_item(names, *found[0]) + "," + column_item(names, *found[1]);
-  if (found[2]) return list + "," + column_item(names, *found[2]);
-  return others.empty() ? list : std::string();
+  std::vector<std::size_t> columns{*found[0], *found[1]};
+  if (found[2]) columns.push_back(*found[2]);
+  return found[2] || others.empty() ? column_items(names, columns) : std::string();
 }
 
 }  // namespace gradus::io

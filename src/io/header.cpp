@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/number.hpp"
+#include "io/text_input.hpp"
 
 namespace gradus::io {
 
@@ -48,12 +49,13 @@ bool stands_for_missing(std::string_view text) {
   const std::size_t skipped = text.starts_with('#') || text.starts_with('<') ? 1 : 0;
   const std::size_t closing = text.size() > 1 && text.ends_with('>') ? 1 : 0;
   const std::string_view bare = text.substr(skipped, text.size() - skipped - closing);
-  return punctuation(text) == text.size() ||
+  return punctuation(text) == text.size() || is_spreadsheet_error(text) ||
          std::any_of(words.begin(), words.end(), [&](std::string_view word) { return equal_but_for_case(bare, word); });
 }
 
 /// `text` begins with a digit, or with signs and a digit.
 bool is_foreign_number(std::string_view text) {
+  if (text.starts_with('#')) return false;  // #10 is a name
   text.remove_prefix(punctuation(text));
   if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
     return text.find_first_not_of("0123456789abcdefABCDEF.pP+-", 2) == std::string_view::npos;
@@ -122,6 +124,11 @@ bool is_missing(std::string_view field) {
   return look == Look::empty || look == Look::missing;
 }
 
+bool is_any_number(std::string_view field) {
+  const Look look = look_of(field);
+  return look == Look::number || look == Look::foreign;
+}
+
 bool all_numbers(std::span<const FirstField> fields) {
   return std::all_of(fields.begin(), fields.end(),
                      [](const FirstField& field) { return number_in(field.text).has_value(); });
@@ -145,6 +152,70 @@ HeaderGuess guess_header(std::span<const FirstField> fields) {
   for (const FirstField& field : fields) values.push_back(*number_in(field.text));
   const bool quoted = std::all_of(fields.begin(), fields.end(), [](const FirstField& field) { return field.quoted; });
   return {.is_header = false, .doubtful = quoted || looks_like_names(values), .broken = {}};
+}
+
+namespace {
+
+/// Values of one kind: setosa and setosa, s1 and s12.
+bool alike(std::string_view one, std::string_view other) {
+  const auto without_digits = [](std::string_view text) {
+    std::string rest(text);
+    std::erase_if(rest, is_digit);
+    return rest;
+  };
+  return !one.empty() && (one == other || (without_digits(one) == without_digits(other) &&
+                                           std::any_of(one.begin(), one.end(), is_digit) &&
+                                           std::any_of(other.begin(), other.end(), is_digit)));
+}
+
+}  // namespace
+
+HeaderGuess guess_header(std::span<const FirstField> first, std::span<const FirstField> next,
+                         const std::vector<bool>& coordinates) {
+  const auto look_below = [&](std::size_t field) {
+    return field < next.size() ? look_of(next[field].text) : Look::empty;
+  };
+  std::vector<Look> looks;
+  std::vector<double> values;
+  std::vector<FirstField> judged;
+  bool quoted = true;
+  bool repeated = false;
+  std::optional<std::size_t> broken;  // coordinate
+  bool lacks = true;                  // all that is broken is missing
+  for (std::size_t field = 0; field < first.size(); ++field) {
+    const std::string& text = first[field].text;
+    const Look look = looks.emplace_back(look_of(text));
+    if (look == Look::number) values.push_back(*number_in(text));
+    if (look == Look::number) quoted = quoted && first[field].quoted;
+    repeated = repeated || (look == Look::word && field < next.size() && alike(text, next[field].text));
+    if (!coordinates[field]) continue;
+    judged.push_back(first[field]);
+    if (look != Look::number && !broken) broken = field;
+    lacks = lacks && (look == Look::number || look == Look::empty || look == Look::missing);
+  }
+  HeaderGuess guess = guess_header(first);
+  const bool like_names = !values.empty() && (quoted || looks_like_names(values));
+  const bool only_first_is_empty = looks.front() == Look::empty && values.size() + 1 == first.size();
+  if (only_first_is_empty && next.size() == first.size() && look_below(0) != Look::empty && like_names)
+    return {.is_header = true, .doubtful = true};
+  if (values.size() == first.size() && next.size() == first.size() + 1 && look_below(0) == Look::word)
+    return {.is_header = true, .doubtful = true};
+  if (!values.empty() && repeated) return {.broken = lacks ? std::nullopt : broken};
+  if (!guess.broken) return guess;
+  if (broken) {
+    if (judged.size() < first.size() && guess_header(judged).is_header) return {.is_header = true, .doubtful = true};
+    guess.broken = broken;
+    return guess;
+  }
+  bool doubtful = false;
+  for (std::size_t field = 0; field < first.size(); ++field) {
+    const bool word = looks[field] == Look::word || looks[field] == Look::digits;
+    const bool number_below = look_below(field) == Look::number || look_below(field) == Look::foreign;
+    if ((word && (number_below || like_names)) || (field == 0 && only_first_is_empty && look_below(0) != Look::empty))
+      return {.undecided = field};
+    doubtful = doubtful || word;
+  }
+  return {.doubtful = doubtful};
 }
 
 }  // namespace gradus::io

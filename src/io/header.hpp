@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gradus::io {
 
@@ -15,6 +16,20 @@ enum class HeaderLine : std::uint8_t {
   automatic,  ///< what guess_header() makes of it
   yes,        ///< names of the columns
   no          ///< a row of numbers
+};
+
+/// Lines that are no part of a table.
+struct Comment {
+  char mark = '#';    ///< with which they begin; 0: there are none
+  bool said = false;  ///< by a person; otherwise a comment with as many fields as the table is refused in doubt
+
+  bool is_default() const { return !said; }
+};
+
+/// What becomes of a row that lacks a number: a field is empty, NA, nan or the like.
+enum class Missing : std::uint8_t {
+  error,     ///< the table is refused
+  drop_rows  ///< the row is left out
 };
 
 /// A field of the first line, without padding and quotes.
@@ -27,9 +42,12 @@ struct HeaderGuess {
   bool is_header = false;
   bool doubtful = false;  ///< it may well be the other; a person should hear of it
   /// Field that makes a broken row of the line, from 0: to take the line as names would lose a row in silence.
-  std::optional<std::size_t> broken;
+  std::optional<std::size_t> broken = std::nullopt;
+  /// Field, from 0, that leaves open what the line is, so that only a person can tell.
+  std::optional<std::size_t> undecided = std::nullopt;
 };
 
+/// Judges a first line by itself:
 /// * A line of words is a header. Where numbers are among them, only if a word is the first of all: id,2019,2020.
 /// * A line of numbers is a row. It is doubtful where it counts up (0,1,2), is evenly spaced (400,402,404), is made of
 ///   years or has all its numbers in quotes.
@@ -38,11 +56,24 @@ struct HeaderGuess {
 /// * Any other is a broken row: 1.5,N/A,2 and 0x10,2, for example.
 HeaderGuess guess_header(std::span<const FirstField> fields);
 
+/// Judges all of a first line by itself and by the row that follows (`next`, empty where there is none), whatever the
+/// columns that are `coordinates`:
+/// * A word that the next row repeats, alike but for digits, is a value: setosa,5.1 above setosa,4.9.
+/// * An empty field before numbers that look like names is the header that pandas and R write above an index.
+/// * A line of numbers above a row of one field more, a word first, is the header that R writes.
+/// * A word that is no coordinate leaves the line undecided where the next row has a number in its place, or where the
+///   numbers of the line look like names. Otherwise it is part of a row, with a doubt.
+HeaderGuess guess_header(std::span<const FirstField> first, std::span<const FirstField> next,
+                         const std::vector<bool>& coordinates);
+
 /// Whether a field is neither empty, nor a number in any notation, nor what stands for a missing one.
 bool is_text(std::string_view field);
 
 /// Whether a field is empty or stands for a missing number: NA, N/A, null and the like.
 bool is_missing(std::string_view field);
+
+/// Whether a field is a number, perhaps in another notation: 5%, 1'000, 0x10.
+bool is_any_number(std::string_view field);
 
 /// Whether all of the line is numbers, finite or not.
 bool all_numbers(std::span<const FirstField> fields);

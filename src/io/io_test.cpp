@@ -865,6 +865,16 @@ TEST_F(CsvTest, Separators) {
   EXPECT_EQ(rows_in("  1   2.5\t -3e2  \n4\t5 6\n", {.separator = Separator::blanks}), expected);
   EXPECT_EQ(rows_in(" 1 , 2.5,\t-3e2 \n4,5 ,6\t\n"), expected);
   EXPECT_EQ(rows_in("7\n8\n9"), (Rows{{7}, {8}, {9}}));
+  EXPECT_EQ(rows_in("1|2.5|-3e2\n4|5|6\n"), expected);
+  // What the first line has in its names separates nothing, where the row below does not have it.
+  EXPECT_EQ(rows_in("a;x,b,c\n1,2.5,-3e2\n4,5,6\n"), expected);
+  EXPECT_EQ(rows_in("\"x,y\"|b, i|c\n1|2.5|-3e2\n4|5|6\n"), expected);
+  EXPECT_EQ(rows_in("lat, long\ty\tz\n1\t2.5\t-3e2\n4\t5\t6\n"), expected);
+  for (const std::string line : {"sep=;\n", "\xef\xbb\xbfSep=;\r\n", "\"sep=;\"\n"})
+    EXPECT_EQ(rows_in(line + "x;y;z\n1;2.5;-3e2\n4;5;6\n"), expected) << line;
+  EXPECT_EQ(rows_in("sep=,\n1,2.5,-3e2\n4,5,6\n", {.separator = Separator::tab}), expected);
+  EXPECT_EQ(message_of<InputError>([] { table_of("sep=:\n1:2\n"); }),
+            "test.csv:1: 'sep=:': fields are separated by semicolons, commas, tabs, bars or blanks");
 }
 
 TEST_F(CsvTest, LineEndsCommentsAndBlankLines) {
@@ -924,7 +934,7 @@ TEST_F(CsvTest, DoubtfulFirstLinesAreNoted) {
   };
   for (const std::string line : {"id,2019", "x,N/A", "1st,2nd", "2020-01-01,2020-01-02", "18-24,65+", "id,0x10"})
     EXPECT_EQ(header(line), "test.csv:1: the first line, '" + line +
-                                "', is taken as names of columns; if it is a row with an error in it, fix it");
+                                "', is taken as names of columns; if it is a row, say --header no");
   for (const std::string line :
        {"x,y", ",x", "label,1x1", "\xc2\xb5m,\xce\x94x", "_1,_2", "(1) x,y2", "\"a,b\",c", "e,d"})
     EXPECT_EQ(header(line), "");
@@ -934,8 +944,10 @@ TEST_F(CsvTest, ABrokenFirstRowIsNoHeader) {
   const auto refusal = [](const std::string& line) {
     return message_of<InputError>([&] { table_of(line + "\n1,2,3\n4,5,6\n"); });
   };
-  EXPECT_EQ(refusal("1.5,N/A,2"),
-            "test.csv:1:2: 'N/A' is not a number; if this line names the columns, say --header yes");
+  EXPECT_EQ(
+      refusal("1.5,N/A,2"),
+      "test.csv:1:2: 'N/A' is not a number; if this line names the columns, say --header yes; if it is a row, --header "
+      "no");
   for (const std::string field : {"0x10",
                                   "abc",
                                   "1e",
@@ -972,7 +984,7 @@ TEST_F(CsvTest, ABrokenFirstRowIsNoHeader) {
     expect_contains(refusal(line), "test.csv:1:1: '");
   }
   expect_contains(message_of<InputError>([] { table_of("0x10\n4\n"); }), "test.csv:1:1: '0x10' is not a number");
-  expect_contains(message_of<InputError>([] { table_of(",0,1\n0,3,4\n"); }), "test.csv:1:1: the field is empty");
+  expect_contains(message_of<InputError>([] { table_of(",7,1\n0,3,4\n"); }), "test.csv:1:1: the field is empty");
 }
 
 TEST_F(CsvTest, TheHeaderIsWhatOneSays) {
@@ -1001,6 +1013,10 @@ TEST_F(CsvTest, OtherFilesAreRecognised) {
   expect_contains(refusal("\x1f\x8b\x08\0\n1\n"s), "cut off");
   expect_contains(refusal("\x28\xb5\x2f\xfd"s), "'test.csv' is a file that zstd has packed");
   expect_contains(refusal("PK\x03\x04\n1\n"), "'test.csv' is a ZIP archive");
+  expect_contains(refusal("version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 1\n"),
+                  "'test.csv' is a Git LFS pointer");
+  expect_contains(refusal("<!DOCTYPE html>\n<title>404</title>\n"), "'test.csv' is a web page (HTML)");
+  expect_contains(refusal("<html lang=\"en\">\n"), "'test.csv' is a web page (HTML)");
   EXPECT_EQ(table_of("PAR1,BZh\n1,2\n").values.view.rows(), 1);
 }
 
@@ -1048,10 +1064,10 @@ TEST_F(CsvTest, RefusesBadText) {
       {"1,2\n3,\"\"\n", "test.csv:2:2: '\"\"' is not a number"},
       {"1,2\n3\r4,5\n", "test.csv:2:1: '3\\x0d4' is not a number"},
       {"1,2\n3,4\0\n"s, "test.csv:2:2: '4\\x00' is not a number"},
-      {"1,,3\n", "test.csv:1:2: the field is empty; a number is expected"},
-      {",,\n", "test.csv:1:1: the field is empty; a number is expected"},
-      {"1,2\n3, \n", "test.csv:2:2: the field is empty; a number is expected"},
-      {"1,2\n,4\n", "test.csv:2:1: the field is empty; a number is expected"},
+      {"1,,3\n", "test.csv:1:2: the field is empty; if this line names the columns, say --header yes"},
+      {",,\n", "test.csv:1:1: the field is empty; if this line names the columns, say --header yes"},
+      {"1,2\n3, \n", "test.csv:2:2: the field is empty: 1 of 2 rows lacks a number (column 2)"},
+      {"1,2\n,4\n", "test.csv:2:1: the field is empty: 1 of 2 rows lacks a number (column 1)"},
       {"1,nan\n", "test.csv:1:2: 'nan' is not a finite number"},
       {"1,2\n-inf,4\n", "test.csv:2:1: '-inf' is not a finite number"},
       {"1,2\nInfinity,4\n", "test.csv:2:1: 'Infinity' is not a finite number"},
@@ -1065,8 +1081,8 @@ TEST_F(CsvTest, RefusesBadText) {
        "1\0,\0"s,
        "'test.csv' is text in UTF-16"},
       {"1,2\r3,4\r", "test.csv:1: a carriage return without a line feed"},
-      {"1,2\n#N/A,3\n4,5\n", "test.csv:2:1: an error value of a spreadsheet"},
-      {"1;2\n3;4\n#DIV/0!;5", "test.csv:3:1: an error value of a spreadsheet"},
+      {"1,2\n#N/A,3\n4,5\n", "test.csv:2:1: '#N/A' is not a number: 1 of 3 rows lacks a number"},
+      {"1;2\n3;4\n#DIV/0!;5", "test.csv:3:1: '#DIV/0!' is not a number: 1 of 3 rows lacks a number"},
   };
   for (const auto& [text, expected] : cases) {
     if (expected.empty()) {

@@ -43,7 +43,6 @@ std::optional<LifeFormat> format_of_name(const std::string& path) {
 
 /// Of contents that begin with the name of their format.
 std::optional<LifeFormat> format_of_name_inside(std::string_view text) {
-  text = without_byte_order_mark(text);
   if (text.starts_with("[M2]")) return LifeFormat::macrocell;
   if (text.starts_with("#Life 1.05")) return LifeFormat::life105;
   if (text.starts_with("#Life 1.06")) return LifeFormat::life106;
@@ -56,7 +55,6 @@ std::optional<LifeFormat> format_of_name_inside(std::string_view text) {
 
 /// Of the others, by the first line that is no comment of RLE.
 std::optional<LifeFormat> format_of_lines(std::string_view text) {
-  text = without_byte_order_mark(text);
   const bool has_blocks = text.starts_with("#P ");  // of cells, as in Life 1.05, whose first line is missing
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());

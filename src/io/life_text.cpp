@@ -15,7 +15,7 @@ namespace gradus::io {
 // ---- Lines ----
 
 std::size_t LifeReader::take(std::string_view text, bool last) {
-  std::size_t taken = line_ == 0 ? text.size() - without_byte_order_mark(text).size() : 0;
+  std::size_t taken = 0;
   if (line_end_ == '\0') {
     const std::string_view rest = text.substr(std::min(text.find_first_of("\r\n"), text.size()));
     if (rest.size() < 2 && !last) return 0;
@@ -87,12 +87,6 @@ void LifeReader::take_rule(std::string_view text, std::size_t column) {
   } catch (const UsageError& error) {
     fail_at(column + place, error.what());
   }
-}
-
-std::string_view without_byte_order_mark(std::string_view text) {
-  constexpr std::string_view mark = "\xef\xbb\xbf";
-  if (text.starts_with(mark)) text.remove_prefix(mark.size());
-  return text;
 }
 
 bool is_runs(std::string_view line) {

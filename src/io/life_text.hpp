@@ -113,9 +113,6 @@ inline constexpr std::string_view run_letters = "0123456789boA$. \t\r";
 /// Returns true for a line of runs, with or without the end of the pattern. Dots alone are plaintext.
 bool is_runs(std::string_view line);
 
-/// Without the byte-order mark at its beginning.
-std::string_view without_byte_order_mark(std::string_view text);
-
 /// Lives in [first, first + count) of a row of words.
 void set_run(std::uint64_t* words, std::int64_t first, std::int64_t count);
 

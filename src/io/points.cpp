@@ -69,6 +69,8 @@ Points from_table(CsvTable&& table, const ReadOptions& options) {
           .picture = {},
           .column_names = std::move(table.column_names),
           .row_names = std::move(table.row_names),
+          .weights = std::move(table.weights),
+          .dropped = std::move(table.dropped),
           .from_text = true};
 }
 
@@ -82,6 +84,8 @@ CsvOptions csv_options(Separator separator, const ReadOptions& options) {
           .header = options.header,
           .columns = options.columns,
           .style = options.style,
+          .comment = options.comment,
+          .missing = options.missing,
           .names_matter = options.names_matter,
           .threads = options.threads};
 }
@@ -108,6 +112,9 @@ void keep_columns(Points& points, PointsOf<T> from, const ChosenColumns& chosen,
       names->add(core::number_text(static_cast<double>(from.view(row, static_cast<std::int64_t>(*chosen.id)))));
     points.row_names = std::move(names);
   }
+  if (chosen.weight)
+    for (std::int64_t row = 0; row < rows; ++row)
+      points.weights.push_back(static_cast<double>(from.view(row, static_cast<std::int64_t>(*chosen.weight))));
   Matrix<T> kept(rows, static_cast<std::int64_t>(chosen.taken.size()));
   const std::int64_t stretch = core::stretch_length(rows, kept.columns());
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -206,8 +213,56 @@ bool is_npy(const std::string& path) {
 
 ReadOptions with_all_columns(ReadOptions options) {
   options.columns = {};
+  options.missing = Missing::error;
   return options;
 }
+
+void name_rows_left(Points& points, std::int64_t rows) {
+  if (points.dropped.empty() || points.row_names) return;
+  auto names = std::make_shared<RowNames>();
+  names->heading = "row";
+  names->numbers = true;
+  std::size_t dropped = 0;
+  for (std::int64_t row = 0; names->size() < rows; ++row) {
+    if (dropped < points.dropped.size() && points.dropped[dropped] == row) ++dropped;
+    else names->add(std::to_string(row));
+  }
+  points.row_names = std::move(names);
+}
+
+template <class T>
+VectorOf<T> weights_as(const Points& points, const std::string& name) {
+  Matrix<double> weights(std::ssize(points.weights), 1);
+  std::copy(points.weights.begin(), points.weights.end(), weights.data());
+  Points column{.values = own(std::move(weights)), .picture = {}, .column_names = {}};
+  column = convert(std::move(column), element_type_of<T>, name);
+  const PointsOf<T>& values = std::get<PointsOf<T>>(column.values);
+  return {{values.view.data(), values.view.rows()}, values.owner};
+}
+template VectorOf<float> weights_as(const Points&, const std::string&);
+template VectorOf<double> weights_as(const Points&, const std::string&);
+
+template <class T>
+VectorOf<T> of_rows_left(VectorOf<T> values, std::span<const std::int64_t> dropped, std::int64_t left,
+                         const std::string& path) {
+  if (dropped.empty()) return values;
+  const std::int64_t rows = left + std::ssize(dropped);
+  if (values.view.size() != rows)
+    throw InputError("'" + path + "': " + std::to_string(values.view.size()) + " values for " + std::to_string(rows) +
+                     " rows, of which " + std::to_string(dropped.size()) +
+                     " lack a number and are left out; one for each row of the file is needed");
+  auto kept = std::make_shared<std::vector<T>>();
+  kept->reserve(static_cast<std::size_t>(left));
+  std::size_t next = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    if (next < dropped.size() && dropped[next] == row) ++next;
+    else kept->push_back(values.view[row]);
+  }
+  return {{kept->data(), left}, kept};
+}
+template VectorOf<float> of_rows_left(VectorOf<float>, std::span<const std::int64_t>, std::int64_t, const std::string&);
+template VectorOf<double> of_rows_left(VectorOf<double>, std::span<const std::int64_t>, std::int64_t,
+                                       const std::string&);
 
 std::string_view to_string(ElementType type) { return type == ElementType::f32 ? "f32" : "f64"; }
 
@@ -240,7 +295,7 @@ std::optional<PointsShape> shape_in_rows(const std::string& path, const ReadOpti
   if (!options.columns.empty()) {
     const ChosenColumns chosen =
         choose_columns(options.columns, {}, static_cast<std::size_t>(columns), "'" + path + "'");
-    if (chosen.id) return std::nullopt;  // whose names are wanted in one place
+    if (chosen.id || chosen.weight) return std::nullopt;  // which are wanted in one place
     columns = static_cast<std::int64_t>(chosen.taken.size());
   }
   return PointsShape{shape.rows, columns, options.type.value_or(shape.type)};

@@ -40,6 +40,13 @@ PointsOf<T> own(Matrix<T>&& matrix) {
   return {owner->view(), owner};
 }
 
+/// One value per row, for example weights, and what keeps them alive.
+template <class T>
+struct VectorOf {
+  VectorView<const T> view;
+  std::shared_ptr<const void> owner;
+};
+
 struct PictureShape {
   std::int64_t width = 0;
   std::int64_t height = 0;
@@ -51,6 +58,8 @@ struct Points {
   std::optional<PictureShape> picture;                  ///< where the points are the pixels of a picture, row after row
   std::vector<std::string> column_names;                ///< where the file has them
   std::shared_ptr<const RowNames> row_names = nullptr;  ///< of ColumnChoice::id
+  std::vector<double> weights = {};                     ///< of ColumnChoice::weight
+  std::vector<std::int64_t> dropped = {};               ///< rows of the file that were left out, in order, from 0
   bool from_text = false;                               ///< so that values were rounded to double
 
   ElementType type() const { return values.index() == 0 ? ElementType::f32 : ElementType::f64; }
@@ -98,6 +107,8 @@ struct ReadOptions {
   std::stop_token stop;                       ///< a stop request ends the reading with InterruptedError
   HeaderLine header = HeaderLine::automatic;  ///< of tables of text; without a meaning for other files
   NumberStyle style = {};                     ///< likewise
+  Comment comment = {};                       ///< likewise
+  Missing missing = Missing::error;           ///< likewise; of read_points()
   bool names_matter = true;                   ///< a first line of numbers that might be names is told of
   ColumnChoice columns = {};                  ///< of read_points(); by number where columns have no names
   int threads = 1;                            ///< that parse a table of text
@@ -114,7 +125,21 @@ bool names_points(const std::string& path);
 /// Whether read_points() takes the file for an array of .npy or .npz. A stream is none, whatever it holds.
 bool is_npy(const std::string& path);
 
-/// The same reading of another file of the same job, of which all columns are wanted.
+/// Names the rows that are left of a file by their numbers in it, where some were left out and rows have no names.
+/// `rows`: how many are left of all files.
+void name_rows_left(Points& points, std::int64_t rows);
+
+/// The points' own weights as T; `name` stands in messages.
+template <class T>
+VectorOf<T> weights_as(const Points& points, const std::string& name);
+
+/// The values of the rows that are left, of a vector that has one for each row of the file; unchanged where none was
+/// left out. InputError, which names `path`, where their number is another one.
+template <class T>
+VectorOf<T> of_rows_left(VectorOf<T> values, std::span<const std::int64_t> dropped, std::int64_t left,
+                         const std::string& path);
+
+/// The same reading of another file of the same job, of which all columns and rows are wanted.
 ReadOptions with_all_columns(ReadOptions options);
 
 /// Reads .npy, .npz ("a.npz:name" where it holds several arrays), .csv, .tsv, .txt, .png, .jpg, .jpeg (by content where
@@ -151,12 +176,7 @@ Tensor convert(Tensor tensor, ElementType type, std::string_view name, const std
 std::string about_element(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
                           std::int64_t position, const std::string& what);
 
-/// One value per row, for example weights: a file of one column (or of one row), as T.
-template <class T>
-struct VectorOf {
-  VectorView<const T> view;
-  std::shared_ptr<const void> owner;
-};
+/// A file of one column (or of one row), as T.
 template <class T>
 VectorOf<T> read_vector(const std::string& path, const ReadOptions& options = {});
 

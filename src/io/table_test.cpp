@@ -172,9 +172,14 @@ TEST(Columns, OfATable) {
 
 TEST(Columns, WithoutAHeader) {
   EXPECT_EQ(rows_of("5.1,setosa\n4,b\n", dropping("2")), (Rows{{5.1}, {4}}));
-  EXPECT_EQ(rows_of("setosa,5.1,2\nb,4,3\n", taking("2-")), (Rows{{5.1, 2}, {4, 3}}));
+  EXPECT_EQ(rows_of("setosa,5.1,2\nsetosa,4,3\n", taking("2-")), (Rows{{5.1, 2}, {4, 3}}));
+  EXPECT_EQ(rows_of("s0,5.1,2\ns1,4,3\n", named_by("1")), (Rows{{5.1, 2}, {4, 3}}));
   EXPECT_EQ(rows_of("x,y\n5,4\n", taking("2")), (Rows{{4}}));         // words are a header
   EXPECT_EQ(rows_of("id,2019\n5,4\n", taking("2019")), (Rows{{4}}));  // a name is asked for, so there are names
+  EXPECT_EQ(refusal("2019,2020,2021\n5,4,3\n", taking("2019")),
+            "t.csv:1:1: '2019' is asked for as a column, but the line is taken as a row; if it names the columns, say "
+            "--header "
+            "yes");
   CsvOptions no = taking("x");
   no.header = HeaderLine::no;
   EXPECT_CONTAINS(refusal("1,2\n", no),
@@ -198,18 +203,212 @@ TEST(Columns, TextIsRefusedWithItsNamesAndTheWayOut) {
   EXPECT_CONTAINS(refusal("x,gr\xc3\xb6\xc3\x9f\x65\n1,klein\n", offered()), "column 'gr\xc3\xb6\xc3\x9f\x65' is text");
   EXPECT_CONTAINS(refusal("x,day\n1,2020-01-31\n", offered()), "column 'day' is text");
   EXPECT_CONTAINS(refusal(iris, taking("2-3")), "column 'species' is text; take it out of --columns");
-  // A missing value is none, nor is a number of another notation.
+  // A number of another notation is no text.
   EXPECT_EQ(
-      refusal("a,b\n1,NA\n", offered()),
-      "t.csv:2:2: 'NA' is not a number; fill it in, or leave out the row; --drop-columns b leaves the column out");
-  EXPECT_EQ(
-      refusal("a,b\n1,2\n,2\n", offered()),
-      "t.csv:3:1: the field is empty; a number is expected; fill it in, or leave out the row; --drop-columns a leaves "
-      "the column out");
-  EXPECT_CONTAINS(refusal("a,b\n1,nan\n", offered()), "'nan' is not a finite number; fill it in");
-  EXPECT_CONTAINS(refusal("a,b\n1,5%\n", offered()), "t.csv:2:2: '5%' is not a number");
+      refusal("a,b\n1,5%\n", offered()),
+      "t.csv:2:2: '5%' is not a number: a sign of currency or unit is no part of a number; take it out of the column; "
+      "--drop-columns b leaves the column out");
+  EXPECT_CONTAINS(refusal("a,b\n1,\xe2\x88\x92"
+                          "5\n",
+                          offered()),
+                  "its minus is the sign U+2212; write a hyphen (-)");
   // Where nobody can choose columns, nothing is recommended.
   EXPECT_EQ(refusal(iris, {}), "t.csv:2:3: 'setosa' is not a number");
+}
+
+TEST(Columns, ANumberThatIsTheNameOfAnotherColumnIsAmbiguous) {
+  const Strings names{"", "1", "2", "9", "3-4", "1", "7"};
+  const auto find = [&](const std::string& list) { return ColumnList("--columns", list).find(names, 7, "t.csv"); };
+  using Numbers = std::vector<std::size_t>;
+  EXPECT_EQ(find("7"), (Numbers{6}));  // its own
+  EXPECT_EQ(find("9"), (Numbers{3}));  // no number of a column
+  EXPECT_EQ(find("\"\",\"2\",2-2"), (Numbers{0, 2, 1}));
+  EXPECT_EQ(find("\"3-4\""), (Numbers{4}));
+  EXPECT_EQ(
+      refusal([&] { find("2"); }),
+      "t.csv: --columns: '2' is the name of column 3, and also the number of column '1'; say --columns '\"2\"' for "
+      "the name, or --columns 2-2 for the number");
+  EXPECT_CONTAINS(refusal([&] { find("1"); }), "or --columns 1-1 for the number");
+  EXPECT_CONTAINS(refusal([&] { find("3-4"); }), "'3-4' is the name of column 5, and also a range of numbers");
+  // What messages recommend is the column, whatever the others are called.
+  const std::vector<Strings> all{names,         {"x", "y"},    {"2", "1"},      {"a b", "1"},
+                                 {"it's", "1"}, {"", "", "1"}, {"x", "x", "2"}, {"say \"hi\"", "1,2"}};
+  for (const Strings& some : all)
+    for (std::size_t column = 0; column < some.size(); ++column) {
+      std::string items = column_items(some, Numbers{column});
+      if (items.starts_with('\'')) {  // as a shell hands it on
+        items = items.substr(1, items.size() - 2);
+        for (std::size_t at = 0; (at = items.find("'\\''", at)) != std::string::npos; ++at) items.replace(at, 4, "'");
+      }
+      EXPECT_EQ(ColumnList("--columns", items).find(some, some.size(), "t.csv"), Numbers{column}) << items;
+    }
+}
+
+TEST(Columns, AreChosenWhenTheHeaderIsKnown) {
+  // The whole line tells, whatever is taken of it.
+  const std::string spectra = "name,400.3,402.7,405.2\nAda,0.1,0.2,0.3\nBob,0.2,0.3,0.4\n";
+  const Rows expected{{0.1, 0.2, 0.3}, {0.2, 0.3, 0.4}};
+  EXPECT_EQ(rows_of(spectra, named_by("name")), expected);
+  for (const CsvOptions& options : {named_by("1"), dropping("1"), taking("2-")}) {
+    const CsvTable table = table_of(spectra, options);
+    EXPECT_EQ(rows_of(table.values.view), expected);
+    EXPECT_EQ(table.column_names, (Strings{"400.3", "402.7", "405.2"}));
+    EXPECT_CONTAINS(table.notes.at(0), "t.csv:1: the first line, 'name,400.3,402.7,405.2', is taken as names");
+  }
+  // What pandas and R write above an index.
+  for (const std::string first : {",0,1,2", "\"\",\"1940\",\"1945\",\"1951\""}) {
+    const CsvTable table = table_of(first + "\n7,0.1,0.2,0.3\n8,0.2,0.3,0.4\n", named_by("1-1"));
+    EXPECT_EQ(rows_of(table.values.view), expected) << first;
+    EXPECT_EQ(table.column_names.size(), 3u);
+  }
+  EXPECT_CONTAINS(table_of(",0,1\n0,5,6\n1,7,7\n", offered()).notes.at(1), "say --id-column '\"\"' (if not,");
+  EXPECT_EQ(rows_of("\"1940\",\"1945\"\n\"Food\",22,44\n\"Home\",10,15\n", named_by("1")), (Rows{{22, 44}, {10, 15}}));
+  // A line that may be either is for a person to decide.
+  const std::string counts = "4,5,red,green\n5.1,3.5,1.4,0\n4.9,3,1.4,1\n";
+  EXPECT_EQ(
+      refusal(counts, offered()),
+      "t.csv:1:3: 'red' is not a number, but the row below has a number there; if this line names the columns, say "
+      "--header yes");
+  for (const CsvOptions& options : {dropping("3,4"), taking("1,2")})
+    EXPECT_EQ(refusal(counts, options),
+              "t.csv:1:3: 'red' is not a number; if this line names the columns, say --header yes; if it is a row, "
+              "--header no");
+  EXPECT_CONTAINS(refusal("2019,2020,who\n1,2,Ada\n", dropping("3")), "--header yes; if it is a row, --header no");
+  EXPECT_CONTAINS(refusal(",7,1\n0,3,4\n", named_by("1")), "t.csv:1:1: the field is empty; if this line names");
+}
+
+TEST(Columns, AUnitsRowIsCalledSo) {
+  for (const std::string text : {"time,temp\nUTC,degree_C\n1,2\n3,4\n", "time,temp\n1,degree_C\n1,2\n3,4\n"})
+    EXPECT_CONTAINS(refusal(text, offered()), "if this line holds units, or names once more, delete it");
+  EXPECT_CONTAINS(refusal("day,temp\nUTC,degree_C\n2020-01-01,2\n2020-01-02,4\n", offered()),
+                  "t.csv:2:2: 'degree_C' is not a number, but the rows below have numbers in column 'temp'");
+}
+
+TEST(Rows, ThatBeginWithAHashDoNotVanish) {
+  const std::string players = "player,x,y\n#10,1,2\n#7,3,4\nBob,9,9\n";
+  const std::string doubt =
+      "the line begins with '#' and has as many fields as the table; say --comment none if it is a row, or --comment "
+      "'#' "
+      "if it is a comment";
+  EXPECT_EQ(refusal(players, named_by("player")), "t.csv:2:1: " + doubt);
+  EXPECT_EQ(refusal("Bob,9,9\nBob,8,9\n#7,3,4\n", named_by("1")), "t.csv:3:1: " + doubt);
+  EXPECT_EQ(refusal("#7,3,4\nBob,9,9\nBob,8,9\n", named_by("1")), "t.csv:1:1: " + doubt);
+  EXPECT_EQ(refusal("x;y\n1;2\n#3;4\n", offered()), "t.csv:3:1: " + doubt);
+  CsvOptions rows = named_by("player");
+  rows.comment = {.mark = 0, .said = true};
+  EXPECT_EQ(names_of(table_of(players, rows)), (Strings{"#10", "#7", "Bob"}));
+  rows.comment = {.mark = '#', .said = true};
+  EXPECT_EQ(names_of(table_of(players, rows)), Strings{"Bob"});
+  CsvOptions percent = offered();
+  percent.comment = {.mark = '%', .said = true};
+  EXPECT_EQ(rows_of("% a,b\n1,2\n%3,4\n5,6\n", percent), (Rows{{1, 2}, {5, 6}}));
+  EXPECT_CONTAINS(refusal("1,2\n#3,4\n", percent), "t.csv:2:1: '#3' is not a number");
+  EXPECT_EQ(refusal("x,y\n#10,1,2\nBob,1,2\n", named_by("1")), "t.csv:2:1: " + doubt);
+  // Words, and what has other fields, are comments.
+  for (const std::string comment : {"# more", "#", "#1,2,3", "# a, b, c"})
+    EXPECT_EQ(rows_of("x,y\n" + comment + "\n1,2\n" + comment + "\n3,4\n", offered()), (Rows{{1, 2}, {3, 4}}))
+        << comment;
+  EXPECT_EQ(rows_of("# 1,2\nx,y\n1,2\n", offered()), (Rows{{1, 2}}));
+  EXPECT_EQ(rows_of("1 2\n# end\n3 4\n", offered()), (Rows{{1, 2}, {3, 4}}));
+  EXPECT_EQ(rows_of("1\n#2\n3\n", offered()), (Rows{{1}, {3}}));
+}
+
+TEST(Rows, ThatLackNumbersAreToldTogetherOrLeftOut) {
+  const std::string years = "a,b,c,year\n1,2,3,2007\nNA,,nan,2007\n4,5,6,2008\n";
+  EXPECT_EQ(
+      refusal(years, offered()),
+      "t.csv:3:1: 'NA' is not a number: 1 of 3 rows lacks a number (columns 'a', 'b' and 'c'); --missing drop-rows "
+      "leaves such rows out");
+  EXPECT_EQ(
+      refusal(years, taking("a,b,c")),
+      "t.csv:3:1: 'NA' is not a number: 1 of 3 rows lacks a number (columns 'a', 'b' and 'c'); --missing drop-rows "
+      "leaves such rows out");
+  EXPECT_EQ(
+      refusal(years, {}),
+      "t.csv:3:1: 'NA' is not a number: 1 of 3 rows lacks a number (columns 'a', 'b' and 'c'); fill them in, or leave "
+      "out the rows");
+  EXPECT_EQ(
+      refusal("a,b,\n1,2,\n,4,\n", offered()),
+      "t.csv:2:3: the field is empty: 2 of 2 rows lack a number (columns 'a' and 3); column 3 has no number at all: "
+      "--drop-columns 3 leaves column 3 out");
+  EXPECT_EQ(
+      refusal("a,b\n1,\n2,NA\n3,5\n,4\n", offered()),
+      "t.csv:2:2: the field is empty: 3 of 4 rows lack a number (columns 'a' and 'b'); --missing drop-rows leaves such "
+      "rows out, --drop-columns b leaves column 'b' out");
+  CsvOptions options = named_by("id");
+  options.columns.weight = ColumnList("--weight-column", "w");
+  options.missing = Missing::drop_rows;
+  std::string text = "x,id,w\n";
+  Strings names;
+  std::vector<double> weights;
+  std::vector<std::int64_t> dropped;
+  for (int row = 0; row < 300; ++row) {
+    const bool lacks_x = row % 7 == 3;
+    const bool lacks_weight = row % 11 == 5;
+    text += (lacks_x ? "NA"s : std::to_string(row)) + ",p" + std::to_string(row) + "," +
+            (lacks_weight ? "" : std::to_string(row) + ".5") + "\n";
+    if (lacks_x || lacks_weight) {
+      dropped.push_back(row);
+      continue;
+    }
+    names.push_back("p" + std::to_string(row));
+    weights.push_back(row + 0.5);
+  }
+  for (const std::size_t stretch : {1, 40, 1 << 18}) {
+    options.stretch = stretch;
+    const CsvTable table = table_of(text, options);
+    EXPECT_EQ(names_of(table), names);
+    EXPECT_EQ(table.weights, weights);
+    EXPECT_EQ(table.dropped, dropped);
+    EXPECT_EQ(table.values.view.columns(), 1);
+    for (std::int64_t row = 0; row < table.values.view.rows(); ++row)
+      EXPECT_EQ(table.values.view(row, 0), weights[static_cast<std::size_t>(row)] - 0.5);
+    EXPECT_EQ(table.notes, Strings{"t.csv: " + std::to_string(dropped.size()) +
+                                   " of 300 rows lack a number (columns 'x' and 'w') and are left out"});
+  }
+  CsvOptions drop = offered();
+  drop.missing = Missing::drop_rows;
+  EXPECT_EQ(rows_of("NA,1\n2,3\n", drop), (Rows{{2, 3}}));
+  EXPECT_CONTAINS(refusal("x,y\nNA,1\n", drop),
+                  "1 of 1 row lacks a number (column 'x'); column 'x' has no number at all");
+  // Whatever is recommended leaves something.
+  EXPECT_CONTAINS(refusal("x,y\nNA,NA\n", drop), "1 of 1 row lacks a number (columns 'x' and 'y'); fill them in");
+  EXPECT_EQ(refusal("a,b\nx,y\nz,y\n", offered()),
+            "t.csv:2:1: 'x' is not a number: columns 'a' and 'b' are text, and no coordinate is left without them");
+  EXPECT_EQ(refusal("x\n5%\n", offered()).find("--drop-columns"), std::string::npos);
+  EXPECT_CONTAINS(refusal("Ada,1,2\nBob,3,4\n", offered()),
+                  "keeps it beside the answer; if line 1 is a row, say --header no");
+}
+
+TEST(Columns, WeightsAreNoCoordinates) {
+  CsvOptions options = dropping("species");
+  options.columns.weight = ColumnList("--weight-column", "petal");
+  const CsvTable table = table_of(iris, options);
+  EXPECT_EQ(rows_of(table.values.view), (Rows{{5.1}, {4.9}}));
+  EXPECT_EQ(table.weights, (std::vector<double>{1.4, 1.3}));
+  EXPECT_EQ(table.column_names, Strings{"sepal"});
+  options.columns.dropped = ColumnList("--drop-columns", "2-3");
+  EXPECT_CONTAINS(refusal(iris, options), "column 2 ('petal') cannot both be left out");
+  options.columns.dropped = {};
+  options.columns.taken = ColumnList("--columns", "1,2");
+  EXPECT_CONTAINS(refusal(iris, options),
+                  "column 2 ('petal') cannot both be a coordinate (--columns) and weigh the rows");
+  options.columns.weight = ColumnList("--weight-column", "1-2");
+  EXPECT_CONTAINS(refusal(iris, options), "--weight-column: one column weighs the rows, not 2");
+}
+
+TEST(Columns, AreFoundByTheNamesThatAreExpected) {
+  CsvOptions options = offered();
+  options.columns.expected = {"petal", "sepal"};
+  const CsvTable table = table_of(iris, options);
+  EXPECT_EQ(rows_of(table.values.view), (Rows{{1.4, 5.1}, {1.3, 4.9}}));
+  EXPECT_EQ(table.notes,
+            Strings{"t.csv: the columns are those of the fit, by their names; column 'species' is left out"});
+  options.columns.expected = {"2020", "2019"};
+  EXPECT_EQ(rows_of("2019,2020,2021\n1,2,3\n", options), (Rows{{2, 1}}));
+  options.columns.expected = {"petal", "stem"};  // not there: the table as it is
+  options.columns.dropped = ColumnList("--drop-columns", "species");
+  EXPECT_EQ(rows_of(iris, options), (Rows{{5.1, 1.4}, {4.9, 1.3}}));
 }
 
 TEST(Columns, AsPandasAndRWriteThem) {
@@ -280,6 +479,14 @@ TEST(Numbers, DecimalCommas) {
   EXPECT_EQ(rows_of("1,5;-2,5e1\n+3;,5\n", offered()), (Rows{{1.5, -25}, {3, 0.5}}));
   EXPECT_EQ(rows_of("a,b\n\"1,5\",2\n\"-3\",\"4,\"\n", written(Decimal::comma)), (Rows{{1.5, 2}, {-3, 4}}));
   EXPECT_EQ(rows_of("a b\n1,5 2\n", written(Decimal::comma)), (Rows{{1.5, 2}}));
+  EXPECT_EQ(rows_of("1,5 2,5\n3,5 4,5\n", written(Decimal::comma)), (Rows{{1.5, 2.5}, {3.5, 4.5}}));
+  EXPECT_EQ(refusal("0,5\n1,5\n", written(Decimal::comma)),
+            "t.csv:1: '0,5' may be one number with decimals, or two fields; put semicolons between fields, or a line "
+            "with the "
+            "name of the column above the numbers");
+  EXPECT_EQ(rows_of("w\n0,5\n1,5\n", written(Decimal::comma)), (Rows{{0.5}, {1.5}}));
+  for (const CsvOptions& options : {written(Decimal::comma), offered()})
+    EXPECT_EQ(rows_of("1,5\t2,5\n3,5\t4,5\n", options), (Rows{{1.5, 2.5}, {3.5, 4.5}}));
   // Never in silence, and never both.
   EXPECT_CONTAINS(refusal("a;b\n1,500;2\n", offered()),
                   "t.csv:2:1: '1,500' may have decimals behind its comma, or a group of three digits");
@@ -438,7 +645,11 @@ TEST(CsvThreads, GiveTheSameTableAndTheSameErrors) {
                {"q,1,z,\nq,1,2\n", "t.csv:728:3: 'z' is not a number"},
                {"\nq,1,2,\n", "t.csv:728: a blank line between rows of numbers"},
                {"\n\n# x\nq,z,2,\n", "t.csv:728: a blank line between rows of numbers"},
-               {"\n\n#N/A\n", "t.csv:730:1: an error value of a spreadsheet"},
+               {"\n\n#N/A,1,2,\n", "t.csv:728: a blank line between rows of numbers"},
+               {"#q,1,2,\n", "t.csv:728:1: the line begins with '#' and has as many fields as the table"},
+               {"q,,2,\nq,NA,z,\n", "t.csv:729:3: 'z' is not a number"},
+               {"q,1,,\nq,NA,,\n",
+                "t.csv:728:3: the field is empty: 2 of 602 rows lack a number (columns 'x' and 'y')"},
                {"q,1,2,\"x\n\n", "t.csv:728:4: the field '\"x' has no closing quote"},
            })
         EXPECT_CONTAINS(refusal(text + broken, options), error) << threads << " " << stretch;

@@ -74,7 +74,7 @@ void check_fit(MatrixView<const T> points, const KMeansOptions& options, const K
                const Execution& execution) {
   if (execution.communicator != nullptr)
     throw UnsupportedError(
-        "KMeansOptions::standardize: columns are standardized by one process alone; standardize the rows before, or "
+        "standardize: columns are standardized by one process alone; standardize the rows before, or "
         "give all rows to one process and no communicator");
   check_arguments(points, options, memory, execution, true);
 }

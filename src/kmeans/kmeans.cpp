@@ -873,7 +873,7 @@ template <class T>
 KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                        const Execution& execution) {
   if (options.standardize)
-    return execution::within_memory([&] {
+    return execution::whole_call([&] {
       room::check_fit(points, options, memory, execution);
       return room::fit_standardized(points, options, memory, execution);
     });
@@ -885,7 +885,7 @@ template <class T>
 KMeansInitialCentroids<T> kmeans_initial_centroids(MatrixView<const T> points, const KMeansOptions& options,
                                                    const KMeansMemory<T>& memory, const Execution& execution) {
   if (options.standardize)
-    return execution::within_memory([&] {
+    return execution::whole_call([&] {
       room::check_no_labels(memory);
       room::check_fit(points, options, memory, execution);
       return room::first_centroids_standardized(points, options, memory, execution);

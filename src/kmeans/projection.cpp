@@ -10,6 +10,7 @@
 #include "core/philox.hpp"
 #include "core/stop.hpp"
 #include "execution/request.hpp"
+#include "execution/whole_call.hpp"
 
 namespace gradus {
 
@@ -127,7 +128,7 @@ namespace detail {
 template <class T>
 KMeansProjection kmeans_projection(MatrixView<const T> points, const KMeansProjectionOptions& options,
                                    const Execution& execution) {
-  return execution::within_memory([&] {
+  return execution::whole_call([&] {
     check(points, options, execution);
     KMeansProjection found{.rows = rows_shown(points.rows(), points.columns(), options), .places = {}};
     const auto shown = std::ssize(found.rows);

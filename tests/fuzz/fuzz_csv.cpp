@@ -32,6 +32,9 @@ void check(const CsvTable& table, const CsvOptions& options) {
   require(table.column_names.empty() || static_cast<std::int64_t>(table.column_names.size()) == view.columns());
   require((table.row_names != nullptr) != options.columns.id.empty());
   if (table.row_names) require(table.row_names->size() == view.rows());
+  if (!options.columns.weight.empty()) require(static_cast<std::int64_t>(table.weights.size()) == view.rows());
+  for (const double weight : table.weights) require(std::isfinite(weight));
+  require(table.dropped.empty() || options.missing == gradus::io::Missing::drop_rows);
   for (std::int64_t row = 0; row < view.rows(); ++row)
     for (std::int64_t column = 0; column < view.columns(); ++column) require(std::isfinite(view(row, column)));
 }
@@ -47,6 +50,7 @@ std::pair<std::optional<CsvTable>, std::string> parse(std::span<const std::byte>
 
 void compare(const CsvTable& one, const CsvTable& other) {
   require(one.column_names == other.column_names && one.notes == other.notes);
+  require(one.weights == other.weights && one.dropped == other.dropped);
   const auto& view = one.values.view;
   require(view.rows() == other.values.view.rows() && view.columns() == other.values.view.columns());
   const auto bytes = static_cast<std::size_t>(view.rows() * view.columns()) * sizeof(double);
@@ -59,7 +63,7 @@ void compare(const CsvTable& one, const CsvTable& other) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
-  CsvOptions options[10];
+  CsvOptions options[14];
   options[1].separator = Separator::tab;
   options[2].header = HeaderLine::yes;
   options[3].header = HeaderLine::no;
@@ -72,6 +76,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options[8].style = {.decimal = Decimal::automatic, .group = ','};
   options[9].style = {.decimal = Decimal::automatic, .group = '.'};
   options[9].columns.id = ColumnList("--id-column", "2");
+  options[10].missing = options[11].missing = gradus::io::Missing::drop_rows;
+  options[11].comment = {.mark = 0, .said = true};
+  options[11].columns.weight = ColumnList("--weight-column", "1");
+  options[12].comment = {.mark = '%', .said = true};
+  options[12].columns.dropped = ColumnList("--drop-columns", "1");
+  options[13].columns.expected = {"y", "x"};
+  options[13].columns.offers_columns = true;
   for (const CsvOptions& one : options) {
     const auto [table, error] = parse(bytes, one);
     if (table) check(*table, one);

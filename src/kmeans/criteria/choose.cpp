@@ -12,6 +12,7 @@
 #include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
+#include "execution/whole_call.hpp"
 #include "kmeans/criteria/criteria.hpp"
 #include "kmeans/gpu/host_copy.hpp"
 #include "kmeans/kmeans.hpp"
@@ -251,7 +252,7 @@ template <class T>
 KMeansChoice<T> kmeans_choose(MatrixView<const T> points, const KMeansOptions& options,
                               const KMeansChoiceOptions& choice, const KMeansMemory<T>& memory,
                               const Execution& execution) {
-  return execution::within_memory([&] {
+  return execution::whole_call([&] {
     check_choice(points, options, choice, memory, execution);
     const KMeansShape shape{points.rows(), points.columns(), static_cast<int>(sizeof(T)), !memory.weights.empty(),
                             points.place()};

@@ -9,6 +9,7 @@
 #include "core/phases.hpp"
 #include "core/text.hpp"
 #include "execution/request.hpp"
+#include "execution/whole_call.hpp"
 #include "gradus/kmeans.hpp"
 #include "kmeans/gpu/host_copy.hpp"
 #include "kmeans/kmeans.hpp"
@@ -34,7 +35,7 @@ Execution beside_copy(std::int64_t rows, std::int64_t columns, std::size_t eleme
   }
   if (bytes >= left.memory_limit)
     throw OutOfMemoryError("a standardized copy of the points needs " + core::size_text(bytes) +
-                           " of memory, but Execution::memory_limit allows only " + core::size_text(left.memory_limit));
+                           " of memory, but the memory limit allows only " + core::size_text(left.memory_limit));
   left.memory_limit -= bytes;
   return left;
 }
@@ -161,7 +162,7 @@ namespace detail {
 
 template <class T>
 KMeansStandardization kmeans_standardization(MatrixView<const T> points, const Execution& execution) {
-  return execution::within_memory([&] {
+  return execution::whole_call([&] {
     const Execution here = room::checked_points(points, execution);
     Matrix<T> copy;
     if (!points.place().is_host()) room::beside_copy(points.rows(), points.columns(), sizeof(T), here);
@@ -172,7 +173,7 @@ KMeansStandardization kmeans_standardization(MatrixView<const T> points, const E
 
 template <class T>
 Matrix<T> kmeans_standardize(MatrixView<const T> points, const KMeansStandardization& by, const Execution& execution) {
-  return execution::within_memory([&] {
+  return execution::whole_call([&] {
     room::checked_points(points, execution);
     room::check_standardization(by, points.columns());
     return std::move(room::StandardizedPoints<T>(points, by, execution)).take();
@@ -181,7 +182,7 @@ Matrix<T> kmeans_standardize(MatrixView<const T> points, const KMeansStandardiza
 
 template <class T>
 Matrix<T> kmeans_restore(MatrixView<const T> rows, const KMeansStandardization& by) {
-  return execution::within_memory([&] {
+  return execution::whole_call([&] {
     execution::check_extent(rows, "rows");
     if (!rows.place().is_host())
       throw UnsupportedError("rows: they are on " + execution::gpu_number(rows.place().gpu) +
@@ -196,7 +197,7 @@ KMeansPrediction kmeans_predict(const KMeansModel<T>& model, MatrixView<const T>
                                 const Execution& execution) {
   if (model.standardization.empty())
     return detail::kmeans_predict<T>(model.centroids, points, memory, model.metric, execution);
-  return execution::within_memory([&] {
+  return execution::whole_call([&] {
     execution::check_execution(execution);
     room::check_prediction(model.centroids, points, memory, execution);
     room::check_model(model.centroids, points, model.metric, execution);
@@ -213,7 +214,7 @@ template <class T>
 Matrix<T> kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points, const Execution& execution) {
   if (model.standardization.empty())
     return detail::kmeans_transform<T>(model.centroids, points, model.metric, execution);
-  return execution::within_memory([&] {
+  return execution::whole_call([&] {
     execution::check_execution(execution);
     room::check_model(model.centroids, points, model.metric, execution);
     room::check_standardization(model.standardization, model.centroids.columns());
@@ -227,7 +228,7 @@ RunReport kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> poin
                            const Execution& execution) {
   if (model.standardization.empty())
     return detail::kmeans_transform<T>(model.centroids, points, distances, model.metric, execution);
-  return execution::within_memory([&] {
+  return execution::whole_call([&] {
     execution::check_execution(execution);
     room::check_model(model.centroids, points, model.metric, execution);
     room::check_distances(model.centroids, points, distances);

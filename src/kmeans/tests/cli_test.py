@@ -887,7 +887,7 @@ class Tables(Case):
         plain = self.file("a.csv", "x;y\n1.5;2\n1234.25;4\n-3;5\n")
         comma = self.file("b.csv", "x;y\r\n1,5;2\r\n1234,25;4\r\n-3;5\r\n")
         groups = self.file("c.csv", "x;y\n1,5;2\n1.234,25;4\n-3;5\n")
-        centroid = self.file("o.csv", "0,0\n")
+        centroid = self.file("o.csv", "0;0\n")
         expected = self.succeed("transform", centroid, plain).stdout
         result = self.succeed("transform", centroid, comma)
         self.assertEqual(result.stdout, expected)
@@ -899,6 +899,93 @@ class Tables(Case):
         array = self.points()
         self.refused(2, "kmeans", array, "-k", 2, "--decimal", "comma", says=["--decimal is for tables of text"])
         self.refused(2, "kmeans", array, "-k", 2, "--thousands", "comma", says=["--thousands is for tables of text"])
+
+    def test_tabs_beside_decimal_commas(self):
+        text = "1,5\t2,5\n3,5\t4,5\n7,5\t9,5\n"
+        answers = {self.succeed("kmeans", self.file(name, text), "-k", 2, "--quiet", *options).stdout.split(" in ")[0]
+                   for name in ("t.txt", "t.csv", "t.tsv") for options in ([], ["--decimal", "comma"])}
+        self.assertEqual(len(answers), 1)
+        self.assertIn("3 points x 2", answers.pop())
+
+    def test_rows_without_numbers(self):
+        table = self.file("t.csv", "name,x,y,w\nA,1,2,1\nB,NA,4,1\nC,5,,2\nD,9,8,3\nE,9,9,\n")
+        self.refused(3, "kmeans", table, "-k", 2, "--id-column", "name", "--weight-column", "w",
+                     says=["t.csv:3:2: 'NA'", "3 of 5 rows lack a number (columns 'x', 'y' and 'w')", "--missing drop-rows"])
+        out = self.path("out")
+        left = "--id-column", "name", "--weight-column", "w", "--missing", "drop-rows"
+        result = self.succeed("kmeans", table, "-k", 1, *left, "-o", out)
+        self.assertIn("t.csv: 3 of 5 rows lack a number (columns 'x', 'y' and 'w') and are left out", result.stderr)
+        summary = self.summary(out)
+        self.assertEqual([summary[key] for key in ("n", "d", "dropped_rows", "weighted")], [2, 2, 3, True])
+        self.assertEqual(read_npy(os.path.join(out, "centroids.npy"))[2], [7, 6.5])
+        self.assertEqual(content(os.path.join(out, "labels.csv"), "r"), "name,label\nA,0\nD,0\n")
+        self.assertEqual(self.succeed("predict", out, table, *left).stdout, "name,label\nA,0\nD,0\n")
+        self.assertEqual(json.loads(self.succeed("predict", out, table, *left, "--json").stdout)["inertia"], summary["inertia"])
+        # Without names the rows keep their numbers, and weights of a file are those of all rows.
+        plain = self.file("p.csv", "x\n1\n\"\"\n5\n")
+        more = self.file("q.csv", "x\n7\nNA\n9\n")
+        weights = self.file("w.csv", "1\n8\n3\n1\n8\n1\n")
+        for files, numbers, mean in (([plain, more], "0235", 5.333333333333333), ([more, plain], "0235", 6.666666666666667)):
+            self.succeed("kmeans", *files, "-k", 1, "--missing", "drop-rows", "--weights", weights, "-o", out, "--quiet")
+            self.assertEqual(content(os.path.join(out, "labels.csv"), "r"),
+                             "row,label\n" + "".join(number + ",0\n" for number in numbers))
+            self.assertAlmostEqual(read_npy(os.path.join(out, "centroids.npy"))[2][0], mean)
+            self.assertNotIn("id_column", self.summary(out))
+        self.refused(3, "kmeans", plain, "-k", 1, "--missing", "drop-rows", "--weights", self.file("w.csv", "1\n3\n"), "--quiet",
+                     says=["w.csv", "2 values for 3 rows, of which 1 lack"])
+        self.assertEqual(self.succeed("predict", self.file("c.csv", "1\n6\n"), plain, "--missing", "drop-rows").stdout,
+                         "row,label\n0,0\n2,1\n")
+        self.refused(2, "kmeans", self.points(), "-k", 1, "--missing", "drop-rows", says=["--missing is for tables of text"])
+
+    def test_weights_in_a_column(self):
+        table = self.file("t.csv", "x,w,y\n1,1,2\n5,3,6\n9,2,0\n")
+        weights = self.file("w.csv", "1\n3\n2\n")
+        plain = self.file("p.csv", "x,y\n1,2\n5,6\n9,0\n")
+        array = write_npy(self.path("a.npy"), "<f4", (3, 3), [1, 1, 2, 5, 3, 6, 9, 2, 0])
+        expected = self.succeed("kmeans", plain, "-k", 2, "--weights", weights, "--json").stdout
+        for column in ((table, "w"), (table, "2"), (array, "2")):
+            answer = self.succeed("kmeans", column[0], "-k", 2, "--weight-column", column[1], "--json").stdout
+            for key in ("inertia", "counts", "weighted"):
+                self.assertEqual(json.loads(answer)[key], json.loads(expected)[key])
+        two = self.succeed("kmeans", table, table, "-k", 2, "--weight-column", "w", "--json").stdout
+        self.assertEqual(json.loads(two)["inertia"], 2 * json.loads(expected)["inertia"])
+        centroids = self.file("c.csv", "1,2\n")
+        inertia = [json.loads(self.succeed("predict", centroids, *options, "--json").stdout)["inertia"]
+                   for options in ([plain, "--weights", weights], [table, "--weight-column", "w"])]
+        self.assertEqual(inertia[0], inertia[1])
+        histograms = [self.succeed("pair-histogram", *options, "--bin-width", 5, "--bins", 3).stdout
+                      for options in ([plain, "--weights", weights], [table, "--weight-column", "w"])]
+        self.assertEqual(histograms[0], histograms[1])
+        self.refused(2, "kmeans", table, "-k", 2, "--weight-column", "w", "--weights", weights, says=["--weight-column has no effect"])
+        self.refused(3, "kmeans", self.file("n.csv", "x,w\n1,1\n2,-1\n"), "-k", 1, "--weight-column", "w", says=["n.csv", "the weight in row 1 (counted from 0) is negative"])
+
+    def test_comments_and_rows(self):
+        table = self.file("t.csv", "player,x,y\n#10,1,2\n#7,3,4\nBob,9,9\nEve,10,9\n")
+        self.refused(3, "kmeans", table, "-k", 2, "--id-column", "player", says=["t.csv:2:1: the line begins with '#'", "--comment none"])
+        answer = self.succeed("predict", self.file("c.csv", "0,0\n9,9\n"), table, "--id-column", "player", "--comment", "none").stdout
+        self.assertEqual(answer, 'player,label\n"#10",0\n"#7",0\nBob,1\nEve,1\n')
+        self.refused(2, "kmeans", table, "-k", 2, "--comment", "##", says=["--comment: '##' is neither one character nor none"])
+        self.refused(2, "kmeans", self.points(), "-k", 2, "--comment", "%", says=["--comment is for tables of text"])
+
+    def test_headers_of_numbers(self):
+        """What the first line is follows from all of it, also where columns are chosen by their numbers."""
+        spectra = self.file("s.csv", "name,400.3,402.7,405.2\n" + "".join(f"s{row},0.{row},0.2{row},0.3{row}\n" for row in range(1, 9)))
+        for options in (["--id-column", "1"], ["--drop-columns", "1"], ["--columns", "2-"], ["--id-column", "name"]):
+            answer = json.loads(self.succeed("kmeans", spectra, "-k", 2, *options, "--json").stdout)
+            self.assertEqual((answer["n"], answer["columns"]), (8, ["400.3", "402.7", "405.2"]))
+            self.assertAlmostEqual(answer["inertia"], 0.102)
+        out = self.path("out")
+        self.succeed("kmeans", spectra, "-k", 2, "--id-column", "1", "-o", out)
+        self.assertEqual(self.succeed("predict", out, spectra, "--id-column", "1").stdout, content(os.path.join(out, "labels.csv"), "r"))
+        pairs = self.succeed("pair-histogram", spectra, "--columns", "2-4", "--bin-width", 1, "--bins", 1).stdout
+        self.assertEqual(pairs.splitlines()[1].split(",")[2], "28")
+        pandas = self.file("p.csv", ",0,1,2\n0,0.1,0.2,0.3\n1,0.1,0.4,0.3\n2,5.1,5.2,5.3\n3,5.3,5.2,5.3\n")
+        self.assertIn("""--id-column '""'""", self.succeed("kmeans", pandas, "-k", 2).stderr)
+        for option in ("--id-column", "--drop-columns"):
+            self.refused(3, "kmeans", pandas, "-k", 2, option, "1",
+                         says=["'1' is the name of column 3, and also the number of column 1", f"""{option} '"1"'""", option + " 1-1"])
+            for item in ('""', "1-1"):
+                self.assertAlmostEqual(json.loads(self.succeed("kmeans", pandas, "-k", 2, option, item, "--json").stdout)["inertia"], 0.04)
 
     def test_files_of_a_table(self):
         out = self.fit()
@@ -1028,14 +1115,22 @@ class Tables(Case):
 
     def test_a_folder_checks_the_columns(self):
         out = self.fit()
-        for text, says in [
-                ("width,length\n1,2\n", ["2 columns ('width', 'length')", "2 columns ('length', 'width')", "--columns length,width"]),
-                ("length,width,more\n1,2,3\n", ["3 columns ('length', 'width', 'more')", "2 columns ('length', 'width')"]),
-                ("1,2.5,7\n", ["has 3 columns,", "2 columns ('length', 'width')"]),
+        for text, options, says in [
+                ("width,size\n1,2\n", [], ["2 columns ('width', 'size')", "2 columns ('length', 'width')"]),
+                ("length,width,more\n1,2,3\n", ["--columns", "2,1"], ["2 columns ('width', 'length')", "without --columns"]),
+                ("1,2.5,7\n", [], ["has 3 columns,", "2 columns ('length', 'width')"]),
         ]:
-            self.refused(3, "predict", out, self.file("more.csv", text), says=["more.csv", "fit"] + says)
+            self.refused(3, "predict", out, self.file("more.csv", text), *options, says=["more.csv", "fit"] + says)
         self.assertEqual(len(self.succeed("predict", out, self.file("more.csv", "5.5,2.5\n")).stdout.splitlines()), 1)
-        self.succeed("predict", out, self.file("more.csv", "width,length\n1,2\n"), "--columns", "length,width")
+        # Names say which columns are meant, in whatever order and whatever else there is.
+        expected = self.succeed("transform", out, self.file("more.csv", "length,width\n2,1\n")).stdout
+        for text, left_out in [("width,length\n1,2\n", ""), ("more,width,note,length\n1,1,a,2\n", "'more' and 'note' are left out")]:
+            result = self.succeed("transform", out, self.file("more.csv", text))
+            self.assertEqual(result.stdout, expected)
+            self.assertIn(left_out, result.stderr)
+            self.assertEqual(bool(left_out), bool(result.stderr))
+        self.assertIn("'id' and 'species' are left out", self.succeed("predict", out, self.flowers()).stderr)
+        self.assertIn("species", self.succeed("predict", out, self.flowers(), "--id-column", "species").stdout)
         self.refused(3, "predict", self.folder, self.flowers(), says=["holds no result of 'gradus kmeans --output'"])
         summary = self.summary(self.fit("--standardize"))
         summary["standardize"]["scale"] = [0, 1]

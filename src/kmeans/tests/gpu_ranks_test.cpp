@@ -312,7 +312,8 @@ TEST_F(KMeansGpuRanksCalls, end_together) {
   const std::string memory = error([](int rank, Execution& execution, auto&) {
     if (rank == 1) execution.gpu_memory_limit = 1000;
   });
-  EXPECT_TRUE(contains(memory, "rank 1 of 3: ") && contains(memory, "gpu_memory_limit")) << memory;
+  EXPECT_TRUE(contains(memory, "rank 1 of 3: ") && contains(memory, "of the GPU's memory, but the limit allows only"))
+      << memory;
   const std::string block = error([](int rank, Execution& execution, auto&) {
     if (rank == 1) execution.block_size = 33;
   });

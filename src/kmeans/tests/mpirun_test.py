@@ -191,6 +191,14 @@ class Inputs(KMeansCase):
         self.same(3, by_columns, by_columns, "-k", 4)
         self.same(3, write_npy(self.path("all.npy"), "<i4", (50, 4), values), "-k", 3, "--columns", "1,3-4")
 
+    def test_rows_that_lack_numbers_and_weights_in_a_column(self):
+        rows = "".join(f"p{row},{'NA' if row % 13 == 4 else row % 7},{row % 5},{1 + row % 3}\n" for row in range(90))
+        table = self.file("t.csv", "id,x,y,w\n" + rows)
+        weights = self.file("w.csv", "".join(f"{1 + row % 3}\n" for row in range(90)))
+        for options in (["--id-column", "id", "--weight-column", "w"], ["--drop-columns", "id,w", "--weights", weights]):
+            self.same(3, table, "-k", 4, "--missing", "drop-rows", *options)
+        self.same(2, table, table, "-k", 4, "--missing", "drop-rows", "--id-column", "id", "--weight-column", "w")
+
     def test_what_is_printed_is_printed_once(self):
         points = self.points()
         result = self.mpirun(3, "kmeans", points, "-k", 4, "-o", self.path("out"))
@@ -352,7 +360,7 @@ class Faults(KMeansCase):
 
     def test_no_memory_and_no_room(self):
         points = self.points(n=30000)
-        self.refused_on_ranks(3, 1, points, "-k", 3, "--memory-limit", "1K", says=["rank 0 of 3 (", "needs", "--memory-limit allows only"])
+        self.refused_on_ranks(3, 1, points, "-k", 3, "--memory-limit", "1K", says=["rank 0 of 3 (", "needs", "the memory limit allows only"])
         small = self.path("small")
         os.mkdir(small)
         script = 'mount -t tmpfs -o size=64k tmpfs "$1" || exit 99; shift; "$@"; echo "status $?"; ls -A "%s"' % small

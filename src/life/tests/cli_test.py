@@ -139,7 +139,7 @@ class Life(Case):
         self.assertEqual(rule("--rule", "B3/S23:P8", "--boundary", "plane")["boundary"], "plane")
         self.refused(2, "life", self.pattern(), "--rule", "Lief", says=["no rule of this name", "HighLife"])
         self.refused(2, "life", self.pattern(), "--rule", "B3/S23:K8,8", says=["--rule: topology 'K8,8'", "Klein"])
-        self.refused(2, "bench", "life", "--rule", "B3/S23:T8", says=["--size"])
+        self.refused(2, "bench", "life", "--rule", "B3/S23:T8", says=["name boundary and size apart"])
 
     def test_generations_in_all_their_forms(self):
         def generations(text):

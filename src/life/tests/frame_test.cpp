@@ -74,7 +74,7 @@ TEST(LifeRules, AreReadInAllTheirForms) {
                                                        {"lief", "no rule of this name"},
                                                        {"Hexagons", "known are Life, HighLife"},
                                                        {"B2cei3/S12", "Hensel"},
-                                                       {"B3/S23:T40,30", "--boundary and --size"},
+                                                       {"B3/S23:T40,30", "name boundary and size apart"},
                                                        {"B3/S23/3", "Generations"},
                                                        {"/2/3", "Generations"},
                                                        {"B2/S/G3", "Generations"},

@@ -281,7 +281,7 @@ TEST(ShortestPaths, MemoryIsToldBeforehand) {
   EXPECT_NO_THROW(paths(weights, {}, limited));
   --limited.memory_limit;
   EXPECT_SAYS(message_of<OutOfMemoryError>([&] { paths(weights, {}, limited); }),
-              "ShortestPathsOptions::sources asks for the rows of some vertices alone");
+              "the rows of some sources alone take less");
 }
 
 TEST(ShortestPaths, MemoryIsEnoughForAMatrixOfFewEdges) {
