@@ -13,10 +13,10 @@
 ///   every pair that has one nearer than half the least height of the reduced cell, but for rounding: a separation that
 ///   is shorter than half of height h has a fraction below 1/2 of each vector.
 /// * Reduced vectors: those given, changed step by step as long as a step shortens one of A, B, C, whose lengths are
-///   the reciprocals of the heights. A step replaces P of A, B, C by a sum, if the square of the sum's length is less than
-///   1023/1024 of the square of P's (squares and products: (x x' + y y') + z z'). The first of these is taken: A - k B,
-///   A - k C, B - k A, B - k C, C - k A, C - k B, where k is the integer nearest (ties to even) to the quotient of the
-///   product of the two and the square of the second; then (A + B) + C, (A + B) - C, (A - B) + C, (A - B) - C and
+///   the reciprocals of the heights. A step replaces P of A, B, C by a sum, if the square of the sum's length is less
+///   than 1023/1024 of the square of P's (squares and products: (x x' + y y') + z z'). The first of these is taken: A -
+///   k B, A - k C, B - k A, B - k C, C - k A, C - k B, where k is the integer nearest (ties to even) to the quotient of
+///   the product of the two and the square of the second; then (A + B) + C, (A + B) - C, (A - B) + C, (A - B) - C and
 ///   likewise (B +- C) +- A and (C +- A) +- B. Where P takes t times another reciprocal vector, the vector of that
 ///   other one loses t times P's vector. Each component of a changed vector is the exact sum of integer multiples of
 ///   the given vectors, rounded once, and A, B, C follow from the vectors by the formula above. So vectors that cannot

@@ -1,0 +1,113 @@
+"""Compares `gradus kmeans` with pandas on every table of text that some packages of Python ship.
+
+The program is called as somebody would who follows its advice and knows from pandas which columns hold numbers. A file counts
+as one of: agree (rows, columns and inertia of one cluster are those of pandas), refused (with a message), wrong. tests/cli/run.py
+runs this; it prints the table where GRADUS_PRINT_TABLE is set.
+"""
+
+import importlib.util
+import json
+import os
+import pathlib
+import unittest
+import warnings
+
+from advice import Input, follow
+from kit import Case
+
+try:
+    import numpy as np
+    import pandas
+except ImportError:
+    pandas = None
+
+PACKAGES = ("sklearn", "statsmodels", "vega_datasets", "plotly")
+ENDINGS = (".csv", ".csv.gz", ".tsv")
+
+
+def files():
+    for package in PACKAGES:
+        spec = importlib.util.find_spec(package)
+        folder = pathlib.Path(spec.origin).parent if spec else None
+        for path in sorted(folder.rglob("*")) if folder else ():
+            if path.name.endswith(ENDINGS) and path.stat().st_size < 1 << 24:
+                yield path
+
+
+class KnownByPandas(Input):
+    """A table as pandas reads it: its frame says which columns hold numbers and which lack some."""
+
+    def __init__(self, path):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.frame = pandas.read_csv(path, sep="\t" if ".tsv" in path.name else ",")
+        self.numbers = [name for name in self.frame if pandas.api.types.is_numeric_dtype(self.frame[name])
+                        and self.frame[name].dtype != bool]
+        self.kind, self.reason = "", ""
+
+    def named(self, items):
+        """The frame's columns that a list of --drop-columns names; None where it names another."""
+        found = []
+        for item in items.split(","):
+            item = item.strip('"') or "Unnamed: 0"
+            if item in self.frame:
+                found.append(item)
+            elif item.isdigit() and 1 <= int(item) <= self.frame.shape[1]:
+                found.append(self.frame.columns[int(item) - 1])
+            else:
+                return None
+        return found
+
+    def fits(self, advice, options):
+        if advice.option == "--missing":
+            return "--missing" not in options
+        if advice.option == "--header":
+            return advice.value == "yes"
+        if advice.option != "--drop-columns":
+            return False
+        columns = self.named(advice.value) or list(self.numbers)
+        # Text, a row counter, or a column that lacks half of its numbers.
+        return all(name not in self.numbers or str(name).startswith("Unnamed") or self.frame[name].isna().mean() >= 0.5
+                   for name in columns)
+
+    def check(self, case, end):
+        if end.status != 0:
+            self.kind, self.reason = ("refused" if end.status == 3 else "wrong"), end.stderr.strip()
+            return
+        answer = json.loads(end.stdout)
+        names = [name if name in self.frame else "Unnamed: 0" for name in answer.get("columns", [])]
+        if not set(names) <= set(self.numbers):
+            self.kind, self.reason = "wrong", f"columns {names}, those with numbers are {self.numbers}"
+            return
+        values = self.frame[names].dropna().to_numpy(float)
+        inertia = float(((values - values.mean(0)) ** 2).sum())
+        agrees = answer["n"] == len(values) and np.isclose(answer["inertia"], inertia, rtol=1e-6, atol=1e-9 * (values**2).sum())
+        self.kind = "agree" if agrees else "wrong"
+        if not agrees:
+            self.reason = f"{answer['n']} rows and {answer['inertia']}, not {len(values)} and {inertia}; {end.steps[-1]}"
+
+
+@unittest.skipIf(pandas is None or not any(map(importlib.util.find_spec, PACKAGES)),
+                 "pandas and packages with tables are not installed (pip install pandas scikit-learn statsmodels vega_datasets)")
+class TablesOfPackages(Case):
+    def judged(self, path):
+        try:
+            known = KnownByPandas(path)
+        except (ValueError, UnicodeDecodeError) as error:
+            return path.name, "unread", str(error)[:60]
+        try:
+            follow(self, known, "kmeans", path, "-k", 1, "--json", rounds=8)
+        except AssertionError as error:
+            return path.name, "wrong", str(error)
+        return path.name, known.kind, known.reason
+
+    def test_every_file(self):
+        table = [self.judged(path) for path in files()]
+        kinds = [row[1] for row in table]
+        totals = {kind: kinds.count(kind) for kind in ("agree", "refused", "wrong", "unread")}
+        if os.environ.get("GRADUS_PRINT_TABLE"):
+            for row in table:
+                print(*row, sep="\t")
+            print(totals)
+        self.assertEqual([row for row in table if row[1] == "wrong"], [])
+        self.assertGreater(totals["agree"], len(table) // 2, totals)
