@@ -34,13 +34,43 @@ def files():
                 yield path
 
 
+def is_number(name):
+    """Whether a name of a column is a number, also where pandas has told equal ones apart by ".1"."""
+    parts = str(name).split(".")
+    return any(map(is_float, (str(name), ".".join(parts[:-1]))))
+
+
+def is_float(text):
+    try:
+        return float(text) == float(text)
+    except ValueError:
+        return False
+
+
+def read(path):
+    """The frame of a file, with the separator that gives more than one column if there is such a one."""
+    for separator in ("\t", ";", ",", r"\s+"):
+        header = pandas.read_csv(path, sep=separator, skipinitialspace=True, nrows=0).columns
+        if len(header) > 1:
+            break
+    if not all(map(is_number, header)):
+        frame = pandas.read_csv(path, sep=separator, skipinitialspace=True)
+        # R leaves the column of row names without a heading.
+        is_named = frame.index.nlevels == 1 and not frame.index.equals(pandas.RangeIndex(len(frame)))
+        return frame.reset_index(names="Unnamed: 0") if is_named else frame
+    # Otherwise pandas takes any first line for a header.
+    frame = pandas.read_csv(path, sep=separator, skipinitialspace=True, header=None)
+    frame.columns = [str(number) for number in range(1, frame.shape[1] + 1)]
+    return frame
+
+
 class KnownByPandas(Input):
     """A table as pandas reads it: its frame says which columns hold numbers and which lack some."""
 
     def __init__(self, path):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self.frame = pandas.read_csv(path, sep="\t" if ".tsv" in path.name else ",")
+            self.frame = read(path)
         self.numbers = [name for name in self.frame if pandas.api.types.is_numeric_dtype(self.frame[name])
                         and self.frame[name].dtype != bool]
         self.kind, self.reason = "", ""
@@ -61,6 +91,8 @@ class KnownByPandas(Input):
     def fits(self, advice, options):
         if advice.option == "--missing":
             return "--missing" not in options
+        if advice.option == "--id-column":  # a column that counts the rows
+            return self.named(advice.value) == ["Unnamed: 0"]
         if advice.option == "--header":
             return advice.value == "yes"
         if advice.option != "--drop-columns":
@@ -75,7 +107,12 @@ class KnownByPandas(Input):
             self.kind, self.reason = ("refused" if end.status == 3 else "wrong"), end.stderr.strip()
             return
         answer = json.loads(end.stdout)
-        names = [name if name in self.frame else "Unnamed: 0" for name in answer.get("columns", [])]
+        told = answer.get("columns", [])
+        names = [name if name in self.frame else "Unnamed: 0" for name in told]
+        names = [f"{name}.{told[:place].count(name)}" if name in told[:place] else name for place, name in enumerate(names)]
+        if not names:
+            dropped = self.named(end.options["--drop-columns"]) if "--drop-columns" in end.options else []
+            names = [name for name in self.frame if name not in dropped]
         if not set(names) <= set(self.numbers):
             self.kind, self.reason = "wrong", f"columns {names}, those with numbers are {self.numbers}"
             return
