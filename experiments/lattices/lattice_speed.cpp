@@ -97,11 +97,11 @@ int main(int count, char** words) {
     std::fprintf(stderr, "usage: lattice_speed POINTS REPEATS [VARIANT [THREADS]]\n");
     return 2;
   }
-  const std::int64_t points = std::atoll(words[1]);
-  const int repeats = std::atoi(words[2]);
+  const std::int64_t points = std::strtoll(words[1], nullptr, 10);
+  const int repeats = static_cast<int>(std::strtol(words[2], nullptr, 10));
   gradus::Execution execution;
   if (count > 3) execution.variant = words[3];
-  execution.threads = count > 4 ? std::atoi(words[4]) : 1;
+  execution.threads = count > 4 ? static_cast<int>(std::strtol(words[4], nullptr, 10)) : 1;
   const double volume = static_cast<double>(points) / density;
   const double root = std::sqrt(0.75);
   std::vector<Shape> shapes;

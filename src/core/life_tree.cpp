@@ -307,7 +307,7 @@ class Movement {
     std::uint64_t cells = 0;
     for (unsigned row = 0; row < 8; ++row) {
       const unsigned from = row + down;
-      const std::size_t west = from / 8 * 2;
+      const std::size_t west = std::size_t{2} * (from / 8);
       const auto row_of = [&](std::size_t square) {
         return tree_.nodes[squares[square]].cells >> (from % 8 * 8) & 0xff;
       };

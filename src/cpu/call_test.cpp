@@ -5,6 +5,7 @@
 #include <omp.h>
 #include <sys/resource.h>
 
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -118,9 +119,7 @@ std::string where_threads_are_few(const std::function<bool()>& job) {
   return tests::in_child([&] {
     ::setenv("OMP_STACKSIZE", "64M", 1);
     std::int64_t pages = 0;
-    std::FILE* const file = std::fopen("/proc/self/statm", "r");
-    const bool known = file != nullptr && std::fscanf(file, "%ld", &pages) == 1;
-    if (file != nullptr) std::fclose(file);
+    const bool known = static_cast<bool>(std::ifstream("/proc/self/statm") >> pages);
     const rlim_t bytes = static_cast<rlim_t>(pages) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{1} << 29);
     const rlimit limit{bytes, bytes};
     return known && ::setrlimit(RLIMIT_AS, &limit) == 0 && job();

@@ -115,7 +115,7 @@ class ForeignFormats : public testing::Test {
   ~ForeignFormats() override { std::filesystem::remove_all(folder_); }
 
   std::string file(const std::string& name, std::string_view bytes) const {
-    const std::string path = folder_ + "/" + name;
+    std::string path = folder_ + "/" + name;
     std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     return path;
   }

@@ -105,7 +105,7 @@ struct Plan {
     by_strips = few_rows;
     // With columns of its own a thread waits for nobody; where their panels give all threads nearly as much to do.
     const std::int64_t all_panels = (n + panel - 1) / panel;
-    const bool even = 10 * all_panels >= 7 * threads * ((all_panels + threads - 1) / threads);
+    const bool even = 10 * all_panels >= std::int64_t{7} * threads * ((all_panels + threads - 1) / threads);
     if (large_team && b == Reading::shared && slivers <= 24 && a_apart && even) {
       by_strips = true;
       a = Reading::in_place;

@@ -66,7 +66,8 @@ Step next_step(const Cell& cell) {
 
 Cell::Cell(const std::vector<double>& box) {
   for (int vector = 0; vector < 3; ++vector)
-    for (int axis = 0; axis < 3; ++axis) vectors[vector][axis] = box[static_cast<std::size_t>(3 * vector + axis)];
+    for (int axis = 0; axis < 3; ++axis)
+      vectors[vector][axis] = box[3 * static_cast<std::size_t>(vector) + static_cast<std::size_t>(axis)];
   set_reciprocal();
 }
 

@@ -311,10 +311,11 @@ Grid make_grid(const Problem<T>& problem, const FilterPlan& plan) {
   width = std::clamp(width, narrowest, widest);
   const std::int64_t fewest = problem.triclinic ? fewest_across_a_brick : 1;
   const auto most_columns = std::max(static_cast<std::int64_t>(points / 4), fewest * fewest);
-  for (;; width *= 1.05) {
+  for (;;) {
     for (int across = 0; across < 2; ++across)
       grid.axis[across].cells = std::max(fewest, static_cast<std::int64_t>(std::min(extents[across] / width, 0x1p20)));
     if (grid.columns() <= most_columns) break;
+    width *= 1.05;
   }
   const double thin = std::min(extents[2] * 16, points / 2 / static_cast<double>(grid.columns()));
   grid.axis[2].cells = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(thin, 0x1p28)));

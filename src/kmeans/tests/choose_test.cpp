@@ -214,7 +214,8 @@ TEST(ChooseMemory, CountsTheResultsOfAllFits) {
   const std::uint64_t two = kmeans_choose_memory(shape, {}, {.clusters = {8, 9}}).host;
   EXPECT_GE(two - one, 4U * 1000 + 8 * (8 * 4 + 8));
   EXPECT_GE(one, kmeans_memory(shape, {.clusters = 9}).host);
-  EXPECT_EQ(kmeans_choose_memory(shape, {.standardize = true}, {.clusters = {9}}).host, one + 1000 * 8 * 4);
+  EXPECT_EQ(kmeans_choose_memory(shape, {.standardize = true}, {.clusters = {9}}).host,
+            one + std::uint64_t{1000} * 8 * 4);
   EXPECT_THROW(kmeans_choose_memory(shape, {}, {.clusters = {1001}}), UsageError);
 }
 

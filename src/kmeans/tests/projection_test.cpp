@@ -28,10 +28,12 @@ Matrix<T> grid(double scale, double width) {
   const double along[3] = {0.6, 0.8, 0};
   const double across[3] = {0, 0, 1};
   Matrix<T> points(27, 3);
-  for (int row = 0; row < 27; ++row)
+  for (int row = 0; row < 27; ++row) {
+    const int layer = row / 9 - 1;
     for (int column = 0; column < 3; ++column)
       points(row, column) =
-          static_cast<T>(scale * (5 + (row % 9 - 4) * along[column] + width * (row / 9 - 1) * across[column]));
+          static_cast<T>(scale * (5 + (row % 9 - 4) * along[column] + width * layer * across[column]));
+  }
   return points;
 }
 
@@ -47,7 +49,8 @@ TYPED_TEST(Projection, FindsTheDirectionsInWhichPointsSpreadMost) {
       for (std::int64_t row = 0; row < 27; ++row) {
         EXPECT_EQ(found.rows[static_cast<std::size_t>(row)], row);
         EXPECT_NEAR(first * found.places(row, 0) / scale, static_cast<double>(row % 9 - 4), 1e-4);
-        EXPECT_NEAR(second * found.places(row, 1) / scale, width * static_cast<double>(row / 9 - 1), 1e-4);
+        const std::int64_t layer = row / 9 - 1;
+        EXPECT_NEAR(second * found.places(row, 1) / scale, width * static_cast<double>(layer), 1e-4);
       }
     }
 }

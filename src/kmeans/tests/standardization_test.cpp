@@ -258,7 +258,7 @@ TEST(StandardizedDoubles, TooLargeAreRefused) {
 
 TEST(StandardizedMemory, IsEstimatedAndGranted) {
   const Matrix<float> points = some_points<float>(1000, 8);
-  constexpr std::uint64_t copy = 1000 * 8 * sizeof(float);
+  constexpr std::uint64_t copy = std::uint64_t{1000} * 8 * sizeof(float);
   KMeansOptions options{.clusters = 3};
   const std::uint64_t plain = kmeans_memory({1000, 8, 4}, options).host;
   options.standardize = true;

@@ -112,14 +112,14 @@ struct ReferenceCell {
   /// The square of the distance to the nearest image, exactly, of all that are up to three vectors around some image.
   mpq_class exact_square(const mpq_class (&apart)[3], const double (&around)[3]) const {
     mpq_class least = -1;
-    for (double first = around[0] - 3; first <= around[0] + 3; ++first)
-      for (double second = around[1] - 3; second <= around[1] + 3; ++second)
-        for (double third = around[2] - 3; third <= around[2] + 3; ++third) {
+    for (int first = -3; first <= 3; ++first)
+      for (int second = -3; second <= 3; ++second)
+        for (int third = -3; third <= 3; ++third) {
           mpq_class square = 0;
           for (std::size_t axis = 0; axis < 3; ++axis) {
-            const mpq_class left = apart[axis] - mpq_class(first) * mpq_class(vectors[0][axis]) -
-                                   mpq_class(second) * mpq_class(vectors[1][axis]) -
-                                   mpq_class(third) * mpq_class(vectors[2][axis]);
+            const mpq_class left = apart[axis] - mpq_class(around[0] + first) * mpq_class(vectors[0][axis]) -
+                                   mpq_class(around[1] + second) * mpq_class(vectors[1][axis]) -
+                                   mpq_class(around[2] + third) * mpq_class(vectors[2][axis]);
             square += left * left;
           }
           if (least < 0 || square < least) least = square;

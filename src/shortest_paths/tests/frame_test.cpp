@@ -151,7 +151,7 @@ TEST(ShortestPaths, ErrorsCarryTheirVertices) {
     paths(graph_of<std::int32_t>(3, {{0, 1, 2000000000}, {1, 2, 2000000000}}));
     FAIL();
   } catch (const VertexError& error) {
-    const VertexError copy = error;
+    const VertexError copy = error;  // NOLINT(performance-unnecessary-copy-initialization): copying is what is tested
     EXPECT_EQ(copy.vertices(), (std::vector<std::int32_t>{0, 2}));
     EXPECT_SAYS(std::string(copy.what()), "from vertex 0 to vertex 2 (vertices counted from 0) is 4000000000");
     EXPECT_SAYS(copy.message_with(letter), "from vertex a to vertex c is 4000000000");
