@@ -113,6 +113,8 @@ int count_pairs(const Arguments& arguments, const Session& session, io::FrameRea
   }
   session.end_progress();
   const Sum& sum = counter->finish();
+  frames.note_open_end();
+  if (counter->others_frames() != nullptr) counter->others_frames()->note_open_end();
   note_tiny_edges(session, sum.parts.front().histogram.edges);
   note_folded(session, sum);
   const std::vector<std::optional<Radial>> radials = radials_of(arguments, sum);

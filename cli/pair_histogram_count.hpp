@@ -153,6 +153,7 @@ class Counter {
 
   /// Whether the others come from frames too, one for each of the points'.
   bool pairs_frames() const { return others_frames_.has_value(); }
+  const WantedFrames* others_frames() const { return others_frames_ ? &*others_frames_ : nullptr; }
 
   /// `reach_of_frames` gives how far bins may go in all frames, for the message where they go too far in this one.
   void add(const io::Frame& frame, const std::function<double()>& reach_of_frames) {

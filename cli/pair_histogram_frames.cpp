@@ -130,6 +130,13 @@ void require_same_file(core::Ranks& ranks, const std::string& path, const std::f
   });
 }
 
+void WantedFrames::note_open_end() const {
+  if (!is_open_) return;
+  session_.note(
+      fmt::format("'{}': the last line has no end: if the file was cut there, so may be its last number{}", path_,
+                  number_ > 0 ? fmt::format("; --frames :{} leaves that frame, the last one, out", number_) : ""));
+}
+
 std::optional<io::Frame> WantedFrames::next_here() {
   const std::optional<std::int64_t> wanted = range_.next(seen_);
   if (!wanted) return std::nullopt;
@@ -137,7 +144,10 @@ std::optional<io::Frame> WantedFrames::next_here() {
     for (; seen_ < *wanted; ++seen_)
       if (!reader_.skip()) return std::nullopt;
     std::optional<io::Frame> frame = reader_.next();
-    if (frame) number_ = seen_++;
+    if (frame) {
+      number_ = seen_++;
+      is_open_ = reader_.is_last_line_open();
+    }
     return frame;
   } catch (const io::CutFrameError& error) {
     if (seen_ == 0) throw;

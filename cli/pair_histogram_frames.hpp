@@ -54,6 +54,8 @@ class WantedFrames {
   std::int64_t number() const { return number_; }
   /// Frames that were read or passed over.
   std::int64_t seen() const { return seen_; }
+  /// Tells the user where the last line of the file, which the last frame has, has no end.
+  void note_open_end() const;
 
  private:
   std::optional<io::Frame> next_here();
@@ -64,6 +66,7 @@ class WantedFrames {
   const Session& session_;
   std::int64_t number_ = -1;
   std::int64_t seen_ = 0;
+  bool is_open_ = false;
 };
 
 }  // namespace gradus::cli

@@ -272,6 +272,7 @@ std::optional<std::string_view> TextInput::next_line() {
   if (!read_) {
     if (taken_ == text_.size()) return std::nullopt;
     const std::size_t end = std::min(text_.find('\n', taken_), text_.size());
+    is_line_open_ = end == text_.size();
     const std::string_view line = text_.substr(taken_, end - taken_);
     taken_ = std::min(end + 1, text_.size());
     return without_end(line);
@@ -282,6 +283,7 @@ std::optional<std::string_view> TextInput::next_line() {
     if (found != std::string_view::npos || ended_) {
       const std::size_t end = found != std::string_view::npos ? looked_at + found : filled_;
       if (end == taken_ && found == std::string_view::npos) return std::nullopt;
+      is_line_open_ = found == std::string_view::npos;
       const std::string_view line(buffer_.data() + taken_, end - taken_);
       taken_ = std::min(end + 1, filled_);
       return without_end(line);

@@ -61,6 +61,8 @@ class TextInput {
   /// The next line without its end (LF or CRLF), valid until the next call; nothing after the last. For readers that
   /// are asked for one thing after another; not to be mixed with feed(). InputError for a line of more than 1 GiB.
   std::optional<std::string_view> next_line();
+  /// Returns true if the text ends in the line that next_line() gave last, without an end of the line.
+  bool is_line_open() const { return is_line_open_; }
 
   /// Bytes of text that next_line() has not given yet, where all of it lies in memory as it is.
   std::optional<std::uint64_t> bytes_left() const {
@@ -88,6 +90,7 @@ class TextInput {
   std::size_t filled_ = 0;
   std::size_t taken_ = 0;  ///< by next_line(), of the text or of the buffer
   bool ended_ = false;
+  bool is_line_open_ = false;
   std::int64_t packed_done_ = 0;  ///< bytes of a packed file that were unpacked
   std::int64_t packed_total_ = 0;
 };

@@ -84,6 +84,8 @@ class FrameParser {
   virtual ~FrameParser() = default;
   /// The next frame; nothing after the last one. CutFrameError where the file ends inside it.
   virtual std::optional<Frame> read(FrameParts parts) = 0;
+  /// Returns true if the last line of the frame that was read last has no end, so that it may have been cut.
+  virtual bool is_last_line_open() const { return false; }
 };
 
 /// Reads the frames of a trajectory one after the other, each when it is asked for.
@@ -124,6 +126,7 @@ class TrajectoryReader {
 
   /// Passes over the next frame, of which only the length is read. Returns whether there was one.
   bool skip() { return parser_->read(FrameParts::none).has_value(); }
+  bool is_last_line_open() const { return parser_->is_last_line_open(); }
 
  private:
   std::unique_ptr<MappedFile> file_;
@@ -146,6 +149,8 @@ class FrameReader {
   bool skip();
 
   bool is_trajectory() const { return trajectory_ != nullptr; }
+  /// As FrameParser's; false for a table.
+  bool is_last_line_open() const { return trajectory_ != nullptr && trajectory_->is_last_line_open(); }
   LengthUnit unit() const { return unit_; }
 
  private:

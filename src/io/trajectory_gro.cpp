@@ -29,8 +29,9 @@ class GroFrames : public TextFrames {
     Frame frame;
     if (parts == FrameParts::all) frame.points = points_of(atoms(count, frame.labels));
     else pass_atoms(count);
-    const std::string_view box = line("the box");
+    const std::vector<std::string_view> box = box_words(line("the box"));
     if (parts != FrameParts::none) read_box(box, frame);
+    has_nine_ = box.size() == axes * axes;
     return frame;
   }
 
@@ -83,10 +84,11 @@ class GroFrames : public TextFrames {
   }
 
   /// Three lengths, or v1x v2y v3z v1y v1z v2x v2z v3x v3y. All zero: there is no box.
-  void read_box(std::string_view text, Frame& frame) const {
-    const std::vector<std::string_view> words = box_words(text);
+  void read_box(const std::vector<std::string_view>& words, Frame& frame) const {
     if (words.size() != axes && words.size() != axes * axes)
       fail("the box has " + std::to_string(words.size()) + " numbers; three or nine are needed");
+    if (words.size() == axes && has_nine_ && is_last_line_open())
+      fail("the box has three numbers, but that of the frame before has nine");
     std::array<double, axes * axes> numbers{};
     for (std::size_t index = 0; index < words.size(); ++index) numbers[index] = number(words[index], "box");
     if (std::ranges::all_of(numbers, [](double value) { return value == 0; })) return;
@@ -110,6 +112,8 @@ class GroFrames : public TextFrames {
     }
     return words;
   }
+
+  bool has_nine_ = false;  ///< numbers of the box of the frame before
 };
 
 }  // namespace

@@ -74,7 +74,10 @@ std::optional<Frame> TextFrames::read(FrameParts parts) {
 }
 
 std::string TextFrames::place() const { return text_->name() + ":" + std::to_string(line_); }
-void TextFrames::fail(const std::string& what) const { throw InputError(place() + ": " + what); }
+void TextFrames::fail(const std::string& what) const {
+  if (is_open_) throw CutFrameError(place() + ": " + what + "; the file ends in this line, which has no end");
+  throw InputError(place() + ": " + what);
+}
 void TextFrames::refuse(const std::string& what) const { throw UnsupportedError(place() + ": " + what); }
 void TextFrames::fail_cut(const std::string& what) const {
   throw CutFrameError(place() + ": the file ends where " + what + " should be");
@@ -86,6 +89,7 @@ std::string_view TextFrames::line(const char* what) {
     --blank_;
     return {};
   }
+  is_open_ = text_->is_line_open();
   if (ahead_) {
     current_ = std::move(*ahead_);
     ahead_.reset();
@@ -93,13 +97,17 @@ std::string_view TextFrames::line(const char* what) {
   }
   std::optional<std::string_view> taken = text_->next_line();
   if (!taken) fail_cut(what);
+  is_open_ = text_->is_line_open();
   return *taken;
 }
 
 std::string_view TextFrames::line_of_atom(std::int64_t atom, std::int64_t count) {
   if (blank_ == 0 && !ahead_) {
     ++line_;
-    if (const std::optional<std::string_view> taken = text_->next_line()) return *taken;
+    if (const std::optional<std::string_view> taken = text_->next_line()) {
+      is_open_ = text_->is_line_open();
+      return *taken;
+    }
     fail_cut("the line of atom " + std::to_string(atom + 1) + " of " + std::to_string(count));
   }
   return line("the line of an atom");
@@ -128,7 +136,8 @@ std::int64_t TextFrames::check_count(std::int64_t count, std::int64_t least) con
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   const std::optional<std::uint64_t> left = text_->bytes_left();
   if (left && count > static_cast<std::int64_t>(*left) / least + 1)
-    fail("the frame claims " + std::to_string(count) + " atoms, but only " + std::to_string(*left) + " bytes follow");
+    throw CutFrameError(place() + ": the frame claims " + std::to_string(count) + " atoms, but only " +
+                        std::to_string(*left) + " bytes follow");
   if (count > most)
     fail("the frame claims " + std::to_string(count) + " atoms; at most " + std::to_string(most) + " can be read");
   return count;

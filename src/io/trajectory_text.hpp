@@ -45,11 +45,13 @@ class TextFrames : public FrameParser {
  public:
   TextFrames(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels);
   std::optional<Frame> read(FrameParts parts) final;
+  bool is_last_line_open() const final { return is_open_; }
 
  protected:
   /// The frame that begins with the next line, which there is.
   virtual Frame read_frame(FrameParts parts) = 0;
 
+  /// Throws InputError, or CutFrameError if the file ends in the line that was taken last.
   [[noreturn]] void fail(const std::string& what) const;
   [[noreturn]] void refuse(const std::string& what) const;
   /// file:line of the last line that was taken.
@@ -100,6 +102,7 @@ class TextFrames : public FrameParser {
   std::optional<std::string> ahead_;  ///< the line behind those
   std::string current_;
   bool started_ = false;
+  bool is_open_ = false;  ///< the line that was taken last has no end
 };
 
 /// The points of a frame of coordinates one after the other.

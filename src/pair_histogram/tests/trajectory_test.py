@@ -6,7 +6,7 @@ import math
 import random
 import struct
 
-from kit import Case, content, write_npy
+from kit import Case, content, gradus, write_npy
 
 
 def nearest(first, second, vectors):
@@ -141,6 +141,58 @@ class AtomsByTheirIds(TrajectoryCase):
         text = self.HEAD % (0, 12) + "1 1 0 0 0\n" + self.HEAD % (1, 1) + "1 1 0 0 0\n" + self.HEAD % (2, 1) + "1 1 0 0 0\n"
         self.refused(3, "pair-histogram", self.file("s.dump", text), "--bin-width", 1, "--bins", 1, "--frames", "1",
                      says=["s.dump:11", "claims 12 atoms and has 1"])
+
+
+class CutFiles(TrajectoryCase):
+    """Files of three frames that end anywhere in the last one."""
+
+    NOTE = "the last line has no end: if the file was cut there, so may be its last number"
+    FRAMES = {
+        "c.xyz": '2\nLattice="9 0 0 0 9 0 0 0 9"\nAr 0 0 0\nAr 0 0 1.25\n',
+        "c.dump": "ITEM: TIMESTEP\n7\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS pp pp pp\n0 9\n0 9\n0 9\n"
+                  "ITEM: ATOMS id x y z\n21 0 0 0\n2 0 0 1.25\n",
+        "c.gro": "t\n    2\n    1SOL     OW    1   0.000   0.000   0.000\n    1SOL     OW    2   0.000   0.000   1.250\n"
+                 "   9.0   9.0   9.0   0.0   0.0   1.0   0.0   0.0   0.0\n"}
+    JOB = ("--bin-width", 0.5, "--bins", 4)
+
+    def test_whatever_is_left_of_the_last_frame(self):
+        for name, frame in self.FRAMES.items():
+            accepted = 0
+            for length in range(1, len(frame)):
+                path = self.file(name, 2 * frame + frame[:length])
+                result = gradus("pair-histogram", path, *self.JOB)
+                if result.returncode == 0:
+                    accepted += 1
+                    self.assertIn("%s': %s; --frames :2 leaves" % (name, self.NOTE), result.stderr, length)
+                    left = self.succeed("pair-histogram", path, *self.JOB, "--frames", ":2")
+                    self.assertNotIn(self.NOTE, left.stderr)
+                    continue
+                self.assertEqual(result.returncode, 3, (name, length, result.stderr))
+                self.assertIn("the 2 frames before it are whole: --frames :2", result.stderr, (name, length))
+                self.assertEqual(self.answer(path, *self.JOB, "--frames", ":-1")["frames"], 2, (name, length))
+            self.assertIn(accepted, range(1, 5), name)  # the digits of the last number
+
+    def test_where_the_note_belongs(self):
+        frame = self.FRAMES["c.xyz"]
+        for text, more in ((2 * frame, ()), (2 * frame + "  ", ()), (3 * frame + frame[:-1], ("--frames", "::2")), (frame + frame[:-1], ("--frames", "0"))):
+            self.assertNotIn(self.NOTE, self.succeed("pair-histogram", self.file("n.xyz", text), *self.JOB, *more).stderr)
+        one = self.file("o.xyz", frame[:-1])
+        note = self.succeed("pair-histogram", one, *self.JOB).stderr
+        self.assertIn(self.NOTE, note)
+        self.assertNotIn("--frames", note)
+        self.assertIn(self.NOTE, self.succeed("pair-histogram", "-", *self.JOB, stdin=frame[:-1]).stderr)
+        both = self.file("b.xyz", frame)
+        self.assertIn("o.xyz': " + self.NOTE, self.succeed("pair-histogram", both, "--cross", one, *self.JOB).stderr)
+        self.assertEqual(self.answer(one, *self.JOB)["counts"], self.answer(both, *self.JOB)["counts"])
+
+    def test_the_box_line_of_gro(self):
+        frame = self.FRAMES["c.gro"]
+        cut = frame[:frame.index("9.0   0.0") + 3]
+        path = self.file("g.gro", frame + cut)
+        self.refused(3, "pair-histogram", path, *self.JOB,
+                     says=["g.gro:10", "three numbers, but that of the frame before has nine", "the frame before it is whole: --frames :1"])
+        self.answer(self.file("h.gro", frame + cut + "\n"), *self.JOB)  # a box that has changed
+        self.assertIn(self.NOTE, self.succeed("pair-histogram", self.file("i.gro", cut), *self.JOB).stderr)
 
 
 class Layers(TrajectoryCase):
