@@ -66,15 +66,9 @@ std::vector<Axis> bin_axes(PairHistogramBins& bins, std::string& edges_file) {
 
 namespace {
 
-/// Tilts that someone may have meant for angles in degrees. A simulation's tilts are at most half of a length, where
-/// those of hexagonal cells are exactly that but for rounding: hence in single precision.
-bool are_angles(const std::array<double, 3>& tilts, const std::array<double, 3>& lengths) {
-  bool is_past_half = false;
-  for (std::size_t tilt = 0; tilt < tilts.size(); ++tilt) {
-    if (!(tilts[tilt] >= 30 && tilts[tilt] <= 150)) return false;
-    is_past_half = is_past_half || static_cast<float>(tilts[tilt]) > static_cast<float>(lengths[tilt] / 2);
-  }
-  return is_past_half;
+/// Returns true if the user may have meant the tilts as angles in degrees, whatever the lengths are.
+bool may_be_angles(const std::array<double, 3>& tilts) {
+  return std::ranges::all_of(tilts, [](double tilt) { return tilt >= 30 && tilt <= 150; });
 }
 
 }  // namespace
@@ -103,12 +97,13 @@ Axis box_axis(std::vector<double>& box) {
             for (std::size_t axis = 0; axis < 3; ++axis) parse_positive(label, parts[axis]);
             const auto [x, y, z] = std::array{numbers[0], numbers[1], numbers[2]};
             const auto [xy, xz, yz] = std::array{numbers[3], numbers[4], numbers[5]};
-            if (are_angles({xy, xz, yz}, {x, x, y}))
+            if (may_be_angles({xy, xz, yz}))
               throw UsageError(
                   label +
-                  ": the last three of six numbers are the tilts XY,XZ,YZ, and these look like angles: all are "
-                  "from 30 to 150, and one is past half of its length (LX, LX, LY); give a cell by angles, or "
-                  "one of such tilts, by the nine numbers of its vectors");
+                  ": the last three of six numbers are the tilts XY,XZ,YZ, but these may be angles: all are from 30 to "
+                  "150; if they are tilts, give the nine numbers of the vectors, " +
+                  fmt::format("{},0,0,{},{},0,{},{},{}", parts[0], parts[3], parts[1], parts[4], parts[5], parts[2]) +
+                  "; if they are angles, the vectors that MDAnalysis names triclinic_dimensions");
             box = {x, 0, 0, xy, y, 0, xz, yz, z};
           }};
 }

@@ -503,6 +503,16 @@ class PairHistogram(Case):
         self.refused(4, "pair-histogram", points, *job, "--box", "9,0,0,1,9,0,0,0,9", "--variant", "simd_dual_tree",
                                says=["simd_dual_tree", "simd_filter and simd_cells take triclinic cells"])
 
+    def test_six_numbers_that_may_be_angles(self):
+        points = self.file("p.csv", "0,0,0\n1,1,1\n")
+        job = ("pair-histogram", points, "--bin-width", 0.5, "--bins", 1, "--box")
+        for box, vectors in (("200,200,200,90,90,90", "200,0,0,90,200,0,90,90,200"), ("300,310,320.5,30,60,150", "300,0,0,30,310,0,60,150,320.5"),
+                             ("9,9,9,90,90,120", "9,0,0,90,9,0,90,120,9")):
+            self.refused(2, *job, box, says=["--box", "may be angles", "from 30 to 150", "are tilts", " %s;" % vectors, "triclinic_dimensions"])
+        self.counts(*job[1:], "200,0,0,90,200,0,90,90,200")
+        for box in ("200,200,200,29.5,90,90", "200,200,200,90,-90,90", "200,200,200,90,90,0"):
+            self.counts(*job[1:], box)
+
     def lattice_points(self, name, vectors):
         """Points at fractions of a lattice's vectors, which an additive recurrence spreads."""
         lines = []
