@@ -43,24 +43,57 @@ struct Region {
   }
 };
 
-/// The part of a cell in some of the columns. UsageError where a vector leads out of them.
-void take_cell(const std::vector<double>& box, Region& region, const Directions& counts, const Directions& repeats) {
-  const auto at = [&](std::size_t vector, std::size_t column) { return box[axes * vector + column]; };
-  for (std::size_t vector = 0; vector < axes; ++vector)
+/// Returns the vectors of a cell that span the columns that count, as many as there are columns: those that repeat in
+/// them, then open ones. UsageError where a vector that repeats is neither within the columns nor perpendicular to
+/// them.
+std::vector<std::size_t> vectors_within(const std::vector<double>& box, const Directions& counts,
+                                        const Directions& repeats) {
+  const auto reaches = [&](std::size_t vector, bool counted) {
     for (std::size_t column = 0; column < axes; ++column)
-      if (counts[vector] != counts[column] && (counts[vector] || repeats[vector]) && at(vector, column) != 0)
-        throw UsageError("dimensions: vector " + std::to_string(vector) +
-                         " of the cell (counted from 0) is neither within them nor perpendicular to them");
-  region.box.clear();
-  const std::vector<std::size_t>& kept = region.columns;
-  const bool is_along_axes = kept.size() == 1 || (at(kept[0], kept[1]) == 0 && at(kept[1], kept[0]) == 0 &&
-                                                  at(kept[0], kept[0]) > 0 && at(kept[1], kept[1]) > 0);
-  if (is_along_axes) {
-    for (const std::size_t axis : kept) region.box.push_back(at(axis, axis));
-    return;
+      if (counts[column] == counted && box[axes * vector + column] != 0) return true;
+    return false;
+  };
+  const auto wanted = static_cast<std::size_t>(std::ranges::count(counts, true));
+  std::vector<std::size_t> within;
+  for (std::size_t vector = 0; vector < axes; ++vector) {
+    if (!repeats[vector] || !reaches(vector, true)) continue;
+    if (reaches(vector, false))
+      throw UsageError("dimensions: vector " + std::to_string(vector) +
+                       " of the cell (counted from 0) is neither within them nor perpendicular to them");
+    within.push_back(vector);
   }
-  region.is_padded = true;
-  region.box = {at(kept[0], kept[0]), at(kept[0], kept[1]), 0, at(kept[1], kept[0]), at(kept[1], kept[1]), 0, 0, 0, 0};
+  if (within.size() > wanted)
+    throw UsageError("dimensions: " + std::to_string(within.size()) + " vectors of the cell are within them; at most " +
+                     std::to_string(wanted) + " can be");
+  // An open one within the columns keeps their order; what it is does not count.
+  for (const bool is_within : {true, false})
+    for (std::size_t vector = 0; vector < axes && within.size() < wanted; ++vector)
+      if (!repeats[vector] && (reaches(vector, true) && !reaches(vector, false)) == is_within) within.push_back(vector);
+  // Of a cell without extent somewhere, which check_box() refuses.
+  for (std::size_t vector = 0; within.size() < wanted; ++vector)
+    if (std::ranges::find(within, vector) == within.end()) within.push_back(vector);
+  return within;
+}
+
+/// The part of a cell in some of the columns, in whatever order its vectors are.
+void take_cell(const std::vector<double>& box, Region& region, const Directions& counts, const Directions& repeats) {
+  const std::vector<std::size_t>& kept = region.columns;
+  std::vector<std::size_t> vectors = vectors_within(box, counts, repeats);
+  const auto at = [&](std::size_t place, std::size_t column) { return box[axes * vectors[place] + kept[column]]; };
+  const auto is_along = [&](std::size_t place, std::size_t column) {
+    return !repeats[vectors[place]] || (at(place, column) > 0 && at(place, 1 - column) == 0);
+  };
+  if (kept.size() == 2 && !(is_along(0, 0) && is_along(1, 1)) && is_along(0, 1) && is_along(1, 0))
+    std::swap(vectors[0], vectors[1]);
+  for (std::size_t place = 0; place < kept.size(); ++place) region.periodic[place] = repeats[vectors[place]];
+  if (kept.size() == 1) {
+    region.box = {at(0, 0)};
+  } else if (is_along(0, 0) && is_along(1, 1)) {
+    region.box = {at(0, 0), at(1, 1)};
+  } else {
+    region.is_padded = true;
+    region.box = {at(0, 0), at(0, 1), 0, at(1, 0), at(1, 1), 0, 0, 0, 0};
+  }
 }
 
 /// Returns the numbers of some columns.
@@ -303,6 +336,14 @@ PairHistogramOptions arranged_options(const PairHistogramOptions& options, std::
   close(region, {}, reach);
   columns = static_cast<std::int64_t>(region.count());
   return options_in(region, options);
+}
+
+bool repeats_everywhere(const PairHistogramOptions& options) {
+  if (options.box.empty() || options.periodic == "none") return false;
+  const std::int64_t columns = columns_for(options);
+  const Region region = region_of(options, static_cast<std::size_t>(columns));
+  return std::all_of(region.periodic.begin(), region.periodic.begin() + std::ssize(region.columns),
+                     [](bool repeats) { return repeats; });
 }
 
 std::int64_t columns_for(const PairHistogramOptions& options) {

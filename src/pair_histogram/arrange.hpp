@@ -38,6 +38,9 @@ Arranged<T> arrange(MatrixView<const T> points, MatrixView<const T> others, cons
 /// points were in one place.
 PairHistogramOptions arranged_options(const PairHistogramOptions& options, std::int64_t& columns);
 
+/// Returns true if the box repeats in every direction that counts. Throws UsageError for impossible options.
+bool repeats_everywhere(const PairHistogramOptions& options);
+
 /// The least number of columns that points for the box and the dimensions of the options can have.
 std::int64_t columns_for(const PairHistogramOptions& options);
 

@@ -340,27 +340,21 @@ PairHistogramBins pair_histogram_complete_bins(const PairHistogramOptions& optio
   return bins;
 }
 
-bool pair_histogram_has_volume(const PairHistogramOptions& options) {
-  const auto columns = static_cast<std::size_t>(room::columns_for(options));
-  const std::string all = std::string("xyz").substr(0, columns);
-  const auto repeats = [&](char letter) { return options.periodic.find(letter) != std::string::npos; };
-  return !options.box.empty() && options.periodic != "none" &&
-         std::ranges::all_of(options.dimensions.empty() ? all : options.dimensions, repeats);
-}
+bool pair_histogram_has_volume(const PairHistogramOptions& options) { return room::repeats_everywhere(options); }
 
 double pair_histogram_volume(const std::vector<double>& box, const std::string& periodic,
                              const std::string& dimensions) {
   const core::DefaultFloatEnvironment environment;
-  const PairHistogramOptions options{.box = box, .periodic = periodic, .dimensions = dimensions};
+  PairHistogramOptions options;
+  options.box = box;
+  options.periodic = periodic;
+  options.dimensions = dimensions;
   if (options.box.empty()) throw UsageError("box: open space has no volume");
   if (!pair_histogram_has_volume(options))
     throw UsageError("box: it is periodic in " + options.periodic +
                      " only, and open directions have no volume; give that of the points");
   std::int64_t columns = room::columns_for(options);
-  PairHistogramOptions closed = options;
-  closed.periodic = "xyz";
-  closed.box_origin.clear();
-  const PairHistogramOptions arranged = room::arranged_options(closed, columns);
+  const PairHistogramOptions arranged = room::arranged_options(options, columns);
   const std::vector<double>& closed_box = arranged.box;
   room::check_box(closed_box, {}, columns);
   if (room::is_triclinic(closed_box) && dimensions.size() == 2)

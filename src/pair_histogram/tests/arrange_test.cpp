@@ -1,6 +1,7 @@
 // Open directions, dimensions and folding, against the nearest of many images.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
@@ -182,6 +183,47 @@ TYPED_TEST(PairHistogramArrange, DistancesInSomeColumns) {
   EXPECT_EQ(pair_histogram(points, sheared).counts, counts_of(points, {{10, 0, 4}}, 0.5, 7, "xz"));
 }
 
+/// Calls act with the numbers of three vectors in each order, and with the letters of the first two, which repeat.
+void in_each_order(const Vectors& vectors,
+                   const std::function<void(const std::vector<double>&, const std::string&)>& act) {
+  std::array<std::size_t, 3> order{0, 1, 2};
+  do {
+    std::vector<double> box;
+    std::string letters;
+    for (std::size_t place = 0; place < 3; ++place) {
+      box.insert(box.end(), vectors[order[place]].begin(), vectors[order[place]].end());
+      if (order[place] < 2) letters += "xyz"[place];
+    }
+    SCOPED_TRACE(testing::PrintToString(box));
+    act(box, letters);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TYPED_TEST(PairHistogramArrange, DimensionsOfACellInAnyOrderOfItsVectors) {
+  using T = TypeParam;
+  for (const Vectors& plane : {Vectors{a, b}, Vectors{{10, 0, 0}, {0, 9, 0}}}) {
+    const Matrix<T> points = points_in<T>({plane[0], plane[1], {0, 0, 12}}, 80);
+    const std::vector<std::uint64_t> right = counts_of(points, plane, 0.5, 8, "xy", 2);
+    PairHistogramOptions options{.bins = {.bin_width = 0.5, .bins = 8}, .dimensions = "xy"};
+    options.fold = true;
+    in_each_order({plane[0], plane[1], {0, 0, 12}}, [&](const std::vector<double>& box, const std::string&) {
+      options.box = box;
+      EXPECT_EQ(pair_histogram(points, options).counts, right);
+      EXPECT_EQ(pair_histogram_volume(box, "xyz", "xy"), 90);
+      EXPECT_EQ(pair_histogram_complete_bins({.bins = {.bin_width = 0.5}, .box = box, .dimensions = "z"}).cutoff, 6);
+    });
+    // What the box says of open directions does not count.
+    for (const Vector& open : {Vector{-1, 3, 11}, Vector{3, 1, 0}, Vector{}})
+      in_each_order({plane[0], plane[1], open}, [&](const std::vector<double>& box, const std::string& periodic) {
+        options.box = box;
+        options.periodic = periodic;
+        EXPECT_EQ(pair_histogram(points, options).counts, right);
+        EXPECT_EQ(pair_histogram_volume(box, periodic, "xy"), 90);
+      });
+    options.periodic = "xyz";
+  }
+}
+
 TEST(PairHistogramDirections, FlatPointsHaveNoShells) {
   Matrix<double> points = points_in<double>({a, {0, 11, 0}, {0, 0, 12}}, 50);
   for (std::int64_t row = 0; row < points.rows(); ++row) points(row, 1) = 0.25;
@@ -242,6 +284,8 @@ TEST(PairHistogramDirections, ImpossibleOnesAreRefused) {
   refused("no periodic box", {.fold = true});
   refused("repeats in no direction", {.box = {9, 9, 9}, .periodic = "none", .fold = true});
   refused("past half", {.box = {1.5, 90, 90}, .periodic = "xy"});
+  refused("vector 1 of the cell", {.box = {10, 0, 0, 2, 9, 1, -1, 3, 11}, .periodic = "xy", .dimensions = "xy"});
+  refused("3 vectors of the cell", {.box = {10, 0, 0, 2, 9, 0, 1, 3, 0}, .dimensions = "xy"});
   refused("4 lengths", {.box = {9, 9, 9, 9}, .periodic = "xy"});
   refused("nearly in a plane", {.box = {9, 0, 0, 18, 1e-6, 0, 0, 0, 9}, .periodic = "xy"});
   Matrix<double> plane(2, 2);
