@@ -444,6 +444,21 @@ TEST(Choice, TriclinicCellsAreCountedAsBoxesAre) {
   }
 }
 
+TEST(Choice, CellsAreTakenInACellWhereACubeTakesATree) {
+  const execution::Machine machine = tests::machine_with_gpu();
+  for (const std::int64_t bins : {8, 80}) {
+    room::Shape shape = all_pairs(100000);
+    shape.bins = bins;
+    shape.reach = 4;
+    shape.periodic = true;
+    EXPECT_EQ(room::choose(shape, machine, Device::cpu).name, "simd_dual_tree");
+    shape.triclinic = true;
+    EXPECT_EQ(room::choose(shape, machine, Device::cpu).name, "simd_cells");
+    shape.points = 100;
+    EXPECT_EQ(room::choose(shape, machine, Device::cpu).name, "simd_filter");
+  }
+}
+
 TEST(Choice, AGpuIsTakenWhereItPays) {
   const execution::Machine machine = tests::machine_with_gpu();
   const auto name = [&](const room::Shape& shape, Device device = Device::automatic) {
