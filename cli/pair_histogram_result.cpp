@@ -40,15 +40,32 @@ std::string column_name(std::string_view what, const std::string& first, const s
   return name;
 }
 
+/// Returns the columns in which alone a layer or a wire repeats, or nothing where there are none.
+std::string periodic_columns(PairHistogramOptions options) {
+  if (options.box.empty() || !options.dimensions.empty()) return {};
+  for (const char* const columns : {"xy", "xz", "yz", "x", "y", "z"}) {
+    if (options.periodic.size() != std::string_view(columns).size()) continue;
+    options.dimensions = columns;
+    try {
+      if (pair_histogram_has_volume(options)) return columns;
+    } catch (const UsageError&) {  // a vector of the cell leads out of these columns
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 double volume_of(const Arguments& arguments, const Box& box) {
   if (arguments.volume > 0) return arguments.volume;
   const PairHistogramOptions options = options_in(arguments, box);
-  if (!pair_histogram_has_volume(options))
+  if (!pair_histogram_has_volume(options)) {
+    const std::string columns = periodic_columns(options);
     throw UsageError(
         "--rdf compares with as many points spread uniformly; give their volume (--volume) or a --box that is periodic "
-        "in all directions");
+        "in all directions" +
+        (columns.empty() ? "" : fmt::format(", or measure in the periodic ones alone (--dimensions {})", columns)));
+  }
   return pair_histogram_volume(options.box, options.periodic, options.dimensions);
 }
 

@@ -8,7 +8,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from gradus import _arrays, _core, _numbers
-from gradus._errors import UsageError
+from gradus._errors import InputError, UsageError
 from gradus._options import Progress, RunReport, names_arguments, request, run, stream_number
 
 Array = np.ndarray[Any, Any]
@@ -151,9 +151,12 @@ def pair_histogram(
             request(device, variant, threads, pinning, block_size, memory_limit, number, progress),
         )  # fmt: skip
 
-    arguments, (borders, counts, weighted, below, beyond, pairs, flat, report) = run(
-        communicator, _core.pair_histogram, prepared
-    )
+    try:
+        arguments, fields = run(communicator, _core.pair_histogram, prepared)
+    except InputError as error:  # in the words of this interface
+        message = str(error).replace("; move such points in by", "; fold=True moves such points in by")
+        raise InputError(message) from None
+    borders, counts, weighted, below, beyond, pairs, flat, report = fields
     rows, second, lengths = arguments[0], arguments[5], arguments[6]
     return PairHistogramResult(
         borders,

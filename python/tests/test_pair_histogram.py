@@ -139,5 +139,7 @@ def test_bad_input(points):
             gradus.pair_histogram(points, **arguments)
     with pytest.raises(gradus.InputError, match="5 columns"):
         gradus.pair_histogram(np.zeros((4, 5)), bin_width=1, bins=2)
+    with pytest.raises(gradus.InputError, match="outside the periodic box.*; fold=True moves such points in"):
+        gradus.pair_histogram(points + 1, bin_width=0.1, box=[1, 1, 1])
     with pytest.raises(gradus.InputError, match="row 7"):
         gradus.pair_histogram(np.where(points == points[7, 1], np.nan, points), bin_width=1, bins=2)

@@ -353,6 +353,23 @@ class OpenDirections(TrajectoryCase):
             away = self.xyz("m.xyz", [('Lattice="%s" pbc="T T F"' % " ".join("%r" % number for number in a + b + up), moved)])
             self.assertEqual(self.answer(away, *job)["counts"], right)
 
+    def test_rdf_of_a_layer_or_a_wire(self):
+        points = self.uniform(40, [[10, 0, 0], [2, 9, 0], [0, 0, 9]])
+        for lattice, flags, columns in (("10 0 0 0 9 0 0 0 12", "T T F", "xy"), ("10 0 0 0 9 0 0 0 12", "F F T", "z"),
+                                        ("10 0 0 2 9 0 -1 3 11", "T T F", "xy"), ("-1 3 11 10 0 0 2 9 0", "F T T", "xy"),
+                                        ("0 0 12 2 9 0 10 0 0", "T F F", "z")):
+            path = self.xyz("l.xyz", [('Lattice="%s" pbc="%s"' % (lattice, flags), points)])
+            job = (path, "--bin-width", 1, "--bins", 4, "--rdf")
+            self.refused(2, "pair-histogram", *job, says=["--volume", "--dimensions %s)" % columns])
+            answer = self.answer(*job, "--dimensions", columns)
+            self.assertEqual((answer["d"], len(answer["g"])), (len(columns), 4))
+        mixed = self.xyz("m.xyz", [('Lattice="10 0 1 2 9 0 -1 3 11" pbc="T T F"', points)])
+        self.assertNotIn("--dimensions", self.refused(2, "pair-histogram", mixed, "--bin-width", 1, "--bins", 4, "--rdf").stderr)
+        table = self.file("t.csv", "0.5,1,1\n1,2,3\n")
+        for box in ("0,0,12,11,0,0,0,9,0", "0,9,0,11,0,0,0,0,12"):
+            answer = self.answer(table, "--bin-width", 1, "--bins", 3, "--box", box, "--dimensions", "xy")
+            self.assertEqual(answer["counts"], [0, 1, 0])
+
     def test_every_variant_and_type(self):
         points = self.uniform(60, along_axes(10, 10, 30))
         path = self.path("p.npy")
