@@ -1500,7 +1500,7 @@ TEST_F(TrajectoryTest, RefusesWithThePlace) {
   EXPECT_EQ(refusal_of("two\n\n"), "t:1: 'two' is not a number of atoms");
   EXPECT_EQ(refusal_of("-1\n\n"), "t:1: '-1' is not a number of atoms");
   EXPECT_EQ(refusal_of("1\n"), "t:2: the file ends where the comment of the frame should be");
-  EXPECT_EQ(refusal_of("2\n\nH 1 2 3\n  "), "t:4: 0 columns, but 4 are needed for an atom");
+  EXPECT_EQ(refusal_of("2\n\nH 1 2 3\n  "), "t:4: 0 columns, but 4 are needed for an atom; the file ends in this line");
   EXPECT_EQ(refusal_of("2\n\nH 1 2 3.25\n"), "t:4: the file ends where the line of atom 2 of 2 should be");
   EXPECT_EQ(refusal_of("1\n\nH 1 2\n"), "t:3: 3 columns, but 4 are needed for an atom");
   EXPECT_EQ(refusal_of("1\n\nH 1 two 3\n"), "t:3: 'two' is not a number (y)");

@@ -75,7 +75,7 @@ std::optional<Frame> TextFrames::read(FrameParts parts) {
 
 std::string TextFrames::place() const { return text_->name() + ":" + std::to_string(line_); }
 void TextFrames::fail(const std::string& what) const {
-  if (is_open_) throw CutFrameError(place() + ": " + what + "; the file ends in this line, which has no end");
+  if (is_open_) throw CutFrameError(place() + ": " + what + "; the file ends in this line");
   throw InputError(place() + ": " + what);
 }
 void TextFrames::refuse(const std::string& what) const { throw UnsupportedError(place() + ": " + what); }
