@@ -111,6 +111,8 @@ class EdgeListReader final : public EdgeReader {
 
   void complete(Graph& graph, const Edges& edges) override {
     if (edges.count() == 0) fail(lines_ + 1, "the file ends without an edge");
+    if (!numbers_above_.empty())
+      note_first_line(first_line_, numbers_above_, "is taken as an edge; if it names the columns, say --header yes");
     graph.format = GraphFormat::edge_list;
     if (named_) {
       graph.names = vertices_.take();
@@ -195,10 +197,27 @@ class EdgeListReader final : public EdgeReader {
     }
   }
 
+  /// Returns the fields of the row below the first line; none if there is no such row, or a broken one.
+  std::vector<FirstField> fields_below() const try {
+    std::string_view rest = ahead_;
+    do {
+      rest.remove_prefix(std::min(rest.find('\n'), rest.size() - 1) + 1);
+      std::string_view line = rest.substr(0, rest.find('\n'));
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      const std::string_view text = trimmed(line);
+      if (!text.empty() && !text.starts_with('#') && !text.starts_with('%')) return split(line);
+    } while (!rest.empty());
+    return {};
+  } catch (const BadLine&) {
+    return {};
+  }
+
+  void note_first_line(std::size_t number, std::string_view line, const char* what) const {
+    note(number, "the first line, " + core::excerpt(line) + ", " + what);
+  }
+
   bool is_header(const std::vector<FirstField>& fields, std::string_view line) {
-    const auto tell = [&](const char* what) {
-      note(lines_ + 1, "the first line, " + core::excerpt(line) + ", " + what);
-    };
+    const auto tell = [&](const char* what) { note_first_line(lines_ + 1, line, what); };
     if (options_.header != HeaderLine::automatic) return options_.header == HeaderLine::yes;
     const ColumnList& wanted = options_.columns;
     if (wanted.holds_names()) return true;
@@ -206,11 +225,22 @@ class EdgeListReader final : public EdgeReader {
     std::iota(places.begin(), places.end(), 0);
     if (!wanted.empty()) places = wanted.find({}, fields.size(), name_);
     if (places.size() < 2) return false;
+    if (fields.front().text.empty()) {  // above an index
+      const HeaderGuess guess = guess_header(fields, fields_below(), std::vector<bool>(fields.size(), true));
+      if (guess.is_header && guess.doubtful && !wanted.empty())
+        tell("is taken as names of columns; if it is an edge, say --header no");
+      if (guess.is_header) return true;
+    }
     if (places.size() > roles) return !guess_header(fields).doubtful && guess_header(fields).is_header;
     const FirstField& from = fields[places[0]];
     const FirstField& to = fields[places[1]];
-    if (is_whole(from.text) && is_whole(to.text)) return false;
-    if (places.size() == roles) {
+    if (is_whole(from.text) && is_whole(to.text)) {
+      // Collections of graphs separate two vertices by blanks or tabs, and begin with 0 and 1 as often as not.
+      const bool plain_pair = fields.size() == 2 && is_blank(separator_) && !from.quoted;
+      if (!plain_pair && all_numbers(fields) && guess_header(fields).doubtful) numbers_above_ = line;
+      return false;
+    }
+    if (places.size() == roles && !fields[places[2]].text.empty()) {
       const FirstField& weight = fields[places[2]];
       if (is_weight(weight.text)) return false;
       refuse_attributes(weight.text);
@@ -225,6 +255,7 @@ class EdgeListReader final : public EdgeReader {
       return role_of(field.text) == Role::from || role_of(field.text) == Role::to;
     };
     const bool names = is_end(from) && is_end(to) && from.text != to.text;
+    if (places.size() == roles) return names;  // otherwise its weight is refused
     if (names) tell("is taken as names of columns; if it is an edge, say --header no");
     else tell("is taken as an edge; if it names the columns, say --header yes");
     return names;
@@ -295,9 +326,26 @@ class EdgeListReader final : public EdgeReader {
         fail(header_line_, "column " + std::to_string(place + 1) + " is called " + core::excerpt(names_[place]) +
                                ", but columns are FROM, TO and WEIGHT in this order; " + way_out);
     }
+    if (columns_ == roles && !names_.empty()) {
+      if (names_.front().empty())
+        fail(header_line_, "column 1 has no name, as a column that numbers the rows; " + way_out);
+      require_weight_name();
+    }
     std::vector<std::size_t> places(columns_);
     std::iota(places.begin(), places.end(), 0);
     return places;
+  }
+
+  /// Refuses a third column whose name is none of a weight. Numbers as names, which pandas gives, say nothing.
+  void require_weight_name() const {
+    const std::string& name = names_.back();
+    if (role_of(name) == Role::weight || std::ranges::all_of(names_, [](const auto& each) { return is_number(each); }))
+      return;
+    constexpr std::array<std::size_t, roles> places = {0, 1, 2};
+    fail(header_line_,
+         "column 3 " + (name.empty() ? "has no name" : "is called " + core::excerpt(name) + ", which names no weight") +
+             "; say --columns " + column_items(names_, std::span(places).first(2)) + " if it is none, or --columns " +
+             column_items(names_, places) + " if it is one");
   }
 
   /// Refuses edges written as drawings: "1 -> 2" and "(1, 2)".
@@ -528,6 +576,7 @@ class EdgeListReader final : public EdgeReader {
   NumberFormat format_;      ///< of weights, outside quotes
   NumberFormat quoted_format_;
   std::size_t first_line_ = 0;  ///< the first one, and later that of the first edge, which settles all
+  std::string numbers_above_;   ///< a first line of numbers that may name the columns, or empty
   bool named_ = false;
   int least_ = 0;  ///< vertex that may be
   NameTable vertices_;

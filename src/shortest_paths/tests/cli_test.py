@@ -398,6 +398,27 @@ class GraphFiles(Case):
         self.assertEqual(self.route(pattern, "--columns", "1,2,3", "--from", 1, "--to", 2), "7: 1 2")
         self.assertEqual(self.route(pattern, "--columns", "1,2", "--from", 1, "--to", 2), "1: 1 2")
 
+    def test_a_third_column_that_names_no_weight(self):
+        for header, rows, pair, all_three, ends, hops, route in [
+            ("from_stop_id,to_stop_id,transfer_type", "S1,S2,2\nS2,S3,0\n", "from_stop_id,to_stop_id",
+             "from_stop_id,to_stop_id,transfer_type", ("S1", "S3"), "2: S1 -> S2 -> S3", "2: S1 -> S2 -> S3"),
+            ("u,v,osmid", "1,2,70\n2,3,80\n", "u,v", "u,v,osmid", (1, 3), "2: 1 2 3", "150: 1 2 3"),
+            ("source,target,edge_key", "1,2,70\n2,3,80\n", "source,target", "source,target,edge_key", (1, 3), "2: 1 2 3", "150: 1 2 3"),
+        ]:
+            path = self.file("third.csv", header + "\n" + rows)
+            self.refused(3, "shortest-paths", path, says=["third.csv:1", "which names no weight", f"--columns {pair} if", f"--columns {all_three} if"])
+            self.assertEqual(self.route(path, "--columns", pair, "--from", ends[0], "--to", ends[1]), hops)
+            self.assertEqual(self.route(path, "--columns", all_three, "--from", ends[0], "--to", ends[1]), route)
+
+    def test_numbers_as_names_of_columns(self):
+        path = self.file("pandas.csv", "0,1,2\n0,1,5\n1,2,6\n")
+        self.assertIn("pandas.csv:1: the first line, '0,1,2', is taken as an edge; if it names the columns, say --header yes",
+                      self.succeed("shortest-paths", path).stderr)
+        self.assertEqual(self.route(path, "--header", "yes", "--from", 0, "--to", 2), "11: 0 1 2")
+        index = self.file("index.csv", ",0,1\n0,5,6\n1,6,7\n")
+        self.refused(3, "shortest-paths", index, says=["column 1 has no name", "say --columns 2,3"])
+        self.assertEqual(self.route(index, "--columns", "2,3", "--from", 5, "--to", 7), "2: 5 6 7")
+
     def test_a_byte_order_mark(self):
         for text in (GR, MTX, LIST):
             marked = b"\xef\xbb\xbf" + text.encode()
