@@ -282,6 +282,7 @@ class EdgeListReader final : public EdgeReader {
     for (std::size_t role = 0; role < places.size(); ++role) roles_[places[role]] = static_cast<Role>(role);
     weighted_ = places.size() == roles;
     if (weighted_) choose_format(places[2]);
+    find_directions(fields);
     const FirstField& from = fields[places[0]];
     const FirstField& to = fields[places[1]];
     const bool padded = !options_.base && (is_padded(from.text) || is_padded(to.text));
@@ -416,13 +417,45 @@ class EdgeListReader final : public EdgeReader {
     return commas;
   }
 
-  /// Notes a comment that calls the graph undirected, as collections of graphs write it.
+  /// Notes a comment that calls the graph undirected, as collections of graphs write it, and refuses one that calls it
+  /// bipartite.
   void note_direction(std::string_view text) {
-    if (options_.undirected || text.empty()) return;
+    if (text.empty()) return;
     const std::vector<std::string> words = words_of_name(trimmed(text.substr(1)));
+    if (text[0] == '%' && words[0] == "bip")
+      refuse_line(core::excerpt(text) +
+                  " says that the graph is bipartite, with left and right vertices that are numbered apart; give them "
+                  "different names, for example: awk '!/^%/ {$1 = \"L\" $1; $2 = \"R\" $2; print}'");
     if ((text[0] == '%' && words[0] == "sym") || (text[0] == '#' && words[0] == "undirected"))
-      note(lines_ + 1,
-           core::excerpt(text) + " says that the graph is undirected; --undirected takes each edge both ways");
+      note_undirected(core::excerpt(text));
+  }
+
+  void note_undirected(const std::string& what) const {
+    if (!options_.undirected)
+      note(lines_ + 1, what + " says that the graph is undirected; --undirected takes each edge both ways");
+  }
+
+  /// Finds the column in which Gephi calls each edge directed or undirected.
+  void find_directions(const std::vector<FirstField>& fields) {
+    for (std::size_t column = 0; column < names_.size(); ++column) {
+      if (roles_[column] != Role::none || !equal_but_for_case(names_[column], "type")) continue;
+      if (!is_direction(fields[column].text)) continue;
+      direction_column_ = column;
+      direction_ = fields[column].text;
+      if (equal_but_for_case(direction_, "undirected"))
+        note_undirected(core::excerpt(direction_) + " in column " + core::excerpt(names_[column]));
+    }
+  }
+
+  static bool is_direction(std::string_view text) {
+    return equal_but_for_case(text, "directed") || equal_but_for_case(text, "undirected");
+  }
+
+  void require_direction(std::string_view text) const {
+    if (is_direction(text) && equal_but_for_case(text, "directed") != equal_but_for_case(direction_, "directed"))
+      refuse_line(core::excerpt(text) + ", but the edge of line " + std::to_string(first_line_) + " is " +
+                  core::excerpt(direction_) +
+                  "; all edges of a graph are of one kind here: write each undirected edge as two that are directed");
   }
 
   static bool is_padded(std::string_view text) { return text.size() > 1 && text[0] == '0' && is_digit(text[1]); }
@@ -464,7 +497,9 @@ class EdgeListReader final : public EdgeReader {
                   " has " + std::to_string(columns_));
     std::string_view text;
     std::string scratch;
-    return field(at, end, text, scratch);
+    at = field(at, end, text, scratch);
+    if (column == direction_column_) require_direction(text);
+    return at;
   }
 
   /// Refuses a weight of which only a part is a number in the current notation.
@@ -572,8 +607,10 @@ class EdgeListReader final : public EdgeReader {
   std::vector<std::string> names_;  ///< of the columns, or empty
   std::size_t header_line_ = 0;     ///< which gives these
   std::size_t columns_ = 0;
-  std::vector<Role> roles_;  ///< of the columns
-  NumberFormat format_;      ///< of weights, outside quotes
+  std::vector<Role> roles_;                                                 ///< of the columns
+  std::size_t direction_column_ = std::numeric_limits<std::size_t>::max();  ///< calls edges directed or undirected
+  std::string direction_;                                                   ///< of the first edge
+  NumberFormat format_;                                                     ///< of weights, outside quotes
   NumberFormat quoted_format_;
   std::size_t first_line_ = 0;  ///< the first one, and later that of the first edge, which settles all
   std::string numbers_above_;   ///< a first line of numbers that may name the columns, or empty

@@ -540,6 +540,42 @@ TEST(EdgeList, FirstLinesOfNumbersThatMayNameColumns) {
   expect_contains(list_refusal(",0,1,2\n0,5,6,9\n1,6,7,9\n"), "say --columns '\"0\",3,4'");
 }
 
+TEST(EdgeList, DirectionsOfGephi) {
+  std::vector<std::string> notes;
+  GraphReadOptions options = with_columns("Source,Target,Weight");
+  options.note = [&](const std::string& note) { notes.push_back(note); };
+  options.base = 1;
+  const std::string head = "Source,Target,Type,Id,Label,Weight\n";
+  EXPECT_EQ(parse_list(head + "1,2,Undirected,0,,5\n2,3,undirected,1,,6\n", options).vertices, 3);
+  ASSERT_EQ(notes.size(), 1U);
+  expect_contains(notes[0],
+                  "test:2: 'Undirected' in column 'Type' says that the graph is undirected; --undirected takes");
+  notes.clear();
+  EXPECT_EQ(parse_list(head + "1,2,Directed,0,,5\n2,3,Directed,1,,6\n", options).vertices, 3);
+  EXPECT_TRUE(notes.empty());
+  for (const bool named : {false, true}) {
+    options.names = named;
+    if (named) options.base = {};
+    for (const auto& [one, other] : {std::pair<std::string, std::string>{"Directed", "Undirected"},
+                                     std::pair<std::string, std::string>{"Undirected", "Directed"}})
+      expect_contains(list_refusal(head + "1,2," + one + ",0,,5\n2,3," + other + ",1,,6\n", options),
+                      "test:3: '" + other + "', but the edge of line 2 is '" + one + "'");
+  }
+  options.names = false;
+  options.undirected = true;
+  notes.clear();
+  options.base = 1;
+  parse_list(head + "1,2,Undirected,0,,5\n", options);
+  EXPECT_TRUE(notes.empty());
+  EXPECT_EQ(parse_list("u,v,type,w\n1,2,road,5\n2,3,Undirected,6\n", with_columns("u,v,w")).vertices, 3);
+}
+
+TEST(EdgeList, BipartiteGraphsOfKonectAreRefused) {
+  const std::string refusal = list_refusal("% bip weighted\n% 3 2 2\n1 1 5\n2 1 3\n");
+  expect_contains(refusal, "test:1: '% bip weighted' says that the graph is bipartite, with left and right vertices");
+  expect_contains(refusal, "awk '!/^%/ {$1 = \"L\" $1; $2 = \"R\" $2; print}'");
+}
+
 TEST(EdgeList, DecimalCommas) {
   std::vector<std::string> notes;
   GraphReadOptions options;

@@ -410,6 +410,17 @@ class GraphFiles(Case):
             self.assertEqual(self.route(path, "--columns", pair, "--from", ends[0], "--to", ends[1]), hops)
             self.assertEqual(self.route(path, "--columns", all_three, "--from", ends[0], "--to", ends[1]), route)
 
+    def test_directions_of_gephi_and_konect(self):
+        head = "Source,Target,Type,Id,Label,Weight\n"
+        both = self.file("both.csv", head + "1,2,Undirected,0,,5\n2,3,Undirected,1,,6\n")
+        self.refused(3, "shortest-paths", both, says=["say --columns Source,Target,Weight"])
+        options = ["--columns", "Source,Target,Weight", "--from", 3, "--to", 1]
+        self.assertIn("--undirected takes each edge both ways", self.succeed("shortest-paths", both, *options).stderr)
+        self.assertEqual(self.route(both, "--undirected", *options), "11: 3 2 1")
+        mixed = self.file("mixed.csv", head + "1,2,Directed,0,,5\n2,3,Undirected,1,,6\n")
+        self.refused(3, "shortest-paths", mixed, *options, says=["mixed.csv:3: 'Undirected', but the edge of line 2 is 'Directed'"])
+        self.refused(3, "shortest-paths", self.file("bip.txt", "% bip weighted\n1 1 5\n2 1 3\n"), says=["bip.txt:1", "bipartite", "awk"])
+
     def test_numbers_as_names_of_columns(self):
         path = self.file("pandas.csv", "0,1,2\n0,1,5\n1,2,6\n")
         self.assertIn("pandas.csv:1: the first line, '0,1,2', is taken as an edge; if it names the columns, say --header yes",
