@@ -1,8 +1,13 @@
 """The command `gradus shortest-paths`, as a person uses it. tests/cli/run.py runs this."""
 
 import gzip
+import importlib.util
 import json
 import os
+import re
+import subprocess
+import sys
+import unittest
 
 from kit import Case, CompletionCase, content, read_npy, write_npy
 
@@ -409,6 +414,36 @@ class GraphFiles(Case):
             self.refused(3, "shortest-paths", path, says=["third.csv:1", "which names no weight", f"--columns {pair} if", f"--columns {all_three} if"])
             self.assertEqual(self.route(path, "--columns", pair, "--from", ends[0], "--to", ends[1]), hops)
             self.assertEqual(self.route(path, "--columns", all_three, "--from", ends[0], "--to", ends[1]), route)
+
+    @unittest.skipUnless(importlib.util.find_spec("networkx"), "needs networkx")
+    def test_conversions_by_networkx(self):
+        """The command of the message, run as it is."""
+        graphml = ('<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">%s<graph edgedefault="directed">'
+                   '<node id="a"/><node id="b"/><node id="c"/>%s</graph></graphml>')
+        plain = '<edge source="a" target="b"/><edge source="b" target="c"/>'
+        key = '<key id="w" for="edge" attr.name="weight" attr.type="int"/>'
+        weighted = plain.replace("/>", '><data key="w">5</data></edge>')
+        link = '"%s": [{"source": "a", "target": "b", "weight": 5}, {"source": "b", "target": "c", "weight": 5}]'
+        nodes = '{"directed": true, "multigraph": false, "graph": {}, "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}], %s}'
+        gml = "graph [ directed 1\n%s edge [ source 1 target 2 weight 5 ]\n edge [ source 2 target 3 weight 5 ] ]\n"
+        for name, text, ends, route in [
+            ("plain.graphml", graphml % ("", plain), ("a", "c"), "2: a -> b -> c"),
+            ("weighted.graphml", graphml % (key, weighted), ("a", "c"), "10: a -> b -> c"),
+            ("links.json", nodes % (link % "links"), ("a", "c"), "10: a -> b -> c"),
+            ("edges.json", nodes % (link % "edges"), ("a", "c"), "10: a -> b -> c"),
+            ("igraph.gml", gml % "".join(f"node [ id {v} ]\n" for v in (1, 2, 3)), (1, 3), "10: 1 2 3"),
+            ("labels.gml", gml % "".join(f'node [ id {v} label "v{v}" ]\n' for v in (1, 2, 3)), ("v1", "v3"), "10: v1 -> v2 -> v3"),
+        ]:
+            with self.subTest(name=name):
+                message = self.refused(3, "shortest-paths", self.file(name, text), says=["which is not read here", "python3 -c"]).stderr
+                code = re.search(r'python3 -c "([^"]*)"', message)[1]
+                subprocess.run([sys.executable, "-c", code], check=True)
+                self.assertEqual(self.route(self.path(name.split(".")[0] + ".csv"), "--from", ends[0], "--to", ends[1]), route)
+        broken = self.file("broken.graphml", "<graphml>")
+        message = self.refused(3, "shortest-paths", broken, says=["python3 -c"]).stderr
+        code = re.search(r'python3 -c "([^"]*)"', message)[1]
+        self.assertNotEqual(subprocess.run([sys.executable, "-c", code], stderr=subprocess.DEVNULL).returncode, 0)
+        self.assertFalse(os.path.exists(self.path("broken.csv")))
 
     def test_directions_of_gephi_and_konect(self):
         head = "Source,Target,Type,Id,Label,Weight\n"
