@@ -62,7 +62,13 @@ class EdgeListReader final : public EdgeReader {
       note_direction(text);
       return true;
     }
+    if (const auto mark = separator_given_by(line); mark && first_line_ == 0) {
+      if (!may_separate(*mark)) refuse_line(core::excerpt(text) + std::string(separator_fault));
+      separator_ = *mark;
+      return true;
+    }
     if (separator_ == 0) choose_separator(text);
+    refuse_empty_row(line.data(), line.data() + line.size());
     const std::vector<FirstField> fields = split(line);
     if (first_line_ == 0) {
       first_line_ = lines_ + 1;
@@ -87,6 +93,7 @@ class EdgeListReader final : public EdgeReader {
       if (*at == '#' || *at == '%') {
         if (is_comment({at, static_cast<std::size_t>(end_of_line(at, end) - at)})) return at;
       }
+      if (*at == separator_) refuse_empty_row(at, end);
       std::int32_t from = 0;
       std::int32_t to = 0;
       for (std::size_t column = 0; column < columns_; ++column) {
@@ -146,8 +153,8 @@ class EdgeListReader final : public EdgeReader {
 
   void choose_separator(std::string_view text) {
     bool quoted = false;
-    std::array<bool, 3> found{};
-    constexpr std::string_view separators = ";,\t";
+    std::array<bool, 4> found{};
+    constexpr std::string_view separators = ";,\t|";
     for (const char character : text) {
       if (character == '"') quoted = !quoted;
       else if (const std::size_t which = separators.find(character); !quoted && which < found.size())
@@ -155,7 +162,27 @@ class EdgeListReader final : public EdgeReader {
     }
     const bool commas = found[1] && !commas_are_decimals(text, found[2]);
     const bool tabs = found[2] && !all_numbers_between_blanks(text);
-    separator_ = found[0] ? ';' : commas ? ',' : tabs ? '\t' : ' ';
+    separator_ = found[0] ? ';' : commas ? ',' : tabs ? '\t' : found[3] && bars_separate(text) ? '|' : ' ';
+  }
+
+  /// Returns true if blanks are next to bars only; otherwise the blanks separate, and bars are part of names.
+  static bool bars_separate(std::string_view text) {
+    while (!text.empty()) {
+      const std::size_t length = std::min(text.find('|'), text.size());
+      const std::string_view field = trimmed(text.substr(0, length));
+      text.remove_prefix(std::min(length + 1, text.size()));
+      if (field.find_first_of(" \t") != std::string_view::npos && !field.starts_with('"')) return false;
+    }
+    return true;
+  }
+
+  /// Refuses a row of separators alone.
+  void refuse_empty_row(const char* at, const char* end) const {
+    if (separator_ == ' ') return;
+    std::size_t separators = 0;
+    for (; !at_line_end(at, end) && (is_blank(*at) || separates(*at)); ++at) separators += separates(*at) ? 1U : 0U;
+    if (separators > 0 && at_line_end(at, end))
+      refuse_line("all fields are empty, as spreadsheets write below a table; delete the line");
   }
 
   /// Returns true if tabs or blanks separate, and commas are within numbers only: "1 2 3,5".
@@ -263,7 +290,7 @@ class EdgeListReader final : public EdgeReader {
 
   /// Returns true for a number in any notation that weights may have here.
   bool is_weight(std::string_view text) const {
-    return is_number(text) || comma_in(text) != Comma::none ||
+    return is_number(text) || comma_in(text) != Comma::none || is_number(text, {.point = '.', .group = ','}) ||
            is_number(text,
                      {.point = options_.style.decimal == Decimal::comma ? ',' : '.', .group = options_.style.group});
   }
@@ -315,7 +342,7 @@ class EdgeListReader final : public EdgeReader {
     }
     if (columns_ > 1) refuse_drawings(fields);
     if (columns_ >= roles) refuse_attributes(fields[2].text);
-    const std::string suggested = columns_by_names(names_);
+    const std::string suggested = names_.empty() ? columns_before_empty_ones(fields) : columns_by_names(names_);
     const std::string way_out = suggested.empty() ? asks_for_columns() : "say --columns " + suggested;
     if (columns_ != 2 && columns_ != roles) {
       refuse_line(std::to_string(columns_) + (columns_ == 1 ? " field" : " fields") +
@@ -335,6 +362,16 @@ class EdgeListReader final : public EdgeReader {
     std::vector<std::size_t> places(columns_);
     std::iota(places.begin(), places.end(), 0);
     return places;
+  }
+
+  /// Returns the value of --columns that leaves empty fields at the end out; empty: no two or three columns are left.
+  static std::string columns_before_empty_ones(const std::vector<FirstField>& fields) {
+    std::size_t left = fields.size();
+    while (left > 0 && fields[left - 1].text.empty()) --left;
+    if (left == fields.size() || (left != 2 && left != roles)) return {};
+    std::vector<std::size_t> places(left);
+    std::iota(places.begin(), places.end(), 0);
+    return column_items({}, places);
   }
 
   /// Refuses a third column whose name is none of a weight. Numbers as names, which pandas gives, say nothing.
@@ -481,13 +518,30 @@ class EdgeListReader final : public EdgeReader {
     const bool quoted = at != end && *at == '"';
     const char* const field = at;
     at = skip_blanks(at + (quoted ? 1 : 0), end);
+    if (quoted ? at != end && *at == '"' : separator_ != ' ' && is_empty_field(at, end))
+      refuse_line("the weight is empty; fill it in, or leave the line out if there is no edge");
     const bool may_begin = at_line_end(at, end) || is_digit(*at) || *at == '-' || *at == '+' || *at == '.';
     if (!may_begin && options_.columns.empty() && !is_number(word_at(at, end)))
       refuse_line(core::excerpt(field_at(field, end)) + " is not a number, as weights are; " + asks_for_columns());
-    if (quoted) return closing(edges.weight(at, end, quoted_format_), end);
+    if (quoted) {
+      const char* const stop = edges.weight(at, end, quoted_format_);
+      if (stop != end && (*stop == ',' || *stop == '.')) {
+        const std::string_view rest(at, static_cast<std::size_t>(end_of_line(at, end) - at));
+        refuse_notation(trimmed(rest.substr(0, rest.find('"'))));
+      }
+      return closing(stop, end);
+    }
     at = edges.weight(at, end, format_);
     if (at != end && (*at == ',' || *at == '.') && !separates(*at)) refuse_notation(field_at(field, end));
     return at;
+  }
+
+  /// Returns true if nothing but padding is between two separators, or behind the last one.
+  bool is_empty_field(const char* at, const char* end) const {
+    if (!at_line_end(at, end)) return separates(*at);
+    do --at;
+    while (is_blank(*at) && !separates(*at));
+    return separates(*at);
   }
 
   /// Skips a column that is not wanted.
@@ -535,7 +589,10 @@ class EdgeListReader final : public EdgeReader {
     }
     if (at_line_end(next, end)) return next;
     if (*next != separator_) {
-      const std::string name = separator_ == '\t' ? "tab" : separator_ == ',' ? "comma" : "semicolon";
+      const std::string name = separator_ == '\t'  ? "tab"
+                               : separator_ == ',' ? "comma"
+                               : separator_ == '|' ? "bar"
+                                                   : "semicolon";
       refuse_line(core::excerpt(field_at(next, end)) + " stands where a " + name + " is expected");
     }
     return skip_padding(next + 1, end);

@@ -576,6 +576,28 @@ TEST(EdgeList, BipartiteGraphsOfKonectAreRefused) {
   expect_contains(refusal, "awk '!/^%/ {$1 = \"L\" $1; $2 = \"R\" $2; print}'");
 }
 
+TEST(EdgeList, SeparatorsAndEmptyFields) {
+  const std::vector<Whole> expected{{0, 1, 5}, {1, 2, 6}};
+  for (const std::string text : {"sep=;\nu;v;w\n1;2;5\n2;3;6\n", "\"sep=,\"\nu,v,w\n1,2,5\n2,3,6\n",
+                                 "SEP=|\n1|2|5\n2|3|6\n", "1|2|5\n2|3|6\n", "u | v | w\n1 | 2 | 5\n2 | 3 | 6\n"}) {
+    SCOPED_TRACE(text);
+    EXPECT_EQ(edges_of<std::int64_t>(parse_list(text)), expected);
+  }
+  EXPECT_EQ(parse_list("a|b\nb|c\n").names, (std::vector<std::string>{"a", "b", "c"}));
+  expect_refused(
+      GraphFormat::edge_list, "",
+      {{"sep=:\n1:2\n", "test:1: 'sep=:': fields are separated by"},
+       {"a,b,\"1,5\"\n", "test:1: '1,5' is not a number in this notation; say --decimal comma"},
+       {"a,b,\"1,500\"\n", "'1,500'" + std::string(either_comma_fault)},
+       {"a,b,\"1,500.5\"\n", "say --thousands comma"},
+       {"1,2,5\n2,3,\n", "test:2: the weight is empty; fill it in, or leave the line out if there is no edge"},
+       {"1;2;5\n2;3; \n", "test:2: the weight is empty"},
+       {"a,b,w\nc,d,\"\"\n", "test:2: the weight is empty"},
+       {"1;2;5\n;;\n", "test:2: all fields are empty, as spreadsheets write below a table; delete"},
+       {"a;b;5\n;;\n", "test:2: all fields are empty"},
+       {"1;2;5;;\n", "test:1: 5 fields; 'FROM TO'"}});
+}
+
 TEST(EdgeList, DecimalCommas) {
   std::vector<std::string> notes;
   GraphReadOptions options;
