@@ -141,7 +141,7 @@ std::string_view readable(Reader reader) {
       return ".npy, .npz, .csv, .tsv, .txt, .png, .jpg and .jpeg can be read, '-' is CSV from standard input, and "
              "commands that take trajectories read .xyz, .extxyz, .lammpstrj, .dump, .lammpsdump, .gro and .dcd";
     case Reader::graph:
-      return ".gr (DIMACS), .mtx (Matrix Market), lists of edges (.csv, .tsv, .txt, .edges, .edgelist, .el) and "
+      return ".gr (DIMACS), .mtx (Matrix Market), lists of edges (.csv, .tsv, .txt, .edges, .edgelist, .el, .ncol) and "
              "matrices (.npy) can be read, '-' is standard input";
     case Reader::frames:
       return ".xyz, .extxyz, .lammpstrj, .dump, .lammpsdump, .gro and .dcd, and points in .npy, .npz, .csv, .tsv and "

@@ -445,6 +445,12 @@ class GraphFiles(Case):
         self.assertNotEqual(subprocess.run([sys.executable, "-c", code], stderr=subprocess.DEVNULL).returncode, 0)
         self.assertFalse(os.path.exists(self.path("broken.csv")))
 
+    def test_lists_with_the_names_of_konect_and_igraph(self):
+        self.assertEqual(self.route(self.file("out.roads", "% asym positive\n% 2 3 3\n1 2 5\n2 3 6\n"), "--from", 1, "--to", 3), "11: 1 2 3")
+        self.assertEqual(self.route(self.file("g.ncol", "a b 5\nb c 6\n"), "--from", "a", "--to", "c"), "11: a -> b -> c")
+        self.refused(3, "shortest-paths", self.file("out.films", "% bip weighted\n1 1 5\n"), says=["bipartite"])
+        self.refused(3, "shortest-paths", self.file("out.text", "% symbols\n1 2\n"), says=["looks like a list of edges"])
+
     def test_directions_of_gephi_and_konect(self):
         head = "Source,Target,Type,Id,Label,Weight\n"
         both = self.file("both.csv", head + "1,2,Undirected,0,,5\n2,3,Undirected,1,,6\n")
