@@ -162,13 +162,10 @@ bool CsvBeginning::first_line(const char*& at, const char* end, bool last) {
 
 /// "sep=;" above a table tells spreadsheets what separates its fields.
 bool CsvBeginning::take_separator_line(std::string_view line) {
-  const std::string text = without_quotes(line);
-  constexpr std::size_t length = 4;
-  if (text.size() != length + 1 || !equal_but_for_case(std::string_view(text).substr(0, length), "sep=")) return false;
-  const char mark = text.back();
-  if (mark != ';' && mark != ',' && mark != '\t' && mark != '|')
-    fail(line_, 0, core::excerpt(text) + ": fields are separated by semicolons, commas, tabs, bars or blanks");
-  separator_ = static_cast<Separator>(mark);
+  const std::optional<char> mark = separator_given_by(line);
+  if (!mark) return false;
+  if (!may_separate(*mark)) fail(line_, 0, core::excerpt(without_quotes(line)) + std::string(separator_fault));
+  separator_ = static_cast<Separator>(*mark);
   return true;
 }
 

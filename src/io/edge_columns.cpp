@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -28,9 +29,11 @@ Role role_of(std::string_view text) {
   static const std::array<Words, roles> parts = {
       Words{"from", "source", "src", "origin", "tail", "start"},
       Words{"to", "target", "dst", "dest", "destination", "head", "end"},
-      Words{"weight", "weights", "length", "cost", "distance", "dist", "time", "duration", "km", "miles", "minutes"}};
+      Words{"weight", "weights", "length", "len", "cost", "distance", "dist", "time", "duration", "km", "miles",
+            "meters", "metres", "hours", "minutes", "seconds"}};
   // Properties of a vertex or an edge that are neither an end nor a weight.
-  static const Words others = {"x", "y", "lat", "lon", "lng", "latitude", "longitude", "date", "type", "name"};
+  static const Words others = {"x",         "y",    "lat",  "lon",  "lng",     "latitude",
+                               "longitude", "date", "type", "name", "arrival", "departure"};
   for (std::size_t role = 0; role < roles; ++role)
     if (std::ranges::any_of(whole[role], [&](std::string_view word) { return equal_but_for_case(text, word); }))
       return static_cast<Role>(role);
@@ -51,6 +54,12 @@ bool names_vertices(std::string_view text) { return role_of(text) == Role::from 
 /// The columns that a table of edges seems to have, as --columns takes them;
 /// empty where that is not clear. A column without a name counts the rows.
 std::string columns_by_names(const std::vector<std::string>& names) {
+  if ((names.size() == roles || names.size() == roles + 1) && names.front().empty() &&
+      std::all_of(names.begin() + 1, names.end(), [](const auto& name) { return is_number(name); })) {
+    std::vector<std::size_t> behind_index(names.size() - 1);
+    std::iota(behind_index.begin(), behind_index.end(), 1);
+    return column_items(names, behind_index);
+  }
   std::array<std::optional<std::size_t>, roles> found;
   std::vector<std::size_t> others;
   for (std::size_t column = 0; column < names.size(); ++column) {

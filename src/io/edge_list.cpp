@@ -62,7 +62,13 @@ class EdgeListReader final : public EdgeReader {
       note_direction(text);
       return true;
     }
+    if (const auto mark = separator_given_by(line); mark && first_line_ == 0) {
+      if (!may_separate(*mark)) refuse_line(core::excerpt(text) + std::string(separator_fault));
+      separator_ = *mark;
+      return true;
+    }
     if (separator_ == 0) choose_separator(text);
+    refuse_empty_row(line.data(), line.data() + line.size());
     const std::vector<FirstField> fields = split(line);
     if (first_line_ == 0) {
       first_line_ = lines_ + 1;
@@ -87,6 +93,7 @@ class EdgeListReader final : public EdgeReader {
       if (*at == '#' || *at == '%') {
         if (is_comment({at, static_cast<std::size_t>(end_of_line(at, end) - at)})) return at;
       }
+      if (*at == separator_) refuse_empty_row(at, end);
       std::int32_t from = 0;
       std::int32_t to = 0;
       for (std::size_t column = 0; column < columns_; ++column) {
@@ -111,6 +118,8 @@ class EdgeListReader final : public EdgeReader {
 
   void complete(Graph& graph, const Edges& edges) override {
     if (edges.count() == 0) fail(lines_ + 1, "the file ends without an edge");
+    if (!numbers_above_.empty())
+      note_first_line(first_line_, numbers_above_, "is taken as an edge; if it names the columns, say --header yes");
     graph.format = GraphFormat::edge_list;
     if (named_) {
       graph.names = vertices_.take();
@@ -144,8 +153,8 @@ class EdgeListReader final : public EdgeReader {
 
   void choose_separator(std::string_view text) {
     bool quoted = false;
-    std::array<bool, 3> found{};
-    constexpr std::string_view separators = ";,\t";
+    std::array<bool, 4> found{};
+    constexpr std::string_view separators = ";,\t|";
     for (const char character : text) {
       if (character == '"') quoted = !quoted;
       else if (const std::size_t which = separators.find(character); !quoted && which < found.size())
@@ -153,7 +162,27 @@ class EdgeListReader final : public EdgeReader {
     }
     const bool commas = found[1] && !commas_are_decimals(text, found[2]);
     const bool tabs = found[2] && !all_numbers_between_blanks(text);
-    separator_ = found[0] ? ';' : commas ? ',' : tabs ? '\t' : ' ';
+    separator_ = found[0] ? ';' : commas ? ',' : tabs ? '\t' : found[3] && bars_separate(text) ? '|' : ' ';
+  }
+
+  /// Returns true if blanks are next to bars only; otherwise the blanks separate, and bars are part of names.
+  static bool bars_separate(std::string_view text) {
+    while (!text.empty()) {
+      const std::size_t length = std::min(text.find('|'), text.size());
+      const std::string_view field = trimmed(text.substr(0, length));
+      text.remove_prefix(std::min(length + 1, text.size()));
+      if (field.find_first_of(" \t") != std::string_view::npos && !field.starts_with('"')) return false;
+    }
+    return true;
+  }
+
+  /// Refuses a row of separators alone.
+  void refuse_empty_row(const char* at, const char* end) const {
+    if (separator_ == ' ') return;
+    std::size_t separators = 0;
+    for (; !at_line_end(at, end) && (is_blank(*at) || separates(*at)); ++at) separators += separates(*at) ? 1U : 0U;
+    if (separators > 0 && at_line_end(at, end))
+      refuse_line("all fields are empty, as spreadsheets write below a table; delete the line");
   }
 
   /// Returns true if tabs or blanks separate, and commas are within numbers only: "1 2 3,5".
@@ -195,10 +224,27 @@ class EdgeListReader final : public EdgeReader {
     }
   }
 
+  /// Returns the fields of the row below the first line; none if there is no such row, or a broken one.
+  std::vector<FirstField> fields_below() const try {
+    std::string_view rest = ahead_;
+    do {
+      rest.remove_prefix(std::min(rest.find('\n'), rest.size() - 1) + 1);
+      std::string_view line = rest.substr(0, rest.find('\n'));
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      const std::string_view text = trimmed(line);
+      if (!text.empty() && !text.starts_with('#') && !text.starts_with('%')) return split(line);
+    } while (!rest.empty());
+    return {};
+  } catch (const BadLine&) {
+    return {};
+  }
+
+  void note_first_line(std::size_t number, std::string_view line, const char* what) const {
+    note(number, "the first line, " + core::excerpt(line) + ", " + what);
+  }
+
   bool is_header(const std::vector<FirstField>& fields, std::string_view line) {
-    const auto tell = [&](const char* what) {
-      note(lines_ + 1, "the first line, " + core::excerpt(line) + ", " + what);
-    };
+    const auto tell = [&](const char* what) { note_first_line(lines_ + 1, line, what); };
     if (options_.header != HeaderLine::automatic) return options_.header == HeaderLine::yes;
     const ColumnList& wanted = options_.columns;
     if (wanted.holds_names()) return true;
@@ -206,11 +252,22 @@ class EdgeListReader final : public EdgeReader {
     std::iota(places.begin(), places.end(), 0);
     if (!wanted.empty()) places = wanted.find({}, fields.size(), name_);
     if (places.size() < 2) return false;
+    if (fields.front().text.empty()) {  // above an index
+      const HeaderGuess guess = guess_header(fields, fields_below(), std::vector<bool>(fields.size(), true));
+      if (guess.is_header && guess.doubtful && !wanted.empty())
+        tell("is taken as names of columns; if it is an edge, say --header no");
+      if (guess.is_header) return true;
+    }
     if (places.size() > roles) return !guess_header(fields).doubtful && guess_header(fields).is_header;
     const FirstField& from = fields[places[0]];
     const FirstField& to = fields[places[1]];
-    if (is_whole(from.text) && is_whole(to.text)) return false;
-    if (places.size() == roles) {
+    if (is_whole(from.text) && is_whole(to.text)) {
+      // Collections of graphs separate two vertices by blanks or tabs, and begin with 0 and 1 as often as not.
+      const bool plain_pair = fields.size() == 2 && is_blank(separator_) && !from.quoted;
+      if (!plain_pair && all_numbers(fields) && guess_header(fields).doubtful) numbers_above_ = line;
+      return false;
+    }
+    if (places.size() == roles && !fields[places[2]].text.empty()) {
       const FirstField& weight = fields[places[2]];
       if (is_weight(weight.text)) return false;
       refuse_attributes(weight.text);
@@ -225,6 +282,7 @@ class EdgeListReader final : public EdgeReader {
       return role_of(field.text) == Role::from || role_of(field.text) == Role::to;
     };
     const bool names = is_end(from) && is_end(to) && from.text != to.text;
+    if (places.size() == roles) return names;  // otherwise its weight is refused
     if (names) tell("is taken as names of columns; if it is an edge, say --header no");
     else tell("is taken as an edge; if it names the columns, say --header yes");
     return names;
@@ -232,7 +290,7 @@ class EdgeListReader final : public EdgeReader {
 
   /// Returns true for a number in any notation that weights may have here.
   bool is_weight(std::string_view text) const {
-    return is_number(text) || comma_in(text) != Comma::none ||
+    return is_number(text) || comma_in(text) != Comma::none || is_number(text, {.point = '.', .group = ','}) ||
            is_number(text,
                      {.point = options_.style.decimal == Decimal::comma ? ',' : '.', .group = options_.style.group});
   }
@@ -251,6 +309,7 @@ class EdgeListReader final : public EdgeReader {
     for (std::size_t role = 0; role < places.size(); ++role) roles_[places[role]] = static_cast<Role>(role);
     weighted_ = places.size() == roles;
     if (weighted_) choose_format(places[2]);
+    find_directions(fields);
     const FirstField& from = fields[places[0]];
     const FirstField& to = fields[places[1]];
     const bool padded = !options_.base && (is_padded(from.text) || is_padded(to.text));
@@ -283,7 +342,7 @@ class EdgeListReader final : public EdgeReader {
     }
     if (columns_ > 1) refuse_drawings(fields);
     if (columns_ >= roles) refuse_attributes(fields[2].text);
-    const std::string suggested = columns_by_names(names_);
+    const std::string suggested = names_.empty() ? columns_before_empty_ones(fields) : columns_by_names(names_);
     const std::string way_out = suggested.empty() ? asks_for_columns() : "say --columns " + suggested;
     if (columns_ != 2 && columns_ != roles) {
       refuse_line(std::to_string(columns_) + (columns_ == 1 ? " field" : " fields") +
@@ -295,9 +354,36 @@ class EdgeListReader final : public EdgeReader {
         fail(header_line_, "column " + std::to_string(place + 1) + " is called " + core::excerpt(names_[place]) +
                                ", but columns are FROM, TO and WEIGHT in this order; " + way_out);
     }
+    if (columns_ == roles && !names_.empty()) {
+      if (names_.front().empty())
+        fail(header_line_, "column 1 has no name, as a column that numbers the rows; " + way_out);
+      require_weight_name();
+    }
     std::vector<std::size_t> places(columns_);
     std::iota(places.begin(), places.end(), 0);
     return places;
+  }
+
+  /// Returns the value of --columns that leaves empty fields at the end out; empty: no two or three columns are left.
+  static std::string columns_before_empty_ones(const std::vector<FirstField>& fields) {
+    std::size_t left = fields.size();
+    while (left > 0 && fields[left - 1].text.empty()) --left;
+    if (left == fields.size() || (left != 2 && left != roles)) return {};
+    std::vector<std::size_t> places(left);
+    std::iota(places.begin(), places.end(), 0);
+    return column_items({}, places);
+  }
+
+  /// Refuses a third column whose name is none of a weight. Numbers as names, which pandas gives, say nothing.
+  void require_weight_name() const {
+    const std::string& name = names_.back();
+    if (role_of(name) == Role::weight || std::ranges::all_of(names_, [](const auto& each) { return is_number(each); }))
+      return;
+    constexpr std::array<std::size_t, roles> places = {0, 1, 2};
+    fail(header_line_,
+         "column 3 " + (name.empty() ? "has no name" : "is called " + core::excerpt(name) + ", which names no weight") +
+             "; say --columns " + column_items(names_, std::span(places).first(2)) + " if it is none, or --columns " +
+             column_items(names_, places) + " if it is one");
   }
 
   /// Refuses edges written as drawings: "1 -> 2" and "(1, 2)".
@@ -368,13 +454,45 @@ class EdgeListReader final : public EdgeReader {
     return commas;
   }
 
-  /// Notes a comment that calls the graph undirected, as collections of graphs write it.
+  /// Notes a comment that calls the graph undirected, as collections of graphs write it, and refuses one that calls it
+  /// bipartite.
   void note_direction(std::string_view text) {
-    if (options_.undirected || text.empty()) return;
+    if (text.empty()) return;
     const std::vector<std::string> words = words_of_name(trimmed(text.substr(1)));
+    if (text[0] == '%' && words[0] == "bip")
+      refuse_line(core::excerpt(text) +
+                  " says that the graph is bipartite, with left and right vertices that are numbered apart; give them "
+                  "different names, for example: awk '!/^%/ {$1 = \"L\" $1; $2 = \"R\" $2; print}'");
     if ((text[0] == '%' && words[0] == "sym") || (text[0] == '#' && words[0] == "undirected"))
-      note(lines_ + 1,
-           core::excerpt(text) + " says that the graph is undirected; --undirected takes each edge both ways");
+      note_undirected(core::excerpt(text));
+  }
+
+  void note_undirected(const std::string& what) const {
+    if (!options_.undirected)
+      note(lines_ + 1, what + " says that the graph is undirected; --undirected takes each edge both ways");
+  }
+
+  /// Finds the column in which Gephi calls each edge directed or undirected.
+  void find_directions(const std::vector<FirstField>& fields) {
+    for (std::size_t column = 0; column < names_.size(); ++column) {
+      if (roles_[column] != Role::none || !equal_but_for_case(names_[column], "type")) continue;
+      if (!is_direction(fields[column].text)) continue;
+      direction_column_ = column;
+      direction_ = fields[column].text;
+      if (equal_but_for_case(direction_, "undirected"))
+        note_undirected(core::excerpt(direction_) + " in column " + core::excerpt(names_[column]));
+    }
+  }
+
+  static bool is_direction(std::string_view text) {
+    return equal_but_for_case(text, "directed") || equal_but_for_case(text, "undirected");
+  }
+
+  void require_direction(std::string_view text) const {
+    if (is_direction(text) && equal_but_for_case(text, "directed") != equal_but_for_case(direction_, "directed"))
+      refuse_line(core::excerpt(text) + ", but the edge of line " + std::to_string(first_line_) + " is " +
+                  core::excerpt(direction_) +
+                  "; all edges of a graph are of one kind here: write each undirected edge as two that are directed");
   }
 
   static bool is_padded(std::string_view text) { return text.size() > 1 && text[0] == '0' && is_digit(text[1]); }
@@ -400,13 +518,30 @@ class EdgeListReader final : public EdgeReader {
     const bool quoted = at != end && *at == '"';
     const char* const field = at;
     at = skip_blanks(at + (quoted ? 1 : 0), end);
+    if (quoted ? at != end && *at == '"' : separator_ != ' ' && is_empty_field(at, end))
+      refuse_line("the weight is empty; fill it in, or leave the line out if there is no edge");
     const bool may_begin = at_line_end(at, end) || is_digit(*at) || *at == '-' || *at == '+' || *at == '.';
     if (!may_begin && options_.columns.empty() && !is_number(word_at(at, end)))
       refuse_line(core::excerpt(field_at(field, end)) + " is not a number, as weights are; " + asks_for_columns());
-    if (quoted) return closing(edges.weight(at, end, quoted_format_), end);
+    if (quoted) {
+      const char* const stop = edges.weight(at, end, quoted_format_);
+      if (stop != end && (*stop == ',' || *stop == '.')) {
+        const std::string_view rest(at, static_cast<std::size_t>(end_of_line(at, end) - at));
+        refuse_notation(trimmed(rest.substr(0, rest.find('"'))));
+      }
+      return closing(stop, end);
+    }
     at = edges.weight(at, end, format_);
     if (at != end && (*at == ',' || *at == '.') && !separates(*at)) refuse_notation(field_at(field, end));
     return at;
+  }
+
+  /// Returns true if nothing but padding is between two separators, or behind the last one.
+  bool is_empty_field(const char* at, const char* end) const {
+    if (!at_line_end(at, end)) return separates(*at);
+    do --at;
+    while (is_blank(*at) && !separates(*at));
+    return separates(*at);
   }
 
   /// Skips a column that is not wanted.
@@ -416,7 +551,9 @@ class EdgeListReader final : public EdgeReader {
                   " has " + std::to_string(columns_));
     std::string_view text;
     std::string scratch;
-    return field(at, end, text, scratch);
+    at = field(at, end, text, scratch);
+    if (column == direction_column_) require_direction(text);
+    return at;
   }
 
   /// Refuses a weight of which only a part is a number in the current notation.
@@ -452,7 +589,10 @@ class EdgeListReader final : public EdgeReader {
     }
     if (at_line_end(next, end)) return next;
     if (*next != separator_) {
-      const std::string name = separator_ == '\t' ? "tab" : separator_ == ',' ? "comma" : "semicolon";
+      const std::string name = separator_ == '\t'  ? "tab"
+                               : separator_ == ',' ? "comma"
+                               : separator_ == '|' ? "bar"
+                                                   : "semicolon";
       refuse_line(core::excerpt(field_at(next, end)) + " stands where a " + name + " is expected");
     }
     return skip_padding(next + 1, end);
@@ -524,10 +664,13 @@ class EdgeListReader final : public EdgeReader {
   std::vector<std::string> names_;  ///< of the columns, or empty
   std::size_t header_line_ = 0;     ///< which gives these
   std::size_t columns_ = 0;
-  std::vector<Role> roles_;  ///< of the columns
-  NumberFormat format_;      ///< of weights, outside quotes
+  std::vector<Role> roles_;                                                 ///< of the columns
+  std::size_t direction_column_ = std::numeric_limits<std::size_t>::max();  ///< calls edges directed or undirected
+  std::string direction_;                                                   ///< of the first edge
+  NumberFormat format_;                                                     ///< of weights, outside quotes
   NumberFormat quoted_format_;
   std::size_t first_line_ = 0;  ///< the first one, and later that of the first edge, which settles all
+  std::string numbers_above_;   ///< a first line of numbers that may name the columns, or empty
   bool named_ = false;
   int least_ = 0;  ///< vertex that may be
   NameTable vertices_;

@@ -67,8 +67,9 @@ std::string Remedy::in_full() const {
     case Kind::array: return "import numpy" + modules + "; numpy.save('{out}.npy', " + expression + ")";
     case Kind::matrix: return "import scipy.io" + modules + "; scipy.io.mmwrite('{out}.mtx', " + expression + ")";
     case Kind::networkx:
-      return "import csv, networkx; csv.writer(open('{out}.csv', 'w')).writerows((u, v, d['weight']) for u, v, d in " +
-             expression + ".to_directed().edges(data=True))";
+      return "import csv, networkx; g = " + expression +
+             ".to_directed(); csv.writer(open('{out}.csv', 'w', newline='')).writerows((u, v, d.get('weight', 1)) for "
+             "u, v, d in g.edges(data=True))";
     case Kind::none:
     case Kind::python:
     case Kind::shell:
@@ -100,7 +101,9 @@ std::string ForeignFormat::remedy(const std::string& path, Reader reader) const 
     if (one.kind != Kind::shell) text = "python3 -c \"" + text + "\"";
     if (!is_gzip && unpacked != path) text = "gunzip -k " + names.in + ".gz && " + text;
     text.insert(0, "convert it, for example: ");
-    if (one.kind == Kind::networkx) text += " ('weight' is the attribute with the lengths of edges)";
+    if (one.kind == Kind::networkx)
+      text.append(" ('weight' is the attribute with the lengths of edges; an edge without one gets 1")
+          .append(one.imports.empty() ? ")" : "; this needs " + std::string(one.imports) + ")");
     return text;
   }
   return {};
@@ -138,7 +141,7 @@ std::string_view readable(Reader reader) {
       return ".npy, .npz, .csv, .tsv, .txt, .png, .jpg and .jpeg can be read, '-' is CSV from standard input, and "
              "commands that take trajectories read .xyz, .extxyz, .lammpstrj, .dump, .lammpsdump, .gro and .dcd";
     case Reader::graph:
-      return ".gr (DIMACS), .mtx (Matrix Market), lists of edges (.csv, .tsv, .txt, .edges, .edgelist, .el) and "
+      return ".gr (DIMACS), .mtx (Matrix Market), lists of edges (.csv, .tsv, .txt, .edges, .edgelist, .el, .ncol) and "
              "matrices (.npy) can be read, '-' is standard input";
     case Reader::frames:
       return ".xyz, .extxyz, .lammpstrj, .dump, .lammpsdump, .gro and .dcd, and points in .npy, .npz, .csv, .tsv and "

@@ -29,7 +29,7 @@ struct Remedy {
   Kind kind = Kind::none;
   unsigned readers = 0;           ///< for which it is of use: a sum of bit()
   std::string_view text;          ///< {in}: the file's name; {out}: the same without its ending; {ending}: that ending
-  std::string_view imports = {};  ///< modules that an expression needs
+  std::string_view imports = {};  ///< modules that an expression needs; for networkx, a package that it needs
 
   static constexpr unsigned bit(Reader reader) { return 1u << static_cast<unsigned>(reader); }
   /// Statements, command or sentence, with its placeholders.

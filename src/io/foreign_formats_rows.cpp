@@ -28,7 +28,9 @@ constexpr Remedy array(unsigned readers, std::string_view imports, std::string_v
 constexpr Remedy matrix(std::string_view imports, std::string_view text) {
   return {Kind::matrix, graph, text, imports};
 }
-constexpr Remedy networkx(std::string_view text) { return {Kind::networkx, graph, text}; }
+constexpr Remedy networkx(std::string_view text, std::string_view package = {}) {
+  return {Kind::networkx, graph, text, package};
+}
 constexpr Remedy shell(unsigned readers, std::string_view text) { return {Kind::shell, readers, text}; }
 constexpr Remedy advice(unsigned readers, std::string_view text) { return {Kind::advice, readers, text}; }
 
@@ -230,7 +232,8 @@ constexpr ForeignFormat rows[] = {
      ".json .geojson",
      "",
      is_json,
-     {networkx("networkx.node_link_graph(__import__('json').load(open('{in}')), edges='links')"),
+     {networkx("(lambda j: networkx.node_link_graph(j, edges='links' if 'links' in j else 'edges'))"
+               "(__import__('json').load(open('{in}')))"),
       pandas(sets, "read_json('{in}')")}},
 
     // ---- Arrays ----
@@ -373,9 +376,13 @@ constexpr ForeignFormat rows[] = {
      "",
      [](std::string_view bytes) { return xml_with(bytes, "<gexf"); },
      {networkx("networkx.read_gexf('{in}')")}},
-    {"a GML file", ".gml", "", is_gml, {networkx("networkx.read_gml('{in}')")}},
+    {"a GML file",
+     ".gml",
+     "",
+     is_gml,
+     {networkx("networkx.read_gml('{in}', label='label' if ' label ' in open('{in}').read() else 'id')")}},
     {"a Pajek file", ".net .paj", "", is_pajek, {networkx("networkx.read_pajek('{in}')")}},
-    {"a DOT file (Graphviz)", ".dot .gv", "", is_dot, {networkx("networkx.nx_pydot.read_dot('{in}')")}},
+    {"a DOT file (Graphviz)", ".dot .gv", "", is_dot, {networkx("networkx.nx_pydot.read_dot('{in}')", "pydot")}},
     {"a METIS graph",
      ".graph .metis",
      "",

@@ -222,6 +222,15 @@ TEST_F(ForeignFormats, WhatLooksAlikeIsRead) {
   EXPECT_EQ(foreign_format("3\n1.5\nO 0 0 0\nH 0 0 1\nH 0 1 0\n", "w.xyz"), nullptr);
 }
 
+TEST_F(ForeignFormats, CommandsReadBeforeTheyOpenTheirOutput) {
+  for (const ForeignFormat& row : foreign_formats())
+    for (const Remedy& remedy : row.remedies) {
+      const std::string text = remedy.in_full();
+      const std::size_t output = text.find("open('{out}");
+      EXPECT_TRUE(output == std::string::npos || text.rfind("{in}") < output) << row.name << ": " << text;
+    }
+}
+
 TEST_F(ForeignFormats, RemediesAreReadyToBeCopied) {
   const auto remedy = [](std::string_view bytes, const std::string& path, Reader reader) {
     return foreign_format(bytes, path)->remedy(path, reader);
@@ -240,6 +249,7 @@ TEST_F(ForeignFormats, RemediesAreReadyToBeCopied) {
   EXPECT_EQ(
       remedy("graph [", "g.gml.gz", Reader::graph).find("convert it, for example: gunzip -k g.gml.gz && python3 -c"),
       0);
+  EXPECT_TRUE(remedy("digraph {", "g.dot", Reader::graph).ends_with("; this needs pydot)"));
   EXPECT_EQ(remedy("\x1f\x8b", "a.npy.gz", Reader::points), "unpack it: gunzip -k a.npy.gz");
   EXPECT_EQ(remedy("\x1f\x8b", "a.rds", Reader::points).find("convert it, for example: Rscript"), 0);
 }

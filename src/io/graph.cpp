@@ -28,7 +28,7 @@ std::optional<Kind> kind_of_name(const std::string& path) {
   if (ending == ".gr") return Kind{GraphFormat::dimacs};
   if (ending == ".mtx") return Kind{GraphFormat::matrix_market};
   if (ending == ".tsv") return Kind{GraphFormat::edge_list, true};
-  constexpr std::array<std::string_view, 5> lists = {".csv", ".txt", ".edges", ".edgelist", ".el"};
+  constexpr std::array<std::string_view, 6> lists = {".csv", ".txt", ".edges", ".edgelist", ".el", ".ncol"};
   if (std::find(lists.begin(), lists.end(), ending) != lists.end()) return Kind{};
   return std::nullopt;
 }
@@ -56,6 +56,8 @@ bool looks_like_edges(std::string_view text) {
 std::optional<Kind> kind_of_content(std::string_view text) {
   constexpr std::string_view banner = "%%matrixmarket";
   if (equal_but_for_case(text.substr(0, banner.size()), banner)) return Kind{GraphFormat::matrix_market};
+  // The first line of KONECT's files, whose names are out.NAME.
+  if (text.starts_with("% sym ") || text.starts_with("% asym ") || text.starts_with("% bip ")) return Kind{};
   while (text.starts_with("c ") || text.starts_with("c\n") || text.starts_with("c\r\n") || text.starts_with('\n'))
     text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
   return text.starts_with("p sp ") ? std::optional(Kind{GraphFormat::dimacs}) : std::nullopt;

@@ -58,8 +58,8 @@ struct Graph {
 };
 
 /// Reads the graph of a file, or of standard input where the path is "-", packed by gzip or not. The format follows
-/// from the ending of the name (.gr; .mtx; .csv, .tsv, .txt, .edges, .edgelist, .el; each also with .gz behind it),
-/// otherwise from the content; on standard input, what is neither DIMACS nor Matrix Market is an edge list.
+/// from the ending of the name (.gr; .mtx; .csv, .tsv, .txt, .edges, .edgelist, .el, .ncol; each also with .gz behind
+/// it), otherwise from the content; on standard input, what is neither DIMACS nor Matrix Market is an edge list.
 ///
 /// * DIMACS (9th challenge): lines "c comment", one line "p sp VERTICES EDGES", a line "a FROM TO WEIGHT" for each
 /// edge.

@@ -483,6 +483,121 @@ TEST(EdgeList, AdviceForTables) {
   EXPECT_EQ(parse_list("1 2 {}\n2 3 {}\n", with_columns("1,2")).vertices, 3);
 }
 
+TEST(EdgeList, AThirdColumnIsAWeightByItsName) {
+  for (const std::string name : {"key", "osmid", "id", "edge_id", "label", "timestamp", "year", "lanes", "type",
+                                 "edge_key", "x", "arrival_time", "\"road, class\""}) {
+    SCOPED_TRACE(name);
+    const std::string refusal = list_refusal("u,v," + name + "\n1,2,7\n2,3,8\n");
+    expect_contains(refusal, "test:1: column 3 is called ");
+    expect_contains(refusal, ", which names no weight; say --columns u,v if it is none, ");
+    expect_contains(refusal, "or --columns u,v," + (name[0] == '"' ? "3" : name) + " if it is one");
+  }
+  expect_contains(list_refusal("from_stop_id,to_stop_id,transfer_type\nS1,S2,2\n"),
+                  "column 3 is called 'transfer_type', which names no weight; say --columns from_stop_id,to_stop_id "
+                  "if it is none, or --columns from_stop_id,to_stop_id,transfer_type if it is one");
+  expect_contains(list_refusal("from,to,\n1,2,3\n"), "column 3 has no name; say --columns from,to if it is");
+  for (const std::string name : {"weight", "Weight", "w", "value", "cost", "km", "travel_time", "length_m", "dist"}) {
+    SCOPED_TRACE(name);
+    const std::string text = "u,v," + name + "\n1,2,7\n2,3,8\n";
+    EXPECT_EQ(edges_of<std::int64_t>(parse_list(text)), (std::vector<Whole>{{0, 1, 7}, {1, 2, 8}}));
+  }
+  const std::string keyed = "u,v,key\n1,2,7\n2,3,8\n";
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(parse_list(keyed, with_columns("u,v")).weights));
+  EXPECT_EQ(edges_of<std::int64_t>(parse_list(keyed, with_columns("u,v,key"))),
+            (std::vector<Whole>{{0, 1, 7}, {1, 2, 8}}));
+}
+
+TEST(EdgeList, FirstLinesOfNumbersThatMayNameColumns) {
+  std::vector<std::string> notes;
+  GraphReadOptions options;
+  options.note = [&](const std::string& note) { notes.push_back(note); };
+  options.base = 0;
+  for (const std::string text : {"0,1,2\n0,1,5\n1,2,6\n", "\"0\",\"1\",\"2\"\n0,1,5\n1,2,6\n", "0 1 2\n0 1 5\n",
+                                 "0,1\n1,2\n", "\"7\",\"9\",\"2\"\n0,1,5\n"}) {
+    SCOPED_TRACE(text);
+    notes.clear();
+    options.header = HeaderLine::automatic;
+    const auto lines = static_cast<std::int64_t>(std::count(text.begin(), text.end(), '\n'));
+    EXPECT_EQ(parse_list(text, options).from.view.size(), lines);
+    ASSERT_EQ(notes.size(), 1U);
+    expect_contains(notes[0], "is taken as an edge; if it names the columns, say --header yes");
+    notes.clear();
+    options.header = HeaderLine::yes;
+    EXPECT_EQ(parse_list(text, options).from.view.size(), lines - 1);
+    options.header = HeaderLine::no;
+    EXPECT_EQ(parse_list(text, options).from.view.size(), lines);
+    EXPECT_TRUE(notes.empty());
+  }
+  options.header = HeaderLine::automatic;
+  for (const std::string text : {"1 2\n2 3\n", "0\t1\n1\t2\n", "0,1,5\n1,2,6\n", "7,9\n1,2\n"})
+    parse_list(text, options);
+  EXPECT_TRUE(notes.empty());
+  // pandas: an index, and numbers as names of columns
+  const std::string index = ",0,1\n0,5,6\n1,6,7\n";
+  expect_contains(list_refusal(index), "test:1: column 1 has no name");
+  expect_contains(list_refusal(index), "--columns 2,3");
+  EXPECT_EQ(parse_list(index, with_columns("2,3")).from.view.size(), 2);
+  expect_contains(list_refusal(",0,1,2\n0,5,6,9\n1,6,7,9\n"), "say --columns '\"0\",3,4'");
+}
+
+TEST(EdgeList, DirectionsOfGephi) {
+  std::vector<std::string> notes;
+  GraphReadOptions options = with_columns("Source,Target,Weight");
+  options.note = [&](const std::string& note) { notes.push_back(note); };
+  options.base = 1;
+  const std::string head = "Source,Target,Type,Id,Label,Weight\n";
+  EXPECT_EQ(parse_list(head + "1,2,Undirected,0,,5\n2,3,undirected,1,,6\n", options).vertices, 3);
+  ASSERT_EQ(notes.size(), 1U);
+  expect_contains(notes[0],
+                  "test:2: 'Undirected' in column 'Type' says that the graph is undirected; --undirected takes");
+  notes.clear();
+  EXPECT_EQ(parse_list(head + "1,2,Directed,0,,5\n2,3,Directed,1,,6\n", options).vertices, 3);
+  EXPECT_TRUE(notes.empty());
+  for (const bool named : {false, true}) {
+    options.names = named;
+    if (named) options.base = {};
+    for (const auto& [one, other] : {std::pair<std::string, std::string>{"Directed", "Undirected"},
+                                     std::pair<std::string, std::string>{"Undirected", "Directed"}})
+      expect_contains(list_refusal(head + "1,2," + one + ",0,,5\n2,3," + other + ",1,,6\n", options),
+                      "test:3: '" + other + "', but the edge of line 2 is '" + one + "'");
+  }
+  options.names = false;
+  options.undirected = true;
+  notes.clear();
+  options.base = 1;
+  parse_list(head + "1,2,Undirected,0,,5\n", options);
+  EXPECT_TRUE(notes.empty());
+  EXPECT_EQ(parse_list("u,v,type,w\n1,2,road,5\n2,3,Undirected,6\n", with_columns("u,v,w")).vertices, 3);
+}
+
+TEST(EdgeList, BipartiteGraphsOfKonectAreRefused) {
+  const std::string refusal = list_refusal("% bip weighted\n% 3 2 2\n1 1 5\n2 1 3\n");
+  expect_contains(refusal, "test:1: '% bip weighted' says that the graph is bipartite, with left and right vertices");
+  expect_contains(refusal, "awk '!/^%/ {$1 = \"L\" $1; $2 = \"R\" $2; print}'");
+}
+
+TEST(EdgeList, SeparatorsAndEmptyFields) {
+  const std::vector<Whole> expected{{0, 1, 5}, {1, 2, 6}};
+  for (const std::string text : {"sep=;\nu;v;w\n1;2;5\n2;3;6\n", "\"sep=,\"\nu,v,w\n1,2,5\n2,3,6\n",
+                                 "SEP=|\n1|2|5\n2|3|6\n", "1|2|5\n2|3|6\n", "u | v | w\n1 | 2 | 5\n2 | 3 | 6\n"}) {
+    SCOPED_TRACE(text);
+    EXPECT_EQ(edges_of<std::int64_t>(parse_list(text)), expected);
+  }
+  EXPECT_EQ(parse_list("a|b\nb|c\n").names, (std::vector<std::string>{"a", "b", "c"}));
+  expect_refused(
+      GraphFormat::edge_list, "",
+      {{"sep=:\n1:2\n", "test:1: 'sep=:': fields are separated by"},
+       {"a,b,\"1,5\"\n", "test:1: '1,5' is not a number in this notation; say --decimal comma"},
+       {"a,b,\"1,500\"\n", "'1,500'" + std::string(either_comma_fault)},
+       {"a,b,\"1,500.5\"\n", "say --thousands comma"},
+       {"1,2,5\n2,3,\n", "test:2: the weight is empty; fill it in, or leave the line out if there is no edge"},
+       {"1;2;5\n2;3; \n", "test:2: the weight is empty"},
+       {"a,b,w\nc,d,\"\"\n", "test:2: the weight is empty"},
+       {"1;2;5\n;;\n", "test:2: all fields are empty, as spreadsheets write below a table; delete"},
+       {"a;b;5\n;;\n", "test:2: all fields are empty"},
+       {"1;2;5;;\n", "test:1: 5 fields; 'FROM TO'"}});
+}
+
 TEST(EdgeList, DecimalCommas) {
   std::vector<std::string> notes;
   GraphReadOptions options;

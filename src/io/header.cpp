@@ -129,6 +129,13 @@ bool is_any_number(std::string_view field) {
   return look == Look::number || look == Look::foreign;
 }
 
+std::optional<char> separator_given_by(std::string_view line) {
+  if (line.size() > 1 && line.starts_with('"') && line.ends_with('"')) line = line.substr(1, line.size() - 2);
+  constexpr std::string_view key = "sep=";
+  if (line.size() != key.size() + 1 || !equal_but_for_case(line.substr(0, key.size()), key)) return std::nullopt;
+  return line.back();
+}
+
 bool all_numbers(std::span<const FirstField> fields) {
   return std::all_of(fields.begin(), fields.end(),
                      [](const FirstField& field) { return number_in(field.text).has_value(); });

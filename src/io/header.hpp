@@ -75,6 +75,14 @@ bool is_missing(std::string_view field);
 /// Whether a field is a number, perhaps in another notation: 5%, 1'000, 0x10.
 bool is_any_number(std::string_view field);
 
+/// Returns the separator that a line "sep=;" above a table gives to spreadsheets; nothing: the line is another one.
+std::optional<char> separator_given_by(std::string_view line);
+
+/// Follows a mark that is given so and separates no fields.
+inline constexpr std::string_view separator_fault =
+    ": fields are separated by semicolons, commas, tabs, bars or blanks";
+inline bool may_separate(char mark) { return mark == ';' || mark == ',' || mark == '\t' || mark == '|'; }
+
 /// Whether all of the line is numbers, finite or not.
 bool all_numbers(std::span<const FirstField> fields);
 

@@ -1,8 +1,13 @@
 """The command `gradus shortest-paths`, as a person uses it. tests/cli/run.py runs this."""
 
 import gzip
+import importlib.util
 import json
 import os
+import re
+import subprocess
+import sys
+import unittest
 
 from kit import Case, CompletionCase, content, read_npy, write_npy
 
@@ -397,6 +402,74 @@ class GraphFiles(Case):
         self.refused(3, "shortest-paths", pattern, says=["p.mtx:3", "'7'", "--columns 1,2,3", "--columns 1,2 leaves"])
         self.assertEqual(self.route(pattern, "--columns", "1,2,3", "--from", 1, "--to", 2), "7: 1 2")
         self.assertEqual(self.route(pattern, "--columns", "1,2", "--from", 1, "--to", 2), "1: 1 2")
+
+    def test_a_third_column_that_names_no_weight(self):
+        for header, rows, pair, all_three, ends, hops, route in [
+            ("from_stop_id,to_stop_id,transfer_type", "S1,S2,2\nS2,S3,0\n", "from_stop_id,to_stop_id",
+             "from_stop_id,to_stop_id,transfer_type", ("S1", "S3"), "2: S1 -> S2 -> S3", "2: S1 -> S2 -> S3"),
+            ("u,v,osmid", "1,2,70\n2,3,80\n", "u,v", "u,v,osmid", (1, 3), "2: 1 2 3", "150: 1 2 3"),
+            ("source,target,edge_key", "1,2,70\n2,3,80\n", "source,target", "source,target,edge_key", (1, 3), "2: 1 2 3", "150: 1 2 3"),
+        ]:
+            path = self.file("third.csv", header + "\n" + rows)
+            self.refused(3, "shortest-paths", path, says=["third.csv:1", "which names no weight", f"--columns {pair} if", f"--columns {all_three} if"])
+            self.assertEqual(self.route(path, "--columns", pair, "--from", ends[0], "--to", ends[1]), hops)
+            self.assertEqual(self.route(path, "--columns", all_three, "--from", ends[0], "--to", ends[1]), route)
+
+    @unittest.skipUnless(importlib.util.find_spec("networkx"), "needs networkx")
+    def test_conversions_by_networkx(self):
+        """The command of the message, run as it is."""
+        graphml = ('<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">%s<graph edgedefault="directed">'
+                   '<node id="a"/><node id="b"/><node id="c"/>%s</graph></graphml>')
+        plain = '<edge source="a" target="b"/><edge source="b" target="c"/>'
+        key = '<key id="w" for="edge" attr.name="weight" attr.type="int"/>'
+        weighted = plain.replace("/>", '><data key="w">5</data></edge>')
+        link = '"%s": [{"source": "a", "target": "b", "weight": 5}, {"source": "b", "target": "c", "weight": 5}]'
+        nodes = '{"directed": true, "multigraph": false, "graph": {}, "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}], %s}'
+        gml = "graph [ directed 1\n%s edge [ source 1 target 2 weight 5 ]\n edge [ source 2 target 3 weight 5 ] ]\n"
+        for name, text, ends, route in [
+            ("plain.graphml", graphml % ("", plain), ("a", "c"), "2: a -> b -> c"),
+            ("weighted.graphml", graphml % (key, weighted), ("a", "c"), "10: a -> b -> c"),
+            ("links.json", nodes % (link % "links"), ("a", "c"), "10: a -> b -> c"),
+            ("edges.json", nodes % (link % "edges"), ("a", "c"), "10: a -> b -> c"),
+            ("igraph.gml", gml % "".join(f"node [ id {v} ]\n" for v in (1, 2, 3)), (1, 3), "10: 1 2 3"),
+            ("labels.gml", gml % "".join(f'node [ id {v} label "v{v}" ]\n' for v in (1, 2, 3)), ("v1", "v3"), "10: v1 -> v2 -> v3"),
+        ]:
+            with self.subTest(name=name):
+                message = self.refused(3, "shortest-paths", self.file(name, text), says=["which is not read here", "python3 -c"]).stderr
+                code = re.search(r'python3 -c "([^"]*)"', message)[1]
+                subprocess.run([sys.executable, "-c", code], check=True)
+                self.assertEqual(self.route(self.path(name.split(".")[0] + ".csv"), "--from", ends[0], "--to", ends[1]), route)
+        broken = self.file("broken.graphml", "<graphml>")
+        message = self.refused(3, "shortest-paths", broken, says=["python3 -c"]).stderr
+        code = re.search(r'python3 -c "([^"]*)"', message)[1]
+        self.assertNotEqual(subprocess.run([sys.executable, "-c", code], stderr=subprocess.DEVNULL).returncode, 0)
+        self.assertFalse(os.path.exists(self.path("broken.csv")))
+
+    def test_lists_with_the_names_of_konect_and_igraph(self):
+        self.assertEqual(self.route(self.file("out.roads", "% asym positive\n% 2 3 3\n1 2 5\n2 3 6\n"), "--from", 1, "--to", 3), "11: 1 2 3")
+        self.assertEqual(self.route(self.file("g.ncol", "a b 5\nb c 6\n"), "--from", "a", "--to", "c"), "11: a -> b -> c")
+        self.refused(3, "shortest-paths", self.file("out.films", "% bip weighted\n1 1 5\n"), says=["bipartite"])
+        self.refused(3, "shortest-paths", self.file("out.text", "% symbols\n1 2\n"), says=["looks like a list of edges"])
+
+    def test_directions_of_gephi_and_konect(self):
+        head = "Source,Target,Type,Id,Label,Weight\n"
+        both = self.file("both.csv", head + "1,2,Undirected,0,,5\n2,3,Undirected,1,,6\n")
+        self.refused(3, "shortest-paths", both, says=["say --columns Source,Target,Weight"])
+        options = ["--columns", "Source,Target,Weight", "--from", 3, "--to", 1]
+        self.assertIn("--undirected takes each edge both ways", self.succeed("shortest-paths", both, *options).stderr)
+        self.assertEqual(self.route(both, "--undirected", *options), "11: 3 2 1")
+        mixed = self.file("mixed.csv", head + "1,2,Directed,0,,5\n2,3,Undirected,1,,6\n")
+        self.refused(3, "shortest-paths", mixed, *options, says=["mixed.csv:3: 'Undirected', but the edge of line 2 is 'Directed'"])
+        self.refused(3, "shortest-paths", self.file("bip.txt", "% bip weighted\n1 1 5\n2 1 3\n"), says=["bip.txt:1", "bipartite", "awk"])
+
+    def test_numbers_as_names_of_columns(self):
+        path = self.file("pandas.csv", "0,1,2\n0,1,5\n1,2,6\n")
+        self.assertIn("pandas.csv:1: the first line, '0,1,2', is taken as an edge; if it names the columns, say --header yes",
+                      self.succeed("shortest-paths", path).stderr)
+        self.assertEqual(self.route(path, "--header", "yes", "--from", 0, "--to", 2), "11: 0 1 2")
+        index = self.file("index.csv", ",0,1\n0,5,6\n1,6,7\n")
+        self.refused(3, "shortest-paths", index, says=["column 1 has no name", "say --columns 2,3"])
+        self.assertEqual(self.route(index, "--columns", "2,3", "--from", 5, "--to", 7), "2: 5 6 7")
 
     def test_a_byte_order_mark(self):
         for text in (GR, MTX, LIST):
