@@ -391,7 +391,7 @@ bool CsvBeginning::first_row(const char* at, const char* end, bool last) {
   rows_.numbers = chosen_.numbers();
   refuse_lost_rows();
   if (!chosen_.unexpected.empty())
-    notes_.push_back(std::string(name_) + ": the columns are those of the fit, by their names; " +
+    notes_.push_back(std::string(name_) + ": the columns are found by their names; " +
                      columns_text(names, chosen_.unexpected) + (chosen_.unexpected.size() == 1 ? " is" : " are") +
                      " left out");
   if (options_.columns.offers_columns && !open) refuse_text(fields, next, end);

@@ -402,8 +402,7 @@ TEST(Columns, AreFoundByTheNamesThatAreExpected) {
   options.columns.expected = {"petal", "sepal"};
   const CsvTable table = table_of(iris, options);
   EXPECT_EQ(rows_of(table.values.view), (Rows{{1.4, 5.1}, {1.3, 4.9}}));
-  EXPECT_EQ(table.notes,
-            Strings{"t.csv: the columns are those of the fit, by their names; column 'species' is left out"});
+  EXPECT_EQ(table.notes, Strings{"t.csv: the columns are found by their names; column 'species' is left out"});
   options.columns.expected = {"2020", "2019"};
   EXPECT_EQ(rows_of("2019,2020,2021\n1,2,3\n", options), (Rows{{2, 1}}));
   options.columns.expected = {"petal", "stem"};  // not there: the table as it is
