@@ -44,8 +44,9 @@ std::size_t punctuation(std::string_view text) {
 }
 
 bool stands_for_missing(std::string_view text) {
-  static constexpr std::array<std::string_view, 11> words = {"na",      "n/a",       "nat",  "nil",  "none", "null",
-                                                             "missing", "undefined", "n.a.", "n.d.", "nd"};
+  static constexpr std::array<std::string_view, 17> words = {
+      "na",   "n/a", "nat",    "nil", "none",   "null",    "missing", "undefined", "n.a.",
+      "n.d.", "nd",  "(null)", "\\n", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"};
   const std::size_t skipped = text.starts_with('#') || text.starts_with('<') ? 1 : 0;
   const std::size_t closing = text.size() > 1 && text.ends_with('>') ? 1 : 0;
   const std::string_view bare = text.substr(skipped, text.size() - skipped - closing);

@@ -463,6 +463,17 @@ TEST(Columns, AFirstColumnThatNumbersTheRowsIsTold) {
 
 // ---- Numbers ----
 
+TEST(Numbers, ThatAreMissing) {
+  CsvOptions drop = offered();
+  drop.missing = Missing::drop_rows;
+  for (const std::string text : {"\\N", "#NV", "#WERT!", "(null)", "#N/A N/A", "#N/A", "-1.#IND", "1.#IND", "1.#QNAN",
+                                 "-1.#QNAN", "#BEZUG!", "#ZAHL!"})
+    for (const std::string row : {text + ",5", "5," + text, "5,\"" + text + "\""}) {
+      EXPECT_EQ(rows_of("x,y\n1,2\n" + row + "\n3,4\n", drop), (Rows{{1, 2}, {3, 4}})) << row;
+      EXPECT_CONTAINS(refusal("x,y\n1,2\n" + row + "\n3,4\n", offered()), "--missing drop-rows");
+    }
+}
+
 TEST(Numbers, DecimalCommas) {
   const std::string note =
       "t.csv: decimals are taken to follow a comma (--decimal comma says so; --decimal point: a point)";
