@@ -165,7 +165,7 @@ bool CsvBeginning::first_line(const char*& at, const char* end, bool last) {
   if (separator_ == Separator::detect) {
     const char* const below_end = without_line_end(row, find_character(row, end, '\n'));
     choose_separator(line, {row, static_cast<std::size_t>(below_end - row)}, seen);
-    if (const char mark = separator_of_one_column(line, row, end, seen)) separator_ = static_cast<Separator>(mark);
+    if (const char mark = separator_of_one_column(line, row, end)) separator_ = static_cast<Separator>(mark);
   }
   rows_.separator = static_cast<char>(separator_);
   const char* const row_end = rows_.row_end(row, end);
@@ -180,6 +180,7 @@ bool CsvBeginning::first_line(const char*& at, const char* end, bool last) {
       below.back().text = plain_number(below.back());
     }
   std::vector<FirstField> fields = header_fields(at, stop);
+  if (row != end && below.size() != fields.size()) refuse_preamble(trimmed(line));
   below_line_ = line_ + static_cast<std::size_t>(std::count(at, row, '\n'));
   if (is_header(fields, below, trimmed(line), lines_below(row, end))) {
     for (FirstField& field : fields) {
@@ -216,7 +217,11 @@ const char* CsvBeginning::end_of_first_line(const char* at, const char* end, Mar
       at = closing_quote(at, end);
       if (!at) return nullptr;
     }
-    if (*at == '\r') fail(line_, 0, "a carriage return without a line feed; lines end with LF or CRLF");
+    if (*at == '\r')
+      fail(line_, 0,
+           "a carriage return without a line feed; lines end with LF or CRLF; if all of them end with CR, convert the "
+           "file, " +
+               advice_to_run("tr '\\r' '\\n' < {in} > {out}{ending}", std::string(name_)));
     seen[static_cast<unsigned char>(*at)] = true;
     field_begins = is_blank(*at) || *at == ',' || *at == ';' || *at == '|';
   }
@@ -247,18 +252,19 @@ void CsvBeginning::choose_separator(std::string_view line, std::string_view belo
 
 /// A mark that the line does not hold, where the line is the name of the only column, although marks or blanks are part
 /// of the name: the rows that begin at `row` are single fields. Otherwise 0.
-char CsvBeginning::separator_of_one_column(std::string_view line, const char* row, const char* end,
-                                           const Marks& seen) const {
+char CsvBeginning::separator_of_one_column(std::string_view line, const char* row, const char* end) const {
   constexpr std::string_view marks = ";\t|,";
   if (options_.header == HeaderLine::no || split_at(static_cast<char>(separator_), line).size() < 2) return 0;
   std::vector<FirstField> words;
   for (const std::string_view word : split_at(' ', line)) words.push_back({std::string(word)});
   if (options_.header == HeaderLine::automatic && !guess_header(words).is_header) return 0;
   const std::vector<std::string_view> rows = lines_below(row, end);
+  const bool decimal_commas = options_.style.decimal == Decimal::comma && line.find(',') == std::string_view::npos;
   const auto is_whole = [&](std::string_view text) {
     if (text.find('\n') != std::string_view::npos) return false;  // within quotes
     return split_at(' ', text).size() == 1 && std::none_of(marks.begin(), marks.end(), [&](char mark) {
-             return seen[static_cast<unsigned char>(mark)] && split_at(mark, text).size() > 1;
+             const bool decimals = mark == ',' && decimal_commas;
+             return !decimals && split_at(mark, text).size() > 1;
            });
   };
   if (rows.empty() || !std::all_of(rows.begin(), rows.end(), is_whole)) return 0;
@@ -374,6 +380,19 @@ void CsvBeginning::refuse_first_line(const HeaderGuess& guess, const std::vector
   fail(line_, at + 1, rows_.fault_of(text, at) + "; " + ask);
 }
 
+/// A first line with other fields than the next one, which begins as comments of other programs do.
+void CsvBeginning::refuse_preamble(std::string_view line) const {
+  constexpr std::string_view marks = "%!;/";
+  if (options_.comment.said || marks.find(line.front()) == std::string_view::npos) return;
+  if (line.front() == '/' && !line.starts_with("//")) return;
+  const std::string mark = std::string("'") + line.front() + "'";
+  fail(line_, 1,
+       "the line begins with " + mark +
+           " and has other fields than the next one; if such lines are comments, say "
+           "--comment " +
+           mark);
+}
+
 /// The fields of the first line that are coordinates, as far as that is known before its names are.
 std::vector<bool> CsvBeginning::coordinates(std::size_t count) const {
   std::vector<bool> all(count, true);
@@ -423,6 +442,7 @@ void CsvBeginning::choose_format(const char* at, const char* end) {
 bool CsvBeginning::shows_decimal_commas(const char* at, const char* end) const {
   if (separator_ == Separator::comma || separator_ == Separator::blanks) return false;
   bool commas = false;
+  std::size_t points_above = 0;  // numbers of the first line that have decimals behind a point
   std::size_t doubtful_line = 0;
   std::size_t doubtful_field = 0;
   std::string doubtful;
@@ -435,7 +455,12 @@ bool CsvBeginning::shows_decimal_commas(const char* at, const char* end) const {
       for (const std::string_view field : rows_.split(at, without_line_end(at, stop))) {
         const std::string text(trimmed(without_quotes(field)));
         ++number;
-        if (text.find('.') != std::string::npos && is_number(text)) return false;
+        if (text.find('.') != std::string::npos && is_number(text)) {
+          if (line != line_ || points_above + 1 != number) return false;
+          points_above = number;
+          continue;
+        }
+        if (line == line_ && points_above > 0) return false;
         const Comma comma = comma_in(text);
         commas = commas || comma == Comma::decimals;
         if (comma == Comma::either && doubtful_line == 0) {
@@ -448,7 +473,11 @@ bool CsvBeginning::shows_decimal_commas(const char* at, const char* end) const {
     at = stop;
   }
   if (!commas && doubtful_line != 0) fail(doubtful_line, doubtful_field, doubtful + std::string(either_comma_fault));
-  return commas;
+  if (commas && points_above > 0 && options_.header == HeaderLine::automatic)
+    fail(line_, 0,
+         "decimals follow a point in this line, and a comma in the lines below; if this line names the columns, say "
+         "--decimal comma --header yes");
+  return commas && (points_above == 0 || options_.header == HeaderLine::yes);
 }
 
 // ---- The first row ----

@@ -41,7 +41,7 @@ class CsvBeginning {
   const char* end_of_first_line(const char* at, const char* end, Marks& seen) const;
   bool take_separator_line(std::string_view line);
   void choose_separator(std::string_view line, std::string_view below, Marks& seen);
-  char separator_of_one_column(std::string_view line, const char* row, const char* end, const Marks& seen) const;
+  char separator_of_one_column(std::string_view line, const char* row, const char* end) const;
   std::vector<std::string_view> lines_below(const char* at, const char* end) const;
   void choose_format(const char* at, const char* end);
   bool shows_decimal_commas(const char* at, const char* end) const;
@@ -52,6 +52,7 @@ class CsvBeginning {
   bool is_unlike(std::span<const FirstField> first, std::span<const std::string_view> rows) const;
   [[noreturn]] void refuse_first_line(const HeaderGuess& guess, const std::vector<FirstField>& fields,
                                       const std::vector<FirstField>& below) const;
+  void refuse_preamble(std::string_view line) const;
   std::vector<bool> coordinates(std::size_t count) const;
   std::string plain_number(const FirstField& field) const;
   void take_comment(std::string_view line);

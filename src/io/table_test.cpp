@@ -487,7 +487,8 @@ TEST(Headers, OfOneColumnMayHoldSeparators) {
       EXPECT_EQ(rows_of(table.values.view), (Rows{{5.1}, {4.9}})) << name;
       EXPECT_EQ(table.column_names, Strings{name});
     }
-  EXPECT_EQ(rows_of("sepal length\n5,1\n4,9\n", offered()), (Rows{{5.1}, {4.9}}));
+  EXPECT_EQ(rows_of("sepal length\n5,1\n4,9\n", written(Decimal::comma)), (Rows{{5.1}, {4.9}}));
+  EXPECT_CONTAINS(refusal("Made by hand\n5,1\n4,9\n", offered()), "t.csv:2:1: '5,1' is not a number");
   EXPECT_EQ(rows_of("10 m\n5\n6\n", yes), (Rows{{5}, {6}}));
   // Where rows have separators, one is short.
   EXPECT_CONTAINS(refusal("x,y\n3\n4,5\n", offered()), "t.csv:2:2: 1 field, but line 1 has 2");
@@ -532,6 +533,34 @@ TEST(Headers, ThatCountRowsAreNoPartOfTheTable) {
   EXPECT_CONTAINS(message, "tail -n +2 t.csv > t-converted.csv");
   EXPECT_FALSE(contains(message, "--header"));
   EXPECT_CONTAINS(refusal("\n# x\n178,13,class_0,class_1\n\n1,2\n3,4\n", offered()), "but line 5 has 2");
+}
+
+TEST(Headers, OfForeignCommentsAreNamedSo) {
+  for (const std::string mark : {"%", "!", ";", "//"}) {
+    const std::string character(1, mark.front());
+    const std::string text = mark + " made by hand\n1,2\n3,4\n";
+    EXPECT_CONTAINS(refusal(text, offered()), "t.csv:1:1: the line begins with '" + character + "'");
+    EXPECT_CONTAINS(refusal(text, offered()), "say --comment '" + character + "'");
+    CsvOptions said = offered();
+    said.comment = {.mark = character.front(), .said = true};
+    EXPECT_EQ(rows_of(text, said), (Rows{{1, 2}, {3, 4}}));
+  }
+  EXPECT_EQ(table_of("%,!x\n1,2\n", offered()).column_names, (Strings{"%", "!x"}));
+}
+
+TEST(Headers, WithPointsAboveDecimalCommas) {
+  const std::string text = "0.5;1.5\n-0,040;0,680\n0,1;0,2\n";
+  EXPECT_CONTAINS(refusal(text, offered()), "t.csv:1: ");
+  EXPECT_CONTAINS(refusal(text, offered()), "say --decimal comma --header yes");
+  CsvOptions said = written(Decimal::comma);
+  said.header = HeaderLine::yes;
+  EXPECT_EQ(rows_of(text, said), (Rows{{-0.04, 0.68}, {0.1, 0.2}}));
+  said.style = {};
+  EXPECT_EQ(rows_of(text, said), (Rows{{-0.04, 0.68}, {0.1, 0.2}}));
+}
+
+TEST(Headers, LinesThatEndWithCarriageReturns) {
+  EXPECT_CONTAINS(refusal("1,2\r3,4\r", offered()), "for example: tr '\\r' '\\n' < t.csv > t-converted.csv");
 }
 
 // ---- Numbers ----
