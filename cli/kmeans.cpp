@@ -241,13 +241,15 @@ io::PointsOf<T> given_centroids(const Arguments& arguments, const io::Points& po
     if (!arguments.init_folder.empty()) fit = open_fit(arguments.init_folder, arguments.reading.stop);
     require_whole_result(problem_name, arguments.centroids, arguments.reading.stop);
   });
-  io::PointsOf<T> centroids =
-      read_matrix_for_all<T>(arguments.centroids, io::with_all_columns(arguments.reading), session);
+  io::ReadOptions reading = io::with_all_columns(arguments.reading);
+  reading.columns.expected = points.column_names;
+  io::Points centroids = read_points_for_all<T>(arguments.centroids, reading, session);
   core::agree(session.ranks(), [&] {
     if (!arguments.init_folder.empty())
-      require_alike(fit, arguments.init_folder, centroids.view.rows(), arguments.options, points);
+      require_alike(fit, arguments.init_folder, centroids.rows(), arguments.options, points);
+    else require_names_of_centroids(points, arguments.inputs.front(), centroids.column_names, arguments.centroids);
   });
-  return centroids;
+  return std::get<io::PointsOf<T>>(std::move(centroids.values));
 }
 
 template <class T>

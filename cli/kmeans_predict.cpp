@@ -62,10 +62,12 @@ Inputs read_inputs(const Arguments& arguments, const Session& session) {
     refuse_standardized_file(arguments.centroids);
   }
   io::Points centroids = io::read_points(fit.centroids, io::with_all_columns(reading));
+  if (!folder) fit.column_names = centroids.column_names;
   if (reading.columns.taken.empty()) reading.columns.expected = fit.column_names;
   io::Points points = io::read_points(arguments.input, reading);
   io::name_rows_left(points, points.rows());
   if (folder) require_columns_of_fit(points, centroids.columns(), fit, arguments.centroids, arguments.input);
+  else require_names_of_centroids(points, arguments.input, fit.column_names, arguments.centroids);
   const io::ElementType type = std::max(centroids.type(), points.type());
   centroids = io::convert(std::move(centroids), type, fit.centroids, reading.stop);
   points = io::convert(std::move(points), type, arguments.input, reading.stop);

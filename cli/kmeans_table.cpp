@@ -89,6 +89,8 @@ nlohmann::json summary_in(const std::filesystem::path& folder) {
   return summary;
 }
 
+std::string shown(const std::string& input) { return input == "-" ? "standard input" : "'" + input + "'"; }
+
 std::string list_of(const std::vector<std::string>& names) {
   constexpr std::size_t most = 12;
   std::string text;
@@ -166,12 +168,25 @@ void require_alike(const FittedFolder& fit, const std::string& folder, std::int6
     throw UsageError(fmt::format("--init: the fit in '{}' has {}, and -k asks for {}; give -k {}", folder,
                                  counted(clusters, "cluster"), options.clusters, clusters));
   if (fit.column_names.empty() || points.column_names.empty() || fit.column_names == points.column_names) return;
+  const bool all_here = std::ranges::all_of(fit.column_names, [&](const std::string& name) {
+    return std::ranges::find(points.column_names, name) != points.column_names.end();
+  });
   std::vector<std::size_t> all(fit.column_names.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
+  throw InputError(
+      fmt::format("points: the columns are {}, but the fit in '{}' is one of {}; give the same columns in "
+                  "the same order{}",
+                  list_of(points.column_names), folder, list_of(fit.column_names),
+                  all_here ? " (--columns " + io::column_items(fit.column_names, all) + ")" : ""));
+}
+
+void require_names_of_centroids(const io::Points& points, const std::string& input,
+                                const std::vector<std::string>& names, const std::string& centroids) {
+  if (names.empty() || points.column_names.empty() || names == points.column_names) return;
   throw InputError(fmt::format(
-      "points: the columns are {}, but the fit in '{}' is one of {}; give the same columns in "
-      "the same order (--columns {})",
-      list_of(points.column_names), folder, list_of(fit.column_names), io::column_items(fit.column_names, all)));
+      "{}: the columns are {}, but those of {} are {}; give both the same names (columns are found by them), or take "
+      "the line of names out of the file of centroids if the columns have the same order",
+      shown(input), list_of(points.column_names), shown(centroids), list_of(names)));
 }
 
 void require_columns_of_fit(const io::Points& points, std::int64_t dimensions, const FittedFolder& fit,
@@ -179,11 +194,10 @@ void require_columns_of_fit(const io::Points& points, std::int64_t dimensions, c
   const auto columns = [](std::int64_t count, const std::vector<std::string>& names) {
     return counted(count, "column") + (names.empty() ? "" : " (" + list_of(names) + ")");
   };
-  const std::string shown = input == "-" ? "standard input" : "'" + input + "'";
   const bool named = !fit.column_names.empty() && !points.column_names.empty();
   if (points.columns() == dimensions && (!named || points.column_names == fit.column_names)) return;
   throw InputError(fmt::format("{} has {}, but the fit in '{}' is one of {}; give the points with the same columns{}",
-                               shown, columns(points.columns(), points.column_names), folder,
+                               shown(input), columns(points.columns(), points.column_names), folder,
                                columns(dimensions, fit.column_names),
                                named ? " (without --columns and --drop-columns they are found by their names)" : ""));
 }

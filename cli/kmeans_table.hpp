@@ -82,6 +82,11 @@ void refuse_standardized_file(const std::string& file);
 void require_alike(const FittedFolder& fit, const std::string& folder, std::int64_t clusters,
                    const KMeansOptions& options, const io::Points& points);
 
+/// Throws InputError, with the names of both, if the columns of centroids in a file and of points both have names, and
+/// the names or their order differ.
+void require_names_of_centroids(const io::Points& points, const std::string& input,
+                                const std::vector<std::string>& names, const std::string& centroids);
+
 /// InputError, with both names, where the points' columns are not those of the fit.
 void require_columns_of_fit(const io::Points& points, std::int64_t dimensions, const FittedFolder& fit,
                             const std::string& folder, const std::string& input);

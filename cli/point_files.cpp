@@ -428,19 +428,22 @@ io::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank, c
 }
 
 template <class T>
-io::PointsOf<T> read_matrix_for_all(const std::string& path, const io::ReadOptions& reading, const Session& session) {
+io::Points read_points_for_all(const std::string& path, const io::ReadOptions& reading, const Session& session) {
   core::Ranks* const ranks = session.ranks();
-  if (ranks == nullptr) return read_matrix_as<T>(path, reading);
+  if (ranks == nullptr) return read_points_as<T>(path, reading);
+  io::Points points;
   std::int64_t columns = 0;
   const std::vector<T> values = ranks->from(0, [&] {
-    const io::PointsOf<T> read = read_matrix_as<T>(path, reading);
-    columns = read.view.columns();
-    return std::vector<T>(read.view.data(), read.view.data() + read.view.rows() * columns);
+    points = read_points_as<T>(path, reading);
+    columns = points.columns();
+    const T* const first = points.view<T>().data();
+    return std::vector<T>(first, first + points.rows() * columns);
   });
   columns = ranks->from(0, [&] { return std::vector{columns}; }).front();
   Matrix<T> rows(columns == 0 ? 0 : static_cast<std::int64_t>(values.size()) / columns, columns);
   std::ranges::copy(values, rows.data());
-  return io::own(std::move(rows));
+  points.values = io::own(std::move(rows));
+  return points;
 }
 
 void bring_to_first(core::Ranks& ranks, Buffer<std::int32_t>& values) {
@@ -473,7 +476,7 @@ template io::VectorOf<float> read_values_of_rows(const std::string&, PerRank, co
                                                  const Session&);
 template io::VectorOf<double> read_values_of_rows(const std::string&, PerRank, const PointFiles&,
                                                   const io::ReadOptions&, const Session&);
-template io::PointsOf<float> read_matrix_for_all(const std::string&, const io::ReadOptions&, const Session&);
-template io::PointsOf<double> read_matrix_for_all(const std::string&, const io::ReadOptions&, const Session&);
+template io::Points read_points_for_all<float>(const std::string&, const io::ReadOptions&, const Session&);
+template io::Points read_points_for_all<double>(const std::string&, const io::ReadOptions&, const Session&);
 
 }  // namespace gradus::cli

@@ -63,9 +63,9 @@ template <class T>
 io::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank, const PointFiles& points,
                                     const io::ReadOptions& reading, const Session& session);
 
-/// Rows that the first rank reads, for all ranks; see read_matrix_as().
+/// Rows that the first rank reads, for all ranks; see read_points_as(). The first rank alone has the names of columns.
 template <class T>
-io::PointsOf<T> read_matrix_for_all(const std::string& path, const io::ReadOptions& reading, const Session& session);
+io::Points read_points_for_all(const std::string& path, const io::ReadOptions& reading, const Session& session);
 
 /// All ranks' values, in the order of the ranks, on the first rank; on the others their own. All call it together.
 void bring_to_first(core::Ranks& ranks, Buffer<std::int32_t>& values);

@@ -5,6 +5,7 @@
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "gradus/error.hpp"
+#include "io/foreign_formats.hpp"
 #include "io/header.hpp"
 #include "io/number.hpp"
 
@@ -20,6 +21,32 @@ constexpr std::ptrdiff_t bytes_of_a_sample = std::ptrdiff_t{1} << 16;
 bool may_name_a_row(std::string_view field) {
   return field.starts_with('"') || is_text(field) ||
          (!field.empty() && std::all_of(field.begin(), field.end(), is_digit));
+}
+
+/// Returns true if the text is UTF-8 (RFC 3629).
+bool is_utf8(std::string_view text) {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  for (std::size_t at = 0; at < text.size();) {
+    const unsigned lead = byte(at);
+    const std::size_t length = lead < 0x80   ? 1
+                               : lead < 0xc2 ? 0
+                               : lead < 0xe0 ? 2
+                               : lead < 0xf0 ? 3
+                               : lead < 0xf5 ? 4
+                                             : 0;
+    if (length == 0 || length > text.size() - at) return false;
+    for (std::size_t next = at + 1; next < at + length; ++next)
+      if ((byte(next) & 0xc0u) != 0x80) return false;
+    if (length > 2) {
+      const unsigned second = byte(at + 1);
+      // No code point is written longer than it needs, is half of a surrogate pair, or is beyond U+10FFFF.
+      const bool beyond = (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
+                          (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f);
+      if (beyond) return false;
+    }
+    at += length;
+  }
+  return true;
 }
 
 std::vector<std::string_view> split_at(char separator, std::string_view line) {
@@ -138,6 +165,7 @@ bool CsvBeginning::first_line(const char*& at, const char* end, bool last) {
   if (separator_ == Separator::detect) {
     const char* const below_end = without_line_end(row, find_character(row, end, '\n'));
     choose_separator(line, {row, static_cast<std::size_t>(below_end - row)}, seen);
+    if (const char mark = separator_of_one_column(line, row, end)) separator_ = static_cast<Separator>(mark);
   }
   rows_.separator = static_cast<char>(separator_);
   const char* const row_end = rows_.row_end(row, end);
@@ -152,8 +180,16 @@ bool CsvBeginning::first_line(const char*& at, const char* end, bool last) {
       below.back().text = plain_number(below.back());
     }
   std::vector<FirstField> fields = header_fields(at, stop);
-  if (is_header(fields, below, trimmed(line))) {
-    for (FirstField& field : fields) rows_.names.push_back(std::move(field.text));
+  if (row != end && below.size() != fields.size()) refuse_preamble(trimmed(line));
+  below_line_ = line_ + static_cast<std::size_t>(std::count(at, row, '\n'));
+  if (is_header(fields, below, trimmed(line), lines_below(row, end))) {
+    for (FirstField& field : fields) {
+      if (!is_utf8(field.text))
+        fail(line_, rows_.names.size() + 1,
+             "the name of the column, " + core::excerpt(field.text) + ", is not UTF-8; convert the file, " +
+                 advice_to_run("iconv -f LATIN1 -t UTF-8 {in} > {out}{ending}", std::string(name_)));
+      rows_.names.push_back(std::move(field.text));
+    }
     line_ += static_cast<std::size_t>(std::count(at, stop, '\n'));
     at = next_line(stop, end);
   }
@@ -178,7 +214,11 @@ const char* CsvBeginning::end_of_first_line(const char* at, const char* end, Mar
       at = closing_quote(at, end);
       if (!at) return nullptr;
     }
-    if (*at == '\r') fail(line_, 0, "a carriage return without a line feed; lines end with LF or CRLF");
+    if (*at == '\r')
+      fail(line_, 0,
+           "a carriage return without a line feed; lines end with LF or CRLF; if all of them end with CR, convert the "
+           "file, " +
+               advice_to_run("tr '\\r' '\\n' < {in} > {out}{ending}", std::string(name_)));
     seen[static_cast<unsigned char>(*at)] = true;
     field_begins = is_blank(*at) || *at == ',' || *at == ';' || *at == '|';
   }
@@ -205,6 +245,42 @@ void CsvBeginning::choose_separator(std::string_view line, std::string_view belo
   const auto fits = [&](char mark) { return split_at(mark, line).size() == split_at(mark, below).size(); };
   const auto fitting = std::find_if(marks.begin(), marks.end(), fits);
   separator_ = static_cast<Separator>(fitting == marks.end() ? marks.front() : *fitting);
+}
+
+/// A mark that the line does not hold, where the line is the name of the only column, although marks or blanks are part
+/// of the name: the rows that begin at `row` are single fields. Otherwise 0.
+char CsvBeginning::separator_of_one_column(std::string_view line, const char* row, const char* end) const {
+  constexpr std::string_view marks = ";\t|,";
+  if (options_.header == HeaderLine::no || split_at(static_cast<char>(separator_), line).size() < 2) return 0;
+  std::vector<FirstField> words;
+  for (const std::string_view word : split_at(' ', line)) words.push_back({std::string(word)});
+  if (options_.header == HeaderLine::automatic && !guess_header(words).is_header) return 0;
+  const std::vector<std::string_view> rows = lines_below(row, end);
+  const bool decimal_commas = options_.style.decimal == Decimal::comma && line.find(',') == std::string_view::npos;
+  const auto is_whole = [&](std::string_view text) {
+    if (text.find('\n') != std::string_view::npos) return false;  // within quotes
+    return split_at(' ', text).size() == 1 && std::none_of(marks.begin(), marks.end(), [&](char mark) {
+             const bool decimals = mark == ',' && decimal_commas;
+             return !decimals && split_at(mark, text).size() > 1;
+           });
+  };
+  if (rows.empty() || !std::all_of(rows.begin(), rows.end(), is_whole)) return 0;
+  const auto free =
+      std::find_if(marks.begin(), marks.end(), [&](char mark) { return line.find(mark) == std::string_view::npos; });
+  return free == marks.end() ? '\0' : *free;
+}
+
+/// The lines from `at` on that are neither blank nor comments, as far as a sample goes.
+std::vector<std::string_view> CsvBeginning::lines_below(const char* at, const char* end) const {
+  std::vector<std::string_view> lines;
+  for (const char* const sample = at + std::min(end - at, bytes_of_a_sample); at < sample;) {
+    const char* const next = rows_.row_end(at, end);
+    if (!next) break;
+    const std::string_view line = trimmed({at, static_cast<std::size_t>(without_line_end(at, next) - at)});
+    if (!line.empty() && !rows_.is_comment(at, end)) lines.push_back(line);
+    at = next;
+  }
+  return lines;
 }
 
 /// The fields of the first line, without padding and quotes.
@@ -234,7 +310,7 @@ const char* CsvBeginning::row_below(const char* at, const char* end) const {
 
 /// Decides what the first line is, and notes what may be wrong with that.
 bool CsvBeginning::is_header(const std::vector<FirstField>& fields, const std::vector<FirstField>& below,
-                             std::string_view line) {
+                             std::string_view line, std::span<const std::string_view> rows) {
   const auto note = [&](const char* what) {
     header_note_ = at_line(line_) + "the first line, " + core::excerpt(line) + ", " + what;
   };
@@ -258,16 +334,37 @@ bool CsvBeginning::is_header(const std::vector<FirstField>& fields, const std::v
   const bool left_out =
       guess.broken && options_.missing == Missing::drop_rows && is_missing(fields[*guess.broken].text);
   if (guess.undecided || (guess.broken && !left_out)) refuse_first_line(guess, fields, below);
+  const bool unlike_rows = !guess.broken && !guess.is_header && options_.names_matter && is_unlike(plain, rows);
   if (guess.doubtful && guess.is_header) note("is taken as names of columns; if it is a row, say --header no");
-  else if (guess.doubtful && options_.names_matter)
+  else if ((guess.doubtful || unlike_rows) && options_.names_matter)
     note("is taken as a row of numbers; if it names the columns, say --header yes");
   return guess.is_header;
+}
+
+/// Whether numbers of the first line rather name columns, in view of these rows.
+bool CsvBeginning::is_unlike(std::span<const FirstField> first, std::span<const std::string_view> rows) const {
+  constexpr std::size_t most_rows = 16;
+  std::vector<std::vector<FirstField>> below;
+  for (const std::string_view row : rows.first(std::min(rows.size(), most_rows))) {
+    std::vector<FirstField>& fields = below.emplace_back();
+    for (const std::string_view text : rows_.split(row.data(), row.data() + row.size())) {
+      fields.push_back({std::string(trimmed(without_quotes(text))), text.starts_with('"')});
+      fields.back().text = plain_number(fields.back());
+    }
+  }
+  return numbers_unlike_rows(first, below, coordinates(first.size()));
 }
 
 void CsvBeginning::refuse_first_line(const HeaderGuess& guess, const std::vector<FirstField>& fields,
                                      const std::vector<FirstField>& below) const {
   const std::size_t at = guess.broken ? *guess.broken : *guess.undecided;
   const std::string& text = fields[at].text;
+  if (!below.empty() && below.size() != fields.size() && below.size() != fields.size() + 1)  // R writes one name less
+    fail(line_, 0,
+         "the line has " + std::to_string(fields.size()) + (fields.size() == 1 ? " field" : " fields") + ", but line " +
+             std::to_string(below_line_) + " has " + std::to_string(below.size()) + ", and " + core::excerpt(text) +
+             " is not a number; if the line is no part of the table, delete it, " +
+             advice_to_run("tail -n +" + std::to_string(line_ + 1) + " {in} > {out}{ending}", std::string(name_)));
   const std::string ask = "if this line names the columns, say --header yes";
   if (guess.undecided)
     fail(line_, at + 1,
@@ -278,6 +375,19 @@ void CsvBeginning::refuse_first_line(const HeaderGuess& guess, const std::vector
   if (is_text(text) && is_any_number(next))
     fail(line_, at + 1, core::excerpt(text) + " is not a number, but the row below has a number there; " + ask);
   fail(line_, at + 1, rows_.fault_of(text, at) + "; " + ask);
+}
+
+/// A first line with other fields than the next one, which begins as comments of other programs do.
+void CsvBeginning::refuse_preamble(std::string_view line) const {
+  constexpr std::string_view marks = "%!;/";
+  if (options_.comment.said || marks.find(line.front()) == std::string_view::npos) return;
+  if (line.front() == '/' && !line.starts_with("//")) return;
+  const std::string mark = std::string("'") + line.front() + "'";
+  fail(line_, 1,
+       "the line begins with " + mark +
+           " and has other fields than the next one; if such lines are comments, say "
+           "--comment " +
+           mark);
 }
 
 /// The fields of the first line that are coordinates, as far as that is known before its names are.
@@ -329,6 +439,7 @@ void CsvBeginning::choose_format(const char* at, const char* end) {
 bool CsvBeginning::shows_decimal_commas(const char* at, const char* end) const {
   if (separator_ == Separator::comma || separator_ == Separator::blanks) return false;
   bool commas = false;
+  std::size_t points_above = 0;  // numbers of the first line that have decimals behind a point
   std::size_t doubtful_line = 0;
   std::size_t doubtful_field = 0;
   std::string doubtful;
@@ -341,7 +452,12 @@ bool CsvBeginning::shows_decimal_commas(const char* at, const char* end) const {
       for (const std::string_view field : rows_.split(at, without_line_end(at, stop))) {
         const std::string text(trimmed(without_quotes(field)));
         ++number;
-        if (text.find('.') != std::string::npos && is_number(text)) return false;
+        if (text.find('.') != std::string::npos && is_number(text)) {
+          if (line != line_ || points_above + 1 != number) return false;
+          points_above = number;
+          continue;
+        }
+        if (line == line_ && points_above > 0) return false;
         const Comma comma = comma_in(text);
         commas = commas || comma == Comma::decimals;
         if (comma == Comma::either && doubtful_line == 0) {
@@ -354,7 +470,11 @@ bool CsvBeginning::shows_decimal_commas(const char* at, const char* end) const {
     at = stop;
   }
   if (!commas && doubtful_line != 0) fail(doubtful_line, doubtful_field, doubtful + std::string(either_comma_fault));
-  return commas;
+  if (commas && points_above > 0 && options_.header == HeaderLine::automatic)
+    fail(line_, 0,
+         "decimals follow a point in this line, and a comma in the lines below; if this line names the columns, say "
+         "--decimal comma --header yes");
+  return commas && (points_above == 0 || options_.header == HeaderLine::yes);
 }
 
 // ---- The first row ----
@@ -388,7 +508,7 @@ bool CsvBeginning::first_row(const char* at, const char* end, bool last) {
   rows_.numbers = chosen_.numbers();
   refuse_lost_rows();
   if (!chosen_.unexpected.empty())
-    notes_.push_back(std::string(name_) + ": the columns are those of the fit, by their names; " +
+    notes_.push_back(std::string(name_) + ": the columns are found by their names; " +
                      columns_text(names, chosen_.unexpected) + (chosen_.unexpected.size() == 1 ? " is" : " are") +
                      " left out");
   if (options_.columns.offers_columns && !open) refuse_text(fields, next, end);

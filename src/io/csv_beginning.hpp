@@ -41,13 +41,18 @@ class CsvBeginning {
   const char* end_of_first_line(const char* at, const char* end, Marks& seen) const;
   bool take_separator_line(std::string_view line);
   void choose_separator(std::string_view line, std::string_view below, Marks& seen);
+  char separator_of_one_column(std::string_view line, const char* row, const char* end) const;
+  std::vector<std::string_view> lines_below(const char* at, const char* end) const;
   void choose_format(const char* at, const char* end);
   bool shows_decimal_commas(const char* at, const char* end) const;
   std::vector<FirstField> header_fields(const char* at, const char* stop) const;
   const char* row_below(const char* at, const char* end) const;
-  bool is_header(const std::vector<FirstField>& fields, const std::vector<FirstField>& below, std::string_view line);
+  bool is_header(const std::vector<FirstField>& fields, const std::vector<FirstField>& below, std::string_view line,
+                 std::span<const std::string_view> rows);
+  bool is_unlike(std::span<const FirstField> first, std::span<const std::string_view> rows) const;
   [[noreturn]] void refuse_first_line(const HeaderGuess& guess, const std::vector<FirstField>& fields,
                                       const std::vector<FirstField>& below) const;
+  void refuse_preamble(std::string_view line) const;
   std::vector<bool> coordinates(std::size_t count) const;
   std::string plain_number(const FirstField& field) const;
   void take_comment(std::string_view line);
@@ -65,6 +70,7 @@ class CsvBeginning {
   bool settled_ = false;        ///< what columns there are
   std::size_t line_ = 1;        ///< of the text at hand
   std::size_t first_line_ = 0;  ///< that is no comment; 0: not seen yet
+  std::size_t below_line_ = 0;  ///< of the row below it
   CsvRows rows_;
   ChosenColumns chosen_;
   std::string header_note_;

@@ -185,7 +185,7 @@ const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) c
     } else {
       stop = skip(at, end, column, stretch);
     }
-    if (!stop) {
+    if (!stop || !ends_field(stop, end)) {
       std::string_view text;
       const char* const after = field(begin, end, text);
       if (lacks_number(text)) {

@@ -123,6 +123,12 @@ struct CsvRows {
     return at;
   }
 
+  /// Returns true if a separator or the end of the line follows what was read up to `at`.
+  bool ends_field(const char* at, const char* end) const {
+    const char* const next = skip_padding(at, end);
+    return at_line_end(next, end) || (separator == ' ' ? next != at : *next == separator);
+  }
+
   // ---- Messages: csv_faults.cpp ----
 
   /// What is wrong with a field that should be a number.

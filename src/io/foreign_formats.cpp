@@ -135,6 +135,12 @@ void refuse_foreign(std::string_view bytes, const std::string& path, Reader read
   throw InputError(message);
 }
 
+std::string advice_to_run(std::string_view command, const std::string& path) {
+  Names names(path);
+  names.out += "-converted";
+  return "for example: " + names.put_into(command);
+}
+
 std::string_view readable(Reader reader) {
   switch (reader) {
     case Reader::points:

@@ -64,6 +64,10 @@ const ForeignFormat* foreign_format(std::string_view bytes, const std::string& p
 /// one. Call it before the bytes are parsed, and after the reader's own formats were ruled out.
 void refuse_foreign(std::string_view bytes, const std::string& path, Reader reader);
 
+/// Returns advice to run a command on the file: "for example: iconv … t.csv > t-converted.csv". The command has the
+/// placeholders of Remedy::text.
+std::string advice_to_run(std::string_view command, const std::string& path);
+
 /// Bytes as these functions want them.
 inline std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -44,8 +45,9 @@ std::size_t punctuation(std::string_view text) {
 }
 
 bool stands_for_missing(std::string_view text) {
-  static constexpr std::array<std::string_view, 11> words = {"na",      "n/a",       "nat",  "nil",  "none", "null",
-                                                             "missing", "undefined", "n.a.", "n.d.", "nd"};
+  static constexpr std::array<std::string_view, 17> words = {
+      "na",   "n/a", "nat",    "nil", "none",   "null",    "missing", "undefined", "n.a.",
+      "n.d.", "nd",  "(null)", "\\n", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"};
   const std::size_t skipped = text.starts_with('#') || text.starts_with('<') ? 1 : 0;
   const std::size_t closing = text.size() > 1 && text.ends_with('>') ? 1 : 0;
   const std::string_view bare = text.substr(skipped, text.size() - skipped - closing);
@@ -113,6 +115,53 @@ bool looks_like_names(const std::vector<double>& values) {
 }
 
 }  // namespace
+
+bool numbers_unlike_rows(std::span<const FirstField> first, std::span<const std::vector<FirstField>> rows,
+                         const std::vector<bool>& coordinates) {
+  const auto numbers_of = [&](std::span<const FirstField> fields) {
+    std::vector<double> values;  // NaN: there is none
+    for (std::size_t field = 0; field < first.size(); ++field)
+      if (coordinates[field])
+        values.push_back((field < fields.size() ? number_in(fields[field].text) : std::nullopt)
+                             .value_or(std::numeric_limits<double>::quiet_NaN()));
+    return values;
+  };
+  const auto rises = [](const std::vector<double>& values) {
+    return values.size() > 2 && std::adjacent_find(values.begin(), values.end(), [](double one, double next) {
+                                  return !(one < next);
+                                }) == values.end();
+  };
+  const auto all_of_row = [&](std::span<const FirstField> fields, const auto& is_so) {
+    for (std::size_t field = 0; field < first.size(); ++field)
+      if (coordinates[field] && !(field < fields.size() && number_in(fields[field].text) && is_so(fields[field].text)))
+        return false;
+    return true;
+  };
+  const auto has_decimals = [](const std::string& text) { return text.find('.') != std::string::npos; };
+  const auto is_integer = [](const std::string& text) { return text.find_first_of(".eE") == std::string::npos; };
+  const auto every_row = [&](const auto& holds) { return std::all_of(rows.begin(), rows.end(), holds); };
+  const std::vector<double> values = numbers_of(first);
+  if (rows.empty() || values.empty()) return false;
+  if (rises(values) && !every_row([&](const auto& row) { return rises(numbers_of(row)); })) return true;
+  if (rows.size() > 1 && all_of_row(first, is_integer) &&
+      every_row([&](const auto& row) { return all_of_row(row, has_decimals); }))
+    return true;
+  if (rows.size() < 3) return false;
+  std::vector<std::vector<double>> below;
+  for (const std::vector<FirstField>& row : rows) below.push_back(numbers_of(row));
+  for (std::size_t column = 0; column < values.size(); ++column) {
+    double least = std::numeric_limits<double>::infinity();
+    double greatest = -least;
+    for (const std::vector<double>& row : below) {
+      if (!std::isfinite(row[column])) return false;
+      least = std::min(least, row[column]);
+      greatest = std::max(greatest, row[column]);
+    }
+    const double distance = std::max(least - values[column], values[column] - greatest);
+    if (!(greatest > least && distance > 10 * (greatest - least))) return false;
+  }
+  return true;
+}
 
 bool is_text(std::string_view field) {
   const Look look = look_of(field);

@@ -66,6 +66,13 @@ HeaderGuess guess_header(std::span<const FirstField> fields);
 HeaderGuess guess_header(std::span<const FirstField> first, std::span<const FirstField> next,
                          const std::vector<bool>& coordinates);
 
+/// Returns true if a first line of numbers rather names columns, in view of up to 16 rows below it:
+/// * it rises, has at least three numbers, and some row does not rise;
+/// * it has integers above numbers that all have decimals, in at least two rows;
+/// * each of its numbers is farther from those of its column than ten times their spread, in at least three rows.
+bool numbers_unlike_rows(std::span<const FirstField> first, std::span<const std::vector<FirstField>> rows,
+                         const std::vector<bool>& coordinates);
+
 /// Whether a field is neither empty, nor a number in any notation, nor what stands for a missing one.
 bool is_text(std::string_view field);
 

@@ -402,8 +402,7 @@ TEST(Columns, AreFoundByTheNamesThatAreExpected) {
   options.columns.expected = {"petal", "sepal"};
   const CsvTable table = table_of(iris, options);
   EXPECT_EQ(rows_of(table.values.view), (Rows{{1.4, 5.1}, {1.3, 4.9}}));
-  EXPECT_EQ(table.notes,
-            Strings{"t.csv: the columns are those of the fit, by their names; column 'species' is left out"});
+  EXPECT_EQ(table.notes, Strings{"t.csv: the columns are found by their names; column 'species' is left out"});
   options.columns.expected = {"2020", "2019"};
   EXPECT_EQ(rows_of("2019,2020,2021\n1,2,3\n", options), (Rows{{2, 1}}));
   options.columns.expected = {"petal", "stem"};  // not there: the table as it is
@@ -462,7 +461,120 @@ TEST(Columns, AFirstColumnThatNumbersTheRowsIsTold) {
   EXPECT_EQ(table_of("x,y\n1.5,0\n2,0\n3,0\n4,0\n5,0\n6,0\n", offered()).notes, Strings{});
 }
 
+// ---- The first line ----
+
+TEST(Headers, AreUtf8) {
+  for (const std::string name : {"temp_\xb0"
+                                 "C",
+                                 "\xe4", "a\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80"}) {
+    const std::string message = refusal("x," + name + "\n1,2\n3,4\n", offered());
+    EXPECT_CONTAINS(message, "t.csv:1:2: ");
+    EXPECT_CONTAINS(message, "is not UTF-8");
+    EXPECT_CONTAINS(message, "iconv -f LATIN1 -t UTF-8 t.csv > t-converted.csv");
+  }
+  for (const std::string name : {"temp_\xc2\xb0"
+                                 "C",
+                                 "\xe6\xb8\xa9", "\xf0\x9f\x8c\xa1", "\xf4\x8f\xbf\xbf"})
+    EXPECT_EQ(table_of("x," + name + "\n1,2\n3,4\n", offered()).column_names, (Strings{"x", name}));
+}
+
+TEST(Headers, OfOneColumnMayHoldSeparators) {
+  CsvOptions yes = offered();
+  yes.header = HeaderLine::yes;
+  for (const CsvOptions& options : {offered(), yes})
+    for (const std::string name : {"sepal length (cm)", "length, in cm", "a;b, c|d", "height 2"}) {
+      const CsvTable table = table_of(name + "\n\n5.1\n# more\n4.9\n", options);
+      EXPECT_EQ(rows_of(table.values.view), (Rows{{5.1}, {4.9}})) << name;
+      EXPECT_EQ(table.column_names, Strings{name});
+    }
+  EXPECT_EQ(rows_of("sepal length\n5,1\n4,9\n", written(Decimal::comma)), (Rows{{5.1}, {4.9}}));
+  EXPECT_CONTAINS(refusal("Made by hand\n5,1\n4,9\n", offered()), "t.csv:2:1: '5,1' is not a number");
+  EXPECT_EQ(rows_of("10 m\n5\n6\n", yes), (Rows{{5}, {6}}));
+  // Where rows have separators, one is short.
+  EXPECT_CONTAINS(refusal("x,y\n3\n4,5\n", offered()), "t.csv:2:2: 1 field, but line 1 has 2");
+  EXPECT_CONTAINS(refusal("x y\n3\n4 5\n", offered()), "t.csv:2:2: 1 field, but line 1 has 2");
+  EXPECT_CONTAINS(refusal("1 2\n3\n4\n", offered()), "t.csv:2:2: 1 field, but line 1 has 2");
+}
+
+TEST(Headers, NumbersUnlikeTheRowsAreNoted) {
+  const auto is_noted = [](const std::string& text) {
+    const Strings notes = table_of(text, offered()).notes;
+    return std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+      return contains(note, "if it names the columns, say --header yes");
+    });
+  };
+  for (const std::string text : {
+           "0\n5.1\n4.9\n4.7\n",  // integers above decimals
+           "3,1\n0.5,2.5\n0.25,1.5\n",
+           "10,100,1000,10000\n5,7,2,1\n4,8,2,9\n",
+           "1,2,5,10\n7,3,9,1\n8,2,4,6\n",  // rising
+           "0.1,0.5,0.9,0.99\n0.7,0.3,0.2,0.8\n0.1,0.9,0.3,0.2\n",
+           "450.5,460.5\n0.12,0.15\n0.11,0.17\n0.14,0.16\n",  // far away
+           "450,5;460,5\n0,12;0,15\n0,11;0,17\n0,14;0,16\n",
+       })
+    EXPECT_TRUE(is_noted(text)) << text;
+  for (const std::string text : {
+           "5.1\n5\n4.7\n",
+           "5\n4\n4.5\n",
+           "3,1\n2,4\n1,5\n",
+           "5.1,3.5,1.4\n4.9,3.0,1.4\n",
+           "0.1,0.5,0.95\n0.2,0.6,0.7\n",
+           "9.5,3.5\n0.5,2.5\n0.25,1.5\n0.5,2.25\n",  // one column alone is far away
+           "5,1\n4,1\n9,1\n7,1\n",
+       })
+    EXPECT_FALSE(is_noted(text)) << text;
+}
+
+TEST(Headers, ThatCountRowsAreNoPartOfTheTable) {
+  const std::string cancer = "569,3,malignant,benign\n1.5,2,3,4,5,0\n2.5,1,2,3,6,1\n";
+  const std::string message = refusal(cancer, offered());
+  EXPECT_CONTAINS(message, "t.csv:1: ");
+  EXPECT_CONTAINS(message, "4 fields, but line 2 has 6");
+  EXPECT_CONTAINS(message, "tail -n +2 t.csv > t-converted.csv");
+  EXPECT_FALSE(contains(message, "--header"));
+  EXPECT_CONTAINS(refusal("\n# x\n178,13,class_0,class_1\n\n1,2\n3,4\n", offered()), "but line 5 has 2");
+}
+
+TEST(Headers, OfForeignCommentsAreNamedSo) {
+  for (const std::string mark : {"%", "!", ";", "//"}) {
+    const std::string character(1, mark.front());
+    const std::string text = mark + " made by hand\n1,2\n3,4\n";
+    EXPECT_CONTAINS(refusal(text, offered()), "t.csv:1:1: the line begins with '" + character + "'");
+    EXPECT_CONTAINS(refusal(text, offered()), "say --comment '" + character + "'");
+    CsvOptions said = offered();
+    said.comment = {.mark = character.front(), .said = true};
+    EXPECT_EQ(rows_of(text, said), (Rows{{1, 2}, {3, 4}}));
+  }
+  EXPECT_EQ(table_of("%,!x\n1,2\n", offered()).column_names, (Strings{"%", "!x"}));
+}
+
+TEST(Headers, WithPointsAboveDecimalCommas) {
+  const std::string text = "0.5;1.5\n-0,040;0,680\n0,1;0,2\n";
+  EXPECT_CONTAINS(refusal(text, offered()), "t.csv:1: ");
+  EXPECT_CONTAINS(refusal(text, offered()), "say --decimal comma --header yes");
+  CsvOptions said = written(Decimal::comma);
+  said.header = HeaderLine::yes;
+  EXPECT_EQ(rows_of(text, said), (Rows{{-0.04, 0.68}, {0.1, 0.2}}));
+  said.style = {};
+  EXPECT_EQ(rows_of(text, said), (Rows{{-0.04, 0.68}, {0.1, 0.2}}));
+}
+
+TEST(Headers, LinesThatEndWithCarriageReturns) {
+  EXPECT_CONTAINS(refusal("1,2\r3,4\r", offered()), "for example: tr '\\r' '\\n' < t.csv > t-converted.csv");
+}
+
 // ---- Numbers ----
+
+TEST(Numbers, ThatAreMissing) {
+  CsvOptions drop = offered();
+  drop.missing = Missing::drop_rows;
+  for (const std::string text : {"\\N", "#NV", "#WERT!", "(null)", "#N/A N/A", "#N/A", "-1.#IND", "1.#IND", "1.#QNAN",
+                                 "-1.#QNAN", "#BEZUG!", "#ZAHL!"})
+    for (const std::string row : {text + ",5", "5," + text, "5,\"" + text + "\""}) {
+      EXPECT_EQ(rows_of("x,y\n1,2\n" + row + "\n3,4\n", drop), (Rows{{1, 2}, {3, 4}})) << row;
+      EXPECT_CONTAINS(refusal("x,y\n1,2\n" + row + "\n3,4\n", offered()), "--missing drop-rows");
+    }
+}
 
 TEST(Numbers, DecimalCommas) {
   const std::string note =

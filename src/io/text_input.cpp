@@ -122,8 +122,9 @@ class Unpacking {
 }  // namespace
 
 bool is_spreadsheet_error(std::string_view text) {
-  static constexpr std::array<std::string_view, 7> errors = {"#N/A",  "#DIV/0!", "#NAME?", "#NULL!",
-                                                             "#NUM!", "#REF!",   "#VALUE!"};
+  static constexpr std::array<std::string_view, 12> errors = {"#N/A",   "#N/A N/A", "#DIV/0!", "#NAME?",
+                                                              "#NULL!", "#NUM!",    "#REF!",   "#VALUE!",
+                                                              "#NV",    "#WERT!",   "#BEZUG!", "#ZAHL!"};
   return std::any_of(errors.begin(), errors.end(), [&](std::string_view error) {
     return text.starts_with(error) && (text.size() == error.size() || std::strchr(",;\t\r\n", text[error.size()]));
   });

@@ -1105,6 +1105,9 @@ class Tables(Case):
         self.refused(3, "kmeans", turned, "-k", 2, "--init", out,
                      says=["'width', 'length'", "'length', 'width'", "--columns length,width"])
         self.succeed("kmeans", turned, "-k", 2, "--init", out, "--columns", "length,width")
+        other = self.refused(3, "kmeans", self.file("other.csv", "length,size\n5,3\n7,2\n"), "-k", 2, "--init", out,
+                             says=["'length', 'size'", "'length', 'width'"])
+        self.assertNotIn("--columns", other.stderr)
         self.fit("--standardize")
         refused(2, "-k", 2, says=["one of standardized columns", "add --standardize"])
         self.fit("--metric", "cosine")
@@ -1138,6 +1141,27 @@ class Tables(Case):
         self.refused(3, "predict", out, self.flowers(), says=["summary.json", "standardization"])
         self.refused_to_overwrite([os.path.join(self.fit(name="b"), "centroids.npy")], "predict", self.path("b"), self.flowers(),
                                   "-o", self.path("b/centroids.npy"))
+
+    def test_a_file_of_centroids_finds_the_columns_by_their_names(self):
+        points = self.file("abc.csv", "a,b,c\n1,20,300\n2,10,310\n80,25,390\n90,15,395\n")
+        turned = self.file("cba.csv", "c,b,a\n300,20,1\n310,10,2\n390,25,80\n395,15,90\n")
+        out = self.path("named")
+        self.succeed("kmeans", points, "-k", 2, "-o", out)
+        centroids = os.path.join(out, "centroids.csv")
+        for command in ("predict", "transform"):
+            self.assertEqual(self.succeed(command, centroids, turned).stdout, self.succeed(command, out, points).stdout)
+            self.refused(3, command, centroids, turned, "--columns", "c,b,a",
+                         says=["cba.csv", "'c', 'b', 'a'", "'a', 'b', 'c'", "centroids.csv"])
+            self.refused(3, command, centroids, self.file("abd.csv", "a,b,d\n1,2,3\n"), says=["'a', 'b', 'd'", "'a', 'b', 'c'"])
+            self.succeed(command, centroids, self.file("plain.csv", "1.5,20,300\n"))
+        table = self.file("ab.csv", "a,b\n0,5\n1,5\n9,5\n10,5\n")
+        for text, left_out in [("b,a\n5,9.5\n5,0.5\n", ""), ("cluster,b,a\n0,5,9.5\n1,5,0.5\n", "'cluster' is left out")]:
+            again = self.path("again")
+            result = self.succeed("kmeans", table, "-k", 2, "--init", self.file("mine.csv", text), "-o", again)
+            self.assertIn(left_out, result.stderr)
+            self.assertEqual(content(os.path.join(again, "labels.csv"), "r"), "row,label\n0,1\n1,1\n2,0\n3,0\n")
+        self.refused(3, "kmeans", points, "-k", 2, "--init", self.file("abd.csv", "a,b,d\n2,15,300\n85,20,390\n"),
+                     says=["'a', 'b', 'c'", "'a', 'b', 'd'"])
 
     def test_streams(self):
         array = content(self.points())
