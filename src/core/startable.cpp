@@ -2,6 +2,7 @@
 
 #include <omp.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,11 +27,8 @@ class Attributes {
  public:
   Attributes() {
     pthread_attr_init(&attributes_);
-    for (const char* name : {"OMP_STACKSIZE", "GOMP_STACKSIZE", "KMP_STACKSIZE"})
-      if (const long long bytes = stack_bytes(std::getenv(name)); bytes > 0) {
-        pthread_attr_setstacksize(&attributes_, static_cast<std::size_t>(bytes));
-        break;
-      }
+    if (const long long bytes = wanted_stack_bytes(); bytes > 0)
+      pthread_attr_setstacksize(&attributes_, static_cast<std::size_t>(bytes));
   }
   Attributes(const Attributes&) = delete;
   Attributes& operator=(const Attributes&) = delete;
@@ -65,7 +63,18 @@ void wait_until_forgotten(const std::vector<pid_t>& threads) {
       std::this_thread::yield();
 }
 
+bool has_limited_address_space() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 }  // namespace
+
+long long wanted_stack_bytes() {
+  for (const char* name : {"OMP_STACKSIZE", "GOMP_STACKSIZE", "KMP_STACKSIZE"})
+    if (const long long bytes = stack_bytes(std::getenv(name)); bytes > 0) return bytes;
+  return 0;
+}
 
 long long stack_bytes(const char* text) {
   if (text == nullptr) return 0;
@@ -108,7 +117,14 @@ int startable_threads(int threads) {
   constinit static thread_local int known = 1;
   // A team within another one, or beyond OMP_THREAD_LIMIT, has fewer threads anyway.
   const int asked = std::min(threads, omp_get_thread_limit());
-  if (asked <= known || omp_get_active_level() >= omp_get_max_active_levels()) return threads;
+  if (asked <= 1 || omp_get_active_level() >= omp_get_max_active_levels()) return threads;
+  // Under a limit of address space, what was free for stacks may be taken now: the runtime ends threads that a smaller
+  // team does not need, and starts them again. So its idle threads end, and all of a team are counted.
+  const bool is_limited = has_limited_address_space();
+  if (asked <= known && !is_limited) return threads;
+  static const pid_t first_process = getpid();  // in a forked child the runtime would wait for its parent's threads
+  if (is_limited && getpid() == first_process && omp_get_level() == 0)
+    omp_pause_resource(omp_pause_soft, omp_get_initial_device());
   // The calling thread is there already: the last one that is counted leaves room for what the runtime needs besides.
   const int startable = std::max(count_startable(asked), 1);
   known = std::max(known, startable);

@@ -17,4 +17,7 @@ int count_startable(int threads);
 /// The bytes that a value of OMP_STACKSIZE such as "512", "4M" or "1 g" names; 0 if it names none.
 long long stack_bytes(const char* text);
 
+/// The stack that OMP_STACKSIZE, GOMP_STACKSIZE or KMP_STACKSIZE gives the threads of OpenMP; 0 if none of them does.
+long long wanted_stack_bytes();
+
 }  // namespace gradus::core
