@@ -72,6 +72,24 @@ def _overlap(one: Array, other: Array) -> bool:
         return True
 
 
+def _shares_elements(array: Array) -> bool:
+    """Returns true if two elements have bytes in common, as those of a broadcast array."""
+    steps = [(abs(step), length) for step, length in zip(array.strides, array.shape) if length > 1]
+    if array.size == 0:
+        return False
+    reach = array.itemsize
+    for step, length in sorted(steps):
+        if step < reach:
+            break
+        reach += step * (length - 1)
+    else:
+        return False
+    places = np.zeros(1, np.int64)
+    for step, length in steps:
+        places = np.add.outer(places, np.arange(length) * step).ravel()
+    return bool(np.diff(np.sort(places)).min() < array.itemsize)
+
+
 def _checked_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], *read: Array) -> None:
     if not isinstance(out, np.ndarray):
         raise UsageError(f"out: a {type(out).__name__}; an array of NumPy is needed")
@@ -79,6 +97,8 @@ def _checked_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], *read: 
         raise UsageError(f"out: {out.dtype} of the shape {out.shape}; {dtype} of the shape {shape} is needed")
     if not out.flags.writeable:
         raise UsageError("out: the array is read-only")
+    if _shares_elements(out):
+        raise UsageError("out: some of its elements share memory, so that it cannot hold the product")
     if any(_overlap(out, array) for array in read):
         raise UsageError("out: its memory overlaps that of what is read")
 
