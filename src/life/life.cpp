@@ -384,9 +384,10 @@ LifeResult life(const LifeGridView& cells, const LifeOptions& options, const Lif
   check_memory_views(cells, options, memory);
   const execution::NamedPlace places[] = {{cells.place, "cells"}, {memory.cells.place, "memory for cells"}};
   for (const execution::NamedPlace& one : places) check_stays_there(one.place, one.what, options);
-  const Execution here =
+  const Execution there =
       execution::where_views_lie<room::Variant>(places, room::variants(), room::Room::name, execution);
-  return execution::whole_call([&] { return compute(cells, nullptr, options, memory, here); });
+  return execution::whole_call(there,
+                               [&](const Execution& here) { return compute(cells, nullptr, options, memory, here); });
 }
 
 LifeOptions life_options(const LifePattern& pattern) {
@@ -440,28 +441,28 @@ LifeResult life(const LifePattern& pattern, const LifeOptions& options, std::int
   if (!is_near(pattern.left, 62) || !is_near(pattern.top, 62) || !is_near(placed.left += pattern.left, 62) ||
       !is_near(placed.top += pattern.top, 62))
     throw UsageError("pattern: its first cell must lie within 2^62 of (0, 0)");
-  return execution::whole_call([&] {
+  return execution::whole_call(execution, [&](const Execution& here) {
     Course course;
     if (pattern.tree) room::check_tree(*pattern.tree);
     else check_grid(pattern.cells.view(), "cells");
     if (options.boundary == LifeBoundary::plane)
       return compute(pattern.tree ? LifeGridView{} : pattern.cells.view(), pattern.tree ? &*pattern.tree : nullptr,
-                     placed, {}, execution, std::move(course));
+                     placed, {}, here, std::move(course));
     check_sizes(height, width);
     LifeOptions in_grid = options;
     in_grid.left += core::world_box(width, height).left;
     in_grid.top += core::world_box(width, height).top;
     execution::check_memory(core::checked_multiply(static_cast<std::uint64_t>(height),
                                                    static_cast<std::uint64_t>((width + 63) / 64 * 8), "a grid"),
-                            execution);
+                            here);
     LifeGrid grid;
     {
       const core::PhaseTimer timer(course.phases, "place");
-      grid = grid_of_world(pattern, height, width, execution);
+      grid = grid_of_world(pattern, height, width, here);
     }
     LifeMemory memory;
     memory.cells = grid.span();
-    LifeResult result = compute(grid.view(), nullptr, in_grid, memory, execution, std::move(course));
+    LifeResult result = compute(grid.view(), nullptr, in_grid, memory, here, std::move(course));
     result.cells = std::move(grid);
     return result;
   });

@@ -51,7 +51,7 @@ namespace {
 /// The rectangle that holds all live cells. Errors of check_rectangle().
 core::LifeBox rectangle_of(const PlacedTree& placed, std::string_view way_out, const Execution& execution) {
   const std::optional<core::LifeBox> box = core::bounding_box(placed.tree, placed.left, placed.top);
-  if (!box) throw Error("the live cells lie further apart than 2^62; " + std::string(way_out));
+  if (!box) throw Error("live cells are farther than 2^62 from each other or from (0, 0); " + std::string(way_out));
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(static_cast<std::uint64_t>(box->height),
                              static_cast<std::uint64_t>(box->width / 64 + 1) * 8, &bytes))
