@@ -84,9 +84,10 @@ class InEnvironment {
   int threads_;
 };
 
-/// Expects that result(execution), the bytes of a public call's answer, is the same in every environment, and that the
-/// threads keep their environments: for every variant of the problem that runs on the CPU, on one thread and, if it
-/// promises the same bits or is one of the `repeatable`, on several.
+/// Expects that result(execution), the bytes of a public call's answer, is the same in every environment, also if a
+/// progress callback leaves the thread in it, and that the threads keep their environments: for every variant of the
+/// problem that runs on the CPU, on one thread and, if it promises the same bits or is one of the `repeatable`, on
+/// several.
 inline void expect_same_in_all_environments(std::string_view problem,
                                             const std::function<std::string(const Execution&)>& result,
                                             const std::set<std::string_view>& repeatable = {}) {
@@ -108,6 +109,12 @@ inline void expect_same_in_all_environments(std::string_view problem,
         set_default_environment();
         EXPECT_TRUE(found == expected) << problem << " " << name << ", " << threads << " threads, " << row.name;
         EXPECT_EQ(after, before) << problem << " " << name << ", " << threads << " threads, " << row.name;
+        Execution told = execution;
+        told.progress = [&](const Progress&) { row.set(); };
+        const std::string beside_callbacks = result(told);
+        set_default_environment();
+        EXPECT_TRUE(beside_callbacks == expected)
+            << problem << " " << name << ", " << threads << " threads, progress leaves " << row.name;
       }
     }
 }

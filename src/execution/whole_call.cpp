@@ -1,5 +1,6 @@
 #include "execution/whole_call.hpp"
 
+#include "core/float_environment.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::execution {
@@ -14,6 +15,15 @@ void rethrow_without_thread(const std::system_error& error) {
         "the system has no thread left for the job; raise the limit (ulimit -u, ulimit -v, or that of the container), "
         "or ask for fewer threads");
   throw;
+}
+
+Execution with_guarded_progress(const Execution& execution) {
+  Execution guarded = execution;
+  guarded.progress = [&caller = execution.progress](const Progress& progress) {
+    caller(progress);
+    if (!core::FloatEnvironment::of_this_thread().is_default()) core::FloatEnvironment::set_default();
+  };
+  return guarded;
 }
 
 }  // namespace gradus::execution

@@ -30,16 +30,27 @@ auto whole_call(const Job& job) {
   }
 }
 
-/// Runs job(ranks), the call of this name with elements of type T; null without a communicator. Ranks first make sure
-/// that all of them make the same call.
+/// Returns the request with a progress callback that gives the calling thread the default environment again, whatever
+/// the caller's own callback has done to it. Refers to the request.
+Execution with_guarded_progress(const Execution& execution);
+
+/// Runs job(execution) likewise, with guarded progress.
+template <class Job>
+auto whole_call(const Execution& execution, const Job& job) {
+  return whole_call([&] { return execution.progress ? job(with_guarded_progress(execution)) : job(execution); });
+}
+
+/// Runs job(execution, ranks), the call of this name with elements of type T; null without a communicator. Ranks first
+/// make sure that all of them make the same call.
 template <class T, class Job>
 auto whole_call(const char* name, const Execution& execution, const Job& job) {
-  if (execution.communicator == nullptr) return whole_call([&] { return job(nullptr); });
+  if (execution.communicator == nullptr)
+    return whole_call(execution, [&](const Execution& here) { return job(here, nullptr); });
   core::Ranks ranks(*execution.communicator, execution.stop);
   return ranks.run([&] {
-    return whole_call([&] {
+    return whole_call(execution, [&](const Execution& here) {
       core::require_same_call(ranks, std::string(name) + (sizeof(T) == 4 ? " of f32" : " of f64"));
-      return job(&ranks);
+      return job(here, &ranks);
     });
   });
 }

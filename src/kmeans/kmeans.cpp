@@ -33,7 +33,6 @@
 #include "kmeans/lloyd/unit_rows.hpp"
 #include "kmeans/ranks.hpp"
 #include "kmeans/seeding/initialize.hpp"
-#include "kmeans/seeding/known_rows.hpp"
 
 namespace gradus {
 
@@ -877,8 +876,9 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options,
       room::check_fit(points, options, memory, execution);
       return room::fit_standardized(points, options, memory, execution);
     });
-  return execution::whole_call<T>("kmeans", execution,
-                                  [&](core::Ranks* ranks) { return fit(points, options, memory, execution, ranks); });
+  return execution::whole_call<T>("kmeans", execution, [&](const auto& here, core::Ranks* ranks) {
+    return fit(points, options, memory, here, ranks);
+  });
 }
 
 template <class T>
@@ -890,17 +890,17 @@ KMeansInitialCentroids<T> kmeans_initial_centroids(MatrixView<const T> points, c
       room::check_fit(points, options, memory, execution);
       return room::first_centroids_standardized(points, options, memory, execution);
     });
-  return execution::whole_call<T>("kmeans_initial_centroids", execution, [&](core::Ranks* ranks) {
-    return initial_centroids(points, options, memory, execution, ranks);
+  return execution::whole_call<T>("kmeans_initial_centroids", execution, [&](const auto& here, core::Ranks* ranks) {
+    return initial_centroids(points, options, memory, here, ranks);
   });
 }
 
 template <class T>
 KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
                                 const KMeansMemory<T>& memory, KMeansMetric metric, const Execution& execution) {
-  return execution::whole_call<T>("kmeans_predict", execution, [&](core::Ranks* ranks) {
-    core::agree(ranks, [&] { room::check_prediction(centroids, points, memory, execution); });
-    return predict(centroids, points, memory, metric, execution, ranks);
+  return execution::whole_call<T>("kmeans_predict", execution, [&](const auto& here, core::Ranks* ranks) {
+    core::agree(ranks, [&] { room::check_prediction(centroids, points, memory, here); });
+    return predict(centroids, points, memory, metric, here, ranks);
   });
 }
 
@@ -913,39 +913,39 @@ KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const 
 template <class T>
 KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
                                 VectorView<std::int32_t> labels, KMeansMetric metric, const Execution& execution) {
-  return execution::whole_call<T>("kmeans_predict", execution, [&](core::Ranks* ranks) {
+  return execution::whole_call<T>("kmeans_predict", execution, [&](const auto& here, core::Ranks* ranks) {
     core::agree(ranks, [&] {
-      room::check_prediction(centroids, points, KMeansMemory<T>{.labels = labels}, execution);
+      room::check_prediction(centroids, points, KMeansMemory<T>{.labels = labels}, here);
       room::check_labels(labels, points.rows());
     });
-    return predict(centroids, points, KMeansMemory<T>{.labels = labels}, metric, execution, ranks);
+    return predict(centroids, points, KMeansMemory<T>{.labels = labels}, metric, here, ranks);
   });
 }
 
 template <class T>
 RunReport kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
                            KMeansMetric metric, const Execution& execution) {
-  return execution::whole_call<T>("kmeans_transform", execution, [&](core::Ranks* ranks) {
-    core::agree(ranks, [&] { room::check_model(centroids, points, metric, execution); });
-    return transform(centroids, points, distances, metric, execution, ranks);
+  return execution::whole_call<T>("kmeans_transform", execution, [&](const auto& here, core::Ranks* ranks) {
+    core::agree(ranks, [&] { room::check_model(centroids, points, metric, here); });
+    return transform(centroids, points, distances, metric, here, ranks);
   });
 }
 
 template <class T>
 Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
                            const Execution& execution) {
-  return execution::whole_call<T>("kmeans_transform", execution, [&](core::Ranks* ranks) {
+  return execution::whole_call<T>("kmeans_transform", execution, [&](const auto& here, core::Ranks* ranks) {
     Matrix<T> distances;
     core::agree(ranks, [&] {
-      room::check_model(centroids, points, metric, execution);
-      const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
+      room::check_model(centroids, points, metric, here);
+      const Execution at = execution::run_where_it_lies(points.place(), "points", here);
       const auto result = core::checked_multiply(static_cast<std::uint64_t>(points.rows()),
                                                  static_cast<std::uint64_t>(centroids.rows()) * sizeof(T), "distances");
       execution::check_memory(
-          core::checked_add(result, transform_memory(centroids, points, metric, here), "the memory of the job"), here);
+          core::checked_add(result, transform_memory(centroids, points, metric, at), "the memory of the job"), at);
       distances = Matrix<T>(points.rows(), centroids.rows());
     });
-    transform(centroids, points, distances.view(), metric, execution, ranks);
+    transform(centroids, points, distances.view(), metric, here, ranks);
     return distances;
   });
 }

@@ -465,10 +465,10 @@ MatmulResult<std::common_type_t<A, B>> matmul(MatmulView<const A> a, MatmulView<
                                               const Execution& execution) {
   using T = std::common_type_t<A, B>;
   const auto start = core::Clock::now();
-  return execution::whole_call([&] {
-    execution::check_execution(execution);
+  return execution::whole_call(execution, [&](const Execution& here) {
+    execution::check_execution(here);
     check_options(options, sizeof(T));
-    MatmulResult<T> result = Call<T, A, B>(a, b, options, memory, execution).run();
+    MatmulResult<T> result = Call<T, A, B>(a, b, options, memory, here).run();
     core::add_phase(result.report.phases, "total", core::seconds_since(start));
     return result;
   });

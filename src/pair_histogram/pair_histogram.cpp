@@ -274,8 +274,9 @@ namespace detail {
 template <class T>
 PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions& options,
                                    const PairHistogramMemory<T>& memory, const Execution& execution) {
-  return execution::whole_call<T>("pair_histogram", execution,
-                                  [&](core::Ranks* ranks) { return count(points, options, memory, execution, ranks); });
+  return execution::whole_call<T>("pair_histogram", execution, [&](const Execution& here, core::Ranks* ranks) {
+    return count(points, options, memory, here, ranks);
+  });
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                   \

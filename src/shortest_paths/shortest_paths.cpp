@@ -175,7 +175,12 @@ ShortestPathsResult<T> run(const room::Request<T>& request, core::Clock::time_po
 /// From a request to its result.
 template <class T>
 ShortestPathsResult<T> find(const room::Request<T>& request, core::Clock::time_point start) {
-  return execution::whole_call([&] { return run(request, start); });
+  return execution::whole_call(request.execution, [&](const Execution& here) {
+    if (!here.progress) return run(request, start);
+    room::Request<T> guarded = request;
+    guarded.execution = here;
+    return run(guarded, start);
+  });
 }
 
 /// One route by the row of predecessors of its first vertex.

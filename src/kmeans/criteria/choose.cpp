@@ -252,13 +252,13 @@ template <class T>
 KMeansChoice<T> kmeans_choose(MatrixView<const T> points, const KMeansOptions& options,
                               const KMeansChoiceOptions& choice, const KMeansMemory<T>& memory,
                               const Execution& execution) {
-  return execution::whole_call([&] {
-    check_choice(points, options, choice, memory, execution);
+  return execution::whole_call(execution, [&](const Execution& here) {
+    check_choice(points, options, choice, memory, here);
     const KMeansShape shape{points.rows(), points.columns(), static_cast<int>(sizeof(T)), !memory.weights.empty(),
                             points.place()};
-    execution::check_memory(kmeans_choose_memory(shape, options, choice, execution).host, execution,
+    execution::check_memory(kmeans_choose_memory(shape, options, choice, here).host, here,
                             "compare fewer numbers of clusters at a time");
-    return Comparison<T>(points, options, choice, memory, execution).compare();
+    return Comparison<T>(points, options, choice, memory, here).compare();
   });
 }
 

@@ -380,7 +380,8 @@ KMeansCriteriaResult kmeans_criteria(MatrixView<const T> points,
   execution::check_execution(execution);
   check_options(options);
   check_input(points, labelings);
-  return execution::whole_call([&] { return Criteria<T>(points, labelings, options, execution).measure(); });
+  return execution::whole_call(
+      execution, [&](const Execution& here) { return Criteria<T>(points, labelings, options, here).measure(); });
 }
 
 template KMeansCriteriaResult kmeans_criteria(MatrixView<const float>, std::span<const VectorView<const std::int32_t>>,
