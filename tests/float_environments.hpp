@@ -109,6 +109,7 @@ inline void expect_same_in_all_environments(std::string_view problem,
         set_default_environment();
         EXPECT_TRUE(found == expected) << problem << " " << name << ", " << threads << " threads, " << row.name;
         EXPECT_EQ(after, before) << problem << " " << name << ", " << threads << " threads, " << row.name;
+        if (threads > 1) continue;  // the calling thread is the only one that a callback can change
         Execution told = execution;
         told.progress = [&](const Progress&) { row.set(); };
         const std::string beside_callbacks = result(told);
