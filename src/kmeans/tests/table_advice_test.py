@@ -187,7 +187,7 @@ class TableInput(Input):
 
 class TableAdvice(Case):
     def test_following_it_leads_to_the_right_points(self):
-        for seed in range(int(os.environ.get("GRADUS_ADVICE_TABLES", 100))):
+        for seed in range(int(os.environ.get("GRADUS_ADVICE_TABLES", 110))):
             with self.subTest(seed=seed):
                 table = TableInput(seed)
                 path = self.path(f"table{table.ending}")
