@@ -85,8 +85,9 @@ def life(
     """The cells after so many generations: an array of 0 and 1, or of booleans, in and out.
 
     `boundary`: "dead", "torus", or "plane", which is unbounded: there the result is the rectangle of the live cells,
-    and `left` and `top` say where the first given cell lies and where the result does. `until_stable`: stop when a
-    generation is there again.
+    and `left` and `top` say where the first given cell is and where the result is. After an odd number of generations
+    of a rule with B0 the plane beyond is alive: `background` is True, and `cells` and `population` are those of the
+    dead cells. `until_stable`: stop when a generation occurs again.
     """
     array = _arrays._to_numpy(cells, "cells")
     if array.ndim != 2:
