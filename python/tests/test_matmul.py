@@ -245,3 +245,14 @@ def test_progress_of_a_long_product():
     with pytest.raises(ZeroDivisionError, match="of the caller"):
         gradus.matmul(factor, factor, device="cpu", threads=2, progress=progress)
     assert gradus.matmul(factor[:2, :2], np.eye(2), device="cpu").tolist() == factor[:2, :2].tolist()
+
+
+@pytest.mark.parametrize("strides, shares", [((0, 8), True), ((8, 0), True), ((8, 8), True), ((8, 4), True), ((24, 16), False),
+                                             ((16, 8), False), ((8, 16), False), ((-16, 8), False), ((40, 16), False)])
+def test_memory_whose_elements_overlap_is_no_out(strides, shares):
+    out = np.lib.stride_tricks.as_strided(np.zeros(64)[16:], (2, 2), strides)
+    if not shares:
+        assert np.array_equal(gradus.matmul(np.eye(2), np.ones((2, 2)), out=out), np.ones((2, 2)))
+        return
+    with pytest.raises(gradus.UsageError, match="share memory"):
+        gradus.matmul(np.eye(2), np.ones((2, 2)), out=out)

@@ -4,9 +4,10 @@
 
 namespace gradus::core {
 
-/// Returns how many of a team of `threads`, the calling one among them, the system lets this thread start. Asks it only
-/// for more than ever before in this thread, since OpenMP's runtimes keep the teams of each calling thread apart.
-/// Another thread or program can take what was counted here before the team starts.
+/// Returns how many of a team of `threads`, the calling one among them, the system lets this thread start. Asks it for
+/// more than ever before in this thread, since OpenMP's runtimes keep the teams of each calling thread apart; under a
+/// limit of address space (ulimit -v) each time, after the runtime's idle threads have ended. Another thread or program
+/// can take what was counted here before the team starts.
 int startable_threads(int threads);
 
 /// Starts so many threads at the same time, each with the stack that the OpenMP runtime would give it, and ends them

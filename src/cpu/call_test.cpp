@@ -150,5 +150,20 @@ TEST(StartableThreads, LimitATeam) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
 }
 
+TEST(StartableThreads, NeedAStack) {
+  const std::string message = tests::in_child([] {
+    ::setenv("OMP_STACKSIZE", "255K", 1);
+    require_startable(2);
+    return true;
+  });
+  EXPECT_NE(message.find("OMP_STACKSIZE gives threads a stack of 261120 bytes; 262144"), std::string::npos) << message;
+  EXPECT_EQ(tests::in_child([] {
+              ::setenv("OMP_STACKSIZE", "256K", 1);
+              require_startable(2);
+              return true;
+            }),
+            "");
+}
+
 }  // namespace
 }  // namespace gradus::cpu
