@@ -20,7 +20,7 @@ int chosen_threads(double nanoseconds, const Execution& execution) {
 }
 
 int ready_threads(int threads, double nanoseconds) {
-  constexpr double is_short = 20e6;
+  constexpr double is_short = 8e6;  // two time slices: a team may lose as much at one barrier
   if (Call* const call = Call::current(); call != nullptr && std::isfinite(nanoseconds)) call->choose_threads();
   return core::startable_threads(nanoseconds < is_short ? threads_with_processor(threads) : threads);
 }
