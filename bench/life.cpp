@@ -15,12 +15,12 @@
 #include "bench/parse.hpp"
 #include "bench/problem.hpp"
 #include "bench/verify_room.hpp"
-#include "core/life_tree.hpp"
 #include "core/phases.hpp"
 #include "core/philox.hpp"
-#include "io/life.hpp"
 #include "life/bits/cells.hpp"
 #include "life/cases.hpp"
+#include "life/files/pattern.hpp"
+#include "life/quadtree.hpp"
 
 namespace gradus::bench {
 
@@ -183,7 +183,7 @@ class Soup : public Workload {
     frame.boundary = axes_.boundary;
     frame.width = cells_.width();
     frame.height = cells_.height();
-    const core::LifeBox world = core::world_box(frame.width, frame.height);
+    const life_detail::LifeBox world = life_detail::world_box(frame.width, frame.height);
     frame.left = world.left;
     frame.top = world.top;
     frame.cells = LifeGrid(frame.height, frame.width);

@@ -18,11 +18,11 @@
 #include "cli/output.hpp"
 #include "cli/report.hpp"
 #include "core/atomic_file.hpp"
-#include "core/life_tree.hpp"
 #include "core/phases.hpp"
 #include "core/text.hpp"
 #include "io/file.hpp"
-#include "io/life.hpp"
+#include "life/files/pattern.hpp"
+#include "life/quadtree.hpp"
 
 namespace gradus::cli {
 
@@ -69,7 +69,7 @@ LifeSize size_of_grid(const Arguments& arguments, const LifePattern& pattern) {
   if (pattern.boundary) return {pattern.width, pattern.height};
   if (pattern.unplaced) return {pattern.unplaced->width, pattern.unplaced->height};
   if (!pattern.tree) return {pattern.cells.width(), pattern.cells.height()};
-  const core::LifeBox box = core::bounding_box(*pattern.tree).value_or(core::LifeBox{});
+  const life_detail::LifeBox box = life_detail::bounding_box(*pattern.tree).value_or(life_detail::LifeBox{});
   return {box.width, box.height};
 }
 

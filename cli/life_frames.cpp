@@ -11,7 +11,7 @@
 #include "core/text.hpp"
 #include "execution/request.hpp"
 #include "io/image.hpp"
-#include "io/life.hpp"
+#include "life/files/pattern.hpp"
 
 namespace gradus::cli {
 
@@ -67,7 +67,7 @@ void LifeFrames::make_folder() {
 
 void LifeFrames::begin(const LifeOptions& options, const LifeSize& size, std::uint64_t last) {
   last_ = last;
-  if (options.boundary != LifeBoundary::plane) window_ = core::world_box(size.width, size.height);
+  if (options.boundary != LifeBoundary::plane) window_ = life_detail::world_box(size.width, size.height);
 }
 
 void LifeFrames::add(const LifePattern& pattern) {
@@ -82,14 +82,14 @@ void LifeFrames::add(const LifePattern& pattern) {
 
 LifeFrames::Frame LifeFrames::frame_of(const LifePattern& pattern) const {
   if (!pattern.tree) return {pattern.generation, pattern.left, pattern.top, copy_of(pattern.cells)};
-  const std::optional<core::LifeBox> box = core::bounding_box(*pattern.tree, pattern.left, pattern.top);
+  const std::optional<life_detail::LifeBox> box = life_detail::bounding_box(*pattern.tree, pattern.left, pattern.top);
   if (!box || (box->height > 0 && box->width > io::most_pixels / box->height))
     throw Error(fmt::format(
         "the cells of generation {} lie too far apart for a picture{}; from 1 to {} pixels can be "
         "written; write them as .mc",
         pattern.generation, box ? fmt::format(", in {} x {} cells", box->width, box->height) : "", io::most_pixels));
   return {pattern.generation, box->left, box->top,
-          core::grid_of(*pattern.tree, *box, pattern.left, pattern.top, execution_.stop)};
+          life_detail::grid_of(*pattern.tree, *box, pattern.left, pattern.top, execution_.stop)};
 }
 
 void LifeFrames::finish() {
@@ -112,7 +112,7 @@ void LifeFrames::find_window() {
     const std::int64_t frame_right = frame.left + frame.cells.width();
     const std::int64_t frame_bottom = frame.top + frame.cells.height();
     if (!window_) {
-      window_ = core::LifeBox{frame.left, frame.top, 0, 0};
+      window_ = life_detail::LifeBox{frame.left, frame.top, 0, 0};
       right = frame_right;
       bottom = frame_bottom;
     }
@@ -122,7 +122,7 @@ void LifeFrames::find_window() {
     bottom = std::max(bottom, frame_bottom);
   }
   if (!window_) {  // nothing was ever alive
-    window_ = core::LifeBox{0, 0, 1, 1};
+    window_ = life_detail::LifeBox{0, 0, 1, 1};
     return;
   }
   window_->width = right - window_->left;
@@ -131,7 +131,7 @@ void LifeFrames::find_window() {
 
 void LifeFrames::show(const Frame& frame) {
   const std::int64_t scale = request_.scale;
-  const core::LifeBox& window = *window_;
+  const life_detail::LifeBox& window = *window_;
   if (window.width < 1 || window.height < 1 || window.width > io::most_pixels / scale ||
       window.height > io::most_pixels / scale || window.width * scale > io::most_pixels / (window.height * scale))
     throw Error(fmt::format("frames of {} x {} cells of {} x {} pixels; from 1 to {} pixels can be written",

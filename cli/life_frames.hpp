@@ -9,8 +9,8 @@
 
 #include "cli/life.hpp"
 #include "core/atomic_file.hpp"
-#include "core/life_tree.hpp"
 #include "io/gif.hpp"
+#include "life/quadtree.hpp"
 
 namespace gradus::cli {
 
@@ -57,7 +57,7 @@ class LifeFrames {
 
   Request request_;
   const Execution& execution_;
-  std::optional<core::LifeBox> window_;
+  std::optional<life_detail::LifeBox> window_;
   std::optional<core::AtomicFile> gif_file_;
   std::optional<io::GifWriter> gif_;
   std::vector<Frame> frames_;      ///< that wait until the window is known

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/life_tree.hpp"
 #include "core/stop.hpp"
 #include "io/image.hpp"
+#include "life/quadtree.hpp"
 
 namespace gradus::cli {
 
@@ -29,12 +29,12 @@ PagePicture picture_of(const LifePattern& pattern, const std::stop_token& stop) 
   std::optional<LifeGrid> of_tree;
   LifeGridView cells = pattern.cells;
   if (pattern.tree) {
-    const std::optional<core::LifeBox> box = core::bounding_box(*pattern.tree, pattern.left, pattern.top);
+    const std::optional<life_detail::LifeBox> box = life_detail::bounding_box(*pattern.tree, pattern.left, pattern.top);
     if (!box || (box->height > 0 && box->width > io::most_pixels / box->height)) {
       picture.title += "the cells lie too far apart for a picture";
       return picture;
     }
-    cells = of_tree.emplace(core::grid_of(*pattern.tree, *box, pattern.left, pattern.top, stop));
+    cells = of_tree.emplace(life_detail::grid_of(*pattern.tree, *box, pattern.left, pattern.top, stop));
   }
   if (cells.width == 0 || cells.height == 0) {
     picture.title += "no live cell";

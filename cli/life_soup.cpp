@@ -10,12 +10,12 @@
 #include "cli/life.hpp"
 #include "cli/output.hpp"
 #include "core/atomic_file.hpp"
-#include "core/life_tree.hpp"
 #include "core/phases.hpp"
 #include "core/philox.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
-#include "io/life.hpp"
+#include "life/files/pattern.hpp"
+#include "life/quadtree.hpp"
 
 namespace gradus::cli {
 
@@ -80,7 +80,7 @@ int write_soup(const Soup& soup, const std::string& output, const Session& sessi
     pattern.height = soup.size.height;
   }
   pattern.cells = LifeGrid(soup.size.height, soup.size.width);
-  const core::LifeBox world = core::world_box(soup.size.width, soup.size.height);
+  const life_detail::LifeBox world = life_detail::world_box(soup.size.width, soup.size.height);
   pattern.left = world.left;
   pattern.top = world.top;
   const core::Philox random(soup.seed, stream);

@@ -6,11 +6,11 @@
 
 #include "cli/life.hpp"
 #include "cli/output.hpp"
-#include "core/life_tree.hpp"
 #include "core/phases.hpp"
 #include "cpu/memory.hpp"
 #include "execution/request.hpp"
 #include "life/hashlife/universe.hpp"
+#include "life/quadtree.hpp"
 
 namespace gradus::cli {
 
@@ -46,8 +46,9 @@ LifeSteps::LifeSteps(LifePattern pattern, const LifeOptions& options, const Life
     const std::uint64_t limit =
         execution.memory_limit > 0 ? std::min(execution.memory_limit, available) : available / 4 * 3;
     universe_ = std::make_unique<life_detail::Universe>(options.rule, limit, execution.stop);
-    universe_->load(pattern_.tree ? *pattern_.tree
-                                  : core::life_tree(pattern_.cells, pattern_.left, pattern_.top, execution.stop));
+    universe_->load(pattern_.tree
+                        ? *pattern_.tree
+                        : life_detail::life_tree(pattern_.cells, pattern_.left, pattern_.top, execution.stop));
     report_ = {.variant = std::string(hashlife),
                .device = execution::device_name(false, execution),
                .threads = 1,
@@ -94,7 +95,7 @@ void LifeSteps::take(LifeResult result) {
 const LifePattern& LifeSteps::now() {
   if (is_read_) return pattern_;
   pattern_.tree = universe_->tree();
-  const std::optional<LifePopulation> population = core::population_of(*pattern_.tree);
+  const std::optional<LifePopulation> population = life_detail::population_of(*pattern_.tree);
   if (!population) throw Error("2^128 live cells or more, which cannot be counted");
   population_ = *population;
   is_read_ = true;

@@ -16,8 +16,8 @@
 #include "cli/life.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
-#include "core/life_tree.hpp"
 #include "core/stop.hpp"
+#include "life/quadtree.hpp"
 
 namespace gradus::cli {
 
@@ -195,16 +195,16 @@ class View {
     return changed;
   }
 
-  core::LifeBox box() {
-    if (options_.boundary != LifeBoundary::plane) return core::world_box(size_.width, size_.height);
+  life_detail::LifeBox box() {
+    if (options_.boundary != LifeBoundary::plane) return life_detail::world_box(size_.width, size_.height);
     const LifePattern& pattern = steps_.now();
     if (!pattern.tree) return {pattern.left, pattern.top, pattern.cells.width(), pattern.cells.height()};
-    return core::bounding_box(*pattern.tree, pattern.left, pattern.top).value_or(core::LifeBox{});
+    return life_detail::bounding_box(*pattern.tree, pattern.left, pattern.top).value_or(life_detail::LifeBox{});
   }
 
   /// All of the pattern, as near as it fits.
   void go_home() {
-    const core::LifeBox all = box();
+    const life_detail::LifeBox all = box();
     middle_x_ = all.left + all.width / 2;
     middle_y_ = all.top + all.height / 2;
     zoom_ = 0;

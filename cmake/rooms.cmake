@@ -7,6 +7,7 @@ list(TRANSFORM GRADUS_PROBLEMS REPLACE "/problem.hpp$" "")
 # Declares the room in whose folder it is called. Files are relative to it.
 #   SOURCES        of the library
 #   CUDA           likewise, where there is CUDA
+#   FILES          readers and writers of formats that only this problem has, for the tools
 #   TESTS          each a program: frame_test.cpp is <problem>_frame_test. <problem>_test.cpp runs every variant on every
 #                  case; CTest then has a test for each variant
 #   PLAIN_TESTS    likewise, but not under the sanitizers: of judgements, documents and figures
@@ -18,7 +19,7 @@ list(TRANSFORM GRADUS_PROBLEMS REPLACE "/problem.hpp$" "")
 #   COMMANDS       parts of the command line in cli/ beside <problem>.cpp
 set(gradus_room_tests TESTS PLAIN_TESTS CUDA_TESTS FULL_TESTS CLI_TESTS FULL_CLI_TESTS)
 function(gradus_room problem)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;CUDA;${gradus_room_tests};ATTACK;COMMANDS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "SOURCES;CUDA;FILES;${gradus_room_tests};ATTACK;COMMANDS" ${ARGN})
   if(ROOM_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "gradus_room(${problem}): what is ${ROOM_UNPARSED_ARGUMENTS}?")
   endif()
@@ -28,7 +29,7 @@ function(gradus_room problem)
   if(GRADUS_HAS_CUDA)
     target_sources(gradus_problems_objects PRIVATE ${ROOM_CUDA})
   endif()
-  foreach(kind ${gradus_room_tests} ATTACK)
+  foreach(kind FILES ${gradus_room_tests} ATTACK)
     list(TRANSFORM ROOM_${kind} PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
     set_property(GLOBAL PROPERTY gradus_${problem}_${kind} ${ROOM_${kind}})
   endforeach()

@@ -13,10 +13,10 @@
 
 #include "gradus/error.hpp"
 #include "io/graph.hpp"
-#include "io/life.hpp"
 #include "io/npy.hpp"
 #include "io/points.hpp"
 #include "io/trajectory.hpp"
+#include "life/files/pattern.hpp"
 
 namespace gradus::io {
 namespace {

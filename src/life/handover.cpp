@@ -4,9 +4,9 @@
 #include <new>
 #include <stop_token>
 
-#include "core/life_tree.hpp"
 #include "core/phases.hpp"
 #include "gradus/error.hpp"
+#include "life/quadtree.hpp"
 
 namespace gradus::life_detail {
 
@@ -51,7 +51,7 @@ std::optional<Solved> attempt(const World& world, const Job& job, const Variant&
 Solved as_tree(const World& world) {
   Solved solved;
   solved.tree = world.tree();
-  solved.population = core::population_of(*solved.tree).value();
+  solved.population = population_of(*solved.tree).value();
   return solved;
 }
 

@@ -23,11 +23,11 @@
 #include <optional>
 #include <utility>
 
-#include "core/life_tree.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "cpu/memory.hpp"
 #include "life/hashlife/universe.hpp"
+#include "life/quadtree.hpp"
 #include "life/variants.hpp"
 
 namespace gradus::life_detail {
@@ -232,10 +232,10 @@ std::uint64_t memory_of_universe(const Execution& execution) {
 /// The middle of the tree is at (left, top).
 Solved solution_of(LifeTree tree, std::int64_t left, std::int64_t top, const std::stop_token& stop) {
   Solved solved;
-  const std::optional<LifePopulation> population = core::population_of(tree);
+  const std::optional<LifePopulation> population = population_of(tree);
   if (!population) throw Error("hashlife: 2^128 live cells or more, which cannot be counted");
   solved.population = *population;
-  const std::optional<core::LifeBox> box = core::bounding_box(tree, left, top);
+  const std::optional<LifeBox> box = bounding_box(tree, left, top);
   const bool to_grid = box && box->height <= static_cast<std::int64_t>(small_grid_bytes / 8) /
                                                  std::max<std::int64_t>(box->width / 64, 1);
   if (!to_grid) {
@@ -244,7 +244,7 @@ Solved solution_of(LifeTree tree, std::int64_t left, std::int64_t top, const std
     solved.top = top;
     return solved;
   }
-  solved.cells = core::grid_of(tree, *box, left, top, stop);
+  solved.cells = grid_of(tree, *box, left, top, stop);
   solved.left = box->left;
   solved.top = box->top;
   return solved;
@@ -257,7 +257,7 @@ Solved hashlife(const Problem& problem, const Execution& execution, std::vector<
   {
     const core::PhaseTimer timer(phases, "load");
     universe.emplace(problem.even, memory_of_universe(execution), problem.stop);
-    if (!problem.tree) universe->load(core::life_tree(problem.cells, problem.left, problem.top, problem.stop));
+    if (!problem.tree) universe->load(life_tree(problem.cells, problem.left, problem.top, problem.stop));
     else universe->load(*problem.tree);
   }
   {

@@ -215,8 +215,8 @@ bool Islands::is_sparse() const {
   return !blocks_.empty() && rectangle().bytes() > std::max(large, 16 * blocks_.size() * sizeof(Block::rows));
 }
 
-std::vector<core::LifeBlock> Islands::small_blocks() const {
-  std::vector<core::LifeBlock> small;
+std::vector<LifeBlock> Islands::small_blocks() const {
+  std::vector<LifeBlock> small;
   for (const Block& block : blocks_)
     for (std::int64_t part = 0; part < 64; ++part) {
       const std::int64_t column = part % 8;

@@ -15,8 +15,8 @@
 #include <functional>
 #include <vector>
 
-#include "core/life_tree.hpp"
 #include "gradus/life.hpp"
+#include "life/quadtree.hpp"
 
 namespace gradus::life_detail {
 
@@ -37,7 +37,7 @@ class Islands {
   /// Returns true if the rectangle of all blocks is larger than 64 MiB and at most a 16th of it are blocks.
   bool is_sparse() const;
   /// All live cells.
-  std::vector<core::LifeBlock> small_blocks() const;
+  std::vector<LifeBlock> small_blocks() const;
 
   /// The rectangle of blocks that holds all cells. `check` is told of its bytes before it is made.
   LifeGrid grid(std::int64_t& left, std::int64_t& top, const std::function<void(std::uint64_t bytes)>& check) const;

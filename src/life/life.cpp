@@ -7,7 +7,6 @@
 
 #include "core/checked.hpp"
 #include "core/float_environment.hpp"
-#include "core/life_tree.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "cpu/chosen_threads.hpp"
@@ -16,6 +15,7 @@
 #include "execution/whole_call.hpp"
 #include "life/gpu/run_on_gpu.hpp"
 #include "life/handover.hpp"
+#include "life/quadtree.hpp"
 #include "life/tree.hpp"
 #include "life/variants.hpp"
 #include "life/world.hpp"
@@ -32,7 +32,8 @@ std::pair<std::int64_t, std::int64_t> place_on_grid(const LifePattern& pattern, 
   if (!pattern.unplaced) return {pattern.left, pattern.top};
   const LifeRectangle& own = *pattern.unplaced;
   const bool fits = own.width <= width && own.height <= height;
-  const core::LifeBox box = fits ? core::world_box(own.width, own.height) : core::world_box(width, height);
+  const life_detail::LifeBox box =
+      fits ? life_detail::world_box(own.width, own.height) : life_detail::world_box(width, height);
   return {pattern.left + box.left, pattern.top + box.top};
 }
 
@@ -415,7 +416,7 @@ LifeGrid grid_of_world(const LifePattern& pattern, std::int64_t height, std::int
   const std::int64_t last_column = box.right + left - 1;
   const std::int64_t first_row = box.top + top;
   const std::int64_t last_row = box.bottom + top - 1;
-  const core::LifeBox world = core::world_box(width, height);
+  const life_detail::LifeBox world = life_detail::world_box(width, height);
   if (!box.empty() && (first_column < world.left || first_row < world.top || last_column >= world.left + width ||
                        last_row >= world.top + height))
     throw InputError("cells: live cells lie in columns " + std::to_string(first_column) + " to " +
@@ -450,8 +451,8 @@ LifeResult life(const LifePattern& pattern, const LifeOptions& options, std::int
                      placed, {}, here, std::move(course));
     check_sizes(height, width);
     LifeOptions in_grid = options;
-    in_grid.left += core::world_box(width, height).left;
-    in_grid.top += core::world_box(width, height).top;
+    in_grid.left += life_detail::world_box(width, height).left;
+    in_grid.top += life_detail::world_box(width, height).top;
     execution::check_memory(core::checked_multiply(static_cast<std::uint64_t>(height),
                                                    static_cast<std::uint64_t>((width + 63) / 64 * 8), "a grid"),
                             here);

@@ -4,15 +4,15 @@
 #include <string>
 
 #include "core/checked.hpp"
-#include "core/life_tree.hpp"
 #include "execution/request.hpp"
+#include "life/quadtree.hpp"
 
 namespace gradus::life_detail {
 
 namespace {
 
 constexpr std::int32_t leaf_level = 3;
-constexpr std::int32_t greatest_level = core::most_tree_levels - 20;  // a run may make it higher
+constexpr std::int32_t greatest_level = most_tree_levels - 20;  // a run may make it higher
 
 }  // namespace
 
@@ -39,7 +39,7 @@ void check_tree(const LifeTree& tree) {
 }
 
 Box box_of(const PlacedTree& placed) {
-  const std::optional<core::LifeBox> box = core::bounding_box(placed.tree, placed.left, placed.top);
+  const std::optional<LifeBox> box = bounding_box(placed.tree, placed.left, placed.top);
   constexpr std::int64_t far = std::int64_t{1}
                                << 29;  // no grid of this side fits a memory, but its bytes can be counted
   if (!box) return {-far, far, -far, far};
@@ -49,8 +49,8 @@ Box box_of(const PlacedTree& placed) {
 namespace {
 
 /// The rectangle that holds all live cells. Errors of check_rectangle().
-core::LifeBox rectangle_of(const PlacedTree& placed, std::string_view way_out, const Execution& execution) {
-  const std::optional<core::LifeBox> box = core::bounding_box(placed.tree, placed.left, placed.top);
+LifeBox rectangle_of(const PlacedTree& placed, std::string_view way_out, const Execution& execution) {
+  const std::optional<LifeBox> box = bounding_box(placed.tree, placed.left, placed.top);
   if (!box) throw Error("live cells are farther than 2^62 from each other or from (0, 0); " + std::string(way_out));
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(static_cast<std::uint64_t>(box->height),
@@ -68,8 +68,8 @@ void check_rectangle(const PlacedTree& placed, std::string_view way_out, const E
 }
 
 GridOfTree grid_of(const PlacedTree& placed, std::string_view way_out, const Execution& execution) {
-  const core::LifeBox box = rectangle_of(placed, way_out, execution);
-  return {core::grid_of(placed.tree, box, placed.left, placed.top, execution.stop), box.left, box.top};
+  const LifeBox box = rectangle_of(placed, way_out, execution);
+  return {grid_of(placed.tree, box, placed.left, placed.top, execution.stop), box.left, box.top};
 }
 
 }  // namespace gradus::life_detail

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "core/life_tree.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "execution/request.hpp"
 #include "life/gpu/run_on_gpu.hpp"
+#include "life/quadtree.hpp"
 #include "life/textbook.hpp"
 
 namespace gradus::life_detail {
@@ -175,7 +175,7 @@ void World::join_islands() {
 
 LifeTree World::tree() const {
   const std::stop_token& stop = job_->execution->stop;
-  return islands_ ? core::life_tree(islands_->small_blocks(), stop) : core::life_tree(own_.view(), left_, top_, stop);
+  return islands_ ? life_tree(islands_->small_blocks(), stop) : life_tree(own_.view(), left_, top_, stop);
 }
 
 void World::trim() {

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/life_tree.hpp"
 #include "gradus/error.hpp"
-#include "io/life.hpp"
+#include "life/files/pattern.hpp"
+#include "life/quadtree.hpp"
 
 namespace gradus::fuzz {
 
@@ -22,16 +22,16 @@ inline void require(bool is_so) {
 }
 
 /// Where they are few enough to be listed.
-inline std::optional<std::vector<core::LifeBlock>> blocks_of(const LifePattern& pattern) {
+inline std::optional<std::vector<life_detail::LifeBlock>> blocks_of(const LifePattern& pattern) {
   constexpr std::size_t most = 1 << 16;
   if (pattern.tree) {
     for (std::size_t index = 1; index < pattern.tree->nodes.size(); ++index)
       for (const std::uint32_t quarter : pattern.tree->nodes[index].quarters) require(quarter < index);
-    if (!core::bounding_box(*pattern.tree, pattern.left, pattern.top)) return std::nullopt;
-    return core::blocks_of(core::moved(*pattern.tree, pattern.left, pattern.top), most);
+    if (!life_detail::bounding_box(*pattern.tree, pattern.left, pattern.top)) return std::nullopt;
+    return life_detail::blocks_of(life_detail::moved(*pattern.tree, pattern.left, pattern.top), most);
   }
   require(pattern.cells.width() >= 0 && pattern.cells.height() >= 0);
-  return core::blocks_of(core::life_tree(pattern.cells.view(), pattern.left, pattern.top), most);
+  return life_detail::blocks_of(life_detail::life_tree(pattern.cells.view(), pattern.left, pattern.top), most);
 }
 
 /// Any bytes, as this format.
@@ -48,7 +48,8 @@ inline void parse(const std::uint8_t* data, std::size_t size, io::LifeFormat for
       const LifePattern again = io::parse_life(std::as_bytes(std::span(text)), "written", std::nullopt, options);
       require(again.rule.value_or(LifeRule{}) == pattern.rule.value_or(LifeRule{}));
       const auto same = blocks_of(again);
-      require(same && std::ranges::equal(*same, *blocks, [](const core::LifeBlock& a, const core::LifeBlock& b) {
+      require(same &&
+              std::ranges::equal(*same, *blocks, [](const life_detail::LifeBlock& a, const life_detail::LifeBlock& b) {
                 return a.x == b.x && a.y == b.y && a.cells == b.cells;
               }));
     }

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/life_tree.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "cpu/memory.hpp"
+#include "life/quadtree.hpp"
 
 namespace gradus::life_detail {
 
@@ -25,7 +25,7 @@ constexpr int least_slot_bits = 13;
 constexpr std::uint64_t records_of_a_call = 11;
 /// Of the 13 blocks of 32 x 32 cells in the lowest of these calls: a leaf and a record of steps.
 constexpr std::uint64_t records_of_blocks = 26;
-constexpr std::uint64_t reserve = records_of_a_call * core::most_tree_levels + records_of_blocks;
+constexpr std::uint64_t reserve = records_of_a_call * most_tree_levels + records_of_blocks;
 
 /// Both halves of the product: each bit of the result depends on each of the factors.
 std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
@@ -345,7 +345,7 @@ void Universe::load(const LifeTree& given) {
   LifeTree larger;
   if (given.nodes.at(given.root).level < least_root_level) {
     larger = given;
-    while (larger.root != 0 && larger.nodes[larger.root].level < least_root_level) core::expand(larger);
+    while (larger.root != 0 && larger.nodes[larger.root].level < least_root_level) life_detail::expand(larger);
     tree = &larger;
   }
   root_ = empty;
@@ -382,7 +382,7 @@ void Universe::load(const LifeTree& given) {
 }
 
 /// The record as a node of `tree`, and what it consists of before it.
-std::uint32_t Universe::copy(Index index, int level, core::LifeTreeBuilder& tree, std::vector<std::uint32_t>& copies) {
+std::uint32_t Universe::copy(Index index, int level, LifeTreeBuilder& tree, std::vector<std::uint32_t>& copies) {
   if (index == empty) return 0;
   if (copies[index] != 0) return copies[index];
   look_at_stop();
@@ -404,7 +404,7 @@ std::uint32_t Universe::copy(Index index, int level, core::LifeTreeBuilder& tree
 LifeTree Universe::tree() {
   while (shrink()) {
   }
-  core::LifeTreeBuilder tree;
+  LifeTreeBuilder tree;
   std::vector<std::uint32_t> copies(end_);
   return tree.finish(copy(root_, level_, tree, copies));
 }

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/life_tree.hpp"
 #include "gradus/life.hpp"
+#include "life/quadtree.hpp"
 #include "life/simd/steps.hpp"
 
 namespace gradus::life_detail {
@@ -57,7 +57,7 @@ class Universe {
   static constexpr int block_level = 5;  ///< whose future is calculated cell by cell
   static constexpr int least_root_level = 6;
   /// Coordinates of 2^64 cells that move for 2^64 generations, and some room around.
-  static constexpr int most_levels = core::most_tree_levels;
+  static constexpr int most_levels = most_tree_levels;
 
   /// nw, ne, sw, se
   using Quarters = std::array<Index, 4>;
@@ -132,7 +132,7 @@ class Universe {
   void expand();
   bool shrink();
   void look_at_stop();
-  std::uint32_t copy(Index index, int level, core::LifeTreeBuilder& tree, std::vector<std::uint32_t>& copies);
+  std::uint32_t copy(Index index, int level, LifeTreeBuilder& tree, std::vector<std::uint32_t>& copies);
 
   Step step_;  ///< the rule, as the kernels take it
   std::uint64_t memory_limit_;

@@ -19,8 +19,8 @@
 
 #include <cstdint>
 
-#include "core/life_rules.hpp"
 #include "gradus/life.hpp"
+#include "life/named_rules.hpp"
 
 namespace gradus::life_detail {
 
@@ -249,7 +249,7 @@ constexpr Coefficients coefficients_of(LifeRule rule) {
 }
 
 /// Rules that are compiled; all others take the general network.
-inline constexpr auto& compiled_rules = core::named_life_rules;
+inline constexpr auto& compiled_rules = named_life_rules;
 inline constexpr int compiled_rule_count = sizeof compiled_rules / sizeof compiled_rules[0];
 
 /// The rule's place in this list, or -1.

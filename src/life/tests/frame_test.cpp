@@ -7,12 +7,12 @@
 #include <tuple>
 #include <vector>
 
-#include "core/life_rules.hpp"
-#include "core/life_tree.hpp"
 #include "core/stop.hpp"
 #include "life/bits/cells.hpp"
 #include "life/cases.hpp"
 #include "life/handover.hpp"
+#include "life/named_rules.hpp"
+#include "life/quadtree.hpp"
 #include "life/tree.hpp"
 #include "tests/lies.hpp"
 #include "tests/stopping.hpp"
@@ -46,7 +46,7 @@ TEST(LifeRules, AreReadInAllTheirForms) {
                            "B33/S223", "Life", "conway", "Game of Life"})
     EXPECT_EQ(life_rule(text), life_itself) << text;
   EXPECT_EQ(to_string(life_itself), "B3/S23");
-  for (const core::NamedLifeRule& named : core::named_life_rules) EXPECT_EQ(life_rule(named.name), named.rule);
+  for (const NamedLifeRule& named : named_life_rules) EXPECT_EQ(life_rule(named.name), named.rule);
   for (const char* text : {"Day & Night", "day and night", "Day&Night", "Day-and-Night"})
     EXPECT_EQ(life_rule(text), life_rule("B3678/S34678")) << text;
   EXPECT_EQ(life_rule("SEEDS"), life_rule("B2/S"));
@@ -200,7 +200,7 @@ TEST(LifePatterns, TreesLieWhereTheySay) {
   cells.left = 1000;
   cells.top = -77;
   LifePattern tree;
-  tree.tree = core::life_tree(cells.cells.view(), 900, -80);
+  tree.tree = life_tree(cells.cells.view(), 900, -80);
   tree.left = 100;
   tree.top = 3;
   for (const char* variant : {"hashlife", "bit_sliced", ""}) {
@@ -215,7 +215,7 @@ TEST(LifePatterns, TreesLieWhereTheySay) {
   }
   // A result that stays a tree is where the given one was.
   LifePattern far;
-  far.tree = core::life_tree({{0, 0, 1}, {std::int64_t{1} << 40, 0, 1}});
+  far.tree = life_tree({{0, 0, 1}, {std::int64_t{1} << 40, 0, 1}});
   far.left = 7;
   const LifeResult result = life(far, {.rule = life_rule("B3/S012345678"), .generations = 4, .top = -9}, 0, 0);
   ASSERT_TRUE(result.tree.has_value());
@@ -237,7 +237,7 @@ TEST(LifePatterns, WithoutAPlaceLieWhereGollyPutsThem) {
     return std::pair(INT64_MAX, INT64_MAX);
   };
   LifePattern tree;
-  tree.tree = core::life_tree(pattern.cells.view(), 0, 0);
+  tree.tree = life_tree(pattern.cells.view(), 0, 0);
   tree.unplaced = pattern.unplaced;
   for (const LifePattern& given : {std::cref(pattern), std::cref(tree)}) {
     EXPECT_EQ(place(given, LifeBoundary::plane, 0, 0), std::pair(INT64_C(0), INT64_C(0)));
@@ -259,9 +259,9 @@ TEST(LifePatterns, WithoutAPlaceLieWhereGollyPutsThem) {
 
 TEST(LifeHandover, GoesToHashlifeWhereThatIsDoneSooner) {
   LifePattern pattern;  // three cells far apart: hours by any other variant
-  pattern.tree = core::life_tree({{-1, 0, std::uint64_t{1} << 35}, {131071, 0, std::uint64_t{1} << 42}, {0, 0, 1}});
-  const core::LifeBox box = core::bounding_box(*pattern.tree).value();
-  pattern.cells = core::grid_of(*pattern.tree, box);
+  pattern.tree = life_tree({{-1, 0, std::uint64_t{1} << 35}, {131071, 0, std::uint64_t{1} << 42}, {0, 0, 1}});
+  const LifeBox box = bounding_box(*pattern.tree).value();
+  pattern.cells = grid_of(*pattern.tree, box);
   pattern.tree.reset();
   const LifeOptions options{.rule = life_rule("B1357/S1357"), .generations = 1048582};
   Execution named;
@@ -331,7 +331,7 @@ TEST(LifeHandover, FewCellsInALargeRectangleAreATree) {
   const LifeResult result = life(pattern, {.generations = 400000}, 0, 0);
   ASSERT_TRUE(result.tree.has_value());
   EXPECT_EQ(result.population, (LifePopulation{0, 10}));
-  const core::LifeBox box = core::bounding_box(*result.tree, result.left, result.top).value();
+  const LifeBox box = bounding_box(*result.tree, result.left, result.top).value();
   EXPECT_EQ(box.width, 200011);
   EXPECT_EQ(box.top, -100000);
 }

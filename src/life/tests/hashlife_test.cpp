@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/life_tree.hpp"
 #include "core/philox.hpp"
 #include "life/cases.hpp"
 #include "life/hashlife/universe.hpp"
 #include "life/oracle.hpp"
+#include "life/quadtree.hpp"
 #include "tests/helpers.hpp"
 #include "tests/stopping.hpp"
 
@@ -41,7 +41,7 @@ LifeTree pattern(std::string_view rows, std::int64_t left = 0, std::int64_t top 
     x = letter == '/' ? 0 : x + 1;
     y += letter == '/' ? 1 : 0;
   }
-  return core::life_tree(cells.view(), left, top);
+  return life_tree(cells.view(), left, top);
 }
 
 constexpr std::string_view gun =
@@ -53,7 +53,7 @@ constexpr std::string_view r_pentomino = ".OO/OO/.O";
 constexpr std::string_view acorn = ".O/...O/OO..OOO";
 constexpr std::string_view diehard = "......O/OO/.O...OOO";
 
-LifePopulation population(const LifeTree& tree) { return core::population_of(tree).value(); }
+LifePopulation population(const LifeTree& tree) { return population_of(tree).value(); }
 
 LifeTree later(const LifeTree& tree, std::uint64_t generations, const LifeRule& rule = {}) {
   Universe universe(rule, plenty, {});
@@ -63,9 +63,9 @@ LifeTree later(const LifeTree& tree, std::uint64_t generations, const LifeRule& 
 }
 
 bool same_cells(const LifeTree& a, const LifeTree& b) {
-  const auto blocks_a = core::blocks_of(a, plenty).value();
-  const auto blocks_b = core::blocks_of(b, plenty).value();
-  return std::ranges::equal(blocks_a, blocks_b, [](const core::LifeBlock& left, const core::LifeBlock& right) {
+  const auto blocks_a = blocks_of(a, plenty).value();
+  const auto blocks_b = blocks_of(b, plenty).value();
+  return std::ranges::equal(blocks_a, blocks_b, [](const LifeBlock& left, const LifeBlock& right) {
     return left.x == right.x && left.y == right.y && left.cells == right.cells;
   });
 }
@@ -121,9 +121,9 @@ TEST(life_hashlife, generations_past_2_to_the_60) {
   const std::uint64_t generation = (std::uint64_t{1} << 62) + 3;
   const LifeTree far = later(pattern(glider), generation);
   EXPECT_EQ(population(far), (LifePopulation{0, 5}));
-  const core::LifeBox box = core::bounding_box(far).value();
+  const LifeBox box = bounding_box(far).value();
   const auto cells = static_cast<std::int64_t>(generation / 4);
-  const core::LifeBox phase = core::bounding_box(later(pattern(glider), 3)).value();
+  const LifeBox phase = bounding_box(later(pattern(glider), 3)).value();
   EXPECT_EQ(box.left, cells + phase.left);
   EXPECT_EQ(box.top, cells + phase.top);
   const std::uint64_t whole = population(later(pattern(gun), 300 + generation % 30)).low;
@@ -133,17 +133,17 @@ TEST(life_hashlife, generations_past_2_to_the_60) {
   universe.load(pattern(glider));
   for (int step = 0; step < 4; ++step) universe.advance(~std::uint64_t{0});
   EXPECT_EQ(population(universe.tree()), (LifePopulation{0, 5}));
-  EXPECT_FALSE(core::bounding_box(universe.tree()).has_value());
+  EXPECT_FALSE(bounding_box(universe.tree()).has_value());
 }
 
 TEST(life_hashlife, places_far_apart) {
   constexpr std::int64_t far = std::int64_t{1} << 59;
-  std::vector<core::LifeBlock> blocks{{far / 8, far / 8, 0x070402}, {-far / 8, far / 8, 0x0303}, {0, -far / 8, 0x07}};
-  const LifeTree tree = core::life_tree(blocks);
+  std::vector<LifeBlock> blocks{{far / 8, far / 8, 0x070402}, {-far / 8, far / 8, 0x0303}, {0, -far / 8, 0x07}};
+  const LifeTree tree = life_tree(blocks);
   EXPECT_EQ(population(tree).low, 12U);
   const LifeTree is = later(tree, 4000);
   EXPECT_EQ(population(is).low, 12U);
-  const core::LifeBox box = core::bounding_box(is).value();
+  const LifeBox box = bounding_box(is).value();
   EXPECT_EQ(box.left, -far);
   EXPECT_EQ(box.left + box.width, far + 1000 + 3);
 }
@@ -180,7 +180,7 @@ TEST(life_hashlife, collects_under_a_small_limit) {
 
 TEST(life_hashlife, a_limit_that_is_too_small) {
   const LifeGrid cells = soup(3000, 3000, 0.4, 1);
-  const LifeTree tree = core::life_tree(cells.view(), 0, 0);
+  const LifeTree tree = life_tree(cells.view(), 0, 0);
   Universe load({}, std::uint64_t{1} << 20, {});
   EXPECT_TRUE(tests::contains(tests::error_of<OutOfMemoryError>([&] { load.load(tree); }),
                               "1048576 bytes (1 MiB) do not suffice"));
@@ -216,7 +216,7 @@ TEST(life_hashlife, little_address_space) {
   };
   const LifeTree small = pattern(gun);
   const LifeGrid cells = soup(3000, 3000, 0.4, 1);
-  const LifeTree large = core::life_tree(cells.view(), 0, 0);
+  const LifeTree large = life_tree(cells.view(), 0, 0);
   EXPECT_EQ(within(std::uint64_t{64} << 20, small), std::to_string(population(later(small, 1 << 20)).low));
   EXPECT_TRUE(tests::contains(within(std::uint64_t{8} << 20, large), "do not suffice"));
   EXPECT_TRUE(tests::contains(within(4 << 10, small), "address space (ulimit -v)"));
@@ -224,7 +224,7 @@ TEST(life_hashlife, little_address_space) {
 
 TEST(life_hashlife, stops_soon) {
   const LifeGrid cells = soup(2000, 2000, 0.4, 1);
-  const LifeTree tree = core::life_tree(cells.view(), 0, 0);
+  const LifeTree tree = life_tree(cells.view(), 0, 0);
   // Once while squares are made, once while they are collected as well.
   for (const std::uint64_t limit : {plenty, std::uint64_t{48} << 20})
     tests::expect_to_stop_soon(0.5, 1, [&](const std::stop_token& stop) {
@@ -245,8 +245,8 @@ TEST(life_tree, grids_and_back) {
     const LifeGrid cells = soup(1 + bits[0] % 100, 1 + bits[1] % 200, trial % 4 == 0 ? 0.01 : 0.5, trial);
     const std::int64_t left = static_cast<std::int64_t>(bits[2] % 1000) - 500;
     const std::int64_t top = static_cast<std::int64_t>(bits[3] % 1000) - 500;
-    const LifeTree tree = core::life_tree(cells.view(), left, top);
-    const LifeGrid back = core::grid_of(tree, {left, top, cells.width(), cells.height()});
+    const LifeTree tree = life_tree(cells.view(), left, top);
+    const LifeGrid back = grid_of(tree, {left, top, cells.width(), cells.height()});
     std::uint64_t alive = 0;
     for (std::int64_t y = 0; y < cells.height(); ++y)
       for (std::int64_t x = 0; x < cells.width(); ++x) {
@@ -254,14 +254,14 @@ TEST(life_tree, grids_and_back) {
         alive += cells(y, x) ? 1 : 0;
       }
     EXPECT_EQ(population(tree).low, alive);
-    const auto blocks = core::blocks_of(tree, plenty).value();
-    EXPECT_TRUE(same_cells(core::life_tree(blocks), tree));
+    const auto blocks = blocks_of(tree, plenty).value();
+    EXPECT_TRUE(same_cells(life_tree(blocks), tree));
     LifeTree larger = tree;
-    core::expand(larger);
+    expand(larger);
     EXPECT_TRUE(same_cells(larger, tree));
-    const core::LifeBox box = core::bounding_box(tree).value();
-    const LifeGrid inner = core::grid_of(tree, box);
-    EXPECT_EQ(population(core::life_tree(inner.view(), box.left, box.top)).low, alive);
+    const LifeBox box = bounding_box(tree).value();
+    const LifeGrid inner = grid_of(tree, box);
+    EXPECT_EQ(population(life_tree(inner.view(), box.left, box.top)).low, alive);
   }
 }
 

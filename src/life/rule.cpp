@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <string>
 
-#include "core/life_rules.hpp"
 #include "core/text.hpp"
 #include "gradus/life.hpp"
+#include "life/named_rules.hpp"
 
 namespace gradus {
 
@@ -31,9 +31,10 @@ const LifeRule* find_named(std::string_view text) {
   std::string name = bare_name(text);
   for (const std::string_view itself : {"conway", "conwayslife", "gameoflife", "conwaysgameoflife"})
     if (name == itself) name = "life";
-  const auto* const known = std::ranges::find_if(
-      core::named_life_rules, [&](const core::NamedLifeRule& one) { return bare_name(one.name) == name; });
-  return known == std::end(core::named_life_rules) ? nullptr : &known->rule;
+  const auto* const known =
+      std::ranges::find_if(life_detail::named_life_rules,
+                           [&](const life_detail::NamedLifeRule& one) { return bare_name(one.name) == name; });
+  return known == std::end(life_detail::named_life_rules) ? nullptr : &known->rule;
 }
 
 constexpr std::string_view digits = "0123456789";
@@ -119,7 +120,7 @@ bool looks_like_name(std::string_view text) {
 
 [[noreturn]] void refuse_name(std::string_view text) {
   std::string names;
-  for (const core::NamedLifeRule& one : core::named_life_rules)
+  for (const life_detail::NamedLifeRule& one : life_detail::named_life_rules)
     names += (names.empty() ? "" : ", ") + std::string(one.name);
   refuse(text, "no rule of this name is known; known are " + names + ", and any rule by its lists, as B3/S23");
 }

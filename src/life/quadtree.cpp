@@ -1,4 +1,4 @@
-#include "core/life_tree.hpp"
+#include "life/quadtree.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 
 #include "core/stop.hpp"
 
-namespace gradus::core {
+namespace gradus::life_detail {
 
 namespace {
 
@@ -19,7 +19,7 @@ constexpr std::int64_t farthest = std::int64_t{1} << 62;
 constexpr std::string_view stopped = "stopped while looking at the pattern";
 
 std::uint64_t mixed(std::uint64_t value) {
-  const UInt128 product = static_cast<UInt128>(value ^ 0x9e3779b97f4a7c15) * 0xd1342543de82ef95;
+  const core::UInt128 product = static_cast<core::UInt128>(value ^ 0x9e3779b97f4a7c15) * 0xd1342543de82ef95;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
@@ -100,7 +100,7 @@ class BlocksToTree {
       for (const std::int64_t place : {block.x, block.y})
         widest |= static_cast<std::uint64_t>(place < 0 ? ~place : place);
     const int level = leaf_level + 1 + static_cast<int>(std::bit_width(widest));
-    RareLook look(stop_, stopped);
+    core::RareLook look(stop_, stopped);
     std::ranges::sort(blocks_, [&](const LifeBlock& a, const LifeBlock& b) {
       look.honour_stop();
       const auto ax = static_cast<std::uint64_t>(a.x) ^ sign;
@@ -126,7 +126,7 @@ class BlocksToTree {
       for (const LifeBlock& block : blocks) cells |= block.cells;
       return builder_.leaf(cells);
     }
-    if (++made_ % 1024 == 0) honour_stop(stop_, stopped);
+    if (++made_ % 1024 == 0) core::honour_stop(stop_, stopped);
     const std::int64_t half = std::int64_t{1} << (level - 1 - leaf_level);
     std::array<std::uint32_t, 4> quarters{};
     for (std::size_t quarter = 0; quarter < 4; ++quarter) {
@@ -169,7 +169,7 @@ class GridToTree {
     if (x >= left_ + cells_.width || y >= top_ + cells_.height || x + side <= left_ || y + side <= top_) return 0;
     if (level == leaf_level)
       return builder_.leaf(cells_at(static_cast<std::int64_t>(x - left_), static_cast<std::int64_t>(y - top_)));
-    if (++made_ % 1024 == 0) honour_stop(stop_, stopped);
+    if (++made_ % 1024 == 0) core::honour_stop(stop_, stopped);
     const Int128 half = side / 2;
     return builder_.node(level, {make(level - 1, x, y), make(level - 1, x + half, y), make(level - 1, x, y + half),
                                  make(level - 1, x + half, y + half)});
@@ -322,7 +322,7 @@ class Movement {
 
   LifeTree tree_;
   Int128 across_, down_;
-  RareLook look_;
+  core::RareLook look_;
   std::int32_t level_ = 0;
   std::vector<std::unordered_map<std::array<std::uint32_t, 4>, std::uint32_t, Hash>> windows_;
   LifeTreeBuilder builder_;
@@ -421,7 +421,7 @@ std::optional<LifeBox> bounding_box(const LifeTree& tree, std::int64_t left, std
 }
 
 std::optional<LifePopulation> population_of(const LifeTree& tree) {
-  std::vector<UInt128> populations(tree.root + std::size_t{1});
+  std::vector<core::UInt128> populations(tree.root + std::size_t{1});
   for (std::size_t index = 1; index <= tree.root; ++index) {
     const Node& node = tree.nodes[index];
     if (node.level == leaf_level) populations[index] = static_cast<unsigned>(std::popcount(node.cells));
@@ -429,7 +429,7 @@ std::optional<LifePopulation> population_of(const LifeTree& tree) {
       for (const std::uint32_t quarter : node.quarters)
         if (__builtin_add_overflow(populations[index], populations[quarter], &populations[index])) return std::nullopt;
   }
-  const UInt128 all = populations[tree.root];
+  const core::UInt128 all = populations[tree.root];
   return LifePopulation{static_cast<std::uint64_t>(all >> 64), static_cast<std::uint64_t>(all)};
 }
 
@@ -469,7 +469,7 @@ std::optional<std::vector<LifeBlock>> blocks_of(const LifeTree& given, std::size
   if (counts[tree.root] > most) return std::nullopt;
   std::vector<LifeBlock> blocks;
   blocks.reserve(counts[tree.root]);
-  RareLook look(stop, stopped);
+  core::RareLook look(stop, stopped);
   for_all_live_blocks(tree, [&](const LifeBlock& block) {
     look.honour_stop();
     blocks.push_back(block);
@@ -487,7 +487,7 @@ LifeGrid grid_of(const LifeTree& given, const LifeBox& box, std::int64_t left, s
   if (given.root == 0) return grid;
   LifeTree larger;
   const LifeTree& tree = with_quarters(given, larger);
-  RareLook look(stop, stopped);
+  core::RareLook look(stop, stopped);
   for_all_live_blocks(tree, [&](const LifeBlock& block) {
     look.honour_stop();
     for (std::int64_t row = 0; row < 8; ++row) {
@@ -507,4 +507,4 @@ LifeGrid grid_of(const LifeTree& given, const LifeBox& box, std::int64_t left, s
   return grid;
 }
 
-}  // namespace gradus::core
+}  // namespace gradus::life_detail

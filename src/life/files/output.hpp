@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/atomic_file.hpp"
-#include "core/life_tree.hpp"
 #include "gradus/life.hpp"
+#include "life/quadtree.hpp"
 
 namespace gradus::io {
 
@@ -50,7 +50,7 @@ class LifeRuns {
   /// Error, with the target's name, where they lie so far apart or are so many that only Macrocell can hold them.
   LifeRuns(const LifePattern& pattern, const LifeTarget& target);
   /// The smallest rectangle that holds them.
-  const core::LifeBox& box() const { return box_; }
+  const life_detail::LifeBox& box() const { return box_; }
   /// Calls use(x, y, count) row by row from the top, each row from the left. Runs may touch each other.
   /// InterruptedError after a stop request.
   void for_each(const std::function<void(std::int64_t x, std::int64_t y, std::int64_t count)>& use) const;
@@ -60,8 +60,8 @@ class LifeRuns {
 
   const LifePattern& pattern_;
   const LifeTarget& target_;
-  core::LifeBox box_;
-  std::vector<core::LifeBlock> blocks_;
+  life_detail::LifeBox box_;
+  std::vector<life_detail::LifeBlock> blocks_;
 };
 
 /// "B3/S23", with the topology behind it where there is one.

@@ -4,7 +4,7 @@
 
 #include "gradus/life.hpp"
 
-namespace gradus::core {
+namespace gradus::life_detail {
 
 struct NamedLifeRule {
   const char* name;
@@ -26,4 +26,4 @@ inline constexpr NamedLifeRule named_life_rules[] = {
     {"DryLife", {1 << 3 | 1 << 7, 1 << 2 | 1 << 3}},
 };
 
-}  // namespace gradus::core
+}  // namespace gradus::life_detail

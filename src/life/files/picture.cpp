@@ -6,9 +6,9 @@
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "io/image.hpp"
-#include "io/life_output.hpp"
-#include "io/life_text.hpp"
 #include "io/number.hpp"
+#include "life/files/output.hpp"
+#include "life/files/text.hpp"
 
 namespace gradus::io {
 
@@ -285,7 +285,7 @@ std::unique_ptr<LifeReader> image_reader(std::string name, const LifeReadOptions
 namespace {
 
 /// As many cells as the box has, from (left, top) on; dead ones beyond the given.
-LifeGrid window_of(const LifeGridView& cells, std::int64_t left, std::int64_t top, const core::LifeBox& box,
+LifeGrid window_of(const LifeGridView& cells, std::int64_t left, std::int64_t top, const life_detail::LifeBox& box,
                    const LifeTarget& target) {
   LifeGrid window(box.height, box.width);
   const std::uint64_t last = box.width % 64 == 0 ? ~std::uint64_t{0} : (std::uint64_t{1} << box.width % 64) - 1;
@@ -307,9 +307,9 @@ LifeGrid window_of(const LifeGridView& cells, std::int64_t left, std::int64_t to
 /// What a picture shows: the world of a bounded one, otherwise the smallest rectangle of live cells.
 LifeGrid picture_of(const LifePattern& pattern, const LifeTarget& target, std::int64_t scale) {
   const LifeRuns runs(pattern, target);
-  core::LifeBox box = runs.box();
+  life_detail::LifeBox box = runs.box();
   if (pattern.boundary && *pattern.boundary != LifeBoundary::plane)
-    box = core::world_box(pattern.width, pattern.height);
+    box = life_detail::world_box(pattern.width, pattern.height);
   if (box.width < 1 || box.height < 1) box = {0, 0, 1, 1};  // there are no pictures without a pixel
   if (scale > most_pixels / scale || box.height > most_pixels / (scale * scale) / box.width)
     throw Error("cannot write '" + target.name + "': " + std::to_string(box.width) + " x " +

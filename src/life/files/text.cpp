@@ -1,4 +1,4 @@
-#include "io/life_text.hpp"
+#include "life/files/text.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -182,7 +182,7 @@ void LifeCells::promise(std::int64_t width, std::int64_t height) {
 void LifeCells::become_grid() {
   grid_ = LifeGrid(height_, width_);
   is_grid_ = true;
-  for (const core::LifeBlock& block : slots_)
+  for (const life_detail::LifeBlock& block : slots_)
     for (std::int64_t row = 0; row < 8; ++row) {
       const std::uint64_t bits = block.cells >> (8 * row) & 0xff;
       // Blocks begin where a multiple of 8 cells does, so that none lies in two words.
@@ -191,7 +191,7 @@ void LifeCells::become_grid() {
   slots_ = {};
 }
 
-core::LifeBlock& LifeCells::block_at(std::int64_t x, std::int64_t y) {
+life_detail::LifeBlock& LifeCells::block_at(std::int64_t x, std::int64_t y) {
   std::size_t slot = hash_of(x, y) & (slots_.size() - 1);
   while (slots_[slot].cells != 0 && (slots_[slot].x != x || slots_[slot].y != y))
     slot = (slot + 1) & (slots_.size() - 1);
@@ -206,22 +206,22 @@ core::LifeBlock& LifeCells::block_at(std::int64_t x, std::int64_t y) {
 /// Room for more blocks, or a grid where that takes no more. False where neither fits into the memory.
 bool LifeCells::grow() {
   const std::size_t larger = std::max<std::size_t>(2 * slots_.size(), 1024);
-  const std::uint64_t bytes = std::uint64_t{larger} * sizeof(core::LifeBlock);
+  const std::uint64_t bytes = std::uint64_t{larger} * sizeof(life_detail::LifeBlock);
   if (promised_ && grid_bytes(width_, height_) <= std::min(2 * bytes, memory_limit_)) {
     become_grid();
     return true;
   }
   if (bytes > memory_limit_) return false;
-  std::vector<core::LifeBlock> old(larger);
+  std::vector<life_detail::LifeBlock> old(larger);
   old.swap(slots_);
   taken_ = 0;
-  for (const core::LifeBlock& block : old)
+  for (const life_detail::LifeBlock& block : old)
     if (block.cells != 0) block_at(block.x, block.y).cells = block.cells;
   return true;
 }
 
 bool LifeCells::add(std::int64_t x, std::int64_t y, std::int64_t count) {
-  if (!is_grid_ && static_cast<std::uint64_t>(count / 8) > memory_limit_ / (2 * sizeof(core::LifeBlock)) &&
+  if (!is_grid_ && static_cast<std::uint64_t>(count / 8) > memory_limit_ / (2 * sizeof(life_detail::LifeBlock)) &&
       !(promised_ && grid_bytes(width_, height_) <= memory_limit_))
     return false;
   const std::int64_t end = x + count;
@@ -240,13 +240,13 @@ bool LifeCells::add(std::int64_t x, std::int64_t y, std::int64_t count) {
   return true;
 }
 
-std::optional<core::LifeBox> LifeCells::box() const {
+std::optional<life_detail::LifeBox> LifeCells::box() const {
   constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
   std::int64_t left = none;
   std::int64_t top = none;
   std::int64_t right = -none;
   std::int64_t bottom = -none;
-  for (const core::LifeBlock& block : slots_) {
+  for (const life_detail::LifeBlock& block : slots_) {
     if (block.cells == 0) continue;
     std::uint64_t columns = block.cells | block.cells >> 32;
     columns |= columns >> 16;
@@ -256,8 +256,8 @@ std::optional<core::LifeBox> LifeCells::box() const {
     top = std::min(top, block.y * 8 + std::countr_zero(block.cells) / 8);
     bottom = std::max(bottom, block.y * 8 + (static_cast<int>(std::bit_width(block.cells)) + 7) / 8);
   }
-  if (left == none) return core::LifeBox{};
-  core::LifeBox box{left, top, 0, 0};
+  if (left == none) return life_detail::LifeBox{};
+  life_detail::LifeBox box{left, top, 0, 0};
   if (__builtin_sub_overflow(right, left, &box.width) || __builtin_sub_overflow(bottom, top, &box.height))
     return std::nullopt;
   return box;
@@ -265,8 +265,8 @@ std::optional<core::LifeBox> LifeCells::box() const {
 
 /// The block's cells lie elsewhere now, as many as four blocks.
 void LifeCells::move_to(std::int64_t left, std::int64_t top) {
-  std::vector<core::LifeBlock> moved;
-  for (const core::LifeBlock& block : slots_) {
+  std::vector<life_detail::LifeBlock> moved;
+  for (const life_detail::LifeBlock& block : slots_) {
     if (block.cells == 0) continue;
     const std::int64_t x = block.x * 8 + left;
     const std::int64_t y = block.y * 8 + top;
@@ -290,10 +290,11 @@ void LifeCells::move_to(std::int64_t left, std::int64_t top) {
 
 void LifeCells::finish(LifePattern& pattern, const std::stop_token& stop) {
   if (!is_grid_) {
-    const std::optional<core::LifeBox> live = promised_ ? core::LifeBox{0, 0, width_, height_} : box();
-    const std::uint64_t enough = std::max(small_grid_bytes, 4 * std::uint64_t{slots_.size()} * sizeof(core::LifeBlock));
+    const std::optional<life_detail::LifeBox> live = promised_ ? life_detail::LifeBox{0, 0, width_, height_} : box();
+    const std::uint64_t enough =
+        std::max(small_grid_bytes, 4 * std::uint64_t{slots_.size()} * sizeof(life_detail::LifeBlock));
     if (!live || grid_bytes(live->width, live->height) > std::min(enough, memory_limit_)) {
-      pattern.tree = core::life_tree(std::move(slots_), stop);
+      pattern.tree = life_detail::life_tree(std::move(slots_), stop);
       return;
     }
     // The grid's first cell is its corner.

@@ -13,7 +13,7 @@
 #include "core/philox.hpp"
 #include "gradus/life.hpp"
 
-namespace gradus::core {
+namespace gradus::life_detail {
 
 /// Levels that a tree may have: its cells have coordinates below 2^(this - 1).
 inline constexpr int most_tree_levels = 140;
@@ -94,4 +94,4 @@ std::optional<std::vector<LifeBlock>> blocks_of(const LifeTree& tree, std::size_
 LifeGrid grid_of(const LifeTree& tree, const LifeBox& box, std::int64_t left = 0, std::int64_t top = 0,
                  const std::stop_token& stop = {});
 
-}  // namespace gradus::core
+}  // namespace gradus::life_detail

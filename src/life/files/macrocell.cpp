@@ -6,9 +6,9 @@
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
-#include "io/life_output.hpp"
-#include "io/life_text.hpp"
 #include "io/number.hpp"
+#include "life/files/output.hpp"
+#include "life/files/text.hpp"
 
 namespace gradus::io {
 
@@ -168,7 +168,7 @@ class MacrocellText {
 
   void write() {
     if (tree_.root == 0) return output_.write("$\n");
-    put(core::tight_root(tree_));
+    put(life_detail::tight_root(tree_));
   }
 
  private:
@@ -213,11 +213,11 @@ void write_macrocell(TextOutput& output, const LifePattern& pattern) {
   const std::stop_token& stop = output.target().stop;
   LifeTree made;
   const std::int64_t top = pattern.top - row_of_middle;
-  if (!pattern.tree) made = core::life_tree(pattern.cells, pattern.left, top, stop);
-  else if (pattern.left != 0 || top != 0) made = core::moved(*pattern.tree, pattern.left, top, stop);
+  if (!pattern.tree) made = life_detail::life_tree(pattern.cells, pattern.left, top, stop);
+  else if (pattern.left != 0 || top != 0) made = life_detail::moved(*pattern.tree, pattern.left, top, stop);
   else if (pattern.tree->nodes[pattern.tree->root].level == leaf_level) made = *pattern.tree;
   // A file's root has quarters.
-  if (made.root != 0 && made.nodes[made.root].level == leaf_level) core::expand(made);
+  if (made.root != 0 && made.nodes[made.root].level == leaf_level) life_detail::expand(made);
   const LifeTree& tree = made.nodes.empty() ? *pattern.tree : made;
 
   output.write("[M2] (gradus)\n#R " + rule_text(pattern) + "\n");

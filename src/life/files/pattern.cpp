@@ -1,4 +1,4 @@
-#include "io/life.hpp"
+#include "life/files/pattern.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,9 +10,9 @@
 #include "io/file.hpp"
 #include "io/foreign_formats.hpp"
 #include "io/image.hpp"
-#include "io/life_output.hpp"
-#include "io/life_text.hpp"
 #include "io/number.hpp"
+#include "life/files/output.hpp"
+#include "life/files/text.hpp"
 
 namespace gradus::io {
 

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/life_tree.hpp"
 #include "gradus/life.hpp"
-#include "io/life.hpp"
+#include "life/files/pattern.hpp"
+#include "life/quadtree.hpp"
 
 namespace gradus::io {
 
@@ -90,12 +90,12 @@ class LifeCells {
   void finish(LifePattern& pattern, const std::stop_token& stop);
 
  private:
-  core::LifeBlock& block_at(std::int64_t x, std::int64_t y);
+  life_detail::LifeBlock& block_at(std::int64_t x, std::int64_t y);
   bool grow();
   void become_grid();
   void move_to(std::int64_t left, std::int64_t top);
   /// The smallest box around the live cells; nothing if a side is 2^63.
-  std::optional<core::LifeBox> box() const;
+  std::optional<life_detail::LifeBox> box() const;
 
   std::uint64_t memory_limit_;
   bool promised_ = false;
@@ -103,7 +103,7 @@ class LifeCells {
   LifeGrid grid_;
   std::int64_t width_ = 0;
   std::int64_t height_ = 0;
-  std::vector<core::LifeBlock> slots_;  ///< a block without cells is a free one
+  std::vector<life_detail::LifeBlock> slots_;  ///< a block without cells is a free one
   std::size_t taken_ = 0;
 };
 

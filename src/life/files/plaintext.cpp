@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/text.hpp"
-#include "io/life_output.hpp"
-#include "io/life_text.hpp"
 #include "io/number.hpp"
+#include "life/files/output.hpp"
+#include "life/files/text.hpp"
 
 namespace gradus::io {
 
@@ -156,7 +156,7 @@ void write_life106(TextOutput& output, const LifePattern& pattern) {
 
 void write_plaintext(TextOutput& output, const LifePattern& pattern) {
   const LifeRuns runs(pattern, output.target());
-  const core::LifeBox& box = runs.box();
+  const life_detail::LifeBox& box = runs.box();
   constexpr std::int64_t most_letters = std::int64_t{1} << 32;
   if (box.width > 0 && box.height > most_letters / box.width)
     throw Error("cannot write '" + output.target().name + "': " + std::to_string(box.width) + " x " +

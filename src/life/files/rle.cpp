@@ -6,9 +6,9 @@
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
-#include "io/life_output.hpp"
-#include "io/life_text.hpp"
 #include "io/number.hpp"
+#include "life/files/output.hpp"
+#include "life/files/text.hpp"
 
 namespace gradus::io {
 
@@ -264,7 +264,7 @@ std::unique_ptr<LifeReader> rle_reader(std::string name, const LifeReadOptions& 
 
 void write_rle(TextOutput& output, const LifePattern& pattern) {
   const LifeRuns runs(pattern, output.target());
-  const core::LifeBox& box = runs.box();
+  const life_detail::LifeBox& box = runs.box();
   if (std::max(box.width, box.height) > farthest_cell)
     throw Error("cannot write '" + output.target().name + "': a header of x = " + std::to_string(box.width) +
                 ", y = " + std::to_string(box.height) + " does not read back; Macrocell (.mc) can hold the cells");

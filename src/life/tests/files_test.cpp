@@ -12,12 +12,12 @@
 #include <tuple>
 #include <vector>
 
-#include "core/life_tree.hpp"
 #include "core/philox.hpp"
 #include "gradus/error.hpp"
 #include "io/gif.hpp"
 #include "io/image.hpp"
-#include "io/life.hpp"
+#include "life/files/pattern.hpp"
+#include "life/quadtree.hpp"
 
 namespace gradus::io {
 namespace {
@@ -55,10 +55,10 @@ std::string shortage(std::string_view text, const LifeReadOptions& options) {
 
 /// Live cells as (x, y), row by row.
 Cells cells_of(const LifePattern& pattern) {
-  const LifeTree tree = pattern.tree ? *pattern.tree : core::life_tree(pattern.cells.view(), 0, 0);
+  const LifeTree tree = pattern.tree ? *pattern.tree : life_detail::life_tree(pattern.cells.view(), 0, 0);
   Cells cells;
-  const std::vector<core::LifeBlock> blocks = core::blocks_of(tree, 1 << 22).value();
-  for (const core::LifeBlock& block : blocks)
+  const std::vector<life_detail::LifeBlock> blocks = life_detail::blocks_of(tree, 1 << 22).value();
+  for (const life_detail::LifeBlock& block : blocks)
     for (int bit = 0; bit < 64; ++bit)
       if ((block.cells >> bit & 1) != 0)
         cells.emplace_back(pattern.left + block.x * 8 + bit % 8, pattern.top + block.y * 8 + bit / 8);
@@ -144,15 +144,15 @@ TEST(LifePatterns, MacrocellCountsRowsAsGollyDoes) {
   EXPECT_EQ(life_text(parse(text), LifeOutput::macrocell), text);
   // The same cells make the same file, from a grid and from trees of any size and place.
   LifePattern tree;
-  tree.tree = core::life_tree({{1000, -700, 1}, {-1, 3, 0x8000000000000001}});
+  tree.tree = life_detail::life_tree({{1000, -700, 1}, {-1, 3, 0x8000000000000001}});
   tree.left = 5;
   tree.top = -123;
   LifePattern grid;
-  const core::LifeBox box = core::bounding_box(*tree.tree, tree.left, tree.top).value();
-  grid.cells = core::grid_of(*tree.tree, box, tree.left, tree.top);
+  const life_detail::LifeBox box = life_detail::bounding_box(*tree.tree, tree.left, tree.top).value();
+  grid.cells = life_detail::grid_of(*tree.tree, box, tree.left, tree.top);
   grid.left = box.left;
   grid.top = box.top;
-  core::expand(*tree.tree);
+  life_detail::expand(*tree.tree);
   EXPECT_EQ(life_text(tree, LifeOutput::macrocell), life_text(grid, LifeOutput::macrocell));
   EXPECT_EQ(life_text(tree, LifeOutput::life106), life_text(grid, LifeOutput::life106));
 }
@@ -162,13 +162,13 @@ TEST(LifeTrees, MoveByAnyDistance) {
   for (std::uint64_t trial = 0; trial < 60; ++trial) {
     const auto bits = random.block(trial);
     LifePattern pattern;
-    std::vector<core::LifeBlock> blocks;
+    std::vector<life_detail::LifeBlock> blocks;
     for (std::uint64_t block = 0; block < 1 + bits[0] % 20; ++block) {
       const auto place = random.block(1000 * trial + block + 100);
       blocks.push_back({static_cast<std::int64_t>(place[0] % 60) - 30, static_cast<std::int64_t>(place[1] % 60) - 30,
                         std::uint64_t{place[2]} << 32 | place[3]});
     }
-    pattern.tree = core::life_tree(blocks);
+    pattern.tree = life_detail::life_tree(blocks);
     const int reach = static_cast<int>(bits[3] % 60);
     const auto distance = [&](std::uint32_t digits) {
       return static_cast<std::int64_t>(std::uint64_t{digits} << 30 | digits) % (std::int64_t{1} << reach) *
@@ -177,7 +177,7 @@ TEST(LifeTrees, MoveByAnyDistance) {
     const std::int64_t across = trial % 7 == 0 ? 0 : distance(bits[1]);
     const std::int64_t down = trial % 5 == 0 ? 0 : distance(bits[2]);
     LifePattern moved_tree;
-    moved_tree.tree = core::moved(*pattern.tree, across, down);
+    moved_tree.tree = life_detail::moved(*pattern.tree, across, down);
     pattern.left = across;
     pattern.top = down;
     EXPECT_EQ(cells_of(moved_tree), cells_of(pattern)) << across << " " << down;
@@ -188,8 +188,8 @@ TEST(LifePatterns, CellsTwoToThe63Apart) {
   const std::string widest = "#Life 1.06\n4611686018427387903 0\n-4611686018427387904 0\n";
   const LifePattern pattern = parse(widest);
   ASSERT_TRUE(pattern.tree.has_value());
-  EXPECT_EQ(core::population_of(*pattern.tree), (LifePopulation{0, 2}));
-  EXPECT_FALSE(core::bounding_box(*pattern.tree).has_value());
+  EXPECT_EQ(life_detail::population_of(*pattern.tree), (LifePopulation{0, 2}));
+  EXPECT_FALSE(life_detail::bounding_box(*pattern.tree).has_value());
   EXPECT_THROW((void)life_text(pattern, LifeOutput::rle), Error);
   EXPECT_EQ(life_text(parse(life_text(pattern, LifeOutput::macrocell)), LifeOutput::macrocell),
             life_text(pattern, LifeOutput::macrocell));
@@ -259,7 +259,7 @@ std::vector<LifePattern> awkward_patterns() {
     pattern.generation = trial * 1000;
     pattern.comments = {"#C one", "#C another"};
     if (trial % 2 == 1) {
-      pattern.tree = core::life_tree(pattern.cells.view(), pattern.left, pattern.top);
+      pattern.tree = life_detail::life_tree(pattern.cells.view(), pattern.left, pattern.top);
       pattern.left = pattern.top = 0;
       pattern.cells = LifeGrid();
     }
@@ -378,7 +378,7 @@ TEST(LifePatterns, SparseOnesAreWrittenWithoutAGrid) {
             "test:2:6: a run in row 501; the header says that y = 500; correct that number if all runs belong to the "
             "pattern");
   LifePattern far;
-  far.tree = core::life_tree({{-1000000000000, 3, 1}, {1000000000000, 3, 1}, {0, -5, 0x80}}, {});
+  far.tree = life_detail::life_tree({{-1000000000000, 3, 1}, {1000000000000, 3, 1}, {0, -5, 0x80}}, {});
   const std::string text = life_text(far, LifeOutput::rle);
   EXPECT_LT(text.size(), 200U);
   EXPECT_EQ(cells_of(parse(text)), cells_of(far));

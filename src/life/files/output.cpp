@@ -1,4 +1,4 @@
-#include "io/life_output.hpp"
+#include "life/files/output.hpp"
 
 #include <zlib.h>
 
@@ -106,9 +106,10 @@ LifeRuns::LifeRuns(const LifePattern& pattern, const LifeTarget& target) : patte
   const auto refuse = [&](const char* why) {
     throw Error("cannot write '" + target.name + "': " + why + "; Macrocell (.mc) can hold them");
   };
-  const std::optional<core::LifeBox> box = core::bounding_box(*pattern.tree, pattern.left, pattern.top);
+  const std::optional<life_detail::LifeBox> box = life_detail::bounding_box(*pattern.tree, pattern.left, pattern.top);
   if (!box) refuse("the live cells lie further apart than 2^62");
-  std::optional<std::vector<core::LifeBlock>> blocks = core::blocks_of(*pattern.tree, most_blocks, target.stop);
+  std::optional<std::vector<life_detail::LifeBlock>> blocks =
+      life_detail::blocks_of(*pattern.tree, most_blocks, target.stop);
   if (!blocks) refuse("there are too many live cells");
   box_ = *box;
   blocks_ = std::move(*blocks);
