@@ -6,7 +6,7 @@ list(TRANSFORM GRADUS_PROBLEMS REPLACE "/problem.hpp$" "")
 
 # Declares the room in whose folder it is called. Files are relative to it.
 #   SOURCES        of the library
-#   CUDA           likewise, where there is CUDA
+#   CUDA           likewise, where there is CUDA; elsewhere gpu/not_compiled.cpp, if the room has one, stands in for them
 #   FILES          readers and writers of formats that only this problem has, for the tools
 #   TESTS          each a program: frame_test.cpp is <problem>_frame_test. <problem>_test.cpp runs every variant on every
 #                  case; CTest then has a test for each variant
@@ -28,6 +28,8 @@ function(gradus_room problem)
   set_source_files_properties(cases.cpp TARGET_DIRECTORY gradus_problems_objects PROPERTIES COMPILE_OPTIONS "${small}")
   if(GRADUS_HAS_CUDA)
     target_sources(gradus_problems_objects PRIVATE ${ROOM_CUDA})
+  elseif(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/not_compiled.cpp)
+    target_sources(gradus_problems_objects PRIVATE gpu/not_compiled.cpp)
   endif()
   foreach(kind FILES ${gradus_room_tests} ATTACK)
     list(TRANSFORM ROOM_${kind} PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)

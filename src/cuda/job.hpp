@@ -2,8 +2,8 @@
 // of the caller's are brought here, results are copied back, and rows here are looked at.
 //
 // Host code includes this, and the headers of GPU code that rest on it, in every build. Without CUDA there are the
-// names of the classes alone; what is done with them stands in templates behind `if constexpr (is_compiled)`, so that
-// it is not compiled there and needs nothing to stand in for it.
+// names of the classes alone; the functions that host code calls then throw core::not_compiled(), which each room
+// defines in gpu/not_compiled.cpp.
 #pragma once
 
 #include <string>

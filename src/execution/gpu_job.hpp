@@ -1,4 +1,4 @@
-// A job on the GPU that a request names. In a build without CUDA this is declared and not defined; see cuda/job.hpp.
+// A job on the GPU that a request names. A build without CUDA answers by core::not_compiled().
 #pragma once
 
 #include <cstdint>

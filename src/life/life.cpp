@@ -283,7 +283,7 @@ LifeResult solve_there(const room::Variant& variant, const LifeGridView& cells, 
                               .boundary = options.boundary,
                               .generations = options.generations,
                               .stop = execution.stop};
-  if constexpr (cuda::is_compiled) result.population.low = room::run_on_gpu(problem, variant, execution, phases);
+  result.population.low = room::run_on_gpu(problem, variant, execution, phases);
   const core::PhaseTimer timer(phases, "count");
   if (to.place.is_host()) result.population.low = room::population(to, cpu::thread_count(execution), execution.stop);
   return result;

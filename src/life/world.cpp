@@ -89,7 +89,7 @@ void World::run(const LifeGridView& from, const LifeGridSpan& to, LifeBoundary b
                         .generations = generations,
                         .stop = execution.stop};
   if (!job_->variant->device_input) job_->variant->run(problem, execution, *job_->phases);
-  else if constexpr (cuda::is_compiled) run_on_gpu(problem, *job_->variant, execution, *job_->phases);
+  else run_on_gpu(problem, *job_->variant, execution, *job_->phases);
 }
 
 void World::advance(std::int64_t generations, const Enough& enough) {

@@ -25,8 +25,8 @@
 
 #include "core/phases.hpp"
 #include "execution/gpu_job.hpp"
+#include "matmul/gpu/bring.hpp"
 #include "matmul/gpu/panel_plan.hpp"
-#include "matmul/gpu/run_on_gpu.hpp"
 #include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {

@@ -149,14 +149,12 @@ template <class T>
 class HostImage {
  public:
   HostImage(MatmulView<const T> view, const char* what, const Execution& execution) : data_(view.data()) {
-    if constexpr (cuda::is_compiled) {
-      if (bytes(view) == 0) return;
-      const room::Extent extent = room::extent_of(view, what);
-      const std::int64_t length = extent.last - extent.first + 1;
-      copy_ = execution::copy_to_host(MatrixView<const T>(view.data() + extent.first, 1, length, length, view.place()),
-                                      what, execution);
-      data_ = copy_.data() - extent.first;
-    }
+    if (bytes(view) == 0) return;
+    const room::Extent extent = room::extent_of(view, what);
+    const std::int64_t length = extent.last - extent.first + 1;
+    copy_ = execution::copy_to_host(MatrixView<const T>(view.data() + extent.first, 1, length, length, view.place()),
+                                    what, execution);
+    data_ = copy_.data() - extent.first;
   }
   const T* data() const { return data_; }
   /// Of the copy.
@@ -177,7 +175,7 @@ void run(const room::Variant& variant, const room::Problem<T>& problem, const ro
          const Execution& execution, std::vector<Phase>& phases) {
   if (variant.device_input) {
     threads = cpu::start_team(cpu::chosen_threads(std::numeric_limits<double>::infinity(), execution));
-    if constexpr (cuda::is_compiled) room::run_on_gpu(problem, there, variant, execution, phases);
+    room::run_on_gpu(problem, there, variant, execution, phases);
     return;
   }
   threads = cpu::start_team(worth_threads(problem.shape(), variant, execution));
@@ -345,7 +343,7 @@ class Call {
     if (of.batches == 0 || of.m == 0 || of.n == 0) return;
     if (of.k > 0 && of.alpha != 0) return gradus::run(variant, of, there_, threads, execution_, phases);
     if (!there_.c) scale(of);
-    else if constexpr (cuda::is_compiled) room::scale_on_gpu(of, execution_);
+    else room::scale_on_gpu(of, execution_);
   }
 
   /// Of C, before it is written.

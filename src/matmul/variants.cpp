@@ -102,16 +102,14 @@ Memory panels_memory(const Shape& shape, int threads) {
 
 Support with_cublas(const Shape& shape, const execution::Machine& machine) {
   Support support = on_gpu(shape, machine);
-  if constexpr (cuda::is_compiled)
-    if (support) support = cublas_is_here();
+  if (support) support = cublas_is_here();
   return support;
 }
 
 Support with_emulation(const Shape& shape, const execution::Machine& machine) {
   if (shape.element_bytes != sizeof(double)) return Support::no("made for double; products of float by cublas");
   Support support = on_gpu(shape, machine);
-  if constexpr (cuda::is_compiled)
-    if (support) support = cublas_emulates();
+  if (support) support = cublas_emulates();
   return support;
 }
 

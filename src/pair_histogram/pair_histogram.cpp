@@ -230,8 +230,7 @@ PairHistogramResult count(MatrixView<const T> given_points, const PairHistogramO
     std::shared_ptr<cuda::Job> gpu;
     if (variant.device_input) {
       const core::PhaseTimer timer(phases, "to_device");
-      if constexpr (cuda::is_compiled) gpu = room::bring_to_gpu(problem, here, variant.memory(shape, threads).device);
-      else cuda::refuse_without_cuda("points");
+      gpu = room::bring_to_gpu(problem, here, variant.memory(shape, threads).device);
     }
     if (examine_on_gpu) {
       examine();

@@ -116,12 +116,10 @@ template <class T>
 WeightSpan weight_span(const Problem<T>& problem, VectorView<const T> weights, const char* what) {
   WeightSpan span;
   if (weights.empty()) return span;
-  if constexpr (cuda::is_compiled) {
-    if (problem.gpu) {
-      const core::FoundRanges found = problem.gpu->find_ranges(weights);
-      if (found.bad_row >= 0) throw_bad_weight(what, found.bad_row, found.bad_value);
-      return find_weight_span(weights, *problem.gpu);
-    }
+  if (problem.gpu) {
+    const core::FoundRanges found = find_ranges_on_gpu(weights, *problem.gpu);
+    if (found.bad_row >= 0) throw_bad_weight(what, found.bad_row, found.bad_value);
+    return find_weight_span(weights, *problem.gpu);
   }
   for (std::int64_t row = 0; row < weights.size(); ++row) {
     if (row % core::operations_between_looks == 0) core::honour_stop(problem.stop, while_examining);
@@ -134,9 +132,7 @@ WeightSpan weight_span(const Problem<T>& problem, VectorView<const T> weights, c
 
 template <class T>
 core::ColumnRanges column_ranges(const Problem<T>& problem, MatrixView<const T> rows, const char* what, int threads) {
-  if constexpr (cuda::is_compiled) {
-    if (problem.gpu) return problem.gpu->column_ranges(rows, what);
-  }
+  if (problem.gpu) return column_ranges_on_gpu(rows, what, *problem.gpu);
   return cpu::column_ranges(rows, what, threads, problem.stop);
 }
 

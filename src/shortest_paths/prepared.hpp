@@ -44,13 +44,9 @@ struct Prepared {
   Graph<T> there;                  ///< the graph on the job's GPU
 
   void bring_to_gpu(const Execution& execution, std::uint64_t job_bytes, std::vector<Phase>& phases) {
-    if constexpr (cuda::is_compiled) {
-      const core::PhaseTimer timer(phases, "to_device");
-      there = graph;
-      job = shortest_paths_detail::bring_to_gpu(there, execution, job_bytes);
-    } else {
-      cuda::refuse_without_cuda("weights");
-    }
+    const core::PhaseTimer timer(phases, "to_device");
+    there = graph;
+    job = shortest_paths_detail::bring_to_gpu(there, execution, job_bytes);
   }
 };
 
@@ -66,17 +62,15 @@ Prepared<T> prepared(const Request<T>& request, std::vector<Phase>& phases) {
   if (request.is_matrix()) {
     input.graph = request.graph;
     input.has_matrix = true;
-    if constexpr (cuda::is_compiled) {
-      if (input.job && request.taking().as_they_are()) {
-        input.facts = examine_on_gpu(input.there, *input.job);
-        return input;
-      }
-      if (input.job) {
-        input.weights = Matrix<T>(request.n(), request.n());
-        copy_matrix(input.graph.weights, input.weights.view(), *input.job);
-        input.graph.weights = input.weights.view();
-        input.job.reset();
-      }
+    if (input.job && request.taking().as_they_are()) {
+      input.facts = examine_on_gpu(input.there, *input.job);
+      return input;
+    }
+    if (input.job) {
+      input.weights = Matrix<T>(request.n(), request.n());
+      copy_matrix(input.graph.weights, input.weights.view(), *input.job);
+      input.graph.weights = input.weights.view();
+      input.job.reset();
     }
     input.facts = examine(input.graph, request.threads, stop);
     if (request.taking().as_they_are()) return input;

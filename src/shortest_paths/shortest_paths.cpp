@@ -67,7 +67,7 @@ void solve_whole(const room::Request<T>& request, const room::Variant& variant, 
     room::fill(graph, matrix, request.threads, stop);
   };
   if (variant.device_input) {
-    if constexpr (cuda::is_compiled) room::run_on_gpu(request, variant, input, distances, predecessors, phases);
+    room::run_on_gpu(request, variant, input, distances, predecessors, phases);
   } else if (facts.width() == room::Width::own) {
     Matrix<T> all;
     MatrixView<T> matrix = distances;

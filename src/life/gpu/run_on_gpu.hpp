@@ -1,12 +1,9 @@
 // A job's part on a GPU: what the frame does around a variant that works there.
 #pragma once
 
-#include <memory>
+#include <cstdint>
 #include <vector>
 
-#include "core/phases.hpp"
-#include "execution/gpu_job.hpp"
-#include "life/gpu/look.hpp"
 #include "life/problem.hpp"
 
 namespace gradus::life_detail {
@@ -19,40 +16,8 @@ inline MatrixView<std::uint64_t> rows_of(const LifeGridSpan& grid) {
 }
 
 /// As variant.run() for a variant that works on a GPU: brings the cells there, and the result back. Returns the number
-/// of live cells where the result stays there, and otherwise 0. A template, so that a build without CUDA does not
-/// compile it.
-template <class Job = cuda::Job>
+/// of live cells where the result stays there, and otherwise 0.
 std::uint64_t run_on_gpu(const Problem& given, const Variant& variant, const Execution& execution,
-                         std::vector<Phase>& phases) {
-  const Shape shape{.height = given.cells.height, .width = given.cells.width};
-  Problem problem = given;
-  std::shared_ptr<Job> job;
-  {
-    const core::PhaseTimer timer(phases, "to_device");
-    job = execution::start_gpu_job(execution, variant.memory(shape, 1).device);
-    problem.gpu = job.get();
-    const std::int64_t words = given.cells.row_words();
-    const auto copy = [&] { return job->memory().template take<std::uint64_t>(given.cells.height * words); };
-    // A variant reads and writes different memory.
-    const bool in_place = given.cells.words == given.result.words;
-    if (!given.cells.place.is_host()) job->admit(given.cells.words, "cells");
-    if (given.cells.place.is_host() || in_place) {
-      problem.cells = {copy(), given.cells.height, given.cells.width, words, job->place()};
-      job->copy_here(rows_of(given.cells), const_cast<std::uint64_t*>(problem.cells.words));
-    }
-    if (given.result.place.is_host())
-      problem.result = {copy(), given.cells.height, given.cells.width, words, job->place()};
-    else job->admit(given.result.words, "memory for cells");
-  }
-  if (problem.generations > 0) variant.run(problem, execution, phases);
-  else copy_there(problem.cells, problem.result, *job);
-  if (!given.result.place.is_host()) {
-    const core::PhaseTimer timer(phases, "count");
-    return count_there(problem.result, *job);
-  }
-  const core::PhaseTimer timer(phases, "to_host");
-  job->copy_back(rows_of(LifeGridView(problem.result)), rows_of(given.result));
-  return 0;
-}
+                         std::vector<Phase>& phases);
 
 }  // namespace gradus::life_detail

@@ -1,5 +1,4 @@
-// What the frame does on a GPU around a variant. In a build without CUDA this is declared and not defined; see
-// cuda/job.hpp.
+// What the frame does on a GPU around a variant, for GPU code alone.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,22 @@ std::shared_ptr<cuda::Job> bring_to_gpu(Problem<T>& problem, const Execution& ex
   return job;
 }
 
-template std::shared_ptr<cuda::Job> bring_to_gpu(Problem<float>&, const Execution&, std::uint64_t);
-template std::shared_ptr<cuda::Job> bring_to_gpu(Problem<double>&, const Execution&, std::uint64_t);
+template <class T>
+core::ColumnRanges column_ranges_on_gpu(MatrixView<const T> rows, const char* what, cuda::Job& job) {
+  return job.column_ranges(rows, what);
+}
+
+template <class T>
+core::FoundRanges find_ranges_on_gpu(VectorView<const T> weights, cuda::Job& job) {
+  return job.find_ranges(weights);
+}
+
+#define GRADUS_INSTANTIATE(T)                                                                     \
+  template std::shared_ptr<cuda::Job> bring_to_gpu(Problem<T>&, const Execution&, std::uint64_t); \
+  template core::ColumnRanges column_ranges_on_gpu(MatrixView<const T>, const char*, cuda::Job&); \
+  template core::FoundRanges find_ranges_on_gpu(VectorView<const T>, cuda::Job&)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
 
 }  // namespace gradus::pair_histogram_detail

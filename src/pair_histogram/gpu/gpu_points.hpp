@@ -1,9 +1,10 @@
-// Points and weights that lie in the memory of a GPU, and what the host side of a job asks of them. In a build without
-// CUDA this is declared and not defined; see cuda/job.hpp.
+// Points and weights that lie in the memory of a GPU, and what the host side of a job asks of them. A build without
+// CUDA answers by core::not_compiled().
 #pragma once
 
 #include <memory>
 
+#include "core/column_ranges.hpp"
 #include "cuda/job.hpp"
 #include "pair_histogram/problem.hpp"
 
@@ -16,6 +17,14 @@ namespace gradus::pair_histogram_detail {
 /// not suffice.
 template <class T>
 std::shared_ptr<cuda::Job> bring_to_gpu(Problem<T>& problem, const Execution& execution, std::uint64_t job_bytes);
+
+/// As cpu::column_ranges() for rows on the job's GPU, its errors included.
+template <class T>
+core::ColumnRanges column_ranges_on_gpu(MatrixView<const T> rows, const char* what, cuda::Job& job);
+
+/// Returns the range of the weights on the job's GPU, and the first one that cannot be used.
+template <class T>
+core::FoundRanges find_ranges_on_gpu(VectorView<const T> weights, cuda::Job& job);
 
 /// Reads weights on the job's GPU once.
 template <class T>

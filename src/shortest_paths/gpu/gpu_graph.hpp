@@ -1,6 +1,6 @@
 // A graph in the memory of a GPU, and what the frame does there with it and with the matrix in which a variant works:
-// what graph.hpp and predecessors.hpp have for host memory, with the same results. In a build without CUDA this is
-// declared and not defined; see cuda/job.hpp.
+// what graph.hpp and predecessors.hpp have for host memory, with the same results. Of this a build without CUDA
+// defines what host code calls: gpu/not_compiled.cpp.
 #pragma once
 
 #include <cstdint>
