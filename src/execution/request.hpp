@@ -180,6 +180,15 @@ void check_runs_here(const Variant& variant, const Shape& shape, const Execution
   if (execution.gpu_memory_limit != 0) check_gpu_memory(variant.memory(shape, 1).device, execution);
 }
 
+/// wanted_variant(), with the errors of check_runs_here().
+template <class Variant, class Shape>
+const Variant& choose(std::span<const Variant> variants, const Variant& (*best)(const Shape&, const Machine&, Device),
+                      const Shape& shape, const Execution& execution, std::string_view problem) {
+  const Variant& variant = wanted_variant(variants, best, shape, execution, problem);
+  check_runs_here(variant, shape, execution, problem);
+  return variant;
+}
+
 /// What the job runs on, human-readable.
 const std::string& device_name(bool on_gpu, const Execution& execution);
 

@@ -1,0 +1,28 @@
+// The report of a public call, which its step `deliver` completes.
+#pragma once
+
+#include <vector>
+
+#include "core/ladder.hpp"
+#include "core/phases.hpp"
+#include "gradus/execution.hpp"
+#include "gradus/run_report.hpp"
+
+namespace gradus::execution {
+
+/// Start of a call, and the time it has spent in its phases.
+struct Timing {
+  core::Clock::time_point start = core::Clock::now();
+  std::vector<Phase> phases = {};
+};
+
+/// Returns 1 for a sequential variant, otherwise `threads`.
+inline int threads_of(const core::VariantInfo& variant, int threads) {
+  return variant.backend == core::Backend::sequential ? 1 : threads;
+}
+
+/// Fills in everything but RunReport::rechecked. The call ends here: "total" is the last phase.
+void complete_report(RunReport& report, const core::VariantInfo& variant, const Execution& execution, int threads,
+                     Timing timing);
+
+}  // namespace gradus::execution

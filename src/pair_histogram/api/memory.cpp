@@ -1,0 +1,82 @@
+// pair_histogram_memory(), and the estimates of memory by which pair_histogram() refuses.
+#include <algorithm>
+
+#include "core/float_environment.hpp"
+#include "cpu/threads.hpp"
+#include "gradus/pair_histogram.hpp"
+#include "pair_histogram/api/steps.hpp"
+#include "pair_histogram/arrange.hpp"
+#include "pair_histogram/prepare.hpp"
+#include "pair_histogram/ranks.hpp"
+
+namespace gradus {
+
+namespace room = pair_histogram_detail;
+
+core::Memory room::estimate(const Shape& shape, const Variant& variant, const Execution& execution) {
+  core::Memory memory = variant.memory(shape, cpu::thread_count(execution));
+  // Edges and thresholds of the bins; edges, counts and weights of the result.
+  const std::uint64_t bin_bytes = shape.weighted ? 40 : 32;
+  const std::int64_t travels =  // and the sum of what did
+      execution.communicator == nullptr ? 0 : words_on_ranks(shape.bins + 2, shape.weighted ? shape.sum_words : 0);
+  memory.host += bin_bytes * static_cast<std::uint64_t>(shape.bins + 2) +
+                 2 * sizeof(std::uint64_t) * static_cast<std::uint64_t>(travels);
+  return memory;
+}
+
+std::uint64_t room::estimate_copies(const PairHistogramShape& shape, const PairHistogramOptions& options) {
+  const auto rows = static_cast<std::uint64_t>(shape.points + shape.others);
+  const std::uint64_t copies = (options.dimensions.empty() ? 0 : 1) + (options.fold ? 1 : 0);
+  return copies * rows * static_cast<std::uint64_t>(shape.dimensions * shape.element_bytes);
+}
+
+namespace {
+
+/// Bytes that are copied to a GPU.
+std::uint64_t copied_bytes(const PairHistogramShape& shape) {
+  if (!shape.place.is_host()) return 0;
+  return static_cast<std::uint64_t>(shape.points + shape.others) *
+         static_cast<std::uint64_t>(shape.dimensions + (shape.weighted ? 1 : 0)) *
+         static_cast<std::uint64_t>(shape.element_bytes);
+}
+
+Execution check(const PairHistogramShape& shape, const Execution& execution) {
+  execution::check_execution(execution, execution::TakesRanks::yes);
+  Execution here = execution::run_where_it_lies(shape.place, "points", execution);
+  if (here.communicator != nullptr) here.device = Device::cpu;
+  return here;
+}
+
+room::Shape describe(PairHistogramShape shape, const PairHistogramOptions& options, const Execution& here) {
+  const PairHistogramOptions arranged = room::arranged_options(options, shape.dimensions);
+  return room::describe_shape(shape, arranged, here);
+}
+
+/// Returns the variants that the job may choose, which depends on the points.
+std::vector<const room::Variant*> choose_all(const room::Shape& shape, const Execution& here) {
+  if (!here.variant.empty()) return {&room::choose(shape, here)};
+  std::vector<const room::Variant*> variants = room::choosable(shape, execution::this_machine(), here.device);
+  // Only a GPU has blocks of threads; the job refuses a size of them where it runs on the processor.
+  if (here.block_size != 0) std::erase_if(variants, [](const room::Variant* one) { return !one->device_input; });
+  if (here.block_size != 0 && variants.empty()) room::choose(shape, here);
+  return variants;
+}
+
+}  // namespace
+
+MemoryEstimate pair_histogram_memory(const PairHistogramShape& shape, const PairHistogramOptions& options,
+                                     const Execution& execution) {
+  const core::DefaultFloatEnvironment environment;
+  const Execution here = check(shape, execution);
+  const room::Shape sizes = describe(shape, options, here);
+  const std::uint64_t copies = room::estimate_copies(shape, options);
+  MemoryEstimate most;
+  for (const room::Variant* variant : choose_all(sizes, here)) {
+    const core::Memory memory = room::estimate(sizes, *variant, here);
+    most.host = std::max(most.host, memory.host + copies);
+    if (variant->device_input) most.device = std::max(most.device, memory.device + copied_bytes(shape));
+  }
+  return most;
+}
+
+}  // namespace gradus

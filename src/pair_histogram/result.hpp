@@ -1,0 +1,18 @@
+// The result as the caller gets it.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "pair_histogram/problem.hpp"
+
+namespace gradus::pair_histogram_detail {
+
+/// Throws InputError: the sum of the weights of this bin overflows.
+[[noreturn]] void throw_sum_too_large(const std::vector<double>& edges, std::size_t bin);
+
+/// Converts the counts of all slots. Pairs beyond the bins are those missing from the number of all pairs.
+template <class T>
+PairHistogramResult result_of(const Problem<T>& problem, const Histogram& histogram);
+
+}  // namespace gradus::pair_histogram_detail
