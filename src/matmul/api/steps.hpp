@@ -1,0 +1,20 @@
+// Steps that the public calls share.
+#pragma once
+
+#include "execution/request.hpp"
+#include "matmul/variants.hpp"
+
+namespace gradus::matmul_detail {
+
+/// Throws UsageError or UnsupportedError for options that no product of such elements has.
+void check(const MatmulOptions& options, int element_bytes);
+
+/// Returns the accuracy of the variant that is named, otherwise that of the options. Throws UsageError if they differ.
+MatmulAccuracy wanted_accuracy(const MatmulOptions& options, const Execution& execution);
+
+/// Returns the variant that `execution` names, or else the best one for the shape and this machine.
+inline const Variant& choose(const Shape& shape, const Execution& execution) {
+  return execution::choose(variants(), choose, shape, execution, Room::name);
+}
+
+}  // namespace gradus::matmul_detail

@@ -1,0 +1,34 @@
+#include "matmul/threads.hpp"
+
+#include <algorithm>
+
+#include "cpu/chosen_threads.hpp"
+#include "cpu/threads.hpp"
+
+namespace gradus::matmul_detail {
+
+int worth_threads(const Shape& shape, const Variant& variant, const Execution& execution) {
+  const auto area = [](std::int64_t rows, std::int64_t columns) {
+    return static_cast<double>(rows) * static_cast<double>(columns);
+  };
+  const int threads = cpu::thread_count(execution);
+  const auto worth = [&](double work) {
+    return cpu::threads_for(static_cast<std::int64_t>(std::min(work, 1e18)), threads);
+  };
+  const auto ready = [&](int woken, double work) {
+    constexpr double nanoseconds_an_operation = 0.4;
+    return execution.threads == 0 ? cpu::ready_threads(woken, nanoseconds_an_operation * work) : woken;
+  };
+  if (variant.backend == core::Backend::sequential) return 1;
+  if (variant.backend != core::Backend::simd) return ready(worth(shape.operations()), shape.operations());
+  // A vector at a time; then it also counts how much passes by.
+  const double vector = 64.0 / shape.element_bytes;
+  const double work =
+      shape.operations() / vector + static_cast<double>(shape.batches) *
+                                        (area(shape.m, shape.k) + area(shape.k, shape.n) + area(shape.m, shape.n)) / 4;
+  const int several = worth(work);
+  if (several <= 1) return 1;
+  return ready(std::min(2 * several, threads), work);  // to wake twice as many takes hardly longer
+}
+
+}  // namespace gradus::matmul_detail
