@@ -1,0 +1,31 @@
+// Generations one at a time: their hashes, and the first that was there before.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "life/world.hpp"
+
+namespace gradus::life_detail {
+
+/// Hashes each generation, and searches for it among the earlier ones.
+class Steps {
+ public:
+  Steps(const Job& job, World& world, const LifeMemory& memory, LifeResult& result)
+      : job_(job), world_(world), memory_(memory), result_(result) {}
+
+  void run();
+
+ private:
+  void note_hash();
+  /// Returns true if the pattern is that of an earlier generation, cell by cell: it is computed again.
+  bool is_generation(std::int64_t generation);
+
+  const Job& job_;
+  World& world_;
+  const LifeMemory& memory_;
+  LifeResult& result_;
+  std::unordered_multimap<std::uint64_t, std::int64_t> seen_;
+};
+
+}  // namespace gradus::life_detail
