@@ -67,7 +67,7 @@ void add_results(const Request<T>& request, Bytes& bytes) {
 
 /// The results and the lists of edges: what every variant takes.
 template <class T>
-std::uint64_t least_memory(const Request<T>& request) {
+std::uint64_t estimate_least(const Request<T>& request) {
   Bytes bytes;
   add_results(request, bytes);
   add_lists(sizes_of(request, {.vertices = request.n()}), bytes);
@@ -75,7 +75,7 @@ std::uint64_t least_memory(const Request<T>& request) {
 }
 
 template <class T>
-std::uint64_t memory_needed(const Request<T>& request, const Examined<T>& facts, const Shape& shape,
+std::uint64_t estimate(const Request<T>& request, const Examined<T>& facts, const Shape& shape,
                             const Variant& variant) {
   Sizes sizes = sizes_of(request, shape);
   sizes.copied = needs_copy(request, facts);

@@ -93,7 +93,7 @@ Prepared<T> prepared(const Request<T>& request, std::vector<Phase>& phases) {
 }
 
 template <class T>
-Shape shape_of(const Request<T>& request, const Examined<T>& facts) {
+Shape describe(const Request<T>& request, const Examined<T>& facts) {
   Shape shape = facts.shape(request.n(), request.options.predecessors);
   if (!request.options.sources.empty()) shape.sources = request.rows();
   return shape;

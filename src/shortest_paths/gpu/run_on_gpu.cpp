@@ -110,7 +110,7 @@ template <class T>
 void run_on_gpu(const Request<T>& request, const Variant& variant, Prepared<T>& input, MatrixView<T> distances,
                 MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
   const Examined<T>& facts = input.facts;
-  const Shape shape = shape_of(request, facts);
+  const Shape shape = describe(request, facts);
   if (!input.job) input.bring_to_gpu(request.execution, variant.memory(shape, request.threads).device, phases);
   if (facts.negative) {
     const core::PhaseTimer timer(phases, "negative_cycles");

@@ -1,4 +1,4 @@
-// A job's part on a GPU: what shortest_paths.cpp does around a variant that works there.
+// A job's part on a GPU: what the frame does around a variant that works there.
 #pragma once
 
 #include <cstdint>

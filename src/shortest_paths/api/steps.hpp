@@ -1,0 +1,25 @@
+// Steps that the public calls share.
+#pragma once
+
+#include "execution/report.hpp"
+#include "shortest_paths/prepared.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+/// Returns the checked request. `graph`: a matrix or a list of edges.
+template <class T, class AnyGraph>
+Request<T> check(const AnyGraph& graph, const ShortestPathsOptions& options, const ShortestPathsMemory<T>& memory,
+                 const Execution& execution) {
+  return Request<T>(graph, options, memory, execution);
+}
+
+/// Returns the variant that `execution` names, or else the best one for the shape and this machine.
+inline const Variant& choose(const Shape& shape, const Execution& execution) {
+  return execution::choose(variants(), choose, shape, execution, Room::name);
+}
+
+/// Takes the steps after `check`, as a whole call.
+template <class T>
+ShortestPathsResult<T> compute(const Request<T>& request, execution::Timing timing);
+
+}  // namespace gradus::shortest_paths_detail
