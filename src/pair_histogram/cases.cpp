@@ -228,15 +228,19 @@ Matrix<double> in_cell(std::int64_t n, std::uint64_t seed, const std::vector<dou
   return points;
 }
 
-void add_cells(const Add& add) {
-  const std::vector<double> tilted{10, 0, 0, 3, 9, 0, -2, 4, 11};
-  const std::vector<double> face_centred{0, 8, 8, 8, 0, 8, 8, 8, 0};
-  const std::vector<double> permuted{0, 10, 0, 0, 0, 12, 9, 0, 0};
-  const std::vector<double> skewed{10, 0, 0, 27, 10, 0, -14, 33, 10};
-  const std::vector<double> rotated{7.3, 2.1, -0.4, -1.7, 8.9, 0.6, 0.3, -1.1, 9.7};
-  const std::vector<double> wide_range{1e3, 1, 0.5, 0.25, 1.5, 0.125, -3, 0.0625, 40};
-  const std::vector<double> long_vectors{10, 0, 0, 37, 10, 0, -55, 23, 10};
-  const std::vector<double> hexagonal{40, 0, 0, 20.000000000000004, 34.64101615137754, 0, 0, 0, 40};
+/// Cells that several cases share.
+struct Cells {
+  std::vector<double> tilted{10, 0, 0, 3, 9, 0, -2, 4, 11};
+  std::vector<double> face_centred{0, 8, 8, 8, 0, 8, 8, 8, 0};
+  std::vector<double> permuted{0, 10, 0, 0, 0, 12, 9, 0, 0};
+  std::vector<double> skewed{10, 0, 0, 27, 10, 0, -14, 33, 10};
+  std::vector<double> rotated{7.3, 2.1, -0.4, -1.7, 8.9, 0.6, 0.3, -1.1, 9.7};
+  std::vector<double> wide_range{1e3, 1, 0.5, 0.25, 1.5, 0.125, -3, 0.0625, 40};
+  std::vector<double> long_vectors{10, 0, 0, 37, 10, 0, -55, 23, 10};
+  std::vector<double> hexagonal{40, 0, 0, 20.000000000000004, 34.64101615137754, 0, 0, 0, 40};
+};
+
+void add_cells(const Add& add, const Cells& cells) {
   struct Named {
     const char* name;
     std::vector<double> cell;
@@ -244,19 +248,19 @@ void add_cells(const Add& add) {
     std::int64_t bins;
   };
   for (const Named& one :
-       {Named{"tilted", tilted, 0.2, 20}, Named{"face_centred", face_centred, 0.25, 18},
-        Named{"permuted", permuted, 0.3, 14}, Named{"skewed", skewed, 0.05, 9}, Named{"rotated", rotated, 0.1, 34},
-        Named{"long_vectors", long_vectors, 0.25, 17}, Named{"hexagonal", hexagonal, 0.5, 34},
-        Named{"flat", {20, 0, 0, 7, 18, 0, 1, -1, 2.5}, 0.05, 24},
-        Named{"elongated", {4, 0, 0, 1.5, 4, 0, 11, -7, 90}, 0.1, 17}, Named{"wide_range", wide_range, 0.01, 70}})
+       {Named{"tilted", cells.tilted, 0.2, 20}, Named{"face_centred", cells.face_centred, 0.25, 18},
+        Named{"permuted", cells.permuted, 0.3, 14}, Named{"skewed", cells.skewed, 0.05, 9},
+        Named{"rotated", cells.rotated, 0.1, 34}, Named{"long_vectors", cells.long_vectors, 0.25, 17},
+        Named{"hexagonal", cells.hexagonal, 0.5, 34}, Named{"flat", {20, 0, 0, 7, 18, 0, 1, -1, 2.5}, 0.05, 24},
+        Named{"elongated", {4, 0, 0, 1.5, 4, 0, 11, -7, 90}, 0.1, 17}, Named{"wide_range", cells.wide_range, 0.01, 70}})
     add("triclinic_" + std::string(one.name),
         [one](auto seed) { return boxed(plain(in_cell(400, seed, one.cell, 150), one.width, one.bins), one.cell); });
   for (const double cutoff : {0.6, 1.5, 2.5})
     add("triclinic_cutoff_of_" + std::to_string(static_cast<int>(10 * cutoff)) + "_tenths", [=](auto seed) {
-      return boxed(cut(plain(in_cell(1100, seed, face_centred, 90), 0.05, 60), cutoff), face_centred);
+      return boxed(cut(plain(in_cell(1100, seed, cells.face_centred, 90), 0.05, 60), cutoff), cells.face_centred);
     });
   add("triclinic_groups", [=](auto seed) {  // most pairs in a few cells, the others alone
-    CaseData data = boxed(cut(plain(in_cell(700, seed, long_vectors), 0.1, 30), 2.2), long_vectors);
+    CaseData data = boxed(cut(plain(in_cell(700, seed, cells.long_vectors), 0.1, 30), 2.2), cells.long_vectors);
     for (std::int64_t row = 100; row < 700; ++row)
       for (std::int64_t axis = 0; axis < 3; ++axis)
         data.points(row, axis) =
@@ -265,14 +269,19 @@ void add_cells(const Add& add) {
   });
   // Up to half of the least height, where rounding alone decides which image is the nearest.
   add("triclinic_to_half_a_height", [=](auto seed) {
-    return boxed(cut(plain(in_cell(500, seed, tilted, 250), 0.25, 40), Cell::reduced(tilted).least_height() / 2),
-                 tilted);
+    return boxed(
+        cut(plain(in_cell(500, seed, cells.tilted, 250), 0.25, 40), Cell::reduced(cells.tilted).least_height() / 2),
+        cells.tilted);
   });
   add("triclinic_face_centred_to_half_a_height", [=](auto seed) {
-    return boxed(
-        cut(plain(in_cell(500, seed, face_centred, 500), 0.5, 40), Cell::reduced(face_centred).least_height() / 2),
-        face_centred);
+    return boxed(cut(plain(in_cell(500, seed, cells.face_centred, 500), 0.5, 40),
+                     Cell::reduced(cells.face_centred).least_height() / 2),
+                 cells.face_centred);
   });
+}
+
+/// Jobs of each kind in such cells.
+void add_jobs_in_cells(const Add& add, const Cells& cells) {
   add("triclinic_without_tilt", [](auto seed) {
     return boxed(plain(in_cell(300, seed, {10, 0, 0, 0, 10, 0, 0, 0, 10}, 150), 0.5, 10),
                  {10, 0, 0, 0, 10, 0, 0, 0, 10});
@@ -281,40 +290,41 @@ void add_cells(const Add& add) {
     return boxed(plain(lattice(8, 3), 0.5, 6), {8, 0, 0, 4, 8, 0, 0, 4, 8}, {0, 0, 0});
   });
   add("triclinic_edges", [=](auto seed) {
-    return boxed(between(in_cell(400, seed, face_centred, 200), {0.5, 1, 2, 2.1, std::sqrt(8.0), 4.5}), face_centred);
+    return boxed(between(in_cell(400, seed, cells.face_centred, 200), {0.5, 1, 2, 2.1, std::sqrt(8.0), 4.5}),
+                 cells.face_centred);
   });
   add("triclinic_many_bins",
-      [=](auto seed) { return boxed(plain(in_cell(300, seed, rotated, 0), 0.0005, 6800), rotated); });
+      [=](auto seed) { return boxed(plain(in_cell(300, seed, cells.rotated, 0), 0.0005, 6800), cells.rotated); });
   add("triclinic_origin", [=](auto seed) {
-    return boxed(plain(scaled(in_cell(300, seed, tilted), 1, -64), 0.2, 20), tilted, {-64, -64, -64});
+    return boxed(plain(scaled(in_cell(300, seed, cells.tilted), 1, -64), 0.2, 20), cells.tilted, {-64, -64, -64});
   });
   add("triclinic_offset", [=](auto seed) {
-    return boxed(plain(scaled(in_cell(300, seed, tilted), 1, 1024), 0.2, 20), tilted, {1024, 1024, 1024});
+    return boxed(plain(scaled(in_cell(300, seed, cells.tilted), 1, 1024), 0.2, 20), cells.tilted, {1024, 1024, 1024});
   });
   add("triclinic_around_it", [](auto seed) {  // in the box around the cell, and not in the cell
     return boxed(plain(uniform(400, 3, seed, 0, 10.9), 0.2, 20), {10, 0, 0, 3, 9, 0, -2, 4, 11});
   });
   add("triclinic_cross", [=](auto seed) {
-    CaseData data =
-        crossed(boxed(plain(in_cell(200, seed, rotated), 0.1, 34), rotated), in_cell(333, seed + 9, rotated, 90));
+    CaseData data = crossed(boxed(plain(in_cell(200, seed, cells.rotated), 0.1, 34), cells.rotated),
+                            in_cell(333, seed + 9, cells.rotated, 90));
     data.padding = 1;
     return data;
   });
   add("triclinic_weights", [=](auto seed) {
-    CaseData data = boxed(plain(in_cell(300, seed, tilted, 100), 0.2, 20), tilted);
+    CaseData data = boxed(plain(in_cell(300, seed, cells.tilted, 100), 0.2, 20), cells.tilted);
     data.weights = random_weights(300, seed, -1, 2);
     return data;
   });
   for (const double scale : {0x1p-130, 0x1p100})
     add(scale < 1 ? "triclinic_tiny" : "triclinic_huge", [=](auto seed) {
-      std::vector<double> cell = tilted;
+      std::vector<double> cell = cells.tilted;
       for (double& number : cell) number *= scale;
-      CaseData data = boxed(plain(scaled(in_cell(300, seed, tilted), scale), 0.2 * scale, 20), cell);
+      CaseData data = boxed(plain(scaled(in_cell(300, seed, cells.tilted), scale), 0.2 * scale, 20), cell);
       return data;
     });
   for (const std::int64_t n : {0, 1, 2, 17})
     add("triclinic_of_" + std::to_string(n),
-        [=](auto seed) { return boxed(plain(in_cell(n, seed, tilted), 0.2, 20), tilted); });
+        [=](auto seed) { return boxed(plain(in_cell(n, seed, cells.tilted), 0.2, 20), cells.tilted); });
 }
 
 void add_extremes(const Add& add) {
@@ -389,12 +399,19 @@ void add_ulps(const Add& add) {
   });
 }
 
+CaseData weighted(CaseData data, std::uint64_t seed, double low, double high) {
+  data.weights = random_weights(data.points.rows(), seed, low, high);
+  if (data.others.columns() > 0) data.other_weights = random_weights(data.others.rows(), seed + 1, low, high);
+  return data;
+}
+
+CaseData weighing(CaseData data, const std::function<double(std::int64_t)>& weight) {
+  for (std::int64_t row = 0; row < data.points.rows(); ++row) data.weights.push_back(weight(row));
+  for (std::int64_t row = 0; row < data.others.rows(); ++row) data.other_weights.push_back(weight(row + 7));
+  return data;
+}
+
 void add_weights(const Add& add) {
-  const auto weighted = [](CaseData data, std::uint64_t seed, double low, double high) {
-    data.weights = random_weights(data.points.rows(), seed, low, high);
-    if (data.others.columns() > 0) data.other_weights = random_weights(data.others.rows(), seed + 1, low, high);
-    return data;
-  };
   add("weights", [=](auto seed) { return weighted(plain(uniform(400, 3, seed), 0.5, 30), seed, 0, 3); });
   add("weights_of_both_signs", [=](auto seed) { return weighted(plain(uniform(400, 2, seed), 0.5, 20), seed, -1, 1); });
   add("weights_of_many_magnitudes", [=](auto seed) {
@@ -410,12 +427,10 @@ void add_weights(const Add& add) {
   add("weights_cross", [=](auto seed) {
     return weighted(crossed(plain(uniform(100, 3, seed), 0.5, 30), uniform(250, 3, seed + 3)), seed, -2, 5);
   });
-  // The form of the sums follows from the weights: see WeightSums.
-  const auto weighing = [](CaseData data, const std::function<double(std::int64_t)>& weight) {
-    for (std::int64_t row = 0; row < data.points.rows(); ++row) data.weights.push_back(weight(row));
-    for (std::int64_t row = 0; row < data.others.rows(); ++row) data.other_weights.push_back(weight(row + 7));
-    return data;
-  };
+}
+
+/// The form of the sums follows from the weights: see WeightSums.
+void add_sums_of_weights(const Add& add) {
   for (const auto& [name, heavy] : {std::pair("1e12", 1e12), std::pair("1e20", 1e20), std::pair("1e38", 1e38)})
     add("weights_one_of_" + std::string(name), [=, heavy = heavy](auto) {
       return weighing(plain(lattice(4, 1), 1, 4), [=](std::int64_t row) { return row == 0 ? heavy : 1; });
@@ -503,10 +518,12 @@ std::vector<Case> make_cases() {
   add_ties(add);
   add_bins(add);
   add_boxes(add);
-  add_cells(add);
+  add_cells(add, {});
+  add_jobs_in_cells(add, {});
   add_extremes(add);
   add_ulps(add);
   add_weights(add);
+  add_sums_of_weights(add);
   add_crosses(add);
   return list;
 }
