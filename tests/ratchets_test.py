@@ -17,7 +17,7 @@ from includes_test import ENDINGS, INCLUDE, find, is_test
 
 TOPS = ("src", "include", "cli", "bench", "python")
 SHARED = {"core", "cpu", "cuda", "io", "mpi", "execution"}
-VARIANT = re.compile(r"^// ([a-z0-9_]+): ")
+VARIANT = re.compile(r"^// ([a-z0-9_]+)(, [a-z0-9_]+)*:\s")
 NO_FUNCTION = re.compile(r"\b(class|concept|enum|namespace|requires|struct|union)\b|[^=!<>]=[^=]")
 FUNCTION_END = re.compile(r"^(  )?\}$")
 
@@ -58,11 +58,11 @@ class Tree:
         return [name for name in self.texts if name.parts[0] == "src" and self.room(name) not in SHARED]
 
     def variants(self):
-        """Files whose first line begins with the file's name, as the head of a variant does."""
+        """Files whose first line begins with the file's name, as the head of a variant does, or of several."""
         found = []
         for name in self.problem_files():
             match = VARIANT.match(self.texts[name])
-            if match and match[1] == name.stem and name.suffix in (".cpp", ".cu"):
+            if match and f"{match[1]}_".startswith(f"{name.stem}_") and name.suffix in (".cpp", ".cu"):
                 found.append(name)
         return found
 

@@ -52,6 +52,26 @@ void find_drift_of_documents(const Room& room, std::vector<std::string>& found) 
   }
 }
 
+/// The file that introduces each variant. Its first line is "// name: …" or "// name, name: …".
+std::map<std::string, std::string> files_of_variants(const Room& room) {
+  const std::regex head("// ([a-z0-9_]+(?:, [a-z0-9_]+)*):.*");
+  const std::regex any_name("[a-z0-9_]+");
+  std::map<std::string, std::string> files;
+  for (const auto& [file, line] : room.first_lines) {
+    std::smatch match;
+    if (!std::regex_match(line, match, head)) continue;
+    const std::string names = match[1];
+    for (std::sregex_iterator name(names.begin(), names.end(), any_name), end; name != end; ++name)
+      files.emplace(name->str(), file);
+  }
+  return files;
+}
+
+/// A file has the name of its variant, or the beginning of it: skip_list.cpp has skip_list_leak.
+bool is_named_after(const std::string& file, const std::string& variant) {
+  return (variant + '_').starts_with(std::filesystem::path(file).stem().string() + '_');
+}
+
 }  // namespace
 
 Room read_room(const std::string& problem) {
@@ -72,20 +92,14 @@ Room read_room(const std::string& problem) {
 std::vector<std::string> drift(const Room& room) {
   std::vector<std::string> found;
   const auto in_table = [&](const std::string& name) { return std::ranges::count(room.table, name) > 0; };
+  const std::map<std::string, std::string> files = files_of_variants(room);
+  for (const auto& [name, file] : files)
+    if (!in_table(name)) found.push_back(file + " introduces " + name + ", which has no row in the table");
   for (const std::string& name : room.table) {
     if (std::ranges::count(room.table, name) > 1) found.push_back("the table has " + name + " twice");
-    const auto cpp = room.first_lines.find(name + ".cpp");
-    const auto file = cpp != room.first_lines.end() ? cpp : room.first_lines.find(name + ".cu");
-    if (file == room.first_lines.end()) found.push_back("there is no file " + name + (".cpp or " + name + ".cu"));
-    else if (!file->second.starts_with("// " + name + ":"))
-      found.push_back(file->first + " does not begin with '// " + name + ":'");
-  }
-
-  const std::regex head("// ([a-z0-9_]+):.*");
-  for (const auto& [file, line] : room.first_lines) {
-    std::smatch match;
-    if (std::regex_match(line, match, head) && !in_table(match[1]))
-      found.push_back(file + " introduces " + match[1].str() + ", which has no row in the table");
+    const auto file = files.find(name);
+    if (file == files.end() || !is_named_after(file->second, name))
+      found.push_back("no file named after " + name + " begins with '// " + name + ":'");
   }
 
   const std::regex row(R"(\| \[`([a-z0-9_]+)`\]\(([a-z0-9_.]+)\) \|.*)");
@@ -97,7 +111,8 @@ std::vector<std::string> drift(const Room& room) {
     rows.push_back(match[1]);
     if (!in_table(match[1])) found.push_back("README.md has a row " + match[1].str() + ", which is not in the table");
     if (room.first_lines.count(match[2]) == 0) found.push_back("README.md links to no file " + match[2].str());
-    if (match[2] != match[1].str() + ".cpp" && match[2] != match[1].str() + ".cu")
+    const auto file = files.find(match[1]);
+    if (file != files.end() && file->second != match[2])
       found.push_back("README.md links " + match[1].str() + " to " + match[2].str());
   }
   for (const std::string& name : room.table)

@@ -4,10 +4,6 @@
 
 namespace gradus::matmul_detail {
 
-core::Support cublas_is_here() { core::not_compiled("CUDA"); }
-
-core::Support cublas_emulates() { core::not_compiled("CUDA"); }
-
 template <class T>
 void run_on_gpu(const Problem<T>&, const There&, const Variant&, const Execution&, std::vector<Phase>&) {
   core::not_compiled("CUDA");

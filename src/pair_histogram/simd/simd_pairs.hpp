@@ -243,4 +243,10 @@ std::uint64_t bytes_to_sort_into_cells(const Shape& shape, int threads);
 /// Of what simd_dual_tree takes beside these.
 std::uint64_t bytes_to_build_trees(const Shape& shape, int threads);
 
+/// Memory of a variant that filters and takes `more` for itself: with the double columns, to which the filter turns
+/// where it does not help.
+inline core::Memory memory_to_filter(const Shape& shape, int threads, std::uint64_t more) {
+  return {.host = std::max(bytes_to_count_in_double(shape, threads), bytes_to_filter(shape, threads) + more)};
+}
+
 }  // namespace gradus::pair_histogram_detail

@@ -1,10 +1,8 @@
-// split_ordered_epoch: a hash set that is one lock-free list with a door for each bucket.
+// split_ordered_epoch, split_ordered_hazard_pointers, split_ordered_leak:
+// a hash set that is one lock-free list with a door for each bucket.
 //
 // Idea: in the order of the hashes' reversed bits, each bucket is a piece of the list, and its two halves are those of
 // twice as many buckets: the set grows without moving a key. The ladder's first set without an order of its keys.
-//
-// Removed nodes are freed when all operations that were under way have ended: one atomic exchange for an operation, and
-// plain loads on the way. A thread that stops inside an operation holds back all that is removed meanwhile.
 //
 // Work: a hash, and one or two steps, each a cache miss where the set does not fit the caches.
 // Limits: buckets are not given back.
@@ -13,16 +11,20 @@
 // include/gradus/sets/split_ordered_set.hpp.
 #include "gradus/sets/split_ordered_set.hpp"
 
-#include "gradus/sets/epoch.hpp"
 #include "sets/job.hpp"
-#include "sets/variants.hpp"
+#include "sets/rows.hpp"
 
 namespace gradus::sets_detail {
 
-Outcome split_ordered_epoch(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
-  using Set = split_ordered_set<std::int64_t, gradus::epoch, std::hash<std::int64_t>, std::equal_to<>,
+template <class Reclamation>
+Outcome split_ordered(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
+  using Set = split_ordered_set<std::int64_t, Reclamation, std::hash<std::int64_t>, std::equal_to<>,
                                 CountingAllocator<std::int64_t>>;
   return run_job<Set>(problem, execution, phases, /*is_ordered=*/false);
 }
+
+GRADUS_ROWS_OF_STRUCTURE(split_ordered, large,
+                         "a lock-free hash set: one list in the order of reversed hashes, a door for each bucket",
+                         "a constant number of steps; no order");
 
 }  // namespace gradus::sets_detail
