@@ -161,6 +161,19 @@ def longest_entry(tree):
     return [f"{name}:{number}" for number, _ in enumerate(tree.texts[name].splitlines(), 1)]
 
 
+STEPS = ("check", "describe", "choose", "estimate", "run", "deliver")
+
+
+def missing_steps(tree):
+    """Steps of a public call (CONTRIBUTING.md) that no file of a room's api/ takes."""
+    texts = collections.defaultdict(str)
+    for name in tree.problem_files():
+        if name.parts[2] == "api":
+            texts[name.parts[1]] += tree.texts[name]
+    return [f"src/{room}/api: {step}()" for room, text in sorted(texts.items()) for step in STEPS
+            if not re.search(rf"\b{step}\(", text)]
+
+
 def longest_function(tree):
     """The lines of the longest function, by clang-format's layout: from a line that ends with ") {" or the like and has
     at most two blanks in front, to the closing brace in the same column. Tables that are initialised do not count."""
@@ -219,6 +232,7 @@ RATCHETS = {
         (62, lines_with(r"\b\w*ranks_?(\(\))? [!=]= nullptr", lambda tree: list(tree.texts)), 0),
     "questions for is_compiled in problems": (14, lines_with(r"\bis_compiled\b", Tree.problem_files), 0),
     "lines of the longest entry file": (971, longest_entry, 200),
+    "steps of the frame that a room lacks": (0, missing_steps, 0),
     "lines of the longest function": (192, longest_function, 80),
     "places that read another layer's message": (15, messages_read, 0),
     "files that name k-means' option fewer_distinct": (28, files_naming("fewer_distinct"), 6),
@@ -253,6 +267,7 @@ class Planted(unittest.TestCase):
                                             "src/toy/openmp_toy.cpp": '// openmp_toy: x\n#include "toy/sequential.hpp"\n'},
         "comparisons of ranks with nullptr": {"src/toy/textbook.hpp": "if (ranks == nullptr) return;\n"},
         "questions for is_compiled in problems": {"src/toy/textbook.hpp": "if constexpr (cuda::is_compiled) {}\n"},
+        "steps of the frame that a room lacks": {"src/toy/api/sort.cpp": "int check() {\n  return describe(choose());\n}\n"},
         "places that read another layer's message": {"cli/main.cpp": 'if (error.what().find("x")) {}\n'},
         "files that name k-means' option fewer_distinct": {"docs/guide.md": "--fewer-distinct\n"},
     }

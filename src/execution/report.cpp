@@ -6,8 +6,8 @@
 
 namespace gradus::execution {
 
-void complete_report(RunReport& report, const core::VariantInfo& variant, const Execution& execution, int threads,
-                     Timing timing) {
+void deliver(RunReport& report, const core::VariantInfo& variant, const Execution& execution, int threads,
+             Timing timing) {
   report.variant = variant.name;
   report.device = device_name(variant.backend == core::Backend::cuda, execution);
   report.threads = threads;

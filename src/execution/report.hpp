@@ -21,8 +21,8 @@ inline int threads_of(const core::VariantInfo& variant, int threads) {
   return variant.backend == core::Backend::sequential ? 1 : threads;
 }
 
-/// Fills in everything but RunReport::rechecked. The call ends here: "total" is the last phase.
-void complete_report(RunReport& report, const core::VariantInfo& variant, const Execution& execution, int threads,
-                     Timing timing);
+/// Completes the report, but for RunReport::rechecked. The call ends here: "total" is the last phase.
+void deliver(RunReport& report, const core::VariantInfo& variant, const Execution& execution, int threads,
+             Timing timing);
 
 }  // namespace gradus::execution

@@ -76,7 +76,7 @@ std::uint64_t estimate_least(const Request<T>& request) {
 
 template <class T>
 std::uint64_t estimate(const Request<T>& request, const Examined<T>& facts, const Shape& shape,
-                            const Variant& variant) {
+                       const Variant& variant) {
   Sizes sizes = sizes_of(request, shape);
   sizes.copied = needs_copy(request, facts);
   sizes.positive = facts.positive;

@@ -180,8 +180,8 @@ LifeResult compute(const Given& given, const LifeOptions& options, const LifeMem
     else if (!cells.place.is_host() || !memory.cells.place.is_host()) run_there(run, result);
     else run_in_world(run, shape, successor, completed_by, result);
   }
-  execution::complete_report(result.report, *completed_by, execution, completed_by == &variant ? threads : 1,
-                             std::move(timing));
+  execution::deliver(result.report, *completed_by, execution, completed_by == &variant ? threads : 1,
+                     std::move(timing));
   return result;
 }
 

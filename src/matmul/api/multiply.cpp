@@ -147,7 +147,7 @@ MatmulResult<T> find_product(MatmulView<const A> a, MatmulView<const B> b, const
   execution::check_memory(estimate(call, shape, variant, threads), call.execution);
   timing.phases.reserve(6);
   MatmulResult<T> result = run(call, variant, threads, timing.phases);
-  execution::complete_report(result.report, variant, call.execution, threads, std::move(timing));
+  execution::deliver(result.report, variant, call.execution, threads, std::move(timing));
   return result;
 }
 

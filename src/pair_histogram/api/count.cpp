@@ -153,7 +153,7 @@ PairHistogramResult count(MatrixView<const T> points, const PairHistogramOptions
                        : run_on_ranks(*ranks, job, *variant, asked, execution.stop, threads, timing.phases);
   PairHistogramResult result;
   core::agree(ranks, [&] { result = deliver(job, histogram); });
-  execution::complete_report(result.report, *variant, job.execution, threads, std::move(timing));
+  execution::deliver(result.report, *variant, job.execution, threads, std::move(timing));
   return result;
 }
 

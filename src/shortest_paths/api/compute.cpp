@@ -162,8 +162,8 @@ ShortestPathsResult<T> take_steps(const Request<T>& request, execution::Timing t
   const Variant& variant = choose(request, shape);
   check_memory(request, estimate(request, input.facts, shape, variant));
   ShortestPathsResult<T> result = run(request, variant, input, timing.phases);
-  execution::complete_report(result.report, variant, request.execution, execution::threads_of(variant, request.threads),
-                             std::move(timing));
+  execution::deliver(result.report, variant, request.execution, execution::threads_of(variant, request.threads),
+                     std::move(timing));
   return result;
 }
 
