@@ -234,6 +234,9 @@ class FilterTeam {
 /// Counts all pairs in double by the canonical rule: simd_brute_force, to which the others turn where no filter helps.
 template <class T>
 Histogram count_in_double(const Problem<T>& problem, const Execution& execution, int threads);
+/// The rung to which others turn for what they do not take.
+template <class T>
+Histogram simd_filter(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases);
 
 std::uint64_t bytes_to_count_in_double(const Shape& shape, int threads);
 /// Of the filter's columns, weights and counters.
