@@ -4,8 +4,9 @@
 file(GLOB GRADUS_PROBLEMS CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/*/problem.hpp)
 list(TRANSFORM GRADUS_PROBLEMS REPLACE "/problem.hpp$" "")
 
-# Declares the room in whose folder it is called. Files are relative to it.
-#   SOURCES        of the library
+# Declares the room in whose folder it is called. Files are relative to it. The library's sources in the folder itself, in
+# api/ and in rungs/ are found; a new variant is built without a change here.
+#   SOURCES        of the library, in other folders
 #   CUDA           likewise, where there is CUDA
 #   TESTS          each a program: frame_test.cpp is <problem>_frame_test. <problem>_test.cpp runs every variant on every
 #                  case; CTest then has a test for each variant
@@ -22,11 +23,22 @@ function(gradus_room problem)
   if(ROOM_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "gradus_room(${problem}): what is ${ROOM_UNPARSED_ARGUMENTS}?")
   endif()
-  target_sources(gradus_problems_objects PRIVATE ${ROOM_SOURCES})
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp api/*.cpp rungs/*.cpp)
+  file(GLOB gpu_variants CONFIGURE_DEPENDS *.cu rungs/*.cu)
+  list(TRANSFORM ROOM_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  list(APPEND sources ${ROOM_SOURCES})
+  list(REMOVE_DUPLICATES sources)
+  target_sources(gradus_problems_objects PRIVATE ${sources})
   gradus_quick_options(-Os small)
   set_source_files_properties(cases.cpp TARGET_DIRECTORY gradus_problems_objects PROPERTIES COMPILE_OPTIONS "${small}")
   if(GRADUS_HAS_CUDA)
-    target_sources(gradus_problems_objects PRIVATE ${ROOM_CUDA})
+    target_sources(gradus_problems_objects PRIVATE ${gpu_variants} ${ROOM_CUDA})
+  elseif(gpu_variants)
+    # Without CUDA the file of a GPU variant is its row alone, in C++; one unit holds the rows of a room.
+    list(TRANSFORM gpu_variants REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE lines)
+    list(JOIN lines "" lines)
+    file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/gpu_rows.cpp CONTENT "${lines}" @ONLY)
+    target_sources(gradus_problems_objects PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/gpu_rows.cpp)
   endif()
   foreach(kind ${gradus_room_tests} ATTACK)
     list(TRANSFORM ROOM_${kind} PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)

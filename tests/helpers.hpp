@@ -49,7 +49,7 @@ bool same_bits(const Matrix<T>& a, const Matrix<T>& b) {
 
 /// The rows for which `wanted` holds.
 template <class Variant, class Wanted>
-std::vector<const Variant*> rows_that(std::span<const Variant> variants, const Wanted& wanted) {
+std::vector<const Variant*> rows_that(core::Rows<Variant> variants, const Wanted& wanted) {
   std::vector<const Variant*> rows;
   for (const Variant& variant : variants)
     if (wanted(variant)) rows.push_back(&variant);
@@ -64,7 +64,7 @@ inline bool runs_on_threads(const core::VariantInfo& variant) {
 inline bool any(const core::VariantInfo&) { return true; }
 
 template <class Variant, class Wanted>
-std::vector<std::string> names_of(std::span<const Variant> variants, const Wanted& wanted) {
+std::vector<std::string> names_of(core::Rows<Variant> variants, const Wanted& wanted) {
   std::vector<std::string> names;
   for (const Variant* variant : rows_that(variants, wanted)) names.emplace_back(variant->name);
   return names;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -22,10 +21,10 @@ struct Room {
 /// The folder src/`problem` with everything but the table.
 Room read_room(const std::string& problem);
 
-template <class Variant>
-Room room_of(const std::string& problem, std::span<const Variant> variants) {
+template <class Rows>
+Room room_of(const std::string& problem, const Rows& variants) {
   Room room = read_room(problem);
-  for (const Variant& variant : variants) room.table.emplace_back(variant.name);
+  for (const auto& variant : variants) room.table.emplace_back(variant.name);
   return room;
 }
 

@@ -1,10 +1,12 @@
-// The ladder of a problem: the row of its table of variants, which is the same for every problem, and how a variant is
-// found by its name. Each problem keeps ONE explicit array of rows (src/<problem>/variants.cpp); nothing registers
-// itself.
+// The ladder of a problem: the row of a variant, which has the same form in every problem, and the search by name.
+// A variant's file ends with its row. Each problem keeps one explicit list of pointers to the rows, in ladder order
+// (src/<problem>/variants.cpp); nothing registers itself.
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -114,6 +116,7 @@ struct Runs<Room, Elements<T...>> : RunOf<Room, T>... {
 struct VariantInfo {
   std::string_view name;
   std::string_view summary;
+  std::string_view change = {};
   Backend backend = Backend::sequential;
   Contract contract = {};
   bool deterministic = true;
@@ -149,6 +152,7 @@ struct Variant {
 
   std::string_view name;     ///< of the file, the function, the row and the --variant value
   std::string_view summary;  ///< one line: the idea
+  std::string_view change = {};  ///< what differs from the rung before, and why that helps
   Contract contract = {};
   Backend backend;
   bool deterministic = true;  ///< gives its own bits again on as many threads; `same_bits` on any number
@@ -163,8 +167,53 @@ struct Variant {
   typename RowFactsOf<Room>::Type facts = {};
   Runs<Room> run;
 
-  operator VariantInfo() const { return {name, summary, backend, contract, deterministic, device_input, rival}; }
+  operator VariantInfo() const {
+    return {name, summary, change, backend, contract, deterministic, device_input, rival};
+  }
 };
+
+/// The rows of a ladder in its order: a list of pointers, read like a list of rows.
+template <class Row>
+class Rows {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = Row;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Row*;
+    using reference = const Row&;
+
+    constexpr Iterator() = default;
+    constexpr explicit Iterator(const Row* const* place) : place_(place) {}
+    constexpr const Row& operator*() const { return **place_; }
+    constexpr const Row* operator->() const { return *place_; }
+    constexpr Iterator& operator++() { return ++place_, *this; }
+    constexpr Iterator operator++(int) { return Iterator(place_++); }
+    friend constexpr bool operator==(const Iterator&, const Iterator&) = default;
+
+   private:
+    const Row* const* place_ = nullptr;
+  };
+
+  constexpr Rows(std::span<const Row* const> rows) : rows_(rows) {}
+  template <std::size_t n>
+  constexpr Rows(const Row* const (&rows)[n]) : rows_(rows) {}
+
+  constexpr Iterator begin() const { return Iterator(rows_.data()); }
+  constexpr Iterator end() const { return Iterator(rows_.data() + rows_.size()); }
+  constexpr std::size_t size() const { return rows_.size(); }
+  constexpr bool empty() const { return rows_.empty(); }
+  constexpr const Row& operator[](std::size_t index) const { return *rows_[index]; }
+
+ private:
+  std::span<const Row* const> rows_;
+};
+
+// For a room's list of rungs: the declaration of a row, which the variant's file defines at its end, and a pointer to
+// it. Rows are constants of the compiler, so that the order in which files are initialised does not matter.
+#define GRADUS_DECLARE_RUNG(name) extern constinit const Variant name##_rung;
+#define GRADUS_POINT_TO_RUNG(name) &name##_rung,
 
 /// A ladder as it is seen by those who do not know the problem.
 struct Ladder {
@@ -176,11 +225,11 @@ struct Ladder {
 };
 
 /// The row called `name` (a hyphen stands for an underscore), or UsageError that suggests the nearest name.
-template <class Variant>
-const Variant& find_variant(std::span<const Variant> variants, std::string_view name, std::string_view problem) {
+template <class List>
+const auto& find_variant(const List& variants, std::string_view name, std::string_view problem) {
   const std::string wanted = with_underscores(name);
   std::vector<std::string_view> names;
-  for (const Variant& variant : variants) {
+  for (const auto& variant : variants) {
     if (variant.name == wanted) return variant;
     names.push_back(variant.name);
   }
@@ -199,7 +248,7 @@ Support supports_any(const Variant& variant, const Shapes& shapes, const executi
 
 /// "'one', 'another'": the rows with the capability, for a message.
 template <class Variant>
-std::string names_of_those_with(bool Variant::*capability, std::span<const Variant> variants) {
+std::string names_of_those_with(bool Variant::*capability, Rows<Variant> variants) {
   std::string names;
   for (const Variant& variant : variants)
     if (variant.*capability) names += (names.empty() ? "'" : ", '") + std::string(variant.name) + "'";

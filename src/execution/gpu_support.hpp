@@ -16,6 +16,12 @@ inline core::Support supported_on_gpu(const Machine& machine) {
   return reason.empty() ? core::Support::yes() : core::Support::no(reason);
 }
 
+/// For the row of a GPU variant that takes every shape.
+template <class Shape>
+core::Support on_gpu(const Shape&, const Machine& machine) {
+  return supported_on_gpu(machine);
+}
+
 /// Whether every usable GPU multiplies by warpgroups, with instructions that are in this build: Hopper's alone.
 inline core::Support has_warpgroup_products(const Machine& machine) {
   for (const Gpu& gpu : machine.gpus())

@@ -112,8 +112,8 @@ void check_beside(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu
 /// UnsupportedError for a variant that needs `what` in host memory where they lie on a GPU; it names those that take
 /// them there.
 template <class Variant>
-void check_takes_device_input(std::span<const Variant> variants, const Variant& variant, MemoryPlace place,
-                              const char* what, std::string_view problem) {
+void check_takes_device_input(core::Rows<Variant> variants, const Variant& variant, MemoryPlace place, const char* what,
+                              std::string_view problem) {
   if (place.is_host() || variant.device_input) return;
   throw UnsupportedError(
       std::string(problem) + " variant '" + std::string(variant.name) + "' needs " + what +
@@ -124,8 +124,8 @@ void check_takes_device_input(std::span<const Variant> variants, const Variant& 
 /// The request, with the GPU on which the first of these that does not lie in host memory lies as the one to run on, if
 /// there is one. Errors as those of run_where_it_lies(), check_beside() and check_takes_device_input().
 template <class Variant>
-Execution where_views_lie(std::span<const NamedPlace> places, std::span<const Variant> variants,
-                          std::string_view problem, const Execution& execution) {
+Execution where_views_lie(std::span<const NamedPlace> places, core::Rows<Variant> variants, std::string_view problem,
+                          const Execution& execution) {
   const auto there = std::ranges::find_if(places, [](const NamedPlace& one) { return !one.place.is_host(); });
   if (there == places.end()) return execution;
   Execution here = run_where_it_lies(there->place, there->what, execution);
@@ -157,7 +157,7 @@ class GrantedMachine {
 
 /// The variant that `execution` names, or else the one that `choose` takes for the shape and this machine.
 template <class Variant, class Shape>
-const Variant& wanted_variant(std::span<const Variant> variants,
+const Variant& wanted_variant(core::Rows<Variant> variants,
                               const Variant& (*choose)(const Shape&, const Machine&, Device), const Shape& shape,
                               const Execution& execution, std::string_view problem) {
   if (execution.device == Device::gpu) require_gpu(this_machine(), execution.gpu);

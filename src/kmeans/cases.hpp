@@ -91,7 +91,7 @@ struct Trial : Room {
   using Case = kmeans_detail::Case;
   template <class T>
   using PreparedCase = kmeans_detail::PreparedCase<T>;
-  static std::span<const Variant> variants() { return kmeans_detail::variants(); }
+  static core::Rows<Variant> variants() { return kmeans_detail::variants(); }
   static const std::vector<Case>& cases() { return kmeans_detail::cases(); }
 };
 

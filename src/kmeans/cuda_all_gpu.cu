@@ -11,9 +11,12 @@
 // Limits: sums and centroids, k (d + 2) doubles and k d elements, must fit the shared memory of a block. A block's
 // atomic additions of doubles in shared memory are loops around a compare-and-swap: with few clusters they collide.
 // Source: the laboratory's experiment; privatisation as in Kirk and Hwu, "Programming Massively Parallel Processors".
+#include "kmeans/gpu/support.hpp"
+#include "kmeans/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "kmeans/gpu/cuda_device_loop.hpp"
 #include "kmeans/gpu/cuda_nearest.cuh"
-#include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -236,7 +239,22 @@ KMeansResult<T> cuda_all_gpu(const Problem<T>& problem, const Execution& executi
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> cuda_all_gpu(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> cuda_all_gpu(const Problem<double>&, const Execution&, std::vector<Phase>&);
+}  // namespace gradus::kmeans_detail
+#endif
+
+namespace gradus::kmeans_detail {
+
+extern constinit const Variant cuda_all_gpu_rung{
+    .name = "cuda_all_gpu",
+    .summary = "assignment, sums and new centroids on the GPU",
+    .change = "sums first in the shared memory of each block; the points are read once; a line of state travels",
+    .contract = textbook,
+    .backend = core::Backend::cuda,
+    .deterministic = false,
+    .device_input = true,
+    .supports = sums_in_shared,
+    .memory = gpu_float_sums,
+    .run = GRADUS_CUDA_RUNS(cuda_all_gpu<float>, cuda_all_gpu<double>),
+};
 
 }  // namespace gradus::kmeans_detail

@@ -11,6 +11,10 @@
 // Bytes and operations of an iteration: those of `cuda_all_gpu`, and nothing over the bus.
 // Limits: those of `cuda_all_gpu`.
 // Source: NVIDIA's CUDA C++ Programming Guide, "CUDA Graphs"; the laboratory's experiment with task graphs.
+#include "kmeans/gpu/support.hpp"
+#include "kmeans/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +25,6 @@
 
 #include "core/atomic_file.hpp"
 #include "kmeans/gpu/cuda_device_loop.hpp"
-#include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -97,7 +100,23 @@ KMeansResult<T> cuda_graph(const Problem<T>& problem, const Execution& execution
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> cuda_graph(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> cuda_graph(const Problem<double>&, const Execution&, std::vector<Phase>&);
+}  // namespace gradus::kmeans_detail
+#endif
+
+namespace gradus::kmeans_detail {
+
+extern constinit const Variant cuda_graph_rung{
+    .name = "cuda_graph",
+    .summary = "an iteration as a graph, queued many times in advance",
+    .change = "the processor starts it by one call, many in advance, and does not wait for decisions",
+    .contract = textbook,
+    .backend = core::Backend::cuda,
+    .deterministic = false,
+    .device_input = true,
+    .writes_graph = true,
+    .supports = sums_in_shared,
+    .memory = gpu_float_sums,
+    .run = GRADUS_CUDA_RUNS(cuda_graph<float>, cuda_graph<double>),
+};
 
 }  // namespace gradus::kmeans_detail

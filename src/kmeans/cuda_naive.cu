@@ -15,8 +15,11 @@
 // the processor, the points once more from the processor's memory. Operations: 3 n k d on the GPU, n d additions on the
 // processor.
 // Limits: none beyond the GPU's memory. Source: the first exercise of every CUDA course.
+#include "kmeans/gpu/support.hpp"
+#include "kmeans/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "kmeans/gpu/cuda_common.hpp"
-#include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -59,7 +62,20 @@ KMeansResult<T> cuda_naive(const Problem<T>& problem, const Execution& execution
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> cuda_naive(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> cuda_naive(const Problem<double>&, const Execution&, std::vector<Phase>&);
+}  // namespace gradus::kmeans_detail
+#endif
+
+namespace gradus::kmeans_detail {
+
+extern constinit const Variant cuda_naive_rung{
+    .name = "cuda_naive",
+    .summary = "a GPU thread for each point; the update on the processor",
+    .change = "the search is the GPU's; labels come back in every iteration",
+    .contract = textbook,
+    .backend = core::Backend::cuda,
+    .supports = execution::on_gpu,
+    .memory = gpu_labels,
+    .run = GRADUS_CUDA_RUNS(cuda_naive<float>, cuda_naive<double>),
+};
 
 }  // namespace gradus::kmeans_detail

@@ -28,6 +28,10 @@
 // curves: J. Skilling, "Programming the Hilbert curve" (2004). Bounding boxes in k-means: Pelleg and Moore,
 // "Accelerating exact k-means algorithms with geometric reasoning" (1999).
 #include "kmeans/cuda_ordered.hpp"
+#include "kmeans/gpu/support.hpp"
+#include "kmeans/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 
 #include <cuda_runtime.h>
 
@@ -35,7 +39,6 @@
 
 #include "kmeans/order/cuda_order.hpp"
 #include "kmeans/persistent/fit.cuh"
-#include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -517,7 +520,36 @@ KMeansResult<T> cuda_ordered(const Problem<T>& problem, const Execution& executi
   return whole_fit<OrderedFit<T>>(problem, execution, phases);
 }
 
-template KMeansResult<float> cuda_ordered(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> cuda_ordered(const Problem<double>&, const Execution&, std::vector<Phase>&);
+}  // namespace gradus::kmeans_detail
+#endif
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+core::Support ordered_on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
+  if (core::Support few = at_most(cuda_ordered_columns, "columns", shape.dimensions); !few) return few;
+  if (core::Support few = at_most(cuda_ordered_clusters, "clusters", shape.clusters); !few) return few;
+  if (core::Support few = fewer_than_2_31_points(shape); !few) return few;
+  return execution::fits_shared(cuda_ordered_shared(shape), "centroids, sums and the queues of a block", machine);
+}
+
+}  // namespace
+
+extern constinit const Variant cuda_ordered_rung{
+    .name = "cuda_ordered",
+    .summary = "points ordered along a curve; whole tiles pruned by bounding boxes; exact sums",
+    .change =
+        "at most four columns: whole tiles are pruned by bounding boxes, so that most points are not read; the "
+        "oracle's bits",
+    .contract = exact,
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .on_ranks = true,
+    .supports = ordered_on_gpu,
+    .memory = gpu_exact_sums<cuda_ordered_bytes>,
+    .run = GRADUS_CUDA_RUNS(cuda_ordered<float>, cuda_ordered<double>),
+};
 
 }  // namespace gradus::kmeans_detail

@@ -10,8 +10,11 @@
 // Limits: k d elements must fit the shared memory of a block, 227 KiB on an H200 (of which a block has 48 KiB without
 // asking); beyond that the variant says so and does not run.
 // Source: NVIDIA's CUDA C++ Programming Guide, "Shared Memory".
+#include "kmeans/gpu/support.hpp"
+#include "kmeans/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "kmeans/gpu/cuda_common.hpp"
-#include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -64,7 +67,20 @@ KMeansResult<T> cuda_shared(const Problem<T>& problem, const Execution& executio
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> cuda_shared(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> cuda_shared(const Problem<double>&, const Execution&, std::vector<Phase>&);
+}  // namespace gradus::kmeans_detail
+#endif
+
+namespace gradus::kmeans_detail {
+
+extern constinit const Variant cuda_shared_rung{
+    .name = "cuda_shared",
+    .summary = "the centroids in the shared memory of each block",
+    .change = "the caches are left to the points",
+    .contract = textbook,
+    .backend = core::Backend::cuda,
+    .supports = centroids_in_shared,
+    .memory = gpu_labels_and_columns,
+    .run = GRADUS_CUDA_RUNS(cuda_shared<float>, cuda_shared<double>),
+};
 
 }  // namespace gradus::kmeans_detail

@@ -33,13 +33,17 @@
 // above 254 clusters); labels are written only where they change. Operations: n k (d + 2) in float. Limits: at most 16
 // columns; centroids and sums must fit the shared memory of a block. Source: certified filters: J. R. Shewchuk,
 // "Adaptive precision floating-point arithmetic and fast robust geometric predicates" (1997).
+#include "kmeans/cuda_small_dim.hpp"
+#include "kmeans/gpu/support.hpp"
+#include "kmeans/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
 
 #include "kmeans/persistent/fit.cuh"
-#include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -363,7 +367,36 @@ KMeansResult<T> cuda_small_dim(const Problem<T>& problem, const Execution& execu
   return whole_fit<SmallDimFit<T>>(problem, execution, phases);
 }
 
-template KMeansResult<float> cuda_small_dim(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> cuda_small_dim(const Problem<double>&, const Execution&, std::vector<Phase>&);
+}  // namespace gradus::kmeans_detail
+#endif
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+core::Support few_columns_on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
+  constexpr std::int64_t most_clusters = (1 << 16) - 1;  // one label of 16 bits says: none
+  if (core::Support few = at_most(cuda_small_dim_columns, "columns", shape.dimensions); !few) return few;
+  if (core::Support few = at_most(most_clusters, "clusters", shape.clusters); !few) return few;
+  return execution::fits_shared(cuda_small_dim_shared(shape), "centroids, sums and the queues of a block", machine);
+}
+
+}  // namespace
+
+extern constinit const Variant cuda_small_dim_rung{
+    .name = "cuda_small_dim",
+    .summary = "the whole fit in one kernel: a float filter, doubtful points in double; exact sums",
+    .change =
+        "a count of close centroids instead of a search; only points that changed cluster touch the sums; the oracle's "
+        "bits",
+    .contract = exact,
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .on_ranks = true,
+    .supports = few_columns_on_gpu,
+    .memory = gpu_exact_sums<cuda_small_dim_bytes>,
+    .run = GRADUS_CUDA_RUNS(cuda_small_dim<float>, cuda_small_dim<double>),
+};
 
 }  // namespace gradus::kmeans_detail

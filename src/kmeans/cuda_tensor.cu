@@ -38,6 +38,10 @@
 // Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores" (2021). Fused product and minimum: Johnson, Douze
 // and Jegou, "Billion-scale similarity search with GPUs" (2017).
 #include "kmeans/cuda_tensor.hpp"
+#include "kmeans/gpu/support.hpp"
+#include "kmeans/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 
 #include <cuda_runtime.h>
 
@@ -49,7 +53,6 @@
 #include "kmeans/tensor/half_rows.cuh"
 #include "kmeans/tensor/pipeline.cuh"
 #include "kmeans/tensor/product.cuh"
-#include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -681,7 +684,37 @@ KMeansResult<T> cuda_tensor(const Problem<T>& problem, const Execution& executio
   return whole_fit<TensorFit<T>>(problem, execution, phases);
 }
 
-template KMeansResult<float> cuda_tensor(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> cuda_tensor(const Problem<double>&, const Execution&, std::vector<Phase>&);
+}  // namespace gradus::kmeans_detail
+#endif
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+core::Support tiles_on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
+  if (core::Support few = fewer_than_2_31_points(shape); !few) return few;
+  if (core::Support few = at_most(cuda_tensor_columns, "columns", shape.dimensions); !few) return few;
+  if (core::Support few = at_most(cuda_tensor_clusters, "clusters", shape.clusters); !few) return few;
+  return execution::fits_shared(cuda_tensor_shared(shape.dimensions), "tiles of points and centroids", machine);
+}
+
+}  // namespace
+
+extern constinit const Variant cuda_tensor_rung{
+    .name = "cuda_tensor",
+    .summary = "a matrix product on the tensor cores as filter, doubtful points in double; exact sums",
+    .change =
+        "many columns or clusters: scores in FP16 with a proven bound; which clusters are possible is noted while "
+        "scores are in registers, best for points in the order of their labels; points that changed cluster are "
+        "ordered by cluster and summed in runs; the oracle's bits",
+    .contract = exact,
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .on_ranks = true,
+    .supports = tiles_on_gpu,
+    .memory = gpu_exact_sums<cuda_tensor_bytes>,
+    .run = GRADUS_CUDA_RUNS(cuda_tensor<float>, cuda_tensor<double>),
+};
 
 }  // namespace gradus::kmeans_detail

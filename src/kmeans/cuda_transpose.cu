@@ -12,8 +12,11 @@
 // coordinates inside, so a point is read again for every cluster and lives on in the caches. Operations as before.
 // Limits: the GPU's memory holds the points twice while they are transposed.
 // Source: coalescing is in NVIDIA's CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory".
+#include "kmeans/gpu/support.hpp"
+#include "kmeans/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "kmeans/gpu/cuda_common.hpp"
-#include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -57,7 +60,20 @@ KMeansResult<T> cuda_transpose(const Problem<T>& problem, const Execution& execu
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> cuda_transpose(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> cuda_transpose(const Problem<double>&, const Execution&, std::vector<Phase>&);
+}  // namespace gradus::kmeans_detail
+#endif
+
+namespace gradus::kmeans_detail {
+
+extern constinit const Variant cuda_transpose_rung{
+    .name = "cuda_transpose",
+    .summary = "points and centroids column by column, so that neighbouring threads read neighbours",
+    .change = "neighbouring threads read neighbouring elements: every byte that travels is used",
+    .contract = textbook,
+    .backend = core::Backend::cuda,
+    .supports = execution::on_gpu,
+    .memory = gpu_labels_and_columns,
+    .run = GRADUS_CUDA_RUNS(cuda_transpose<float>, cuda_transpose<double>),
+};
 
 }  // namespace gradus::kmeans_detail

@@ -7,9 +7,12 @@
 //
 // Bytes and operations: as before. Limits: those of `cuda_shared`.
 // Source: the laboratory's experiment; the idea is older than computers with caches.
+#include "kmeans/gpu/support.hpp"
+#include "kmeans/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "kmeans/gpu/cuda_common.hpp"
 #include "kmeans/gpu/cuda_nearest.cuh"
-#include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -43,7 +46,20 @@ KMeansResult<T> cuda_unrolled(const Problem<T>& problem, const Execution& execut
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> cuda_unrolled(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> cuda_unrolled(const Problem<double>&, const Execution&, std::vector<Phase>&);
+}  // namespace gradus::kmeans_detail
+#endif
+
+namespace gradus::kmeans_detail {
+
+extern constinit const Variant cuda_unrolled_rung{
+    .name = "cuda_unrolled",
+    .summary = "the loop over the coordinates in steps of eight",
+    .change = "eight loads under way at once, one comparison and jump for eight",
+    .contract = textbook,
+    .backend = core::Backend::cuda,
+    .supports = centroids_in_shared,
+    .memory = gpu_labels_and_columns,
+    .run = GRADUS_CUDA_RUNS(cuda_unrolled<float>, cuda_unrolled<double>),
+};
 
 }  // namespace gradus::kmeans_detail

@@ -10,10 +10,13 @@
 // the bus. Operations: 3 n k d, and n (d + 2) atomic additions, which with few clusters queue up at k (d + 2)
 // addresses. Limits: those of `cuda_shared`; the order of the additions differs from run to run, and so do the last
 // bits. Source: the laboratory's experiment; atomic functions: NVIDIA's CUDA C++ Programming Guide.
+#include "kmeans/gpu/support.hpp"
+#include "kmeans/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "kmeans/gpu/cuda_common.hpp"
 #include "kmeans/gpu/cuda_nearest.cuh"
 #include "kmeans/gpu/cuda_sums.hpp"
-#include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -141,7 +144,22 @@ KMeansResult<T> cuda_update_kernel(const Problem<T>& problem, const Execution& e
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> cuda_update_kernel(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> cuda_update_kernel(const Problem<double>&, const Execution&, std::vector<Phase>&);
+}  // namespace gradus::kmeans_detail
+#endif
+
+namespace gradus::kmeans_detail {
+
+extern constinit const Variant cuda_update_kernel_rung{
+    .name = "cuda_update_kernel",
+    .summary = "the sums of the update in a kernel of their own, by atomic additions",
+    .change = "the labels stay on the GPU; sums travel instead",
+    .contract = textbook,
+    .backend = core::Backend::cuda,
+    .deterministic = false,
+    .device_input = true,
+    .supports = centroids_in_shared,
+    .memory = gpu_float_sums,
+    .run = GRADUS_CUDA_RUNS(cuda_update_kernel<float>, cuda_update_kernel<double>),
+};
 
 }  // namespace gradus::kmeans_detail

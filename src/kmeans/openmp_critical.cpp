@@ -13,7 +13,7 @@
 // Source: E. W. Dijkstra, "Cooperating sequential processes" (1965), for the critical section; the OpenMP
 // specification's `critical` construct.
 #include "kmeans/lloyd/textbook.hpp"
-#include "kmeans/variants.hpp"
+#include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -44,7 +44,15 @@ KMeansResult<T> openmp_critical(const Problem<T>& problem, const Execution& exec
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> openmp_critical(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> openmp_critical(const Problem<double>&, const Execution&, std::vector<Phase>&);
+extern constinit const Variant openmp_critical_rung{
+    .name = "openmp_critical",
+    .summary = "points among threads, one set of sums, one critical section",
+    .change = "one lock around the addition of a point instead of an atomic operation per sum",
+    .contract = textbook,
+    .backend = core::Backend::openmp,
+    .deterministic = false,
+    .memory = one_float_sum,
+    .run = {openmp_critical<float>, openmp_critical<double>},
+};
 
 }  // namespace gradus::kmeans_detail

@@ -25,7 +25,7 @@
 #include "cpu/posix_locks.hpp"
 #include "gradus/locks.hpp"
 #include "kmeans/lloyd/textbook.hpp"
-#include "kmeans/variants.hpp"
+#include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -163,7 +163,16 @@ KMeansResult<T> openmp_locked(const Problem<T>& problem, const Execution& execut
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> openmp_locked(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> openmp_locked(const Problem<double>&, const Execution&, std::vector<Phase>&);
+extern constinit const Variant openmp_locked_rung{
+    .name = "openmp_locked",
+    .summary = "points among threads, one set of sums under a lock of your choice, for as much at a time as you like",
+    .change = "any lock of the ladder of locks, for a point, a chunk of points or all points of a thread",
+    .contract = textbook,
+    .backend = core::Backend::openmp,
+    .deterministic = false,
+    .memory = float_sums_per_thread,
+    .facts = {.takes_lock = true},
+    .run = {openmp_locked<float>, openmp_locked<double>},
+};
 
 }  // namespace gradus::kmeans_detail

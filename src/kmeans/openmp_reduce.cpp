@@ -14,7 +14,7 @@
 // Source: the `reduction` of the OpenMP specification, written out by hand; false sharing: W. J. Bolosky and
 // M. L. Scott, "False sharing and its effect on shared memory performance" (1993).
 #include "kmeans/lloyd/textbook.hpp"
-#include "kmeans/variants.hpp"
+#include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -87,7 +87,14 @@ KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execut
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> openmp_reduce(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> openmp_reduce(const Problem<double>&, const Execution&, std::vector<Phase>&);
+extern constinit const Variant openmp_reduce_rung{
+    .name = "openmp_reduce",
+    .summary = "points among threads, private copies of the sums, one reduction at the end",
+    .change = "nothing is shared while the points are read; the copies are added up once per iteration",
+    .contract = textbook,
+    .backend = core::Backend::openmp,
+    .memory = float_sums_per_thread,
+    .run = {openmp_reduce<float>, openmp_reduce<double>},
+};
 
 }  // namespace gradus::kmeans_detail

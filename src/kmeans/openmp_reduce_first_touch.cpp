@@ -26,12 +26,22 @@
 #include <vector>
 
 #include "kmeans/lloyd/textbook.hpp"
-#include "kmeans/openmp_reduce_first_touch.hpp"
-#include "kmeans/variants.hpp"
+#include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
 
 namespace {
+
+// Pieces into which the rung cuts the share of each thread: enough to even out cores of different speed, of at least
+// some thousand points, and not so many that their sums fill the caches.
+int first_touch_pieces(const Shape& shape, int threads) {
+  constexpr std::int64_t most_pieces = 16;
+  constexpr std::int64_t least_points = 4096;
+  constexpr std::int64_t most_bytes = std::int64_t{4} << 20;
+  const auto bytes = static_cast<std::int64_t>(FloatSums<double>::bytes(shape));
+  return static_cast<int>(
+      std::clamp<std::int64_t>(std::min(shape.points / threads / least_points, most_bytes / bytes), 1, most_pieces));
+}
 
 /// Memory straight from the operating system, its pages not yet placed.
 class FreshPages {
@@ -176,7 +186,28 @@ KMeansResult<T> openmp_reduce_first_touch(const Problem<T>& problem, const Execu
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> openmp_reduce_first_touch(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> openmp_reduce_first_touch(const Problem<double>&, const Execution&, std::vector<Phase>&);
+namespace {
+
+core::Memory float_sums_on_pages(const Shape& shape, int threads) {
+  constexpr std::uint64_t page = 4096;
+  const std::uint64_t bytes = FloatSums<double>::bytes(shape);
+  const std::uint64_t copy = (bytes + page - 1) / page * page;
+  const int copies = threads * first_touch_pieces(shape, threads);
+  return {.host = bytes + core::checked_multiply(copy, static_cast<std::uint64_t>(copies), "sums")};
+}
+
+}  // namespace
+
+extern constinit const Variant openmp_reduce_first_touch_rung{
+    .name = "openmp_reduce_first_touch",
+    .summary = "private copies of the sums on pages of their own, first touched by their thread; shares in pieces",
+    .change =
+        "no cache line belongs to two copies, and each copy lies in its own thread's memory node; a thread that "
+        "finishes early takes pieces from slower ones",
+    .contract = textbook,
+    .backend = core::Backend::openmp,
+    .memory = float_sums_on_pages,
+    .run = {openmp_reduce_first_touch<float>, openmp_reduce_first_touch<double>},
+};
 
 }  // namespace gradus::kmeans_detail

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "kmeans/lloyd/textbook.hpp"
-#include "kmeans/variants.hpp"
+#include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -149,9 +149,27 @@ KMeansResult<T> openmp_reduce_first_touch_points(const Problem<T>& problem, cons
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> openmp_reduce_first_touch_points(const Problem<float>&, const Execution&,
-                                                              std::vector<Phase>&);
-template KMeansResult<double> openmp_reduce_first_touch_points(const Problem<double>&, const Execution&,
-                                                               std::vector<Phase>&);
+namespace {
+
+/// The points once more, each thread's share on pages of its own.
+core::Memory float_sums_and_points_on_pages(const Shape& shape, int threads) {
+  constexpr std::uint64_t page = 4096;
+  const std::uint64_t copy = (FloatSums<double>::bytes(shape) + page - 1) / page * page;
+  return {.host = FloatSums<double>::bytes(shape) +
+                  core::checked_multiply(copy, static_cast<std::uint64_t>(threads), "sums") +
+                  static_cast<std::uint64_t>(shape.bytes()) + page};
+}
+
+}  // namespace
+
+extern constinit const Variant openmp_reduce_first_touch_points_rung{
+    .name = "openmp_reduce_first_touch_points",
+    .summary = "as openmp_reduce_first_touch, and the points copied by the threads that will read them",
+    .change = "each thread copies its share of the points once, and nobody else reads it",
+    .contract = textbook,
+    .backend = core::Backend::openmp,
+    .memory = float_sums_and_points_on_pages,
+    .run = {openmp_reduce_first_touch_points<float>, openmp_reduce_first_touch_points<double>},
+};
 
 }  // namespace gradus::kmeans_detail

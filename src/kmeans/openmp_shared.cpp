@@ -13,7 +13,7 @@
 // Limits: the order of the additions differs from run to run, and so do the last bits of the sums.
 // Source: the exercise of every OpenMP course, after the OpenMP specification's `atomic` construct.
 #include "kmeans/lloyd/textbook.hpp"
-#include "kmeans/variants.hpp"
+#include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -56,7 +56,15 @@ KMeansResult<T> openmp_shared(const Problem<T>& problem, const Execution& execut
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> openmp_shared(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> openmp_shared(const Problem<double>&, const Execution&, std::vector<Phase>&);
+extern constinit const Variant openmp_shared_rung{
+    .name = "openmp_shared",
+    .summary = "points among threads, one set of sums, atomic additions",
+    .change = "the loop over the points is shared among threads; every addition to a sum is atomic",
+    .contract = textbook,
+    .backend = core::Backend::openmp,
+    .deterministic = false,
+    .memory = one_float_sum,
+    .run = {openmp_shared<float>, openmp_shared<double>},
+};
 
 }  // namespace gradus::kmeans_detail

@@ -159,7 +159,18 @@ struct Room {
 };
 using Variant = core::Variant<Room>;
 
-std::span<const Variant> variants();
+// For the rows of variants.
+
+inline constexpr core::Contract exact{core::Contract::same_bits};
+inline constexpr core::Contract textbook{core::Contract::within, 1e-4, "inertia"};
+
+inline core::Support at_most(std::int64_t most, const char* what, std::int64_t wanted, const std::string& others = "") {
+  if (wanted <= most) return core::Support::yes();
+  return core::Support::no("it takes at most " + std::to_string(most) + " " + what + ", not " + std::to_string(wanted) +
+                           others);
+}
+
+core::Rows<Variant> variants();
 /// The same for those who know no problem.
 extern const core::Ladder ladder;
 

@@ -6,7 +6,7 @@
 // from which all speed-ups are counted. Limits: none. Source: S. Lloyd, "Least squares quantization in PCM", IEEE
 // Trans. Inf. Theory 28 (1982).
 #include "kmeans/lloyd/textbook.hpp"
-#include "kmeans/variants.hpp"
+#include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -90,7 +90,14 @@ KMeansResult<T> sequential(const Problem<T>& problem, const Execution& execution
   return lloyd(problem, one_thread, engine, phases);
 }
 
-template KMeansResult<float> sequential(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> sequential(const Problem<double>&, const Execution&, std::vector<Phase>&);
+extern constinit const Variant sequential_rung{
+    .name = "sequential",
+    .summary = "the textbook's loop on one core",
+    .change = "the first rung: all speed-ups are counted from it",
+    .contract = textbook,
+    .backend = core::Backend::sequential,
+    .memory = one_float_sum,
+    .run = {sequential<float>, sequential<double>},
+};
 
 }  // namespace gradus::kmeans_detail

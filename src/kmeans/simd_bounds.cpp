@@ -270,7 +270,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include <bit>
 
-#include "kmeans/variants.hpp"
+#include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -552,8 +552,20 @@ KMeansResult<T> simd_bounds(const Problem<T>& problem, const Execution& executio
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> simd_bounds(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> simd_bounds(const Problem<double>&, const Execution&, std::vector<Phase>&);
+extern constinit const Variant simd_bounds_rung{
+    .name = "simd_bounds",
+    .summary = "as simd_large_dim; once few labels change, bounds by the triangle inequality avoid most searches",
+    .change =
+        "each point then keeps an upper bound of the distance to its centroid and lower bounds for groups of others; "
+        "what they decide is not even read; up to 64 clusters plain searches read a copy of the points in bytes; the "
+        "oracle's bits",
+    .contract = exact,
+    .backend = core::Backend::simd,
+    .on_ranks = true,
+    .memory = simd_memory<BoundsAssigner>,
+    .facts = {.copy_bytes = bounds_copy_bytes},
+    .run = {simd_bounds<float>, simd_bounds<double>},
+};
 
 }  // namespace gradus::kmeans_detail
 #endif

@@ -14,8 +14,8 @@
 
 #include "core/failure.hpp"
 #include "kmeans/lloyd/float_sums.hpp"
+#include "kmeans/problem.hpp"
 #include "kmeans/simd_small_dim.hpp"
-#include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -97,7 +97,25 @@ KMeansResult<T> simd_float_sums(const Problem<T>& problem, const Execution& exec
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> simd_float_sums(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> simd_float_sums(const Problem<double>&, const Execution&, std::vector<Phase>&);
+namespace {
+
+core::Memory float_sums_small_dim(const Shape& shape, int threads) {
+  return {.host = float_sums_per_thread(shape, threads).host + assigner_bytes<SmallDimAssigner>(shape, threads)};
+}
+
+}  // namespace
+
+extern constinit const Variant simd_float_sums_rung{
+    .name = "simd_float_sums",
+    .summary = "the search of simd_small_dim, private copies of float sums as in openmp_reduce",
+    .change =
+        "the search: a float filter across points; the sums are still rounded at every addition and made anew each "
+        "time",
+    .contract = textbook,
+    .backend = core::Backend::simd,
+    .supports = small_dim,
+    .memory = float_sums_small_dim,
+    .run = {simd_float_sums<float>, simd_float_sums<double>},
+};
 
 }  // namespace gradus::kmeans_detail

@@ -268,7 +268,7 @@ HWY_AFTER_NAMESPACE();
 #include <atomic>
 
 #include "core/stop.hpp"
-#include "kmeans/variants.hpp"
+#include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -500,8 +500,27 @@ KMeansResult<T> simd_grid(const Problem<T>& problem, const Execution& execution,
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> simd_grid(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> simd_grid(const Problem<double>&, const Execution&, std::vector<Phase>&);
+namespace {
+
+core::Support grid_dim(const Shape& shape, const execution::Machine&) {
+  return at_most(grid_dim_limit, "columns", shape.dimensions, "; simd_small_dim and simd_large_dim take more");
+}
+
+}  // namespace
+
+extern constinit const Variant simd_grid_rung{
+    .name = "simd_grid",
+    .summary = "a table over a grid of cells knows the label, or a few candidates; exact sums",
+    .change =
+        "at most three columns: a point costs an index and a look-up however many clusters there are; candidates are "
+        "compared in double; the oracle's bits",
+    .contract = exact,
+    .backend = core::Backend::simd,
+    .on_ranks = true,
+    .supports = grid_dim,
+    .memory = simd_memory<GridAssigner>,
+    .run = {simd_grid<float>, simd_grid<double>},
+};
 
 }  // namespace gradus::kmeans_detail
 #endif

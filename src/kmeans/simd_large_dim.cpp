@@ -38,7 +38,7 @@
 // (2008), for the panels.
 #include "kmeans/simd_large_dim.hpp"
 
-#include "kmeans/variants.hpp"
+#include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -57,7 +57,17 @@ KMeansResult<T> simd_large_dim(const Problem<T>& problem, const Execution& execu
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> simd_large_dim(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> simd_large_dim(const Problem<double>&, const Execution&, std::vector<Phase>&);
+extern constinit const Variant simd_large_dim_rung{
+    .name = "simd_large_dim",
+    .summary = "an 8-bit or 16-bit integer matrix product as filter, doubtful ones in double; exact sums",
+    .change =
+        "many columns: the filter is a matrix product over packed panels of centroids, at two or (8 bits, VNNI) four "
+        "times the rate of float; the oracle's bits",
+    .contract = exact,
+    .backend = core::Backend::simd,
+    .on_ranks = true,
+    .memory = simd_memory<LargeDimAssigner>,
+    .run = {simd_large_dim<float>, simd_large_dim<double>},
+};
 
 }  // namespace gradus::kmeans_detail

@@ -486,7 +486,7 @@ std::int64_t assign_small_f64(const SmallDimBlock<double>& block, std::int64_t d
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include "kmeans/variants.hpp"
+#include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -571,8 +571,19 @@ KMeansResult<T> simd_small_dim(const Problem<T>& problem, const Execution& execu
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> simd_small_dim(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> simd_small_dim(const Problem<double>&, const Execution&, std::vector<Phase>&);
+extern constinit const Variant simd_small_dim_rung{
+    .name = "simd_small_dim",
+    .summary = "a float filter across points, doubtful ones in double; exact sums",
+    .change =
+        "few columns: vector instructions across points, whole blocks pruned by bounding boxes, only points that "
+        "changed cluster touch the sums; the oracle's bits",
+    .contract = exact,
+    .backend = core::Backend::simd,
+    .on_ranks = true,
+    .supports = small_dim,
+    .memory = simd_memory<SmallDimAssigner>,
+    .run = {simd_small_dim<float>, simd_small_dim<double>},
+};
 
 }  // namespace gradus::kmeans_detail
 #endif

@@ -46,4 +46,8 @@ class SmallDimAssigner {
   std::vector<std::uint8_t> box_known_;
 };
 
+inline core::Support small_dim(const Shape& shape, const execution::Machine&) {
+  return at_most(small_dim_limit, "columns", shape.dimensions, "; simd_large_dim takes more");
+}
+
 }  // namespace gradus::kmeans_detail

@@ -41,11 +41,14 @@
 #include "core/startable.hpp"
 #include "cpu/thread_sanitizer.hpp"
 #include "kmeans/lloyd/textbook.hpp"
-#include "kmeans/variants.hpp"
+#include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
 
 namespace {
+
+// Chunks of points, each with sums of its own, for each thread at most.
+constexpr int chunks_per_thread = 4;
 
 constexpr std::int64_t least_points_per_chunk = 512;  // some microseconds of work even for small k d
 
@@ -157,8 +160,8 @@ template <class T>
 class Iteration {
  public:
   Iteration(const Problem<T>& problem, int threads) : problem_(problem) {
-    const int chunks = static_cast<int>(std::clamp<std::int64_t>(
-        problem.n() / least_points_per_chunk, 1, std::int64_t{tbb_flow_graph_chunks_per_thread} * threads));
+    const int chunks = static_cast<int>(
+        std::clamp<std::int64_t>(problem.n() / least_points_per_chunk, 1, std::int64_t{chunks_per_thread} * threads));
     for (int chunk = 0; chunk < chunks; ++chunk) chunks_.emplace_back(problem);
     make_tasks();
   }
@@ -246,7 +249,23 @@ KMeansResult<T> tbb_flow_graph(const Problem<T>& problem, const Execution& execu
   return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> tbb_flow_graph(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template KMeansResult<double> tbb_flow_graph(const Problem<double>&, const Execution&, std::vector<Phase>&);
+namespace {
+
+core::Memory float_sums_per_chunk(const Shape& shape, int threads) {
+  return float_sums_per_thread(shape, chunks_per_thread * threads);
+}
+
+}  // namespace
+
+extern constinit const Variant tbb_flow_graph_rung{
+    .name = "tbb_flow_graph",
+    .summary = "the iteration as a graph of tasks, run by work stealing",
+    .change = "more chunks than threads and no barrier: whatever is ready runs, sums are added two by two as they come",
+    .contract = textbook,
+    .backend = core::Backend::tbb,
+    .writes_graph = true,
+    .memory = float_sums_per_chunk,
+    .run = {tbb_flow_graph<float>, tbb_flow_graph<double>},
+};
 
 }  // namespace gradus::kmeans_detail

@@ -18,8 +18,8 @@
 #include <utility>
 
 #include "life/bits/padded.hpp"
+#include "life/problem.hpp"
 #include "life/textbook.hpp"
-#include "life/variants.hpp"
 
 namespace gradus::life_detail {
 
@@ -112,5 +112,14 @@ Solved bit_sliced(const Problem& problem, const Execution& execution, std::vecto
   else advance_wide(problem, steps, tick, phases);
   return {};
 }
+
+extern constinit const Variant bit_sliced_rung{
+    .name = "bit_sliced",
+    .summary = "64 cells in a word, added up by logic operations on registers, on one core",
+    .change = "a cell is a bit; full adders of bits in parallel for 512 cells at once",
+    .backend = core::Backend::sequential,
+    .memory = two_padded_grids,
+    .run = {bit_sliced},
+};
 
 }  // namespace gradus::life_detail

@@ -62,7 +62,7 @@ struct Trial : Room {
   using Case = life_detail::Case;
   template <class T>
   using PreparedCase = life_detail::PreparedCase<T>;
-  static std::span<const Variant> variants() { return life_detail::variants(); }
+  static core::Rows<Variant> variants() { return life_detail::variants(); }
   static const std::vector<Case>& cases() { return life_detail::cases(); }
 };
 

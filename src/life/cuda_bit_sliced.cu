@@ -12,10 +12,13 @@
 // Limits: none.
 //
 // Source: bits in parallel, L. Lamport, "Multiple byte processing with full-word instructions" (1975).
+#include "life/gpu/memory.hpp"
+#include "life/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "cuda/launch.hpp"
 #include "life/gpu/generations.hpp"
 #include "life/gpu/words.cuh"
-#include "life/variants.hpp"
 
 namespace gradus::life_detail {
 
@@ -71,5 +74,21 @@ Solved cuda_bit_sliced(const Problem& problem, const Execution& execution, std::
   stream.wait();
   return {};
 }
+
+}  // namespace gradus::life_detail
+#endif
+
+namespace gradus::life_detail {
+
+extern constinit const Variant cuda_bit_sliced_rung{
+    .name = "cuda_bit_sliced",
+    .summary = "32 cells in a word, counted by a network of logic operations",
+    .change = "an eighth of the bytes; some 27 operations for 32 cells",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = execution::on_gpu,
+    .memory = grids_on_gpu<1, 1>,
+    .run = GRADUS_CUDA_RUNS(cuda_bit_sliced),
+};
 
 }  // namespace gradus::life_detail

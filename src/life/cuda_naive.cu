@@ -11,8 +11,11 @@
 // Limits: none.
 //
 // Source: NVIDIA, CUDA C++ Programming Guide: thread hierarchy.
+#include "life/gpu/memory.hpp"
+#include "life/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "life/gpu/bytes.cuh"
-#include "life/variants.hpp"
 
 namespace gradus::life_detail {
 
@@ -48,5 +51,21 @@ Solved cuda_naive(const Problem& problem, const Execution& execution, std::vecto
   });
   return {};
 }
+
+}  // namespace gradus::life_detail
+#endif
+
+namespace gradus::life_detail {
+
+extern constinit const Variant cuda_naive_rung{
+    .name = "cuda_naive",
+    .summary = "a byte for each cell in GPU memory, a thread for each cell of a generation",
+    .change = "tens of thousands of threads; a launch for each generation",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = execution::on_gpu,
+    .memory = grids_on_gpu<2, 8>,
+    .run = GRADUS_CUDA_RUNS(cuda_naive),
+};
 
 }  // namespace gradus::life_detail

@@ -25,6 +25,10 @@
 //
 // Source: temporal blocking in registers, for example K. Matsumura et al., "AN5D: automated stencil framework for
 // high-degree temporal blocking on GPUs" (2020); bits in parallel as `cuda_bit_sliced`.
+#include "life/gpu/memory.hpp"
+#include "life/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include <cooperative_groups.h>
 
 #include <utility>
@@ -33,7 +37,6 @@
 #include "life/gpu/generations.hpp"
 #include "life/gpu/tiles.hpp"
 #include "life/gpu/words.cuh"
-#include "life/variants.hpp"
 
 namespace gradus::life_detail {
 
@@ -220,5 +223,23 @@ Solved cuda_resident(const Problem& problem, const Execution& execution, std::ve
   stream.wait();
   return {};
 }
+
+}  // namespace gradus::life_detail
+#endif
+
+namespace gradus::life_detail {
+
+extern constinit const Variant cuda_resident_rung{
+    .name = "cuda_resident",
+    .summary = "cells stay in registers for many generations; tiles exchange their borders",
+    .change =
+        "memory and barriers of all blocks once in up to 32 generations; sums of a row formed once: 14 instructions "
+        "for 32 cells",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = execution::on_gpu,
+    .memory = grids_on_gpu<1, 1>,
+    .run = GRADUS_CUDA_RUNS(cuda_resident),
+};
 
 }  // namespace gradus::life_detail

@@ -11,8 +11,11 @@
 // Limits: none.
 //
 // Source: NVIDIA, CUDA C++ Programming Guide: shared memory; the stencil is its classic example.
+#include "life/gpu/memory.hpp"
+#include "life/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "life/gpu/bytes.cuh"
-#include "life/variants.hpp"
 
 namespace gradus::life_detail {
 
@@ -58,5 +61,21 @@ Solved cuda_shared(const Problem& problem, const Execution& execution, std::vect
   });
   return {};
 }
+
+}  // namespace gradus::life_detail
+#endif
+
+namespace gradus::life_detail {
+
+extern constinit const Variant cuda_shared_rung{
+    .name = "cuda_shared",
+    .summary = "tiles of cells in shared memory, each cell read once",
+    .change = "a load of each cell instead of nine",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = execution::on_gpu,
+    .memory = grids_on_gpu<2, 8>,
+    .run = GRADUS_CUDA_RUNS(cuda_shared),
+};
 
 }  // namespace gradus::life_detail

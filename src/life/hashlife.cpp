@@ -23,12 +23,13 @@
 #include <optional>
 #include <utility>
 
+#include "core/checked.hpp"
 #include "core/life_tree.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "cpu/memory.hpp"
 #include "life/hashlife/universe.hpp"
-#include "life/variants.hpp"
+#include "life/problem.hpp"
 
 namespace gradus::life_detail {
 
@@ -276,5 +277,39 @@ Solved hashlife(const Problem& problem, const Execution& execution, std::vector<
   return problem.tree ? solution_of(std::move(tree), problem.left, problem.top, problem.stop)
                       : solution_of(std::move(tree), 0, 0, problem.stop);
 }
+
+namespace {
+
+core::Support unwatched_plane(const Shape& shape, const execution::Machine&) {
+  if (shape.boundary != LifeBoundary::plane) return core::Support::no("works on the plane only");
+  if (shape.lights_up) return core::Support::no("the rule has B0, by which empty space comes alive");
+  if (shape.stepwise)
+    return core::Support::no("computes no generation between, which hashes and the search for cycles need");
+  return core::Support::yes();
+}
+
+/// The squares of a pattern in which no two are alike, twice. What becomes of them finds room, or the run says that
+/// there is none.
+core::Memory tree_of_squares(const Shape& shape, int) {
+  constexpr std::uint64_t least = std::uint64_t{4} << 20;
+  if (shape.tree) return {.host = least, .device = 0};
+  const auto squares = core::checked_multiply(static_cast<std::uint64_t>(shape.height / 16 + 1),
+                                              static_cast<std::uint64_t>(shape.width / 16 + 1), "squares");
+  return {.host = core::checked_add(least, core::checked_multiply(squares, std::uint64_t{256}, "squares"), "squares"),
+          .device = 0};
+}
+
+}  // namespace
+
+extern constinit const Variant hashlife_rung{
+    .name = "hashlife",
+    .summary = "squares that look alike are calculated once, in space and in time",
+    .change = "what repeats itself costs nothing, however large or late; the plane alone",
+    .backend = core::Backend::sequential,
+    .supports = unwatched_plane,
+    .memory = tree_of_squares,
+    .facts = {.plane = true},
+    .run = {hashlife},
+};
 
 }  // namespace gradus::life_detail

@@ -17,7 +17,6 @@
 #include "life/gpu/run_on_gpu.hpp"
 #include "life/handover.hpp"
 #include "life/tree.hpp"
-#include "life/variants.hpp"
 #include "life/world.hpp"
 
 namespace gradus {

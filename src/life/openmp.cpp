@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "cpu/threads.hpp"
+#include "life/problem.hpp"
 #include "life/textbook.hpp"
-#include "life/variants.hpp"
 
 namespace gradus::life_detail {
 
@@ -77,5 +77,14 @@ Solved openmp(const Problem& problem, const Execution& execution, std::vector<Ph
   core::honour_stop(stop, while_computing);
   return {};
 }
+
+extern constinit const Variant openmp_rung{
+    .name = "openmp",
+    .summary = "the same, the rows of a generation among threads",
+    .change = "all cores; a barrier for each generation",
+    .backend = core::Backend::openmp,
+    .memory = two_grids<int>,
+    .run = {openmp},
+};
 
 }  // namespace gradus::life_detail

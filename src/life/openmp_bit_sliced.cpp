@@ -16,8 +16,8 @@
 
 #include "cpu/threads.hpp"
 #include "life/bits/padded.hpp"
+#include "life/problem.hpp"
 #include "life/textbook.hpp"
-#include "life/variants.hpp"
 
 namespace gradus::life_detail {
 
@@ -81,5 +81,14 @@ Solved openmp_bit_sliced(const Problem& problem, const Execution& execution, std
   core::honour_stop(stop, while_computing);
   return {};
 }
+
+extern constinit const Variant openmp_bit_sliced_rung{
+    .name = "openmp_bit_sliced",
+    .summary = "packed cells, the rows of a generation among threads",
+    .change = "all cores; a barrier for each generation",
+    .backend = core::Backend::openmp,
+    .memory = two_padded_grids,
+    .run = {openmp_bit_sliced},
+};
 
 }  // namespace gradus::life_detail

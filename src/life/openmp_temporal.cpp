@@ -28,8 +28,8 @@
 #include "cpu/chosen_threads.hpp"
 #include "cpu/threads.hpp"
 #include "life/bits/padded.hpp"
+#include "life/problem.hpp"
 #include "life/textbook.hpp"
-#include "life/variants.hpp"
 
 namespace gradus::life_detail {
 
@@ -165,5 +165,14 @@ Solved openmp_temporal(const Problem& problem, const Execution& execution, std::
   core::honour_stop(stop, while_computing);
   return {};
 }
+
+extern constinit const Variant openmp_temporal_rung{
+    .name = "openmp_temporal",
+    .summary = "packed cells, several generations in one pass over the grid",
+    .change = "a grid passes by once for many generations, and threads wait twice in that time",
+    .backend = core::Backend::openmp,
+    .memory = two_padded_grids,
+    .run = {openmp_temporal},
+};
 
 }  // namespace gradus::life_detail

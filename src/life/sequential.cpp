@@ -8,8 +8,8 @@
 // Source: the published experiment life-openmp.
 #include <utility>
 
+#include "life/problem.hpp"
 #include "life/textbook.hpp"
-#include "life/variants.hpp"
 
 namespace gradus::life_detail {
 
@@ -66,5 +66,13 @@ Solved sequential(const Problem& problem, const Execution& execution, std::vecto
   }
   return {};
 }
+
+extern constinit const Variant sequential_rung{
+    .name = "sequential",
+    .summary = "a whole number for each cell, its neighbours added up, on one core",
+    .backend = core::Backend::sequential,
+    .memory = two_grids<int>,
+    .run = {sequential},
+};
 
 }  // namespace gradus::life_detail

@@ -11,12 +11,24 @@
 #include "gradus/locks/array_lock.hpp"
 
 #include "locks/contend.hpp"
-#include "locks/variants.hpp"
+#include "locks/problem.hpp"
 
 namespace gradus::locks_detail {
 
 Result array_lock(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   return contend<gradus::array_lock>(problem, execution, phases);
 }
+
+extern constinit const Variant array_lock_rung{
+    .name = "array_lock",
+    .summary = "tickets, each called at a cache line of its own",
+    .change = "a hand-off disturbs nobody but the next",
+    .contract = excludes_others,
+    .backend = core::Backend::openmp,
+    .deterministic = false,
+    .supports = but_not_timed,
+    .facts = {.in_order = true, .bytes = sizeof(gradus::array_lock)},
+    .run = {array_lock},
+};
 
 }  // namespace gradus::locks_detail

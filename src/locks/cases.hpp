@@ -44,7 +44,7 @@ struct Trial : Room {
   using Case = locks_detail::Case;
   template <class>
   using PreparedCase = locks_detail::PreparedCase;
-  static std::span<const Variant> variants() { return locks_detail::variants(); }
+  static core::Rows<Variant> variants() { return locks_detail::variants(); }
   static const std::vector<Case>& cases() { return locks_detail::cases(); }
 };
 

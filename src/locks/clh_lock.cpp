@@ -13,12 +13,24 @@
 #include "gradus/locks/clh_lock.hpp"
 
 #include "locks/contend.hpp"
-#include "locks/variants.hpp"
+#include "locks/problem.hpp"
 
 namespace gradus::locks_detail {
 
 Result clh_lock(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   return contend<gradus::clh_lock>(problem, execution, phases);
 }
+
+extern constinit const Variant clh_lock_rung{
+    .name = "clh_lock",
+    .summary = "a queue in which each thread watches the one before it",
+    .change = "as many cache lines as there are threads, not as there might be",
+    .contract = excludes_others,
+    .backend = core::Backend::openmp,
+    .deterministic = false,
+    .supports = but_not_timed,
+    .facts = {.in_order = true, .bytes = sizeof(gradus::clh_lock)},
+    .run = {clh_lock},
+};
 
 }  // namespace gradus::locks_detail

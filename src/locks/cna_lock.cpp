@@ -10,12 +10,24 @@
 #include "gradus/locks/cna_lock.hpp"
 
 #include "locks/contend.hpp"
-#include "locks/variants.hpp"
+#include "locks/problem.hpp"
 
 namespace gradus::locks_detail {
 
 Result cna_lock(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   return contend<gradus::cna_lock>(problem, execution, phases);
 }
+
+extern constinit const Variant cna_lock_rung{
+    .name = "cna_lock",
+    .summary = "the same queue, threads near the holder's memory first, within bounds",
+    .change = "what is guarded stays in one node's caches",
+    .contract = excludes_others,
+    .backend = core::Backend::openmp,
+    .deterministic = false,
+    .supports = but_not_timed,
+    .facts = {.bytes = sizeof(gradus::cna_lock)},
+    .run = {cna_lock},
+};
 
 }  // namespace gradus::locks_detail

@@ -241,4 +241,17 @@ Result contend(const Problem& problem, const Execution& execution, std::vector<P
   return result;
 }
 
+// For the rows of locks.
+
+inline constexpr core::Contract excludes_others{.kind = core::Contract::invariants, .of = "mutual exclusion"};
+
+inline core::Support but_not_timed(const Shape& shape, const execution::Machine&) {
+  return shape.manner == Manner::timed ? core::Support::no("it has no try_lock_for()") : core::Support::yes();
+}
+
+inline core::Support only_plainly(const Shape& shape, const execution::Machine&) {
+  if (shape.manner == Manner::lock || shape.manner == Manner::delays) return core::Support::yes();
+  return core::Support::no("it is no object with lock(), try_lock() and unlock() that exclude each other");
+}
+
 }  // namespace gradus::locks_detail

@@ -12,12 +12,24 @@
 #include "gradus/locks/mcs_lock.hpp"
 
 #include "locks/contend.hpp"
-#include "locks/variants.hpp"
+#include "locks/problem.hpp"
 
 namespace gradus::locks_detail {
 
 Result mcs_lock(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   return contend<gradus::mcs_lock>(problem, execution, phases);
 }
+
+extern constinit const Variant mcs_lock_rung{
+    .name = "mcs_lock",
+    .summary = "a queue in which each thread knows the next",
+    .change = "watches its own memory; a node only while it waits",
+    .contract = excludes_others,
+    .backend = core::Backend::openmp,
+    .deterministic = false,
+    .supports = but_not_timed,
+    .facts = {.in_order = true, .bytes = sizeof(gradus::mcs_lock)},
+    .run = {mcs_lock},
+};
 
 }  // namespace gradus::locks_detail

@@ -8,7 +8,7 @@
 // Limits: UNSAFE. It excludes nobody; `gradus bench locks` shows how many updates were lost.
 // Source: E. W. Dijkstra, "Solution of a problem in concurrent programming control" (1965), for the problem.
 #include "locks/contend.hpp"
-#include "locks/variants.hpp"
+#include "locks/problem.hpp"
 
 namespace gradus::locks_detail {
 
@@ -25,5 +25,16 @@ struct Nothing {
 Result no_lock(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   return contend<Nothing, false>(problem, execution, phases);
 }
+
+extern constinit const Variant no_lock_rung{
+    .name = "no_lock",
+    .summary = "no lock at all: threads overwrite each other's updates",
+    .contract = {.kind = core::Contract::invariants, .of = "nothing: updates are lost"},
+    .backend = core::Backend::openmp,
+    .deterministic = false,
+    .supports = only_plainly,
+    .facts = {.excludes = false},
+    .run = {no_lock},
+};
 
 }  // namespace gradus::locks_detail

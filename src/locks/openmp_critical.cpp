@@ -8,7 +8,7 @@
 // Limits: it guards a block and not an object; there is no try_lock(), and no condition variable waits with it.
 // Source: the OpenMP specification's `critical` construct.
 #include "locks/contend.hpp"
-#include "locks/variants.hpp"
+#include "locks/problem.hpp"
 
 namespace gradus::locks_detail {
 
@@ -32,5 +32,16 @@ struct Guard<OmpCritical> {
 Result openmp_critical(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   return contend<OmpCritical>(problem, execution, phases);
 }
+
+extern constinit const Variant openmp_critical_rung{
+    .name = "openmp_critical",
+    .summary = "OpenMP's critical construct",
+    .change = "one thread at a time; a name, and no object",
+    .contract = excludes_others,
+    .backend = core::Backend::openmp,
+    .deterministic = false,
+    .supports = only_plainly,
+    .run = {openmp_critical},
+};
 
 }  // namespace gradus::locks_detail

@@ -12,12 +12,23 @@
 #include "gradus/locks/park_lock.hpp"
 
 #include "locks/contend.hpp"
-#include "locks/variants.hpp"
+#include "locks/problem.hpp"
 
 namespace gradus::locks_detail {
 
 Result park_lock(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   return contend<gradus::park_lock>(problem, execution, phases);
 }
+
+extern constinit const Variant park_lock_rung{
+    .name = "park_lock",
+    .summary = "look for some microseconds, then sleep",
+    .change = "leaves its processor to others",
+    .contract = excludes_others,
+    .backend = core::Backend::openmp,
+    .deterministic = false,
+    .facts = {.bytes = sizeof(gradus::park_lock)},
+    .run = {park_lock},
+};
 
 }  // namespace gradus::locks_detail

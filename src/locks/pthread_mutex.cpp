@@ -8,12 +8,24 @@
 // Source: IEEE Std 1003.1; U. Drepper, "Futexes are tricky" (2005), for how Linux does it.
 #include "cpu/posix_locks.hpp"
 #include "locks/contend.hpp"
-#include "locks/variants.hpp"
+#include "locks/problem.hpp"
 
 namespace gradus::locks_detail {
 
 Result pthread_mutex(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   return contend<cpu::PthreadMutex>(problem, execution, phases);
 }
+
+extern constinit const Variant pthread_mutex_rung{
+    .name = "pthread_mutex",
+    .summary = "the mutex of POSIX threads",
+    .change = "an object; who waits sleeps",
+    .contract = excludes_others,
+    .backend = core::Backend::openmp,
+    .deterministic = false,
+    .supports = but_not_timed,
+    .facts = {.bytes = sizeof(pthread_mutex_t)},
+    .run = {pthread_mutex},
+};
 
 }  // namespace gradus::locks_detail

@@ -9,12 +9,24 @@
 // Source: IEEE Std 1003.1, pthread_spin_lock().
 #include "cpu/posix_locks.hpp"
 #include "locks/contend.hpp"
-#include "locks/variants.hpp"
+#include "locks/problem.hpp"
 
 namespace gradus::locks_detail {
 
 Result pthread_spin(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   return contend<cpu::PthreadSpin>(problem, execution, phases);
 }
+
+extern constinit const Variant pthread_spin_rung{
+    .name = "pthread_spin",
+    .summary = "the spin lock of POSIX threads",
+    .change = "who waits stays awake, and keeps its processor",
+    .contract = excludes_others,
+    .backend = core::Backend::openmp,
+    .deterministic = false,
+    .supports = but_not_timed,
+    .facts = {.bytes = sizeof(pthread_spinlock_t)},
+    .run = {pthread_spin},
+};
 
 }  // namespace gradus::locks_detail

@@ -11,12 +11,23 @@
 #include "gradus/locks/tas_lock.hpp"
 
 #include "locks/contend.hpp"
-#include "locks/variants.hpp"
+#include "locks/problem.hpp"
 
 namespace gradus::locks_detail {
 
 Result tas_lock(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   return contend<gradus::tas_lock>(problem, execution, phases);
 }
+
+extern constinit const Variant tas_lock_rung{
+    .name = "tas_lock",
+    .summary = "test and set one flag until it was free",
+    .change = "ours; cache lines of its own; gives its processor away after some microseconds",
+    .contract = excludes_others,
+    .backend = core::Backend::openmp,
+    .deterministic = false,
+    .facts = {.bytes = sizeof(gradus::tas_lock)},
+    .run = {tas_lock},
+};
 
 }  // namespace gradus::locks_detail

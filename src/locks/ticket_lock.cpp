@@ -11,12 +11,24 @@
 #include "gradus/locks/ticket_lock.hpp"
 
 #include "locks/contend.hpp"
-#include "locks/variants.hpp"
+#include "locks/problem.hpp"
 
 namespace gradus::locks_detail {
 
 Result ticket_lock(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   return contend<gradus::ticket_lock>(problem, execution, phases);
 }
+
+extern constinit const Variant ticket_lock_rung{
+    .name = "ticket_lock",
+    .summary = "draw a number and wait until it is called",
+    .change = "nobody is overtaken",
+    .contract = excludes_others,
+    .backend = core::Backend::openmp,
+    .deterministic = false,
+    .supports = but_not_timed,
+    .facts = {.in_order = true, .bytes = sizeof(gradus::ticket_lock)},
+    .run = {ticket_lock},
+};
 
 }  // namespace gradus::locks_detail

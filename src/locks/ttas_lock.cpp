@@ -12,12 +12,23 @@
 #include "gradus/locks/ttas_lock.hpp"
 
 #include "locks/contend.hpp"
-#include "locks/variants.hpp"
+#include "locks/problem.hpp"
 
 namespace gradus::locks_detail {
 
 Result ttas_lock(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   return contend<gradus::ttas_lock>(problem, execution, phases);
 }
+
+extern constinit const Variant ttas_lock_rung{
+    .name = "ttas_lock",
+    .summary = "look first, then set the flag; rest twice as long from look to look",
+    .change = "who waits reads in its own cache; no rush",
+    .contract = excludes_others,
+    .backend = core::Backend::openmp,
+    .deterministic = false,
+    .facts = {.bytes = sizeof(gradus::ttas_lock)},
+    .run = {ttas_lock},
+};
 
 }  // namespace gradus::locks_detail

@@ -132,7 +132,7 @@ struct Trial : Room {
       contract.bound = rounded_unit<T>;
     return contract;
   }
-  static std::span<const Variant> variants() { return matmul_detail::variants(); }
+  static core::Rows<Variant> variants() { return matmul_detail::variants(); }
   static const std::vector<Case>& cases() { return matmul_detail::cases(); }
 };
 

@@ -8,6 +8,10 @@
 // Limits: a stop request waits for one product where there is a batch of them. What the library takes of the GPU's
 // memory for itself is in no estimate.
 // Source: https://docs.nvidia.com/cuda/cublas
+#include "matmul/gpu/support.hpp"
+#include "matmul/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "matmul/gpu/cublas_library.hpp"
 
 namespace gradus::matmul_detail {
@@ -23,6 +27,35 @@ Done cublas(const Problem<T>& problem, const Execution& execution, std::vector<P
   return {};
 }
 
-GRADUS_MATMUL_RUNG(cublas)
+}  // namespace gradus::matmul_detail
+#endif
+
+namespace gradus::matmul_detail {
+
+namespace {
+
+core::Support with_cublas(const Shape& shape, const execution::Machine& machine) {
+  core::Support support = execution::on_gpu(shape, machine);
+#ifdef GRADUS_HAS_CUDA
+  if (support) support = cublas_is_here();
+#endif
+  return support;
+}
+
+}  // namespace
+
+extern constinit const Variant cublas_rung{
+    .name = "cublas",
+    .summary = "NVIDIA's library cuBLAS, for comparison",
+    .change = "other people's kernels; f32 without TF32",
+    .contract = textbook,
+    .backend = core::Backend::cuda,
+    .deterministic = false,
+    .device_input = true,
+    .rival = true,
+    .supports = with_cublas,
+    .memory = gpu_memory,
+    .run = GRADUS_CUDA_RUNS(cublas<float>, cublas<double>),
+};
 
 }  // namespace gradus::matmul_detail

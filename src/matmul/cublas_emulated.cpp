@@ -7,11 +7,15 @@
 //
 // Limits: double; versions of the library from 13 on. As `cublas`.
 // Source: H. Ootomo, K. Ozaki and R. Yokota, "DGEMM on integer matrix multiplication unit" (2024).
+#include "matmul/gpu/support.hpp"
+#include "matmul/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "matmul/gpu/cublas_library.hpp"
 
 namespace gradus::matmul_detail {
 
-core::Support cublas_emulates() {
+static core::Support cublas_emulates() {
   if (core::Support here = cublas_is_here(); !here) return here;
   return cublas_library::library().emulates() ? core::Support::yes()
                                               : core::Support::no("this version of cuBLAS does not emulate double");
@@ -23,6 +27,36 @@ Done cublas_emulated(const Problem<T>& problem, const Execution& execution, std:
   return {};
 }
 
-GRADUS_MATMUL_RUNG(cublas_emulated)
+}  // namespace gradus::matmul_detail
+#endif
+
+namespace gradus::matmul_detail {
+
+namespace {
+
+core::Support with_emulation(const Shape& shape, const execution::Machine& machine) {
+  if (shape.element_bytes != sizeof(double)) return core::Support::no("made for double; products of float by cublas");
+  core::Support support = execution::on_gpu(shape, machine);
+#ifdef GRADUS_HAS_CUDA
+  if (support) support = cublas_emulates();
+#endif
+  return support;
+}
+
+}  // namespace
+
+extern constinit const Variant cublas_emulated_rung{
+    .name = "cublas_emulated",
+    .summary = "the same, double by passes over slices of whole numbers",
+    .change = "the tensor cores' whole numbers of eight bits in place of their double",
+    .contract = textbook,
+    .backend = core::Backend::cuda,
+    .deterministic = false,
+    .device_input = true,
+    .rival = true,
+    .supports = with_emulation,
+    .memory = gpu_memory,
+    .run = GRADUS_CUDA_RUNS(cublas_emulated<float>, cublas_emulated<double>),
+};
 
 }  // namespace gradus::matmul_detail

@@ -10,8 +10,11 @@
 // Barriers, operations and bytes: as `cuda_tiled`. Limits: as `cuda_tiled`.
 // Source: loop-invariant code motion; A. Aho, R. Sethi, J. Ullman, "Compilers" (1986), section 9.5. A compiler moves
 // what it can prove, and 64-bit products behind a comparison it does not.
+#include "matmul/gpu/support.hpp"
+#include "matmul/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "matmul/gpu/product.cuh"
-#include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -112,6 +115,20 @@ Done cuda_hoisted(const Problem<T>& problem, const Execution& execution, std::ve
   return {};
 }
 
-GRADUS_MATMUL_RUNG(cuda_hoisted)
+}  // namespace gradus::matmul_detail
+#endif
+
+namespace gradus::matmul_detail {
+
+extern constinit const Variant cuda_hoisted_rung{
+    .name = "cuda_hoisted",
+    .summary = "addresses and comparisons with borders before the loops",
+    .change = "no 64-bit products and four comparisons for each tile",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = execution::on_gpu,
+    .memory = gpu_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_hoisted<float>, cuda_hoisted<double>),
+};
 
 }  // namespace gradus::matmul_detail

@@ -10,8 +10,11 @@
 // Limits: the matrices fit the GPU's memory. A stop request waits for a launch, which one long chain (k of many
 // millions) makes long. Sizes may be any: a thread beyond the border does nothing.
 // Source: the CUDA C++ Programming Guide, matrix multiplication without shared memory.
+#include "matmul/gpu/support.hpp"
+#include "matmul/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "matmul/gpu/product.cuh"
-#include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -49,6 +52,20 @@ Done cuda_naive(const Problem<T>& problem, const Execution& execution, std::vect
   return {};
 }
 
-GRADUS_MATMUL_RUNG(cuda_naive)
+}  // namespace gradus::matmul_detail
+#endif
+
+namespace gradus::matmul_detail {
+
+extern constinit const Variant cuda_naive_rung{
+    .name = "cuda_naive",
+    .summary = "a GPU thread for each element",
+    .change = "tens of thousands of threads at once instead of a few; 32 neighbours share each load of A",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = execution::on_gpu,
+    .memory = gpu_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_naive<float>, cuda_naive<double>),
+};
 
 }  // namespace gradus::matmul_detail

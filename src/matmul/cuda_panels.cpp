@@ -17,6 +17,12 @@
 //
 // Limits: matrices in host memory. 128 rows of A and columns of B must fit the GPU's memory, twice.
 // Source: as the tiles of any product, a level further out.
+#include "matmul/gpu/panel_plan.hpp"
+#include "matmul/gpu/support.hpp"
+#include "matmul/problem.hpp"
+#include "matmul/variants.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include <condition_variable>
 #include <exception>
 #include <memory>
@@ -27,7 +33,6 @@
 #include "execution/gpu_job.hpp"
 #include "matmul/gpu/panel_plan.hpp"
 #include "matmul/gpu/run_on_gpu.hpp"
-#include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -320,6 +325,43 @@ Done cuda_panels(const Problem<T>& problem, const Execution& execution, std::vec
   return {};
 }
 
-GRADUS_MATMUL_RUNG(cuda_panels)
+}  // namespace gradus::matmul_detail
+#endif
+
+namespace gradus::matmul_detail {
+
+namespace {
+
+PanelNeeds any_panels(const execution::Machine& machine) {
+  return {.working = [&machine](const Shape& step) { return working_memory_there(step, machine); }};
+}
+
+core::Support panels_on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (core::Support gpu = pipelined_on_gpu(shape, machine); !gpu) return gpu;
+  if (shape.operations() > 0 &&
+      least_panel_bytes(shape, any_panels(machine)) > execution::to_plan_with(execution::least_gpu(machine)))
+    return core::Support::no("panels of " + std::to_string(panel_granule) +
+                             " rows and columns do not fit the GPU's memory");
+  return core::Support::yes();
+}
+
+// What has to be there; with more it travels less.
+core::Memory panels_memory(const Shape& shape, int) {
+  const std::uint64_t least =
+      shape.operations() > 0 ? least_panel_bytes(shape, any_panels(execution::this_machine())) : 0;
+  return {.host = cuda::staging_bytes + shape.bring.host, .device = least};
+}
+
+}  // namespace
+
+extern constinit const Variant cuda_panels_rung{
+    .name = "cuda_panels",
+    .summary = "host matrices in panels, which come and go while the GPU is at work; also larger than its memory",
+    .change = "copies run during the arithmetic of other panels; nothing need fit the GPU's memory but some panels",
+    .backend = core::Backend::cuda,
+    .supports = panels_on_gpu,
+    .memory = panels_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_panels<float>, cuda_panels<double>),
+};
 
 }  // namespace gradus::matmul_detail

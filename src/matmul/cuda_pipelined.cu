@@ -23,12 +23,15 @@
 // Limits: as `cuda_naive`; a block size that is asked for has no effect. gpu/plan.hpp chooses the kernel.
 // Source: NVIDIA's CUTLASS, multistage and warp-specialized kernels; packing: K. Goto, R. van de Geijn, "Anatomy of
 // high-performance matrix multiplication" (2008); split-k: CUTLASS, but with its order of additions kept.
+#include "matmul/gpu/support.hpp"
+#include "matmul/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "execution/devices.hpp"
 #include "matmul/gpu/copies.cuh"
 #include "matmul/gpu/lines.cuh"
 #include "matmul/gpu/pack.cuh"
 #include "matmul/gpu/plan.hpp"
-#include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -418,6 +421,20 @@ Done cuda_pipelined(const Problem<T>& problem, const Execution& execution, std::
   return {};
 }
 
-GRADUS_MATMUL_RUNG(cuda_pipelined)
+}  // namespace gradus::matmul_detail
+#endif
+
+namespace gradus::matmul_detail {
+
+extern constinit const Variant cuda_pipelined_rung{
+    .name = "cuda_pipelined",
+    .summary = "copies ahead of the arithmetic; a kernel for each kind of shape, long k split by its blocks",
+    .change = "copies run during the arithmetic; small C with long k, vectors and batches occupy the GPU",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = pipelined_on_gpu,
+    .memory = pipelined_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_pipelined<float>, cuda_pipelined<double>),
+};
 
 }  // namespace gradus::matmul_detail

@@ -16,8 +16,11 @@
 // multiply-adds, a sixteenth of a byte for each (f32); from shared memory one byte.
 // Limits: as `cuda_tiled`.
 // Source: V. Volkov, J. W. Demmel, "Benchmarking GPUs to tune dense linear algebra" (2008).
+#include "matmul/gpu/support.hpp"
+#include "matmul/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "matmul/gpu/product.cuh"
-#include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -105,6 +108,20 @@ Done cuda_register_tiled(const Problem<T>& problem, const Execution& execution, 
   return {};
 }
 
-GRADUS_MATMUL_RUNG(cuda_register_tiled)
+}  // namespace gradus::matmul_detail
+#endif
+
+namespace gradus::matmul_detail {
+
+extern constinit const Variant cuda_register_tiled_rung{
+    .name = "cuda_register_tiled",
+    .summary = "64 elements of a thread in registers: a quarter of a load for each multiply-add",
+    .change = "a quarter of a load from shared memory for each multiply-add instead of two",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = execution::on_gpu,
+    .memory = gpu_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_register_tiled<float>, cuda_register_tiled<double>),
+};
 
 }  // namespace gradus::matmul_detail

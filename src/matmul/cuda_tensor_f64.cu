@@ -20,10 +20,13 @@
 // Limits: double; compute capability 9.0, whose instruction this is.
 //
 // Source: NVIDIA, PTX ISA: mma.sync.m16n8k4 for f64; how it rounds was measured (docs/decisions/matmul.md).
+#include "matmul/gpu/support.hpp"
+#include "matmul/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "cuda/tensor_map.hpp"
 #include "matmul/gpu/pack.cuh"
 #include "matmul/gpu/vectors.cuh"
-#include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -252,6 +255,37 @@ Done cuda_tensor_f64(const Problem<T>& problem, const Execution& execution, std:
   }
 }
 
-GRADUS_MATMUL_RUNG(cuda_tensor_f64)
+}  // namespace gradus::matmul_detail
+#endif
+
+namespace gradus::matmul_detail {
+
+namespace {
+
+core::Memory packed_gpu_memory(const Shape& shape, int threads) {
+  core::Memory memory = gpu_memory(shape, threads);
+  if (shape.element_bytes == sizeof(double)) memory.device += packed_bytes(shape);
+  return memory;
+}
+
+core::Support double_on_tensor_cores(const Shape& shape, const execution::Machine& machine) {
+  if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
+  if (shape.element_bytes != sizeof(double))
+    return core::Support::no("made for double; products of float by cuda_pipelined");
+  return execution::has_warpgroup_products(machine);
+}
+
+}  // namespace
+
+extern constinit const Variant cuda_tensor_f64_rung{
+    .name = "cuda_tensor_f64",
+    .summary = "double on the tensor cores, whose sums are the same chains",
+    .change = "512 multiply-adds with one instruction of a warp",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = double_on_tensor_cores,
+    .memory = packed_gpu_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_tensor_f64<float>, cuda_tensor_f64<double>),
+};
 
 }  // namespace gradus::matmul_detail

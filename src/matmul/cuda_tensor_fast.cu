@@ -21,8 +21,11 @@
 // computed as `strict`; where these are many, all is. k up to 16 is `strict`.
 //
 // Source: NVIDIA's CUTLASS, warp-specialized persistent kernels; scaling: see tensor/packing.cuh.
+#include "matmul/gpu/support.hpp"
+#include "matmul/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "matmul/tensor/multiply.cuh"
-#include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -33,6 +36,24 @@ Done cuda_tensor_fast(const Problem<T>& problem, const Execution& execution, std
   return cuda_pipelined(problem, execution, phases);
 }
 
-GRADUS_MATMUL_RUNG(cuda_tensor_fast)
+}  // namespace gradus::matmul_detail
+#endif
+
+namespace gradus::matmul_detail {
+
+extern constinit const Variant cuda_tensor_fast_rung{
+    .name = "cuda_tensor_fast",
+    .summary = "the tensor cores, one pass in FP16 with scaled rows and columns: 11 bits of each factor",
+    .change =
+        "131,072 multiply-adds with one instruction of four warps, which takes its operands from shared memory by "
+        "itself; threads order copies, and add up",
+    .contract = {.kind = core::Contract::within, .bound = 9.8e-4, .of = "|A| |B|"},
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = on_tensor_cores,
+    .memory = tensor_memory<1>,
+    .facts = {.accuracy = MatmulAccuracy::fast},
+    .run = GRADUS_CUDA_RUNS(cuda_tensor_fast<float>, cuda_tensor_fast<double>),
+};
 
 }  // namespace gradus::matmul_detail

@@ -19,8 +19,11 @@
 //
 // Source: H. Ootomo and R. Yokota, "Recovering single precision accuracy from Tensor Cores while surpassing the FP32
 // theoretical peak performance" (2022), with the scaling of lines added, so that there is no narrower range.
+#include "matmul/gpu/support.hpp"
+#include "matmul/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "matmul/tensor/multiply.cuh"
-#include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -31,6 +34,22 @@ Done cuda_tensor_split(const Problem<T>& problem, const Execution& execution, st
   return cuda_pipelined(problem, execution, phases);
 }
 
-GRADUS_MATMUL_RUNG(cuda_tensor_split)
+}  // namespace gradus::matmul_detail
+#endif
+
+namespace gradus::matmul_detail {
+
+extern constinit const Variant cuda_tensor_split_rung{
+    .name = "cuda_tensor_split",
+    .summary = "the tensor cores, three passes over two parts of each float: the accuracy of float",
+    .change = "the digits of float, for three times the work",
+    .contract = {.kind = core::Contract::within, .bound = rounded_unit<float>, .of = "(208 + k / 42) |A| |B|"},
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = on_tensor_cores,
+    .memory = tensor_memory<2>,
+    .facts = {.accuracy = MatmulAccuracy::split},
+    .run = GRADUS_CUDA_RUNS(cuda_tensor_split<float>, cuda_tensor_split<double>),
+};
 
 }  // namespace gradus::matmul_detail

@@ -11,8 +11,11 @@
 // the whole warp. These loads are what it waits for now. Limits: as `cuda_naive`. A tile has a thread for each element,
 // so that a block size that is asked for has no effect. Source: the CUDA C++ Programming Guide, matrix multiplication
 // with shared memory.
+#include "matmul/gpu/support.hpp"
+#include "matmul/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "matmul/gpu/product.cuh"
-#include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -57,6 +60,20 @@ Done cuda_tiled(const Problem<T>& problem, const Execution& execution, std::vect
   return {};
 }
 
-GRADUS_MATMUL_RUNG(cuda_tiled)
+}  // namespace gradus::matmul_detail
+#endif
+
+namespace gradus::matmul_detail {
+
+extern constinit const Variant cuda_tiled_rung{
+    .name = "cuda_tiled",
+    .summary = "32 x 32 elements share tiles of A and B in shared memory",
+    .change = "an element comes from global memory once for 32 multiply-adds",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = execution::on_gpu,
+    .memory = gpu_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_tiled<float>, cuda_tiled<double>),
+};
 
 }  // namespace gradus::matmul_detail

@@ -8,8 +8,11 @@
 // Barriers, operations and bytes: as `cuda_tiled`, whose loads from shared memory remain what limits it; elements of a
 // row lie side by side, and a compiler may load four of them at once. Limits: as `cuda_tiled`.
 // Source: loop unrolling in the reduction of M. Harris, "Optimizing parallel reduction in CUDA" (2007).
+#include "matmul/gpu/support.hpp"
+#include "matmul/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "matmul/gpu/product.cuh"
-#include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -65,6 +68,20 @@ Done cuda_unrolled(const Problem<T>& problem, const Execution& execution, std::v
   return {};
 }
 
-GRADUS_MATMUL_RUNG(cuda_unrolled)
+}  // namespace gradus::matmul_detail
+#endif
+
+namespace gradus::matmul_detail {
+
+extern constinit const Variant cuda_unrolled_rung{
+    .name = "cuda_unrolled",
+    .summary = "the innermost loop written out, its operands in registers some at a time",
+    .change = "no comparison, jump or address beside each multiply-add",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = execution::on_gpu,
+    .memory = gpu_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_unrolled<float>, cuda_unrolled<double>),
+};
 
 }  // namespace gradus::matmul_detail

@@ -21,9 +21,12 @@
 // transfer.
 // Limits: as `cuda_tiled`.
 // Source: A. Kerr, D. Merrill, J. Demouth, J. Tran, "CUTLASS: fast linear algebra in CUDA C++" (2017).
+#include "matmul/gpu/support.hpp"
+#include "matmul/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "matmul/gpu/product.cuh"
 #include "matmul/gpu/vectors.cuh"
-#include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -179,6 +182,20 @@ Done cuda_warp_tiled(const Problem<T>& problem, const Execution& execution, std:
   return {};
 }
 
-GRADUS_MATMUL_RUNG(cuda_warp_tiled)
+}  // namespace gradus::matmul_detail
+#endif
+
+namespace gradus::matmul_detail {
+
+extern constinit const Variant cuda_warp_tiled_rung{
+    .name = "cuda_warp_tiled",
+    .summary = "tiles of warps, 128 bits with every load",
+    .change = "4 loads for 64 multiply-adds instead of 16",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = execution::on_gpu,
+    .memory = gpu_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_warp_tiled<float>, cuda_warp_tiled<double>),
+};
 
 }  // namespace gradus::matmul_detail

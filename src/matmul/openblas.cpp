@@ -18,7 +18,7 @@
 #include "core/shared_library.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
-#include "matmul/variants.hpp"
+#include "matmul/problem.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -116,11 +116,11 @@ struct Lines {
   Buffer<T> copy;
 };
 
-}  // namespace
-
-core::Support openblas_is_here() {
+core::Support openblas_is_here(const Shape&, const execution::Machine&) {
   return library().trouble().empty() ? core::Support::yes() : core::Support::no(library().trouble());
 }
+
+}  // namespace
 
 template <class T>
 Done openblas(const Problem<T>& given, const Execution& execution, std::vector<Phase>& phases) {
@@ -156,6 +156,16 @@ Done openblas(const Problem<T>& given, const Execution& execution, std::vector<P
   return {};
 }
 
-GRADUS_MATMUL_RUNG(openblas)
+extern constinit const Variant openblas_rung{
+    .name = "openblas",
+    .summary = "the library OpenBLAS, for comparison",
+    .change = "other people's kernels, in assembly for each processor",
+    .contract = textbook,
+    .backend = core::Backend::openmp,
+    .deterministic = false,
+    .rival = true,
+    .supports = openblas_is_here,
+    .run = {openblas<float>, openblas<double>},
+};
 
 }  // namespace gradus::matmul_detail

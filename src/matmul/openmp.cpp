@@ -13,10 +13,11 @@
 // Source: G. H. Golub, C. F. Van Loan, "Matrix Computations", the "ikj" order, by rows (saxpy).
 #include <algorithm>
 
+#include "core/checked.hpp"
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
+#include "matmul/problem.hpp"
 #include "matmul/textbook.hpp"
-#include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -56,6 +57,24 @@ Done openmp(const Problem<T>& problem, const Execution& execution, std::vector<P
   return {};
 }
 
-GRADUS_MATMUL_RUNG(openmp)
+namespace {
+
+core::Memory row_of_sums(const Shape& shape, int threads) {
+  return {.host = core::checked_multiply(
+              core::checked_multiply(static_cast<std::uint64_t>(shape.n), static_cast<std::uint64_t>(threads), "sums"),
+              static_cast<std::uint64_t>(shape.element_bytes), "sums")};
+}
+
+}  // namespace
+
+extern constinit const Variant openmp_rung{
+    .name = "openmp",
+    .summary = "rows among threads; columns innermost, side by side in memory",
+    .change = "sums of neighbouring columns do not wait for each other, and share vectors and cache lines",
+    .contract = textbook,
+    .backend = core::Backend::openmp,
+    .memory = row_of_sums,
+    .run = {openmp<float>, openmp<double>},
+};
 
 }  // namespace gradus::matmul_detail

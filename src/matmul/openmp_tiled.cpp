@@ -18,8 +18,8 @@
 
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
+#include "matmul/problem.hpp"
 #include "matmul/textbook.hpp"
-#include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -125,6 +125,23 @@ Done openmp_tiled(const Problem<T>& problem, const Execution& execution, std::ve
   return {};
 }
 
-GRADUS_MATMUL_RUNG(openmp_tiled)
+namespace {
+
+core::Memory tiles_of_threads(const Shape& shape, int threads) {
+  constexpr std::uint64_t elements = std::uint64_t{64 + 256} * 256;
+  return {.host = elements * static_cast<std::uint64_t>(shape.element_bytes) * static_cast<std::uint64_t>(threads)};
+}
+
+}  // namespace
+
+extern constinit const Variant openmp_tiled_rung{
+    .name = "openmp_tiled",
+    .summary = "tiles that stay in the caches until all that need them have used them",
+    .change = "an element comes from memory once for 64 or 256 products; four rows share a load of B and of the sums",
+    .contract = textbook,
+    .backend = core::Backend::openmp,
+    .memory = tiles_of_threads,
+    .run = {openmp_tiled<float>, openmp_tiled<double>},
+};
 
 }  // namespace gradus::matmul_detail

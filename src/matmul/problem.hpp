@@ -180,4 +180,8 @@ struct Room {
 };
 using Variant = core::Variant<Room>;
 
+/// For rows: sums and products rounded one by one, in the order of k.
+inline constexpr core::Contract textbook{
+    .kind = core::Contract::within, .bound = rounded_unit<float>, .of = "k |A| |B|"};
+
 }  // namespace gradus::matmul_detail

@@ -9,8 +9,8 @@
 #include <algorithm>
 
 #include "core/phases.hpp"
+#include "matmul/problem.hpp"
 #include "matmul/textbook.hpp"
-#include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -33,6 +33,12 @@ Done sequential(const Problem<T>& problem, const Execution& execution, std::vect
   return {};
 }
 
-GRADUS_MATMUL_RUNG(sequential)
+extern constinit const Variant sequential_rung{
+    .name = "sequential",
+    .summary = "the textbook's three loops on one core",
+    .contract = textbook,
+    .backend = core::Backend::sequential,
+    .run = {sequential<float>, sequential<double>},
+};
 
 }  // namespace gradus::matmul_detail

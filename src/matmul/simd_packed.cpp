@@ -39,10 +39,10 @@
 #include "cpu/scratch.hpp"
 #include "cpu/threads.hpp"
 #include "execution/machine.hpp"
+#include "matmul/problem.hpp"
 #include "matmul/simd/kernels.hpp"
 #include "matmul/simd/lines.hpp"
 #include "matmul/simd/row.hpp"
-#include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -542,6 +542,15 @@ Done simd_packed(const Problem<T>& problem, const Execution& execution, std::vec
   return {};
 }
 
-GRADUS_MATMUL_RUNG(simd_packed)
+extern constinit const Variant simd_packed_rung{
+    .name = "simd_packed",
+    .summary = "packed panels, sums in vector registers, each level of the memory with a block of its own",
+    .change =
+        "no sum is loaded or stored for 256 terms; multiplication and addition in one instruction; the processor's "
+        "best instructions; the canonical result",
+    .backend = core::Backend::simd,
+    .memory = packed_memory,
+    .run = {simd_packed<float>, simd_packed<double>},
+};
 
 }  // namespace gradus::matmul_detail

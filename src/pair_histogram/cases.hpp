@@ -71,7 +71,7 @@ struct Trial : Room {
   using Case = pair_histogram_detail::Case;
   template <class T>
   using PreparedCase = pair_histogram_detail::PreparedCase<T>;
-  static std::span<const Variant> variants() { return pair_histogram_detail::variants(); }
+  static core::Rows<Variant> variants() { return pair_histogram_detail::variants(); }
   static const std::vector<Case>& cases() { return pair_histogram_detail::cases(); }
 };
 

@@ -39,6 +39,10 @@
 // in shared memory. Bytes: 16 for each second point and 128 first points. Limits: none beyond the GPU's memory. Source:
 // filtered predicates (J. R. Shewchuk, 1997) carried over to histograms; tiles in registers and privatised output: N.
 // Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016).
+#include "pair_histogram/gpu/cuda_limits.hpp"
+#include "pair_histogram/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include <cuda_pipeline.h>
 
 #include <algorithm>
@@ -50,7 +54,6 @@
 #include "pair_histogram/gpu/cuda_groups.hpp"
 #include "pair_histogram/prepare.hpp"
 #include "pair_histogram/simd/simd_pairs.hpp"
-#include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -779,7 +782,39 @@ Histogram cuda_filter(const Problem<T>& problem, const Execution& execution, std
   return pairs.histogram();
 }
 
-template Histogram cuda_filter(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template Histogram cuda_filter(const Problem<double>&, const Execution&, std::vector<Phase>&);
+}  // namespace gradus::pair_histogram_detail
+#endif
+
+namespace gradus::pair_histogram_detail {
+
+namespace {
+
+core::Support filter_on_gpu(const Shape& shape, const execution::Machine& machine) {
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  if (std::max(shape.points, shape.others) > most)
+    return core::Support::no("it takes at most 2^30 points; cuda_tiled_privatized takes more");
+  return execution::supported_on_gpu(machine);
+}
+
+core::Memory gpu_filter_memory(const Shape& shape, int threads) {
+  core::Memory memory = gpu_memory(shape, threads);
+  memory.device += gpu_filter_bytes(shape);
+  return memory;
+}
+
+}  // namespace
+
+extern constinit const Variant cuda_filter_rung{
+    .name = "cuda_filter",
+    .summary = "a float filter, doubtful pairs in double; two pairs share one increment in shared memory",
+    .change =
+        "float, no root or division in double; a byte permutation makes one counter's number of two bins; balanced "
+        "around a ring",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = filter_on_gpu,
+    .memory = gpu_filter_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_filter<float>, cuda_filter<double>),
+};
 
 }  // namespace gradus::pair_histogram_detail

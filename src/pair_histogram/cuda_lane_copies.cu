@@ -13,8 +13,11 @@
 // copies take more than 32 KiB, they are halved until they do not, down to one, which must fit.
 // Source: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016), where the
 // copy is chosen by the lane's number.
+#include "pair_histogram/gpu/cuda_limits.hpp"
+#include "pair_histogram/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "pair_histogram/gpu/cuda_common.hpp"
-#include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -58,7 +61,20 @@ Histogram cuda_lane_copies(const Problem<T>& problem, const Execution& execution
   return pairs.histogram();
 }
 
-template Histogram cuda_lane_copies(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template Histogram cuda_lane_copies(const Problem<double>&, const Execution&, std::vector<Phase>&);
+}  // namespace gradus::pair_histogram_detail
+#endif
+
+namespace gradus::pair_histogram_detail {
+
+extern constinit const Variant cuda_lane_copies_rung{
+    .name = "cuda_lane_copies",
+    .summary = "several copies of a block's histogram, by lane",
+    .change = "lanes of a warp never share a counter, nor a bank",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = histogram_in_shared,
+    .memory = gpu_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_lane_copies<float>, cuda_lane_copies<double>),
+};
 
 }  // namespace gradus::pair_histogram_detail

@@ -16,8 +16,11 @@
 // Work for each pair: 8 operations, a square root and a division in double, an atomic addition of 64 bits in global
 // memory. Bytes: the second points from the caches, 3 elements for 32 pairs. Limits: none beyond the GPU's memory.
 // Source: the first exercise of every CUDA course.
+#include "pair_histogram/gpu/cuda_limits.hpp"
+#include "pair_histogram/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "pair_histogram/gpu/cuda_common.hpp"
-#include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -47,7 +50,20 @@ Histogram cuda_naive(const Problem<T>& problem, const Execution& execution, std:
   return pairs.histogram();
 }
 
-template Histogram cuda_naive(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template Histogram cuda_naive(const Problem<double>&, const Execution&, std::vector<Phase>&);
+}  // namespace gradus::pair_histogram_detail
+#endif
+
+namespace gradus::pair_histogram_detail {
+
+extern constinit const Variant cuda_naive_rung{
+    .name = "cuda_naive",
+    .summary = "a GPU thread for each point; one histogram, atomic additions in global memory",
+    .change = "the loop over first points is spread over threads, the counts are atomic additions in the GPU's memory",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = along_axes_on_gpu,
+    .memory = gpu_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_naive<float>, cuda_naive<double>),
+};
 
 }  // namespace gradus::pair_histogram_detail

@@ -15,8 +15,11 @@
 // KiB some 50,000 bins fit, with weights some 7,000.
 // Source: privatisation of output; for 2-body statistics: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body
 // statistics computation on GPUs" (2016).
+#include "pair_histogram/gpu/cuda_limits.hpp"
+#include "pair_histogram/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "pair_histogram/gpu/cuda_common.hpp"
-#include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -60,7 +63,20 @@ Histogram cuda_privatized(const Problem<T>& problem, const Execution& execution,
   return pairs.histogram();
 }
 
-template Histogram cuda_privatized(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template Histogram cuda_privatized(const Problem<double>&, const Execution&, std::vector<Phase>&);
+}  // namespace gradus::pair_histogram_detail
+#endif
+
+namespace gradus::pair_histogram_detail {
+
+extern constinit const Variant cuda_privatized_rung{
+    .name = "cuda_privatized",
+    .summary = "a histogram for each block, in its shared memory",
+    .change = "32-bit additions beside the arithmetic units instead of 64-bit ones in the second-level cache",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = histogram_in_shared,
+    .memory = gpu_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_privatized<float>, cuda_privatized<double>),
+};
 
 }  // namespace gradus::pair_histogram_detail

@@ -15,8 +15,11 @@
 // Limits: as `cuda_lane_copies`.
 // Source: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016): sharing of
 // the registers' content.
+#include "pair_histogram/gpu/cuda_limits.hpp"
+#include "pair_histogram/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "pair_histogram/gpu/cuda_common.hpp"
-#include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -89,7 +92,20 @@ Histogram cuda_shuffle(const Problem<T>& problem, const Execution& execution, st
   return pairs.histogram();
 }
 
-template Histogram cuda_shuffle(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template Histogram cuda_shuffle(const Problem<double>&, const Execution&, std::vector<Phase>&);
+}  // namespace gradus::pair_histogram_detail
+#endif
+
+namespace gradus::pair_histogram_detail {
+
+extern constinit const Variant cuda_shuffle_rung{
+    .name = "cuda_shuffle",
+    .summary = "second points in the registers of a warp, handed on by shuffles",
+    .change = "no tile, no barriers between the warps of a block",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = histogram_in_shared,
+    .memory = gpu_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_shuffle<float>, cuda_shuffle<double>),
+};
 
 }  // namespace gradus::pair_histogram_detail

@@ -15,8 +15,11 @@
 // of a block: 3 elements for each thread; weights, which are not this rung's matter, are read where they lie. Limits:
 // none beyond the GPU's memory.
 // Source: tiling of the n-body problem: L. Nyland, M. Harris, J. Prins, "Fast n-body simulation with CUDA" (2007).
+#include "pair_histogram/gpu/cuda_limits.hpp"
+#include "pair_histogram/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "pair_histogram/gpu/cuda_common.hpp"
-#include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -67,7 +70,20 @@ Histogram cuda_tiled(const Problem<T>& problem, const Execution& execution, std:
   return pairs.histogram();
 }
 
-template Histogram cuda_tiled(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template Histogram cuda_tiled(const Problem<double>&, const Execution&, std::vector<Phase>&);
+}  // namespace gradus::pair_histogram_detail
+#endif
+
+namespace gradus::pair_histogram_detail {
+
+extern constinit const Variant cuda_tiled_rung{
+    .name = "cuda_tiled",
+    .summary = "second points tile by tile in shared memory; one histogram in global memory",
+    .change = "against `cuda_naive`: a point is fetched once for each block",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = along_axes_on_gpu,
+    .memory = gpu_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_tiled<float>, cuda_tiled<double>),
+};
 
 }  // namespace gradus::pair_histogram_detail

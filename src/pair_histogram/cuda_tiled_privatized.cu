@@ -14,8 +14,11 @@
 // Work for each pair: 8 operations, a square root and a division in double, an addition in shared memory. Shared memory
 // of a block: 4 elements for each thread and 4 bytes for each bin (28 with weights), which must fit.
 // Source: as `cuda_tiled` and `cuda_privatized`.
+#include "pair_histogram/gpu/cuda_limits.hpp"
+#include "pair_histogram/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "pair_histogram/gpu/cuda_common.hpp"
-#include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -56,7 +59,20 @@ Histogram cuda_tiled_privatized(const Problem<T>& problem, const Execution& exec
   return pairs.histogram();
 }
 
-template Histogram cuda_tiled_privatized(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template Histogram cuda_tiled_privatized(const Problem<double>&, const Execution&, std::vector<Phase>&);
+}  // namespace gradus::pair_histogram_detail
+#endif
+
+namespace gradus::pair_histogram_detail {
+
+extern constinit const Variant cuda_tiled_privatized_rung{
+    .name = "cuda_tiled_privatized",
+    .summary = "tiles of second points and a histogram for each block in shared memory",
+    .change = "no global memory while a tile is counted",
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = histogram_of_cells_in_shared,
+    .memory = gpu_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_tiled_privatized<float>, cuda_tiled_privatized<double>),
+};
 
 }  // namespace gradus::pair_histogram_detail

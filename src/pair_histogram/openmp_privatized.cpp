@@ -16,11 +16,12 @@
 // Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016).
 #include <memory>
 
+#include "core/checked.hpp"
 #include "core/failure.hpp"
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
+#include "pair_histogram/problem.hpp"
 #include "pair_histogram/textbook.hpp"
-#include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -58,7 +59,22 @@ Histogram openmp_privatized(const Problem<T>& problem, const Execution& executio
   return histogram;
 }
 
-template Histogram openmp_privatized(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template Histogram openmp_privatized(const Problem<double>&, const Execution&, std::vector<Phase>&);
+namespace {
+
+core::Memory histogram_per_thread(const Shape& shape, int threads) {
+  return {.host =
+              core::checked_multiply(Histogram::bytes(shape), static_cast<std::uint64_t>(threads) + 1, "histograms")};
+}
+
+}  // namespace
+
+extern constinit const Variant openmp_privatized_rung{
+    .name = "openmp_privatized",
+    .summary = "points among threads, a private histogram for each, added up at the end",
+    .change = "nothing is shared while pairs are counted",
+    .backend = core::Backend::openmp,
+    .memory = histogram_per_thread,
+    .run = {openmp_privatized<float>, openmp_privatized<double>},
+};
 
 }  // namespace gradus::pair_histogram_detail

@@ -17,8 +17,8 @@
 // Source: the exercise of every OpenMP course, after the OpenMP specification's `atomic` construct.
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
+#include "pair_histogram/problem.hpp"
 #include "pair_histogram/textbook.hpp"
-#include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -61,7 +61,15 @@ Histogram openmp_shared(const Problem<T>& problem, const Execution& execution, s
   return histogram;
 }
 
-template Histogram openmp_shared(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template Histogram openmp_shared(const Problem<double>&, const Execution&, std::vector<Phase>&);
+extern constinit const Variant openmp_shared_rung{
+    .name = "openmp_shared",
+    .summary = "points among threads, one histogram, atomic additions",
+    .change =
+        "the loop over the first points is shared among threads, dealt out like cards to balance the triangle of "
+        "pairs; every addition is atomic",
+    .backend = core::Backend::openmp,
+    .memory = one_histogram,
+    .run = {openmp_shared<float>, openmp_shared<double>},
+};
 
 }  // namespace gradus::pair_histogram_detail

@@ -136,7 +136,17 @@ struct Room {
 };
 using Variant = core::Variant<Room>;
 
-std::span<const Variant> variants();
+// For the rows of variants.
+
+inline core::Support along_axes(const Shape& shape, const char* others_take) {
+  return shape.triclinic ? core::Support::no(std::string("its periodic boxes lie along the axes; ") + others_take +
+                                             " triclinic cells")
+                         : core::Support::yes();
+}
+
+inline core::Memory one_histogram(const Shape& shape, int) { return {.host = Histogram::bytes(shape)}; }
+
+core::Rows<Variant> variants();
 /// The same for those who know no problem.
 extern const core::Ladder ladder;
 

@@ -10,8 +10,8 @@
 // simulation in Y.-C. Tu, S. Chen, S. Pandit, "Computing distance histograms efficiently in scientific databases"
 // (ICDE 2009).
 #include "core/phases.hpp"
+#include "pair_histogram/problem.hpp"
 #include "pair_histogram/textbook.hpp"
-#include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -69,7 +69,13 @@ Histogram sequential(const Problem<T>& problem, const Execution& execution, std:
   return histogram;
 }
 
-template Histogram sequential(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template Histogram sequential(const Problem<double>&, const Execution&, std::vector<Phase>&);
+extern constinit const Variant sequential_rung{
+    .name = "sequential",
+    .summary = "the textbook's loop on one core",
+    .change = "the first rung: all speed-ups are counted from it",
+    .backend = core::Backend::sequential,
+    .memory = one_histogram,
+    .run = {sequential<float>, sequential<double>},
+};
 
 }  // namespace gradus::pair_histogram_detail

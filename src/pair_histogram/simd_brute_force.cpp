@@ -149,8 +149,8 @@ HWY_AFTER_NAMESPACE();
 
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
+#include "pair_histogram/problem.hpp"
 #include "pair_histogram/tile_pairs.hpp"
-#include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -285,12 +285,27 @@ Histogram simd_brute_force(const Problem<T>& problem, const Execution& execution
   return count_in_double(problem, execution, cpu::thread_count(execution));
 }
 
-#define GRADUS_INSTANTIATE(T)                                                   \
-  template Histogram count_in_double(const Problem<T>&, const Execution&, int); \
-  template Histogram simd_brute_force(const Problem<T>&, const Execution&, std::vector<Phase>&)
-GRADUS_INSTANTIATE(float);
-GRADUS_INSTANTIATE(double);
-#undef GRADUS_INSTANTIATE
+template Histogram count_in_double(const Problem<float>&, const Execution&, int);
+template Histogram count_in_double(const Problem<double>&, const Execution&, int);
+
+namespace {
+
+core::Memory plain_memory(const Shape& shape, int threads) {
+  return {.host = bytes_to_count_in_double(shape, threads)};
+}
+
+}  // namespace
+
+extern constinit const Variant simd_brute_force_rung{
+    .name = "simd_brute_force",
+    .summary = "vectors of pairs in double, tiles of points, private copies of the counters",
+    .change =
+        "the columns of the points lie apart, so that 2, 4 or 8 pairs are subtracted, multiplied and divided at once",
+    .backend = core::Backend::simd,
+    .on_ranks = true,
+    .memory = plain_memory,
+    .run = {simd_brute_force<float>, simd_brute_force<double>},
+};
 
 }  // namespace gradus::pair_histogram_detail
 #endif

@@ -200,8 +200,8 @@ HWY_AFTER_NAMESPACE();
 
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
+#include "pair_histogram/problem.hpp"
 #include "pair_histogram/tile_pairs.hpp"
-#include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -692,8 +692,25 @@ Histogram simd_cells(const Problem<T>& problem, const Execution& execution, std:
   return team.finish();
 }
 
-template Histogram simd_cells(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template Histogram simd_cells(const Problem<double>&, const Execution&, std::vector<Phase>&);
+namespace {
+
+core::Memory cells_memory(const Shape& shape, int threads) {
+  return memory_to_filter(shape, threads, bytes_to_sort_into_cells(shape, threads));
+}
+
+}  // namespace
+
+extern constinit const Variant simd_cells_rung{
+    .name = "simd_cells",
+    .summary = "points sorted into columns of cells; the filter for what is within reach of a few points",
+    .change =
+        "pairs out of reach are never visited: `O(n)` times the neighbours, where the bins reach a small part of the "
+        "way across",
+    .backend = core::Backend::simd,
+    .on_ranks = true,
+    .memory = cells_memory,
+    .run = {simd_cells<float>, simd_cells<double>},
+};
 
 }  // namespace gradus::pair_histogram_detail
 #endif

@@ -381,8 +381,8 @@ HWY_AFTER_NAMESPACE();
 
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
+#include "pair_histogram/problem.hpp"
 #include "pair_histogram/tile_pairs.hpp"
-#include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -749,8 +749,34 @@ Histogram simd_dual_tree(const Problem<T>& problem, const Execution& execution, 
   return team.finish();
 }
 
-template Histogram simd_dual_tree(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template Histogram simd_dual_tree(const Problem<double>&, const Execution&, std::vector<Phase>&);
+namespace {
+
+core::Support without_weights(const Shape& shape, const execution::Machine&) {
+  constexpr std::int64_t most = std::int64_t{1} << 28;
+  if (shape.weighted)
+    return core::Support::no(
+        "it counts many pairs at once, which have no weight in common; simd_filter and simd_cells take weights");
+  if (std::max(shape.points, shape.others) > most)
+    return core::Support::no("it takes at most 2^28 points; simd_filter and simd_cells take more");
+  return along_axes(shape, "simd_filter and simd_cells take");
+}
+
+core::Memory tree_memory(const Shape& shape, int threads) {
+  return memory_to_filter(shape, threads, bytes_to_build_trees(shape, threads));
+}
+
+}  // namespace
+
+extern constinit const Variant simd_dual_tree_rung{
+    .name = "simd_dual_tree",
+    .summary = "pairs of boxes whose distances lie in one bin are counted at once, the others by the filter",
+    .change = "with few wide bins most pairs are never visited: `O(n^(2 - 1/d))`",
+    .backend = core::Backend::simd,
+    .on_ranks = true,
+    .supports = without_weights,
+    .memory = tree_memory,
+    .run = {simd_dual_tree<float>, simd_dual_tree<double>},
+};
 
 }  // namespace gradus::pair_histogram_detail
 #endif

@@ -96,8 +96,8 @@ HWY_AFTER_NAMESPACE();
 
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
+#include "pair_histogram/problem.hpp"
 #include "pair_histogram/tile_pairs.hpp"
-#include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -136,8 +136,22 @@ Histogram simd_filter(const Problem<T>& problem, const Execution& execution, std
   return team.finish();
 }
 
-template Histogram simd_filter(const Problem<float>&, const Execution&, std::vector<Phase>&);
-template Histogram simd_filter(const Problem<double>&, const Execution&, std::vector<Phase>&);
+namespace {
+
+core::Memory filter_memory(const Shape& shape, int threads) { return memory_to_filter(shape, threads, 0); }
+
+}  // namespace
+
+extern constinit const Variant simd_filter_rung{
+    .name = "simd_filter",
+    .summary = "a float filter, doubtful pairs in double; several pairs share one increment",
+    .change =
+        "twice the lanes, neither square root nor division; up to four pairs share one increment of a joint counter",
+    .backend = core::Backend::simd,
+    .on_ranks = true,
+    .memory = filter_memory,
+    .run = {simd_filter<float>, simd_filter<double>},
+};
 
 }  // namespace gradus::pair_histogram_detail
 #endif

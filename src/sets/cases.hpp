@@ -47,7 +47,7 @@ struct Trial : Room {
   using Case = sets_detail::Case;
   template <class T>
   using PreparedCase = sets_detail::PreparedCase<T>;
-  static std::span<const Variant> variants() { return sets_detail::variants(); }
+  static core::Rows<Variant> variants() { return sets_detail::variants(); }
   static const std::vector<Case>& cases() { return sets_detail::cases(); }
 };
 

@@ -12,7 +12,7 @@
 #include "gradus/sets/coarse_list_set.hpp"
 
 #include "sets/job.hpp"
-#include "sets/variants.hpp"
+#include "sets/rows.hpp"
 
 namespace gradus::sets_detail {
 
@@ -20,5 +20,8 @@ Outcome coarse_list(const Problem& problem, const Execution& execution, std::vec
   using Set = coarse_list_set<std::int64_t, std::less<>, CountingAllocator<std::int64_t>>;
   return run_job<Set>(problem, execution, phases, /*is_ordered=*/true);
 }
+
+extern constinit const Variant coarse_list_rung =
+    list("coarse_list", "one lock around the list", "a mutex", coarse_list);
 
 }  // namespace gradus::sets_detail

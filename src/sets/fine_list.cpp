@@ -12,7 +12,7 @@
 #include "gradus/sets/fine_list_set.hpp"
 
 #include "sets/job.hpp"
-#include "sets/variants.hpp"
+#include "sets/rows.hpp"
 
 namespace gradus::sets_detail {
 
@@ -20,5 +20,9 @@ Outcome fine_list(const Problem& problem, const Execution& execution, std::vecto
   using Set = fine_list_set<std::int64_t, std::less<>, CountingAllocator<std::int64_t>>;
   return run_job<Set>(problem, execution, phases, /*is_ordered=*/true);
 }
+
+extern constinit const Variant fine_list_rung =
+    list("fine_list", "a lock in each node, taken hand over hand",
+         "as many locks as steps; threads in different parts of the list", fine_list);
 
 }  // namespace gradus::sets_detail

@@ -11,7 +11,7 @@
 #include "gradus/sets/lazy_list_set.hpp"
 
 #include "sets/job.hpp"
-#include "sets/variants.hpp"
+#include "sets/rows.hpp"
 
 namespace gradus::sets_detail {
 
@@ -20,6 +20,8 @@ Outcome lazy_list(const Problem& problem, const Execution& execution, std::vecto
   using Set = lazy_list_set<std::int64_t, Reclamation, std::less<>, CountingAllocator<std::int64_t>>;
   return run_job<Set>(problem, execution, phases, /*is_ordered=*/true);
 }
-GRADUS_FOR_EACH_RECLAMATION(lazy_list)
+
+GRADUS_ROWS_OF_STRUCTURE(lazy_list, list, "removed nodes are marked first: look-ups take no locks, changes walk once",
+                         "one walk; look-ups and changes that find nothing to do take no locks");
 
 }  // namespace gradus::sets_detail

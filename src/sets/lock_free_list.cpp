@@ -13,7 +13,7 @@
 #include "gradus/sets/lock_free_list_set.hpp"
 
 #include "sets/job.hpp"
-#include "sets/variants.hpp"
+#include "sets/rows.hpp"
 
 namespace gradus::sets_detail {
 
@@ -22,6 +22,9 @@ Outcome lock_free_list(const Problem& problem, const Execution& execution, std::
   using Set = lock_free_list_set<std::int64_t, Reclamation, std::less<>, CountingAllocator<std::int64_t>>;
   return run_job<Set>(problem, execution, phases, /*is_ordered=*/true);
 }
-GRADUS_FOR_EACH_RECLAMATION(lock_free_list)
+
+GRADUS_ROWS_OF_STRUCTURE(lock_free_list, list,
+                         "no locks: the mark is set by one atomic operation, whoever comes by takes nodes out",
+                         "no locks; a thread that stops holds up nobody");
 
 }  // namespace gradus::sets_detail

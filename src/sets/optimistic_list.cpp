@@ -13,7 +13,7 @@
 #include "gradus/sets/optimistic_list_set.hpp"
 
 #include "sets/job.hpp"
-#include "sets/variants.hpp"
+#include "sets/rows.hpp"
 
 namespace gradus::sets_detail {
 
@@ -22,6 +22,8 @@ Outcome optimistic_list(const Problem& problem, const Execution& execution, std:
   using Set = optimistic_list_set<std::int64_t, Reclamation, std::less<>, CountingAllocator<std::int64_t>>;
   return run_job<Set>(problem, execution, phases, /*is_ordered=*/true);
 }
-GRADUS_FOR_EACH_RECLAMATION(optimistic_list)
+
+GRADUS_ROWS_OF_STRUCTURE(optimistic_list, list, "walk without locks, lock two nodes, walk again to be sure",
+                         "no locks on the way; two walks, two locks, also to look up");
 
 }  // namespace gradus::sets_detail

@@ -69,7 +69,7 @@ struct Room {
 using core::Support;
 using Variant = core::Variant<Room>;
 
-std::span<const Variant> variants();
+core::Rows<Variant> variants();
 /// The same for those who know no problem.
 extern const core::Ladder ladder;
 

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "sets/job.hpp"
-#include "sets/variants.hpp"
+#include "sets/rows.hpp"
 
 namespace gradus::sets_detail {
 
@@ -92,5 +92,14 @@ class SequentialList {
 Outcome sequential(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   return run_job<SequentialList>(problem, execution, phases, /*is_ordered=*/true, /*threads=*/1);
 }
+
+extern constinit const Variant sequential_rung{
+    .name = "sequential",
+    .summary = "the textbook's sorted list, for one thread",
+    .contract = invariants,
+    .backend = core::Backend::sequential,
+    .supports = lists,
+    .run = {sequential},
+};
 
 }  // namespace gradus::sets_detail

@@ -13,7 +13,7 @@
 #include "gradus/sets/skip_list_set.hpp"
 
 #include "sets/job.hpp"
-#include "sets/variants.hpp"
+#include "sets/rows.hpp"
 
 namespace gradus::sets_detail {
 
@@ -22,6 +22,8 @@ Outcome skip_list(const Problem& problem, const Execution& execution, std::vecto
   using Set = skip_list_set<std::int64_t, Reclamation, std::less<>, CountingAllocator<std::int64_t>>;
   return run_job<Set>(problem, execution, phases, /*is_ordered=*/true);
 }
-GRADUS_FOR_EACH_RECLAMATION(skip_list)
+
+GRADUS_ROWS_OF_STRUCTURE(skip_list, large, "express lanes over the lock-free list: O(log n) steps",
+                         "steps grow with the logarithm of the keys");
 
 }  // namespace gradus::sets_detail

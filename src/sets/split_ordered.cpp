@@ -12,7 +12,7 @@
 #include "gradus/sets/split_ordered_set.hpp"
 
 #include "sets/job.hpp"
-#include "sets/variants.hpp"
+#include "sets/rows.hpp"
 
 namespace gradus::sets_detail {
 
@@ -22,6 +22,9 @@ Outcome split_ordered(const Problem& problem, const Execution& execution, std::v
                                 CountingAllocator<std::int64_t>>;
   return run_job<Set>(problem, execution, phases, /*is_ordered=*/false);
 }
-GRADUS_FOR_EACH_RECLAMATION(split_ordered)
+
+GRADUS_ROWS_OF_STRUCTURE(split_ordered, large,
+                         "a lock-free hash set: one list in the order of reversed hashes, a door for each bucket",
+                         "a constant number of steps; no order");
 
 }  // namespace gradus::sets_detail

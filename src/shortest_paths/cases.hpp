@@ -78,7 +78,7 @@ struct Trial : Room {
     if (std::numeric_limits<T>::has_infinity) return {.kind = core::Contract::invariants};
     return variant.contract;
   }
-  static std::span<const Variant> variants() { return shortest_paths_detail::variants(); }
+  static core::Rows<Variant> variants() { return shortest_paths_detail::variants(); }
   static const std::vector<Case>& cases() { return shortest_paths_detail::cases(); }
 };
 

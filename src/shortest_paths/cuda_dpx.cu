@@ -23,13 +23,16 @@
 // size that is asked for has no effect; a tile below 128 is one launch with rounds of 64, another one rounds of 128.
 // Source: the three steps: see `cuda_tiled`; working ahead: look-ahead of LU factorisations, P. Strazdins (1998); DPX:
 // NVIDIA's Hopper architecture; the grid of tiles and its double buffer are those of matrix products (CUTLASS).
+#include "shortest_paths/gpu/cuda_limits.hpp"
+#include "shortest_paths/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include <type_traits>
 
 #include "shortest_paths/gpu/carriers.cuh"
 #include "shortest_paths/gpu/cuda_distances.hpp"
 #include "shortest_paths/gpu/hub.cuh"
 #include "shortest_paths/gpu/two_streams.cuh"
-#include "shortest_paths/variants.hpp"
 
 namespace gradus::shortest_paths_detail {
 
@@ -166,6 +169,38 @@ Solved cuda_dpx(const Problem<T>& problem, const Execution& execution, std::vect
   return {};
 }
 
-GRADUS_SHORTEST_PATHS_RUNG(cuda_dpx)
+}  // namespace gradus::shortest_paths_detail
+#endif
+
+namespace gradus::shortest_paths_detail {
+
+namespace {
+
+core::Support dpx_on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (core::Support gpu = own_type_on_gpu(shape, machine); !gpu) return gpu;
+  return execution::fits_shared(dpx_shared_bytes(shape.element_bytes), "tiles", machine);
+}
+
+core::Memory dpx_memory(const Shape& shape, int threads) {
+  core::Memory memory = gpu_memory(shape, threads);
+  memory.device = core::checked_add(memory.device, dpx_bytes(shape.vertices, shape.element_bytes), "a matrix");
+  return memory;
+}
+
+}  // namespace
+
+extern constinit const Variant cuda_dpx_rung{
+    .name = "cuda_dpx",
+    .summary = "Hopper's add-and-min, 16-bit pairs where they fit; the next diagonal ahead of the rest",
+    .change =
+        "two units of arithmetic busy at once, 64 results or more in registers, asynchronous copies, rounds of 128; "
+        "small graphs in one launch",
+    .contract = exact,
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = dpx_on_gpu,
+    .memory = dpx_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_dpx<std::int32_t>, cuda_dpx<std::int64_t>, cuda_dpx<float>, cuda_dpx<double>),
+};
 
 }  // namespace gradus::shortest_paths_detail

@@ -11,8 +11,11 @@
 // and below some thousand vertices the N launches, are what it waits for.
 // Limits: the matrix fits the GPU's memory; distances fit the element type.
 // Source: P. Harish, P. J. Narayanan, "Accelerating large graph algorithms on the GPU using CUDA" (2007).
+#include "shortest_paths/gpu/cuda_limits.hpp"
+#include "shortest_paths/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "shortest_paths/gpu/cuda_distances.hpp"
-#include "shortest_paths/variants.hpp"
 
 namespace gradus::shortest_paths_detail {
 
@@ -48,6 +51,21 @@ Solved cuda_naive(const Problem<T>& problem, const Execution& execution, std::ve
   return {};
 }
 
-GRADUS_SHORTEST_PATHS_RUNG(cuda_naive)
+}  // namespace gradus::shortest_paths_detail
+#endif
+
+namespace gradus::shortest_paths_detail {
+
+extern constinit const Variant cuda_naive_rung{
+    .name = "cuda_naive",
+    .summary = "a GPU thread for each pair; a launch for each vertex in the middle",
+    .change = "from a few threads to N²; the order of launches is the only synchronisation",
+    .contract = exact,
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = own_type_on_gpu,
+    .memory = gpu_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_naive<std::int32_t>, cuda_naive<std::int64_t>, cuda_naive<float>, cuda_naive<double>),
+};
 
 }  // namespace gradus::shortest_paths_detail

@@ -26,6 +26,11 @@
 // block size has no effect. The bits of floating results depend on the pivot, and so on the GPU's memory. Source:
 // blocked all-pairs shortest paths beyond the memory of an accelerator: Buluc, Gilbert, Budak, "Solving path problems
 // on the GPU" (2010); Sao et al., "Scalable all-pairs shortest paths for huge graphs on multi-GPU clusters" (2021).
+#include "shortest_paths/gpu/cuda_limits.hpp"
+#include "shortest_paths/gpu/panel_plan.hpp"
+#include "shortest_paths/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -38,7 +43,6 @@
 #include "shortest_paths/gpu/squares.cuh"
 #include "shortest_paths/gpu/two_streams.cuh"
 #include "shortest_paths/textbook.hpp"
-#include "shortest_paths/variants.hpp"
 
 namespace gradus::shortest_paths_detail {
 
@@ -349,6 +353,42 @@ Solved cuda_panels(const Problem<T>& problem, const Execution& execution, std::v
   return {};
 }
 
-GRADUS_SHORTEST_PATHS_RUNG(cuda_panels)
+}  // namespace gradus::shortest_paths_detail
+#endif
+
+namespace gradus::shortest_paths_detail {
+
+namespace {
+
+core::Support panels_on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (core::Support gpu = own_type_on_gpu(shape, machine); !gpu) return gpu;
+  const execution::Gpu least = execution::least_gpu(machine);
+  if (plan_panels(shape.vertices, shape.element_bytes, execution::to_plan_with(least), panel_granule).pivot == 0 &&
+      shape.vertices > 0)
+    return core::Support::no("the rows of " + std::to_string(panel_granule) + " vertices do not fit the GPU's memory");
+  return execution::fits_shared(panel_shared_bytes(shape.element_bytes), "tiles", machine);
+}
+
+// What has to be there; with more it makes fewer rounds.
+core::Memory panels_memory(const Shape& shape, int) {
+  return {.host = cuda::staging_bytes, .device = panels_of(shape.vertices, shape.element_bytes, panel_granule).bytes};
+}
+
+}  // namespace
+
+extern constinit const Variant cuda_panels_rung{
+    .name = "cuda_panels",
+    .summary =
+        "larger than the GPU: rows of thousands of vertices stay there, the others pass through, slab after slab",
+    .change =
+        "the matrix stays in host memory; rounds of up to 8192 vertices, so that relaxing a slab takes longer than its "
+        "way there and back",
+    .contract = exact,
+    .backend = core::Backend::cuda,
+    .supports = panels_on_gpu,
+    .memory = panels_memory,
+    .run =
+        GRADUS_CUDA_RUNS(cuda_panels<std::int32_t>, cuda_panels<std::int64_t>, cuda_panels<float>, cuda_panels<double>),
+};
 
 }  // namespace gradus::shortest_paths_detail

@@ -14,8 +14,11 @@
 // from shared memory. Limits: as `cuda_tiled`; a block size that is asked for has no effect.
 // Source: register blocking of matrix products: V. Volkov, J. W. Demmel, "Benchmarking GPUs to tune dense linear
 // algebra" (2008).
+#include "shortest_paths/gpu/cuda_limits.hpp"
+#include "shortest_paths/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "shortest_paths/gpu/cuda_distances.hpp"
-#include "shortest_paths/variants.hpp"
 
 namespace gradus::shortest_paths_detail {
 
@@ -120,6 +123,22 @@ Solved cuda_register_tiled(const Problem<T>& problem, const Execution& execution
   return {};
 }
 
-GRADUS_SHORTEST_PATHS_RUNG(cuda_register_tiled)
+}  // namespace gradus::shortest_paths_detail
+#endif
+
+namespace gradus::shortest_paths_detail {
+
+extern constinit const Variant cuda_register_tiled_rung{
+    .name = "cuda_register_tiled",
+    .summary = "16 results of a thread in registers: half a load from shared memory for each relaxation",
+    .change = "half a load from shared memory for each relaxation instead of two",
+    .contract = exact,
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = own_type_on_gpu,
+    .memory = gpu_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_register_tiled<std::int32_t>, cuda_register_tiled<std::int64_t>,
+                            cuda_register_tiled<float>, cuda_register_tiled<double>),
+};
 
 }  // namespace gradus::shortest_paths_detail

@@ -16,8 +16,11 @@
 // asked for has no effect.
 // Source: G. J. Katz, J. T. Kider, "All-pairs shortest-paths for large graphs on the GPU" (2008), after
 // G. Venkataraman, S. Sahni, S. Mukhopadhyaya, "A blocked all-pairs shortest-paths algorithm" (2003).
+#include "shortest_paths/gpu/cuda_limits.hpp"
+#include "shortest_paths/problem.hpp"
+
+#ifdef GRADUS_HAS_CUDA
 #include "shortest_paths/gpu/cuda_distances.hpp"
-#include "shortest_paths/variants.hpp"
 
 namespace gradus::shortest_paths_detail {
 
@@ -112,6 +115,21 @@ Solved cuda_tiled(const Problem<T>& problem, const Execution& execution, std::ve
   return {};
 }
 
-GRADUS_SHORTEST_PATHS_RUNG(cuda_tiled)
+}  // namespace gradus::shortest_paths_detail
+#endif
+
+namespace gradus::shortest_paths_detail {
+
+extern constinit const Variant cuda_tiled_rung{
+    .name = "cuda_tiled",
+    .summary = "32 vertices in the middle at a time: diagonal, its row and column, rest, in shared memory",
+    .change = "a tile that is loaded once serves 32 vertices; three launches for each 32",
+    .contract = exact,
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .supports = own_type_on_gpu,
+    .memory = gpu_memory,
+    .run = GRADUS_CUDA_RUNS(cuda_tiled<std::int32_t>, cuda_tiled<std::int64_t>, cuda_tiled<float>, cuda_tiled<double>),
+};
 
 }  // namespace gradus::shortest_paths_detail

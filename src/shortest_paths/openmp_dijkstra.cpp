@@ -41,15 +41,16 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/checked.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
 #include "shortest_paths/bucket_heap.hpp"
 #include "shortest_paths/finish.hpp"
 #include "shortest_paths/negative_cycle.hpp"
+#include "shortest_paths/problem.hpp"
 #include "shortest_paths/search_tree.hpp"
 #include "shortest_paths/sparse_graph.hpp"
-#include "shortest_paths/variants.hpp"
 
 namespace gradus::shortest_paths_detail {
 
@@ -491,6 +492,35 @@ Solved openmp_dijkstra(const Problem<T>& problem, const Execution& execution, st
   return {.predecessors = job.predecessors.data() != nullptr};
 }
 
-GRADUS_SHORTEST_PATHS_RUNG(openmp_dijkstra)
+namespace {
+
+// The edges once more, with other weights. Of each thread: lengths, those that wait, trees where they are needed.
+core::Memory searches_memory(const Shape& shape, int threads) {
+  const auto n = static_cast<std::uint64_t>(shape.vertices);
+  const auto edges = static_cast<std::uint64_t>(shape.edges);
+  const std::uint64_t number = shape.wide ? 16 : 8;
+  const std::uint64_t tree = shape.floating && shape.negative ? 80 : 0;
+  const std::uint64_t of_thread = n * (number + 20 + tree) + std::min(edges, 2 * n) * 2 * (number + 8);
+  const auto busy = static_cast<std::uint64_t>(std::clamp<std::int64_t>(shape.rows(), 1, threads));
+  return {.host = core::checked_add(core::checked_multiply(edges, 2 * number, "edges"),
+                                    core::checked_multiply(of_thread, busy, "searches"), "searches")};
+}
+
+}  // namespace
+
+extern constinit const Variant openmp_dijkstra_rung{
+    .name = "openmp_dijkstra",
+    .summary =
+        "along the edges, from one vertex after the other; the vertices among threads, and those that wait in buckets",
+    .change =
+        "work grows with edges instead of N², and sources instead of N; a row of the result is a task; vertices wait "
+        "in buckets",
+    .contract = exact,
+    .backend = core::Backend::openmp,
+    .memory = searches_memory,
+    .facts = {.edge_lists = true},
+    .run = {openmp_dijkstra<std::int32_t>, openmp_dijkstra<std::int64_t>, openmp_dijkstra<float>,
+            openmp_dijkstra<double>},
+};
 
 }  // namespace gradus::shortest_paths_detail

@@ -13,8 +13,8 @@
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
 #include "shortest_paths/blocks.hpp"
+#include "shortest_paths/problem.hpp"
 #include "shortest_paths/textbook.hpp"
-#include "shortest_paths/variants.hpp"
 
 namespace gradus::shortest_paths_detail {
 
@@ -71,6 +71,14 @@ Solved openmp_recursive(const Problem<T>& problem, const Execution& execution, s
   return {};
 }
 
-GRADUS_SHORTEST_PATHS_RUNG(openmp_recursive)
+extern constinit const Variant openmp_recursive_rung{
+    .name = "openmp_recursive",
+    .summary = "the recursion in its published order, tasks where two quadrants do not wait for each other",
+    .change = "two of four quadrants at once: parallelism (4/3)^log2(N/tile)",
+    .contract = exact,
+    .backend = core::Backend::openmp,
+    .run = {openmp_recursive<std::int32_t>, openmp_recursive<std::int64_t>, openmp_recursive<float>,
+            openmp_recursive<double>},
+};
 
 }  // namespace gradus::shortest_paths_detail

@@ -21,8 +21,8 @@
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
 #include "shortest_paths/blocks.hpp"
+#include "shortest_paths/problem.hpp"
 #include "shortest_paths/textbook.hpp"
-#include "shortest_paths/variants.hpp"
 
 namespace gradus::shortest_paths_detail {
 
@@ -140,6 +140,14 @@ Solved openmp_recursive_split(const Problem<T>& problem, const Execution& execut
   return {};
 }
 
-GRADUS_SHORTEST_PATHS_RUNG(openmp_recursive_split)
+extern constinit const Variant openmp_recursive_split_rung{
+    .name = "openmp_recursive_split",
+    .summary = "the recursion in separate routines for diagonal, row, column and rest: tasks nearly everywhere",
+    .change = "all quadrants of the rest at once, which is nearly all of the work",
+    .contract = exact,
+    .backend = core::Backend::openmp,
+    .run = {openmp_recursive_split<std::int32_t>, openmp_recursive_split<std::int64_t>, openmp_recursive_split<float>,
+            openmp_recursive_split<double>},
+};
 
 }  // namespace gradus::shortest_paths_detail

@@ -12,8 +12,8 @@
 
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
+#include "shortest_paths/problem.hpp"
 #include "shortest_paths/textbook.hpp"
-#include "shortest_paths/variants.hpp"
 
 namespace gradus::shortest_paths_detail {
 
@@ -43,6 +43,13 @@ Solved openmp_rows(const Problem<T>& problem, const Execution& execution, std::v
   return {};
 }
 
-GRADUS_SHORTEST_PATHS_RUNG(openmp_rows)
+extern constinit const Variant openmp_rows_rung{
+    .name = "openmp_rows",
+    .summary = "for one vertex in the middle after the other, the rows among threads",
+    .change = "a parallel loop over rows, a barrier for each vertex",
+    .contract = exact,
+    .backend = core::Backend::openmp,
+    .run = {openmp_rows<std::int32_t>, openmp_rows<std::int64_t>, openmp_rows<float>, openmp_rows<double>},
+};
 
 }  // namespace gradus::shortest_paths_detail

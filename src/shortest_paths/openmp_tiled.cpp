@@ -16,8 +16,8 @@
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
 #include "shortest_paths/blocks.hpp"
+#include "shortest_paths/problem.hpp"
 #include "shortest_paths/textbook.hpp"
-#include "shortest_paths/variants.hpp"
 
 namespace gradus::shortest_paths_detail {
 
@@ -54,6 +54,13 @@ Solved openmp_tiled(const Problem<T>& problem, const Execution& execution, std::
   return {};
 }
 
-GRADUS_SHORTEST_PATHS_RUNG(openmp_tiled)
+extern constinit const Variant openmp_tiled_rung{
+    .name = "openmp_tiled",
+    .summary = "tile after tile in the middle: the diagonal, its row and column, the rest",
+    .change = "loops instead of a recursion; N / tile steps, independent loops without a barrier",
+    .contract = exact,
+    .backend = core::Backend::openmp,
+    .run = {openmp_tiled<std::int32_t>, openmp_tiled<std::int64_t>, openmp_tiled<float>, openmp_tiled<double>},
+};
 
 }  // namespace gradus::shortest_paths_detail

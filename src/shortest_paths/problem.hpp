@@ -143,12 +143,24 @@ struct Room {
   using Problem = shortest_paths_detail::Problem<T>;
   template <class T>
   using Result = Solved;
+  /// What a row says beside.
+  struct RowFacts {
+    bool edge_lists = false;  ///< it works on lists of edges (Problem::sparse) instead of a matrix
+  };
 };
 using Variant = core::Variant<Room>;
 
-std::span<const Variant> variants();
-/// Whether it works on lists of edges (Problem::sparse) instead of a matrix.
-bool takes_edge_lists(const Variant& variant);
+/// Floating-point bits depend on the variant; Trial::contract_in() has the bound that holds instead.
+inline constexpr core::Contract exact{.kind = core::Contract::same_bits, .of = "whole numbers"};
+
+inline core::Support in_own_type(const Shape& shape, const execution::Machine&) {
+  if (shape.wide)
+    return core::Support::no("distances may need more than 64 bits; openmp_tiled computes in a wider type");
+  return core::Support::yes();
+}
+
+core::Rows<Variant> variants();
+inline bool takes_edge_lists(const Variant& variant) { return variant.facts.edge_lists; }
 /// The same for those who know no problem.
 extern const core::Ladder ladder;
 

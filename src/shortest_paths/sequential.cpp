@@ -9,8 +9,8 @@
 #include <algorithm>
 
 #include "core/phases.hpp"
+#include "shortest_paths/problem.hpp"
 #include "shortest_paths/textbook.hpp"
-#include "shortest_paths/variants.hpp"
 
 namespace gradus::shortest_paths_detail {
 
@@ -35,6 +35,12 @@ Solved sequential(const Problem<T>& problem, const Execution& execution, std::ve
   return {};
 }
 
-GRADUS_SHORTEST_PATHS_RUNG(sequential)
+extern constinit const Variant sequential_rung{
+    .name = "sequential",
+    .summary = "the textbook's three loops on one core",
+    .contract = exact,
+    .backend = core::Backend::sequential,
+    .run = {sequential<std::int32_t>, sequential<std::int64_t>, sequential<float>, sequential<double>},
+};
 
 }  // namespace gradus::shortest_paths_detail

@@ -12,8 +12,8 @@
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "shortest_paths/blocks.hpp"
+#include "shortest_paths/problem.hpp"
 #include "shortest_paths/textbook.hpp"
-#include "shortest_paths/variants.hpp"
 
 namespace gradus::shortest_paths_detail {
 
@@ -59,6 +59,14 @@ Solved sequential_recursive(const Problem<T>& problem, const Execution&, std::ve
   return {};
 }
 
-GRADUS_SHORTEST_PATHS_RUNG(sequential_recursive)
+extern constinit const Variant sequential_recursive_rung{
+    .name = "sequential_recursive",
+    .summary = "quadrants of quadrants, until a block fits every cache",
+    .change = "blocks fit every cache at some depth, none of which is named",
+    .contract = exact,
+    .backend = core::Backend::sequential,
+    .run = {sequential_recursive<std::int32_t>, sequential_recursive<std::int64_t>, sequential_recursive<float>,
+            sequential_recursive<double>},
+};
 
 }  // namespace gradus::shortest_paths_detail

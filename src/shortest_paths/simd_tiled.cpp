@@ -20,6 +20,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "shortest_paths/simd_tiled.cpp"
 // clang-format off
+#include "core/checked.hpp"
 #include "cpu/simd.hpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -118,8 +119,8 @@ HWY_AFTER_NAMESPACE();
 #include "core/phases.hpp"
 #include "cpu/chosen_threads.hpp"
 #include "cpu/threads.hpp"
+#include "shortest_paths/problem.hpp"
 #include "shortest_paths/textbook.hpp"
-#include "shortest_paths/variants.hpp"
 
 namespace gradus::shortest_paths_detail {
 
@@ -254,7 +255,27 @@ Solved simd_tiled(const Problem<T>& problem, const Execution& execution, std::ve
   return {};
 }
 
-GRADUS_SHORTEST_PATHS_RUNG(simd_tiled)
+namespace {
+
+// The matrix once more, in tiles.
+core::Memory tiles_memory(const Shape& shape, int) {
+  const auto rounded = static_cast<std::uint64_t>((shape.vertices + 63) / 64 * 64);
+  return {.host = core::checked_multiply(core::checked_multiply(rounded, rounded, "tiles"),
+                                         static_cast<std::uint64_t>(shape.element_bytes), "tiles")};
+}
+
+}  // namespace
+
+extern constinit const Variant simd_tiled_rung{
+    .name = "simd_tiled",
+    .summary = "contiguous tiles, relaxed as min-plus products in vector registers",
+    .change = "16 results or more in registers over 64 vertices; contiguous tiles; the processor's best instructions",
+    .contract = exact,
+    .backend = core::Backend::simd,
+    .supports = in_own_type,
+    .memory = tiles_memory,
+    .run = {simd_tiled<std::int32_t>, simd_tiled<std::int64_t>, simd_tiled<float>, simd_tiled<double>},
+};
 
 }  // namespace gradus::shortest_paths_detail
 #endif  // HWY_ONCE

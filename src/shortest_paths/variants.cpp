@@ -1,186 +1,34 @@
-// THE table of shortest-path variants, in the order of the ladder, and the choice among them.
-#include "shortest_paths/variants.hpp"
-
+// The ladder of shortest paths, in order, and the choice among its variants.
 #include <algorithm>
 #include <cmath>
-#include <string>
 
-#include "core/checked.hpp"
 #include "execution/gpu_support.hpp"
-#include "shortest_paths/gpu/cuda_limits.hpp"
-#include "shortest_paths/gpu/panel_plan.hpp"
+#include "shortest_paths/problem.hpp"
 
 namespace gradus::shortest_paths_detail {
 
+// clang-format off
+#define GRADUS_LADDER(RUNG) \
+  RUNG(sequential) \
+  RUNG(openmp_rows) \
+  RUNG(sequential_recursive) \
+  RUNG(openmp_recursive) \
+  RUNG(openmp_recursive_split) \
+  RUNG(openmp_tiled) \
+  RUNG(simd_tiled) \
+  RUNG(openmp_dijkstra) \
+  RUNG(cuda_naive) \
+  RUNG(cuda_tiled) \
+  RUNG(cuda_register_tiled) \
+  RUNG(cuda_dpx) \
+  RUNG(cuda_panels)
+// clang-format on
+
+GRADUS_LADDER(GRADUS_DECLARE_RUNG)
+
 namespace {
 
-using core::Backend;
-using core::Memory;
-using core::Support;
-
-Support in_own_type(const Shape& shape, const execution::Machine&) {
-  if (shape.wide) return Support::no("distances may need more than 64 bits; openmp_tiled computes in a wider type");
-  return Support::yes();
-}
-
-// The matrix once more, in tiles.
-Memory tiles_memory(const Shape& shape, int) {
-  const auto rounded = static_cast<std::uint64_t>((shape.vertices + 63) / 64 * 64);
-  return {.host = core::checked_multiply(core::checked_multiply(rounded, rounded, "tiles"),
-                                         static_cast<std::uint64_t>(shape.element_bytes), "tiles")};
-}
-
-// The edges once more, with other weights. Of each thread: lengths, those that wait, trees where they are needed.
-Memory searches_memory(const Shape& shape, int threads) {
-  const auto n = static_cast<std::uint64_t>(shape.vertices);
-  const auto edges = static_cast<std::uint64_t>(shape.edges);
-  const std::uint64_t number = shape.wide ? 16 : 8;
-  const std::uint64_t tree = shape.floating && shape.negative ? 80 : 0;
-  const std::uint64_t of_thread = n * (number + 20 + tree) + std::min(edges, 2 * n) * 2 * (number + 8);
-  const auto busy = static_cast<std::uint64_t>(std::clamp<std::int64_t>(shape.rows(), 1, threads));
-  return {.host = core::checked_add(core::checked_multiply(edges, 2 * number, "edges"),
-                                    core::checked_multiply(of_thread, busy, "searches"), "searches")};
-}
-
-Support on_gpu(const Shape& shape, const execution::Machine& machine) {
-  if (Support gpu = execution::supported_on_gpu(machine); !gpu) return gpu;
-  return in_own_type(shape, machine);
-}
-
-Support dpx_on_gpu(const Shape& shape, const execution::Machine& machine) {
-  if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
-  return execution::fits_shared(dpx_shared_bytes(shape.element_bytes), "tiles", machine);
-}
-
-// Of the host: what stages the transfers. On the GPU, beyond weights there: the matrix, which takes the place of
-// weights that came from the host where they are not needed any more, and what predecessors take.
-Memory gpu_memory(const Shape& shape, int) {
-  Memory memory{.host = cuda::staging_bytes, .device = matrix_bytes(shape.vertices, shape.element_bytes)};
-  if (shape.predecessors && !shape.floating)
-    memory.device = core::checked_add(core::checked_multiply(memory.device, std::uint64_t{2}, "matrices"),
-                                      predecessor_bytes(shape.vertices, shape.element_bytes), "matrices");
-  return memory;
-}
-
-Memory dpx_memory(const Shape& shape, int threads) {
-  Memory memory = gpu_memory(shape, threads);
-  memory.device = core::checked_add(memory.device, dpx_bytes(shape.vertices, shape.element_bytes), "a matrix");
-  return memory;
-}
-
-Support panels_on_gpu(const Shape& shape, const execution::Machine& machine) {
-  if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
-  const execution::Gpu least = execution::least_gpu(machine);
-  if (plan_panels(shape.vertices, shape.element_bytes, execution::to_plan_with(least), panel_granule).pivot == 0 &&
-      shape.vertices > 0)
-    return Support::no("the rows of " + std::to_string(panel_granule) + " vertices do not fit the GPU's memory");
-  return execution::fits_shared(panel_shared_bytes(shape.element_bytes), "tiles", machine);
-}
-
-// What has to be there; with more it makes fewer rounds.
-Memory panels_memory(const Shape& shape, int) {
-  return {.host = cuda::staging_bytes, .device = panels_of(shape.vertices, shape.element_bytes, panel_granule).bytes};
-}
-
-// The runs of a variant in all element types.
-// NOLINTBEGIN(bugprone-macro-parentheses): the name of a template
-#define GRADUS_RUNS(variant) \
-  { variant<std::int32_t>, variant<std::int64_t>, variant<float>, variant<double> }
-// NOLINTEND(bugprone-macro-parentheses)
-
-// Of floating numbers the bits depend on the variant; a bound holds instead, which Trial::contract_in() has judged.
-constexpr core::Contract exact{.kind = core::Contract::same_bits, .of = "whole numbers"};
-
-constexpr Variant table[] = {
-    {.name = "sequential",
-     .summary = "the textbook's three loops on one core",
-     .contract = exact,
-     .backend = Backend::sequential,
-     .run = GRADUS_RUNS(sequential)},
-    {.name = "openmp_rows",
-     .summary = "for one vertex in the middle after the other, the rows among threads",
-     .contract = exact,
-     .backend = Backend::openmp,
-     .run = GRADUS_RUNS(openmp_rows)},
-    {.name = "sequential_recursive",
-     .summary = "quadrants of quadrants, until a block fits every cache",
-     .contract = exact,
-     .backend = Backend::sequential,
-     .run = GRADUS_RUNS(sequential_recursive)},
-    {.name = "openmp_recursive",
-     .summary = "the recursion in its published order, tasks where two quadrants do not wait for each other",
-     .contract = exact,
-     .backend = Backend::openmp,
-     .run = GRADUS_RUNS(openmp_recursive)},
-    {.name = "openmp_recursive_split",
-     .summary = "the recursion in separate routines for diagonal, row, column and rest: tasks nearly everywhere",
-     .contract = exact,
-     .backend = Backend::openmp,
-     .run = GRADUS_RUNS(openmp_recursive_split)},
-    {.name = "openmp_tiled",
-     .summary = "tile after tile in the middle: the diagonal, its row and column, the rest",
-     .contract = exact,
-     .backend = Backend::openmp,
-     .run = GRADUS_RUNS(openmp_tiled)},
-    {.name = "simd_tiled",
-     .summary = "contiguous tiles, relaxed as min-plus products in vector registers",
-     .contract = exact,
-     .backend = Backend::simd,
-     .supports = in_own_type,
-     .memory = tiles_memory,
-     .run = GRADUS_RUNS(simd_tiled)},
-    {.name = "openmp_dijkstra",
-     .summary =
-         "along the edges, from one vertex after the other; the vertices among threads, and those that wait in buckets",
-     .contract = exact,
-     .backend = Backend::openmp,
-     .memory = searches_memory,
-     .run = GRADUS_RUNS(openmp_dijkstra)},
-    {.name = "cuda_naive",
-     .summary = "a GPU thread for each pair; a launch for each vertex in the middle",
-     .contract = exact,
-     .backend = Backend::cuda,
-     .device_input = true,
-     .supports = on_gpu,
-     .memory = gpu_memory,
-     .run =
-         GRADUS_CUDA_RUNS(cuda_naive<std::int32_t>, cuda_naive<std::int64_t>, cuda_naive<float>, cuda_naive<double>)},
-    {.name = "cuda_tiled",
-     .summary = "32 vertices in the middle at a time: diagonal, its row and column, rest, in shared memory",
-     .contract = exact,
-     .backend = Backend::cuda,
-     .device_input = true,
-     .supports = on_gpu,
-     .memory = gpu_memory,
-     .run =
-         GRADUS_CUDA_RUNS(cuda_tiled<std::int32_t>, cuda_tiled<std::int64_t>, cuda_tiled<float>, cuda_tiled<double>)},
-    {.name = "cuda_register_tiled",
-     .summary = "16 results of a thread in registers: half a load from shared memory for each relaxation",
-     .contract = exact,
-     .backend = Backend::cuda,
-     .device_input = true,
-     .supports = on_gpu,
-     .memory = gpu_memory,
-     .run = GRADUS_CUDA_RUNS(cuda_register_tiled<std::int32_t>, cuda_register_tiled<std::int64_t>,
-                             cuda_register_tiled<float>, cuda_register_tiled<double>)},
-    {.name = "cuda_dpx",
-     .summary = "Hopper's add-and-min, 16-bit pairs where they fit; the next diagonal ahead of the rest",
-     .contract = exact,
-     .backend = Backend::cuda,
-     .device_input = true,
-     .supports = dpx_on_gpu,
-     .memory = dpx_memory,
-     .run = GRADUS_CUDA_RUNS(cuda_dpx<std::int32_t>, cuda_dpx<std::int64_t>, cuda_dpx<float>, cuda_dpx<double>)},
-    {.name = "cuda_panels",
-     .summary =
-         "larger than the GPU: rows of thousands of vertices stay there, the others pass through, slab after slab",
-     .contract = exact,
-     .backend = Backend::cuda,
-     .supports = panels_on_gpu,
-     .memory = panels_memory,
-     .run = GRADUS_CUDA_RUNS(cuda_panels<std::int32_t>, cuda_panels<std::int64_t>, cuda_panels<float>,
-                             cuda_panels<double>)},
-};
+constexpr const Variant* table[] = {GRADUS_LADDER(GRADUS_POINT_TO_RUNG)};
 
 bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
   return variant.memory(shape, 1).device <= execution::to_plan_with(execution::least_gpu(machine));
@@ -241,9 +89,7 @@ bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
 
 }  // namespace
 
-std::span<const Variant> variants() { return table; }
-
-bool takes_edge_lists(const Variant& variant) { return variant.name == "openmp_dijkstra"; }
+core::Rows<Variant> variants() { return table; }
 
 constinit const core::Ladder ladder{
     .problem = Room::name,
@@ -256,17 +102,13 @@ constinit const core::Ladder ladder{
 };
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
-  const auto find = [](std::string_view name) -> const Variant& {
-    return core::find_variant(variants(), name, Room::name);
-  };
   const auto best_on_gpu = [&]() -> const Variant& {
-    const Variant& whole = find("cuda_dpx");
-    const Variant& panels = find("cuda_panels");
-    return fits_gpu(whole, shape, machine) || !panels.supports(shape, machine) ? whole : panels;
+    const bool whole = fits_gpu(cuda_dpx_rung, shape, machine) || !cuda_panels_rung.supports(shape, machine);
+    return whole ? cuda_dpx_rung : cuda_panels_rung;
   };
   if (device == Device::gpu) {
     const Variant& best = best_on_gpu();
-    if (const Support support = best.supports(shape, machine); !support)
+    if (const core::Support support = best.supports(shape, machine); !support)
       throw UnsupportedError("shortest_paths cannot run on a GPU: " + support.reason + "; use the CPU");
     return best;
   }
@@ -274,8 +116,8 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
     const Variant& best = best_on_gpu();
     if (best.supports(shape, machine) && (!best.device_input || fits_gpu(best, shape, machine))) return best;
   }
-  if (searches_pay(shape)) return find("openmp_dijkstra");
-  return find(shape.wide ? "openmp_tiled" : "simd_tiled");
+  if (searches_pay(shape)) return openmp_dijkstra_rung;
+  return shape.wide ? openmp_tiled_rung : simd_tiled_rung;
 }
 
 }  // namespace gradus::shortest_paths_detail

@@ -115,7 +115,7 @@ void add_runs(std::vector<Run>& runs, const core::VariantInfo& variant, const At
 
 /// All runs of case `number` in a room of this shape.
 template <class Variant, class Shape>
-std::vector<Run> runs_of(std::span<const Variant> variants, const Shape& shape, const AttackOptions& options,
+std::vector<Run> runs_of(core::Rows<Variant> variants, const Shape& shape, const AttackOptions& options,
                          std::uint64_t number) {
   std::vector<Run> runs;
   for (const Variant& variant : variants)

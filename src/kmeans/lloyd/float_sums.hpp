@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/checked.hpp"
 #include "core/stop.hpp"
 #include "kmeans/problem.hpp"
 
@@ -81,5 +82,14 @@ struct FloatSums {
     return static_cast<std::uint64_t>(shape.clusters) * (8 * static_cast<std::uint64_t>(shape.dimensions) + 16);
   }
 };
+
+// For the rows of variants that add up such sums.
+
+inline core::Memory one_float_sum(const Shape& shape, int) { return {.host = FloatSums<double>::bytes(shape)}; }
+
+inline core::Memory float_sums_per_thread(const Shape& shape, int threads) {
+  return {.host =
+              core::checked_multiply(FloatSums<double>::bytes(shape), static_cast<std::uint64_t>(threads) + 1, "sums")};
+}
 
 }  // namespace gradus::kmeans_detail

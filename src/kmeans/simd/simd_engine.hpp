@@ -206,4 +206,16 @@ class SimdEngine {
   std::int64_t rechecked_ = 0;
 };
 
+/// What Assigner<T> takes for data of the shape's type.
+template <template <class> class Assigner>
+std::uint64_t assigner_bytes(const Shape& shape, int threads) {
+  return shape.element_bytes == 4 ? Assigner<float>::bytes(shape, threads) : Assigner<double>::bytes(shape, threads);
+}
+
+template <template <class> class Assigner>
+core::Memory simd_memory(const Shape& shape, int threads) {
+  return {.host =
+              SimdEngine<double, Assigner<double>>::bytes(shape, threads) + assigner_bytes<Assigner>(shape, threads)};
+}
+
 }  // namespace gradus::kmeans_detail

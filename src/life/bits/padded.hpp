@@ -10,6 +10,7 @@
 #include "core/checked.hpp"
 #include "cpu/scratch.hpp"
 #include "life/bits/cells.hpp"
+#include "life/problem.hpp"
 #include "life/simd/steps.hpp"
 
 namespace gradus::life_detail {
@@ -133,5 +134,10 @@ class Padded {
   cpu::Scratch scratch_;
   std::uint64_t* first_;
 };
+
+/// Memory of the variants that take turns between two such grids.
+inline core::Memory two_padded_grids(const Shape& shape, int) {
+  return {.host = core::checked_multiply(Padded::bytes(shape.height, shape.width), std::uint64_t{2}, "two grids")};
+}
 
 }  // namespace gradus::life_detail

@@ -4,7 +4,6 @@
 
 #include "life/bits/cells.hpp"
 #include "life/gpu/tiles.hpp"
-#include "life/variants.hpp"
 #include "tests/helpers.hpp"
 #include "tests/on_gpu.hpp"
 

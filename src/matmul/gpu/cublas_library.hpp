@@ -11,7 +11,14 @@
 #include "cuda/job.hpp"
 #include "cuda/portions.hpp"
 #include "matmul/gpu/first_portion.hpp"
-#include "matmul/variants.hpp"
+#include "matmul/problem.hpp"
+
+namespace gradus::matmul_detail {
+
+/// Whether the library is here, or why not.
+core::Support cublas_is_here();
+
+}  // namespace gradus::matmul_detail
 
 namespace gradus::matmul_detail::cublas_library {
 

@@ -85,4 +85,32 @@ inline std::uint64_t gpu_filter_bytes(const Shape& shape) {
          cuda::part_bytes(1, sizeof(std::uint64_t));                    // pairs in doubt
 }
 
+// For the rows of GPU variants.
+
+inline constexpr const char* gpu_takes_cells = "cuda_filter and cuda_tiled_privatized take";
+
+inline core::Support along_axes_on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (core::Support gpu = execution::supported_on_gpu(machine); !gpu) return gpu;
+  return along_axes(shape, gpu_takes_cells);
+}
+
+// What a block keeps in shared memory, with the most threads that it may have.
+inline core::Support histogram_of_cells_in_shared(const Shape& shape, const execution::Machine& machine) {
+  if (core::Support gpu = execution::supported_on_gpu(machine); !gpu) return gpu;
+  const core::Support fits = execution::fits_shared(
+      tile_bytes(1024, shape.element_bytes, shape.weighted) + block_histogram_bytes(shape.bins + 2, shape.weighted, 1),
+      "a tile of points and a histogram", machine);
+  return fits ? fits : core::Support::no(fits.reason + "; cuda_naive and cuda_tiled count in global memory");
+}
+
+inline core::Support histogram_in_shared(const Shape& shape, const execution::Machine& machine) {
+  if (core::Support fits = histogram_of_cells_in_shared(shape, machine); !fits) return fits;
+  return along_axes(shape, gpu_takes_cells);
+}
+
+// Of the host: what stages the transfers, and the histogram as it comes.
+inline core::Memory gpu_memory(const Shape& shape, int) {
+  return {.host = 2 * Histogram::bytes(shape) + cuda::staging_bytes, .device = gpu_columns_bytes(shape)};
+}
+
 }  // namespace gradus::pair_histogram_detail

@@ -234,6 +234,9 @@ class FilterTeam {
 /// Counts all pairs in double by the canonical rule: simd_brute_force, to which the others turn where no filter helps.
 template <class T>
 Histogram count_in_double(const Problem<T>& problem, const Execution& execution, int threads);
+/// The rung to which others turn for what they do not take.
+template <class T>
+Histogram simd_filter(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases);
 
 std::uint64_t bytes_to_count_in_double(const Shape& shape, int threads);
 /// Of the filter's columns, weights and counters.
@@ -242,5 +245,11 @@ std::uint64_t bytes_to_filter(const Shape& shape, int threads);
 std::uint64_t bytes_to_sort_into_cells(const Shape& shape, int threads);
 /// Of what simd_dual_tree takes beside these.
 std::uint64_t bytes_to_build_trees(const Shape& shape, int threads);
+
+/// Memory of a variant that filters and takes `more` for itself: with the double columns, to which the filter turns
+/// where it does not help.
+inline core::Memory memory_to_filter(const Shape& shape, int threads, std::uint64_t more) {
+  return {.host = std::max(bytes_to_count_in_double(shape, threads), bytes_to_filter(shape, threads) + more)};
+}
 
 }  // namespace gradus::pair_histogram_detail

@@ -3,7 +3,7 @@
 #include "pair_histogram/cases.hpp"
 #include "pair_histogram/tests/job.hpp"
 #include "pair_histogram/tests/test_problems.hpp"
-#include "pair_histogram/variants.hpp"
+#include "pair_histogram/problem.hpp"
 #include "tests/on_gpu.hpp"
 
 namespace gradus::pair_histogram_detail {

@@ -6,6 +6,8 @@
 
 #include "core/checked.hpp"
 #include "cuda/sizes.hpp"
+#include "execution/gpu_support.hpp"
+#include "shortest_paths/problem.hpp"
 
 namespace gradus::shortest_paths_detail {
 
@@ -60,6 +62,23 @@ inline std::uint64_t predecessor_bytes(std::int64_t n, int element_bytes) {
                               2 * cuda::part_bytes(n * (n / list_rows + 1) + 1, sizeof(std::int64_t)) +
                               cuda::part_bytes(std::min(predecessor_depth, side) * n, element);
   return matrix_bytes(n, sizeof(std::int32_t)) + std::max(predecessor_panel_bytes(n, element, element), lists);
+}
+
+// For the rows of GPU variants.
+
+inline core::Support own_type_on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (core::Support gpu = execution::supported_on_gpu(machine); !gpu) return gpu;
+  return in_own_type(shape, machine);
+}
+
+/// On the host: the staging buffers. On the GPU, beyond weights there: the matrix, which takes the place of weights
+/// that came from the host where they are not needed any more, and what predecessors take.
+inline core::Memory gpu_memory(const Shape& shape, int) {
+  core::Memory memory{.host = cuda::staging_bytes, .device = matrix_bytes(shape.vertices, shape.element_bytes)};
+  if (shape.predecessors && !shape.floating)
+    memory.device = core::checked_add(core::checked_multiply(memory.device, std::uint64_t{2}, "matrices"),
+                                      predecessor_bytes(shape.vertices, shape.element_bytes), "matrices");
+  return memory;
 }
 
 }  // namespace gradus::shortest_paths_detail

@@ -1,0 +1,60 @@
+// For the rows of GPU variants: where they run, and the memory that they take there.
+#pragma once
+
+#include <limits>
+
+#include "core/checked.hpp"
+#include "cuda/sizes.hpp"
+#include "execution/gpu_support.hpp"
+#include "kmeans/lloyd/exact_sums.hpp"
+#include "kmeans/lloyd/float_sums.hpp"
+
+namespace gradus::kmeans_detail {
+
+inline core::Support fewer_than_2_31_points(const Shape& shape) {
+  if (shape.points <= std::numeric_limits<std::int32_t>::max()) return core::Support::yes();
+  return core::Support::no("it takes fewer than 2^31 points");
+}
+
+inline core::Support centroids_in_shared(const Shape& shape, const execution::Machine& machine) {
+  if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
+  return execution::fits_shared(
+      core::checked_multiply(shape.clusters * shape.dimensions, std::int64_t{shape.element_bytes}, "centroids"),
+      "the centroids", machine);
+}
+
+inline core::Support sums_in_shared(const Shape& shape, const execution::Machine& machine) {
+  if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
+  const std::int64_t bytes = shape.clusters * ((8 + shape.element_bytes) * shape.dimensions + 16);
+  return execution::fits_shared(static_cast<std::uint64_t>(bytes), "the centroids and their sums", machine);
+}
+
+inline std::uint64_t label_bytes(const Shape& shape) { return 4 * static_cast<std::uint64_t>(shape.points); }
+
+// The update on the processor: labels and sums there.
+inline core::Memory gpu_labels(const Shape& shape, int threads) {
+  return {.host = label_bytes(shape) + float_sums_per_thread(shape, threads).host + cuda::staging_bytes,
+          .device =
+              label_bytes(shape) + static_cast<std::uint64_t>(shape.clusters * shape.dimensions * shape.element_bytes)};
+}
+
+inline core::Memory gpu_labels_and_columns(const Shape& shape, int threads) {
+  core::Memory memory = gpu_labels(shape, threads);
+  memory.device += static_cast<std::uint64_t>(shape.bytes());  // the points once more, column by column
+  return memory;
+}
+
+inline core::Memory gpu_float_sums(const Shape& shape, int) {
+  const std::uint64_t sums = 2 * FloatSums<double>::bytes(shape);
+  return {.host = sums + cuda::staging_bytes,
+          .device = static_cast<std::uint64_t>(shape.bytes()) + label_bytes(shape) + sums};
+}
+
+/// `bytes`: on the GPU, beyond points, weights and labels.
+template <std::uint64_t bytes(const Shape&)>
+core::Memory gpu_exact_sums(const Shape& shape, int) {
+  return {.host = 2 * ExactSums<double>::bytes(shape) + cuda::staging_bytes,
+          .device = bytes(shape) + label_bytes(shape)};
+}
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,52 @@
+// For the rows of GPU variants: where they run, and the memory that they take there.
+#pragma once
+
+#include "cuda/sizes.hpp"
+#include "execution/gpu_support.hpp"
+#include "matmul/gpu/plan.hpp"
+#include "matmul/problem.hpp"
+#include "matmul/tensor/panels.hpp"
+
+namespace gradus::matmul_detail {
+
+/// The rung to which the others turn for products that they do not take.
+template <class T>
+Done cuda_pipelined(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases);
+
+// The matrices, and what they pass through on their way.
+inline core::Memory gpu_memory(const Shape& shape, int) {
+  return {.host = cuda::staging_bytes + shape.bring.host, .device = shape.bring.device};
+}
+
+inline std::uint64_t packed_bytes(const Shape& shape) {
+  return plain_panel_bytes(shape.batches, shape.m, shape.n, shape.k, shape.element_bytes);
+}
+
+inline core::Support pipelined_on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
+  return execution::fits_shared(most_shared_bytes, "tiles", machine);
+}
+
+// Packed operands, or sums of blocks of k that are found side by side.
+inline core::Memory pipelined_memory(const Shape& shape, int threads) {
+  core::Memory memory = gpu_memory(shape, threads);
+  memory.device += shape.element_bytes == sizeof(float) && packing_pays(shape) ? packed_bytes(shape) : sum_bytes(shape);
+  return memory;
+}
+
+// Panels of the tensor cores, and what `strict` takes where they cannot be used.
+inline core::Support on_tensor_cores(const Shape& shape, const execution::Machine& machine) {
+  if (core::Support gpu = pipelined_on_gpu(shape, machine); !gpu) return gpu;
+  if (shape.element_bytes != sizeof(float))
+    return core::Support::no("made for float; products of double by cuda_tensor_f64");
+  return execution::has_warpgroup_products(machine);
+}
+
+template <int parts>
+core::Memory tensor_memory(const Shape& shape, int threads) {
+  core::Memory memory = pipelined_memory(shape, threads);
+  if (shape.element_bytes == sizeof(float)) memory.device += tensor::bytes_of(shape, parts);
+  return memory;
+}
+
+}  // namespace gradus::matmul_detail
