@@ -4,9 +4,9 @@
 ///
 /// To throw one, give the text and the fields that are known:
 ///
-///     throw UsageError("the number of clusters must be at least 1, not 0",
-///                      {.code = error_code::out_of_range, .argument = "clusters", .value = "0", .allowed = "at least
-///                      1"});
+///     throw UsageError(
+///         "the number of clusters must be at least 1, not 0",
+///         {.code = error_code::out_of_range, .argument = "clusters", .value = "0", .allowed = "at least 1"});
 ///
 /// A text about an argument, "weights: all weights are zero", begins with about(), which also fills in the field
 /// `argument`; where the argument came from a file, the program writes the file's name in its place. A text never
@@ -54,12 +54,15 @@ inline constexpr const char* no_effect = "no_effect";                  ///< an a
 inline constexpr const char* memory_overlap = "memory_overlap";        ///< memory of results that is read, too
 
 // Data
-inline constexpr const char* shape_mismatch = "shape_mismatch";                ///< sizes that do not fit together
-inline constexpr const char* not_finite = "not_finite";                        ///< NaN or an infinity
-inline constexpr const char* outside_box = "outside_box";                      ///< a point outside of the periodic box
-inline constexpr const char* overflow = "overflow";                            ///< a result that its type does not hold
-inline constexpr const char* fewer_distinct_points = "fewer_distinct_points";  ///< than clusters
-inline constexpr const char* negative_cycle = "negative_cycle";                ///< a graph without least distances
+inline constexpr const char* shape_mismatch = "shape_mismatch";  ///< sizes that do not fit together
+inline constexpr const char* not_finite = "not_finite";          ///< NaN or an infinity
+inline constexpr const char* flat_cell = "flat_cell";            ///< a periodic box without volume, but for rounding
+inline constexpr const char* reach_too_long = "reach_too_long";  ///< of bins, for a periodic box
+inline constexpr const char* outside_box = "outside_box";        ///< a point outside of the periodic box
+inline constexpr const char* overflow = "overflow";              ///< a result that its type does not hold
+inline constexpr const char* too_few_points = "too_few_points";  ///< fewer different ones than clusters
+inline constexpr const char* empty_cluster = "empty_cluster";    ///< under the option that forbids it
+inline constexpr const char* negative_cycle = "negative_cycle";  ///< a graph without least distances
 
 // Files
 inline constexpr const char* file_format = "file_format";  ///< contents that are not what the format says
@@ -72,8 +75,8 @@ inline constexpr const char* cannot_write = "cannot_write";
 struct OptionReference {
   enum class Value : unsigned char { none, flag, number, text };
 
-  std::string name;   ///< "KMeansOptions::empty": the struct and its member
-  std::string value;  ///< "keep"
+  std::string name = {};   ///< "KMeansOptions::empty": the struct and its member
+  std::string value = {};  ///< "keep"
   Value kind = Value::none;
 };
 
@@ -106,12 +109,14 @@ class GRADUS_EXPORT ErrorMessage {
   std::vector<Piece> pieces;
 };
 
-/// Begins a text about an argument, in words: "other weights".
+/// Begins a text about an argument, in words: "other weights"; or about a part of one: "edges: from".
 GRADUS_EXPORT ErrorMessage about(std::string_view subject);
 /// Refers to an option by its struct and member, as "KMeansOptions::empty", and to one of its values.
 GRADUS_EXPORT ErrorMessage option(std::string_view name);
 GRADUS_EXPORT ErrorMessage option(std::string_view name, std::string_view value);
 GRADUS_EXPORT ErrorMessage option(std::string_view name, std::int64_t value);
+GRADUS_EXPORT ErrorMessage option(std::string_view name, double value);
+inline ErrorMessage option(std::string_view name, int value) { return option(name, std::int64_t{value}); }
 /// Refers to an option that is set to true.
 GRADUS_EXPORT ErrorMessage flag(std::string_view name);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/text.hpp"
 #include "gradus/graph.hpp"
 
 namespace gradus {
@@ -71,8 +72,9 @@ std::string ErrorMessage::text(const OptionSpelling& spelling) const {
 }
 
 ErrorMessage about(std::string_view subject) {
-  ErrorMessage message;
-  message.subject = subject;
+  const std::size_t part = subject.find(": ");
+  ErrorMessage message(part == std::string_view::npos ? "" : std::string(subject.substr(part + 2)) + ": ");
+  message.subject = subject.substr(0, part);
   return message;
 }
 
@@ -86,6 +88,10 @@ ErrorMessage option(std::string_view name, std::int64_t value) {
   return reference(name, std::to_string(value), OptionReference::Value::number);
 }
 
+ErrorMessage option(std::string_view name, double value) {
+  return reference(name, core::number_text(value), OptionReference::Value::number);
+}
+
 ErrorMessage flag(std::string_view name) { return reference(name, "", OptionReference::Value::flag); }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -94,8 +100,10 @@ ErrorMessage flag(std::string_view name) { return reference(name, "", OptionRefe
 struct Error::Parts {
   Parts(ErrorMessage some, ErrorFields others) : message(std::move(some)), fields(std::move(others)) {
     if (fields.argument.empty()) {
-      fields.argument = message.subject;
-      std::ranges::replace(fields.argument, ' ', '_');
+      const std::string& subject = message.subject;  // "other weights", "--other-weights"
+      fields.argument = subject.substr(std::min(subject.find_first_not_of('-'), subject.size()));
+      std::ranges::replace_if(
+          fields.argument, [](char letter) { return letter == ' ' || letter == '-'; }, '_');
     }
     what = whole_text(message, fields, spelled_in_cpp);
   }

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 
+#include "core/error_parcel.hpp"
 #include "gradus/graph.hpp"
 
 namespace gradus {
@@ -58,6 +61,15 @@ TEST(Errors, EachFrontEndSpellsOptions) {
   EXPECT_FALSE(error.fields().column);
 }
 
+TEST(Errors, TextsAreAboutArgumentsOrPartsOfThem) {
+  const UsageError error(about("edges: from") + "5 elements");
+  EXPECT_STREQ(error.what(), "edges: from: 5 elements");
+  EXPECT_EQ(error.fields().argument, "edges");
+  EXPECT_EQ(error.message().subject, "edges");
+  EXPECT_EQ(UsageError(about("--box-origin") + "x").fields().argument, "box_origin");
+  EXPECT_EQ(UsageError("x", {.argument = "seed"}).fields().argument, "seed");
+}
+
 TEST(Errors, LayersOnTheWayAddWhatTheyKnow) {
   InputError error = outside();
   const InputError before = error;
@@ -85,6 +97,35 @@ TEST(Errors, VerticesGetOtherNames) {
   error.name_vertices(letter);
   EXPECT_STREQ(error.what(), "weights: a cycle, c -> a -> c, of length -1; remove it");
   EXPECT_TRUE(error.vertices().empty());
+}
+
+template <class SomeError>
+SomeError after_the_way(const std::exception_ptr& error) {
+  try {
+    core::throw_parcel(core::parcel_of(error), 2, 4);
+  } catch (const SomeError& caught) {
+    return caught;
+  }
+}
+
+TEST(Errors, ReachOtherRanksWhole) {
+  const auto error = after_the_way<InputError>(std::make_exception_ptr(outside()));
+  EXPECT_EQ(error.what(), std::string("rank 2 of 4: ") + outside().what());
+  EXPECT_EQ(error.text(spelled), "rank 2 of 4: " + outside().text(spelled));
+  EXPECT_EQ(error.code(), "outside_box");
+  EXPECT_EQ(error.fields().argument, "other_weights");
+  EXPECT_EQ(error.fields().row, 3);
+  EXPECT_FALSE(error.fields().byte);
+  EXPECT_EQ(error.fields().allowed, "0 to 5");
+  EXPECT_EQ(error.fields().rank, 2);
+  // The rank where it occurred stays.
+  EXPECT_EQ(after_the_way<UsageError>(std::make_exception_ptr(UsageError("x", {.rank = 1, .ranks = 4}))).fields().rank,
+            1);
+  EXPECT_STREQ(after_the_way<OutOfMemoryError>(std::make_exception_ptr(std::bad_alloc())).what(),
+               "rank 2 of 4: the system has no memory left for the job");
+  EXPECT_STREQ(after_the_way<Error>(std::make_exception_ptr(std::logic_error("y"))).what(), "rank 2 of 4: y");
+  EXPECT_STREQ(after_the_way<InterruptedError>(std::make_exception_ptr(InterruptedError("stopped"))).what(),
+               "rank 2 of 4: stopped");
 }
 
 }  // namespace

@@ -60,25 +60,26 @@ void check_options(const LifeOptions& options) {
   if (options.generations < 0)
     throw UsageError("the number of generations must not be negative, not " + std::to_string(options.generations));
   if ((options.rule.birth | options.rule.survival) >= 1U << 9)
-    throw UsageError("rule: a list of neighbours has bits 0 to 8 alone");
+    throw UsageError(about("rule") + "a list of neighbours has bits 0 to 8 alone");
   if (!is_near(options.left, 62) || !is_near(options.top, 62))
-    throw UsageError("left and top: the first cell must lie within 2^62 of (0, 0)");
+    throw UsageError(about("left and top") + "the first cell must lie within 2^62 of (0, 0)");
 }
 
 void check_sizes(std::int64_t height, std::int64_t width) {
   if (height < 0 || width < 0)
-    throw UsageError("cells: the sizes " + std::to_string(height) + " x " + std::to_string(width) +
+    throw UsageError(about("cells") + "the sizes " + std::to_string(height) + " x " + std::to_string(width) +
                      " must not be negative");
   // So that sums of a few sizes and places never overflow.
   constexpr std::int64_t most = std::int64_t{1} << 48;
   if (height > most || width > most)
-    throw UsageError("cells: the sizes " + std::to_string(height) + " x " + std::to_string(width) + " are beyond 2^48");
+    throw UsageError(about("cells") + "the sizes " + std::to_string(height) + " x " + std::to_string(width) +
+                     " are beyond 2^48");
 }
 
 /// UsageError for a grid that cannot be true.
 void check_grid(const LifeGridView& cells, const char* what) {
   if (cells.width < 0)
-    throw UsageError(std::string(what) + ": the width must be not negative, not " + std::to_string(cells.width));
+    throw UsageError(about(what) + "the width must be not negative, not " + std::to_string(cells.width));
   detail::check_view({cells.words, cells.height, cells.row_words(), cells.stride, cells.place, sizeof(std::uint64_t),
                       alignof(std::uint64_t)},
                      what);
@@ -93,7 +94,7 @@ void check_stays_there(MemoryPlace place, const char* what, const LifeOptions& o
                            : options.until_stable                  ? "a search for cycles"
                                                                    : nullptr;
   if (wish != nullptr)
-    throw UnsupportedError(std::string(what) + ": they lie on " + execution::gpu_number(place.gpu) + ", and " + wish +
+    throw UnsupportedError(about(what) + "they lie on " + execution::gpu_number(place.gpu) + ", and " + wish +
                            " needs them in host memory; copy them there");
 }
 
@@ -102,9 +103,10 @@ void check_memory_views(const LifeGridView& cells, const LifeOptions& options, c
   execution::check_view(memory.hashes, "memory for hashes");
   if (memory.cells.words != nullptr) {
     if (options.boundary == LifeBoundary::plane)
-      throw UsageError("memory for cells: how large the result on a plane will be is not known; leave it out");
+      throw UsageError(about("memory for cells") +
+                       "how large the result on a plane will be is not known; leave it out");
     if (memory.cells.height != cells.height || memory.cells.width != cells.width)
-      throw UsageError("memory for cells: it is for " + std::to_string(memory.cells.height) + " x " +
+      throw UsageError(about("memory for cells") + "it is for " + std::to_string(memory.cells.height) + " x " +
                        std::to_string(memory.cells.width) + ", and the cells are " + std::to_string(cells.height) +
                        " x " + std::to_string(cells.width));
     const bool same = memory.cells.words == cells.words && memory.cells.stride == cells.stride;
@@ -113,10 +115,10 @@ void check_memory_views(const LifeGridView& cells, const LifeOptions& options, c
                              "cells");
   }
   if (memory.hashes.empty()) return;
-  if (!options.hashes) throw UsageError("memory for hashes: there is some, but hashes is not set");
-  if (!memory.hashes.place().is_host()) throw UsageError("memory for hashes: it must lie in host memory");
+  if (!options.hashes) throw UsageError(about("memory for hashes") + "there is some, but hashes is not set");
+  if (!memory.hashes.place().is_host()) throw UsageError(about("memory for hashes") + "it must lie in host memory");
   if (memory.hashes.size() - 1 != options.generations)
-    throw UsageError("memory for hashes: there is room for " + std::to_string(memory.hashes.size()) +
+    throw UsageError(about("memory for hashes") + "there is room for " + std::to_string(memory.hashes.size()) +
                      "; for generations 0 to " + std::to_string(options.generations) + " there are " +
                      std::to_string(static_cast<std::uint64_t>(options.generations) + 1));
 }
@@ -418,7 +420,7 @@ LifeGrid grid_of_world(const LifePattern& pattern, std::int64_t height, std::int
   const core::LifeBox world = core::world_box(width, height);
   if (!box.empty() && (first_column < world.left || first_row < world.top || last_column >= world.left + width ||
                        last_row >= world.top + height))
-    throw InputError("cells: live cells lie in columns " + std::to_string(first_column) + " to " +
+    throw InputError(about("cells") + "live cells lie in columns " + std::to_string(first_column) + " to " +
                      std::to_string(last_column) + " and rows " + std::to_string(first_row) + " to " +
                      std::to_string(last_row) + ", and the grid of " + std::to_string(width) + " x " +
                      std::to_string(height) + " begins at (" + std::to_string(world.left) + ", " +
@@ -440,7 +442,7 @@ LifeResult life(const LifePattern& pattern, const LifeOptions& options, std::int
   LifeOptions placed = options;
   if (!is_near(pattern.left, 62) || !is_near(pattern.top, 62) || !is_near(placed.left += pattern.left, 62) ||
       !is_near(placed.top += pattern.top, 62))
-    throw UsageError("pattern: its first cell must lie within 2^62 of (0, 0)");
+    throw UsageError(about("pattern") + "its first cell must lie within 2^62 of (0, 0)");
   return execution::whole_call(execution, [&](const Execution& here) {
     Course course;
     if (pattern.tree) room::check_tree(*pattern.tree);

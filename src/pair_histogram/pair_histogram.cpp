@@ -104,8 +104,9 @@ std::uint64_t copied_bytes(const PairHistogramShape& shape) {
 }
 
 [[noreturn]] void throw_sum_too_large(const std::vector<double>& edges, std::size_t bin) {
-  throw InputError("weights: the sum of their products in bin " + std::to_string(bin) + " (counted from 0), from " +
-                   core::number_text(edges[bin]) + " to " + core::number_text(edges[bin + 1]) +
+  throw InputError(about("weights") + "the sum of their products in bin " + std::to_string(bin) +
+                   " (counted from 0), from " + core::number_text(edges[bin]) + " to " +
+                   core::number_text(edges[bin + 1]) +
                    ", is beyond the largest double; divide the weights by a power of two");
 }
 
@@ -350,9 +351,9 @@ double pair_histogram_volume(const std::vector<double>& box, const std::string& 
   options.box = box;
   options.periodic = periodic;
   options.dimensions = dimensions;
-  if (options.box.empty()) throw UsageError("box: open space has no volume");
+  if (options.box.empty()) throw UsageError(about("box") + "open space has no volume");
   if (!pair_histogram_has_volume(options))
-    throw UsageError("box: it is periodic in " + options.periodic +
+    throw UsageError(about("box") + "it is periodic in " + options.periodic +
                      " only, and open directions have no volume; give that of the points");
   std::int64_t columns = room::columns_for(options);
   const PairHistogramOptions arranged = room::arranged_options(options, columns);
