@@ -271,8 +271,9 @@ class Soups : public Workloads {
                axes_.rules.clear();
                for (const std::string& part : parse_list(label, text)) try {
                    axes_.rules.push_back(life_rule(part));
-                 } catch (const UsageError& error) {
-                   throw UsageError(label + ": " + error.what());
+                 } catch (UsageError& error) {
+                   error.set_message(about(label) + error.message());
+                   throw;
                  }
              }},
         {.name = "boundary",

@@ -17,6 +17,11 @@ std::string range_text(std::string_view least, std::string_view most, bool unbou
   return unbounded ? " of at least " + std::string(least) : " from " + std::string(least) + " to " + std::string(most);
 }
 
+[[noreturn]] void throw_unlike(std::string_view name, std::string_view text, const std::string& allowed) {
+  throw UsageError(about(name) + core::excerpt(text) + " is not " + allowed,
+                   {.code = error_code::out_of_range, .value = std::string(text), .allowed = allowed});
+}
+
 template <class Integer>
 Integer parse_integer(std::string_view name, std::string_view text, Integer least, Integer most) {
   Integer result{};
@@ -24,8 +29,7 @@ Integer parse_integer(std::string_view name, std::string_view text, Integer leas
   const bool whole = error == std::errc{} && end == text.data() + text.size();
   if (whole && result >= least && result <= most) return result;
   const bool unbounded = most == std::numeric_limits<Integer>::max();
-  throw UsageError(std::string(name) + ": " + core::excerpt(text) + " is not a whole number" +
-                   range_text(std::to_string(least), std::to_string(most), unbounded));
+  throw_unlike(name, text, "a whole number" + range_text(std::to_string(least), std::to_string(most), unbounded));
 }
 
 }  // namespace
@@ -43,10 +47,10 @@ double parse_real(std::string_view name, std::string_view text, double least, do
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
   if (error == std::errc{} && end == text.data() + text.size() && result >= least && result <= most) return result;
   const bool bounded = least > std::numeric_limits<double>::lowest();
-  throw UsageError(std::string(name) + ": " + core::excerpt(text) + " is not a finite number" +
-                   (bounded ? range_text(core::number_text(least), core::number_text(most),
-                                         most == std::numeric_limits<double>::max())
-                            : ""));
+  throw_unlike(name, text,
+               "a finite number" + (bounded ? range_text(core::number_text(least), core::number_text(most),
+                                                         most == std::numeric_limits<double>::max())
+                                            : std::string()));
 }
 
 double parse_positive(std::string_view name, std::string_view text) {
@@ -55,8 +59,10 @@ double parse_positive(std::string_view name, std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
   const bool number = error == std::errc{} && end == text.data() + text.size() && std::abs(result) <= most;
   if (number && result > 0) return result;
-  if (number) throw UsageError(std::string(name) + " must be greater than 0, not " + core::excerpt(text));
-  throw UsageError(std::string(name) + ": " + core::excerpt(text) + " is not a finite number greater than 0");
+  if (number)
+    throw UsageError(std::string(name) + " must be greater than 0, not " + core::excerpt(text),
+                     {.code = error_code::out_of_range, .value = std::string(text), .allowed = "above 0"});
+  throw_unlike(name, text, "a finite number greater than 0");
 }
 
 std::size_t parse_choice(std::string_view name, std::string_view text, const std::vector<std::string>& choices) {
@@ -68,7 +74,8 @@ std::size_t parse_choice(std::string_view name, std::string_view text, const std
     all += (index == 0 ? "" : index + 1 == choices.size() ? " or " : ", ") + choices[index];
     names.push_back(choices[index]);
   }
-  throw UsageError(std::string(name) + ": " + core::excerpt(text) + " is not " + all + core::did_you_mean(text, names));
+  throw UsageError(about(name) + core::excerpt(text) + " is not " + all + core::did_you_mean(text, names),
+                   {.code = error_code::unknown_choice, .value = std::string(text), .allowed = all});
 }
 
 std::vector<std::string> parse_list(std::string_view name, std::string_view text) {
@@ -76,7 +83,7 @@ std::vector<std::string> parse_list(std::string_view name, std::string_view text
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     parts.emplace_back(text.substr(begin, end - begin));
-    if (parts.back().empty()) throw UsageError(std::string(name) + ": a value is empty; write them as a,b,c");
+    if (parts.back().empty()) throw UsageError(about(name) + "a value is empty; write them as a,b,c");
     begin = end + 1;
   }
   return parts;

@@ -1,4 +1,4 @@
-// Reading the inputs of a job, with the file named in whatever message they lead to.
+// Reading the inputs of a job.
 #pragma once
 
 #include <string>
@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "bench/points.hpp"
+#include "cli/errors.hpp"
 #include "cli/options.hpp"
-#include "cli/ranks.hpp"
 #include "cli/session.hpp"
-#include "gradus/error.hpp"
 #include "io/points.hpp"
 
 namespace gradus::cli {
@@ -45,22 +44,5 @@ template <class T>
 io::PointsOf<T> read_matrix_as(const std::string& path, io::ReadOptions reading);
 template <class T>
 io::VectorOf<T> read_vector_as(const std::string& path, const io::ReadOptions& reading);
-
-/// Calls the function; where it throws an InputError "ROLE: …", the role's file takes the place of the role.
-template <class Function>
-decltype(auto) naming_files(const std::vector<std::pair<std::string_view, std::string>>& roles, Function&& function) {
-  try {
-    return function();
-  } catch (const InputError& error) {
-    const std::string_view all = error.what();
-    const std::string_view message = without_rank(all);
-    const std::string rank(all.substr(0, all.size() - message.size()));
-    for (const auto& [role, path] : roles)
-      if (!path.empty() && message.starts_with(role) && message.substr(role.size()).starts_with(": "))
-        throw InputError(rank + (path == "-" ? "standard input" : "'" + path + "'") +
-                         std::string(message.substr(role.size())));
-    throw;
-  }
-}
 
 }  // namespace gradus::cli

@@ -61,9 +61,10 @@ void require_checkpoint_name(const KMeansCheckpoint& checkpoint) {
 
 InterruptedError with_checkpoint(const InterruptedError& stop, const KMeansCheckpoint& checkpoint) {
   std::error_code none;
-  const bool is_there = !checkpoint.file.empty() && std::filesystem::exists(checkpoint.file, none);
-  return InterruptedError(std::string(stop.what()) +
-                          (is_there ? "; with --resume it goes on from '" + checkpoint.file + "'" : ""));
+  if (checkpoint.file.empty() || !std::filesystem::exists(checkpoint.file, none)) return stop;
+  ErrorFields fields = stop.fields();
+  fields.remedy = "with --resume it goes on from '" + checkpoint.file + "'";
+  return InterruptedError(stop.message(), std::move(fields));
 }
 
 void take_checkpoint_requests(KMeansCheckpoint& checkpoint, const Session& session) {

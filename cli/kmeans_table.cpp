@@ -173,11 +173,11 @@ void require_alike(const FittedFolder& fit, const std::string& folder, std::int6
   });
   std::vector<std::size_t> all(fit.column_names.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  throw InputError(
-      fmt::format("points: the columns are {}, but the fit in '{}' is one of {}; give the same columns in "
-                  "the same order{}",
-                  list_of(points.column_names), folder, list_of(fit.column_names),
-                  all_here ? " (--columns " + io::column_items(fit.column_names, all) + ")" : ""));
+  throw InputError(about("points") +
+                   fmt::format("the columns are {}, but the fit in '{}' is one of {}; give the same columns in "
+                               "the same order{}",
+                               list_of(points.column_names), folder, list_of(fit.column_names),
+                               all_here ? " (--columns " + io::column_items(fit.column_names, all) + ")" : ""));
 }
 
 void require_names_of_centroids(const io::Points& points, const std::string& input,

@@ -382,8 +382,9 @@ Action setup_life(Options& options, Session& session) {
                 [arguments](const std::string& text) {
                   try {
                     arguments->world = io::parse_life_world(text);
-                  } catch (const UsageError& error) {
-                    throw UsageError(std::string("--rule: ") + error.what());
+                  } catch (UsageError& error) {
+                    error.set_message(about("--rule") + error.message());
+                    throw;
                   }
                 });
   const std::vector<std::string> boundaries{"plane", "dead", "torus"};

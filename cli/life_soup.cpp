@@ -142,8 +142,9 @@ Action setup_life_soup(Options& options, Session& session, const Generator::Requ
   options.value("--rule", "B3/S23", "the rule in the header [B3/S23]", [soup = soup.get()](const std::string& text) {
     try {
       soup->rule = life_rule(text);
-    } catch (const UsageError& error) {
-      throw UsageError(std::string("--rule: ") + error.what());
+    } catch (UsageError& error) {
+      error.set_message(about("--rule") + error.message());
+      throw;
     }
   });
   options.choice("--boundary", soup->boundary,

@@ -26,7 +26,7 @@ std::uint64_t parse_bytes(std::string_view name, std::string_view text) {
     }
     if (known && count >= 1 && count < 0x1p64) return static_cast<std::uint64_t>(count);
   }
-  throw UsageError(std::string(name) + ": " + core::excerpt(text) +
+  throw UsageError(about(name) + core::excerpt(text) +
                    " is not a number of bytes; 500M and 1.5G are examples (K, M, G and T are powers of 1024)");
 }
 
@@ -61,7 +61,8 @@ void require_effects(const Uses& uses) {
     if (option->count() == 0) continue;
     if (const std::string reason = why_useless(); !reason.empty())
       throw UsageError((option->get_positional() ? option->get_option_text() : "--" + option->get_lnames().front()) +
-                       " has no effect: " + reason);
+                           " has no effect: " + reason,
+                       {.code = error_code::no_effect});
   }
 }
 
@@ -79,7 +80,7 @@ CLI::Option& Options::file(const std::string& names, std::string& target, const 
   const std::string name = shown_name(names);
   return value(names, placeholder, description,
                [name, &target](const std::string& text) {
-                 if (text.empty()) throw UsageError(name + ": the name of the file is empty");
+                 if (text.empty()) throw UsageError(about(name) + "the name of the file is empty");
                  target = text;
                },
                {.choices = {}, .file = true});

@@ -37,16 +37,19 @@ using Json = nlohmann::ordered_json;
 /// Calls function; where it throws, the message tells in which frame of a trajectory.
 template <class Function>
 decltype(auto) naming_frame(bool is_trajectory, std::int64_t frame, Function&& function) {
-  const auto named = [&](const char* message) {
-    return fmt::format("{} (in frame {}, counted from 0)", message, frame);
+  const auto name = [&](Error& error) {
+    if (!is_trajectory) return;
+    ErrorFields fields = error.fields();
+    fields.context += fmt::format(" (in frame {}, counted from 0)", frame);
+    error.set_fields(std::move(fields));
   };
   try {
     return function();
-  } catch (const UsageError& error) {
-    if (is_trajectory) throw UsageError(named(error.what()));
+  } catch (UsageError& error) {
+    name(error);
     throw;
-  } catch (const InputError& error) {
-    if (is_trajectory) throw InputError(named(error.what()));
+  } catch (InputError& error) {
+    name(error);
     throw;
   }
 }

@@ -41,15 +41,19 @@ decltype(auto) naming_inputs(const Arguments& arguments, const Function& functio
          {"weights", arguments.weights.empty() ? arguments.input : arguments.weights},
          {"other weights", arguments.other_weights.empty() ? arguments.others : arguments.other_weights}},
         function);
-  } catch (const UsageError& error) {
-    constexpr std::string_view role = "edges: ";
-    const std::string_view all = error.what();
-    const std::string_view message = without_rank(all);
-    const std::string rank(all.substr(0, all.size() - message.size()));
-    if (arguments.box.empty() && message.starts_with("box: the three vectors"))
-      throw InputError(fmt::format("{}'{}': {}", rank, arguments.input, message));
-    if (arguments.edges.empty() || !message.starts_with(role)) throw;
-    throw InputError(fmt::format("{}'{}': {}", rank, arguments.edges, message.substr(role.size())));
+  } catch (UsageError& error) {
+    ErrorFields fields = error.fields();
+    if (error.code() == error_code::no_effect && fields.argument == "box_origin")
+      error.set_message("--box-origin has no effect: there is no periodic box, which --box or a trajectory gives");
+    // What comes from a file is bad input.
+    if (error.code() == error_code::flat_cell && arguments.box.empty()) {
+      fields.file = arguments.input;
+      throw InputError(about(shown_path(arguments.input)) + error.message(), std::move(fields));
+    }
+    if (error.message().subject != "edges" || arguments.edges.empty()) throw;
+    InputError of_file(error.message(), std::move(fields));
+    name_file(of_file, {{"edges", arguments.edges}});
+    throw of_file;
   }
 }
 
@@ -244,15 +248,17 @@ class Counter {
   }
 
   void check_reach(const PairHistogramOptions& options, const std::function<double()>& reach_of_frames) const {
-    const double reach = pair_histogram_detail::Bins(options.bins).reach();
-    const double half = pair_histogram_detail::greatest_reach(options.box);
-    if (!(reach > half)) return;
-    throw UsageError(fmt::format(
-        "the bins reach to {}, past half of the {}, {}, where a pair's nearest image is not its only one; --cutoff {} "
-        "fits all frames",
-        core::number_text(reach),
-        pair_histogram_detail::is_triclinic(options.box) ? "cell's least height" : "box's least length",
-        core::number_text(half), core::number_text(std::min(half, reach_of_frames()))));
+    namespace room = pair_histogram_detail;
+    try {
+      room::check_reach(room::Bins(options.bins).reach(), options.box);
+    } catch (UsageError& error) {
+      ErrorFields fields = error.fields();
+      fields.remedy =
+          option("PairHistogramBins::cutoff", std::min(room::greatest_reach(options.box), reach_of_frames())) +
+          " fits all frames";
+      error.set_fields(std::move(fields));
+      throw;
+    }
   }
 
   /// The others of the next frame, where they come from a trajectory too. Their box must be that of the points.
@@ -309,8 +315,8 @@ class Counter {
       const io::VectorOf<T> other_weights =
           weights_of_rows(others_.points, other_weights_, arguments_.other_weights, arguments_.others);
       if (!other_weights.view.empty() && other_weights.view.size() != others.view.rows())
-        throw InputError(fmt::format("other weights: there are {} weights for {} others", other_weights.view.size(),
-                                     others.view.rows()));
+        throw InputError(about("other weights") + fmt::format("there are {} weights for {} others",
+                                                              other_weights.view.size(), others.view.rows()));
       pairs.others = Side{picked(others, other_rows), weights_of(other_weights, other_rows)};
       return pairs;
     }
@@ -369,7 +375,8 @@ class Counter {
 
   static void check_weights(const io::VectorOf<T>& weights, std::int64_t points) {
     if (!weights.view.empty() && weights.view.size() != points)
-      throw InputError(fmt::format("weights: there are {} weights for {} points", weights.view.size(), points));
+      throw InputError(about("weights") +
+                       fmt::format("there are {} weights for {} points", weights.view.size(), points));
   }
 
   void count(const Pairs& pairs, const PairHistogramOptions& options) {

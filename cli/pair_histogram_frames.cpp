@@ -151,9 +151,12 @@ std::optional<io::Frame> WantedFrames::next_here() {
     return frame;
   } catch (const io::CutFrameError& error) {
     if (seen_ == 0) throw;
-    throw InputError(fmt::format("{}; {} before it {} whole: --frames :{}", error.what(),
-                                 seen_ == 1 ? "the frame" : fmt::format("the {} frames", seen_),
-                                 seen_ == 1 ? "is" : "are", seen_));
+    ErrorFields fields = error.fields();
+    if (!fields.remedy.empty()) fields.remedy += "; ";
+    fields.remedy +=
+        fmt::format("{} before it {} whole: --frames :{}",
+                    seen_ == 1 ? "the frame" : fmt::format("the {} frames", seen_), seen_ == 1 ? "is" : "are", seen_);
+    throw InputError(error.message(), std::move(fields));
   }
 }
 

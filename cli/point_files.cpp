@@ -4,7 +4,6 @@
 #include <glob.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -331,22 +330,22 @@ PointFiles read_file_of_rank(const std::string& path, const io::ReadOptions& rea
 
 }  // namespace
 
-std::string PointFiles::naming_file(std::string_view message) const {
-  constexpr std::string_view role = "points: ";
-  const std::string_view rest = without_rank(message);
-  if (!rest.starts_with(role)) return std::string(message);
-  const std::string rank(message.substr(0, message.size() - rest.size()));
-  const std::string_view what = rest.substr(role.size());
-  const auto named = [](const std::string& path) { return path == "-" ? "standard input" : "'" + path + "'"; };
-  if (files.size() == 1) return fmt::format("{}{}: {}", rank, named(files.front().path), what);
-  constexpr std::string_view before = "row ";
-  std::int64_t row = -1;
-  if (const std::size_t at = what.find(before); at != std::string_view::npos)
-    std::from_chars(what.data() + at + before.size(), what.data() + what.size(), row);
+void PointFiles::name_file(Error& error) const {
+  if (error.message().subject != "points") return;
+  ErrorMessage message = error.message();
+  ErrorFields fields = error.fields();
+  message.subject = shown_path(files.front().path);
+  if (files.size() == 1) fields.file = files.front().path;
+  else message.subject += fmt::format(" and {} more", files.size() - 1);
   for (const FileRows& file : files)
-    if (row >= file.first && row < file.first + file.rows)
-      return fmt::format("{}{} (row {} there): {}", rank, named(file.path), row - file.first, what);
-  return fmt::format("{}{} and {} more: {}", rank, named(files.front().path), files.size() - 1, what);
+    if (files.size() > 1 && fields.row && *fields.row >= file.first && *fields.row < file.first + file.rows) {
+      fields.file = file.path;
+      fields.row = *fields.row - file.first;
+      message.subject = fmt::format("{} (row {} there)", shown_path(file.path), *fields.row);
+      break;
+    }
+  error.set_message(std::move(message));
+  error.set_fields(std::move(fields));
 }
 
 std::string file_of_rank(const std::string& path, int rank) {

@@ -26,17 +26,17 @@ struct PointFiles {
   std::int64_t first_row = 0;  ///< of this rank's, among all
   std::int64_t rows = 0;       ///< of all ranks
 
-  /// A message about rows of "points: …", with the file in place of the role, and the row's number there where there
-  /// are several files.
-  std::string naming_file(std::string_view message) const;
+  /// In an error about the points, names their file. If there are several, the row counts in its file.
+  void name_file(Error& error) const;
 
-  /// Calls the function, whose InputError is told of so.
+  /// Calls the function, and names files in an InputError that it throws.
   template <class Function>
   decltype(auto) naming(Function&& function) const {
     try {
       return function();
-    } catch (const InputError& error) {
-      throw InputError(naming_file(error.what()));
+    } catch (InputError& error) {
+      name_file(error);
+      throw;
     }
   }
 };

@@ -5,17 +5,20 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 #include <thread>
 
 #include "bench/problem.hpp"
 #include "cli/command.hpp"
+#include "cli/errors.hpp"
 #include "cli/help.hpp"
 #include "cli/processes.hpp"
 #include "cli/program.hpp"
@@ -136,21 +139,23 @@ const CLI::App& chosen_subcommand(const CLI::App& root) {
   return chosen.empty() ? root : *chosen.front();
 }
 
-/// The library's words for what a user of the program can do, in the program's words where the command has the option.
-std::string in_words_of(const CLI::App& app, std::string message) {
-  struct Words {
-    std::string_view option, library, program;
+/// Throws UsageError if an option has too many values or, as one of the words, none.
+void refuse_count(const CLI::App& app, const std::vector<std::string>& words, const std::string& help) {
+  for (const CLI::Option* option : app.get_options())
+    if (static_cast<int>(option->count()) > option->get_items_expected_max())
+      throw UsageError(signature_of(*option) + ": it was given more than once" + help);
+  const auto is_option = [](const std::string& word) {
+    return word.size() > 1 && word[0] == '-' && (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])));
   };
-  constexpr Words all[] = {
-      {"--box-origin", "box: an origin was given, but no lengths",
-       "--box-origin has no effect: there is no periodic box, which --box or a trajectory gives"},
-      {"--fold", "move such points in by whole lengths", "--fold moves such points in by whole lengths"},
-  };
-  for (const auto& [option, library, program] : all)
-    if (const std::size_t place = message.find(library);
-        place != std::string::npos && app.get_option_no_throw(std::string(option)) != nullptr)
-      message.replace(place, library.size(), program);
-  return message;
+  for (std::size_t at = 0; at < words.size() && words[at] != "--"; ++at) {
+    const std::string& word = words[at];
+    const std::size_t name_end = word.find('=');
+    const CLI::Option* const option = is_option(word) ? app.get_option_no_throw(word.substr(0, name_end)) : nullptr;
+    const bool has_value =
+        name_end == std::string::npos ? at + 1 < words.size() && !is_option(words[at + 1]) : name_end + 1 < word.size();
+    if (option != nullptr && option->get_items_expected_min() > 0 && !has_value)
+      throw UsageError(signature_of(*option) + ": the value is missing" + help);
+  }
 }
 
 /// Says what is wrong with the command line in the program's own words.
@@ -173,11 +178,7 @@ std::string in_words_of(const CLI::App& app, std::string message) {
   for (const CLI::Option* option : app.get_options())
     if (option->get_required() && option->count() == 0)
       throw UsageError(signature_of(*option) + " is missing; usage: " + usage_of(app) + help);
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error))
-    for (const CLI::Option* option : app.get_options())
-      if (std::string_view(error.what()).starts_with(option->get_name() + ":"))
-        throw UsageError(signature_of(*option) +
-                         (option->count() > 1 ? ": it was given more than once" : ": the value is missing") + help);
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) refuse_count(app, words, help);
   throw UsageError(error.what() + help);
 }
 
@@ -235,33 +236,56 @@ void require_same_options(core::Ranks& ranks, const CLI::App& app) {
   });
 }
 
-/// What ended the program, and its exit status.
+/// The error that ended the program.
 struct Failure {
-  std::string message;
-  int status = 1;
+  explicit Failure(const Error& some) : error(some), code(some.code()), status(some.exit_status()) {}
+
+  Error error;
+  std::string code;
+  int status;
 };
 
 /// Where a mapped file became shorter, all else that was found out is no use.
-Failure failure_of(const std::string& message, int status) {
+Failure failure_of(const Error& error) {
   const char* const truncated = io::truncated_file();
-  if (truncated == nullptr) return {message, status};
-  const InputError lost("cannot read '" + std::string(truncated) +
-                        "': the file became shorter while it was read; run the job again when nobody writes to it");
-  return {lost.what(), lost.exit_status()};
+  if (truncated == nullptr) return Failure(error);
+  return Failure(InputError(
+      "cannot read '" + std::string(truncated) + "': the file became shorter while it was read",
+      {.code = error_code::cannot_read, .file = truncated, .remedy = "run the job again when nobody writes to it"}));
+}
+
+/// Returns true if the command has all options that a text names.
+bool has_options_of(const CLI::App& app, const ErrorMessage& text) {
+  return std::ranges::all_of(text.pieces, [&app](const ErrorMessage::Piece& piece) {
+    return piece.kind != ErrorMessage::Piece::Kind::option ||
+           app.get_option_no_throw(spelled({.name = piece.option.name})) != nullptr;
+  });
 }
 
 void report(const Session& session, const Failure& failure) {
-  // Names of files and columns may hold anything; a terminal obeys control bytes.
-  std::string message = core::without_control(in_words_of(chosen_subcommand(*session.root), failure.message));
-  if (session.job) {
-    // What the first rank was given wrongly, all were.
-    const bool of_all = failure.status == UsageError("").exit_status() && message.starts_with("rank 0 of ");
-    message = of_all ? std::string(without_rank(message)) : session.job->with_machine(message);
+  Error error = failure.error;
+  if (ErrorFields fields = error.fields(); !has_options_of(chosen_subcommand(*session.root), fields.remedy)) {
+    fields.remedy = {};
+    error.set_fields(std::move(fields));
   }
+  std::string where;
+  if (ErrorFields fields = error.fields(); session.job && fields.rank) {
+    // What the first rank was given wrongly, all were.
+    const bool of_all = failure.status == UsageError("").exit_status() && fields.rank == 0;
+    if (!of_all) where = session.job->name_of(*fields.rank) + ": ";
+    fields.rank.reset();
+    error.set_fields(std::move(fields));
+  }
+  // Names of files and columns may hold anything; a terminal obeys control bytes.
+  const std::string message = core::without_control(where + error.text(spelled));
   session.end_progress();
   write_message(message);
   try {
-    if (session.json) session.print_json(nlohmann::ordered_json{{"error", message}, {"exit_status", failure.status}});
+    if (session.json) {
+      nlohmann::ordered_json answer{{"error", message}, {"exit_status", failure.status}};
+      answer.update(json_of(error, failure.code));
+      session.print_json(answer);
+    }
   } catch (const InterruptedError&) {  // nobody reads
   }
 }
@@ -358,23 +382,24 @@ int run_program(int argument_count, char** arguments) {
   const bool quiet = std::find(words.begin(), end_of_options, "--quiet") != end_of_options;
   session.bar = std::make_unique<ProgressBar>(isatty(STDERR_FILENO) && !quiet);
   session.execution.progress = [&session](const Progress& progress) { session.bar->update(progress); };
-  Failure failure{"", 0};
+  std::optional<Failure> failure;
+  int status = 0;
   try {
     session.execution.stop = stop_on_signals();
     // The thread that waits for signals takes it as it takes a user's.
     io::outlive_truncated_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
-    failure.status = run(argument_count, arguments, session);
+    status = run(argument_count, arguments, session);
     if (io::truncated_file() != nullptr) throw InputError("a file became shorter");
   } catch (const Error& error) {
-    failure = failure_of(error.what(), error.exit_status());
+    failure = failure_of(error);
   } catch (const std::bad_alloc&) {
-    failure = failure_of("out of memory", 1);
+    failure = failure_of(OutOfMemoryError("out of memory"));
   } catch (const std::exception& error) {
-    failure = failure_of(error.what(), 1);
+    failure = failure_of(Error(error.what()));
   }
-  int status = failure.status;
+  if (failure) status = failure->status;
   const auto say = [&] {
-    if (!failure.message.empty()) report(session, failure);
+    if (failure) report(session, *failure);
   };
   if (session.job) status = session.job->end(status, say);
   else if (session.speaks) say();

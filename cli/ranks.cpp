@@ -113,29 +113,6 @@ int gpu_of_rank(const RankedJob& job) {
   return gpus > 0 ? place % gpus : 0;
 }
 
-std::string_view without_rank(std::string_view message) {
-  std::string_view rest = message;
-  const auto take = [&rest](std::string_view word) {
-    if (!rest.starts_with(word)) return false;
-    rest.remove_prefix(word.size());
-    return true;
-  };
-  const auto take_number = [&rest] {
-    const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
-    rest.remove_prefix(digits);
-    return digits > 0;
-  };
-  const bool there = take("rank ") && take_number() && take(" of ") && take_number() && take(": ");
-  return there ? rest : message;
-}
-
-std::string RankedJob::with_machine(const std::string& message) const {
-  const std::string_view rest = without_rank(message);
-  if (rest.size() == message.size()) return message;
-  const int rank = std::stoi(message.substr(std::string_view("rank ").size()));
-  return fmt::format("{}: {}", name_of(rank), rest);
-}
-
 void RankedJob::end_alone(int status) noexcept {
   std::fflush(stdout);
   process_.abort(status);

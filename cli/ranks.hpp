@@ -43,8 +43,6 @@ class RankedJob {
 
   /// "rank 3 of 8" with the machine's name: "rank 3 of 8 (node17)".
   std::string name_of(int rank) const;
-  /// A message that begins as those of core::Ranks do, "rank 3 of 8: …", with the machine's name.
-  std::string with_machine(const std::string& message) const;
 
   /// The end of this process's part: with its status, and say(), which says what was wrong where it is not 0. When all
   /// have come, the first one with an error says so, and all return its status. Where some do not come, this one says
@@ -68,9 +66,6 @@ int gpu_of_rank(const RankedJob& job);
 
 /// The texts, without NUL in them, that work() returns on the first rank, on all of them. All call it together.
 std::vector<std::string> texts_of_first(core::Ranks& ranks, const std::function<std::vector<std::string>()>& work);
-
-/// A message of core::Ranks without "rank 3 of 8: " at its beginning; unchanged where that is not there.
-std::string_view without_rank(std::string_view message);
 
 /// A note for the user where ranks are bound to fewer processors than their share of the machine; empty where none is.
 /// All ranks call it together. `threads`: that this one's job will have.

@@ -91,14 +91,11 @@ struct Vertices {
   }
 };
 
-/// What the library calls the types, in the words of --dtype.
-std::string with_option(std::string message) {
-  for (const auto& [library, program] :
-       {std::pair<std::string_view, std::string_view>{"give the weights as int64", "say --dtype i64"},
-        std::pair<std::string_view, std::string_view>{"give the weights as float64", "say --dtype f64"}})
-    if (const std::size_t place = message.find(library); place != std::string::npos)
-      message.replace(place, library.size(), program);
-  return message;
+/// What to do about a distance that T does not hold: --dtype with a type that does.
+template <class T>
+ErrorMessage wider_type() {
+  if constexpr (std::is_same_v<T, std::int32_t>) return "say " + option("dtype", "i64");
+  else return "say " + option("dtype", "f64") + (std::is_same_v<T, std::int64_t> ? ", which rounds" : "");
 }
 
 template <class T>
@@ -154,18 +151,21 @@ std::string route_text(const Vertices& vertices, const Route<T>& route) {
 }
 
 /// Calls the library; vertices in its messages are those of the file.
-template <class Function>
+template <class T, class Function>
 decltype(auto) naming_vertices(const Arguments& arguments, const Vertices& vertices, bool is_text,
                                const Function& function) {
   return naming_files({{"weights", arguments.input}, {"edges", arguments.input}}, [&]() -> decltype(auto) {
     try {
       return function();
-    } catch (const VertexError& error) {
-      const std::string message =
-          vertices.are_counted_from_0()
-              ? error.what()
-              : error.message_with([&](std::int32_t vertex) { return vertices.called(vertex); });
-      throw InputError(is_text ? with_option(message) : message);
+    } catch (VertexError& error) {
+      if (!vertices.are_counted_from_0())
+        error.name_vertices([&](std::int32_t vertex) { return vertices.called(vertex); });
+      if (is_text && error.code() == error_code::overflow && !std::is_same_v<T, double>) {
+        ErrorFields fields = error.fields();
+        fields.remedy = wider_type<T>();
+        error.set_fields(std::move(fields));
+      }
+      throw;
     }
   });
 }
@@ -199,7 +199,7 @@ int find_route(const Arguments& arguments, const Session& session, const Graph& 
   constexpr bool given_as_matrix = std::is_same_v<Graph, MatrixView<const T>>;
   const double read = core::seconds_since(start);
   Route<T> route{vertices.find("--from", arguments.from), vertices.find("--to", arguments.to), {}, 0};
-  ShortestRoute<T> result = naming_vertices(arguments, vertices, !given_as_matrix, [&] {
+  ShortestRoute<T> result = naming_vertices<T>(arguments, vertices, !given_as_matrix, [&] {
     return shortest_route(graph, route.from, route.to, arguments.options, session.execution);
   });
   session.end_progress();
@@ -291,7 +291,7 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
                          (sizeof(T) + (options.predecessors ? sizeof(std::int32_t) : 0));
     return shortest_paths_memory(shape, options, execution).host + results;
   };
-  const ShortestPathsResult<T> result = naming_vertices(arguments, vertices, !given_as_matrix, [&] {
+  const ShortestPathsResult<T> result = naming_vertices<T>(arguments, vertices, !given_as_matrix, [&] {
     tell_forecast(session, memory_with(session.execution), rows, n);
     return shortest_paths(graph, options, {}, session.execution);
   });

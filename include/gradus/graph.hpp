@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -37,22 +36,19 @@ struct CsrView {
   constexpr std::int64_t vertices() const { return starts.empty() ? 0 : starts.size() - 1; }
 };
 
-/// A graph in which certain vertices stand in the way of a result. what() calls them by their numbers from 0; who knows
-/// them by other names takes message_with().
+/// A graph in which certain vertices stand in the way of a result. what() calls them by their numbers from 0.
 class GRADUS_EXPORT VertexError : public InputError {
  public:
-  /// what() is `before`, the vertices with `between` between them, how they are counted, and `after`.
-  VertexError(const std::string& before, std::vector<std::int32_t> vertices, const std::string& between,
-              const std::string& after);
+  /// The text is `before`, the vertices with `between` between them, how they are counted, and `after`.
+  VertexError(const ErrorMessage& before, const std::vector<std::int32_t>& vertices, const std::string& between,
+              const ErrorMessage& after, ErrorFields fields = {});
   ~VertexError() override;
   /// In the order of the message.
-  const std::vector<std::int32_t>& vertices() const noexcept;
+  std::vector<std::int32_t> vertices() const;
   /// The message with each vertex as called(vertex) calls it.
   std::string message_with(const std::function<std::string(std::int32_t)>& called) const;
-
- private:
-  struct Parts;
-  std::shared_ptr<const Parts> parts_;  // copies of an exception must not throw
+  /// Gives the vertices these names in the text.
+  void name_vertices(const std::function<std::string(std::int32_t)>& called);
 };
 
 }  // namespace gradus

@@ -37,14 +37,14 @@ inline MemoryPlace place_of(int device_type, int device_id) {
 template <class T, class Array>
 MatrixView<T> matrix_of(const Array& array, const char* what) {
   if (array.ndim() != 2)
-    throw UsageError(std::string(what) + ": an array of " + std::to_string(array.ndim()) +
+    throw UsageError(about(what) + "an array of " + std::to_string(array.ndim()) +
                      " dimensions; two are needed, a row for each point");
   if (array.dtype() != nb::dtype<std::remove_const_t<T>>())
-    throw UsageError(std::string(what) + ": the element type is not that of the points");
+    throw UsageError(about(what) + "the element type is not that of the points");
   const auto rows = static_cast<std::int64_t>(array.shape(0));
   const auto columns = static_cast<std::int64_t>(array.shape(1));
   if (rows > 0 && columns > 1 && array.stride(1) != 1)
-    throw UsageError(std::string(what) + ": the elements of a row do not lie side by side");
+    throw UsageError(about(what) + "the elements of a row do not lie side by side");
   const std::int64_t stride = rows > 1 && columns > 0 ? array.stride(0) : columns;
   return {static_cast<T*>(array.data()), rows, columns, stride, place_of(array.device_type(), array.device_id())};
 }
@@ -52,12 +52,11 @@ MatrixView<T> matrix_of(const Array& array, const char* what) {
 template <class T, class Array>
 VectorView<T> vector_of(const Array& array, const char* what) {
   if (array.ndim() != 1)
-    throw UsageError(std::string(what) + ": an array of " + std::to_string(array.ndim()) +
-                     " dimensions; one is needed");
+    throw UsageError(about(what) + "an array of " + std::to_string(array.ndim()) + " dimensions; one is needed");
   if (array.dtype() != nb::dtype<std::remove_const_t<T>>())
-    throw UsageError(std::string(what) + ": the element type is not the one that is needed");
+    throw UsageError(about(what) + "the element type is not the one that is needed");
   if (array.shape(0) > 1 && array.stride(0) != 1)
-    throw UsageError(std::string(what) + ": the elements do not lie side by side");
+    throw UsageError(about(what) + "the elements do not lie side by side");
   return {static_cast<T*>(array.data()), static_cast<std::int64_t>(array.shape(0)),
           place_of(array.device_type(), array.device_id())};
 }
@@ -76,7 +75,7 @@ template <class Run>
 auto with_element_of(const Input& array, Run run) {
   if (array.dtype() == nb::dtype<float>()) return run(float{});
   if (array.dtype() == nb::dtype<double>()) return run(double{});
-  throw UsageError("points: the elements are neither float32 nor float64");
+  throw UsageError(about("points") + "the elements are neither float32 nor float64");
 }
 
 /// An array of NumPy that owns what it is given.

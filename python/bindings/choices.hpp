@@ -18,7 +18,8 @@ Enum choice(const char* what, const std::string& text, const std::array<std::str
     if (text == names[index]) return static_cast<Enum>(index);
     list += (index == 0 ? "" : ", ") + std::string(names[index]);
   }
-  throw UsageError(std::string(what) + ": there is no '" + text + "', only " + list + did_you_mean(text, names));
+  throw UsageError(about(what) + "there is no '" + text + "', only " + list + did_you_mean(text, names),
+                   {.code = error_code::unknown_choice, .value = text, .allowed = list});
 }
 
 }  // namespace gradus::python

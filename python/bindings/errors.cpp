@@ -2,6 +2,8 @@
 
 #include <exception>
 #include <new>
+#include <optional>
+#include <string>
 
 #include "gradus/error.hpp"
 
@@ -11,9 +13,44 @@ namespace nb = nanobind;
 
 namespace {
 
-void raise(const char* name, const std::exception& error) {
+/// Spells an option as an argument: empty="keep".
+std::string spelled(const OptionReference& option) {
+  const std::string name = option.name.substr(option.name.rfind(':') + 1);  // npos + 1 is 0
+  switch (option.kind) {
+    case OptionReference::Value::none: break;
+    case OptionReference::Value::flag: return name + "=True";
+    case OptionReference::Value::number: return name + "=" + option.value;
+    case OptionReference::Value::text: return name + "=\"" + option.value + "\"";
+  }
+  return name;
+}
+
+nb::object to_python(const std::string& text) {
+  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
+void set(const nb::object& error, const char* name, const std::string& text) {
+  if (!text.empty()) error.attr(name) = to_python(text);
+}
+
+void set(const nb::object& error, const char* name, const std::optional<std::int64_t>& number) {
+  if (number) error.attr(name) = nb::int_(*number);
+}
+
+void raise(const char* name, const Error& error) {
   const nb::object type = nb::module_::import_("gradus._errors").attr(name);
-  PyErr_SetString(type.ptr(), error.what());
+  const nb::object raised = type(to_python(error.text(spelled)));
+  const ErrorFields& fields = error.fields();
+  set(raised, "code", std::string(error.code()));
+  set(raised, "argument", fields.argument);
+  set(raised, "file", fields.file);
+  set(raised, "row", fields.row);
+  set(raised, "column", fields.column);
+  set(raised, "byte", fields.byte);
+  set(raised, "value", fields.value);
+  set(raised, "allowed", fields.allowed);
+  set(raised, "remedy", fields.remedy.text(spelled));
+  PyErr_SetObject(type.ptr(), raised.ptr());
 }
 
 void translate(const std::exception_ptr& pointer, void* /*payload*/) {

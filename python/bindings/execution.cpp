@@ -38,7 +38,7 @@ void set_device(Execution& execution, const std::string& text) {
       return;
     }
   }
-  throw UsageError("device: there is no '" + text + "', only auto, cpu, gpu and gpu:0, gpu:1, ..." +
+  throw UsageError(about("device") + "there is no '" + text + "', only auto, cpu, gpu and gpu:0, gpu:1, ..." +
                    did_you_mean(text, names));
 }
 
@@ -63,7 +63,7 @@ Request make_request(const std::string& device, std::optional<std::string> varia
   set_device(execution, device);
   execution.variant = std::move(variant).value_or("");
   if (threads && *threads < 1)
-    throw UsageError("threads: " + std::to_string(*threads) + "; one is the least, None stands for all cores");
+    throw UsageError(about("threads") + std::to_string(*threads) + "; one is the least, None stands for all cores");
   execution.threads = threads ? *threads : usual_threads();
   execution.pinning = pinning_of(pinning);
   execution.block_size = block_size.value_or(0);
@@ -73,7 +73,7 @@ Request make_request(const std::string& device, std::optional<std::string> varia
   const std::uint64_t address = stream.value_or(0);
   execution.stream = reinterpret_cast<void*>(address <= 1 ? 0 : address);
   if (!progress.is_none() && !PyCallable_Check(progress.ptr()))
-    throw UsageError("progress: not a function of (phase, done, total, detail)");
+    throw UsageError(about("progress") + "not a function of (phase, done, total, detail)");
   request.progress = std::move(progress);
   return request;
 }

@@ -52,8 +52,8 @@ class Job {
     } catch (const InterruptedError& error) {
       // Who has raised nothing was stopped by another rank.
       if (!raised_)
-        throw Error(std::string(error.what()) +
-                    ": an exception, its progress function's or an interrupt, ended the call there");
+        throw Error(error.message() + ": an exception, its progress function's or an interrupt, ended the call there",
+                    error.fields());
     }
     if (raised_) throw nb::python_error(std::move(*raised_));
     return std::move(*result);

@@ -19,7 +19,7 @@ template <class T, class Array>
 MatmulView<T> matrices_of(const Array& array, const char* what) {
   const std::size_t batch = array.ndim() == 3 ? 1 : 0;
   if (array.ndim() != 2 + batch || array.dtype() != nb::dtype<std::remove_const_t<T>>())
-    throw UsageError(std::string(what) + ": neither matrices of that element type nor one");
+    throw UsageError(about(what) + "neither matrices of that element type nor one");
   const MatmulView<T> first(static_cast<T*>(array.data()), static_cast<std::int64_t>(array.shape(batch)),
                             static_cast<std::int64_t>(array.shape(batch + 1)), array.stride(batch),
                             array.stride(batch + 1), place_of(array.device_type(), array.device_id()));

@@ -20,7 +20,7 @@ Placed = Any  # an array of NumPy, or what lies on a GPU
 
 def _refuse_gradients(source: Any, what: str) -> None:
     if getattr(source, "requires_grad", False):
-        raise UsageError(f"{what}: the tensor requires gradients, which are not computed here: pass {what}.detach()")
+        raise UsageError.about(what, f"the tensor requires gradients, which are not computed here: pass {what}.detach()")
 
 
 def _refuse_by_name(source: Any, what: str) -> None:
@@ -46,7 +46,7 @@ def _refuse_by_name(source: Any, what: str) -> None:
         call = next((name for name in calls if callable(getattr(source, name, None))), None)
         way = None if call is None else f"{what}.{call}()"
     if way is not None:
-        raise UsageError(f"{what}: a {kind}; an array is needed: pass {way}")
+        raise UsageError.about(what, f"a {kind}; an array is needed: pass {way}")
 
 
 def _to_numpy(source: Any, what: str) -> Host:
@@ -56,11 +56,11 @@ def _to_numpy(source: Any, what: str) -> Host:
         if not np.ma.is_masked(source):
             return source.data
         rows = f"numpy.ma.compress_rows({what}) for the rows without masked elements, or " if source.ndim == 2 else ""
-        raise InputError(f"{what}: a masked array; pass {rows}{what}.filled(value)")
+        raise InputError.about(what, f"a masked array; pass {rows}{what}.filled(value)")
     _refuse_gradients(source, what)
     if _gpu.lies_there(source):
-        raise UnsupportedError(
-            f"{what}: the array lies on a GPU, and is taken in host memory here: pass {_gpu.way_out(source, what)}"
+        raise UnsupportedError.about(
+            what, f"the array lies on a GPU, and is taken in host memory here: pass {_gpu.way_out(source, what)}"
         )
     if not _numbers.is_untyped(source):
         _refuse_by_name(source, what)
@@ -71,9 +71,9 @@ def _to_numpy(source: Any, what: str) -> Host:
     try:
         array = np.asarray(source)
     except ValueError as error:
-        raise InputError(f"{what}: not an array of numbers: {error}") from error
+        raise InputError.about(what, f"not an array of numbers: {error}") from error
     if array.dtype == object and array.ndim == 0 and not isinstance(source, (numbers.Number, Decimal)):
-        raise UsageError(f"{what}: a {type(source).__name__}; an array of numbers is needed")
+        raise UsageError.about(what, f"a {type(source).__name__}; an array of numbers is needed")
     if array.dtype == object and hasattr(source, "dtypes"):
         array = _numbers_of_frame(source, what)
     _numbers.refuse_lost_integers(source, array, what)
@@ -85,7 +85,7 @@ def _numbers_of_frame(frame: Any, what: str) -> Host:
     columns = zip(getattr(frame, "columns", ()), np.atleast_1d(np.asarray(frame.dtypes, dtype=object)))
     without = [repr(name) for name, dtype in columns if getattr(dtype, "kind", "O") not in "biuf"]
     if without:
-        raise InputError(f"{what}: no numbers in the columns {', '.join(without)}; leave them out")
+        raise InputError.about(what, f"no numbers in the columns {', '.join(without)}; leave them out")
     return np.asarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
@@ -121,7 +121,7 @@ def vector(source: Any, what: str, dtype: np.dtype[Any], stream: int | None = No
             return _gpu.as_rows(source, what, 1, dtype, stream)
     array = _to_numpy(source, what)
     if array.ndim != 1:
-        raise UsageError(f"{what}: an array of the shape {array.shape}; one dimension is needed")
+        raise UsageError.about(what, f"an array of the shape {array.shape}; one dimension is needed")
     return np.ascontiguousarray(_numbers.in_type(array, what, dtype, _numbers.is_untyped(source)))
 
 
@@ -146,8 +146,8 @@ def on_one_gpu(**arrays: Placed) -> None:
 
 
 def refuse_place(what: str, array: Placed, beside: str, other: Placed) -> None:
-    raise UsageError(
-        f"{what}: the array lies {_place(array)}, but {beside} {_place(other)}; the two must lie beside each other"
+    raise UsageError.about(
+        what, f"the array lies {_place(array)}, but {beside} {_place(other)}; the two must lie beside each other"
         + (f": pass {_gpu.way_out(array.source, what)}" if isinstance(array, OnGpu) and _is_host(other) else "")
     )
 
@@ -181,17 +181,17 @@ def output(
             _refuse_shape(out.dtype, out.shape, dtype, shape)
         _check_order(out.flags.c_contiguous, out.flags.writeable)
         if any(isinstance(read, np.ndarray) and np.may_share_memory(out, read) for read in inputs):
-            raise UsageError("out: its memory overlaps that of what is read")
+            raise UsageError.about("out", "its memory overlaps that of what is read")
         return out
     if not isinstance(out, np.ndarray):
         _refuse_gradients(out, "out")
         if not _gpu.lies_there(out):
-            raise UsageError(
-                f"out: a {type(out).__name__}; an array {'of NumPy' if _is_host(where) else _place(where)} is needed"
+            raise UsageError.about(
+                "out", f"a {type(out).__name__}; an array {'of NumPy' if _is_host(where) else _place(where)} is needed"
             )
     written = out if isinstance(out, np.ndarray) else _gpu.taken(out, "out", stream)
     if _place(written) != _place(where):
-        raise UsageError(f"out: the array lies {_place(written)}, but what is read {_place(where)}")
+        raise UsageError.about("out", f"the array lies {_place(written)}, but what is read {_place(where)}")
     assert isinstance(written, OnGpu)
     if written.shape != shape or written.element != dtype.name:
         _refuse_shape(written.element, written.shape, dtype, shape)
@@ -200,11 +200,11 @@ def output(
 
 
 def _refuse_shape(dtype: Any, shape: tuple[int, ...], wanted_type: np.dtype[Any], wanted: tuple[int, ...]) -> None:
-    raise UsageError(f"out: {dtype} of the shape {shape}; {wanted_type} of the shape {wanted} is needed")
+    raise UsageError.about("out", f"{dtype} of the shape {shape}; {wanted_type} of the shape {wanted} is needed")
 
 
 def _check_order(in_order: bool, writable: bool) -> None:
     if not in_order:
-        raise UsageError("out: the elements do not lie side by side in the order of C")
+        raise UsageError.about("out", "the elements do not lie side by side in the order of C")
     if not writable:
-        raise UsageError("out: the array is read-only")
+        raise UsageError.about("out", "the array is read-only")

@@ -23,8 +23,8 @@ def is_folder(init: Any) -> bool:
 
 def _refuse(folder: str, differs: str, remedy: str) -> None:
     alone = os.path.join(folder, "centroids.npy")
-    raise UsageError(
-        f"init: the fit in {folder!r} {differs}; {remedy}, or pass numpy.load({alone!r}) for its centroids alone"
+    raise UsageError.about(
+        "init", f"the fit in {folder!r} {differs}; {remedy}, or pass numpy.load({alone!r}) for its centroids alone"
     )
 
 
@@ -36,12 +36,12 @@ def _summary(folder: str) -> dict[str, Any]:
     except (OSError, ValueError):
         summary = None
     if not isinstance(summary, dict) or summary.get("problem") != "kmeans":
-        raise InputError(
-            f"init: {folder!r} is no folder with a result of 'gradus kmeans --output' (summary.json is missing or "
+        raise InputError.about(
+            "init", f"{folder!r} is no folder with a result of 'gradus kmeans --output' (summary.json is missing or "
             "another's); pass such a folder, or an array of centroids"
         )
     if "unfinished" in summary:
-        raise InputError(f"init: {file!r} says that the result is unfinished; write it again")
+        raise InputError.about("init", f"{file!r} says that the result is unfinished; write it again")
     return summary
 
 
@@ -53,9 +53,9 @@ def _centroids(folder: str, summary: dict[str, Any]) -> np.ndarray[Any, Any]:
         written = summary["files"]["centroids.npy"]
         whole = written["bytes"] == len(content) and int(written["crc32"], 16) == zlib.crc32(content)
     except (OSError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"init: {file!r} cannot be read as the file of a result: {error}") from error
+        raise InputError.about("init", f"{file!r} cannot be read as the file of a result: {error}") from error
     if not whole:
-        raise InputError(f"init: {file!r} is not the file that its summary.json was written with; write the result again")
+        raise InputError.about("init", f"{file!r} is not the file that its summary.json was written with; write the result again")
     return np.asarray(np.load(file))
 
 
@@ -80,13 +80,13 @@ def centroids_of(init: Any, points: Any, clusters: int, metric: str, standardize
         _refuse(folder, f"is one by the {summary.get('metric')} metric", f"pass metric={summary.get('metric')!r}")
     centroids = _centroids(folder, summary)
     if len(centroids) != clusters:
-        raise UsageError(
-            f"init: the fit in {folder!r} has {len(centroids)} clusters, and this one {clusters}; pass clusters={len(centroids)}"
+        raise UsageError.about(
+            "init", f"the fit in {folder!r} has {len(centroids)} clusters, and this one {clusters}; pass clusters={len(centroids)}"
         )
     here, there = _column_names(points), summary.get("columns")
     if here and there and here != there:
-        raise InputError(
-            f"points: the columns are {here}, but the fit in {folder!r} is one of {there}; pass the same columns in the "
+        raise InputError.about(
+            "points", f"the columns are {here}, but the fit in {folder!r} is one of {there}; pass the same columns in the "
             f"same order: points[{there}]"
         )
     return centroids

@@ -223,8 +223,8 @@ class OnGpu:
 def _without_gpu(what: str, library: Library) -> None:
     reason = _core.why_no_gpu()
     if reason:
-        raise UnsupportedError(
-            f"{what}: the array lies on a GPU, but {reason}; pass {library.to_host_words.format(what)}"
+        raise UnsupportedError.about(
+            what, f"the array lies on a GPU, but {reason}; pass {library.to_host_words.format(what)}"
         )
 
 
@@ -234,13 +234,13 @@ def _of_interface(source: Any, what: str, stream: int | None) -> OnGpu:
     address, read_only = facts["data"]
     dtype, shape, written_in = np.dtype(facts["typestr"]), tuple(facts["shape"]), facts.get("stream")
     if dtype.kind not in _CODES or not dtype.isnative:
-        raise InputError(f"{what}: the elements are of the type {dtype}; real numbers are needed")
+        raise InputError.about(what, f"the elements are of the type {dtype}; real numbers are needed")
     steps = facts.get("strides") or _steps_of_c(shape, dtype.itemsize)
     if any(step % dtype.itemsize for step in steps):
-        raise UnsupportedError(f"{what}: the elements lie {steps} bytes apart, which are no whole elements")
+        raise UnsupportedError.about(what, f"the elements lie {steps} bytes apart, which are no whole elements")
     gpu = _core.gpu_of_memory(address)
     if gpu is None:
-        raise UsageError(f"{what}: its __cuda_array_interface__ names an address that is not memory of a GPU")
+        raise UsageError.about(what, f"its __cuda_array_interface__ names an address that is not memory of a GPU")
     if written_in is not None:
         _core.wait_for_stream(gpu, 0 if written_in == _LEGACY_STREAM else written_in)
     strides = [step // dtype.itemsize for step in steps]
@@ -269,7 +269,7 @@ def taken(source: Any, what: str, stream: int | None) -> OnGpu:
         with library.running(source, None):
             return OnGpu(source, _core.hold(library.export(source, stream)), stream)
     except (BufferError, RuntimeError, ValueError) as error:
-        raise UsageError(f"{what}: the array cannot be read where it lies: {error}") from error
+        raise UsageError.about(what, f"the array cannot be read where it lies: {error}") from error
 
 
 def converted(array: OnGpu, dtype: np.dtype[Any], what: str) -> OnGpu:
@@ -279,13 +279,13 @@ def converted(array: OnGpu, dtype: np.dtype[Any], what: str) -> OnGpu:
         made = library.converted(array.source, dtype)
     if made is None:
         kind = type(array.source)
-        raise UnsupportedError(
-            f"{what}: an array of {kind.__module__}.{kind.__qualname__}, of the type {array.element}, is not converted "
+        raise UnsupportedError.about(
+            what, f"an array of {kind.__module__}.{kind.__qualname__}, of the type {array.element}, is not converted "
             f"here; {dtype} is needed, and the elements of a row side by side"
         )
     found = taken(made, what, array.stream)
     if found.element != dtype.name or not found.in_rows():
-        raise UnsupportedError(f"{what}: the elements are of the type {array.element}, and {dtype} is needed")
+        raise UnsupportedError.about(what, f"the elements are of the type {array.element}, and {dtype} is needed")
     return found
 
 
@@ -294,7 +294,7 @@ def wanted_type(array: OnGpu, what: str) -> np.dtype[Any]:
     if array.element in ("float16", "bfloat16", "bool"):
         return np.dtype(np.float32)
     if not array.element.startswith(("int", "uint", "float")):
-        raise InputError(f"{what}: the elements are of the type {array.element}; real numbers are needed")
+        raise InputError.about(what, f"the elements are of the type {array.element}; real numbers are needed")
     return np.promote_types(array.dtype, np.float32)
 
 
@@ -307,7 +307,7 @@ def as_rows(
     if len(array.shape) != dimensions:
         if dimensions == 2:
             _numbers.refuse_shape(array.shape, what)
-        raise UsageError(f"{what}: an array of the shape {array.shape}; one dimension is needed")
+        raise UsageError.about(what, f"an array of the shape {array.shape}; one dimension is needed")
     wanted = wanted_type(array, what)
     if dtype is not None:
         wanted = dtype

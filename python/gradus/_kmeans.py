@@ -98,12 +98,12 @@ class KMeansResult:
 def _numbers_fit(**numbers: int) -> None:
     for name, number in numbers.items():
         if not -(2**31) <= number < 2**31:
-            raise UsageError(f"{name}: {number} is out of range")
+            raise UsageError.about(name, f"{number} is out of range")
 
 
 def _check_seed(seed: int) -> None:
     if not 0 <= seed < 2**64:
-        raise UsageError(f"seed: {seed}; a whole number from 0 to 2^64 - 1 is needed")
+        raise UsageError.about("seed", f"{seed}; a whole number from 0 to 2^64 - 1 is needed")
 
 
 class KMeansCandidate(NamedTuple):
@@ -147,7 +147,7 @@ def _cluster_counts(clusters: Iterable[int]) -> list[int]:
     try:
         return sorted({operator.index(count) for count in clusters})
     except TypeError as error:
-        raise UsageError(f"clusters: {clusters!r}; several integers are needed, such as range(2, 21)") from error
+        raise UsageError.about("clusters", f"{clusters!r}; several integers are needed, such as range(2, 21)") from error
 
 
 def _model(
@@ -158,7 +158,7 @@ def _model(
     if not isinstance(model, KMeansModel):
         return _arrays.matrix(model, "centroids", dtype, stream), metric or "euclidean", None, None
     if metric not in (None, model.metric):
-        raise UsageError(f"metric: {metric!r}, but the fit is one by {model.metric!r}; leave it out")
+        raise UsageError.about("metric", f"{metric!r}, but the fit is one by {model.metric!r}; leave it out")
     mean, scale = (
         (None, None)
         if model.standardization is None
@@ -192,7 +192,7 @@ def _init(init: Any, dtype: np.dtype[Any], stream: int | None) -> tuple[str, _ar
     if not isinstance(init, str):
         return "given", _arrays.matrix(init, "init", dtype, stream)
     if init == "given":
-        raise UsageError("init: there is no 'given': pass the array of centroids itself")
+        raise UsageError.about("init", "there is no 'given': pass the array of centroids itself")
     return init, None
 
 
@@ -256,7 +256,7 @@ def kmeans(
             start = _fitted_folder.centroids_of(init, points, clusters, metric, standardize)
         method, given = _init(start, rows.dtype, number)
         if method in ("given", "first") and restarts > 1:
-            raise UsageError(f"restarts: {restarts}, but with this `init` nothing is random; leave restarts out")
+            raise UsageError.about("restarts", f"{restarts}, but with this `init` nothing is random; leave restarts out")
         weighed = _weights(weights, rows, number, init=given)
         labels = _arrays.new((len(rows),), _LABEL, rows, number)
         return (
@@ -309,7 +309,7 @@ def choose_clusters(
     number = stream_number(stream)
     rows = _arrays.matrix(points, "points", None, number)
     if not isinstance(init, str) or _fitted_folder.is_folder(init):
-        raise UsageError("init: given centroids are those of one number of clusters, and several are compared; name a method")
+        raise UsageError.about("init", "given centroids are those of one number of clusters, and several are compared; name a method")
     weighed = _weights(weights, rows, number)
     labels = _arrays.new((len(rows),), _LABEL, rows, number)
     fields, candidates, chosen, recommended, sample, report = _core.kmeans_choose(

@@ -91,12 +91,12 @@ def life(
     """
     array = _arrays._to_numpy(cells, "cells")
     if array.ndim != 2:
-        raise UsageError(f"cells: an array of the shape {array.shape}; two dimensions are needed, a row for each row")
+        raise UsageError.about("cells", f"an array of the shape {array.shape}; two dimensions are needed, a row for each row")
     if array.dtype.kind not in "biu":
-        raise InputError(f"cells: the elements are of the type {array.dtype}; booleans or whole numbers are needed")
+        raise InputError.about("cells", f"the elements are of the type {array.dtype}; booleans or whole numbers are needed")
     if array.dtype.kind != "b" and array.size > 0 and (array.min() < 0 or array.max() > 1):
         row, column = np.argwhere((array < 0) | (array > 1))[0]
-        raise InputError(f"cells: {array[row, column]} in row {row}, column {column}; 0 (dead) or 1 (alive) is needed")
+        raise InputError.about("cells", f"{array[row, column]} in row {row}, column {column}; 0 (dead) or 1 (alive) is needed")
     if (left != 0 or top != 0) and boundary != "plane" and not hashes:
         raise UsageError(
             f"left, top: {left}, {top} with the boundary {boundary!r}, where they matter for hashes alone; leave them out, "

@@ -18,7 +18,7 @@ def _operand(source: Any, what: str) -> Array:
     """The numbers where they lie, in any order: only what no step of whole elements reaches is copied."""
     array = _numbers.in_type(_arrays._to_numpy(source, what), what, None)
     if array.ndim == 0:
-        raise UsageError(f"{what}: a single number; a vector, a matrix or a stack of matrices is needed")
+        raise UsageError.about(what, f"a single number; a vector, a matrix or a stack of matrices is needed")
     return _numbers.in_whole_steps(array)
 
 
@@ -38,19 +38,19 @@ def _factor(value: Any, what: str, dtype: np.dtype[Any]) -> float:
     with np.errstate(over="ignore", under="ignore"):
         rounded = dtype.type(exact)
     if (exact != 0 and rounded == 0) or (math.isfinite(exact) and np.isinf(rounded)):
-        raise UsageError(f"{what}: {exact!r} is beyond the range of {dtype}, the type of the product")
+        raise UsageError.about(what, f"{exact!r} is beyond the range of {dtype}, the type of the product")
     return exact
 
 
 def _shapes(left: Array, right: Array) -> tuple[int, ...]:
     """The shape of the stack of products."""
     if left.shape[-1] != right.shape[-2]:
-        raise UsageError(f"b: {right.shape[-2]} rows, but a has {left.shape[-1]} columns; as many are needed")
+        raise UsageError.about("b", f"{right.shape[-2]} rows, but a has {left.shape[-1]} columns; as many are needed")
     try:
         return np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
     except ValueError:
-        raise UsageError(
-            f"b: a stack of {right.shape[:-2]} matrices, and a of {left.shape[:-2]}; equal numbers are needed"
+        raise UsageError.about(
+            "b", f"a stack of {right.shape[:-2]} matrices, and a of {left.shape[:-2]}; equal numbers are needed"
         ) from None
 
 
@@ -61,7 +61,7 @@ def _added(add: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     try:
         return np.broadcast_to(numbers, shape)
     except ValueError:
-        raise UsageError(f"add: an array of the shape {array.shape}; the product is of the shape {shape}") from None
+        raise UsageError.about("add", f"an array of the shape {array.shape}; the product is of the shape {shape}") from None
 
 
 def _overlap(one: Array, other: Array) -> bool:
@@ -92,15 +92,15 @@ def _shares_elements(array: Array) -> bool:
 
 def _checked_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], *read: Array) -> None:
     if not isinstance(out, np.ndarray):
-        raise UsageError(f"out: a {type(out).__name__}; an array of NumPy is needed")
+        raise UsageError.about("out", f"a {type(out).__name__}; an array of NumPy is needed")
     if out.shape != shape or out.dtype != dtype:
-        raise UsageError(f"out: {out.dtype} of the shape {out.shape}; {dtype} of the shape {shape} is needed")
+        raise UsageError.about("out", f"{out.dtype} of the shape {out.shape}; {dtype} of the shape {shape} is needed")
     if not out.flags.writeable:
-        raise UsageError("out: the array is read-only")
+        raise UsageError.about("out", "the array is read-only")
     if _shares_elements(out):
-        raise UsageError("out: some of its elements share memory, so that it cannot hold the product")
+        raise UsageError.about("out", "some of its elements share memory, so that it cannot hold the product")
     if any(_overlap(out, array) for array in read):
-        raise UsageError("out: its memory overlaps that of what is read")
+        raise UsageError.about("out", "its memory overlaps that of what is read")
 
 
 def _is_written_in_place(out: Array, *read: Array) -> bool:
@@ -154,7 +154,7 @@ def matmul(
     shape = batch + (left.shape[-2],) * rows + (right.shape[-1],) * columns
     dtype = np.promote_types(left.dtype, right.dtype)
     if add is None and beta is not None:
-        raise UsageError("beta: the factor of `add`, which is not given")
+        raise UsageError.about("beta", "the factor of `add`, which is not given")
     alpha = _factor(alpha, "alpha", dtype)
     beta = 0.0 if add is None else _factor(1.0 if beta is None else beta, "beta", dtype)
     added = None if add is None else _added(add, shape, dtype)

@@ -45,21 +45,21 @@ def refuse_shape(shape: tuple[int, ...], what: str) -> NoReturn:
     way = ""
     if len(shape) == 1:
         way = f": pass {what}.reshape(-1, 1) for points of one coordinate, or {what}.reshape(1, -1) for one point"
-    raise UsageError(f"{what}: an array of the shape {shape}; two dimensions are needed, a row for each point{way}")
+    raise UsageError.about(what, f"an array of the shape {shape}; two dimensions are needed, a row for each point{way}")
 
 
 def refuse_elements(array: Host, what: str) -> NoReturn:
     """Raises the error for elements that are no real numbers, or none of NumPy's."""
     if array.dtype.kind != "O":
         advice = _ADVICE.get(array.dtype.kind, "real numbers are needed").format(what)
-        raise InputError(f"{what}: the elements are of the type {array.dtype}: {advice}")
+        raise InputError.about(what, f"the elements are of the type {array.dtype}: {advice}")
     for index, value in np.ndenumerate(array):
         if not isinstance(value, (numbers.Real, Decimal, np.bool_)):
             told = repr(value) if isinstance(value, (str, type(None), numbers.Number)) else f"a {type(value).__name__}"
-            raise InputError(f"{what}: the value in {place(index)} is {told}; a number is needed")
+            raise InputError.about(what, f"the value in {place(index)} is {told}; a number is needed")
     kinds = sorted({type(value).__name__ for value in array.flat})
-    raise InputError(
-        f"{what}: the elements are Python objects of the type {', '.join(kinds)}, and numbers of NumPy are needed: pass "
+    raise InputError.about(
+        what, f"the elements are Python objects of the type {', '.join(kinds)}, and numbers of NumPy are needed: pass "
         f"numpy.asarray({what}, numpy.float64), which rounds what is not exactly a float64"
     )
 
@@ -67,11 +67,11 @@ def refuse_elements(array: Host, what: str) -> NoReturn:
 def floating_type(dtype: Type, what: str) -> Type:
     """Returns the least of float32 and float64 that holds the numbers of the type, but for integers of 64 bits."""
     if dtype.kind not in "biuf":
-        raise InputError(f"{what}: the type {dtype}; one of real numbers is needed")
+        raise InputError.about(what, f"the type {dtype}; one of real numbers is needed")
     wanted = np.promote_types(dtype, np.float32)
     if wanted not in FLOATS:
-        raise UnsupportedError(
-            f"{what}: the elements are of the type {dtype}; float64 is the widest that is computed in: pass "
+        raise UnsupportedError.about(
+            what, f"the elements are of the type {dtype}; float64 is the widest that is computed in: pass "
             f"{what}.astype(numpy.float64) to round them"
         )
     return wanted
@@ -110,8 +110,8 @@ def refuse_rounding(array: Host, what: str, wanted: Type, beside: str = "points"
         return
     index = np.unravel_index(position, array.shape)
     of = f", the type of {beside}" if wanted == np.float32 else ""
-    raise InputError(
-        f"{what}: the value in {place(tuple(map(int, index)))} is {given[index]}, which is not exactly a {wanted}{of}; "
+    raise InputError.about(
+        what, f"the value in {place(tuple(map(int, index)))} is {given[index]}, which is not exactly a {wanted}{of}; "
         f"{_advice(array.dtype, wanted, what, beside)}"
     )
 
@@ -148,8 +148,8 @@ def refuse_lost_integers(source: Any, array: Host, what: str) -> None:
         return
     for value in itertools.chain.from_iterable(columns):
         if isinstance(value, numbers.Integral) and int(value) != float(value):
-            raise InputError(
-                f"{what}: the integer {value} is not exactly a float64, in which it is computed beside other numbers; "
+            raise InputError.about(
+                what, f"the integer {value} is not exactly a float64, in which it is computed beside other numbers; "
                 "subtract a constant, or round it"
             )
 
@@ -176,11 +176,11 @@ def number(value: Any, what: str) -> float:
         try:
             found = float(value)
         except OverflowError:
-            raise UsageError(f"{what}: {value!r} is beyond the range of a float64") from None
+            raise UsageError.about(what, f"{value!r} is beyond the range of a float64") from None
         given = int(value) if isinstance(value, numbers.Integral) else value  # NumPy's are compared in floating point
         if found == given or given != given:
             return found
-        raise UsageError(f"{what}: {value!r} is not exactly a float64; pass float({what}) to round it")
+        raise UsageError.about(what, f"{value!r} is not exactly a float64; pass float({what}) to round it")
     if getattr(value, "shape", None) == () and hasattr(value, "item"):  # an array of one number
         return number(value.item(), what)
     told = repr(value) if isinstance(value, (str, bytes, numbers.Number, type(None))) else f"a {type(value).__name__}"

@@ -96,8 +96,8 @@ def stream_number(stream: Any) -> int | None:
     if hasattr(number, "__cuda_stream__"):
         number = number.__cuda_stream__()[1]
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**64:
-        raise UsageError(
-            f"stream: {stream!r}; a stream of PyTorch or CuPy is needed, or the address of one of CUDA"
+        raise UsageError.about(
+            "stream", f"{stream!r}; a stream of PyTorch or CuPy is needed, or the address of one of CUDA"
         )
     return number or 1
 

@@ -8,7 +8,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from gradus import _arrays, _core, _numbers
-from gradus._errors import InputError, UsageError
+from gradus._errors import UsageError
 from gradus._options import Progress, RunReport, names_arguments, request, run, stream_number
 
 Array = np.ndarray[Any, Any]
@@ -76,11 +76,11 @@ class PairHistogramResult:
         """The radial distribution; `volume`: of the space that the points lie in, where there is no periodic box."""
         space = self.volume if volume is None else _numbers.number(volume, "volume")
         if space is None:
-            raise UsageError("rdf: no box closes the space of the points: pass its volume")
+            raise UsageError.about("rdf", "no box closes the space of the points: pass its volume")
         if self.flat and self.dimensions == 3:
             plane = "xyz".replace(self.flat, "")
-            raise UsageError(
-                f"rdf: all points have the same {self.flat}, and the box is thin there, so that shells in space do not "
+            raise UsageError.about(
+                "rdf", f"all points have the same {self.flat}, and the box is thin there, so that shells in space do not "
                 f"fit them: dimensions='{plane}' counts in their plane, dimensions='xyz' in space all the same"
             )
         return RadialDistribution(
@@ -151,11 +151,7 @@ def pair_histogram(
             request(device, variant, threads, pinning, block_size, memory_limit, number, progress),
         )  # fmt: skip
 
-    try:
-        arguments, fields = run(communicator, _core.pair_histogram, prepared)
-    except InputError as error:  # in the words of this interface
-        message = str(error).replace("; move such points in by", "; fold=True moves such points in by")
-        raise InputError(message) from None
+    arguments, fields = run(communicator, _core.pair_histogram, prepared)
     borders, counts, weighted, below, beyond, pairs, flat, report = fields
     rows, second, lengths = arguments[0], arguments[5], arguments[6]
     return PairHistogramResult(

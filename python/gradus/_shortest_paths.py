@@ -30,15 +30,15 @@ class ShortestPathsResult:
     def route(self, source: int, target: int) -> list[int]:
         """The vertices of the shortest route, both ends included; none where there is no route."""
         if self.predecessors is None:
-            raise UsageError("route: needs the predecessors, which shortest_paths(…, predecessors=True) finds")
+            raise UsageError.about("route", "needs the predecessors, which shortest_paths(…, predecessors=True) finds")
         row = source
         if self.sources is not None:
             found = np.flatnonzero(self.sources == source)
             if len(found) == 0:
-                raise UsageError(f"route: vertex {source} is none of the sources")
+                raise UsageError.about("route", f"vertex {source} is none of the sources")
             row = int(found[0])
         if not 0 <= row < len(self.predecessors):
-            raise UsageError(f"route: there is no vertex {source}; they are 0 to {len(self.predecessors) - 1}")
+            raise UsageError.about("route", f"there is no vertex {source}; they are 0 to {len(self.predecessors) - 1}")
         return list(_core.shortest_path_route(self.predecessors[row], source, target))
 
     def __repr__(self) -> str:
@@ -72,7 +72,7 @@ def _integers(array: Any, what: str, wanted: Any) -> Array:
     """Vertices, and places of edges."""
     found = np.asarray(array)
     if found.dtype.kind not in "iu":
-        raise InputError(f"{what}: the elements are of the type {found.dtype}; integers are needed")
+        raise InputError.about(what, f"the elements are of the type {found.dtype}; integers are needed")
     _numbers.refuse_rounding(found, what, np.dtype(wanted))
     return np.ascontiguousarray(found, wanted)
 
@@ -82,9 +82,9 @@ def _sources(sources: Any) -> Array | None:
         return None
     chosen = np.atleast_1d(np.asarray(sources))
     if chosen.ndim != 1 or len(chosen) == 0:
-        raise UsageError(f"sources: an array of the shape {chosen.shape}; a list of one vertex or more is needed")
+        raise UsageError.about("sources", f"an array of the shape {chosen.shape}; a list of one vertex or more is needed")
     if isinstance(sources, np.ma.MaskedArray) and np.ma.is_masked(sources):
-        raise InputError("sources: a masked array; pass sources.compressed()")
+        raise InputError.about("sources", "a masked array; pass sources.compressed()")
     return _integers(chosen, "sources", np.int64)
 
 
@@ -121,9 +121,9 @@ def shortest_paths(
     if hasattr(graph, "tocoo") and hasattr(graph, "nnz"):
         vertices, columns = graph.shape
         if vertices != columns:
-            raise InputError(f"graph: {vertices} rows of {columns} weights; as many rows as columns are needed")
+            raise InputError.about("graph", f"{vertices} rows of {columns} weights; as many rows as columns are needed")
         if vertices >= 2**31:
-            raise InputError(f"graph: {vertices} vertices; fewer than 2^31 are needed")
+            raise InputError.about("graph", f"{vertices} vertices; fewer than 2^31 are needed")
         compressed = graph.format == "csr"
         edges = graph if compressed else graph.tocoo()
         weights, no_edge = _weights(np.ascontiguousarray(edges.data), no_edge)
@@ -140,7 +140,7 @@ def shortest_paths(
         masked = graph.mask if isinstance(graph, np.ma.MaskedArray) else None
         dense = _arrays._to_numpy(graph if masked is None else graph.data, "graph")
         if dense.ndim != 2:
-            raise UsageError(f"graph: an array of the shape {dense.shape}; a square one is needed")
+            raise UsageError.about("graph", f"an array of the shape {dense.shape}; a square one is needed")
         weights, no_edge = _weights(dense, no_edge)
         if masked is not None:  # no edges, as in scipy.sparse.csgraph
             none = np.inf if weights.dtype.kind == "f" else np.iinfo(weights.dtype).max

@@ -717,7 +717,7 @@ def kmeans_plusplus(
             )
     trials = 2 + int(np.log(n_clusters))
     if n_local_trials not in (None, trials):
-        raise UnsupportedError(f"n_local_trials: {n_local_trials}; {trials} are made for {n_clusters} clusters")
+        raise UnsupportedError.about("n_local_trials", f"{n_local_trials}; {trials} are made for {n_clusters} clusters")
     rows = _dense(checked, memory_limit)
     try:
         indices = kmeans_initial_centroids(

@@ -43,8 +43,8 @@ def _opened(file: str) -> ctypes.CDLL:
         functions.gradus_mpi_close.restype = None
         functions.gradus_mpi_close.argtypes = [ctypes.c_void_p]
     except (OSError, AttributeError) as error:
-        raise UnsupportedError(
-            f"communicator: the library by which Gradus meets MPI cannot be used ({error}); install Gradus where "
+        raise UnsupportedError.about(
+            "communicator", f"the library by which Gradus meets MPI cannot be used ({error}); install Gradus where "
             f"MPI is (GRADUS_MPI=ON), or name the {_NAME} of an installation in {_VARIABLE}"
         ) from error
     return functions
@@ -60,13 +60,13 @@ def _checked(communicator: Any) -> Any:
     """The module MPI of mpi4py, to which the communicator belongs; which is of our MPI."""
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is None or not isinstance(communicator, mpi.Intracomm) or communicator == mpi.COMM_NULL:
-        raise UsageError(
-            f"communicator: {communicator!r}; one of mpi4py is needed whose processes are of one group, such as MPI.COMM_WORLD"
+        raise UsageError.about(
+            "communicator", f"{communicator!r}; one of mpi4py is needed whose processes are of one group, such as MPI.COMM_WORLD"
         )
     ours, theirs = library_version(), mpi.Get_library_version().rstrip("\0")
     if ours != theirs:
-        raise UnsupportedError(
-            f"communicator: it is of {theirs!r}, but {library()!r} is of {ours!r}; both have to be of the same MPI: "
+        raise UnsupportedError.about(
+            "communicator", f"it is of {theirs!r}, but {library()!r} is of {ours!r}; both have to be of the same MPI: "
             "install mpi4py from source (pip install --no-binary mpi4py mpi4py), or build Gradus, with that of the other"
         )
     return mpi
@@ -79,13 +79,15 @@ def _agreed(communicator: Any, prepared: Callable[[], Result]) -> Result:
         result = prepared()
     except Exception as error:  # noqa: BLE001: whatever it is, the others have to know
         caught = error
-    troubles = communicator.allgather(None if caught is None else (type(caught).__name__, str(caught)))
+    trouble = None if caught is None else (type(caught).__name__, str(caught), getattr(caught, "__dict__", {}))
+    troubles = communicator.allgather(trouble)
     if caught is not None:
         raise caught
     for rank, trouble in enumerate(troubles):
         if trouble is not None:
-            kind = getattr(_errors, trouble[0], Error)
-            raise kind(f"rank {rank} of {communicator.size}: {trouble[1]}")
+            name, text, fields = trouble
+            kind = getattr(_errors, name, Error)
+            raise kind(f"rank {rank} of {communicator.size}: {text}", **(fields if hasattr(_errors, name) else {}))
     return result
 
 
@@ -110,7 +112,7 @@ def _joined(communicator: Any, request: _core.Request) -> Iterator[None]:
         _core.version().encode(), mpi._addressof(communicator), mpi._sizeof(communicator), why, len(why)
     )
     if not opened:
-        raise UnsupportedError(f"communicator: {why.value.decode()}")
+        raise UnsupportedError.about("communicator", why.value.decode())
     try:
         request.communicator = opened
         yield

@@ -262,7 +262,9 @@ AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void AtomicFile::fail(int error_number) const { throw Error("cannot write '" + path_ + "'" + reason(error_number)); }
+void AtomicFile::fail(int error_number) const {
+  throw Error("cannot write '" + path_ + "'" + reason(error_number), {.code = error_code::cannot_write, .file = path_});
+}
 
 void AtomicFile::expect(std::uint64_t bytes) const {
   if (!in_place_) require_room(parent_of(target_), bytes, path_);

@@ -13,7 +13,7 @@ namespace gradus::core {
 template <std::integral Integer>
 Integer checked_multiply(Integer a, Integer b, const char* what) {
   Integer product{};
-  if (__builtin_mul_overflow(a, b, &product)) throw OutOfMemoryError(std::string(what) + ": the size overflows");
+  if (__builtin_mul_overflow(a, b, &product)) throw OutOfMemoryError(about(what) + "the size overflows");
   return product;
 }
 
@@ -21,7 +21,7 @@ Integer checked_multiply(Integer a, Integer b, const char* what) {
 template <std::integral Integer>
 Integer checked_add(Integer a, Integer b, const char* what) {
   Integer sum{};
-  if (__builtin_add_overflow(a, b, &sum)) throw OutOfMemoryError(std::string(what) + ": the size overflows");
+  if (__builtin_add_overflow(a, b, &sum)) throw OutOfMemoryError(about(what) + "the size overflows");
   return sum;
 }
 

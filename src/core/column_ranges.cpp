@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/text.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::core {
@@ -11,8 +12,13 @@ void throw_bad_value(const char* what, std::int64_t row, std::int64_t column, do
   const std::string kind = std::isnan(value)   ? "NaN"
                            : std::isinf(value) ? "infinite"
                                                : "too large (coordinates are at most 2^500 in magnitude)";
-  throw InputError(std::string(what) + ": the value in row " + std::to_string(row) + ", column " +
-                   std::to_string(column) + " (counted from 0) is " + kind);
+  throw InputError(about(what) + "the value in row " + std::to_string(row) + ", column " + std::to_string(column) +
+                       " (counted from 0) is " + kind,
+                   {.code = std::isfinite(value) ? error_code::out_of_range : error_code::not_finite,
+                    .row = row,
+                    .column = column,
+                    .value = number_text(value),
+                    .allowed = "-2^500 to 2^500"});
 }
 
 }  // namespace gradus::core

@@ -234,7 +234,8 @@ const auto& find_variant(const List& variants, std::string_view name, std::strin
     names.push_back(variant.name);
   }
   throw UsageError("there is no " + std::string(problem) + " variant '" + std::string(name) + "'" +
-                   did_you_mean(wanted, names) + "; 'gradus list " + std::string(problem) + "' shows all of them");
+                       did_you_mean(wanted, names) + "; 'gradus list " + std::string(problem) + "' shows all of them",
+                   {.code = error_code::unknown_variant, .argument = "variant", .value = std::string(name)});
 }
 
 /// For Ladder: whether one of the shapes is taken, or the reason why the last one is not.

@@ -161,6 +161,8 @@ std::span<const std::byte> NpzArrays::elements(std::string_view name, std::strin
   refuse("its array '" + std::string(name) + "' has another type or shape");
 }
 
-void NpzArrays::refuse(const std::string& what) const { throw InputError("'" + name_ + "': " + what); }
+void NpzArrays::refuse(const std::string& what) const {
+  throw InputError("'" + name_ + "': " + what, {.code = error_code::file_format, .file = name_});
+}
 
 }  // namespace gradus::core

@@ -1,56 +1,12 @@
 #include "core/ranks.hpp"
 
 #include <algorithm>
-#include <new>
+
+#include "core/error_parcel.hpp"
 
 namespace gradus::core {
 
 namespace {
-
-/// The library's errors, as they travel.
-enum class Kind : std::uint64_t { error, usage, input, unsupported, memory, verification, interrupted };
-
-struct Failure {
-  Kind kind = Kind::error;
-  std::string message;
-};
-
-Failure failure_of(const std::exception_ptr& exception) {
-  try {
-    std::rethrow_exception(exception);
-  } catch (const UsageError& error) {
-    return {Kind::usage, error.what()};
-  } catch (const InputError& error) {
-    return {Kind::input, error.what()};
-  } catch (const UnsupportedError& error) {
-    return {Kind::unsupported, error.what()};
-  } catch (const OutOfMemoryError& error) {
-    return {Kind::memory, error.what()};
-  } catch (const VerificationError& error) {
-    return {Kind::verification, error.what()};
-  } catch (const InterruptedError& error) {
-    return {Kind::interrupted, error.what()};
-  } catch (const std::bad_alloc&) {
-    return {Kind::memory, "the system has no memory left for the job"};
-  } catch (const std::exception& error) {
-    return {Kind::error, error.what()};
-  } catch (...) {
-    return {Kind::error, "something unknown was thrown"};
-  }
-}
-
-[[noreturn]] void throw_failure(const Failure& failure) {
-  switch (failure.kind) {
-    case Kind::usage: throw UsageError(failure.message);
-    case Kind::input: throw InputError(failure.message);
-    case Kind::unsupported: throw UnsupportedError(failure.message);
-    case Kind::memory: throw OutOfMemoryError(failure.message);
-    case Kind::verification: throw VerificationError(failure.message);
-    case Kind::interrupted: throw InterruptedError(failure.message);
-    case Kind::error: break;
-  }
-  throw Error(failure.message);
-}
 
 /// Of which all ranks, which know the same, throw the same one outside of the works.
 bool is_everybodys(const std::exception_ptr& exception) {
@@ -126,16 +82,14 @@ void Ranks::throw_agreed() {
   double lowest[] = {failure_ ? static_cast<double>(rank_) : none};
   communicator_.least(lowest);
   const auto root = static_cast<int>(lowest[0]);
-  Failure failure;
-  if (rank_ == root) failure = failure_of(failure_);
-  std::uint64_t head[] = {static_cast<std::uint64_t>(failure.kind), failure.message.size()};
-  communicator_.broadcast(std::as_writable_bytes(std::span(head)), root);
-  failure.kind = static_cast<Kind>(head[0]);
-  failure.message.resize(head[1]);
-  communicator_.broadcast(std::as_writable_bytes(std::span(failure.message)), root);
+  std::string parcel;
+  if (rank_ == root) parcel = parcel_of(failure_);
+  std::uint64_t size[] = {parcel.size()};
+  communicator_.broadcast(std::as_writable_bytes(std::span(size)), root);
+  parcel.resize(size[0]);
+  communicator_.broadcast(std::as_writable_bytes(std::span(parcel)), root);
   agreed_ = true;
-  failure.message = "rank " + std::to_string(root) + " of " + std::to_string(size_) + ": " + failure.message;
-  throw_failure(failure);
+  throw_parcel(parcel, root, size_);
 }
 
 void Ranks::leave() noexcept {

@@ -46,8 +46,8 @@ void require_same_call(Ranks& ranks, const std::string& call, const std::string&
   });
   const auto other = std::ranges::find_if(names, [&](const Name& name) { return name != names.front(); });
   if (other != names.end())
-    throw UsageError("rank " + std::to_string(other - names.begin()) + " of " + std::to_string(ranks.size()) + ": '" +
-                     other->data() + "' here, but '" + names.front().data() + "' on rank 0; " + way_out);
+    throw UsageError(std::string("'") + other->data() + "' here, but '" + names.front().data() + "' on rank 0",
+                     {.remedy = way_out, .rank = static_cast<int>(other - names.begin()), .ranks = ranks.size()});
 }
 
 void require_same_options(Ranks& ranks, const std::string& own) {

@@ -157,7 +157,7 @@ template <class T>
       if (!(std::abs(value) <= core::largest_magnitude)) core::throw_bad_value(what, first_row + row, column, value);
     }
   }
-  throw InputError(std::string(what) + ": a value changed while it was read");
+  throw InputError(about(what) + "a value changed while it was read");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace gradus {
 
 void detail::check_view(const ViewFacts& view, const char* what) {
-  const auto refuse = [&](const std::string& why) { throw UsageError(std::string(what) + ": " + why); };
+  const auto refuse = [&](const std::string& why) { throw UsageError(about(what) + why); };
   if (view.place.kind != MemoryPlace::Kind::host && view.place.kind != MemoryPlace::Kind::gpu)
     refuse("the view names an unknown kind of memory");
   // Made for the error alone: a tiny product is done in the time that texts of three views take.
@@ -71,7 +71,7 @@ void check_size(std::initializer_list<std::int64_t> factors, const char* what) {
   std::int64_t product = 1;
   for (const std::int64_t factor : factors)
     if (__builtin_mul_overflow(product, factor, &product))
-      throw UsageError(std::string(what) + ": so many bytes overflow 64 bits");
+      throw UsageError(about(what) + "so many bytes overflow 64 bits");
 }
 
 void check_element_bytes(int bytes) {
@@ -81,18 +81,19 @@ void check_element_bytes(int bytes) {
 
 void check_execution(const Execution& execution, TakesRanks takes_ranks) {
   if (execution.communicator != nullptr && takes_ranks == TakesRanks::no)
-    throw UnsupportedError(
-        "communicator: this call does not run on several ranks; give it all rows on one of them, and no "
-        "communicator");
+    throw UnsupportedError(about("communicator") +
+                           "this call does not run on several ranks; give it all rows on one of them, and no "
+                           "communicator");
   check_choice(execution.device, Device::gpu, "device");
   check_choice(execution.pinning, Pinning::scatter, "pinning");
   if (execution.pinning != Pinning::none && execution.communicator != nullptr &&
       execution.communicator->neighbours() > 1)
     throw UnsupportedError(
-        "pinning: each of the ranks on this machine would bind its threads to the same processors; leave that to what "
+        about("pinning") +
+        "each of the ranks on this machine would bind its threads to the same processors; leave that to what "
         "starts them (mpirun --map-by and --bind-to, srun --cpu-bind)");
   if (execution.block_size < 0)
-    throw UsageError("block size: " + std::to_string(execution.block_size) + " is not a number of threads");
+    throw UsageError(about("block size") + std::to_string(execution.block_size) + " is not a number of threads");
   cpu::thread_count(execution);
 }
 
@@ -102,14 +103,14 @@ Execution run_where_it_lies(MemoryPlace place, const char* what, const Execution
   Execution here = execution;
   if (place.is_host()) return here;
   if (const std::string reason = why_no_gpu(this_machine()); !reason.empty())
-    throw UnsupportedError(std::string(what) + ": the view says that they lie on " + gpu_number(place.gpu) + ", but " +
-                           reason + "; pass host memory");
+    throw UnsupportedError(about(what) + "the view says that they lie on " + gpu_number(place.gpu) + ", but " + reason +
+                           "; pass host memory");
   if (execution.device == Device::cpu)
-    throw UnsupportedError(std::string(what) + ": they lie on " + gpu_number(place.gpu) +
+    throw UnsupportedError(about(what) + "they lie on " + gpu_number(place.gpu) +
                            ", but the CPU was asked for; copy them to host memory, or leave the device to the library");
   if (execution.device == Device::gpu && execution.gpu != place.gpu)
-    throw UsageError(std::string(what) + ": they lie on " + gpu_number(place.gpu) + ", but " +
-                     gpu_number(execution.gpu) + " was asked for");
+    throw UsageError(about(what) + "they lie on " + gpu_number(place.gpu) + ", but " + gpu_number(execution.gpu) +
+                     " was asked for");
   here.device = Device::gpu;
   here.gpu = place.gpu;
   return here;
@@ -117,7 +118,7 @@ Execution run_where_it_lies(MemoryPlace place, const char* what, const Execution
 
 void check_beside(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu) {
   if (place.is_host() || (runs_on_gpu && place.gpu == gpu)) return;
-  throw UnsupportedError(std::string(what) + ": they lie on " + gpu_number(place.gpu) + ", but the job runs on " +
+  throw UnsupportedError(about(what) + "they lie on " + gpu_number(place.gpu) + ", but the job runs on " +
                          (runs_on_gpu ? gpu_number(gpu) : "the CPU") + "; keep them there or in host memory");
 }
 
@@ -166,7 +167,7 @@ GrantedMachine::GrantedMachine(const Execution& execution) {
 void check_device(const core::VariantInfo& variant, const Execution& execution, std::string_view problem) {
   const bool on_gpu = variant.backend == core::Backend::cuda;
   if (execution.block_size != 0 && !on_gpu)
-    throw UsageError("block size: " + std::string(problem) + " variant '" + std::string(variant.name) +
+    throw UsageError(about("block size") + std::string(problem) + " variant '" + std::string(variant.name) +
                      "' runs on the CPU, where there are no blocks of threads; leave it out, or ask for the GPU");
   if (execution.device == Device::automatic || on_gpu == (execution.device == Device::gpu)) return;
   throw UsageError(std::string(problem) + " variant '" + std::string(variant.name) + "' runs on the " +

@@ -44,8 +44,9 @@ template <class Enum>
 void check_choice(Enum value, Enum last, const char* what) {
   const auto number = static_cast<int>(value);
   if (number >= 0 && number <= static_cast<int>(last)) return;
-  throw UsageError(std::string(what) + ": " + std::to_string(number) + " is not one of the values 0 to " +
-                   std::to_string(static_cast<int>(last)));
+  throw UsageError(
+      about(what) + std::to_string(number) + " is not one of the values 0 to " + std::to_string(static_cast<int>(last)),
+      {.code = error_code::unknown_choice, .value = std::to_string(number)});
 }
 
 /// UsageError where the product of the factors, none of them negative, has more than 63 bits.
@@ -65,13 +66,14 @@ template <class T>
 void check_extent(MatrixView<const T> rows, const char* what) {
   check_view(rows, what);
   if (rows.rows() > std::numeric_limits<std::int32_t>::max())
-    throw InputError(std::string(what) + ": " + std::to_string(rows.rows()) +
-                     " rows are more than the supported 2147483647");
+    throw InputError(about(what) + std::to_string(rows.rows()) + " rows are more than the supported 2147483647",
+                     {.code = error_code::out_of_range});
   // Twice as many, and a tile of columns more, still fit the 32 bits in which kernels on a GPU count them.
   constexpr std::int64_t most_columns = std::int64_t{1} << 30;
   if (rows.columns() > most_columns)
-    throw InputError(std::string(what) + ": " + std::to_string(rows.columns()) +
-                     " columns are more than the supported " + std::to_string(most_columns));
+    throw InputError(about(what) + std::to_string(rows.columns()) + " columns are more than the supported " +
+                         std::to_string(most_columns),
+                     {.code = error_code::out_of_range});
 }
 
 /// Whether two views have bytes in common, wherever they lie. Of views that interleave it is known where their rows are
@@ -82,7 +84,7 @@ bool overlap(const detail::ViewFacts& one, const detail::ViewFacts& other);
 template <class Written, class Read>
 void check_apart(Written results, const char* what, Read input, const char* of) {
   if (overlap(facts_of(results), facts_of(input)))
-    throw UsageError(std::string(what) + ": their memory overlaps that of the " + of);
+    throw UsageError(about(what) + "their memory overlaps that of the " + of, {.code = error_code::memory_overlap});
 }
 
 /// UsageError as check_view(), InputError unless there is a weight for each of `count` points, or none at all.
@@ -90,8 +92,9 @@ template <class T>
 void check_number(VectorView<const T> weights, std::int64_t count, const char* what, const char* of) {
   check_view(weights, what);
   if (weights.empty() || weights.size() == count) return;
-  throw InputError(std::string(what) + ": there are " + std::to_string(weights.size()) + " weights for " +
-                   std::to_string(count) + " " + of + "; one for each is needed");
+  throw InputError(about(what) + "there are " + std::to_string(weights.size()) + " weights for " +
+                       std::to_string(count) + " " + of + "; one for each is needed",
+                   {.code = error_code::shape_mismatch});
 }
 
 std::string gpu_number(int gpu);  ///< for a message

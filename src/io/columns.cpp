@@ -50,7 +50,7 @@ std::string list_of(std::span<const std::string> names) {
 }  // namespace
 
 ColumnList::ColumnList(std::string_view label, std::string_view text) : label_(label) {
-  const auto refuse = [&](const std::string& what) { throw UsageError(label_ + ": " + what); };
+  const auto refuse = [&](const std::string& what) { throw UsageError(about(label_) + what); };
   for (std::size_t at = 0;; ++at) {
     Item item;
     while (at < text.size() && is_blank(text[at])) ++at;
@@ -109,7 +109,7 @@ std::vector<std::size_t> ColumnList::find(std::span<const std::string> names, st
   std::vector<std::size_t> found;
   std::vector<bool> seen(columns);
   const auto refuse = [&](const std::string& what) {
-    throw InputError(std::string(file) + ": " + label_ + ": " + what);
+    throw InputError(std::string(file) + ": " + label_ + ": " + what, {.argument = label_});
   };
   const auto take = [&](std::size_t column) {
     if (seen[column]) refuse("column " + std::to_string(column + 1) + " is there twice");

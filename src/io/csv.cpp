@@ -155,7 +155,7 @@ class CsvParser {
     const bool wrong = !stretch.wrong.empty();
     if (blank != 0 && (stretch.all_rows() > 0 || (wrong && stretch.wrong_row)))
       beginning_.fail(blank, 0, "a blank line between rows of numbers");
-    if (wrong) beginning_.fail(in_file(stretch.wrong_line), stretch.wrong_field, stretch.wrong);
+    if (wrong) beginning_.fail(in_file(stretch.wrong_line), stretch.wrong_field, stretch.wrong, stretch.wrong_value);
     blank_line_ = stretch.all_rows() > 0 ? in_file(stretch.trailing_blank) : blank;
     if (!stretch.lacking.empty()) add_lacking(stretch.lacking);
     row_count_ += stretch.rows;

@@ -1,10 +1,12 @@
 #include "io/csv_beginning.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "gradus/error.hpp"
+#include "io/file_fields.hpp"
 #include "io/foreign_formats.hpp"
 #include "io/header.hpp"
 #include "io/number.hpp"
@@ -78,9 +80,12 @@ CsvBeginning::CsvBeginning(std::string_view name, const CsvOptions& options, con
   rows_.offers_drop = options.columns.offers_columns && options.columns.taken.empty();
 }
 
-void CsvBeginning::fail(std::size_t line, std::size_t field, const std::string& what) const {
-  throw InputError(std::string(name_) + ":" + std::to_string(line) + ":" +
-                   (field ? std::to_string(field) + ": " : " ") + what);
+void CsvBeginning::fail(std::size_t line, std::size_t field, const std::string& what, std::string_view value) const {
+  ErrorFields fields = fields_of_file(name_, line, field);
+  fields.value = value;
+  throw InputError(
+      std::string(name_) + ":" + std::to_string(line) + ":" + (field ? std::to_string(field) + ": " : " ") + what,
+      std::move(fields));
 }
 
 std::vector<std::string> CsvBeginning::notes(std::size_t rows) const {
@@ -374,7 +379,7 @@ void CsvBeginning::refuse_first_line(const HeaderGuess& guess, const std::vector
   if (is_missing(text)) fail(line_, at + 1, rows_.lack_of(text) + "; " + ask + "; if it is a row, --header no");
   if (is_text(text) && is_any_number(next))
     fail(line_, at + 1, core::excerpt(text) + " is not a number, but the row below has a number there; " + ask);
-  fail(line_, at + 1, rows_.fault_of(text, at) + "; " + ask);
+  fail(line_, at + 1, rows_.fault_of(text, at) + "; " + ask, text);
 }
 
 /// A first line with other fields than the next one, which begins as comments of other programs do.

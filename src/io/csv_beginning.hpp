@@ -32,7 +32,8 @@ class CsvBeginning {
   std::vector<std::string> notes(std::size_t rows) const;
 
   /// Throws InputError for a place; a field of 0 is none.
-  [[noreturn]] void fail(std::size_t line, std::size_t field, const std::string& what) const;
+  [[noreturn]] void fail(std::size_t line, std::size_t field, const std::string& what,
+                         std::string_view value = {}) const;
 
  private:
   bool first_line(const char*& at, const char* end, bool last);

@@ -64,6 +64,7 @@ std::string without_quotes(std::string_view field) {
 struct CsvRows::Bad {
   std::size_t field;
   std::string what;
+  std::string value = {};
 };
 
 const char* CsvRows::row_end(const char* at, const char* end) const {
@@ -218,7 +219,7 @@ const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) c
         throw Bad{column + 1, "the field " + core::excerpt(trimmed(text)) + " has no closing quote"};
       while (quoted && !at_line_end(after, end) && !separates(*after)) ++after;  // the text behind the quote, too
       if (quoted) text = trimmed({begin, static_cast<std::size_t>(after - begin)});
-      throw Bad{column + 1, fault_of(text, column)};
+      throw Bad{column + 1, fault_of(text, column), std::string(trimmed(text))};
     }
     ++column;
     if (separator != ' ') ++at;
@@ -265,6 +266,7 @@ void CsvRows::parse(CsvStretch& stretch) const {
     stretch.wrong = std::move(bad.what);
     stretch.wrong_line = stretch.lines + 1;
     stretch.wrong_field = bad.field;
+    stretch.wrong_value = std::move(bad.value);
   }
 }
 

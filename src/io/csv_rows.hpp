@@ -76,6 +76,7 @@ struct CsvStretch {
   std::string wrong;
   std::size_t wrong_line = 0;
   std::size_t wrong_field = 0;
+  std::string wrong_value;
   bool wrong_row = false;  ///< it is in a row, not in a comment
 
   std::size_t all_rows() const { return rows + lacking.rows.size(); }

@@ -9,6 +9,7 @@
 #include "core/startable.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "io/file_fields.hpp"
 #include "io/foreign_formats.hpp"
 
 namespace gradus::io {
@@ -212,7 +213,7 @@ void EdgeReader::require_all(std::size_t found, std::size_t promised, const std:
 }
 
 void EdgeReader::fail(std::size_t line, const std::string& what) const {
-  throw InputError(name_ + ":" + std::to_string(line) + ": " + what);
+  throw InputError(name_ + ":" + std::to_string(line) + ": " + what, fields_of_file(name_, line));
 }
 
 void EdgeReader::note(std::size_t line, const std::string& what) const {

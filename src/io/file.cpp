@@ -126,7 +126,9 @@ void outlive_truncated_files(void (*ask_to_stop)(), std::stop_token stop) {
 const char* truncated_file() { return truncated_known.load(std::memory_order_acquire) ? truncated_path : nullptr; }
 
 MappedFile::MappedFile(const std::string& path, Access access) : path_(path) {
-  const auto refuse = [&](const std::string& why) { throw InputError("cannot read '" + path + "'" + why); };
+  const auto refuse = [&](const std::string& why) {
+    throw InputError("cannot read '" + path + "'" + why, {.code = error_code::cannot_read, .file = path});
+  };
   // O_NONBLOCK: opening a pipe that nobody writes to would wait forever.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};

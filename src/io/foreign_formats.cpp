@@ -5,6 +5,7 @@
 
 #include "gradus/error.hpp"
 #include "io/file.hpp"
+#include "io/file_fields.hpp"
 #include "io/graph.hpp"
 #include "io/trajectory.hpp"
 
@@ -131,10 +132,11 @@ void refuse_foreign(std::string_view bytes, const std::string& path, Reader read
   const std::string remedy = format->remedy(path, reader);
   if ((format->readers & Remedy::bit(reader)) != 0 && (!by_content || remedy.empty())) return;
   std::string message = path == "standard input" ? path : "'" + path + "'";
-  message.append(by_content ? " is " : " has the name of ").append(format->name).append(", which is not read here; ");
-  message += remedy.empty() ? readable(reader) : remedy;
-  if (reader == Reader::frames) throw UnsupportedError(message);
-  throw InputError(message);
+  message.append(by_content ? " is " : " has the name of ").append(format->name).append(", which is not read here");
+  ErrorFields fields = fields_of_file(path);
+  fields.remedy = remedy.empty() ? std::string(readable(reader)) : remedy;
+  if (reader == Reader::frames) throw UnsupportedError(message, std::move(fields));
+  throw InputError(message, std::move(fields));
 }
 
 std::string advice_to_run(std::string_view command, const std::string& path) {

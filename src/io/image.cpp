@@ -16,6 +16,7 @@
 
 #include "core/stop.hpp"
 #include "io/file.hpp"
+#include "io/file_fields.hpp"
 #include "io/foreign_formats.hpp"
 
 namespace gradus::io {
@@ -32,7 +33,7 @@ bool begins_with(std::span<const std::byte> bytes, std::string_view signature) {
 }
 
 [[noreturn]] void refuse(std::string_view name, const std::string& what) {
-  throw InputError("'" + std::string(name) + "': " + what);
+  throw InputError("'" + std::string(name) + "': " + what, fields_of_file(name));
 }
 
 /// Up to where the library had read; what is wrong lies there or somewhat before.

@@ -14,6 +14,7 @@
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "io/file.hpp"
+#include "io/file_fields.hpp"
 #include "io/foreign_formats.hpp"
 
 namespace gradus::io {
@@ -24,7 +25,7 @@ static_assert(std::endian::native == std::endian::little, "native byte order is 
 constexpr std::string_view magic = "\x93NUMPY";
 
 [[noreturn]] void refuse(std::string_view name, const std::string& what) {
-  throw InputError("'" + std::string(name) + "': " + what);
+  throw InputError("'" + std::string(name) + "': " + what, fields_of_file(name));
 }
 
 // ---- The header: a Python dict literal with the keys 'descr', 'fortran_order' and 'shape' ----
@@ -68,7 +69,9 @@ class HeaderParser {
 
  private:
   [[noreturn]] void fail(std::size_t position, const std::string& what) const {
-    refuse(name_, "bad .npy header at byte " + std::to_string(offset_ + position) + ": " + what);
+    const std::size_t byte = offset_ + position;
+    throw InputError("'" + std::string(name_) + "': bad .npy header at byte " + std::to_string(byte) + ": " + what,
+                     fields_at_byte(name_, byte));
   }
 
   bool at_end() const { return position_ == text_.size(); }

@@ -14,6 +14,7 @@
 #include "core/text.hpp"
 #include "gradus/error.hpp"
 #include "io/file.hpp"
+#include "io/file_fields.hpp"
 #include "io/foreign_formats.hpp"
 
 namespace gradus::io {
@@ -55,7 +56,9 @@ class Archive {
   /// The .npy files, whose names lack the ending.
   const std::vector<Entry>& arrays() const { return arrays_; }
 
-  [[noreturn]] void refuse(const std::string& what) const { throw InputError("'" + std::string(name_) + "': " + what); }
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw InputError("'" + std::string(name_) + "': " + what, fields_of_file(name_));
+  }
 
   /// Where the packed bytes of an entry lie.
   std::span<const std::byte> packed(const Entry& entry) const {
@@ -273,7 +276,8 @@ NpzArray find_npz_array(std::span<const std::byte> bytes, std::string_view name,
   const ForeignFormat* const format = array.empty() ? foreign_format(as_text(bytes), "") : nullptr;
   if (format != nullptr && !format->has_name("x.npz"))
     refuse_foreign(as_text(bytes), std::string(name), Reader::points);
-  if (!looks_like_zip(bytes)) throw InputError("'" + std::string(name) + "': not a .npz file: it is no ZIP archive");
+  if (!looks_like_zip(bytes))
+    throw InputError("'" + std::string(name) + "': not a .npz file: it is no ZIP archive", fields_of_file(name));
   const Archive archive(bytes, name);
   const Entry& entry = choose(archive, name, array);
   NpzArray found{.bytes = archive.packed(entry), .owner = owner, .name = std::string(name) + ":"};

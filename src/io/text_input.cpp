@@ -13,6 +13,7 @@
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "io/file_fields.hpp"
 
 namespace gradus::io {
 
@@ -43,7 +44,8 @@ ReadBytes read_descriptor(int descriptor, const std::string& name, const std::st
       wait_for_input(descriptor, name, stop);
       const ssize_t got = ::read(descriptor, into, room);
       if (got >= 0) return static_cast<std::size_t>(got);
-      if (errno != EINTR && errno != EAGAIN) throw InputError("cannot read " + name + core::reason(errno));
+      if (errno != EINTR && errno != EAGAIN)
+        throw InputError("cannot read " + name + core::reason(errno), {.code = error_code::cannot_read, .file = name});
     }
   };
 }
@@ -82,7 +84,8 @@ class Unpacking {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw InputError(name_ + ": " + what + " (byte " + std::to_string(read_ - stream_.avail_in) + ")");
+    const std::size_t byte = read_ - stream_.avail_in;
+    throw InputError(name_ + ": " + what + " (byte " + std::to_string(byte) + ")", fields_at_byte(name_, byte));
   }
 
   bool refill() {
@@ -145,7 +148,9 @@ TextInput::TextInput(const std::string& path, std::stop_token stop, ReadProgress
   } else if (is_stream(path)) {
     // O_NONBLOCK: opening a pipe would wait, deaf to a stop request, until somebody writes to it.
     pipe_ = std::make_unique<Descriptor>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (pipe_->number() < 0) throw InputError("cannot read '" + path + "'" + core::reason(errno));
+    if (pipe_->number() < 0)
+      throw InputError("cannot read '" + path + "'" + core::reason(errno),
+                       {.code = error_code::cannot_read, .file = path});
     start(read_descriptor(pipe_->number(), name_, stop_));
   } else {
     file_ = std::make_unique<MappedFile>(path);
@@ -258,7 +263,8 @@ void TextInput::feed(const TakeLines& take) {
     const std::size_t taken = take({buffer_.data(), filled_}, last);
     if (last) break;
     if (taken == 0) enough *= 2;
-    if (enough > longest_line) throw InputError(name_ + ": a line of more than " + core::size_text(longest_line));
+    if (enough > longest_line)
+      throw InputError(name_ + ": a line of more than " + core::size_text(longest_line), fields_of_file(name_));
     filled_ -= taken;
     std::memmove(buffer_.data(), buffer_.data() + taken, filled_);
     if (progress_ && packed_total_ > 0) progress_(packed_done_, packed_total_);
@@ -294,7 +300,8 @@ std::optional<std::string_view> TextInput::next_line() {
     std::memmove(buffer_.data(), buffer_.data() + taken_, filled_);
     taken_ = 0;
     looked_at = filled_;
-    if (filled_ > longest_line) throw InputError(name_ + ": a line of more than " + core::size_text(longest_line));
+    if (filled_ > longest_line)
+      throw InputError(name_ + ": a line of more than " + core::size_text(longest_line), fields_of_file(name_));
     if (packed_total_ > 0 && progress_) progress_(packed_done_, packed_total_);
     fill(std::max(2 * filled_, bytes_of_a_buffer));
   }

@@ -10,6 +10,7 @@
 #include "core/column_ranges.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "io/file_fields.hpp"
 #include "io/trajectory_text.hpp"
 
 namespace gradus::io {
@@ -48,12 +49,14 @@ class DcdFrames : public FrameParser {
   using Bytes = std::span<const std::byte>;
 
   [[noreturn]] void fail(std::size_t place, const std::string& what) const {
-    throw InputError(name_ + ": " + what + " (byte " + std::to_string(place) + ")");
+    throw InputError(name_ + ": " + what + " (byte " + std::to_string(place) + ")", fields_at_byte(name_, place));
   }
   [[noreturn]] void fail_cut(const std::string& what) const {
-    throw CutFrameError(name_ + ": " + what + " (byte " + std::to_string(at_) + ")");
+    throw CutFrameError(name_ + ": " + what + " (byte " + std::to_string(at_) + ")", fields_at_byte(name_, at_));
   }
-  [[noreturn]] void refuse(const std::string& what) const { throw UnsupportedError(name_ + ": " + what); }
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw UnsupportedError(name_ + ": " + what, {.file = name_});
+  }
 
   template <class T>
   T value(Bytes bytes, std::size_t place) const {

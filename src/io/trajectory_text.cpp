@@ -11,6 +11,7 @@
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "io/file_fields.hpp"
 #include "io/number.hpp"
 
 namespace gradus::io {
@@ -75,12 +76,15 @@ std::optional<Frame> TextFrames::read(FrameParts parts) {
 
 std::string TextFrames::place() const { return text_->name() + ":" + std::to_string(line_); }
 void TextFrames::fail(const std::string& what) const {
-  if (is_open_) throw CutFrameError(place() + ": " + what + "; the file ends in this line");
-  throw InputError(place() + ": " + what);
+  if (is_open_)
+    throw CutFrameError(place() + ": " + what + "; the file ends in this line", fields_of_file(text_->name(), line_));
+  throw InputError(place() + ": " + what, fields_of_file(text_->name(), line_));
 }
-void TextFrames::refuse(const std::string& what) const { throw UnsupportedError(place() + ": " + what); }
+void TextFrames::refuse(const std::string& what) const {
+  throw UnsupportedError(place() + ": " + what, {.file = text_->name(), .row = static_cast<std::int64_t>(line_)});
+}
 void TextFrames::fail_cut(const std::string& what) const {
-  throw CutFrameError(place() + ": the file ends where " + what + " should be");
+  throw CutFrameError(place() + ": the file ends where " + what + " should be", fields_of_file(text_->name(), line_));
 }
 
 std::string_view TextFrames::line(const char* what) {
@@ -137,7 +141,8 @@ std::int64_t TextFrames::check_count(std::int64_t count, std::int64_t least) con
   const std::optional<std::uint64_t> left = text_->bytes_left();
   if (left && count > static_cast<std::int64_t>(*left) / least + 1)
     throw CutFrameError(place() + ": the frame claims " + std::to_string(count) + " atoms, but only " +
-                        std::to_string(*left) + " bytes follow");
+                            std::to_string(*left) + " bytes follow",
+                        fields_of_file(text_->name(), line_));
   if (count > most)
     fail("the frame claims " + std::to_string(count) + " atoms; at most " + std::to_string(most) + " can be read");
   return count;

@@ -13,8 +13,8 @@ template <class T>
 void check_points(MatrixView<const T> points, const Execution& execution) {
   execution::check_extent(points, "points");
   if ((points.rows() < 1 && execution.communicator == nullptr) || points.columns() < 1)
-    throw InputError("points: at least one row and one column are needed, not " + std::to_string(points.rows()) +
-                     " x " + std::to_string(points.columns()));
+    throw InputError(about("points") + "at least one row and one column are needed, not " +
+                     std::to_string(points.rows()) + " x " + std::to_string(points.columns()));
 }
 
 template <class T>
@@ -35,10 +35,10 @@ void check_against_points(MatrixView<const T> points, const KMeansOptions& optio
   execution::check_apart(memory.labels, "labels", given, "initial centroids");
   if (options.init != KMeansInit::given) {
     if (given.rows() == 0) return;
-    throw UsageError("initial centroids: there are some, but the method of choosing them is not `given`");
+    throw UsageError(about("initial centroids") + "there are some, but the method of choosing them is not `given`");
   }
   if (given.rows() != options.clusters || given.columns() != points.columns())
-    throw InputError("initial centroids: the shape is " + std::to_string(given.rows()) + " x " +
+    throw InputError(about("initial centroids") + "the shape is " + std::to_string(given.rows()) + " x " +
                      std::to_string(given.columns()) + ", but " + std::to_string(options.clusters) + " x " +
                      std::to_string(points.columns()) + " is needed (clusters x columns of the points)");
 }
@@ -48,14 +48,22 @@ void check_against_points(MatrixView<const T> points, const KMeansOptions& optio
 void check_labels(VectorView<std::int32_t> labels, std::int64_t n) {
   execution::check_view(labels, "labels");
   if (labels.size() == n) return;
-  throw UsageError("labels: there is room for " + std::to_string(labels.size()) + ", but there are " +
+  throw UsageError(about("labels") + "there is room for " + std::to_string(labels.size()) + ", but there are " +
                    std::to_string(n) + " points");
 }
 
+void throw_too_few(std::int64_t clusters, std::int64_t count, const char* point, const char* which) {
+  throw InputError(about("points") + std::to_string(clusters) + " clusters were asked for, but there " +
+                       (count == 1 ? "is" : "are") + " only " + std::to_string(count) + " " + point +
+                       (count == 1 ? "" : "s") + which,
+                   {.code = error_code::too_few_points,
+                    .value = std::to_string(clusters),
+                    .allowed = "at most " + std::to_string(count),
+                    .remedy = "ask for at most that many clusters"});
+}
+
 void check_clusters(const KMeansOptions& options, std::int64_t n) {
-  if (options.clusters > n)
-    throw InputError("points: " + std::to_string(options.clusters) + " clusters were asked for, but there are only " +
-                     std::to_string(n) + " points; ask for at most that many clusters");
+  if (options.clusters > n) throw_too_few(options.clusters, n, "point");
 }
 
 template <class T>
@@ -73,15 +81,16 @@ template <class T>
 void check_fit(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                const Execution& execution) {
   if (execution.communicator != nullptr)
-    throw UnsupportedError(
-        "standardize: columns are standardized by one process alone; standardize the rows before, or "
-        "give all rows to one process and no communicator");
+    throw UnsupportedError(about("standardize") +
+                           "columns are standardized by one process alone; standardize the rows before, or "
+                           "give all rows to one process and no communicator");
   check_arguments(points, options, memory, execution, true);
 }
 
 template <class T>
 void check_no_labels(const KMeansMemory<T>& memory) {
-  if (!memory.labels.empty()) throw UsageError("labels: the first centroids have none; leave their memory out");
+  if (!memory.labels.empty())
+    throw UsageError(about("labels") + "the first centroids have none; leave their memory out");
 }
 
 template <class T>
@@ -92,7 +101,7 @@ void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMea
   check_points(points, execution);
   execution::check_extent(centroids, "centroids");
   if (centroids.rows() < 1 || centroids.columns() != points.columns())
-    throw InputError("centroids: the shape is " + std::to_string(centroids.rows()) + " x " +
+    throw InputError(about("centroids") + "the shape is " + std::to_string(centroids.rows()) + " x " +
                      std::to_string(centroids.columns()) + ", but the points have " + std::to_string(points.columns()) +
                      " columns");
 }
@@ -103,7 +112,7 @@ void check_prediction(MatrixView<const T> centroids, MatrixView<const T> points,
   check_points(points, execution);
   check_fit_memory(memory);
   if (memory.initial_centroids.rows() > 0)
-    throw UsageError("initial centroids: a prediction has none; its centroids are an argument of their own");
+    throw UsageError(about("initial centroids") + "a prediction has none; its centroids are an argument of their own");
   execution::check_number(memory.weights, points.rows(), "weights", "points");
   if (!memory.labels.empty()) check_labels(memory.labels, points.rows());
   execution::check_apart(memory.labels, "labels", points, "points");
@@ -115,7 +124,7 @@ template <class T>
 void check_distances(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances) {
   execution::check_view(distances, "distances");
   if (distances.rows() != points.rows() || distances.columns() != centroids.rows())
-    throw UsageError("distances: the shape is " + std::to_string(distances.rows()) + " x " +
+    throw UsageError(about("distances") + "the shape is " + std::to_string(distances.rows()) + " x " +
                      std::to_string(distances.columns()) + ", but " + std::to_string(points.rows()) + " x " +
                      std::to_string(centroids.rows()) + " is needed (points x centroids)");
   execution::check_apart(distances, "distances", points, "points");

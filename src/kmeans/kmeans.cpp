@@ -242,10 +242,7 @@ class Prepared {
   std::int64_t different_points(const KMeansOptions& options) const {
     const std::int64_t count = room::count_different(points_, weights_, options.clusters, gpu_.get(), stop_, ranks_);
     if (count == options.clusters || options.fewer_distinct == KMeansFewerDistinct::accept) return count;
-    throw InputError("points: " + std::to_string(options.clusters) + " clusters were asked for, but there " +
-                     (count == 1 ? "is" : "are") + " only " + std::to_string(count) + " different point" +
-                     (count == 1 ? "" : "s") + (weights_.empty() ? "" : " of positive weight") +
-                     "; ask for at most that many clusters");
+    room::throw_too_few(options.clusters, count, "different point", weights_.empty() ? "" : " of positive weight");
   }
 
   /// Several clusters can be told apart.

@@ -90,8 +90,10 @@ Centered centered(MatrixView<const T> points, const std::vector<std::int64_t>& s
     for (std::int64_t column = 0; column < points.columns(); ++column) {
       const double value = static_cast<double>(points(row, column));
       if (!std::isfinite(value))
-        throw InputError("points: row " + std::to_string(row) + ", column " + std::to_string(column) +
-                         " (counted from 0) is " + (std::isnan(value) ? "NaN" : "infinite") + ", not a finite number");
+        throw InputError(about("points") + "row " + std::to_string(row) + ", column " + std::to_string(column) +
+                             " (counted from 0) is " + (std::isnan(value) ? "NaN" : "infinite") +
+                             ", not a finite number",
+                         {.code = error_code::not_finite, .row = row, .column = column});
       largest = std::max(largest, std::abs(value));
     }
   Centered found{.unit = largest > 0 ? largest : 1, .rows = {}};
@@ -113,11 +115,11 @@ void check(MatrixView<const T> points, const KMeansProjectionOptions& options, c
   execution::check_execution(execution);
   execution::check_extent(points, "points");
   if (!points.place().is_host())
-    throw UnsupportedError("points: they are on " + execution::gpu_number(points.place().gpu) +
+    throw UnsupportedError(about("points") + "they are on " + execution::gpu_number(points.place().gpu) +
                            ", but points are projected on the CPU; copy them to host memory");
   if (points.rows() < 1 || points.columns() < 1)
-    throw InputError("points: at least one row and one column are needed, not " + std::to_string(points.rows()) +
-                     " x " + std::to_string(points.columns()));
+    throw InputError(about("points") + "at least one row and one column are needed, not " +
+                     std::to_string(points.rows()) + " x " + std::to_string(points.columns()));
   if (options.points < 1) throw UsageError("a projection has at least 1 point, not " + std::to_string(options.points));
 }
 

@@ -46,7 +46,7 @@ Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::sp
   ranks.agree([&] {
     for (const execution::NamedPlace& place : places)
       if (!place.place.is_host())
-        throw UnsupportedError(std::string(place.what) + ": they lie on " + execution::gpu_number(place.place.gpu) +
+        throw UnsupportedError(about(place.what) + "they lie on " + execution::gpu_number(place.place.gpu) +
                                "; on several ranks they are looked at in host memory, from where the variants for GPUs "
                                "take a copy: leave them there, or copy them there");
     if (runs_variant == RunsVariant::no) {
@@ -63,9 +63,10 @@ Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::sp
   });
   core::require_same_options(ranks, call_line("columns", points.columns()) + call);
   ranks.set_rows(points.rows());
-  if (ranks.rows() < 1) throw InputError("points: at least one row is needed, but no rank has any");
+  if (ranks.rows() < 1) throw InputError(about("points") + "at least one row is needed, but no rank has any");
   if (ranks.rows() > std::int64_t{1} << 36)
-    throw InputError("points: " + std::to_string(ranks.rows()) + " rows on all ranks are more than the supported 2^36");
+    throw InputError(about("points") + std::to_string(ranks.rows()) +
+                     " rows on all ranks are more than the supported 2^36");
   return here;
 }
 
@@ -87,7 +88,7 @@ VectorView<const T> weights_of_rank(core::Ranks* ranks, MatrixView<const T> poin
   if (ranks == nullptr || !any_rank(*ranks, [&] { return !weights.empty(); })) return weights;
   ranks->agree([&] {
     if (weights.empty() && points.rows() > 0)
-      throw InputError("weights: there are none for the " + std::to_string(points.rows()) +
+      throw InputError(about("weights") + "there are none for the " + std::to_string(points.rows()) +
                        " rows here, but other ranks have weights; one for each row is needed");
   });
   return points.rows() == 0 ? weights_of_no_rows<T>() : weights;

@@ -18,9 +18,9 @@ constexpr std::int32_t greatest_level = most_tree_levels - 20;  // a run may mak
 
 void check_tree(const LifeTree& tree) {
   const auto fail = [](std::size_t index, const std::string& why) {
-    throw InputError("tree: node " + std::to_string(index) + " " + why);
+    throw InputError(about("tree") + "node " + std::to_string(index) + " " + why);
   };
-  if (tree.nodes.empty()) throw InputError("tree: it has no nodes; node 0 is the empty one");
+  if (tree.nodes.empty()) throw InputError(about("tree") + "it has no nodes; node 0 is the empty one");
   for (std::size_t index = 1; index < tree.nodes.size(); ++index) {
     const LifeTree::Node& node = tree.nodes[index];
     if (node.level < leaf_level || node.level > greatest_level)

@@ -27,7 +27,7 @@ Extent extent_of(MatmulView<T> view, const char* what) {
     std::int64_t length = 0;
     std::int64_t& end = stride < 0 ? extent.first : extent.last;
     if (__builtin_mul_overflow(count - 1, stride, &length) || __builtin_add_overflow(end, length, &end))
-      throw UsageError(std::string(what) + ": strides of so many bytes overflow 64 bits");
+      throw UsageError(about(what) + "strides of so many bytes overflow 64 bits");
   }
   return extent;
 }
@@ -41,8 +41,7 @@ bool has_elements(MatmulView<T> view) {
 template <class T>
 void check_input(MatmulView<T> view, const char* what) {
   const auto element_bytes = static_cast<std::int64_t>(sizeof(T));
-  if (view.batches() < 0)
-    throw UsageError(std::string(what) + ": a batch of " + std::to_string(view.batches()) + " matrices");
+  if (view.batches() < 0) throw UsageError(about(what) + "a batch of " + std::to_string(view.batches()) + " matrices");
   if (!has_elements(view)) {
     // Sizes and place alone. Of no matrices there are no rows, whatever they would be.
     const std::int64_t rows = view.batches() == 0 ? std::min<std::int64_t>(view.rows(), 0) : view.rows();
@@ -54,10 +53,10 @@ void check_input(MatmulView<T> view, const char* what) {
   std::int64_t first_byte = 0;
   if (__builtin_sub_overflow(extent.last, extent.first, &length) || __builtin_add_overflow(length, 1, &length) ||
       __builtin_mul_overflow(extent.first, element_bytes, &first_byte))
-    throw UsageError(std::string(what) + ": strides of so many bytes overflow 64 bits");
+    throw UsageError(about(what) + "strides of so many bytes overflow 64 bits");
   if (view.data() != nullptr && first_byte < 0 &&
       static_cast<std::uintptr_t>(-first_byte) > reinterpret_cast<std::uintptr_t>(view.data()))
-    throw UsageError(std::string(what) + ": negative strides go before the beginning of all memory");
+    throw UsageError(about(what) + "negative strides go before the beginning of all memory");
   detail::check_view({view.data() == nullptr ? nullptr : view.data() + extent.first, 1, length, length, view.place(),
                       sizeof(T), alignof(T)},
                      what);
@@ -70,8 +69,8 @@ template <class T>
 void check_result(MatmulView<T> c, std::int64_t batches, std::int64_t m, std::int64_t n) {
   check_input(c, "C");
   if (c.rows() != m || c.columns() != n || c.batches() != batches)
-    throw UsageError("C: memory of " + std::to_string(c.batches()) + " x " + std::to_string(c.rows()) + " x " +
-                     std::to_string(c.columns()) + " elements for " + std::to_string(batches) + " x " +
+    throw UsageError(about("C") + "memory of " + std::to_string(c.batches()) + " x " + std::to_string(c.rows()) +
+                     " x " + std::to_string(c.columns()) + " elements for " + std::to_string(batches) + " x " +
                      std::to_string(m) + " x " + std::to_string(n) + " results");
   if (!has_elements(c)) return;
   std::pair<std::int64_t, std::int64_t> directions[] = {
@@ -81,7 +80,7 @@ void check_result(MatmulView<T> c, std::int64_t batches, std::int64_t m, std::in
   for (const auto& [stride, count] : directions) {
     if (count == 1) continue;
     if (stride < length)
-      throw UsageError("C: elements " + std::to_string(stride) + " apart are not each in a place of its own");
+      throw UsageError(about("C") + "elements " + std::to_string(stride) + " apart are not each in a place of its own");
     length = stride * (count - 1) + length;  // no overflow: check_input()
   }
 }

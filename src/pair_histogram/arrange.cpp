@@ -58,13 +58,13 @@ std::vector<std::size_t> vectors_within(const std::vector<double>& box, const Di
   for (std::size_t vector = 0; vector < axes; ++vector) {
     if (!repeats[vector] || !reaches(vector, true)) continue;
     if (reaches(vector, false))
-      throw UsageError("dimensions: vector " + std::to_string(vector) +
+      throw UsageError(about("dimensions") + "vector " + std::to_string(vector) +
                        " of the cell (counted from 0) is neither within them nor perpendicular to them");
     within.push_back(vector);
   }
   if (within.size() > wanted)
-    throw UsageError("dimensions: " + std::to_string(within.size()) + " vectors of the cell are within them; at most " +
-                     std::to_string(wanted) + " can be");
+    throw UsageError(about("dimensions") + std::to_string(within.size()) +
+                     " vectors of the cell are within them; at most " + std::to_string(wanted) + " can be");
   // An open one within the columns keeps their order; what it is does not count.
   for (const bool is_within : {true, false})
     for (std::size_t vector = 0; vector < axes && within.size() < wanted; ++vector)
@@ -105,7 +105,7 @@ std::vector<double> picked(const std::vector<double>& numbers, const std::vector
 
 Region region_of(const PairHistogramOptions& options, std::size_t columns) {
   if (options.box.empty() && options.periodic != "xyz")
-    throw UsageError("periodic: there is no box that could repeat; give one");
+    throw UsageError(about("periodic") + "there is no box that could repeat; give one");
   if (options.periodic != "none") check_directions(options.periodic, "periodic");
   if (!options.dimensions.empty()) check_directions(options.dimensions, "dimensions");
   Region region;
@@ -113,7 +113,7 @@ Region region_of(const PairHistogramOptions& options, std::size_t columns) {
   for (std::size_t column = 0; column < axes; ++column) {
     if (!counts[column] || (column >= columns && options.dimensions.empty())) continue;
     if (column >= columns)
-      throw UsageError("dimensions: '" + options.dimensions +
+      throw UsageError(about("dimensions") + "'" + options.dimensions +
                        "' names a column that the points do not have; they have " + std::to_string(columns));
     region.columns.push_back(column);
   }
@@ -293,11 +293,13 @@ Arranged<T> arrange(MatrixView<const T> points, MatrixView<const T> others, cons
   if (others.columns() > 0 && others.columns() != points.columns()) return job;  // refused later
   Region region = region_of(options, static_cast<std::size_t>(points.columns()));
   const bool is_closed = region.box.empty() || region.repeats_everywhere();
-  if (options.fold && region.box.empty()) throw UsageError("fold: there is no periodic box to move points into");
+  if (options.fold && region.box.empty())
+    throw UsageError(about("fold") + "there is no periodic box to move points into");
   const bool needs_copy = region.is_padded || !region.is_contiguous() || options.fold || !is_closed;
   if (needs_copy && !(points.place().is_host() && others.place().is_host()))
     throw UnsupportedError(
-        "points: they are on a GPU, where they are neither folded nor counted in a box with open directions or in "
+        about("points") +
+        "they are on a GPU, where they are neither folded nor counted in a box with open directions or in "
         "columns that are not side by side; copy them to host memory");
   job.dimensions = static_cast<std::int64_t>(region.columns.size());
   job.copies.reserve(4);
@@ -308,14 +310,14 @@ Arranged<T> arrange(MatrixView<const T> points, MatrixView<const T> others, cons
     const double furthest = is_triclinic(region.box) ? 0x1p140 : 0x1p490;
     for (std::size_t column = 0; column < region.count(); ++column)
       if (!(extent.highest[column] - extent.lowest[column] <= furthest))
-        throw InputError("points: column " + std::to_string(column) + " (counted from 0) extends over " +
+        throw InputError(about("points") + "column " + std::to_string(column) + " (counted from 0) extends over " +
                          core::number_text(extent.highest[column] - extent.lowest[column]) +
                          "; in a box with open directions at most 2^490 are possible, in a triclinic one 2^140");
     close(region, extent, reach_of(options.bins));
   }
   job.options = options_in(region, options);
   if (!options.fold) return job;
-  if (job.options.box.empty()) throw UsageError("fold: the box repeats in no direction");
+  if (job.options.box.empty()) throw UsageError(about("fold") + "the box repeats in no direction");
   fold_into(job.points, "points", job, stop);
   if (job.others.columns() > 0) fold_into(job.others, "others", job, stop);
   return job;
@@ -359,8 +361,7 @@ void check_directions(std::string_view text, std::string_view what) {
   for (std::size_t place = 0; place < text.size(); ++place)
     is_good = is_good && letters.find(text[place]) != std::string_view::npos && text.find(text[place]) == place;
   if (!is_good)
-    throw UsageError(std::string(what) + ": '" + std::string(text) +
-                     "' must be some of the letters x, y and z, each once");
+    throw UsageError(about(what) + "'" + std::string(text) + "' must be some of the letters x, y and z, each once");
 }
 
 }  // namespace gradus::pair_histogram_detail

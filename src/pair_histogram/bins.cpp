@@ -53,9 +53,10 @@ void check_edges(const PairHistogramBins& bins) {
   if (bins.bin_width != 0 || bins.bins != 0)
     throw UsageError("bins are either of one width or between edges; both were given");
   const std::vector<double>& edges = bins.edges;
-  if (edges.size() < 2) throw UsageError("edges: at least two are needed, not " + std::to_string(edges.size()));
+  if (edges.size() < 2)
+    throw UsageError(about("edges") + "at least two are needed, not " + std::to_string(edges.size()));
   for (std::size_t edge = 0; edge < edges.size(); ++edge) {
-    const std::string which = "edges: edge " + std::to_string(edge) + " (counted from 0) is ";
+    const ErrorMessage which = about("edges") + "edge " + std::to_string(edge) + " (counted from 0) is ";
     if (!std::isfinite(edges[edge])) throw UsageError(which + (std::isnan(edges[edge]) ? "NaN" : "infinite"));
     if (edges[edge] < 0) throw UsageError(which + core::number_text(edges[edge]) + "; a distance is never negative");
     if (edge > 0 && !(edges[edge - 1] < edges[edge]))

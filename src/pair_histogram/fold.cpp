@@ -56,10 +56,11 @@ T moved(double x, double low, double length) {
 
 template <class T>
 [[noreturn]] void throw_unmovable(const char* what, std::int64_t row, std::int64_t column, double low, double high) {
-  throw InputError(std::string(what) + ": the value in row " + std::to_string(row) + ", column " +
-                   std::to_string(column) + " (counted from 0) cannot be moved into the periodic box: no " +
-                   (sizeof(T) == 4 ? "float" : "double") + " near it lies between " + core::number_text(low) + " and " +
-                   core::number_text(high));
+  throw InputError(about(what) + "the value in row " + std::to_string(row) + ", column " + std::to_string(column) +
+                       " (counted from 0) cannot be moved into the periodic box: no " +
+                       (sizeof(T) == 4 ? "float" : "double") + " near it lies between " + core::number_text(low) +
+                       " and " + core::number_text(high),
+                   {.code = error_code::outside_box, .row = row, .column = column});
 }
 
 /// A triclinic cell: where the box around it is left, whole vectors are taken away.
@@ -100,8 +101,9 @@ class CellFolding {
         whole[vector] += more[vector];
         constexpr double most = 0x1p50;  // beyond it whole numbers would round
         if (!(std::abs(whole[vector]) <= most))
-          throw InputError(std::string(what_) + ": row " + std::to_string(number) +
-                           " (counted from 0) lies more than 2^50 cells away");
+          throw InputError(
+              about(what_) + "row " + std::to_string(number) + " (counted from 0) lies more than 2^50 cells away",
+              {.code = error_code::outside_box, .row = number});
       }
       if (!is_moved) break;
       for (std::size_t axis = 0; axis < 3; ++axis) place[axis] = exact(given, whole, axis).template round<double>();

@@ -21,7 +21,7 @@ template <class T>
 void check_points(MatrixView<const T> points) {
   execution::check_extent(points, "points");
   if (points.columns() < 1 || points.columns() > dimension_limit)
-    throw InputError("points: there are " + std::to_string(points.columns()) +
+    throw InputError(about("points") + "there are " + std::to_string(points.columns()) +
                      " columns; 1, 2 or 3 are needed, one for each coordinate");
 }
 
@@ -29,15 +29,15 @@ template <class T>
 void check_others(MatrixView<const T> points, MatrixView<const T> others) {
   execution::check_extent(others, "others");
   if (others.columns() != points.columns())
-    throw InputError("others: there are " + std::to_string(others.columns()) + " columns, but the points have " +
-                     std::to_string(points.columns()));
+    throw InputError(about("others") + "there are " + std::to_string(others.columns()) +
+                     " columns, but the points have " + std::to_string(points.columns()));
 }
 
 template <class T>
 void check_weights(const PairHistogramMemory<T>& memory, std::int64_t points, bool cross) {
   execution::check_number(memory.weights, points, "weights", "points");
   if (!cross && !memory.other_weights.empty())
-    throw UsageError("other weights: there are weights for others, but no others");
+    throw UsageError(about("other weights") + "there are weights for others, but no others");
   execution::check_number(memory.other_weights, memory.others.rows(), "other weights", "others");
   if (cross && points > 0 && memory.others.rows() > 0 && memory.weights.empty() != memory.other_weights.empty())
     throw UsageError(std::string("the ") + (memory.weights.empty() ? "points" : "others") +
@@ -45,25 +45,20 @@ void check_weights(const PairHistogramMemory<T>& memory, std::int64_t points, bo
                      " have; give weights to both or to none");
 }
 
-void check_reach(double reach, const std::vector<double>& box) {
-  const double half = greatest_reach(box);
-  if (reach > half)
-    throw UsageError("the bins reach to " + core::number_text(reach) + ", past half of the " +
-                     (is_triclinic(box) ? "cell's least height, " : "box's least length, ") + core::number_text(half) +
-                     (is_triclinic(box) ? " (of its reduced vectors)" : "") +
-                     ", where a pair's nearest image is not its only one; a cutoff of " + core::number_text(half) +
-                     " at most is needed");
-}
-
 template <class T>
 [[noreturn]] void throw_outside(const Problem<T>& problem, const char* what, std::int64_t row, std::size_t column,
                                 double value) {
   const double corner = problem.box_origin[column];
-  throw InputError(std::string(what) + ": the value in row " + std::to_string(row) + ", column " +
-                   std::to_string(column) + " (counted from 0) is " + core::number_text(value) +
-                   " and lies outside the periodic box, which goes from " + core::number_text(corner) + " to " +
-                   core::number_text(corner + problem.box[column]) + (problem.triclinic ? " around the cell" : "") +
-                   "; move such points in by whole lengths");
+  throw InputError(about(what) + "the value in row " + std::to_string(row) + ", column " + std::to_string(column) +
+                       " (counted from 0) is " + core::number_text(value) +
+                       " and lies outside the periodic box, which goes from " + core::number_text(corner) + " to " +
+                       core::number_text(corner + problem.box[column]) + (problem.triclinic ? " around the cell" : ""),
+                   {.code = error_code::outside_box,
+                    .row = row,
+                    .column = static_cast<std::int64_t>(column),
+                    .value = core::number_text(value),
+                    .allowed = core::number_text(corner) + " to " + core::number_text(corner + problem.box[column]),
+                    .remedy = flag("PairHistogramOptions::fold") + " moves such points in by whole lengths"});
 }
 
 /// Refuses the first row with a value that is not inside(column, value), a condition that a value between two others
@@ -105,11 +100,15 @@ void check_inside(const Problem<T>& problem, const core::ColumnRanges& points, c
 }
 
 [[noreturn]] void throw_bad_weight(const char* what, std::int64_t row, double weight) {
-  throw InputError(std::string(what) + ": the weight in row " + std::to_string(row) + " (counted from 0) is " +
-                   (std::isnan(weight)   ? "NaN"
-                    : std::isinf(weight) ? "infinite"
-                                         : "too large") +
-                   "; weights are at most 2^500 in magnitude");
+  throw InputError(about(what) + "the weight in row " + std::to_string(row) + " (counted from 0) is " +
+                       (std::isnan(weight)   ? "NaN"
+                        : std::isinf(weight) ? "infinite"
+                                             : "too large") +
+                       "; weights are at most 2^500 in magnitude",
+                   {.code = std::isfinite(weight) ? error_code::out_of_range : error_code::not_finite,
+                    .row = row,
+                    .value = core::number_text(weight),
+                    .allowed = "-2^500 to 2^500"});
 }
 
 template <class T>
@@ -151,21 +150,22 @@ void check_cell(const std::vector<double>& box) {
     for (std::size_t axis = 0; axis < 3; ++axis) {
       const double number = box[3 * vector + axis];
       if (!(std::abs(number) <= largest))
-        throw UsageError("box: a component of a cell's vector must be at most 2^150 in magnitude, not " +
+        throw UsageError(about("box") + "a component of a cell's vector must be at most 2^150 in magnitude, not " +
                          core::number_text(number));
       squares += number * number;
     }
     const double length = std::sqrt(squares);
     if (!(length >= 1 / largest))
-      throw UsageError("box: vector " + std::to_string(vector) + " of the cell (counted from 0) is " +
+      throw UsageError(about("box") + "vector " + std::to_string(vector) + " of the cell (counted from 0) is " +
                        core::number_text(length) + " long; it must be at least 2^-150");
     lengths *= length;
   }
   const double volume = std::abs(Cell(box).volume());
   if (!(volume >= least_share * lengths))
-    throw UsageError("box: the three vectors of the cell are nearly in a plane: its volume is " +
-                     core::number_text(volume) + ", less than a millionth of " + core::number_text(lengths) +
-                     ", the product of their lengths; give shorter vectors of the same lattice");
+    throw UsageError(about("box") + "the three vectors of the cell are nearly in a plane: its volume is " +
+                         core::number_text(volume) + ", less than a millionth of " + core::number_text(lengths) +
+                         ", the product of their lengths; give shorter vectors of the same lattice",
+                     {.code = error_code::flat_cell});
 }
 
 }  // namespace
@@ -175,26 +175,43 @@ double greatest_reach(const std::vector<double>& box) {
   return (is_triclinic(box) ? Cell::reduced(box).least_height() : *std::min_element(box.begin(), box.end())) / 2;
 }
 
+void check_reach(double reach, const std::vector<double>& box) {
+  const double half = greatest_reach(box);
+  if (!(reach > half)) return;
+  throw UsageError("the bins reach to " + core::number_text(reach) + ", past half of the " +
+                       (is_triclinic(box) ? "cell's least height, " : "box's least length, ") +
+                       core::number_text(half) + (is_triclinic(box) ? " (of its reduced vectors)" : "") +
+                       ", where a pair's nearest image is not its only one",
+                   {.code = error_code::reach_too_long,
+                    .argument = "cutoff",
+                    .value = core::number_text(reach),
+                    .allowed = "at most " + core::number_text(half),
+                    .remedy = "a cutoff of " + core::number_text(half) + " at most is needed"});
+}
+
 void check_box(const std::vector<double>& box, const std::vector<double>& origin, std::int64_t dimensions) {
-  if (box.empty() && !origin.empty()) throw UsageError("box: an origin was given, but no lengths");
+  if (box.empty() && !origin.empty())
+    throw UsageError(about("box") + "an origin was given, but no lengths",
+                     {.code = error_code::no_effect, .argument = "box_origin"});
   if (is_triclinic(box)) {
     if (dimensions != 3)
-      throw UsageError("box: the nine numbers of a cell are for points with 3 columns, not " +
+      throw UsageError(about("box") + "the nine numbers of a cell are for points with 3 columns, not " +
                        std::to_string(dimensions));
     check_cell(box);
   } else if (!box.empty() && static_cast<std::int64_t>(box.size()) != dimensions)
-    throw UsageError("box: there are " + std::to_string(box.size()) + " lengths, but the points have " +
+    throw UsageError(about("box") + "there are " + std::to_string(box.size()) + " lengths, but the points have " +
                      std::to_string(dimensions) + " columns; a length for each is needed" +
                      (dimensions == 3 ? ", or the nine numbers of a cell" : ""));
   if (!origin.empty() && static_cast<std::int64_t>(origin.size()) != dimensions)
-    throw UsageError("box: the origin has " + std::to_string(origin.size()) + " coordinates, not " +
+    throw UsageError(about("box") + "the origin has " + std::to_string(origin.size()) + " coordinates, not " +
                      std::to_string(dimensions));
   for (const double length : box)
     if (!is_triclinic(box) && !(length > 0 && length <= core::largest_magnitude))
-      throw UsageError("box: a length must be above zero and at most 2^500, not " + core::number_text(length));
+      throw UsageError(about("box") + "a length must be above zero and at most 2^500, not " +
+                       core::number_text(length));
   for (const double corner : origin)
     if (!(std::abs(corner) <= core::largest_magnitude))
-      throw UsageError("box: a coordinate of the origin must be at most 2^500 in magnitude, not " +
+      throw UsageError(about("box") + "a coordinate of the origin must be at most 2^500 in magnitude, not " +
                        core::number_text(corner));
 }
 

@@ -14,6 +14,8 @@ void check_box(const std::vector<double>& box, const std::vector<double>& origin
 /// The distance up to which a pair's nearest image in such a box is its only one: half of the least length, or of the
 /// least height of the reduced cell. Infinite in open space.
 double greatest_reach(const std::vector<double>& box);
+/// Throws UsageError if bins reach further than that.
+void check_reach(double reach, const std::vector<double>& box);
 
 /// Everything but what only the points can tell: `lowest`, `highest`, `sums`. The errors of this and of the
 /// following are those of pair_histogram().

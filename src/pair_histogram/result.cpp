@@ -10,8 +10,9 @@
 namespace gradus::pair_histogram_detail {
 
 void throw_sum_too_large(const std::vector<double>& edges, std::size_t bin) {
-  throw InputError("weights: the sum of their products in bin " + std::to_string(bin) + " (counted from 0), from " +
-                   core::number_text(edges[bin]) + " to " + core::number_text(edges[bin + 1]) +
+  throw InputError(about("weights") + "the sum of their products in bin " + std::to_string(bin) +
+                   " (counted from 0), from " + core::number_text(edges[bin]) + " to " +
+                   core::number_text(edges[bin + 1]) +
                    ", is beyond the largest double; divide the weights by a power of two");
 }
 

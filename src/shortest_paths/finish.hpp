@@ -35,15 +35,19 @@ std::string length_text(C number) {
 template <class T, class C>
 [[noreturn]] void throw_too_great(std::int64_t from, std::int64_t to, C distance) {
   std::string is = " is ";
+  std::string remedy;
   if constexpr (std::is_same_v<T, double>) {
-    is += "beyond the largest float64; multiply the weights by a small power of two";
+    is += "beyond the largest float64";
+    remedy = "multiply the weights by a small power of two";
   } else {
     constexpr bool in_int64 = std::is_same_v<T, std::int32_t>;
-    is += length_text(distance) + ", which " + std::string(type_name<T>()) + " does not hold; give the weights as " +
-          (in_int64 ? "int64" : "float64") + (std::is_same_v<T, std::int64_t> ? ", which rounds" : "");
+    is += length_text(distance) + ", which " + std::string(type_name<T>()) + " does not hold";
+    remedy = std::string("give the weights as ") + (in_int64 ? "int64" : "float64") +
+             (std::is_same_v<T, std::int64_t> ? ", which rounds" : "");
   }
-  throw VertexError("weights: the distance from vertex ",
-                    {static_cast<std::int32_t>(from), static_cast<std::int32_t>(to)}, " to vertex ", is);
+  throw VertexError(about("weights") + "the distance from vertex ",
+                    {static_cast<std::int32_t>(from), static_cast<std::int32_t>(to)}, " to vertex ", is,
+                    {.code = error_code::overflow, .remedy = remedy});
 }
 
 /// A row of distances from lengths in another type or the same: no_route() where there is no route_to(v), which of

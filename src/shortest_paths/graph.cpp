@@ -65,9 +65,10 @@ Examined<T> examine(const Graph<T>& graph, int threads, const std::stop_token& s
 
 template <class T>
 void throw_impossible(T weight, std::int64_t row, std::int64_t column) {
-  throw InputError("weights: " + std::string(std::isnan(weight) ? "NaN" : "-inf") + " in row " + std::to_string(row) +
-                   ", column " + std::to_string(column) +
-                   " (counted from 0); an edge has a finite length, and +inf stands for no edge");
+  throw InputError(about("weights") + std::string(std::isnan(weight) ? "NaN" : "-inf") + " in row " +
+                       std::to_string(row) + ", column " + std::to_string(column) +
+                       " (counted from 0); an edge has a finite length, and +inf stands for no edge",
+                   {.code = error_code::not_finite, .row = row, .column = column});
 }
 
 template <class T, class C>

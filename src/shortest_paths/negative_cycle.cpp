@@ -41,8 +41,9 @@ void refuse_if_negative(const AnyGraph& graph, std::span<const std::int32_t> cyc
   }
   std::vector<std::int32_t> vertices(cycle.begin(), cycle.end());
   vertices.push_back(cycle.front());
-  throw VertexError("weights: the graph has a negative cycle, ", std::move(vertices), " -> ",
-                    ", of length " + length + "; routes through it have no least length");
+  throw VertexError(about("weights") + "the graph has a negative cycle, ", vertices, " -> ",
+                    ", of length " + length + "; routes through it have no least length",
+                    {.code = error_code::negative_cycle, .value = length});
 }
 
 template <class AnyGraph>

@@ -43,9 +43,9 @@ void check_result(View view, std::int64_t rows, std::int64_t n, const char* what
   execution::check_view(view, what);
   if (view.data() == nullptr && view.rows() == 0) return;
   if (view.rows() != rows || view.columns() != n)
-    throw UsageError(std::string(what) + ": memory of " + std::to_string(view.rows()) + " x " +
-                     std::to_string(view.columns()) + " elements for the results of " +
-                     (rows == n ? "" : std::to_string(rows) + " of ") + std::to_string(n) + " vertices");
+    throw UsageError(about(what) + "memory of " + std::to_string(view.rows()) + " x " + std::to_string(view.columns()) +
+                     " elements for the results of " + (rows == n ? "" : std::to_string(rows) + " of ") +
+                     std::to_string(n) + " vertices");
 }
 
 /// Whether two views have bytes in common.
@@ -62,7 +62,7 @@ inline void check_sources(const std::vector<std::int64_t>& sources, std::int64_t
 }
 
 inline void check_tile(const ShortestPathsOptions& options) {
-  if (options.tile < 0) throw UsageError("tile: " + std::to_string(options.tile) + " is not a size");
+  if (options.tile < 0) throw UsageError(about("tile") + std::to_string(options.tile) + " is not a size");
 }
 
 /// What the caller asks for, checked.
@@ -83,17 +83,17 @@ struct Request {
     execution::check_execution(execution);
     execution::check_extent(weights, "weights");
     if (weights.rows() != weights.columns())
-      throw InputError("weights: a matrix of " + std::to_string(weights.rows()) + " x " +
+      throw InputError(about("weights") + "a matrix of " + std::to_string(weights.rows()) + " x " +
                        std::to_string(weights.columns()) + "; as many rows as columns are needed, one per vertex");
     vertices = weights.rows();
     check_rest();
     if (!options.sources.empty()) check_results_are_here("of chosen sources");
     if (overlap(memory.predecessors, weights))
-      throw UsageError("predecessors: their memory overlaps that of weights or distances");
+      throw UsageError(about("predecessors") + "their memory overlaps that of weights or distances");
     const bool same = options.sources.empty() && memory.distances.data() == weights.data() &&
                       memory.distances.row_stride() == weights.row_stride();
     if (!same && overlap(memory.distances, weights))
-      throw UsageError("distances: their memory overlaps that of the weights, and is not the same");
+      throw UsageError(about("distances") + "their memory overlaps that of the weights, and is not the same");
     execution = execution::where_views_lie<Variant>(places(), variants(), Room::name, execution);
     choose_threads();
   }
@@ -149,9 +149,9 @@ struct Request {
     check_result(memory.distances, rows(), n(), "distances");
     check_result(memory.predecessors, rows(), n(), "predecessors");
     if (memory.predecessors.rows() > 0 && !options.predecessors)
-      throw UsageError("predecessors: there is memory for them, but they are not wanted");
+      throw UsageError(about("predecessors") + "there is memory for them, but they are not wanted");
     if (overlap(memory.predecessors, memory.distances))
-      throw UsageError("predecessors: their memory overlaps that of weights or distances");
+      throw UsageError(about("predecessors") + "their memory overlaps that of weights or distances");
   }
   void check_results_are_here(const std::string& results) const {
     if (!memory.distances.place().is_host() || !memory.predecessors.place().is_host())

@@ -23,31 +23,34 @@ namespace {
 constexpr std::string_view while_listing = "stopped while listing the edges of each vertex";
 
 void check_vertices(std::int64_t vertices) {
-  if (vertices < 0) throw UsageError("edges: " + std::to_string(vertices) + " is not a number of vertices");
+  if (vertices < 0) throw UsageError(about("edges") + std::to_string(vertices) + " is not a number of vertices");
   if (vertices > std::numeric_limits<std::int32_t>::max())
-    throw InputError("edges: " + std::to_string(vertices) + " vertices are more than the supported 2147483647");
+    throw InputError(about("edges") + std::to_string(vertices) + " vertices are more than the supported 2147483647");
 }
 
 template <class T>
 void check_list(VectorView<T> list, const char* what, std::int64_t edges, bool may_be_empty) {
   execution::check_view(list, what);
-  if (!list.place().is_host())
-    throw UnsupportedError(std::string(what) + ": lists of edges are read from host memory only");
+  if (!list.place().is_host()) throw UnsupportedError(about(what) + "lists of edges are read from host memory only");
   if (list.size() == edges || (may_be_empty && list.empty())) return;
-  throw UsageError(std::string(what) + ": " + std::to_string(list.size()) + " elements for " + std::to_string(edges) +
+  throw UsageError(about(what) + std::to_string(list.size()) + " elements for " + std::to_string(edges) +
                    " edges; one for each is needed");
 }
 
 [[noreturn]] void throw_no_such_vertex(std::int64_t edge, std::int64_t from, std::int64_t to, std::int64_t n) {
-  throw InputError("edges: edge " + std::to_string(edge) + " goes from vertex " + std::to_string(from) + " to vertex " +
-                   std::to_string(to) + ", of " + std::to_string(n) + " vertices (all counted from 0)");
+  throw InputError(about("edges") + "edge " + std::to_string(edge) + " goes from vertex " + std::to_string(from) +
+                       " to vertex " + std::to_string(to) + ", of " + std::to_string(n) +
+                       " vertices (all counted from 0)",
+                   {.code = error_code::out_of_range, .row = edge, .allowed = "0 to " + std::to_string(n - 1)});
 }
 
 template <class T>
 [[noreturn]] void throw_no_length(std::int64_t edge, std::int64_t from, std::int64_t to, T weight) {
-  throw InputError("edges: " + std::string(std::isnan(weight) ? "NaN" : "-inf") + " is the length of edge " +
-                   std::to_string(edge) + ", from vertex " + std::to_string(from) + " to vertex " + std::to_string(to) +
-                   " (all counted from 0); an edge has a finite length, and +inf stands for no edge");
+  throw InputError(about("edges") + std::string(std::isnan(weight) ? "NaN" : "-inf") + " is the length of edge " +
+                       std::to_string(edge) + ", from vertex " + std::to_string(from) + " to vertex " +
+                       std::to_string(to) +
+                       " (all counted from 0); an edge has a finite length, and +inf stands for no edge",
+                   {.code = error_code::not_finite, .row = edge});
 }
 
 /// visit(from, to, number of the edge) for [first, last) of the list.
@@ -72,14 +75,15 @@ void check_starts(const CsrView<T>& edges) {
   const VectorView<const std::int64_t> starts = edges.starts;
   if (starts.empty()) return;
   if (starts[0] != 0)
-    throw InputError("edges: those from vertex 0 start at number " + std::to_string(starts[0]) + " instead of 0");
+    throw InputError(about("edges") + "those from vertex 0 start at number " + std::to_string(starts[0]) +
+                     " instead of 0");
   for (std::int64_t v = 1; v < starts.size(); ++v)
     if (starts[v] < starts[v - 1] || starts[v] > edges.targets.size())
-      throw InputError("edges: those from vertex " + std::to_string(v - 1) + " (counted from 0) are number " +
+      throw InputError(about("edges") + "those from vertex " + std::to_string(v - 1) + " (counted from 0) are number " +
                        std::to_string(starts[v - 1]) + " up to " + std::to_string(starts[v]) + ", of " +
                        std::to_string(edges.targets.size()) + "; starts must ascend from 0 to the number of edges");
   if (starts[starts.size() - 1] != edges.targets.size())
-    throw InputError("edges: the last of the starts is " + std::to_string(starts[starts.size() - 1]) +
+    throw InputError(about("edges") + "the last of the starts is " + std::to_string(starts[starts.size() - 1]) +
                      " instead of the number of edges, " + std::to_string(edges.targets.size()));
 }
 
@@ -342,7 +346,7 @@ void check_edges(const CsrView<T>& edges) {
   check_list(edges.targets, "edges: targets", edges.targets.size(), false);
   check_list(edges.weights, "edges: weights", edges.targets.size(), true);
   if (edges.starts.empty() && !edges.targets.empty())
-    throw UsageError("edges: starts: there are none for " + std::to_string(edges.targets.size()) +
+    throw UsageError(about("edges") + "starts: there are none for " + std::to_string(edges.targets.size()) +
                      " edges; one more than there are vertices is needed");
 }
 

@@ -26,10 +26,11 @@ namespace {
 
 void check_choice_options(const KMeansOptions& options, const KMeansChoiceOptions& choice) {
   execution::check_choice(choice.criterion, KMeansCriterion::davies_bouldin, "criterion");
-  if (choice.clusters.empty()) throw UsageError("clusters: there is no number of clusters; at least one is needed");
+  if (choice.clusters.empty())
+    throw UsageError(about("clusters") + "there is no number of clusters; at least one is needed");
   for (std::size_t index = 1; index < choice.clusters.size(); ++index)
     if (choice.clusters[index] <= choice.clusters[index - 1])
-      throw UsageError("clusters: " + std::to_string(choice.clusters[index]) + " follows " +
+      throw UsageError(about("clusters") + std::to_string(choice.clusters[index]) + " follows " +
                        std::to_string(choice.clusters[index - 1]) + "; ascending numbers are needed, each one once");
   if (choice.silhouette_points < 2)
     throw UsageError("the silhouette needs at least 2 points, not " + std::to_string(choice.silhouette_points));
@@ -186,7 +187,7 @@ void check_choice(MatrixView<const T> points, const KMeansOptions& options, cons
   room::check_fit(points, of_fit, memory, execution);
   const MemoryPlace place = memory.labels.place();
   if (!memory.labels.empty() && !place.is_host() && place != points.place())
-    throw UnsupportedError("labels: they are on " + execution::gpu_number(place.gpu) +
+    throw UnsupportedError(about("labels") + "they are on " + execution::gpu_number(place.gpu) +
                            ", but the points are not; keep both there, or the labels in host memory");
 }
 

@@ -39,7 +39,7 @@ void check_options(const KMeansCriteriaOptions& options) {
 
 void check_place(MemoryPlace place, const char* what) {
   if (!place.is_host())
-    throw UnsupportedError(std::string(what) + ": they lie on " + execution::gpu_number(place.gpu) +
+    throw UnsupportedError(about(what) + "they lie on " + execution::gpu_number(place.gpu) +
                            ", but criteria are measured on the CPU; copy them to host memory");
 }
 
@@ -47,15 +47,15 @@ template <class T>
 void check_input(MatrixView<const T> points, std::span<const VectorView<const std::int32_t>> labelings) {
   execution::check_extent(points, "points");
   if (points.rows() < 1 || points.columns() < 1)
-    throw InputError("points: at least one row and one column are needed, not " + std::to_string(points.rows()) +
-                     " x " + std::to_string(points.columns()));
+    throw InputError(about("points") + "at least one row and one column are needed, not " +
+                     std::to_string(points.rows()) + " x " + std::to_string(points.columns()));
   check_place(points.place(), "points");
   for (const auto& labels : labelings) {
     execution::check_view(labels, "labels");
     check_place(labels.place(), "labels");
     if (labels.size() != points.rows())
-      throw InputError("labels: there are " + std::to_string(labels.size()) + ", but " + std::to_string(points.rows()) +
-                       " points");
+      throw InputError(about("labels") + "there are " + std::to_string(labels.size()) + ", but " +
+                       std::to_string(points.rows()) + " points");
   }
 }
 
@@ -67,13 +67,13 @@ std::int64_t check_labels(VectorView<const std::int32_t> labels) {
   for (std::int64_t row = 0; row < n; ++row) {
     const std::int32_t label = labels[row];
     if (label < 0 || label >= n)
-      throw InputError("labels: row " + std::to_string(row) + " is " + std::to_string(label) +
+      throw InputError(about("labels") + "row " + std::to_string(row) + " is " + std::to_string(label) +
                        "; labels lie between 0 and the number of points less one, " + std::to_string(n - 1));
     if (!seen[static_cast<std::size_t>(label)]) ++clusters;
     seen[static_cast<std::size_t>(label)] = true;
   }
   if (clusters < 2 || clusters > n - 1)
-    throw InputError("labels: " + std::to_string(clusters) + " of the clusters have points, of which there are " +
+    throw InputError(about("labels") + std::to_string(clusters) + " of the clusters have points, of which there are " +
                      std::to_string(n) + "; criteria need at least 2 clusters, and fewer than points");
   return clusters;
 }

@@ -196,7 +196,8 @@ class Lloyd {
       if (labels_stay_on_gpu()) result_.labels = {};
       result_.inertia = finish(labels_are_current);
       if (!std::isfinite(result_.inertia))
-        throw InputError("points: the inertia is beyond the range of double; scale the points or their weights down");
+        throw InputError(about("points") +
+                         "the inertia is beyond the range of double; scale the points or their weights down");
       count_labels();
       complete_history();
       if (problem_.metric == Metric::cosine) halve_inertia();
@@ -419,8 +420,12 @@ class Lloyd {
     if (!empty.empty()) {
       if (problem_.empty == EmptyCluster::error)
         throw Error("cluster " + std::to_string(empty.front()) + " became empty in iteration " +
-                    std::to_string(result_.iterations + 1) +
-                    " (the choices 'relocate' and 'keep' for empty clusters continue instead)");
+                        std::to_string(result_.iterations + 1),
+                    {.code = error_code::empty_cluster,
+                     .argument = "empty",
+                     .value = "error",
+                     .remedy = option("KMeansOptions::empty", "relocate") + " or " +
+                               option("KMeansOptions::empty", "keep") + " goes on instead"});
       if (problem_.empty == EmptyCluster::relocate)
         relocations = relocate<T>(problem_, result_.centroids.view(), labels(), empty, threads_);
     }

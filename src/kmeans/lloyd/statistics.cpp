@@ -40,11 +40,16 @@ WeightRange range_of_weights(VectorView<const T> weights, std::int64_t first_row
     if (point % core::operations_between_looks == 0) core::honour_stop(stop, while_examining);
     const double weight = static_cast<double>(weights[point]);
     if (!(weight >= 0 && weight <= core::largest_magnitude))
-      throw InputError("weights: the weight in row " + std::to_string(first_row + point) + " (counted from 0) is " +
-                       (std::isnan(weight) ? "NaN"
-                        : weight < 0       ? "negative"
-                                           : "too large") +
-                       "; weights are not negative and at most 2^500");
+      throw InputError(about("weights") + "the weight in row " + std::to_string(first_row + point) +
+                           " (counted from 0) is " +
+                           (std::isnan(weight) ? "NaN"
+                            : weight < 0       ? "negative"
+                                               : "too large") +
+                           "; weights are not negative and at most 2^500",
+                       {.code = std::isnan(weight) ? error_code::not_finite : error_code::out_of_range,
+                        .row = first_row + point,
+                        .value = core::number_text(weight),
+                        .allowed = "0 to 2^500"});
     range.largest = std::max(range.largest, weight);
     range.finest = std::min(range.finest, core::finest_bit(weight));
   }
@@ -66,7 +71,7 @@ void describe_weights(VectorView<const T> weights, Statistics& statistics, const
     });
     range = {found[0], -static_cast<int>(found[1])};
   }
-  if (!(range.largest > 0)) throw InputError("weights: all weights are zero");
+  if (!(range.largest > 0)) throw InputError(about("weights") + "all weights are zero");
   statistics.weight_exponent = core::exponent_above(range.largest, -1000);
   statistics.weight_scale = std::ldexp(1.0, -statistics.weight_exponent);
   statistics.finest_weight = range.finest - statistics.weight_exponent;
@@ -147,7 +152,7 @@ Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView
   const auto [longest, farthest] = box_of(statistics);
   // Twice the bound: rounding in the distance chain and in this sum stays far below that.
   if (!std::isfinite(2 * farthest))
-    throw InputError("points: squared distances over " + std::to_string(d) +
+    throw InputError(about("points") + "squared distances over " + std::to_string(d) +
                      " columns would overflow; scale the points down");
   statistics.inertia = core::TotalGrid(core::exponent_above(2 * farthest, core::least_grid_exponent), n);
   statistics.coordinate_scale = std::ldexp(1.0, -core::exponent_above(longest));
@@ -157,7 +162,7 @@ Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView
 void require_distances(const Statistics& statistics) {
   const auto [longest, farthest] = box_of(statistics);
   if (longest > 0 && !(farthest > 0))
-    throw InputError("points: in no column do they differ by more than " + core::number_text(longest) +
+    throw InputError(about("points") + "in no column do they differ by more than " + core::number_text(longest) +
                      ", and the squares of such differences are zero in double; scale the points up");
 }
 
@@ -168,8 +173,9 @@ void allow_unit_centroids(Statistics& statistics, std::int64_t rows) {
 }
 
 void throw_zero_row(const char* what, std::int64_t row) {
-  throw InputError(std::string(what) + ": row " + std::to_string(row) +
-                   " (counted from 0) is all zeros and has no direction; the cosine metric needs one");
+  throw InputError(about(what) + "row " + std::to_string(row) +
+                       " (counted from 0) is all zeros and has no direction; the cosine metric needs one",
+                   {.code = error_code::out_of_range, .row = row});
 }
 
 std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::int64_t n, std::int64_t first,

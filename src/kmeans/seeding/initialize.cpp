@@ -94,7 +94,9 @@ class WeightedRows {
   }
 
   std::int64_t draw(const core::Philox& random, std::uint64_t index) {
-    if (is_exhausted()) throw InputError("weights: fewer rows have weight than there are clusters");
+    if (is_exhausted())
+      throw InputError(about("weights") + "fewer rows have weight than there are clusters",
+                       {.code = error_code::too_few_points});
     const std::uint64_t target = random.below(index, total());
     if (ranks_ == nullptr) return take(target).row;
     const RankTotals::Place place = totals_.find(target);
@@ -478,7 +480,8 @@ class Seeding {
       }
     }
     if (static_cast<std::int64_t>(chosen.size()) < k_ && !accepts_fewer_)
-      throw InputError("points: fewer different points of positive weight than clusters");
+      throw InputError(about("points") + "fewer different points of positive weight than clusters",
+                       {.code = error_code::too_few_points});
     repeat(chosen, k_);
   }
 

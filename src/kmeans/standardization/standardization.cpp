@@ -50,8 +50,10 @@ void require_finite(MatrixView<const T> points, const std::stop_token& stop) {
     look.honour_stop();
     for (std::int64_t column = 0; column < points.columns(); ++column)
       if (const double value = static_cast<double>(points(row, column)); !std::isfinite(value))
-        throw InputError("points: row " + std::to_string(row) + ", column " + std::to_string(column) +
-                         " (counted from 0) is " + (std::isnan(value) ? "NaN" : "infinite") + ", not a finite number");
+        throw InputError(about("points") + "row " + std::to_string(row) + ", column " + std::to_string(column) +
+                             " (counted from 0) is " + (std::isnan(value) ? "NaN" : "infinite") +
+                             ", not a finite number",
+                         {.code = error_code::not_finite, .row = row, .column = column});
   }
 }
 
@@ -83,7 +85,8 @@ void add_columns(MatrixView<const T> points, std::int64_t first, std::int64_t co
     const double shift = moments[2 * column].quotient<double>(rows);
     const double variance = std::max(moments[2 * column + 1].quotient<double>(rows) - shift * shift, 0.0);
     if (!std::isfinite(variance) || !std::isfinite(mean[column]))
-      throw InputError("points: the values of column " + std::to_string(first + static_cast<std::int64_t>(column)) +
+      throw InputError(about("points") + "the values of column " +
+                       std::to_string(first + static_cast<std::int64_t>(column)) +
                        " (counted from 0) are too large to be standardized; scale them down");
     by.mean.push_back(mean[column]);
     by.scale.push_back(variance > 0 ? std::sqrt(variance) : 1);

@@ -53,8 +53,8 @@ Execution checked_points(MatrixView<const T> points, const Execution& execution)
   execution::check_execution(execution);
   execution::check_extent(points, "points");
   if (points.rows() < 1 || points.columns() < 1)
-    throw InputError("points: at least one row and one column are needed, not " + std::to_string(points.rows()) +
-                     " x " + std::to_string(points.columns()));
+    throw InputError(about("points") + "at least one row and one column are needed, not " +
+                     std::to_string(points.rows()) + " x " + std::to_string(points.columns()));
   return execution::run_where_it_lies(points.place(), "points", execution);
 }
 
@@ -62,12 +62,12 @@ Execution checked_points(MatrixView<const T> points, const Execution& execution)
 
 void check_standardization(const KMeansStandardization& by, std::int64_t columns) {
   if (std::ssize(by.mean) != columns || std::ssize(by.scale) != columns)
-    throw UsageError("standardization: there are " + std::to_string(by.mean.size()) + " means and " +
+    throw UsageError(about("standardization") + "there are " + std::to_string(by.mean.size()) + " means and " +
                      std::to_string(by.scale.size()) + " scales for " + std::to_string(columns) +
                      " columns; one of each is needed for each column");
   for (std::size_t column = 0; column < by.mean.size(); ++column)
     if (!std::isfinite(by.mean[column]) || !std::isfinite(by.scale[column]) || !(by.scale[column] > 0))
-      throw UsageError("standardization: column " + std::to_string(column) + " (counted from 0) has mean " +
+      throw UsageError(about("standardization") + "column " + std::to_string(column) + " (counted from 0) has mean " +
                        std::to_string(by.mean[column]) + " and scale " + std::to_string(by.scale[column]) +
                        "; a finite mean and a positive scale are needed");
 }
@@ -185,7 +185,7 @@ Matrix<T> kmeans_restore(MatrixView<const T> rows, const KMeansStandardization& 
   return execution::whole_call([&] {
     execution::check_extent(rows, "rows");
     if (!rows.place().is_host())
-      throw UnsupportedError("rows: they are on " + execution::gpu_number(rows.place().gpu) +
+      throw UnsupportedError(about("rows") + "they are on " + execution::gpu_number(rows.place().gpu) +
                              ", but rows are restored on the CPU; copy them to host memory");
     room::check_standardization(by, rows.columns());
     return room::restored(rows, by);

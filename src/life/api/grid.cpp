@@ -15,9 +15,10 @@ void check_memory_views(const LifeGridView& cells, const LifeOptions& options, c
   execution::check_view(memory.hashes, "memory for hashes");
   if (memory.cells.words != nullptr) {
     if (options.boundary == LifeBoundary::plane)
-      throw UsageError("memory for cells: how large the result on a plane will be is not known; leave it out");
+      throw UsageError(about("memory for cells") +
+                       "how large the result on a plane will be is not known; leave it out");
     if (memory.cells.height != cells.height || memory.cells.width != cells.width)
-      throw UsageError("memory for cells: it is for " + std::to_string(memory.cells.height) + " x " +
+      throw UsageError(about("memory for cells") + "it is for " + std::to_string(memory.cells.height) + " x " +
                        std::to_string(memory.cells.width) + ", and the cells are " + std::to_string(cells.height) +
                        " x " + std::to_string(cells.width));
     const bool same = memory.cells.words == cells.words && memory.cells.stride == cells.stride;
@@ -26,10 +27,10 @@ void check_memory_views(const LifeGridView& cells, const LifeOptions& options, c
                              "cells");
   }
   if (memory.hashes.empty()) return;
-  if (!options.hashes) throw UsageError("memory for hashes: there is some, but hashes is not set");
-  if (!memory.hashes.place().is_host()) throw UsageError("memory for hashes: it must lie in host memory");
+  if (!options.hashes) throw UsageError(about("memory for hashes") + "there is some, but hashes is not set");
+  if (!memory.hashes.place().is_host()) throw UsageError(about("memory for hashes") + "it must lie in host memory");
   if (memory.hashes.size() - 1 != options.generations)
-    throw UsageError("memory for hashes: there is room for " + std::to_string(memory.hashes.size()) +
+    throw UsageError(about("memory for hashes") + "there is room for " + std::to_string(memory.hashes.size()) +
                      "; for generations 0 to " + std::to_string(options.generations) + " there are " +
                      std::to_string(static_cast<std::uint64_t>(options.generations) + 1));
 }

@@ -16,24 +16,25 @@ void check(const LifeOptions& options) {
   if (options.generations < 0)
     throw UsageError("the number of generations must not be negative, not " + std::to_string(options.generations));
   if ((options.rule.birth | options.rule.survival) >= 1U << 9)
-    throw UsageError("rule: a list of neighbours has bits 0 to 8 alone");
+    throw UsageError(about("rule") + "a list of neighbours has bits 0 to 8 alone");
   if (!is_near(options.left) || !is_near(options.top))
-    throw UsageError("left and top: the first cell must lie within 2^62 of (0, 0)");
+    throw UsageError(about("left and top") + "the first cell must lie within 2^62 of (0, 0)");
 }
 
 void check_sizes(std::int64_t height, std::int64_t width) {
   if (height < 0 || width < 0)
-    throw UsageError("cells: the sizes " + std::to_string(height) + " x " + std::to_string(width) +
+    throw UsageError(about("cells") + "the sizes " + std::to_string(height) + " x " + std::to_string(width) +
                      " must not be negative");
   // So that sums of a few sizes and places never overflow.
   constexpr std::int64_t most = std::int64_t{1} << 48;
   if (height > most || width > most)
-    throw UsageError("cells: the sizes " + std::to_string(height) + " x " + std::to_string(width) + " are beyond 2^48");
+    throw UsageError(about("cells") + "the sizes " + std::to_string(height) + " x " + std::to_string(width) +
+                     " are beyond 2^48");
 }
 
 void check_grid(const LifeGridView& cells, const char* what) {
   if (cells.width < 0)
-    throw UsageError(std::string(what) + ": the width must be not negative, not " + std::to_string(cells.width));
+    throw UsageError(about(what) + "the width must be not negative, not " + std::to_string(cells.width));
   detail::check_view({cells.words, cells.height, cells.row_words(), cells.stride, cells.place, sizeof(std::uint64_t),
                       alignof(std::uint64_t)},
                      what);
@@ -47,7 +48,7 @@ void check_stays_there(MemoryPlace place, const char* what, const LifeOptions& o
                            : options.until_stable                  ? "a search for cycles"
                                                                    : nullptr;
   if (wish != nullptr)
-    throw UnsupportedError(std::string(what) + ": they lie on " + execution::gpu_number(place.gpu) + ", and " + wish +
+    throw UnsupportedError(about(what) + "they lie on " + execution::gpu_number(place.gpu) + ", and " + wish +
                            " needs them in host memory; copy them there");
 }
 

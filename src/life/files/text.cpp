@@ -8,6 +8,7 @@
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "gradus/error.hpp"
+#include "io/file_fields.hpp"
 #include "io/number.hpp"
 
 namespace gradus::io {
@@ -39,7 +40,9 @@ std::string LifeReader::where(std::size_t column) const {
   return name_ + ":" + std::to_string(line_) + ":" + (column == 0 ? "" : std::to_string(column) + ":") + " ";
 }
 
-void LifeReader::fail_at(std::size_t column, const std::string& what) const { throw InputError(where(column) + what); }
+void LifeReader::fail_at(std::size_t column, const std::string& what) const {
+  throw InputError(where(column) + what, fields_of_file(name_, line_, column));
+}
 
 std::int64_t LifeReader::whole(std::string_view text, std::size_t column, std::string_view what, std::int64_t least,
                                std::int64_t most) const {
@@ -72,7 +75,8 @@ void LifeReader::take_generation(std::string_view text, std::size_t column) {
 }
 
 void LifeReader::fail_memory(std::size_t column) const {
-  throw Error(where(column) + "the live cells up to here take more than " + core::size_text(options_.memory_limit));
+  throw Error(where(column) + "the live cells up to here take more than " + core::size_text(options_.memory_limit),
+              fields_of_file(name_, line_, column));
 }
 
 void LifeReader::take_rule(std::string_view text, std::size_t column) {

@@ -17,7 +17,7 @@ double matmul_error_bound(MatmulAccuracy accuracy, std::int64_t depth, int eleme
   MatmulOptions options;
   options.accuracy = accuracy;
   room::check(options, element_bytes);
-  if (depth < 0) throw UsageError("depth: " + std::to_string(depth) + " is not a number of products");
+  if (depth < 0) throw UsageError(about("depth") + std::to_string(depth) + " is not a number of products");
   const double unit = element_bytes == sizeof(float) ? room::unit_roundoff<float> : room::unit_roundoff<double>;
   const auto k = static_cast<double>(depth);
   const auto block = static_cast<double>(room::block_depth);

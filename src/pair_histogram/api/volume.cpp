@@ -19,9 +19,9 @@ double pair_histogram_volume(const std::vector<double>& box, const std::string& 
   options.box = box;
   options.periodic = periodic;
   options.dimensions = dimensions;
-  if (options.box.empty()) throw UsageError("box: open space has no volume");
+  if (options.box.empty()) throw UsageError(about("box") + "open space has no volume");
   if (!pair_histogram_has_volume(options))
-    throw UsageError("box: it is periodic in " + options.periodic +
+    throw UsageError(about("box") + "it is periodic in " + options.periodic +
                      " only, and open directions have no volume; give that of the points");
   std::int64_t columns = room::columns_for(options);
   const PairHistogramOptions arranged = room::arranged_options(options, columns);

@@ -21,7 +21,8 @@ void check(const ShortestPathsShape& shape, const ShortestPathsOptions& options,
     throw UsageError("a graph has 0 to 2147483647 vertices, not " + std::to_string(n));
   room::check_sources(options.sources, n);
   room::check_tile(options);
-  if (shape.edges < -1) throw UsageError("edges: " + std::to_string(shape.edges) + " is not a number of them, nor -1");
+  if (shape.edges < -1)
+    throw UsageError(about("edges") + std::to_string(shape.edges) + " is not a number of them, nor -1");
   execution::check_size({shape.edges < 0 ? 1 : shape.edges, 64}, "edges");
 }
 

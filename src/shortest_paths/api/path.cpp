@@ -11,7 +11,7 @@ std::vector<std::int32_t> shortest_path_route(VectorView<const std::int32_t> pre
                                               std::int64_t to) {
   execution::check_view(predecessors, "predecessors");
   const std::int64_t n = predecessors.size();
-  if (!predecessors.place().is_host()) throw UsageError("predecessors: they must lie in host memory");
+  if (!predecessors.place().is_host()) throw UsageError(about("predecessors") + "they must lie in host memory");
   for (const std::int64_t vertex : {from, to})
     if (vertex < 0 || vertex >= n)
       throw UsageError("there is no vertex " + std::to_string(vertex) + " among " + std::to_string(n) +
@@ -21,8 +21,8 @@ std::vector<std::int32_t> shortest_path_route(VectorView<const std::int32_t> pre
     const std::int32_t before = predecessors[route.back()];
     if (before == -1 && route.size() == 1) return {};
     if (before < 0 || before >= n || std::ssize(route) >= n)
-      throw InputError("predecessors: the walk back from vertex " + std::to_string(to) + " does not reach vertex " +
-                       std::to_string(from));
+      throw InputError(about("predecessors") + "the walk back from vertex " + std::to_string(to) +
+                       " does not reach vertex " + std::to_string(from));
     route.push_back(before);
   }
   std::reverse(route.begin(), route.end());
@@ -33,9 +33,9 @@ std::vector<std::int32_t> shortest_path_route(MatrixView<const std::int32_t> pre
                                               std::int64_t to) {
   execution::check_view(predecessors, "predecessors");
   if (predecessors.columns() != predecessors.rows() || !predecessors.place().is_host())
-    throw UsageError("predecessors: a square matrix in host memory is needed");
+    throw UsageError(about("predecessors") + "a square matrix in host memory is needed");
   if (predecessors.rows() == 0)
-    throw UsageError("predecessors: there are none; a run finds them where they are asked for");
+    throw UsageError(about("predecessors") + "there are none; a run finds them where they are asked for");
   // Of a vertex that does not exist there is no row; the other call says so.
   const std::int64_t row = from >= 0 && from < predecessors.rows() ? from : 0;
   return shortest_path_route(VectorView<const std::int32_t>(predecessors.row(row), predecessors.columns()), from, to);

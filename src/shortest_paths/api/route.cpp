@@ -14,7 +14,7 @@ namespace {
 template <class T, class Edges>
 room::Request<T> check(const Edges& edges, std::int64_t from, std::int64_t to, const ShortestPathsOptions& options,
                        const Execution& execution) {
-  if (!options.sources.empty()) throw UsageError("sources: a route has one, its first vertex");
+  if (!options.sources.empty()) throw UsageError(about("sources") + "a route has one, its first vertex");
   ShortestPathsOptions of_row = options;
   of_row.sources = {from, to};  // so that both are checked
   of_row.predecessors = true;
