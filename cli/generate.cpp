@@ -113,6 +113,52 @@ int generate(const Arguments& arguments, const Session& session) {
   return 0;
 }
 
+/// `seed`: the option, which published points do not have.
+void add_points(Options& options, Session& session, Arguments* arguments, CLI::Option& seed) {
+  core::PointSpecification& points = arguments->points;
+  options.heading("Points", [arguments] {
+    return arguments->makes_points() ? "" : fmt::format("{} has no points", arguments->request.kind);
+  });
+  options.value("-n,--points", "N", "number of points", [arguments](const std::string& text) {
+    arguments->rows = parse_whole("-n", text, 1, std::numeric_limits<std::int64_t>::max());
+  });
+  options.value("--size-mib", "N", "or their total size in MiB", [arguments](const std::string& text) {
+    arguments->size_mib = parse_whole("--size-mib", text, 1, std::int64_t{1} << 40);
+  });
+  options.value("-d,--dimensions", "N", "coordinates of a point [2; of lab-atoms: 3]",
+                [arguments](const std::string& text) {
+                  arguments->columns = parse_whole("--dimensions", text, 1, std::numeric_limits<std::int64_t>::max());
+                });
+  const std::vector<std::string> types{"f32", "f64"};
+  options.value("--dtype", "f32|f64", "type of a coordinate [f32; of lab-atoms: f64]",
+                [arguments, types](const std::string& text) {
+                  arguments->dtype =
+                      parse_choice("--dtype", text, types) == 0 ? io::ElementType::f32 : io::ElementType::f64;
+                },
+                {.choices = types});
+  const auto not_published = [&options, &points, arguments](CLI::Option& option) {
+    options.useless_where(option, [&points, arguments] {
+      const bool published = arguments->makes_points() &&
+                             (points.kind == core::Generator::lab_points || points.kind == core::Generator::lab_atoms);
+      return published ? fmt::format("{} are the published points, always the same", core::to_string(points.kind)) : "";
+    });
+  };
+  const auto of_blobs = [&options, &points](CLI::Option& option) {
+    options.useless_where(option, [&points] {
+      return points.kind == core::Generator::blobs ? "" : fmt::format("{} has no blobs", core::to_string(points.kind));
+    });
+  };
+  not_published(seed);
+  not_published(options.real("--low", points.low, "lower bound of the coordinates (of blobs: of the centres)"));
+  not_published(options.real("--high", points.high, "upper bound"));
+  of_blobs(options.whole("--clusters", points.clusters, "number of blobs", std::int64_t{1}));
+  of_blobs(options.real("--spread", points.spread, "standard deviation of a blob", 0));
+  options.value("--threads", "N", "number of threads; the points do not depend on it [one per core]",
+                [&session](const std::string& text) {
+                  session.execution.threads = static_cast<int>(parse_whole("--threads", text, 1, 4096));
+                });
+}
+
 }  // namespace
 
 Action setup_generate(Options& options, Session& session) {
@@ -151,48 +197,7 @@ Action setup_generate(Options& options, Session& session) {
                    ? std::string()
                    : fmt::format("{} has no density", request.kind);
       });
-  options.heading("Points", [arguments = arguments.get()] {
-    return arguments->makes_points() ? "" : fmt::format("{} has no points", arguments->request.kind);
-  });
-  options.value("-n,--points", "N", "number of points", [arguments = arguments.get()](const std::string& text) {
-    arguments->rows = parse_whole("-n", text, 1, std::numeric_limits<std::int64_t>::max());
-  });
-  options.value("--size-mib", "N", "or their total size in MiB",
-                [arguments = arguments.get()](const std::string& text) {
-                  arguments->size_mib = parse_whole("--size-mib", text, 1, std::int64_t{1} << 40);
-                });
-  options.value("-d,--dimensions", "N", "coordinates of a point [2; of lab-atoms: 3]",
-                [arguments = arguments.get()](const std::string& text) {
-                  arguments->columns = parse_whole("--dimensions", text, 1, std::numeric_limits<std::int64_t>::max());
-                });
-  const std::vector<std::string> types{"f32", "f64"};
-  options.value("--dtype", "f32|f64", "type of a coordinate [f32; of lab-atoms: f64]",
-                [arguments = arguments.get(), types](const std::string& text) {
-                  arguments->dtype =
-                      parse_choice("--dtype", text, types) == 0 ? io::ElementType::f32 : io::ElementType::f64;
-                },
-                {.choices = types});
-  const auto not_published = [&options, &points, arguments = arguments.get()](CLI::Option& option) {
-    options.useless_where(option, [&points, arguments] {
-      const bool published = arguments->makes_points() &&
-                             (points.kind == core::Generator::lab_points || points.kind == core::Generator::lab_atoms);
-      return published ? fmt::format("{} are the published points, always the same", core::to_string(points.kind)) : "";
-    });
-  };
-  const auto of_blobs = [&options, &points](CLI::Option& option) {
-    options.useless_where(option, [&points] {
-      return points.kind == core::Generator::blobs ? "" : fmt::format("{} has no blobs", core::to_string(points.kind));
-    });
-  };
-  not_published(seed);
-  not_published(options.real("--low", points.low, "lower bound of the coordinates (of blobs: of the centres)"));
-  not_published(options.real("--high", points.high, "upper bound"));
-  of_blobs(options.whole("--clusters", points.clusters, "number of blobs", std::int64_t{1}));
-  of_blobs(options.real("--spread", points.spread, "standard deviation of a blob", 0));
-  options.value("--threads", "N", "number of threads; the points do not depend on it [one per core]",
-                [&session](const std::string& text) {
-                  session.execution.threads = static_cast<int>(parse_whole("--threads", text, 1, 4096));
-                });
+  add_points(options, session, arguments.get(), seed);
   std::vector<std::pair<std::string_view, Action>> actions;
   for (const Generator& generator : generators()) {
     options.heading("Of " + std::string(generator.name), [&request, &generator] {

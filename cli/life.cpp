@@ -346,28 +346,12 @@ int run_life(const Arguments& arguments, Session& session) {
   return arguments.goes_by_steps() ? run_steps(arguments, session) : run_once(arguments, session);
 }
 
-Action setup_life(Options& options, Session& session) {
-  auto shared = std::make_shared<Arguments>();
-  Arguments* const arguments = shared.get();
-  Options::required(
-      options.file("PATTERN", arguments->input, "PATTERN",
-                   "a pattern: .rle, .mc, .cells, .lif (Life 1.05 or 1.06), .pbm, .pgm, .png, .jpg, texts "
-                   "also packed by gzip; - for standard input"));
-  const auto where_all_is_shown = [arguments]() -> std::string {
-    return arguments->view ? "--view shows the generations and writes nothing" : "";
-  };
-  options.useless_where(
-      options.value(
-          "-o,--output", "FILE",
-          "write the pattern there: .rle, .mc, .cells, .lif (Life 1.06), .pbm, .pgm, .png; or all generations: "
-          ".gif [RLE on "
-          "standard output]",
-          [arguments](const std::string& text) {
-            if (io::ending_of(text) != ".gif") output_kind(text);
-            arguments->output = text;
-          },
-          {.choices = {}, .file = true}),
-      where_all_is_shown);
+auto where_all_is_shown(const Arguments* arguments) {
+  return
+      [arguments]() -> std::string { return arguments->view ? "--view shows the generations and writes nothing" : ""; };
+}
+
+void add_generations(Options& options, Arguments* arguments) {
   options.heading("Generations");
   options.value("-g,--generations", "N",
                 "how many, also as 2^30 or 1e6; with --until-stable at most; --view stops there for a while [1; with "
@@ -412,14 +396,17 @@ Action setup_life(Options& options, Session& session) {
                         where_all_is_one);
   options.useless_where(options.flag("--hashes", arguments->hashes, "also a hash of each generation"),
                         where_all_is_one);
+}
+
+void add_pictures(Options& options, Arguments* arguments) {
   options.heading("Pictures and live view");
   options.flag("--view", arguments->view, "show the generations in the terminal; ? lists the keys");
   options.useless_where(options.file("--report", arguments->page, "FILE.html",
                                      "a page with the population over the generations, the first picture and the last"),
-                        where_all_is_shown);
+                        where_all_is_shown(arguments));
   options.useless_where(
       options.file("--frames", arguments->folder, "DIR", "a PGM of each generation in this folder, named after it"),
-      where_all_is_shown);
+      where_all_is_shown(arguments));
   options.useless_where(
       options.value(
           "--every", "N",
@@ -446,6 +433,29 @@ Action setup_life(Options& options, Session& session) {
   options.useless_where(options.whole("--delay", arguments->delay, "milliseconds from one frame of a GIF to the next",
                                       std::int64_t{10}, std::int64_t{600000}),
                         [arguments] { return arguments->is_gif() ? std::string() : std::string("no GIF is written"); });
+}
+
+Action setup_life(Options& options, Session& session) {
+  auto shared = std::make_shared<Arguments>();
+  Arguments* const arguments = shared.get();
+  Options::required(
+      options.file("PATTERN", arguments->input, "PATTERN",
+                   "a pattern: .rle, .mc, .cells, .lif (Life 1.05 or 1.06), .pbm, .pgm, .png, .jpg, texts "
+                   "also packed by gzip; - for standard input"));
+  options.useless_where(
+      options.value(
+          "-o,--output", "FILE",
+          "write the pattern there: .rle, .mc, .cells, .lif (Life 1.06), .pbm, .pgm, .png; or all generations: "
+          ".gif [RLE on "
+          "standard output]",
+          [arguments](const std::string& text) {
+            if (io::ending_of(text) != ".gif") output_kind(text);
+            arguments->output = text;
+          },
+          {.choices = {}, .file = true}),
+      where_all_is_shown(arguments));
+  add_generations(options, arguments);
+  add_pictures(options, arguments);
   return [shared, &session] {
     if (shared->until_stable && !shared->counts_generations) shared->generations = patience;
     return run_life(*shared, session);
