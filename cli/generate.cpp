@@ -15,6 +15,7 @@
 #include "core/phases.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
+#include "io/graph.hpp"
 #include "io/npy.hpp"
 
 namespace gradus::cli {
@@ -134,9 +135,10 @@ Action setup_generate(Options& options, Session& session) {
                                     if (kind < kinds_of_points) points.kind = static_cast<core::Generator>(kind);
                                   },
                                   {.choices = kinds}));
-  Options::required(options.file("-o,--output", request.output, "FILE",
-                                 "output file; of points .npy or .csv, of graphs .gr, .mtx, .csv or .npy, of cells "
-                                 ".rle, .mc, .cells, .lif, .pbm, .pgm or .png, or - for RLE on standard output"));
+  Options::required(options.file(
+      "-o,--output", request.output, "FILE",
+      "output file; of points .npy or .csv, of graphs " + io::written_endings() +
+          " or .npy, of cells .rle, .mc, .cells, .lif, .pbm, .pgm or .png, or - for RLE on standard output"));
   CLI::Option& seed = options.whole("--seed", request.seed, "seed of the random numbers");
   std::string densities;
   for (const Generator& generator : generators())

@@ -8,6 +8,8 @@
 #include "cli/help.hpp"
 #include "cpu/memory.hpp"
 #include "execution/machine.hpp"
+#include "io/graph.hpp"
+#include "io/trajectory.hpp"
 
 namespace gradus::cli {
 
@@ -32,6 +34,17 @@ std::string gpu_text(const execution::Machine& machine) {
                                 bytes_text(gpu.memory_bytes), gpu.multiprocessors, gpu.compute_capability,
                                 gpu.usable ? "" : ", for which this build has no code"));
   return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+/// The formats that the readers take, for the documents' tables.
+Json formats_json() {
+  const auto rows_of = [](const auto& formats) {
+    Json rows = Json::array();
+    for (const auto* format : formats)
+      rows.push_back({{"name", format->name}, {"endings", format->endings}, {"rules", format->rules}});
+    return rows;
+  };
+  return {{"graph", rows_of(io::graph_formats())}, {"trajectory", rows_of(io::trajectory_formats())}};
 }
 
 Json info_json(const execution::Machine& machine) {
@@ -60,7 +73,8 @@ Json info_json(const execution::Machine& machine) {
           {"l3_bytes", machine.layout().l3_bytes},
           {"memory_bytes", machine.memory_bytes},
           {"available_memory_bytes", cpu::available_memory()},
-          {"gpus", std::move(gpus)}};
+          {"gpus", std::move(gpus)},
+          {"formats", formats_json()}};
 }
 
 int info(const Session& session) {

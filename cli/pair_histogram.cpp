@@ -244,11 +244,10 @@ void add_atom_options(Options& options, Arguments& arguments) {
 
 Action setup_pair_histogram(Options& options, Session& session) {
   auto arguments = std::make_shared<Arguments>();
-  Options::required(
-      options.file("INPUT", arguments->input, "INPUT",
-                   "points with 1 to 3 coordinates, one per row: .npy, .csv, .tsv; - for CSV on standard "
-                   "input; or the frames of a trajectory, added up: .xyz, .extxyz, .lammpstrj, .dump, .gro, .dcd; "
-                   "text also with .gz or on standard input"));
+  Options::required(options.file("INPUT", arguments->input, "INPUT",
+                                 "points with 1 to 3 coordinates, one per row: .npy, .csv, .tsv; - for CSV on standard "
+                                 "input; or the frames of a trajectory, added up: " +
+                                     io::trajectory_endings(", ") + "; text also with .gz or on standard input"));
   add_table_output(options, arguments->output,
                    "write the histogram there, .csv, .npy or .json [CSV on standard output]", true);
   options.file("--report", arguments->page, "FILE.html",

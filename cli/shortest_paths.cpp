@@ -454,7 +454,7 @@ int paths_of_edges(const Arguments& arguments, const Session& session, core::Clo
   Arguments directed = arguments;
   directed.options.undirected = arguments.options.undirected || graph.undirected;
   const Json facts{{"edges", graph.from.view.size()},
-                   {"format", io::to_string(graph.format)},
+                   {"format", graph.format->name},
                    {"undirected", directed.options.undirected},
                    {"base", graph.names.empty() ? Json(graph.base) : Json(nullptr)}};
   const auto find = [&](const auto& weights) {
@@ -534,9 +534,9 @@ void add_graph_options(Options& options, Session& session, Arguments& arguments)
 Action setup_shortest_paths(Options& options, Session& session) {
   auto arguments = std::make_shared<Arguments>();
   Options::required(options.file("GRAPH", arguments->input, "GRAPH",
-                                 "edges: .gr (DIMACS), .mtx (Matrix Market), lists 'FROM TO WEIGHT' (.csv, .tsv, .txt, "
-                                 ".edges), each also packed by gzip; - for such on standard input; or a square matrix "
-                                 "of weights, from its row to its column: .npy"));
+                                 "edges: " + io::graph_endings() +
+                                     ", each also packed by gzip; - for such on standard input; or a square matrix of "
+                                     "weights, from its row to its column: .npy"));
   options.value("-o,--output", "DIR",
                 "write distances.npy, predecessors.npy if wanted, names.txt where vertices have names, and "
                 "summary.json there",

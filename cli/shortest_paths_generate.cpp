@@ -18,6 +18,7 @@
 #include "core/text.hpp"
 #include "execution/request.hpp"
 #include "io/file.hpp"
+#include "io/graph.hpp"
 #include "io/npy.hpp"
 #include "shortest_paths/made_graphs.hpp"
 
@@ -34,18 +35,12 @@ constexpr std::int64_t most_vertices = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t heaviest = std::int64_t{1} << 30;  // so that weights fit int32 with a climb, too
 constexpr std::string_view while_writing = "stopped; no file was written";
 
-enum class Form : std::uint8_t { dimacs, matrix_market, csv, npy };
-
-Form form_of(const std::string& path) {
-  const std::string ending = io::ending_of(path);
-  if (ending == ".gr") return Form::dimacs;
-  if (ending == ".mtx") return Form::matrix_market;
-  if (ending == ".csv") return Form::csv;
-  if (ending == ".npy") return Form::npy;
-  throw UsageError(
-      "--output: " + core::excerpt(path) +
-      " should end in .gr (DIMACS), .mtx (Matrix Market), .csv (a list of edges) or .npy (a matrix), which "
-      "says how to write it");
+/// The text format that the name says, or null for a matrix.
+const io::GraphFormat* format_of(const std::string& path) {
+  if (io::ending_of(path) == ".npy") return nullptr;
+  if (const io::GraphFormat* format = io::written_format(path); format != nullptr) return format;
+  throw UsageError("--output: " + core::excerpt(path) + " should end in " + io::written_endings() +
+                   " or .npy (a matrix), which says how to write it");
 }
 
 /// A graph that is written piece by piece.
@@ -57,20 +52,9 @@ struct Source {
   std::function<void(std::int64_t piece, const std::function<void(const MadeEdge&)>& use)> make;
 };
 
-std::string head_of(Form form, const Source& source) {
-  switch (form) {
-    case Form::dimacs: return fmt::format("p sp {} {}\n", source.vertices, source.edges);
-    case Form::matrix_market:
-      return fmt::format("%%MatrixMarket matrix coordinate integer general\n{0} {0} {1}\n", source.vertices,
-                         source.edges);
-    default: return "from,to,weight\n";
-  }
-}
-
-void write_text(core::AtomicFile& file, Form form, const Source& source, const Session& session) {
+void write_text(core::AtomicFile& file, const io::GraphFormat& format, const Source& source, const Session& session) {
   constexpr std::size_t bytes_at_once = std::size_t{1} << 20;
-  file.write(head_of(form, source));
-  const char separator = form == Form::csv ? ',' : ' ';
+  file.write(format.head(source.vertices, source.edges));
   std::string text;
   bool expected = false;
   std::int64_t written = 0;
@@ -91,9 +75,9 @@ void write_text(core::AtomicFile& file, Form form, const Source& source, const S
   };
   for (std::int64_t piece = 0; piece < source.pieces; ++piece) {
     source.make(piece, [&](const MadeEdge& edge) {
-      if (form == Form::dimacs) text += "a ";
-      add(edge.from + 1, separator);
-      add(edge.to + 1, separator);
+      text += format.edge_begins;
+      add(edge.from + 1, format.separator);
+      add(edge.to + 1, format.separator);
       add(edge.weight, '\n');
       ++written;
     });
@@ -123,10 +107,10 @@ void write_matrix(core::AtomicFile& file, const Source& source, const Session& s
 
 int write(const Source& source, const Session& session, const Generator::Request& request) {
   const auto start = core::Clock::now();
-  const Form form = form_of(request.output);
+  const io::GraphFormat* const format = format_of(request.output);
   core::AtomicFile file(request.output, session.execution.stop);
-  if (form == Form::npy) write_matrix(file, source, session);
-  else write_text(file, form, source, session);
+  if (format == nullptr) write_matrix(file, source, session);
+  else write_text(file, *format, source, session);
   file.commit();
   const double seconds = core::seconds_since(start);
   if (session.json)

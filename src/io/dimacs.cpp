@@ -63,7 +63,6 @@ class DimacsReader final : public EdgeReader {
   void complete(Graph& graph, const Edges& edges) override {
     if (problem_line_ == 0) fail(lines_ + 1, "the file ends without a line 'p sp VERTICES EDGES'");
     require_all(edges.count(), promised_, "edges", problem_line_);
-    graph.format = GraphFormat::dimacs;
     graph.vertices = vertices_;
     graph.base = 1;
   }
@@ -88,8 +87,25 @@ class DimacsReader final : public EdgeReader {
 
 }  // namespace
 
-std::unique_ptr<EdgeReader> dimacs_reader(std::string name, const GraphReadOptions& options) {
-  return std::make_unique<DimacsReader>(std::move(name), options);
-}
+extern constinit const GraphFormat dimacs_format{
+    .id = "dimacs",
+    .name = "DIMACS",
+    .endings = ".gr",
+    .rules =
+        "DIMACS (9th challenge): one line `p sp VERTICES EDGES`, a line `a FROM TO WEIGHT` for each edge, comments `c "
+        "…`. Vertices count from 1",
+    .fixed_columns = "whose columns are FROM, TO and WEIGHT",
+    .recognises =
+        [](std::string_view text) {
+          while (text.starts_with("c ") || text.starts_with("c\n") || text.starts_with("c\r\n") ||
+                 text.starts_with('\n'))
+            text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+          return text.starts_with("p sp ");
+        },
+    .reader = make_reader<DimacsReader>,
+    .head = [](std::int64_t vertices,
+               std::int64_t edges) { return "p sp " + std::to_string(vertices) + " " + std::to_string(edges) + "\n"; },
+    .edge_begins = "a ",
+};
 
 }  // namespace gradus::io

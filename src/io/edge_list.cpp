@@ -120,7 +120,6 @@ class EdgeListReader final : public EdgeReader {
     if (edges.count() == 0) fail(lines_ + 1, "the file ends without an edge");
     if (!numbers_above_.empty())
       note_first_line(first_line_, numbers_above_, "is taken as an edge; if it names the columns, say --header yes");
-    graph.format = GraphFormat::edge_list;
     if (named_) {
       graph.names = vertices_.take();
       graph.vertices = std::ssize(graph.names);
@@ -679,8 +678,28 @@ class EdgeListReader final : public EdgeReader {
 
 }  // namespace
 
-std::unique_ptr<EdgeReader> edge_list_reader(std::string name, bool tabs, const GraphReadOptions& options) {
-  return std::make_unique<EdgeListReader>(std::move(name), tabs, options);
-}
+extern constinit const GraphFormat edge_list_format{
+    .id = "edge_list",
+    .name = "edge list",
+    .several = "lists of edges",
+    .endings = ".csv .tsv .txt .edges .edgelist .el .ncol",
+    .rules =
+        "A list of edges, also `out.NAME` of KONECT: a line `FROM TO` (each of length 1) or `FROM TO WEIGHT`, or [a "
+        "table](#tables-of-edges) with such columns, separated by the first of semicolon, comma, tab, bar and blanks "
+        "that the first line has outside quotes (`.tsv`: tabs), or as a line `sep=;` above it says; comments begin "
+        "with `#` or `%`",
+    .is_list = true,
+    // The first line of KONECT's files, whose names are out.NAME.
+    .recognises =
+        [](std::string_view text) {
+          return text.starts_with("% sym ") || text.starts_with("% asym ") || text.starts_with("% bip ");
+        },
+    .reader = [](std::string name, std::string_view ending,
+                 const GraphReadOptions& options) -> std::unique_ptr<EdgeReader> {
+      return std::make_unique<EdgeListReader>(std::move(name), ending == ".tsv", options);
+    },
+    .head = [](std::int64_t, std::int64_t) { return std::string("from,to,weight\n"); },
+    .separator = ',',
+};
 
 }  // namespace gradus::io

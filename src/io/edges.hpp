@@ -241,9 +241,10 @@ class EdgeReader {
   std::vector<EdgeStretch> stretches_;
 };
 
-std::unique_ptr<EdgeReader> dimacs_reader(std::string name, const GraphReadOptions& options);
-std::unique_ptr<EdgeReader> matrix_market_reader(std::string name, const GraphReadOptions& options);
-/// `tabs`: a tab separates, whatever the first line holds.
-std::unique_ptr<EdgeReader> edge_list_reader(std::string name, bool tabs, const GraphReadOptions& options);
+/// For GraphFormat::reader: a reader that does not depend on the ending of the name.
+template <class Reader>
+std::unique_ptr<EdgeReader> make_reader(std::string name, std::string_view, const GraphReadOptions& options) {
+  return std::make_unique<Reader>(std::move(name), options);
+}
 
 }  // namespace gradus::io

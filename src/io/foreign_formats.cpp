@@ -5,6 +5,8 @@
 
 #include "gradus/error.hpp"
 #include "io/file.hpp"
+#include "io/graph.hpp"
+#include "io/trajectory.hpp"
 
 namespace gradus::io {
 
@@ -130,7 +132,7 @@ void refuse_foreign(std::string_view bytes, const std::string& path, Reader read
   if ((format->readers & Remedy::bit(reader)) != 0 && (!by_content || remedy.empty())) return;
   std::string message = path == "standard input" ? path : "'" + path + "'";
   message.append(by_content ? " is " : " has the name of ").append(format->name).append(", which is not read here; ");
-  message += remedy.empty() ? std::string(readable(reader)) : remedy;
+  message += remedy.empty() ? readable(reader) : remedy;
   if (reader == Reader::frames) throw UnsupportedError(message);
   throw InputError(message);
 }
@@ -141,17 +143,14 @@ std::string advice_to_run(std::string_view command, const std::string& path) {
   return "for example: " + names.put_into(command);
 }
 
-std::string_view readable(Reader reader) {
+std::string readable(Reader reader) {
   switch (reader) {
     case Reader::points:
       return ".npy, .npz, .csv, .tsv, .txt, .png, .jpg and .jpeg can be read, '-' is CSV from standard input, and "
-             "commands that take trajectories read .xyz, .extxyz, .lammpstrj, .dump, .lammpsdump, .gro and .dcd";
-    case Reader::graph:
-      return ".gr (DIMACS), .mtx (Matrix Market), lists of edges (.csv, .tsv, .txt, .edges, .edgelist, .el, .ncol) and "
-             "matrices (.npy) can be read, '-' is standard input";
-    case Reader::frames:
-      return ".xyz, .extxyz, .lammpstrj, .dump, .lammpsdump, .gro and .dcd, and points in .npy, .npz, .csv, .tsv and "
-             ".txt can be read";
+             "commands that take trajectories read " +
+             trajectory_endings();
+    case Reader::graph: return graph_endings() + " and matrices (.npy) can be read, '-' is standard input";
+    case Reader::frames: return trajectory_endings() + ", and points in .npy, .npz, .csv, .tsv and .txt can be read";
     case Reader::pattern:
       return "RLE (.rle), Macrocell (.mc), plaintext (.cells), Life 1.05 and 1.06 (.lif), PBM, PGM, PNG and JPEG can "
              "be read";

@@ -74,6 +74,6 @@ inline std::string_view as_text(std::span<const std::byte> bytes) {
 }
 
 /// The formats that this reader takes, for messages: ".npy, .npz, … can be read".
-std::string_view readable(Reader reader);
+std::string readable(Reader reader);
 
 }  // namespace gradus::io

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "gradus/error.hpp"
@@ -155,8 +156,18 @@ class ForeignFormats : public testing::Test {
 std::vector<std::string> own_names(Reader reader) {
   switch (reader) {
     case Reader::points: return {"p.csv", "p.tsv", "p.npy", "p.npz", "p.png"};
-    case Reader::graph: return {"g.csv", "g.edges", "g.gr", "g.mtx", "g.npy"};
-    case Reader::frames: return {"f.xyz", "f.gro", "f.dump", "f.dcd"};
+    case Reader::graph: {
+      std::vector<std::string> names = {"g.npy"};
+      for (const GraphFormat* format : graph_formats())
+        names.push_back("g" + std::string(format->endings.substr(0, format->endings.find(' '))));
+      return names;
+    }
+    case Reader::frames: {
+      std::vector<std::string> names;
+      for (const TrajectoryFormat* format : trajectory_formats())
+        names.push_back("f" + std::string(format->endings.substr(0, format->endings.find(' '))));
+      return names;
+    }
     case Reader::pattern: return {"l.rle", "l.mc", "l.cells", "l.lif"};
   }
   __builtin_unreachable();
@@ -252,6 +263,22 @@ TEST_F(ForeignFormats, RemediesAreReadyToBeCopied) {
   EXPECT_TRUE(remedy("digraph {", "g.dot", Reader::graph).ends_with("; this needs pydot)"));
   EXPECT_EQ(remedy("\x1f\x8b", "a.npy.gz", Reader::points), "unpack it: gunzip -k a.npy.gz");
   EXPECT_EQ(remedy("\x1f\x8b", "a.rds", Reader::points).find("convert it, for example: Rscript"), 0);
+}
+
+TEST_F(ForeignFormats, EveryFormatOfTrajectoriesIsKnownByItsNames) {
+  std::set<std::string> all;
+  for (const TrajectoryFormat* format : trajectory_formats()) {
+    EXPECT_FALSE(format->name.empty() || format->rules.empty() || format->endings.empty());
+    EXPECT_NE(format->of_text == nullptr, format->of_bytes == nullptr) << format->name;
+    std::istringstream endings{std::string(format->endings)};
+    for (std::string ending; endings >> ending;) {
+      EXPECT_TRUE(ending.starts_with('.') && all.insert(ending).second) << ending;
+      EXPECT_EQ(named_trajectory("run" + ending), format) << ending;
+      EXPECT_EQ(named_trajectory("run" + ending + ".gz"), format->of_text != nullptr ? format : nullptr) << ending;
+      EXPECT_NE(trajectory_endings().find(ending), std::string::npos) << ending;
+    }
+  }
+  EXPECT_EQ(named_trajectory("run.csv"), nullptr);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "io/graph.hpp"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <utility>
 
@@ -14,23 +13,56 @@
 
 namespace gradus::io {
 
+// The formats, in the order in which a content is tried and in which texts list them. The CMake files of the fuzzers
+// read this list.
+// clang-format off
+#define GRADUS_GRAPH_FORMATS \
+  FORMAT(dimacs) \
+  FORMAT(matrix_market) \
+  FORMAT(edge_list)
+// clang-format on
+#define FORMAT(id) extern constinit const GraphFormat id##_format;
+GRADUS_GRAPH_FORMATS
+#undef FORMAT
+
 namespace {
+
+constexpr const GraphFormat* formats[] = {
+#define FORMAT(id) &id##_format,
+    GRADUS_GRAPH_FORMATS
+#undef FORMAT
+};
 
 /// What a name or a content says.
 struct Kind {
-  GraphFormat format = GraphFormat::edge_list;
-  bool tabs = false;
+  const GraphFormat* format = &edge_list_format;
+  std::string_view ending = {};
 };
 
+/// The endings of a format, one by one.
+template <class Use>
+void for_each_ending(const GraphFormat& format, const Use& use) {
+  std::string_view endings = format.endings;
+  while (!endings.empty()) {
+    const std::size_t length = std::min(endings.find(' '), endings.size());
+    use(endings.substr(0, length));
+    endings.remove_prefix(std::min(length + 1, endings.size()));
+  }
+}
+
+std::string_view written_ending(const GraphFormat& format) {
+  return format.endings.substr(0, format.endings.find(' '));
+}
+
 std::optional<Kind> kind_of_name(const std::string& path) {
-  std::string ending = ending_of(path);
-  if (ending == ".gz") ending = ending_of(path.substr(0, path.size() - ending.size()));
-  if (ending == ".gr") return Kind{GraphFormat::dimacs};
-  if (ending == ".mtx") return Kind{GraphFormat::matrix_market};
-  if (ending == ".tsv") return Kind{GraphFormat::edge_list, true};
-  constexpr std::array<std::string_view, 6> lists = {".csv", ".txt", ".edges", ".edgelist", ".el", ".ncol"};
-  if (std::find(lists.begin(), lists.end(), ending) != lists.end()) return Kind{};
-  return std::nullopt;
+  std::string wanted = ending_of(path);
+  if (wanted == ".gz") wanted = ending_of(path.substr(0, path.size() - wanted.size()));
+  std::optional<Kind> found;
+  for (const GraphFormat* format : formats)
+    for_each_ending(*format, [&](std::string_view ending) {
+      if (ending == wanted) found = Kind{format, ending};
+    });
+  return found;
 }
 
 /// Returns true if the first line that is neither blank nor a comment holds two numbers or more.
@@ -54,48 +86,65 @@ bool looks_like_edges(std::string_view text) {
 }
 
 std::optional<Kind> kind_of_content(std::string_view text) {
-  constexpr std::string_view banner = "%%matrixmarket";
-  if (equal_but_for_case(text.substr(0, banner.size()), banner)) return Kind{GraphFormat::matrix_market};
-  // The first line of KONECT's files, whose names are out.NAME.
-  if (text.starts_with("% sym ") || text.starts_with("% asym ") || text.starts_with("% bip ")) return Kind{};
-  while (text.starts_with("c ") || text.starts_with("c\n") || text.starts_with("c\r\n") || text.starts_with('\n'))
-    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
-  return text.starts_with("p sp ") ? std::optional(Kind{GraphFormat::dimacs}) : std::nullopt;
+  for (const GraphFormat* format : formats)
+    if (format->recognises(text)) return Kind{format};
+  return std::nullopt;
 }
 
-std::unique_ptr<EdgeReader> reader_of(Kind kind, const std::string& name, const GraphReadOptions& options) {
-  if (kind.format != GraphFormat::edge_list) {
-    const auto refuse = [&](const std::string& option, std::string_view why) {
-      throw UsageError(option + " has no effect: '" + name + "' is a " + std::string(to_string(kind.format)) +
-                       " file, " + std::string(why));
-    };
+std::unique_ptr<EdgeReader> reader_of(const Kind& kind, const std::string& name, const GraphReadOptions& options) {
+  const auto refuse = [&](const std::string& option, std::string_view why) {
+    throw UsageError(option + " has no effect: '" + name + "' is a " + std::string(kind.format->name) + " file, " +
+                     std::string(why));
+  };
+  if (!kind.format->is_list) {
     if (options.base && *options.base == 0) refuse("--base 0", "whose vertices count from 1");
     if (options.names) refuse("--names", "whose vertices are numbers");
     if (options.header != HeaderLine::automatic) refuse("--header", "which has no line of column names");
     if (options.style.decimal != Decimal::automatic) refuse("--decimal", "whose decimals follow a point");
     if (options.style.group != 0) refuse("--thousands", "whose digits are not grouped");
-    if (!options.columns.empty() && kind.format == GraphFormat::dimacs)
-      refuse("--columns", "whose columns are FROM, TO and WEIGHT");
   }
-  switch (kind.format) {
-    case GraphFormat::dimacs: return dimacs_reader(name, options);
-    case GraphFormat::matrix_market: return matrix_market_reader(name, options);
-    case GraphFormat::edge_list: return edge_list_reader(name, kind.tabs, options);
-  }
-  __builtin_unreachable();
+  if (!options.columns.empty() && !kind.format->fixed_columns.empty()) refuse("--columns", kind.format->fixed_columns);
+  return kind.format->reader(name, kind.ending, options);
 }
 
-Graph read(TextInput& input, Kind kind, const GraphReadOptions& options) {
+Graph read(TextInput& input, const Kind& kind, const GraphReadOptions& options) {
   const std::unique_ptr<EdgeReader> reader = reader_of(kind, input.name(), options);
   input.feed([&](std::string_view text, bool last) { return reader->take(text, last); });
-  return reader->finish();
+  Graph graph = reader->finish();
+  graph.format = kind.format;
+  return graph;
 }
 
 }  // namespace
 
-std::string_view to_string(GraphFormat format) {
-  constexpr std::array<std::string_view, 3> names = {"DIMACS", "Matrix Market", "edge list"};
-  return names[static_cast<std::size_t>(format)];
+std::span<const GraphFormat* const> graph_formats() { return formats; }
+
+std::string graph_endings() {
+  std::string text;
+  for (const GraphFormat* format : formats) {
+    std::string endings;
+    for_each_ending(*format,
+                    [&](std::string_view ending) { endings.append(endings.empty() ? "" : ", ").append(ending); });
+    if (!text.empty()) text += ", ";
+    if (format->several.empty()) text.append(endings).append(" (").append(format->name).append(")");
+    else text.append(format->several).append(" (").append(endings).append(")");
+  }
+  return text;
+}
+
+const GraphFormat* written_format(const std::string& path) {
+  const std::string ending = ending_of(path);
+  for (const GraphFormat* format : formats)
+    if (format->head != nullptr && written_ending(*format) == ending) return format;
+  return nullptr;
+}
+
+std::string written_endings() {
+  std::string text;
+  for (const GraphFormat* format : formats)
+    if (format->head != nullptr)
+      text.append(text.empty() ? "" : ", ").append(written_ending(*format)).append(" (").append(format->name) += ")";
+  return text;
 }
 
 bool names_graph(const std::string& path) { return kind_of_name(path).has_value(); }
@@ -113,15 +162,15 @@ Graph read_graph(const std::string& path, const GraphReadOptions& options) {
           "': the name does not say what kind of graph it is, and the content looks like a list of edges; such lists "
           "have names that end in .edges, .csv, .tsv or .txt, or come from standard input ('-')");
     throw InputError("'" + path + "': neither its name nor its content says what kind of graph it is; " +
-                     std::string(readable(Reader::graph)));
+                     readable(Reader::graph));
   }
   return read(input, *kind, options);
 }
 
-Graph parse_graph(std::span<const std::byte> bytes, std::string_view name, std::optional<GraphFormat> format,
+Graph parse_graph(std::span<const std::byte> bytes, std::string_view name, const GraphFormat* format,
                   const GraphReadOptions& options) {
   TextInput input(bytes, name, options.stop);
-  const Kind kind = format ? Kind{*format} : kind_of_content(input.beginning()).value_or(Kind{});
+  const Kind kind = format != nullptr ? Kind{format} : kind_of_content(input.beginning()).value_or(Kind{});
   return read(input, kind, options);
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -20,9 +21,7 @@
 
 namespace gradus::io {
 
-enum class GraphFormat : std::uint8_t { dimacs, matrix_market, edge_list };
-/// "DIMACS", "Matrix Market", "edge list"
-std::string_view to_string(GraphFormat format);
+class EdgeReader;
 
 struct GraphReadOptions {
   /// What the first vertex of an edge list is called, 0 or 1. Nothing: 0 where a vertex is called so, otherwise 1; the
@@ -43,9 +42,35 @@ struct GraphReadOptions {
   ReadProgress progress = nullptr;
 };
 
+/// A format of graph files. The file of its reader ends with its row, and graph.cpp lists the rows.
+struct GraphFormat {
+  std::string_view id;            ///< of its fuzzer and the fuzzer's corpus: "matrix_market"
+  std::string_view name;          ///< "Matrix Market"
+  std::string_view several = {};  ///< for messages, where files with these endings hold several kinds: "lists of edges"
+  std::string_view endings;       ///< of file names, each also with .gz behind it; between blanks
+  std::string_view rules;         ///< for the guide, in Markdown
+  bool is_list = false;           ///< the options of edge lists apply
+  /// Why GraphReadOptions::columns does not apply, behind "is a NAME file, "; empty: it does.
+  std::string_view fixed_columns = {};
+  bool (*recognises)(std::string_view beginning);
+  std::unique_ptr<EdgeReader> (*reader)(std::string name, std::string_view ending, const GraphReadOptions& options);
+  // For writers: the first line, and the line of an edge. Files that are written have the first ending.
+  std::string (*head)(std::int64_t vertices, std::int64_t edges) = nullptr;
+  std::string_view edge_begins = {};
+  char separator = ' ';
+};
+
+std::span<const GraphFormat* const> graph_formats();
+/// The endings of all formats with their names, for messages: ".gr (DIMACS), .mtx (Matrix Market), …".
+std::string graph_endings();
+/// The format in which a file of this name is written, or null.
+const GraphFormat* written_format(const std::string& path);
+/// Those formats: ".gr (DIMACS), …".
+std::string written_endings();
+
 /// A graph and its edges, in the order of the file.
 struct Graph {
-  GraphFormat format = GraphFormat::edge_list;
+  const GraphFormat* format = nullptr;
   std::int64_t vertices = 0;
   VectorOf<std::int32_t> from;  ///< of each edge the vertex where it begins, counted from 0
   VectorOf<std::int32_t> to;
@@ -58,8 +83,8 @@ struct Graph {
 };
 
 /// Reads the graph of a file, or of standard input where the path is "-", packed by gzip or not. The format follows
-/// from the ending of the name (.gr; .mtx; .csv, .tsv, .txt, .edges, .edgelist, .el, .ncol; each also with .gz behind
-/// it), otherwise from the content; on standard input, what is neither DIMACS nor Matrix Market is an edge list.
+/// from the ending of the name (GraphFormat::endings), otherwise from the content; on standard input, what no format
+/// recognises is an edge list.
 ///
 /// * DIMACS (9th challenge): lines "c comment", one line "p sp VERTICES EDGES", a line "a FROM TO WEIGHT" for each
 /// edge.
@@ -75,8 +100,8 @@ struct Graph {
 /// with file:line for anything that is wrong.
 Graph read_graph(const std::string& path, const GraphReadOptions& options = {});
 
-/// The same from memory; `name` stands in messages. Nothing: the format by the content.
-Graph parse_graph(std::span<const std::byte> bytes, std::string_view name, std::optional<GraphFormat> format,
+/// The same from memory; `name` stands in messages. Without a format: the one that the content has.
+Graph parse_graph(std::span<const std::byte> bytes, std::string_view name, const GraphFormat* format,
                   const GraphReadOptions& options = {});
 
 /// Whether the ending of the name is one of those above.

@@ -3,12 +3,16 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <random>
+#include <set>
+#include <sstream>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -40,16 +44,20 @@ std::string gzipped(std::string_view text) {
   return packed;
 }
 
-Graph parse(std::string_view text, std::optional<GraphFormat> format = {}, const GraphReadOptions& options = {}) {
+const GraphFormat* format_called(std::string_view id) {
+  const auto found = std::ranges::find(graph_formats(), id, &GraphFormat::id);
+  return found != graph_formats().end() ? *found : nullptr;
+}
+
+Graph parse(std::string_view text, const GraphFormat* format = nullptr, const GraphReadOptions& options = {}) {
   return parse_graph(bytes_of(text), "test", format, options);
 }
 Graph parse_list(std::string_view text, const GraphReadOptions& options = {}) {
-  return parse(text, GraphFormat::edge_list, options);
+  return parse(text, format_called("edge_list"), options);
 }
 
 /// What is wrong with the text.
-std::string refusal(std::string_view text, std::optional<GraphFormat> format = {},
-                    const GraphReadOptions& options = {}) {
+std::string refusal(std::string_view text, const GraphFormat* format = nullptr, const GraphReadOptions& options = {}) {
   try {
     parse(text, format, options);
   } catch (const InputError& error) {
@@ -58,7 +66,7 @@ std::string refusal(std::string_view text, std::optional<GraphFormat> format = {
   return "accepted";
 }
 std::string list_refusal(std::string_view text, const GraphReadOptions& options = {}) {
-  return refusal(text, GraphFormat::edge_list, options);
+  return refusal(text, format_called("edge_list"), options);
 }
 
 void expect_contains(const std::string& text, std::string_view part) {
@@ -71,7 +79,7 @@ struct Refused {
 };
 
 /// Each text behind `beginning`.
-void expect_refused(GraphFormat format, const std::string& beginning, const std::vector<Refused>& table) {
+void expect_refused(const GraphFormat* format, const std::string& beginning, const std::vector<Refused>& table) {
   for (const auto& [text, says] : table) {
     SCOPED_TRACE(text);
     expect_contains(refusal(beginning + text, format), says);
@@ -97,7 +105,7 @@ std::vector<std::tuple<std::int32_t, std::int32_t, T>> edges_of(const Graph& gra
 
 TEST(Dimacs, Edges) {
   const Graph graph = parse("c comment\nc\n\np sp 4 3\na 1 2 5\r\nc between\n  a  4\t3  -7 \na 2 2 0");
-  EXPECT_EQ(graph.format, GraphFormat::dimacs);
+  EXPECT_EQ(graph.format->id, "dimacs");
   EXPECT_EQ(graph.vertices, 4);
   EXPECT_EQ(graph.base, 1);
   EXPECT_FALSE(graph.undirected);
@@ -171,7 +179,7 @@ TEST(Dimacs, NothingButDigitsIsANumber) {
 }
 
 TEST(Dimacs, Refusals) {
-  expect_refused(GraphFormat::dimacs, "",
+  expect_refused(format_called("dimacs"), "",
                  {{"a 1 2 3\n", "test:1: an edge before"},
                   {"p sp 2 1\np sp 2 1\na 1 2 3\n", "test:2: a second line that begins with p; the first is line 1"},
                   {"p sp 2 1\na 1 2 3\np sp 2 1\n", "test:3: a second line"},
@@ -217,7 +225,7 @@ TEST(Dimacs, Refusals) {
 TEST(MatrixMarket, Coordinate) {
   const Graph graph =
       parse("%%MatrixMarket MATRIX Coordinate Integer General\n% comment\n\n3 3 2\n1 2 5\n\n% more\n3 1 -6\n");
-  EXPECT_EQ(graph.format, GraphFormat::matrix_market);
+  EXPECT_EQ(graph.format->id, "matrix_market");
   EXPECT_EQ(graph.vertices, 3);
   EXPECT_FALSE(graph.undirected);
   EXPECT_EQ(edges_of<std::int64_t>(graph), (std::vector<Whole>{{0, 1, 5}, {2, 0, -6}}));
@@ -254,7 +262,7 @@ TEST(MatrixMarket, Arrays) {
 
 TEST(MatrixMarket, Refusals) {
   expect_refused(
-      GraphFormat::matrix_market, "",
+      format_called("matrix_market"), "",
       {{"3 3 1\n1 2 3\n", "test:1: the first line is '3 3 1'"},
        {"%%MatrixMarket matrix sparse real general\n", "'sparse' is no form"},
        {"%%MatrixMarket matrix coordinate quaternion general\n", "'quaternion' is no kind"},
@@ -263,7 +271,7 @@ TEST(MatrixMarket, Refusals) {
        {"%%MatrixMarket matrix coordinate real other\n", "'other' is no symmetry"},
        {"%%MatrixMarket matrix array pattern general\n", "a pattern has no values"},
        {"%%MatrixMarket matrix coordinate real general\n", "without the line that gives the matrix's size"}});
-  expect_refused(GraphFormat::matrix_market, "%%MatrixMarket matrix coordinate integer general\n",
+  expect_refused(format_called("matrix_market"), "%%MatrixMarket matrix coordinate integer general\n",
                  {{"3 4 1\n1 2 3\n", "test:2: a matrix of 3 x 4; a square one"},
                   {"3 3\n", "'ROWS COLUMNS ENTRIES' is expected"},
                   {"-3 -3 1\n", "'-3' is no number of rows"},
@@ -283,14 +291,14 @@ TEST(MatrixMarket, Refusals) {
                   {"3 3 1\n1,2,3\n", "',2,3' stands where a blank is expected"},
                   {"3 3 1\n%%MatrixMarket matrix coordinate integer general\n1 2 3\n", "test:3: a second line"},
                   {"3 3 1\n1 2 3\n%%MatrixMarket matrix coordinate integer general\n", "test:4: a second line"}});
-  expect_refused(GraphFormat::matrix_market, "%%MatrixMarket matrix coordinate integer symmetric\n",
+  expect_refused(format_called("matrix_market"), "%%MatrixMarket matrix coordinate integer symmetric\n",
                  {{"3 3 1\n1 2 3\n", "test:3: the entry 1 2 lies above the diagonal"}});
-  expect_refused(GraphFormat::matrix_market, "%%MatrixMarket matrix coordinate integer skew-symmetric\n",
+  expect_refused(format_called("matrix_market"), "%%MatrixMarket matrix coordinate integer skew-symmetric\n",
                  {{"3 3 1\n2 2 3\n", "on the diagonal"},
                   {"3 3 1\n2 1 -9223372036854775808\n", "opposite"},
                   {"3 3 2\n2 1 5\n", "after 1 of the 2 entries"},
                   {"3 3 1\n2 1 5\n3 1 5\n", "test:4: more edges"}});
-  expect_refused(GraphFormat::matrix_market, "%%MatrixMarket matrix array real general\n",
+  expect_refused(format_called("matrix_market"), "%%MatrixMarket matrix array real general\n",
                  {{"2 2\n1\n2\n3\n", "after 3 of the 4 entries"},
                   {"2 2\n1\n2\n3\n4\n5\n", "test:7: more values"},
                   {"2 2\n1 2\n3 4\n", "'2' follows the value"},
@@ -460,7 +468,7 @@ TEST(EdgeList, ColumnsThatAreNotThere) {
 }
 
 TEST(EdgeList, AdviceForTables) {
-  expect_refused(GraphFormat::edge_list, "",
+  expect_refused(format_called("edge_list"), "",
                  {{"u,v,key,length\n1,2,0,3.5\n",
                    "test:2: 4 fields; 'FROM TO' or 'FROM TO WEIGHT' is expected; say --columns u,v,length"},
                   {",source,target,weight\n0,1,2,3\n", "say --columns source,target,weight"},
@@ -585,7 +593,7 @@ TEST(EdgeList, SeparatorsAndEmptyFields) {
   }
   EXPECT_EQ(parse_list("a|b\nb|c\n").names, (std::vector<std::string>{"a", "b", "c"}));
   expect_refused(
-      GraphFormat::edge_list, "",
+      format_called("edge_list"), "",
       {{"sep=:\n1:2\n", "test:1: 'sep=:': fields are separated by"},
        {"a,b,\"1,5\"\n", "test:1: '1,5' is not a number in this notation; say --decimal comma"},
        {"a,b,\"1,500\"\n", "'1,500'" + std::string(either_comma_fault)},
@@ -659,17 +667,16 @@ TEST(MatrixMarket, PatternsWithAThirdColumn) {
 
 TEST(Graphs, AByteOrderMarkIsNoPartOfTheContent) {
   const std::string mark = "\xef\xbb\xbf";
-  EXPECT_EQ(parse(mark + "c hi\np sp 2 1\na 1 2 5\n").format, GraphFormat::dimacs);
-  EXPECT_EQ(parse(mark + "%%MatrixMarket matrix coordinate pattern general\n1 1 0\n").format,
-            GraphFormat::matrix_market);
-  EXPECT_EQ(parse(mark + "1 2\n").format, GraphFormat::edge_list);
-  EXPECT_EQ(parse(gzipped(mark + "p sp 2 0\n")).format, GraphFormat::dimacs);
+  EXPECT_EQ(parse(mark + "c hi\np sp 2 1\na 1 2 5\n").format->id, "dimacs");
+  EXPECT_EQ(parse(mark + "%%MatrixMarket matrix coordinate pattern general\n1 1 0\n").format->id, "matrix_market");
+  EXPECT_EQ(parse(mark + "1 2\n").format->id, "edge_list");
+  EXPECT_EQ(parse(gzipped(mark + "p sp 2 0\n")).format->id, "dimacs");
   for (const std::string& text : {mark, std::string("\xef\xbb"), std::string("\xef")})
     EXPECT_NE(list_refusal(text), "accepted");
 }
 
 TEST(EdgeList, Refusals) {
-  expect_refused(GraphFormat::edge_list, "",
+  expect_refused(format_called("edge_list"), "",
                  {{"# nothing\n", "test:2: the file ends without an edge"},
                   {"from,to,weight\n", "without an edge"},
                   {"1\n", "test:1: 1 field; 'FROM TO'"},
@@ -754,8 +761,8 @@ TEST(GraphFiles, ThreadsAndStretchesChangeNothing) {
       EXPECT_EQ(edges_of<std::int64_t>(graph), large.edges);
     }
     options.base = 1;
-    EXPECT_EQ(edges_of<std::int64_t>(parse(large.list, GraphFormat::edge_list, options)), large.edges);
-    EXPECT_EQ(edges_of<std::int64_t>(parse(gzipped(large.list), GraphFormat::edge_list, options)), large.edges);
+    EXPECT_EQ(edges_of<std::int64_t>(parse(large.list, format_called("edge_list"), options)), large.edges);
+    EXPECT_EQ(edges_of<std::int64_t>(parse(gzipped(large.list), format_called("edge_list"), options)), large.edges);
   }
 }
 
@@ -789,7 +796,7 @@ TEST(GraphFiles, LinesAreCountedAcrossStretches) {
 
 TEST(GraphFiles, StrayCarriageReturns) {
   expect_contains(list_refusal("from,to,weight\r\r\n1,2,3\n"), "test:1: a carriage return");
-  expect_contains(refusal("c\nc\r\r\np sp 0 0\n", GraphFormat::dimacs), "test:2: a carriage return");
+  expect_contains(refusal("c\nc\r\r\np sp 0 0\n", format_called("dimacs")), "test:2: a carriage return");
   expect_contains(list_refusal("1,2,3\n1,2,3\r\r\n"), "test:2: '\\x0d");
   expect_contains(list_refusal("1,2,3\r1,2,3\r"), "test:1: 5 fields");
 }
@@ -853,15 +860,15 @@ TEST_F(GraphFile, TheFormatFollowsFromNameOrContent) {
   const std::string dimacs = "c\np sp 2 1\na 1 2 3\n";
   const std::string market = "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 2 3\n";
   const std::string list = "1\t2\t3\n";
-  for (const auto& [name, text, format] :
-       std::vector<std::tuple<std::string, std::string, GraphFormat>>{{"a.gr", dimacs, GraphFormat::dimacs},
-                                                                      {"a.GR", dimacs, GraphFormat::dimacs},
-                                                                      {"a.data", dimacs, GraphFormat::dimacs},
-                                                                      {"b.mtx", market, GraphFormat::matrix_market},
-                                                                      {"b", market, GraphFormat::matrix_market},
-                                                                      {"c.csv", list, GraphFormat::edge_list},
-                                                                      {"c.tsv", list, GraphFormat::edge_list},
-                                                                      {"c.edges", list, GraphFormat::edge_list}}) {
+  for (const auto& [name, text, format] : std::vector<std::tuple<std::string, std::string, const GraphFormat*>>{
+           {"a.gr", dimacs, format_called("dimacs")},
+           {"a.GR", dimacs, format_called("dimacs")},
+           {"a.data", dimacs, format_called("dimacs")},
+           {"b.mtx", market, format_called("matrix_market")},
+           {"b", market, format_called("matrix_market")},
+           {"c.csv", list, format_called("edge_list")},
+           {"c.tsv", list, format_called("edge_list")},
+           {"c.edges", list, format_called("edge_list")}}) {
     const Graph graph = read_graph(put(name, text));
     EXPECT_EQ(graph.format, format) << name;
     EXPECT_EQ(edges_of<std::int64_t>(graph), (std::vector<Whole>{{0, 1, 3}})) << name;
@@ -871,6 +878,41 @@ TEST_F(GraphFile, TheFormatFollowsFromNameOrContent) {
   EXPECT_THROW(read_graph(put("e.tsv", "1 2 3\n")), InputError);
   EXPECT_THROW(read_graph(put("empty.gr", "")), InputError);
   EXPECT_THROW(read_graph((directory_ / "missing.gr").string()), InputError);
+}
+
+std::vector<std::string> endings_of(const GraphFormat& format) {
+  std::istringstream words{std::string(format.endings)};
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+TEST_F(GraphFile, EveryFormatIsReadUnderItsNamesAndAsItIsWritten) {
+  std::set<std::string> all;
+  for (const GraphFormat* format : graph_formats()) {
+    SCOPED_TRACE(std::string(format->id));
+    EXPECT_FALSE(format->name.empty() || format->rules.empty() || endings_of(*format).empty());
+    for (const std::string& ending : endings_of(*format)) {
+      EXPECT_TRUE(ending.starts_with('.') && all.insert(ending).second) << ending;
+      EXPECT_TRUE(names_graph("graph" + ending) && names_graph("graph" + ending + ".gz")) << ending;
+      EXPECT_NE(graph_endings().find(ending), std::string::npos);
+    }
+    if (format->head == nullptr) continue;
+    std::string text = format->head(3, 2);
+    for (const char* edge : {"1 2 5", "3 1 -7"}) {
+      std::string line = edge;
+      std::ranges::replace(line, ' ', format->separator);
+      text.append(format->edge_begins).append(line) += '\n';
+    }
+    const std::string name = "written" + endings_of(*format).front();
+    EXPECT_EQ(written_format(name), format);
+    EXPECT_NE(written_endings().find(std::string(format->name)), std::string::npos);
+    const Graph graph = read_graph(put(name, text));
+    EXPECT_EQ(graph.format, format);
+    EXPECT_EQ(graph.vertices, 3);
+    EXPECT_EQ(edges_of<std::int64_t>(graph), (std::vector<Whole>{{0, 1, 5}, {2, 0, -7}}));
+    if (!format->is_list) {
+      EXPECT_EQ(parse(text).format, format);
+    }
+  }
 }
 
 TEST_F(GraphFile, PackedTablesOfPoints) {

@@ -63,7 +63,6 @@ class MatrixMarketReader final : public EdgeReader {
     if (size_line_ == 0) fail(lines_ + 1, "the file ends without the line that gives the matrix's size");
     const std::size_t found = dense_ ? entries_read_ : symmetry_ == Symmetry::skew ? edges.count() / 2 : edges.count();
     require_all(found, entries_, "entries", size_line_);
-    graph.format = GraphFormat::matrix_market;
     graph.vertices = vertices_;
     graph.undirected = symmetry_ == Symmetry::symmetric;
     graph.base = 1;
@@ -236,8 +235,27 @@ class MatrixMarketReader final : public EdgeReader {
 
 }  // namespace
 
-std::unique_ptr<EdgeReader> matrix_market_reader(std::string name, const GraphReadOptions& options) {
-  return std::make_unique<MatrixMarketReader>(std::move(name), options);
-}
+extern constinit const GraphFormat matrix_market_format{
+    .id = "matrix_market",
+    .name = "Matrix Market",
+    .endings = ".mtx",
+    .rules =
+        "Matrix Market, `coordinate` or `array`; `real`, `integer` or `pattern`; `general`, `symmetric` or "
+        "`skew-symmetric`. The entry in row `v`, column `w` is the edge from `v` to `w`, counted from 1. An entry of 0 "
+        "is an edge of length 0; `inf` in an array is none. The edges of a symmetric matrix go both ways, those of a "
+        "pattern are of length 1",
+    .recognises =
+        [](std::string_view text) {
+          constexpr std::string_view banner = "%%matrixmarket";
+          return equal_but_for_case(text.substr(0, banner.size()), banner);
+        },
+    .reader = make_reader<MatrixMarketReader>,
+    .head =
+        [](std::int64_t vertices, std::int64_t edges) {
+          const std::string n = std::to_string(vertices);
+          return "%%MatrixMarket matrix coordinate integer general\n" + n + " " + n + " " + std::to_string(edges) +
+                 "\n";
+        },
+};
 
 }  // namespace gradus::io

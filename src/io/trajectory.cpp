@@ -18,28 +18,25 @@
 
 namespace gradus::io {
 
+// The formats, in the order in which a content is tried and in which texts list them.
+// clang-format off
+#define GRADUS_TRAJECTORY_FORMATS \
+  FORMAT(xyz) \
+  FORMAT(lammps) \
+  FORMAT(gro) \
+  FORMAT(dcd)
+// clang-format on
+#define FORMAT(id) extern constinit const TrajectoryFormat id##_trajectories;
+GRADUS_TRAJECTORY_FORMATS
+#undef FORMAT
+
 namespace {
 
-std::unique_ptr<FrameParser> parser_of(TrajectoryFormat format, std::unique_ptr<TextInput> text, std::stop_token stop,
-                                       bool labels) {
-  switch (format) {
-    case TrajectoryFormat::xyz: return xyz_frames(std::move(text), std::move(stop), labels);
-    case TrajectoryFormat::lammps: return lammps_frames(std::move(text), std::move(stop), labels);
-    case TrajectoryFormat::gro: return gro_frames(std::move(text), std::move(stop), labels);
-    case TrajectoryFormat::dcd: break;
-  }
-  __builtin_unreachable();
-}
-
-LengthUnit unit_of(TrajectoryFormat format) {
-  switch (format) {
-    case TrajectoryFormat::xyz:
-    case TrajectoryFormat::dcd: return LengthUnit::angstrom;
-    case TrajectoryFormat::gro: return LengthUnit::nanometre;
-    case TrajectoryFormat::lammps: break;
-  }
-  return LengthUnit::unknown;
-}
+constexpr const TrajectoryFormat* formats[] = {
+#define FORMAT(id) &id##_trajectories,
+    GRADUS_TRAJECTORY_FORMATS
+#undef FORMAT
+};
 
 /// The name without .gz, whose ending says what is packed.
 std::string inner_name(const std::string& path) {
@@ -57,107 +54,75 @@ void refuse_others(std::string_view beginning, const std::string& name) {
   if (!trajectory_by_content(beginning)) refuse_foreign(beginning, name, Reader::frames);
 }
 
-bool is_whole_number(std::string_view text) {
-  text = trimmed(text);
-  return !text.empty() && std::ranges::all_of(text, is_digit);
-}
-
-bool reads_as_number(std::string_view word) {
-  double value = 0;
-  return !word.empty() && parse_number(word.data(), word.data() + word.size(), value) == word.data() + word.size();
-}
-
-/// The first lines, without what may have been cut off.
-std::array<std::string_view, 3> first_lines(std::string_view text) {
-  std::array<std::string_view, 3> lines;
-  for (std::string_view& line : lines) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    line = text.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
 }  // namespace
 
-std::optional<TrajectoryFormat> named_trajectory(const std::string& path) {
-  struct Ending {
-    std::string_view ending;
-    TrajectoryFormat format;
-  };
-  static constexpr Ending endings[] = {
-      {".xyz", TrajectoryFormat::xyz},          {".extxyz", TrajectoryFormat::xyz},
-      {".lammpstrj", TrajectoryFormat::lammps}, {".lammpsdump", TrajectoryFormat::lammps},
-      {".dump", TrajectoryFormat::lammps},      {".gro", TrajectoryFormat::gro}};
-  if (ending_of(path) == ".dcd") return TrajectoryFormat::dcd;
-  const std::string ending = ending_of(inner_name(path));
-  for (const Ending& one : endings)
-    if (ending == one.ending) return one.format;
-  return std::nullopt;
-}
+std::span<const TrajectoryFormat* const> trajectory_formats() { return formats; }
 
-std::optional<TrajectoryFormat> trajectory_by_content(std::string_view beginning) {
-  if (looks_like_dcd(beginning)) return TrajectoryFormat::dcd;
-  if (beginning.starts_with("ITEM:")) return TrajectoryFormat::lammps;
-  const auto [first, second, third] = first_lines(beginning);
-  if (is_whole_number(first)) {
-    // A table whose first row is one whole number has no third row of four words.
-    const std::vector<std::string_view> words = words_of(third);
-    constexpr std::size_t fewest = 3;
-    const bool table = words.size() == 1 || third.find_first_of(",;") != std::string_view::npos;
-    const bool positions =
-        words.size() > fewest && reads_as_number(words[1]) && reads_as_number(words[2]) && reads_as_number(words[3]);
-    const bool named = second.find("Properties=") != std::string_view::npos;
-    if (!table && (positions || named)) return TrajectoryFormat::xyz;
+std::string trajectory_endings(std::string_view last) {
+  std::vector<std::string_view> endings;
+  for (const TrajectoryFormat* format : formats) {
+    const std::vector<std::string_view> own = words_of(format->endings);
+    endings.insert(endings.end(), own.begin(), own.end());
   }
-  constexpr std::size_t labels = 20;
-  if (is_whole_number(second) && third.size() > labels && std::ranges::count(third.substr(labels), '.') >= 3 &&
-      third.find(',') == std::string_view::npos)
-    return TrajectoryFormat::gro;
-  return std::nullopt;
+  std::string text;
+  for (const std::string_view ending : endings)
+    text.append(text.empty() ? "" : ending == endings.back() ? last : ", ").append(ending);
+  return text;
 }
 
-TrajectoryReader::TrajectoryReader(std::unique_ptr<TextInput> text, TrajectoryFormat format, std::stop_token stop,
-                                   bool labels)
-    : parser_(parser_of(format, std::move(text), std::move(stop), labels)) {}
+const TrajectoryFormat* named_trajectory(const std::string& path) {
+  for (const TrajectoryFormat* format : formats) {
+    const std::string ending = ending_of(format->of_text != nullptr ? inner_name(path) : path);
+    if (std::ranges::count(words_of(format->endings), ending) > 0) return format;
+  }
+  return nullptr;
+}
+
+const TrajectoryFormat* trajectory_by_content(std::string_view beginning) {
+  const auto found = std::ranges::find_if(formats, [&](const auto* format) { return format->recognises(beginning); });
+  return found != std::end(formats) ? *found : nullptr;
+}
+
+TrajectoryReader::TrajectoryReader(std::unique_ptr<TextInput> text, const TrajectoryFormat& format,
+                                   std::stop_token stop, bool labels)
+    : parser_(format.of_text(std::move(text), std::move(stop), labels)) {}
 TrajectoryReader::TrajectoryReader(std::span<const std::byte> text, std::string_view name, std::stop_token stop,
-                                   bool labels, std::optional<TrajectoryFormat> format) {
+                                   bool labels, const TrajectoryFormat* format) {
   auto input = std::make_unique<TextInput>(text, name, stop);
-  if (!format) format = trajectory_by_content(input->beginning());
+  if (format == nullptr) format = trajectory_by_content(input->beginning());
   refuse_others(input->beginning(), std::string(name));
-  if (format == TrajectoryFormat::dcd) {
-    parser_ = dcd_frames(text, name, std::move(stop));
-    return;
-  }
-  parser_ = parser_of(format.value_or(TrajectoryFormat::xyz), std::move(input), std::move(stop), labels);
+  if (format == nullptr) format = &xyz_trajectories;
+  parser_ = format->of_text != nullptr ? format->of_text(std::move(input), std::move(stop), labels)
+                                       : format->of_bytes(text, name, std::move(stop));
 }
-TrajectoryReader::TrajectoryReader(std::unique_ptr<MappedFile> file, std::stop_token stop)
-    : file_(std::move(file)), parser_(dcd_frames(file_->bytes(), file_->path(), std::move(stop))) {}
+TrajectoryReader::TrajectoryReader(std::unique_ptr<MappedFile> file, const TrajectoryFormat& format,
+                                   std::stop_token stop)
+    : file_(std::move(file)), parser_(format.of_bytes(file_->bytes(), file_->path(), std::move(stop))) {}
 TrajectoryReader::~TrajectoryReader() = default;
 
 FrameReader::FrameReader(std::string path, ReadOptions options, bool labels)
     : path_(std::move(path)), options_(std::move(options)) {
-  std::optional<TrajectoryFormat> format = named_trajectory(path_);
+  const TrajectoryFormat* format = named_trajectory(path_);
   std::unique_ptr<TextInput> text;
-  if (!format) {
+  if (format == nullptr) {
     // The name tells of tables and pictures; whatever else is a matter of the content.
     if (!is_stream(path_) && names_points(path_)) return;
     text = std::make_unique<TextInput>(path_, options_.stop);
     format = trajectory_by_content(text->beginning());
-    if (!format) {
+    if (format == nullptr) {
       if (is_stream(path_)) table_ = std::move(text);
       else if (!is_points(text->beginning())) refuse_foreign(text->beginning(), path_, Reader::frames);
       return;
     }
   }
-  unit_ = unit_of(*format);
-  if (format == TrajectoryFormat::dcd) {
+  unit_ = format->unit;
+  if (format->of_text == nullptr) {
     if (is_stream(path_) || ending_of(path_) == ".gz")
-      throw UnsupportedError("'" + path_ + "': DCD is read from a file that is not packed; write it to one");
+      throw UnsupportedError("'" + path_ + "': " + std::string(format->name) +
+                             " is read from a file that is not packed; write it to one");
     auto file = std::make_unique<MappedFile>(path_);
     refuse_others(as_text(file->bytes()), path_);
-    trajectory_ = std::make_unique<TrajectoryReader>(std::move(file), options_.stop);
+    trajectory_ = std::make_unique<TrajectoryReader>(std::move(file), *format, options_.stop);
     return;
   }
   if (!text) text = std::make_unique<TextInput>(path_, options_.stop);

@@ -63,13 +63,30 @@ enum class FrameParts : std::uint8_t {
   all
 };
 
-enum class TrajectoryFormat : std::uint8_t { xyz, lammps, gro, dcd };
+class FrameParser;
 
-/// By the ending of the name: .xyz, .extxyz, .lammpstrj, .dump, .lammpsdump, .gro, each also with .gz behind it; .dcd.
-std::optional<TrajectoryFormat> named_trajectory(const std::string& path);
-inline bool names_trajectory(const std::string& path) { return named_trajectory(path).has_value(); }
-/// By the first lines, which are enough for LAMMPS dumps; XYZ and .gro are told from tables of numbers by their third.
-std::optional<TrajectoryFormat> trajectory_by_content(std::string_view beginning);
+/// A format of trajectories. The file of its reader ends with its row, and trajectory.cpp lists the rows.
+struct TrajectoryFormat {
+  std::string_view name;     ///< "extended XYZ"
+  std::string_view endings;  ///< of file names, between blanks; of text also with .gz behind it
+  std::string_view rules;    ///< for the guide, in Markdown
+  LengthUnit unit = LengthUnit::unknown;
+  /// By the first lines, which tell a trajectory from a table of numbers.
+  bool (*recognises)(std::string_view beginning);
+  /// A reader of text, packed or not; or else of the bytes of a file, which stay with the caller.
+  std::unique_ptr<FrameParser> (*of_text)(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels) = nullptr;
+  std::unique_ptr<FrameParser> (*of_bytes)(std::span<const std::byte> bytes, std::string_view name,
+                                           std::stop_token stop) = nullptr;
+};
+
+std::span<const TrajectoryFormat* const> trajectory_formats();
+/// All endings, for messages: ".xyz, .extxyz, …", with `last` before the last one.
+std::string trajectory_endings(std::string_view last = " and ");
+
+/// The format that the name or the first lines tell, or null.
+const TrajectoryFormat* named_trajectory(const std::string& path);
+inline bool names_trajectory(const std::string& path) { return named_trajectory(path) != nullptr; }
+const TrajectoryFormat* trajectory_by_content(std::string_view beginning);
 
 /// A box counts as orthogonal where what is off its diagonal is at most this share of its shortest edge: lattices that
 /// were computed have 1e-17 there.
@@ -111,11 +128,11 @@ class TrajectoryReader {
   /// `text` stays with the caller; `name` stands in messages. Without a format the beginning of the text tells it: XYZ
   /// where that does not.
   TrajectoryReader(std::span<const std::byte> text, std::string_view name, std::stop_token stop = {},
-                   bool labels = false, std::optional<TrajectoryFormat> format = std::nullopt);
-  TrajectoryReader(std::unique_ptr<TextInput> text, TrajectoryFormat format, std::stop_token stop = {},
+                   bool labels = false, const TrajectoryFormat* format = nullptr);
+  TrajectoryReader(std::unique_ptr<TextInput> text, const TrajectoryFormat& format, std::stop_token stop = {},
                    bool labels = false);
   /// Of a format that is no text.
-  TrajectoryReader(std::unique_ptr<MappedFile> file, std::stop_token stop);
+  TrajectoryReader(std::unique_ptr<MappedFile> file, const TrajectoryFormat& format, std::stop_token stop);
   TrajectoryReader(const TrajectoryReader&) = delete;
   TrajectoryReader& operator=(const TrajectoryReader&) = delete;
   ~TrajectoryReader();

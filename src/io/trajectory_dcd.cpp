@@ -251,12 +251,22 @@ class DcdFrames : public FrameParser {
 
 }  // namespace
 
-bool looks_like_dcd(std::string_view beginning) {
-  return beginning.size() >= 8 && beginning.substr(4, 4) == "CORD" && (beginning[0] == 'T' || beginning[3] == 'T');
-}
-
-std::unique_ptr<FrameParser> dcd_frames(std::span<const std::byte> bytes, std::string_view name, std::stop_token stop) {
-  return std::make_unique<DcdFrames>(bytes, name, std::move(stop));
-}
+extern constinit const TrajectoryFormat dcd_trajectories{
+    .name = "DCD",
+    .endings = ".dcd",
+    .rules =
+        "The binary trajectories of CHARMM, NAMD, OpenMM and LAMMPS, in either byte order, not packed. They name no "
+        "kinds of atoms: select by `index`. The cell is lengths and angles, or their cosines. From version 25 on, "
+        "which CHARMM names in the file, the cell is a symmetric matrix. Numbers that would do for both are refused, "
+        "as cosines in a file that names such a version: give `--box`. Files that leave out fixed atoms are not read",
+    .unit = LengthUnit::angstrom,
+    .recognises =
+        [](std::string_view beginning) {
+          return beginning.size() >= 8 && beginning.substr(4, 4) == "CORD" &&
+                 (beginning[0] == 'T' || beginning[3] == 'T');
+        },
+    .of_bytes = [](std::span<const std::byte> bytes, std::string_view name, std::stop_token stop)
+        -> std::unique_ptr<FrameParser> { return std::make_unique<DcdFrames>(bytes, name, std::move(stop)); },
+};
 
 }  // namespace gradus::io

@@ -118,8 +118,21 @@ class GroFrames : public TextFrames {
 
 }  // namespace
 
-std::unique_ptr<FrameParser> gro_frames(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels) {
-  return std::make_unique<GroFrames>(std::move(text), std::move(stop), labels);
-}
+extern constinit const TrajectoryFormat gro_trajectories{
+    .name = "Gromacs .gro",
+    .endings = ".gro",
+    .rules =
+        "A Gromacs file of one frame or more, with any number of decimals; lengths stay in nm. Its box of three or "
+        "nine numbers is periodic unless all of them are 0",
+    .unit = LengthUnit::nanometre,
+    .recognises =
+        [](std::string_view beginning) {
+          const auto [first, second, third] = first_lines(beginning);
+          constexpr std::size_t labels = 20;
+          return is_whole_number(second) && third.size() > labels &&
+                 std::ranges::count(third.substr(labels), '.') >= 3 && third.find(',') == std::string_view::npos;
+        },
+    .of_text = make_frame_parser<GroFrames>,
+};
 
 }  // namespace gradus::io

@@ -206,8 +206,16 @@ class LammpsFrames : public TextFrames {
 
 }  // namespace
 
-std::unique_ptr<FrameParser> lammps_frames(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels) {
-  return std::make_unique<LammpsFrames>(std::move(text), std::move(stop), labels);
-}
+extern constinit const TrajectoryFormat lammps_trajectories{
+    .name = "LAMMPS dump",
+    .endings = ".lammpstrj .dump .lammpsdump",
+    .rules =
+        "A LAMMPS dump as text: coordinates `x y z`, or unwrapped `xu yu zu`, or scaled `xs ys zs`, or both (`xsu ysu "
+        "zsu`): the first of these that the dump has. Each line has as many columns as `ITEM: ATOMS` names. The box "
+        "repeats in the directions whose bounds are `pp`. Its bounds are lines `low high`, or of the forms `xy xz yz` "
+        "and `abc origin`. `id`, `type` and `element` are read for selections",
+    .recognises = [](std::string_view beginning) { return beginning.starts_with("ITEM:"); },
+    .of_text = make_frame_parser<LammpsFrames>,
+};
 
 }  // namespace gradus::io

@@ -286,4 +286,25 @@ std::vector<double> TextFrames::positions(std::int64_t count, const Columns& col
   return coordinates;
 }
 
+bool is_whole_number(std::string_view text) {
+  text = trimmed(text);
+  return !text.empty() && std::ranges::all_of(text, is_digit);
+}
+
+bool reads_as_number(std::string_view word) {
+  double value = 0;
+  return !word.empty() && parse_number(word.data(), word.data() + word.size(), value) == word.data() + word.size();
+}
+
+std::array<std::string_view, 3> first_lines(std::string_view text) {
+  std::array<std::string_view, 3> lines;
+  for (std::string_view& line : lines) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
 }  // namespace gradus::io

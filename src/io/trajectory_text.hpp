@@ -108,11 +108,16 @@ class TextFrames : public FrameParser {
 /// The points of a frame of coordinates one after the other.
 Points points_of(std::vector<double> coordinates);
 
-std::unique_ptr<FrameParser> xyz_frames(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels);
-std::unique_ptr<FrameParser> lammps_frames(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels);
-bool looks_like_dcd(std::string_view beginning);
-/// The bytes stay with the caller.
-std::unique_ptr<FrameParser> dcd_frames(std::span<const std::byte> bytes, std::string_view name, std::stop_token stop);
-std::unique_ptr<FrameParser> gro_frames(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels);
+// For the rows of formats.
+
+/// For TrajectoryFormat::of_text.
+template <class Parser>
+std::unique_ptr<FrameParser> make_frame_parser(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels) {
+  return std::make_unique<Parser>(std::move(text), std::move(stop), labels);
+}
+bool is_whole_number(std::string_view text);
+bool reads_as_number(std::string_view word);
+/// The first lines, without what may have been cut off.
+std::array<std::string_view, 3> first_lines(std::string_view text);
 
 }  // namespace gradus::io

@@ -187,8 +187,29 @@ class XyzFrames : public TextFrames {
 
 }  // namespace
 
-std::unique_ptr<FrameParser> xyz_frames(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels) {
-  return std::make_unique<XyzFrames>(std::move(text), std::move(stop), labels);
-}
+extern constinit const TrajectoryFormat xyz_trajectories{
+    .name = "XYZ",
+    .endings = ".xyz .extxyz",
+    .rules =
+        "A line with the number of atoms, a comment, and for each atom a name and three coordinates; further columns "
+        "are skipped. In the comment of extended XYZ, `Lattice=\"…\"` gives a box (with its corner at zero, or at "
+        "`Origin=\"…\"`) that repeats in all directions, or in those of `pbc=\"T T F\"`; lists may have commas and "
+        "brackets (`pbc=[T, T, F]`). `Properties=…` gives the positions of the columns `pos`, `species` and `id` and "
+        "the number of columns",
+    .unit = LengthUnit::angstrom,
+    .recognises =
+        [](std::string_view beginning) {
+          const auto [first, second, third] = first_lines(beginning);
+          if (!is_whole_number(first)) return false;
+          // A table whose first row is one whole number has no third row of four words.
+          const std::vector<std::string_view> words = words_of(third);
+          constexpr std::size_t fewest = 3;
+          const bool table = words.size() == 1 || third.find_first_of(",;") != std::string_view::npos;
+          const bool positions = words.size() > fewest && reads_as_number(words[1]) && reads_as_number(words[2]) &&
+                                 reads_as_number(words[3]);
+          return !table && (positions || second.find("Properties=") != std::string_view::npos);
+        },
+    .of_text = make_frame_parser<XyzFrames>,
+};
 
 }  // namespace gradus::io

@@ -1,5 +1,4 @@
-// What the fuzzers of graph files share: parse_graph() gives a graph whose every edge stands between two of its
-// vertices, the same one on any number of threads, or throws InputError.
+// What the fuzzers of graph files share: a graph whose every edge is between two of its vertices.
 #pragma once
 
 #include <cmath>
@@ -10,7 +9,6 @@
 #include <type_traits>
 #include <variant>
 
-#include "gradus/error.hpp"
 #include "io/graph.hpp"
 
 namespace gradus::fuzz {
@@ -42,16 +40,6 @@ inline void check(const io::Graph& graph) {
         }
       },
       graph.weights);
-}
-
-/// Any bytes, as this format.
-inline void parse(const std::uint8_t* data, std::size_t size, io::GraphFormat format,
-                  const io::GraphReadOptions& options = {}) {
-  try {
-    check(io::parse_graph(std::as_bytes(std::span(data, size)), "input", format, options));
-  } catch (const InputError&) {
-    // the answer to bad input
-  }
 }
 
 }  // namespace gradus::fuzz

@@ -1,0 +1,43 @@
+// Any bytes as a graph file of the format GRADUS_GRAPH_FORMAT: parse_graph() gives a graph whose every edge is between
+// two of its vertices, or throws InputError. A list of edges is read as it comes, with a base, with names, with a
+// header line and without.
+
+#include "fuzz_graph.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "gradus/error.hpp"
+
+namespace gradus::fuzz {
+
+namespace {
+
+void parse(const std::uint8_t* data, std::size_t size, const io::GraphReadOptions& options) {
+  const auto format =
+      std::ranges::find(io::graph_formats(), std::string_view(GRADUS_GRAPH_FORMAT), &io::GraphFormat::id);
+  require(format != io::graph_formats().end());
+  try {
+    check(io::parse_graph(std::as_bytes(std::span(data, size)), "input", *format, options));
+  } catch (const UsageError&) {
+    require(!(*format)->is_list);  // the format has no such option
+  } catch (const InputError&) {
+    // the answer to bad input
+  }
+}
+
+}  // namespace
+
+}  // namespace gradus::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using gradus::io::GraphReadOptions;
+  using gradus::io::HeaderLine;
+  for (const GraphReadOptions& options :
+       {GraphReadOptions{}, GraphReadOptions{.base = 0}, GraphReadOptions{.base = 1, .header = HeaderLine::no},
+        GraphReadOptions{.names = true, .header = HeaderLine::yes}})
+    gradus::fuzz::parse(data, size, options);
+  return 0;
+}
