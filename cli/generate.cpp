@@ -15,6 +15,7 @@
 #include "core/phases.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
+#include "io/graph.hpp"
 #include "io/npy.hpp"
 
 namespace gradus::cli {

@@ -61,6 +61,7 @@ Json ladder_json(const bench::ProblemRow& problem, const execution::Machine& mac
     const core::Support support = problem.ladder->support(variant.name, machine);
     Json row{{"name", variant.name},
              {"summary", variant.summary},
+             {"change", variant.change},
              {"backend", to_string(variant.backend)},
              {"device", device_of(variant.backend)},
              {"contract", core::kind_text(variant.contract)},

@@ -19,6 +19,7 @@ TOPS = ("src", "include", "cli", "bench", "python")
 SHARED = {"core", "cpu", "cuda", "io", "mpi", "execution"}
 VARIANT = re.compile(r"^// ([a-z0-9_]+)(, [a-z0-9_]+)*:\s")
 NO_FUNCTION = re.compile(r"\b(class|concept|enum|namespace|requires|struct|union)\b|[^=!<>]=[^=]")
+WRITTEN_TABLE = re.compile(r"<!-- (ladder|formats) of .*? -->\n\n(\|[^\n]*\n)*", re.DOTALL)
 FUNCTION_END = re.compile(r"^(  )?\}$")
 
 # How high each folder stands when units (header + source) count and MPI and Python belong to the picture. A problem
@@ -217,6 +218,28 @@ def files_naming(option):
     return measure
 
 
+def without_tables(text):
+    """A document without the tables that ./dev docs writes."""
+    return WRITTEN_TABLE.sub("", text)
+
+
+def files_with(pattern):
+    """Files written by hand in which the pattern occurs: the files that another thing of its kind touches."""
+    def measure(tree):
+        expression = re.compile(pattern)
+        found = []
+        for top in (*TOPS, "tests", "docs", "experiments", "cmake", "README.md", "CONTRIBUTING.md"):
+            path = tree.root / top
+            for file in [path] if path.is_file() else sorted(path.rglob("*")):
+                by_hand = file.suffix in ENDINGS | {".py", ".md", ".pyi", ".json", ".txt", ".cmake"}
+                if not by_hand or {"results", "corpus"} & set(file.parts) or file.name == pathlib.Path(__file__).name:
+                    continue
+                if expression.search(without_tables(file.read_text(encoding="utf-8"))):
+                    found.append(str(file.relative_to(tree.root)))
+        return found
+    return measure
+
+
 def messages_read(tree):
     """Places that search or edit the text of an error: by find-and-replace in what() or in a failure's message."""
     return lines_with(r"in_words_of\(|(what\(\)|message)\)?\.(find|replace|starts_with|contains|substr)\(",
@@ -243,6 +266,8 @@ RATCHETS = {
     "places that read another layer's message": (0, messages_read, 0),
     "library texts that spell an option for one front end": (0, spelled_options, 0),
     "files that name k-means' option fewer_distinct": (28, files_naming("fewer_distinct"), 6),
+    "files that name the variant openmp_rows": (3, files_with(r"\bopenmp_rows\b"), 2),
+    "files that name the graph format DIMACS": (14, files_with(r"(?i)dimacs|\.gr\b(?!\()"), 3),
 }
 
 
@@ -278,6 +303,8 @@ class Planted(unittest.TestCase):
         "places that read another layer's message": {"cli/main.cpp": 'if (error.what().find("x")) {}\n'},
         "library texts that spell an option for one front end": {"src/toy/textbook.hpp": 'throw Error("say --toy");\n'},
         "files that name k-means' option fewer_distinct": {"docs/guide.md": "--fewer-distinct\n"},
+        "files that name the variant openmp_rows": {"docs/guide.md": "<!-- ladder of toy -->\n\n| `openmp_toy` |\n\n`openmp_rows`\n"},
+        "files that name the graph format DIMACS": {"docs/guide.md": "Read roads.gr.\n"},
     }
 
     def measure(self, name, files):
@@ -293,6 +320,11 @@ class Planted(unittest.TestCase):
             with self.subTest(ratchet=name):
                 self.assertEqual(self.measure(name, {}), [])
                 self.assertNotEqual(self.measure(name, files), [])
+
+    def test_written_tables_name_nothing(self):
+        files = {"docs/guide.md": "<!-- ladder of toy {\n} -->\n\n| `openmp_rows` |\n\n<!-- formats of graph -->\n\n| `.gr` |\n"}
+        for name in ("files that name the variant openmp_rows", "files that name the graph format DIMACS"):
+            self.assertEqual(self.measure(name, files), [])
 
     def test_lengths_are_those_of_the_longest(self):
         self.assertEqual(len(self.measure("lines of the longest entry file", {})), 5)

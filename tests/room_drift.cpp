@@ -31,25 +31,15 @@ std::vector<std::vector<std::string>> tables_behind(const std::string& marker, c
   return tables;
 }
 
-/// What the documents outside the room say of its variants.
+/// Names of variants in tables that choose some of them.
 void find_drift_of_documents(const Room& room, std::vector<std::string>& found) {
-  const std::regex first_name("\\| `([a-z0-9_]+)` \\|.*");
   const std::regex any_name("`((sequential|openmp|tbb|simd|cuda)[a-z0-9_]*)`");
-  for (const auto& [name, document] : room.documents) {
-    for (const std::vector<std::string>& ladder : tables_behind("<!-- ladder of " + room.problem + " -->", document)) {
-      std::vector<std::string> names;
-      for (const std::string& row : ladder) {
-        std::smatch match;
-        names.push_back(std::regex_match(row, match, first_name) ? match[1].str() : row);
-      }
-      if (names != room.table) found.push_back(name + " has another ladder of " + room.problem + " than the table");
-    }
+  for (const auto& [name, document] : room.documents)
     for (const auto& rows : tables_behind("<!-- variants of " + room.problem + " -->", document))
       for (const std::string& row : rows)
         for (std::sregex_iterator match(row.begin(), row.end(), any_name), end; match != end; ++match)
           if (std::ranges::count(room.table, (*match)[1].str()) == 0)
             found.push_back(name + " names " + (*match)[1].str() + ", which is no variant of " + room.problem);
-  }
 }
 
 /// The file that introduces each variant. Its first line is "// name: …" or "// name, name: …".
@@ -80,12 +70,14 @@ Room read_room(const std::string& problem) {
   Room room;
   room.problem = problem;
   for (const char* document : {"README.md", "docs/guide.md"}) room.documents[document] = contents(source / document);
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() != ".cpp" && entry.path().extension() != ".cu") continue;
-    std::ifstream file(entry.path());
-    std::getline(file, room.first_lines[entry.path().filename().string()]);
+  for (const auto& place : {folder, folder / "rungs"}) {
+    if (!std::filesystem::exists(place)) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(place)) {
+      if (entry.path().extension() != ".cpp" && entry.path().extension() != ".cu") continue;
+      std::ifstream file(entry.path());
+      std::getline(file, room.first_lines[entry.path().filename().string()]);
+    }
   }
-  room.readme = contents(folder / "README.md");
   return room;
 }
 
@@ -101,24 +93,6 @@ std::vector<std::string> drift(const Room& room) {
     if (file == files.end() || !is_named_after(file->second, name))
       found.push_back("no file named after " + name + " begins with '// " + name + ":'");
   }
-
-  const std::regex row(R"(\| \[`([a-z0-9_]+)`\]\(([a-z0-9_.]+)\) \|.*)");
-  std::vector<std::string> rows;
-  std::istringstream lines(room.readme);
-  for (std::string line; std::getline(lines, line);) {
-    std::smatch match;
-    if (!std::regex_match(line, match, row)) continue;
-    rows.push_back(match[1]);
-    if (!in_table(match[1])) found.push_back("README.md has a row " + match[1].str() + ", which is not in the table");
-    if (room.first_lines.count(match[2]) == 0) found.push_back("README.md links to no file " + match[2].str());
-    const auto file = files.find(match[1]);
-    if (file != files.end() && file->second != match[2])
-      found.push_back("README.md links " + match[1].str() + " to " + match[2].str());
-  }
-  for (const std::string& name : room.table)
-    if (std::ranges::count(rows, name) != 1)
-      found.push_back("README.md has " + std::to_string(std::ranges::count(rows, name)) + " rows for " + name);
-  if (found.empty() && rows != room.table) found.emplace_back("README.md has its rows in another order than the table");
   find_drift_of_documents(room, found);
   return found;
 }

@@ -1,4 +1,5 @@
-// Whether a room's files, its table of variants and the documents that list its variants agree.
+// Whether a room's files, its list of rungs and the documents that name some of its variants agree. docs/tables.py
+// writes and checks the tables that list all.
 #pragma once
 
 #include <map>
@@ -12,9 +13,7 @@ struct Room {
   std::string problem;
   std::vector<std::string> table;                  ///< the variants' names in the table's order
   std::map<std::string, std::string> first_lines;  ///< of every .cpp and .cu file, by the file's name
-  std::string readme;                              ///< the room's own
-  /// README.md and docs/guide.md, by name. Behind a line "<!-- ladder of PROBLEM -->" a table has a row for each
-  /// variant, in order; behind "<!-- variants of PROBLEM -->" it names variants that exist.
+  /// README.md and docs/guide.md, by name. Behind "<!-- variants of PROBLEM -->" a table names variants that exist.
   std::map<std::string, std::string> documents;
 };
 

@@ -38,6 +38,9 @@ TEST(Variants, EveryProblemHasItsHeaderAndALadder) {
           << row.name;
     }
     EXPECT_TRUE(names.contains(problem == "locks" ? "no_lock" : "sequential"));
+    const std::vector<core::VariantInfo> rows = execution::find_ladder(problem).variants();
+    for (std::size_t index = 1; index < rows.size(); ++index)
+      EXPECT_FALSE(rows[index].change.empty()) << rows[index].name << " does not say what it changes";
   }
 }
 

@@ -1,0 +1,229 @@
+"""Writes the ladders that the documents show: ./dev docs.
+
+usage: tables.py PROGRAM           write all tables
+       tables.py PROGRAM --check   print one line for each table that is out of date; exit status 1 if there is one
+
+A table follows a marker in a Markdown file. That of the formats of graphs follows `<!-- formats of graph -->` and comes
+from the rows of the formats, by `gradus info`. That of a ladder follows
+
+    <!-- ladder of life {"columns": ["file", "idea"],
+      "measured": [{"title": "64²", "results": ["life-1-thread-ladder.json"], "where": {"width": 64}, "per": "generations"}]} -->
+
+`columns`: of COLUMNS below; without them, variant and idea. They come from the rows of the variants, by `gradus list`.
+Each entry of `measured` is a column of times from raw results of `gradus bench` in docs/results:
+  results  files; a variant's time comes from the first file that has one
+  where    fields of the group of measurements, and their values
+  value    the path of a number in a row, or several to be added up; otherwise "seconds.median"
+  scale    what the number is multiplied by, to give seconds
+  per      the field by whose value in the group the time is divided
+  threads  rows with that many threads; otherwise those with the most
+  backend  variants of this backend alone
+  except   variants whose times do not compare with the others'
+Behind a time is the gain over the rung before: the time of the nearest earlier variant in the same file, divided by it.
+A variant without a measurement has an empty cell.
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RESULTS = "docs/results"
+LADDER = re.compile(r"<!-- ladder of (\w+)(\s+\{.*?\})? -->\n\n((?:\|[^\n]*\n)*)", re.DOTALL)
+FORMATS = re.compile(r"<!-- formats of (\w+) -->\n\n((?:\|[^\n]*\n)*)")
+RESULT_OF_CONTRACT = {"same bits": "the oracle's bits", "tolerance": "within a tolerance"}
+
+
+def cell(text):
+    return text.replace("|", "\\|")
+
+
+def file_of(root, document, problem, name):
+    """A link to the file that ends with the variant's row, relative to the document."""
+    room = root / "src" / problem
+    for path in sorted(path for folder in (room, room / "rungs") for path in folder.glob("*.c*")):
+        if f"{name}_".startswith(path.stem + "_") and name in path.read_text(encoding="utf-8").split(":")[0]:
+            return f"[`{name}`]({link(root, document, path.relative_to(root))})"
+    raise LookupError(f"no file of {room} begins with '// {name}:'")
+
+
+def link(root, document, path):
+    up = len((document.parent).relative_to(root).parts)
+    own = document.parent.relative_to(root)
+    path = pathlib.PurePath(path)
+    return str(path.relative_to(own)) if path.is_relative_to(own) else "../" * up + str(path)
+
+
+# Title and cell of a column: of the tree, the document, the problem and the variant's row.
+COLUMNS = {
+    "variant": ("variant", lambda root, document, problem, row: f"`{row['name']}`"),
+    "file": ("variant", lambda root, document, problem, row: file_of(root, document, problem, row["name"])),
+    "idea": ("the idea", lambda root, document, problem, row: cell(row["summary"])),
+    "change": ("what it changes from the row above", lambda root, document, problem, row: cell(row["change"]) or "—"),
+    "result": ("result", lambda root, document, problem, row: RESULT_OF_CONTRACT.get(row["contract"], row["contract"])),
+}
+
+
+def time_text(seconds):
+    for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{number_text(seconds / size)} {unit}"
+    return f"{number_text(seconds / 1e-9)} ns"
+
+
+def number_text(value):
+    """Three digits, and no exponent."""
+    whole = f"{float(f'{value:.3g}'):.10f}"
+    digits = 3 - len(str(int(float(f"{value:.3g}")))) if value >= 1 else 2
+    return f"{float(whole):.{max(digits, 0)}f}"
+
+
+def field(values, path):
+    for name in path.split("."):
+        values = values.get(name) if isinstance(values, dict) else None
+    return values
+
+
+def seconds_of(row, group, column):
+    paths = column.get("value", "seconds.median")
+    values = [field(row, path) for path in ([paths] if isinstance(paths, str) else paths)]
+    values = [value for value in values if value is not None]
+    if not values:
+        return None
+    return sum(values) * column.get("scale", 1) / (group[column["per"]] if "per" in column else 1)
+
+
+def times_in(result, column):
+    """Seconds by variant in one raw result: with the most threads, and the least of several such rows."""
+    found = {}
+    for group in result.get("groups", []):
+        if any(group.get(name) != value for name, value in column.get("where", {}).items()):
+            continue
+        for row in group["rows"]:
+            seconds = seconds_of(row, group, column)
+            if seconds is None or column.get("threads", row["threads"]) != row["threads"]:
+                continue
+            key = (-row["threads"], seconds)
+            found[row["variant"]] = min(found.get(row["variant"], key), key)
+    return {variant: key[1] for variant, key in found.items()}
+
+
+def measured_cells(root, rows, column):
+    """The cell of each variant, by name."""
+    cells = {}
+    for file in column["results"]:
+        path = root / RESULTS / file
+        if not path.is_file():
+            continue
+        times = times_in(json.loads(path.read_text(encoding="utf-8")), column)
+        before = None
+        for row in rows:
+            if row["name"] not in times or row["name"] in column.get("except", []):
+                continue
+            if column.get("backend", row["backend"]) != row["backend"]:
+                continue
+            seconds = times[row["name"]]
+            gain = "" if before is None else f", {number_text(before / seconds)}×"
+            cells.setdefault(row["name"], time_text(seconds) + gain)
+            before = seconds
+    return cells
+
+
+def table(root, document, problem, rows, options):
+    columns = [COLUMNS[name] for name in options.get("columns", ["variant", "idea"])]
+    measured = [(column, measured_cells(root, rows, column)) for column in options.get("measured", [])]
+    titles = [title for title, _ in columns]
+    for column, _ in measured:
+        raw = ", ".join(f"[raw]({link(root, document, RESULTS + '/' + file)})" for file in column["results"]
+                        if (root / RESULTS / file).is_file())
+        titles.append(f"{column['title']} ({raw})" if raw else column["title"])
+    lines = [titles, ["---"] * len(titles)]
+    for row in rows:
+        lines.append([text(root, document, problem, row) for _, text in columns] +
+                     [cells.get(row["name"], "") for _, cells in measured])
+    return "".join(("|" + "|".join(line) + "|" if line[0] == "---" else "| " + " | ".join(line) + " |") + "\n"
+                   for line in lines)
+
+
+def documents(root):
+    return sorted(path for pattern in ("*.md", "docs/*.md", "src/*/README.md") for path in root.glob(pattern))
+
+
+def format_table(kind, formats):
+    lines = [f"| {kind} | rules |", "|---|---|"]
+    lines += [f"| {', '.join(f'`{ending}`' for ending in one['endings'].split())} | {one['rules']} |" for one in formats]
+    return "\n".join(lines) + "\n"
+
+
+def updated(root, document, text, rows):
+    """The document with the tables of the ladders and formats in `rows`."""
+    def ladder(match):
+        problem, options = match[1], match[2]
+        if problem not in rows["ladders"]:
+            return match[0]
+        head = f"<!-- ladder of {problem}{options or ''} -->\n\n"
+        return head + table(root, document, problem, rows["ladders"][problem], json.loads(options or "{}"))
+
+    def formats(match):
+        return f"<!-- formats of {match[1]} -->\n\n{format_table(match[1], rows['formats'][match[1]])}"
+    return FORMATS.sub(formats, LADDER.sub(ladder, text))
+
+
+def rows_of(program):
+    """All rows that the program knows: of the ladders by problem, of the formats by what they hold."""
+    def ask(command):
+        answer = subprocess.run([program, command, "--json"], check=True, capture_output=True, text=True).stdout
+        return json.loads(answer)
+    return {"ladders": {problem["problem"].replace("-", "_"): problem["variants"] for problem in ask("list")},
+            "formats": ask("info")["formats"]}
+
+
+def without_ladder(root, rows):
+    """The problems whose README has no ladder."""
+    return [problem for problem in rows["ladders"]
+            if problem not in [match[1] for match in
+                               LADDER.finditer((root / "src" / problem / "README.md").read_text(encoding="utf-8"))]]
+
+
+def out_of_date(root, rows):
+    """The documents that differ from what would be written, and their new texts."""
+    found = {}
+    for document in documents(root):
+        text = document.read_text(encoding="utf-8")
+        new = updated(root, document, text, rows)
+        if new != text:
+            found[document] = new
+    return found
+
+
+def first_difference(old, new):
+    for number, (before, after) in enumerate(zip(old.splitlines(), new.splitlines()), 1):
+        if before != after:
+            return f"line {number} is\n  {before}\nand should be\n  {after}"
+    return "the lengths differ"
+
+
+def complaints(root, rows):
+    """One line for each problem without a ladder and each document that is out of date."""
+    return ([f"src/{problem}/README.md has no ladder of {problem}" for problem in without_ladder(root, rows)] +
+            [f"{document.relative_to(root)} is out of date; ./dev docs corrects it: " +
+             first_difference(document.read_text(encoding="utf-8"), text)
+             for document, text in out_of_date(root, rows).items()])
+
+
+def main():
+    rows = rows_of(sys.argv[1])
+    if sys.argv[2:] == ["--check"]:
+        found = complaints(ROOT, rows)
+        print("\n".join(found))
+        return 1 if found else 0
+    for document, text in out_of_date(ROOT, rows).items():
+        document.write_text(text, encoding="utf-8")
+        print(f"wrote {document.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

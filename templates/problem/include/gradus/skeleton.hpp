@@ -1,0 +1,38 @@
+// Skeleton: the sum of many numbers. Replace this by the problem, in a sentence or two.
+//
+// The canonical result: the sum of all values modulo 2^64. Replace this by the one right answer, as a formula down to
+// the rounding; the oracle, the variants and the tests follow from it.
+#pragma once
+
+#include <cstdint>
+
+#include "gradus/array.hpp"
+#include "gradus/execution.hpp"
+#include "gradus/export.hpp"
+#include "gradus/run_report.hpp"
+
+namespace gradus {
+
+struct SkeletonOptions {
+  std::uint64_t start = 0;  ///< is added to the sum
+};
+
+struct SkeletonResult {
+  std::uint64_t sum = 0;
+  RunReport report;
+};
+
+/// Returns the sum of the values. Throws UsageError if the view is malformed, UnsupportedError if it is not of host
+/// memory, OutOfMemoryError if the job does not fit, InterruptedError after a stop request.
+GRADUS_EXPORT SkeletonResult skeleton(VectorView<const std::uint64_t> values, const SkeletonOptions& options = {},
+                                      const Execution& execution = {});
+
+struct SkeletonShape {
+  std::int64_t values = 0;
+};
+
+/// Returns the memory that the call takes beyond its input.
+GRADUS_EXPORT MemoryEstimate skeleton_memory(const SkeletonShape& shape, const SkeletonOptions& options = {},
+                                             const Execution& execution = {});
+
+}  // namespace gradus

@@ -1,0 +1,34 @@
+// sequential: the values are added one after the other.
+//
+// The first rung: each value is read once and added to the sum.
+//
+// Bytes: 8 for each value. Operations: an addition for each value.
+// Limits: one core.
+// Source: none.
+#include "core/phases.hpp"
+#include "core/stop.hpp"
+#include "skeleton/problem.hpp"
+
+namespace gradus::skeleton_detail {
+
+std::uint64_t sequential(const Problem& problem, const Execution&, std::vector<Phase>& phases) {
+  const core::PhaseTimer timer(phases, "add");
+  const std::int64_t count = problem.values.size();
+  const std::int64_t stretch = core::stretch_length(count, 1);
+  std::uint64_t sum = problem.start;
+  for (std::int64_t first = 0; first < count; first += stretch) {
+    core::honour_stop(problem.stop, "stopped while adding");
+    const std::int64_t end = first + stretch < count ? first + stretch : count;
+    for (std::int64_t index = first; index < end; ++index) sum += problem.values[index];
+  }
+  return sum;
+}
+
+extern constinit const Variant sequential_rung{
+    .name = "sequential",
+    .summary = "the values are added one after the other",
+    .backend = core::Backend::sequential,
+    .run = {sequential},
+};
+
+}  // namespace gradus::skeleton_detail

@@ -1,0 +1,12 @@
+// A sum through nothing but the public header.
+#include <gradus/skeleton.hpp>
+
+#include <cstdio>
+#include <vector>
+
+int main() {
+  const std::vector<std::uint64_t> values = {1, 2, 3};
+  if (gradus::skeleton(values).sum == 6) return 0;
+  std::fprintf(stderr, "1 + 2 + 3 is not 6\n");
+  return 1;
+}

@@ -1,0 +1,119 @@
+"""The tables in the documents are those that docs/tables.py writes from rows and raw results.
+
+usage: tables_test.py FOLDER PROGRAM
+"""
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "docs"))
+import tables  # noqa: E402
+
+
+def row(name, backend="openmp"):
+    return {"name": name, "summary": f"the idea of {name}", "change": "a | b", "contract": "same bits", "backend": backend}
+
+
+def measurement(variant, threads, seconds):
+    return {"variant": variant, "threads": threads, "seconds": {"median": seconds}, "phases": {"pack": 1e-3, "run": seconds}}
+
+
+class Written(unittest.TestCase):
+    ROWS = [row("sequential"), row("openmp_toy"), row("cuda_toy", "cuda")]
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        for path in ("src/toy", "docs/results"):
+            (self.root / path).mkdir(parents=True)
+        for name in ("sequential.cpp", "openmp_toy.cpp", "cuda_toy.cu"):
+            (self.root / "src/toy" / name).write_text(f"// {pathlib.Path(name).stem}: an idea\n")
+        groups = [{"n": 8, "rows": [measurement("sequential", 1, 4.0)]},
+                  {"n": 10, "rows": [measurement("sequential", 1, 2.0), measurement("openmp_toy", 1, 3.0),
+                                     measurement("openmp_toy", 2, 1.0), measurement("openmp_toy", 2, 0.5),
+                                     measurement("cuda_toy", 2, 0.01)]}]
+        (self.root / "docs/results/toy.json").write_text(json.dumps({"groups": groups}))
+        self.document = self.root / "src/toy/README.md"
+
+    @staticmethod
+    def rows(ladder):
+        return {"ladders": {"toy": ladder},
+                "formats": {"graph": [{"name": "Toy", "endings": ".toy .t", "rules": "toys"}]}}
+
+    def write(self, options, table="| x |\n|---|\n"):
+        self.document.write_text(f"# Toy\n\n<!-- ladder of toy{options} -->\n\n{table}\nThe end.\n", encoding="utf-8")
+
+    def table(self, options):
+        self.write(options)
+        text = tables.out_of_date(self.root, self.rows(self.ROWS))[self.document]
+        self.assertTrue(text.startswith("# Toy\n\n") and text.endswith("|\n\nThe end.\n"))
+        return [line.split(" | ") for line in text.splitlines() if line.startswith("|")]
+
+    def test_names_and_ideas_come_from_the_rows(self):
+        lines = self.table("")
+        self.assertEqual([line[0] for line in lines[2:]], ["| `sequential`", "| `openmp_toy`", "| `cuda_toy`"])
+        self.assertEqual(lines[2][1], "the idea of sequential |")
+
+    def test_links_go_to_the_files_and_bars_are_escaped(self):
+        line = self.table(' {"columns": ["file", "change"]}')[4]
+        self.assertEqual(line, ["| [`cuda_toy`](cuda_toy.cu)", "a \\| b |"])
+
+    def measured(self, **column):
+        options = {"columns": ["variant"], "measured": [{"title": "t", "results": ["toy.json"], **column}]}
+        lines = self.table(" " + json.dumps(options))
+        return [line[1].removesuffix(" |").strip() for line in lines[2:]]
+
+    def test_times_are_those_of_the_most_threads_with_the_gain_over_the_rung_before(self):
+        self.assertEqual(self.measured(where={"n": 10}), ["2.00 s", "500 ms, 4.00×", "10.0 ms, 50.0×"])
+
+    def test_times_are_of_what_is_asked_for(self):
+        self.assertEqual(self.measured(where={"n": 10}, per="n"), ["200 ms", "50.0 ms, 4.00×", "1.00 ms, 50.0×"])
+        self.assertEqual(self.measured(where={"n": 10}, threads=1), ["2.00 s", "3.00 s, 0.67×", ""])
+        self.assertEqual(self.measured(where={"n": 10}, backend="cuda"), ["", "", "10.0 ms"])
+        self.assertEqual(self.measured(where={"n": 10}, **{"except": ["openmp_toy"]}), ["2.00 s", "", "10.0 ms, 200×"])
+        self.assertEqual(self.measured(where={"n": 10}, value=["phases.pack", "phases.run"], backend="cuda"),
+                         ["", "", "11.0 ms"])
+        self.assertEqual(self.measured(where={"n": 8}), ["4.00 s", "", ""])
+
+    def test_what_was_not_measured_is_left_out(self):
+        (self.root / "docs/results/toy.json").unlink()
+        self.assertEqual(self.measured(), ["", "", ""])
+
+    def test_a_drift_is_a_complaint(self):
+        self.write("")
+        self.document.write_text(tables.out_of_date(self.root, self.rows(self.ROWS))[self.document], encoding="utf-8")
+        self.assertEqual(tables.complaints(self.root, self.rows(self.ROWS)), [])
+        self.assertEqual(tables.complaints(self.root, {"ladders": {}, "formats": {}}), [])
+        for rows in (self.ROWS[1:], self.ROWS[::-1], [{**self.ROWS[0], "summary": "another"}, *self.ROWS[1:]]):
+            self.assertEqual(len(tables.complaints(self.root, self.rows(rows))), 1)
+
+    def test_a_readme_without_a_ladder_is_a_complaint(self):
+        self.document.write_text("# Toy\n", encoding="utf-8")
+        self.assertEqual(tables.complaints(self.root, self.rows(self.ROWS)), ["src/toy/README.md has no ladder of toy"])
+
+    def test_formats_are_listed_by_their_endings(self):
+        self.write("", "| x |\n|---|\n\n<!-- formats of graph -->\n\n| old |\n")
+        text = tables.out_of_date(self.root, self.rows(self.ROWS))[self.document]
+        self.assertTrue(text.endswith("-->\n\n| graph | rules |\n|---|---|\n| `.toy`, `.t` | toys |\n\nThe end.\n"))
+
+    def test_numbers_have_three_digits(self):
+        for seconds, text in ((1.25, "1.25 s"), (12.34, "12.3 s"), (1234, "1230 s"), (0.9999, "1000 ms"),
+                              (2.5e-5, "25.0 µs"), (4.06e-9, "4.06 ns"), (4e-10, "0.40 ns")):
+            self.assertEqual(tables.time_text(seconds), text)
+
+
+class Tables(unittest.TestCase):
+    root, program = None, None
+
+    def test_the_documents_agree_with_the_rows_and_the_results(self):
+        rows = tables.rows_of(self.program)
+        self.assertTrue(rows["ladders"] and all(rows["ladders"].values()) and all(rows["formats"].values()))
+        self.assertEqual(tables.complaints(self.root, rows), [])
+
+
+if __name__ == "__main__":
+    Tables.root, Tables.program = pathlib.Path(sys.argv.pop(1)), sys.argv.pop(1)
+    unittest.main()
