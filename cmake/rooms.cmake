@@ -1,8 +1,24 @@
 # A problem is its room src/<problem>/, its harness bench/<problem>.cpp, its commands cli/<problem>.cpp and its header
 # include/gradus/<problem>.hpp; nothing else names it. The folders of src/ that hold a problem.hpp are the rooms, and their
 # alphabet is the order of every list that a person sees.
-file(GLOB GRADUS_PROBLEMS CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/*/problem.hpp)
-list(TRANSFORM GRADUS_PROBLEMS REPLACE "/problem.hpp$" "")
+file(GLOB gradus_rooms CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/*/problem.hpp)
+list(TRANSFORM gradus_rooms REPLACE "/problem.hpp$" "")
+
+# GRADUS_PROBLEMS of the user chooses some of them. From here on it is the list of the problems that are built.
+set(GRADUS_PROBLEMS "" CACHE STRING "Problems to build, for example kmeans;life; empty: all of them")
+list(SORT GRADUS_PROBLEMS)
+list(REMOVE_DUPLICATES GRADUS_PROBLEMS)
+set(gradus_unknown "${GRADUS_PROBLEMS}")
+list(REMOVE_ITEM gradus_unknown ${gradus_rooms})
+if(gradus_unknown)
+  message(FATAL_ERROR "GRADUS_PROBLEMS: there is no ${gradus_unknown}; choose from ${gradus_rooms}, separated by semicolons")
+endif()
+if(NOT GRADUS_PROBLEMS)
+  set(GRADUS_PROBLEMS ${gradus_rooms})
+endif()
+if((GRADUS_TESTS OR GRADUS_PYTHON) AND NOT GRADUS_PROBLEMS STREQUAL gradus_rooms)
+  message(FATAL_ERROR "GRADUS_TESTS and GRADUS_PYTHON need all problems: leave GRADUS_PROBLEMS empty")
+endif()
 
 # Declares the room in whose folder it is called. Files are relative to it. The library's sources in the folder itself, in
 # api/ and in rungs/ are found; a new variant is built without a change here.
@@ -31,7 +47,8 @@ function(gradus_room problem)
   list(REMOVE_DUPLICATES sources)
   target_sources(gradus_problems_objects PRIVATE ${sources})
   gradus_quick_options(-Os small)
-  set_source_files_properties(cases.cpp TARGET_DIRECTORY gradus_problems_objects PROPERTIES COMPILE_OPTIONS "${small}")
+  set_source_files_properties(cases.cpp TARGET_DIRECTORY gradus_problems_objects PROPERTIES
+    COMPILE_OPTIONS "${small}" SKIP_PRECOMPILE_HEADERS ON)
   if(GRADUS_HAS_CUDA)
     target_sources(gradus_problems_objects PRIVATE ${gpu_variants} ${ROOM_CUDA})
   elseif(gpu_variants)

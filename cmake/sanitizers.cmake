@@ -36,7 +36,7 @@ function(gradus_quick_options level result)
   set(${result} "" PARENT_SCOPE)
   if(GRADUS_SANITIZE)
     set(${result} -O0 PARENT_SCOPE)
-  elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_FLAGS_RELEASE STREQUAL "-O3 -DNDEBUG"
+  elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_FLAGS_RELEASE MATCHES "^-O[23] -DNDEBUG$"
          AND NOT CMAKE_CXX_FLAGS MATCHES "-O")
     set(${result} $<$<COMPILE_LANGUAGE:CXX>:${level}> PARENT_SCOPE)
   endif()

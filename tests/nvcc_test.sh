@@ -40,7 +40,7 @@ refused old 'is of CUDA 11\.8, and CUDA 13\.0 is needed'
 refused untested 'is of CUDA 12\.4, and Gradus is tested from CUDA 13\.0 on'
 refused broken 'does not compile a small program: .*unsupported GNU version'
 
-printf '== as ./dev demo has it: the preset, and an nvcc in the PATH\n'
+printf '== as ./dev build has it: the preset, and an nvcc in the PATH\n'
 mkdir "$work/bin"
 cp "$work/broken" "$work/bin/nvcc"
 rm -rf "$work/build"

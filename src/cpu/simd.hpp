@@ -2,9 +2,14 @@
 // compiled once for each of them, so the list is kept to those that differ for our kernels.
 #pragma once
 
+// GRADUS_NATIVE: the best of them that the compiler's flags allow, and no other. Our kernels ask for HWY_AVX3, and have
+// nothing for AVX3_DL.
 // Under a sanitizer, which takes minutes for such a file: the single lane of the baseline, and the best that the
 // machine has.
-#if defined(GRADUS_SANITIZED_AVX512)
+#if defined(GRADUS_NATIVE)
+#define HWY_COMPILE_ONLY_STATIC
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
+#elif defined(GRADUS_SANITIZED_AVX512)
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX2)
 #elif defined(GRADUS_SANITIZED)
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3)

@@ -1,6 +1,4 @@
-// The innermost loops of simd_packed, for each set of instructions. Everything here is plain data and vectors: inline
-// functions of others, the standard library's included, must not be compiled for instructions that not all machines
-// have.
+// The innermost loops of simd_packed except multiply(), for each set of instructions.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "matmul/simd/kernels.cpp"
 // clang-format off
@@ -9,256 +7,12 @@
 #include <hwy/highway.h>
 // clang-format on
 
-#include "matmul/simd/kernels.hpp"
+#include "matmul/simd/vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace gradus::matmul_detail {
 namespace HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-// As many sums as registers hold beside two or three vectors of B and an element of A.
-#if HWY_TARGET <= HWY_AVX3
-constexpr int block_rows = 12;
-constexpr int block_vectors = 2;
-#else
-constexpr int block_rows = 4;
-constexpr int block_vectors = HWY_TARGET <= HWY_AVX2 ? 3 : 2;
-#endif
-// Loads and stores of a part of a vector touch nothing of the rest.
-constexpr bool masks = HWY_TARGET <= HWY_AVX2;
-
-template <class T>
-using Tag = hn::ScalableTag<T>;
-template <class T>
-constexpr auto lanes_of = static_cast<std::int64_t>(hn::MaxLanes(Tag<T>()));
-
-/// a b + c, rounded once.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V fused(D d, V a, V b, V c) {
-#if HWY_NATIVE_FMA
-  (void)d;
-  return hn::MulAdd(a, b, c);
-#else
-  using T = hn::TFromD<D>;
-  HWY_ALIGN T x[hn::MaxLanes(d)], y[hn::MaxLanes(d)], z[hn::MaxLanes(d)];
-  hn::Store(a, d, x);
-  hn::Store(b, d, y);
-  hn::Store(c, d, z);
-  for (std::size_t lane = 0; lane < hn::Lanes(d); ++lane) {
-    if constexpr (sizeof(T) == 4) z[lane] = __builtin_fmaf(x[lane], y[lane], z[lane]);
-    else z[lane] = __builtin_fma(x[lane], y[lane], z[lane]);
-  }
-  return hn::Load(d, z);
-#endif
-}
-
-/// Of a strip a block of C, and a chain of its terms.
-template <class T>
-struct Block {
-  const T* a;
-  const T* b;
-  std::int64_t steps;
-  std::int64_t rows;     ///< that are stored; packed slivers have zeros beyond
-  std::int64_t columns;  ///< of the last vector
-  const T* before;
-  std::int64_t before_line;
-  T* after;
-  std::int64_t after_line;
-  bool finish;
-};
-
-/// Memory that will be read soon, and elements of it for four steps of a block.
-template <class T>
-struct Ahead {
-  const T* next;
-  std::int64_t of_four_steps;
-};
-
-/// Which of a block's vectors is loaded and stored how: the last one in part.
-template <int vectors, bool in_part, class D, class V = hn::Vec<D>>
-HWY_INLINE V load(D d, const hn::TFromD<D>* from, int v, hn::Mask<D> mask) {
-  const hn::TFromD<D>* const there = from + v * static_cast<std::int64_t>(hn::MaxLanes(d));
-  if (in_part && v == vectors - 1) return hn::MaskedLoad(mask, d, there);
-  return hn::LoadU(d, there);
-}
-template <int vectors, bool in_part, class D, class V = hn::Vec<D>>
-HWY_INLINE void store(V value, D d, hn::TFromD<D>* to, int v, hn::Mask<D> mask) {
-  hn::TFromD<D>* const there = to + v * static_cast<std::int64_t>(hn::MaxLanes(d));
-  if (in_part && v == vectors - 1) hn::BlendedStore(value, mask, d, there);
-  else hn::StoreU(value, d, there);
-}
-
-/// `packed`: of A. `in_part`: the last vector has `columns` elements in the caller's matrices, and also in B where that
-/// is not padded.
-template <int rows, int vectors, bool packed, bool in_part, class T>
-HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahead<T>& ahead) {
-  const Tag<T> d;
-  using V = hn::Vec<decltype(d)>;
-  const auto mask = hn::FirstN(d, static_cast<std::size_t>(block.columns));
-  const auto b_mask = strip.b_padded ? hn::FirstN(d, hn::Lanes(d)) : mask;
-  // What the sums are added to, and where they go, comes from afar while they are formed.
-  constexpr std::int64_t worth_it = 32;
-  for (int row = 0; row < rows; ++row)
-    if (row < block.rows && block.steps > worth_it)
-      for (int v = 0; v < vectors; ++v) __builtin_prefetch(block.after + row * block.after_line + v * lanes_of<T>, 1);
-  V sums[rows][vectors];
-#pragma GCC unroll 12
-  for (int row = 0; row < rows; ++row)
-#pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v) sums[row][v] = hn::Zero(d);
-  // Three rows share a pointer, for there are fewer registers for pointers than rows.
-  const std::int64_t a_row = packed ? 1 : strip.a_row;
-  const std::int64_t a_step = packed ? block_rows : strip.a_step;
-  const T* a[(rows + 2) / 3];
-#pragma GCC unroll 4
-  for (int third = 0; third < (rows + 2) / 3; ++third) a[third] = block.a + std::int64_t{3} * third * a_row;
-  const T* b = block.b;
-  const auto add_products = [&](std::int64_t step) HWY_ATTR {
-    V of_b[vectors];
-#pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v) of_b[v] = load<vectors, in_part>(d, b + step * strip.b_step, v, b_mask);
-#pragma GCC unroll 12
-    for (int row = 0; row < rows; ++row) {
-      const V of_a = hn::Set(d, a[row / 3][row % 3 * a_row + step * a_step]);
-#pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v) sums[row][v] = fused(d, of_a, of_b[v], sums[row][v]);
-    }
-  };
-  const auto go_on = [&](std::int64_t steps) HWY_ATTR {
-    b += steps * strip.b_step;
-#pragma GCC unroll 4
-    for (int third = 0; third < (rows + 2) / 3; ++third) a[third] += steps * a_step;
-  };
-  std::int64_t step = 0;
-  if (packed) {
-    for (; step + 4 <= block.steps; step += 4) {
-      // Now and then a line of what will be read next: many at once would hold up the loads of this block.
-      __builtin_prefetch(ahead.next, 0, 2);
-      ahead.next += ahead.of_four_steps;
-#pragma GCC unroll 4
-      for (int next = 0; next < 4; ++next) add_products(next);
-      go_on(4);
-    }
-  }
-  for (; step < block.steps; ++step) {
-    add_products(0);
-    go_on(1);
-  }
-  if (block.before != nullptr) {
-#pragma GCC unroll 12
-    for (int row = 0; row < rows; ++row)
-      if (!packed || row < block.rows)
-#pragma GCC unroll 8
-        for (int v = 0; v < vectors; ++v)
-          sums[row][v] =
-              hn::Add(load<vectors, in_part>(d, block.before + row * block.before_line, v, mask), sums[row][v]);
-  }
-  if (block.finish) {
-    const V alpha = hn::Set(d, strip.alpha);
-    const V beta = hn::Set(d, strip.beta);
-    const V nan = hn::Set(d, sizeof(T) == 4 ? static_cast<T>(__builtin_nanf("")) : static_cast<T>(__builtin_nan("")));
-#pragma GCC unroll 12
-    for (int row = 0; row < rows; ++row)
-      if (!packed || row < block.rows)
-#pragma GCC unroll 8
-        for (int v = 0; v < vectors; ++v) {
-          V value = strip.alpha == 1 ? sums[row][v] : hn::Mul(alpha, sums[row][v]);
-          if (strip.beta != 0)
-            value = fused(d, beta, load<vectors, in_part>(d, block.after + row * block.after_line, v, mask), value);
-          sums[row][v] = hn::IfThenElse(hn::Eq(value, value), value, nan);
-        }
-  }
-#pragma GCC unroll 12
-  for (int row = 0; row < rows; ++row)
-    if (!packed || row < block.rows)
-#pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v)
-        store<vectors, in_part>(sums[row][v], d, block.after + row * block.after_line, v, mask);
-}
-
-/// The last block of a row of them, by as few vectors as hold its columns.
-template <int rows, int vectors, bool packed, class T>
-HWY_INLINE void multiply_last(const Strip<T>& strip, Block<T> block, std::int64_t columns, Ahead<T>& ahead) {
-  if constexpr (vectors > 1)
-    if (columns <= (vectors - 1) * lanes_of<T>)
-      return multiply_last<rows, vectors - 1, packed>(strip, block, columns, ahead);
-  block.columns = columns - (vectors - 1) * lanes_of<T>;
-  if (block.columns == lanes_of<T>) return multiply_block<rows, vectors, packed, false>(strip, block, ahead);
-  if constexpr (masks) {
-    multiply_block<rows, vectors, packed, true>(strip, block, ahead);
-  } else {
-    // In memory of its own; B is padded.
-    HWY_ALIGN T before[rows * vectors * lanes_of<T>];
-    HWY_ALIGN T after[rows * vectors * lanes_of<T>];
-    constexpr std::int64_t line = vectors * lanes_of<T>;
-    const Block<T> real = block;
-    for (std::int64_t row = 0; row < real.rows; ++row)
-      for (std::int64_t column = 0; column < line; ++column) {
-        const bool inside = column < columns;
-        before[row * line + column] =
-            inside && real.before != nullptr ? real.before[row * real.before_line + column] : T{0};
-        after[row * line + column] =
-            inside && real.finish && strip.beta != 0 ? real.after[row * real.after_line + column] : T{0};
-      }
-    block.before = real.before == nullptr ? nullptr : before;
-    block.before_line = line;
-    block.after = after;
-    block.after_line = line;
-    multiply_block<rows, vectors, packed, false>(strip, block, ahead);
-    for (std::int64_t row = 0; row < real.rows; ++row)
-      for (std::int64_t column = 0; column < columns; ++column)
-        real.after[row * real.after_line + column] = after[row * line + column];
-  }
-}
-
-/// Rows of a strip from `first_row` on, `stored` of them wanted.
-template <int rows, bool packed, int vectors = block_vectors, class T>
-HWY_NOINLINE void multiply_rows(const Strip<T>& strip, std::int64_t first_row, std::int64_t stored) {
-  constexpr bool wide = vectors != block_vectors;
-  constexpr std::int64_t most = lanes_of<T> * vectors;
-  // Wide blocks of a row of them are of nearly the same width, for sums of a narrow last one would wait for each other.
-  const std::int64_t in_row = (strip.columns + most - 1) / most;
-  const std::int64_t width =
-      wide ? ((strip.columns + in_row - 1) / in_row + lanes_of<T> - 1) / lanes_of<T> * lanes_of<T> : most;
-  // The next sliver is on its way to the second cache while this one is multiplied.
-  Ahead<T> ahead{strip.next_a,
-                 !packed || strip.next_a == strip.a ? 0 : (std::int64_t{4} * block_rows + in_row - 1) / in_row};
-  for (std::int64_t first = 0; first < strip.steps; first += strip.block) {
-    const std::int64_t rest = strip.steps - first;
-    const bool last = rest <= strip.block;
-    Block<T> block;
-    block.a = packed ? strip.a + first * block_rows : strip.a + first_row * strip.a_row + first * strip.a_step;
-    block.steps = last ? rest : strip.block;
-    block.rows = stored;
-    block.columns = lanes_of<T>;
-    block.finish = last && strip.finish;
-    for (std::int64_t column = 0, panel = 0; column < strip.columns; column += width, ++panel) {
-      block.b = strip.b + (wide ? column : panel * strip.b_panel) + first * strip.b_step;
-      block.before = first > 0                 ? strip.totals + first_row * strip.totals_line + column
-                     : strip.before == nullptr ? nullptr
-                                               : strip.before + first_row * strip.before_line + column;
-      block.before_line = first > 0 ? strip.totals_line : strip.before_line;
-      block.after = last ? strip.after + first_row * strip.after_line + column
-                         : strip.totals + first_row * strip.totals_line + column;
-      block.after_line = last ? strip.after_line : strip.totals_line;
-      const std::int64_t columns = strip.columns - column < width ? strip.columns - column : width;
-      if (columns == most) multiply_block<rows, vectors, packed, false>(strip, block, ahead);
-      else multiply_last<rows, vectors, packed>(strip, block, columns, ahead);
-    }
-  }
-}
-
-#if HWY_TARGET <= HWY_AVX2
-/// As multiply_rows(), for a few rows and a strip of B that lies in the caller's matrix: so many vectors of it side by
-/// side that their sums hide the time of an addition, and that whole lines come from memory, several at a time.
-template <int rows, bool packed, class T>
-HWY_INLINE void multiply_wide(const Strip<T>& strip, std::int64_t first_row, std::int64_t stored) {
-  constexpr int registers = HWY_TARGET <= HWY_AVX3 ? 24 : 12;
-  multiply_rows<rows, packed, (registers / rows < 8 ? registers / rows : 8)>(strip, first_row, stored);
-}
-#endif
 
 #if HWY_TARGET <= HWY_AVX2
 /// Eight rows of B at a time, as long as possible, as the processor's prefetchers like it. The chains on their way
@@ -298,46 +52,6 @@ HWY_INLINE void chain_all_columns(const RowChains<T>& job) {
 template <class T>
 HWY_INLINE void chain_all_columns(const RowChains<T>&) {}
 #endif
-
-template <class T>
-HWY_INLINE void multiply_strip(const Strip<T>& strip) {
-#if HWY_TARGET <= HWY_AVX2
-  if (!strip.b_padded && (strip.rows <= 4 || (strip.steps <= 16 && strip.columns > 2 * lanes_of<T>)) &&
-      !strip.a_packed) {
-    std::int64_t row = 0;
-    for (; row + 4 <= strip.rows; row += 4) multiply_wide<4, false>(strip, row, 4);
-    if (strip.rows - row == 3) multiply_wide<3, false>(strip, row, 3);
-    if (strip.rows - row == 2) multiply_wide<2, false>(strip, row, 2);
-    if (strip.rows - row == 1) multiply_wide<1, false>(strip, row, 1);
-    return;
-  }
-  if (!strip.b_padded && strip.rows <= 4) {
-    if (strip.rows == 1) return multiply_wide<1, true>(strip, 0, 1);
-    if (strip.rows == 2) return multiply_wide<2, true>(strip, 0, 2);
-    return multiply_wide<4, true>(strip, 0, strip.rows);
-  }
-#endif
-  if (strip.a_packed) {
-    if (strip.rows == 1) return multiply_rows<1, true>(strip, 0, 1);
-    if (strip.rows == 2) return multiply_rows<2, true>(strip, 0, 2);
-#if HWY_TARGET <= HWY_AVX3
-    if (strip.rows <= 4) return multiply_rows<4, true>(strip, 0, strip.rows);
-    if (strip.rows <= 8) return multiply_rows<8, true>(strip, 0, strip.rows);
-#endif
-    return multiply_rows<block_rows, true>(strip, 0, strip.rows);
-  }
-  // Rows that are not there must not be read.
-  std::int64_t row = 0;
-  for (; row + block_rows <= strip.rows; row += block_rows) multiply_rows<block_rows, false>(strip, row, block_rows);
-#if HWY_TARGET <= HWY_AVX3
-  if (row + 8 <= strip.rows) multiply_rows<8, false>(strip, row, 8), row += 8;
-  if (row + 6 <= strip.rows) multiply_rows<6, false>(strip, row, 6), row += 6;
-  if (row + 4 <= strip.rows) multiply_rows<4, false>(strip, row, 4), row += 4;
-#endif
-  if (row + 3 <= strip.rows) multiply_rows<3, false>(strip, row, 3), row += 3;
-  if (row + 2 <= strip.rows) multiply_rows<2, false>(strip, row, 2), row += 2;
-  if (row + 1 <= strip.rows) multiply_rows<1, false>(strip, row, 1);
-}
 
 // --- packing
 // ----------------------------------------------------------------------------------------------------------
@@ -753,8 +467,6 @@ void add_lines_f32(const Lines<float>& job) { add_all_lines(job); }
 void add_lines_f64(const Lines<double>& job) { add_all_lines(job); }
 void chain_row_f32(const RowChains<float>& job) { chain_all_columns(job); }
 void chain_row_f64(const RowChains<double>& job) { chain_all_columns(job); }
-void multiply_f32(const Strip<float>& strip) { multiply_strip(strip); }
-void multiply_f64(const Strip<double>& strip) { multiply_strip(strip); }
 Geometry geometry_f32() { return geometry_of<float>(); }
 Geometry geometry_f64() { return geometry_of<double>(); }
 
@@ -774,8 +486,6 @@ HWY_EXPORT(add_lines_f32);
 HWY_EXPORT(add_lines_f64);
 HWY_EXPORT(chain_row_f32);
 HWY_EXPORT(chain_row_f64);
-HWY_EXPORT(multiply_f32);
-HWY_EXPORT(multiply_f64);
 HWY_EXPORT(geometry_f32);
 HWY_EXPORT(geometry_f64);
 
@@ -810,14 +520,6 @@ void chain_row(const RowChains<float>& job) {
 template <>
 void chain_row(const RowChains<double>& job) {
   HWY_DYNAMIC_DISPATCH(chain_row_f64)(job);
-}
-template <>
-void multiply(const Strip<float>& strip) {
-  HWY_DYNAMIC_DISPATCH(multiply_f32)(strip);
-}
-template <>
-void multiply(const Strip<double>& strip) {
-  HWY_DYNAMIC_DISPATCH(multiply_f64)(strip);
 }
 template <>
 Geometry geometry<float>() {

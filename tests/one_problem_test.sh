@@ -1,0 +1,51 @@
+#!/bin/sh
+# A build of k-means alone for this machine's instruction set, as ./dev demo makes it.
+# usage: one_problem_test.sh SOURCE-FOLDER C++-COMPILER [--build]
+# --build: also builds the program and runs it, which takes minutes; otherwise CMake's work is all.
+set -eu
+source=$1
+compiler=$2
+build=${3:-}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  printf '%s\n' "$1" >&2
+  exit 1
+}
+configure() { # OPTION...
+  rm -rf "$work/build"
+  cmake -G Ninja -S "$source" -B "$work/build" -D CMAKE_CXX_COMPILER="$compiler" -D GRADUS_CUDA=OFF -D GRADUS_MPI=OFF \
+    -D GRADUS_NATIVE=ON "$@" >"$work/output" 2>&1
+}
+refused() { # REASON OPTION...
+  reason=$1
+  shift
+  if configure "$@"; then fail "CMake accepts $*"; fi
+  tr -s ' \n' ' ' <"$work/output" | grep -q "$reason" || {
+    cat "$work/output"
+    fail "that does not say: $reason"
+  }
+}
+
+printf '== refused\n'
+refused 'there is no chess; choose from kmeans;life;' -D 'GRADUS_PROBLEMS=kmeans;chess' -D GRADUS_TESTS=OFF
+refused 'GRADUS_TESTS and GRADUS_PYTHON need all problems' -D GRADUS_PROBLEMS=kmeans -D GRADUS_TESTS=ON
+
+printf '== k-means alone\n'
+configure -D GRADUS_PROBLEMS=kmeans -D GRADUS_TESTS=OFF || { cat "$work/output"; exit 1; }
+ninja -C "$work/build" -t commands gradus >"$work/plan"
+grep -q 'src/kmeans/oracle\.cpp' "$work/plan" || fail 'k-means is missing'
+if grep -E '/(src|bench|cli)/(life|locks|matmul|pair_histogram|sets|shortest_paths)[/_.]' "$work/plan"; then
+  fail 'the program would be built with other problems'
+fi
+if grep ' -c .*\.cpp$' "$work/plan" | grep -v -e ' -march=native '; then fail 'that is not for this machine alone'; fi
+
+[ "$build" = --build ] || exit 0
+cmake --build "$work/build" --target gradus
+"$work/build/gradus" list --json | tr -d ' \n' | grep -q '^\[{[^]]*"problem":"kmeans"' || fail 'k-means is not listed'
+if "$work/build/gradus" list life 2>"$work/error"; then fail 'life is listed'; fi
+grep -q 'there is no problem' "$work/error"
+"$work/build/gradus" demo -o "$work/demo" --quiet
+"$work/build/gradus" verify kmeans --quiet
