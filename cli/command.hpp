@@ -47,7 +47,8 @@ struct Command {
   std::string_view first_line{};     ///< a line to begin with, for the short help; empty: it is not there
   std::string_view first_comment{};  ///< what that line does
   std::vector<WrittenFile> files = {};
-  bool on_ranks = false;  ///< mpirun may start it several times
+  bool on_ranks = false;     ///< mpirun may start it several times
+  bool is_repeated = false;  ///< its summary is a record, which --repeat runs again
 };
 
 /// A kind of input that `gradus generate` makes for a problem.

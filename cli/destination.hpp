@@ -18,7 +18,7 @@ inline void add_table_output(Options& options, std::string& path, const std::str
                   table_format(text, json);
                   path = text;
                 },
-                {.choices = {}, .file = true});
+                {.choices = {}, .file = true, .is_result = false});
 }
 
 /// The file is opened at once, so that a place that cannot be written is found before the work and not after it, and

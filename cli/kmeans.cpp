@@ -1,12 +1,16 @@
 // `gradus kmeans`: read points, cluster them, write centroids, labels and a summary.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
+#include <tuple>
 
 #include "cli/input.hpp"
 #include "cli/kmeans.hpp"
@@ -16,15 +20,18 @@
 #include "cli/kmeans_table.hpp"
 #include "cli/output.hpp"
 #include "cli/point_files.hpp"
+#include "cli/repeat.hpp"
 #include "cli/report.hpp"
 #include "core/atomic_file.hpp"
 #include "core/names.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
 #include "io/image.hpp"
 #include "io/npy.hpp"
+#include "kmeans/options.hpp"
 
 namespace gradus::cli {
 
@@ -42,7 +49,7 @@ struct Arguments {
   std::string weights;
   std::string centroids;    ///< the file of --init
   std::string init_folder;  ///< whose centroids these are, where --init names a folder
-  std::string init = "k-means++";
+  std::string init;         ///< what --init names; empty: nothing
   io::ReadOptions reading;
   KMeansOptions options;  ///< `clusters`: of the fit at hand, or that is kept
   KMeansChoiceOptions choice;
@@ -55,34 +62,29 @@ struct Arguments {
   bool chooses() const { return choice.clusters.size() > 1; }
 };
 
-const std::vector<std::pair<std::string, KMeansInit>>& initializations() {
-  static const std::vector<std::pair<std::string, KMeansInit>> names{
-      {"k-means++", KMeansInit::kmeans_plus_plus},
-      {"k-means-parallel", KMeansInit::kmeans_parallel},
-      {"k-means||", KMeansInit::kmeans_parallel},  // the name in the literature, which a shell wants quoted
-      {"random", KMeansInit::random},
-      {"first", KMeansInit::first}};
+/// The names of the methods that choose first centroids.
+std::vector<std::string> init_methods() {
+  std::vector<std::string> names;
+  for (const EnumName<KMeansInit>& row : enum_names<KMeansInit>)
+    if (row.value != KMeansInit::given) names.emplace_back(row.name);
   return names;
 }
 
 void parse_init(const std::string& text, Arguments& arguments) {
-  for (const auto& [name, init] : initializations())
-    if (name == text) {
-      arguments.init = init == KMeansInit::kmeans_parallel ? "k-means-parallel" : name;
-      arguments.options.init = init;
-      return;
-    }
+  arguments.init = text;
+  const std::optional<KMeansInit> method = from_string<KMeansInit>(text);
+  if (method && *method != KMeansInit::given) {
+    arguments.options.init = *method;
+    return;
+  }
   // A word that is no file is rather a misspelt method than a missing file.
   const bool like_a_path = text == "-" || text.find_first_of("./") != std::string::npos;
   if (!like_a_path && !std::filesystem::exists(text)) {
-    std::vector<std::string_view> names;
-    for (const auto& [name, init] : initializations()) names.push_back(name);
-    throw UsageError(
-        "--init: " + core::excerpt(text) +
-        " is neither k-means++, k-means-parallel, random or first, nor a file with centroids or a folder of a result" +
-        core::did_you_mean(text, names));
+    const std::vector<std::string> names = init_methods();
+    throw UsageError(fmt::format("--init: {} is neither {}, nor a file with centroids or a folder of a result{}",
+                                 core::excerpt(text), fmt::join(names, ", "),
+                                 core::did_you_mean(text, std::vector<std::string_view>(names.begin(), names.end()))));
   }
-  arguments.init = "given";
   arguments.centroids = text;
   if (is_folder(text)) {
     arguments.init_folder = text;
@@ -136,12 +138,12 @@ Json summary_of(const Arguments& arguments, std::int64_t dimensions, const KMean
           {"stop_reason", to_string(result.stop_reason)},
           {"inertia", result.inertia},
           {"counts", result.counts},
-          {"init", arguments.init},
+          {"init", to_string(arguments.options.init)},
           {"seed", arguments.options.seed},
           {"restarts", arguments.options.restarts},
           {"restart", result.restart},
           {"resumed", result.resumed},
-          {"metric", arguments.options.metric == KMeansMetric::cosine ? "cosine" : "euclidean"},
+          {"metric", to_string(arguments.options.metric)},
           {"weighted", arguments.is_weighted()},
           {"rechecked", result.report.rechecked},
           {"memory_bytes", memory},
@@ -252,6 +254,28 @@ io::PointsOf<T> given_centroids(const Arguments& arguments, const io::Points& po
   return std::get<io::PointsOf<T>>(std::move(centroids.values));
 }
 
+/// Hashes of what a fit reads, by its role. They do not depend on files, types of files and ranks.
+template <class T>
+std::map<std::string, std::string> input_hashes(MatrixView<const T> points, const KMeansMemory<T>& memory,
+                                                const PointFiles& files, const Session& session) {
+  constexpr std::array roles{"points", "weights", "initial centroids"};
+  const auto hash = [&](MatrixView<const T> rows, std::int64_t first) {
+    return cpu::hash_of_rows(rows, first, cpu::thread_count(session.execution), session.execution.stop);
+  };
+  const auto write = [&](std::span<std::uint64_t> words) {
+    words[0] = hash(points, files.first_row);
+    words[1] = hash({memory.weights.data(), memory.weights.size(), 1}, files.first_row);
+    words[2] = session.is_first() ? hash(memory.initial_centroids, 0) : 0;
+  };
+  std::array<std::uint64_t, roles.size()> own{};
+  if (session.job) std::ranges::copy(session.ranks()->sum(own.size(), write), own.begin());
+  else write(own);
+  std::map<std::string, std::string> hashes;
+  for (std::size_t index = 0; index < own.size(); ++index)
+    if (own[index] != 0) hashes[roles[index]] = cpu::hash_text(own[index]);
+  return hashes;
+}
+
 template <class T>
 int cluster(const Arguments& given, const Session& session, const PointFiles& files, core::Clock::time_point start) {
   const io::Points& points = files.points;
@@ -273,6 +297,13 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     return files.naming([&]() -> decltype(auto) { return naming_files(roles, function); });
   };
   memory.initial_centroids = initial.view;
+  const std::map<std::string, std::string> hashes = input_hashes(points.view<T>(), memory, files, session);
+  if (session.record)
+    for (const auto& [role, option, path] :
+         {std::tuple{"points", "INPUT...", arguments.inputs.front()},
+          {"weights", arguments.weights.empty() ? "--weight-column" : "--weights", arguments.file_of_weights()},
+          {"initial centroids", "--init", arguments.centroids}})
+      if (hashes.contains(role)) session.record->require_same(role, option, hashes.at(role), path);
 
   // The files are opened first, so that a directory that cannot be written is found before the work and not after it.
   std::optional<core::OutputSet> outputs;
@@ -345,6 +376,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   const double seconds = core::seconds_since(start);
   if (arguments.chooses())
     summary["choice"] = choice_json(choice.candidates, arguments.choice.criterion, choice.silhouette_points);
+  add_record(summary, session, core::option_rows<KMeansOptions>, &options, hashes);
   summary["seconds"] = seconds_of(read, "fit", result.report.phases, core::seconds_since(write_start), seconds);
   if (outputs) {
     std::vector<const core::AtomicFile*> files{centroids_file, labels_file, picture_file, standardized_file,
@@ -420,9 +452,34 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
   if (const std::string note = note_of_binding(*session.job, threads); !note.empty()) session.note(note);
 }
 
+/// The options of the table. Only --clusters, which may name several numbers, is not among them.
+void add_fit_options(Options& options, Arguments& arguments) {
+  KMeansOptions& fit = arguments.options;
+  for (const core::Option& row : core::option_rows<KMeansOptions>) {
+    if (row.name == "clusters") continue;
+    if (row.name == "init") {
+      options.always_recorded(
+          options.value("--init", "METHOD|FILE|DIR",
+                        "first centroids: k-means++, k-means-parallel, random, first (the first k points), a file with "
+                        "k rows, or the folder of an earlier fit [k-means++]",
+                        [&arguments](const std::string& text) { parse_init(text, arguments); },
+                        {.choices = init_methods(), .file = true}),
+          [&arguments] {
+            return arguments.options.init == KMeansInit::given ? arguments.init
+                                                               : std::string(to_string(arguments.options.init));
+          });
+      continue;
+    }
+    CLI::Option& option = options.row(row, &fit);
+    if (row.is_file) options.not_repeated(option);
+    if (row.name == "restarts")
+      options.useless_where(option, [&fit] { return fit.restarts == 1 ? "" : why_nothing_is_random(fit.init); });
+    if (row.name == "seed") options.useless_where(option, [&fit] { return why_nothing_is_random(fit.init); });
+  }
+}
+
 Action setup_kmeans(Options& options, Session& session) {
   auto arguments = std::make_shared<Arguments>();
-  KMeansOptions& fit = arguments->options;
   Options::required(options.files("INPUT", arguments->inputs, "INPUT...",
                                   "points, one per row: .npy, .npz (file.npz:array), .csv, .tsv; .png or .jpg for its "
                                   "pixels; - for CSV on standard input; several files, or a quoted pattern of names, "
@@ -443,10 +500,11 @@ Action setup_kmeans(Options& options, Session& session) {
                            " is not a folder; the result is several files (--json prints its summary)");
         arguments->output = text;
       },
-      {.choices = {}, .file = true});
-  options.file("--report", arguments->page, "FILE.html",
-               "a page with the clusters on their first two principal components, of a picture also that before and "
-               "after, and with charts of the summary");
+      {.choices = {}, .file = true, .is_result = false});
+  options.not_repeated(options.file(
+      "--report", arguments->page, "FILE.html",
+      "a page with the clusters on their first two principal components, of a picture also that before and "
+      "after, and with charts of the summary"));
   options.file("--weights", arguments->weights, "FILE", "one weight per point, .npy or .csv");
   add_reading_options(options, session, arguments->reading);
   add_column_options(options, arguments->reading,
@@ -457,52 +515,15 @@ Action setup_kmeans(Options& options, Session& session) {
   options.heading("Which number of clusters", [arguments = arguments.get()] {
     return arguments->chooses() ? "" : "-k names one number of clusters, and there is nothing to choose";
   });
-  options.choice("--choose", arguments->choice.criterion, criterion_choices(),
+  options.choice("--choose", arguments->choice.criterion,
                  "which of several -k is kept: the one with the largest silhouette or Calinski-Harabasz index, or the "
                  "least Davies-Bouldin index; as scikit-learn defines them, without weights");
   options.whole("--silhouette-points", arguments->choice.silhouette_points,
                 "the silhouette is exact up to so many points, and that of so many of them beyond", std::int64_t{2});
 
   options.heading("How to cluster");
-  std::vector<std::string> methods;
-  for (const auto& [name, init] : initializations())
-    if (name.find('|') == std::string::npos) methods.push_back(name);
-  options.value("--init", "METHOD|FILE|DIR",
-                "first centroids: k-means++, k-means-parallel, random, first (the first k points), a file with k rows, "
-                "or the folder of an earlier fit [k-means++]",
-                [arguments = arguments.get()](const std::string& text) { parse_init(text, *arguments); },
-                {.choices = methods, .file = true});
-  options.useless_where(
-      options.whole("--restarts", fit.restarts, "number of fits, each from its own seed; the best one is kept", 1),
-      [&fit] { return fit.restarts == 1 ? "" : why_nothing_is_random(fit.init); });
-  options.useless_where(options.whole("--seed", fit.seed, "seed of the random numbers"),
-                        [&fit] { return why_nothing_is_random(fit.init); });
-  options.whole("--max-iterations", fit.max_iterations, "iteration limit", 1);
-  options.real("--tolerance", fit.tolerance,
-               "stop when the centroids' squared movements sum to less than this times the mean variance of a column",
-               0);
-  options.real("--changed", fit.changed_fraction, "stop when at most this share of the labels changed", 0, 1);
-  options.choice("--empty", fit.empty,
-                 {{"relocate", KMeansEmptyCluster::relocate},
-                  {"keep", KMeansEmptyCluster::keep},
-                  {"error", KMeansEmptyCluster::error}},
-                 "a cluster that lost its points moves to the farthest point, stays, or ends the job");
-  options.choice(
-      "--fewer-distinct", fit.fewer_distinct,
-      {{"error", KMeansFewerDistinct::error}, {"accept", KMeansFewerDistinct::accept}},
-      "fewer different points than clusters end the job, or leave clusters that repeat a centroid and have no "
-      "points");
-  add_metric_option(options, fit.metric);
-  options.flag("--standardize", fit.standardize,
-               "bring every column to mean 0 and variance 1 first; centroids come back in the units of the data");
-  options.file("--dump-graph", fit.graph_file, "FILE.dot",
-               "write the graph of tasks of a task-graph variant (Graphviz)");
-  options.value("--lock", "NAME", "the lock that the variant openmp_locked takes ('gradus list locks')",
-                [&fit](const std::string& text) { fit.lock = text; });
-  options.choice("--locked", fit.locked,
-                 {{"point", KMeansLocked::point}, {"chunk", KMeansLocked::chunk}, {"thread", KMeansLocked::thread}},
-                 "for how much it takes it");
-  add_checkpoint_options(options, fit.checkpoint);
+  add_fit_options(options, *arguments);
+  add_checkpoint_options(options, arguments->options.checkpoint);
 
   options.heading(std::string(ranks_heading));
   options.flag(
@@ -549,9 +570,8 @@ Action setup_kmeans(Options& options, Session& session) {
 }  // namespace
 
 void add_metric_option(Options& options, KMeansMetric& metric, WhyUseless why_useless) {
-  CLI::Option& option =
-      options.choice("--metric", metric, {{"euclidean", KMeansMetric::euclidean}, {"cosine", KMeansMetric::cosine}},
-                     "what is near: a short distance, or a small angle");
+  const core::Option& row = *core::find_option(core::option_rows<KMeansOptions>, "metric");
+  CLI::Option& option = options.choice("--metric", metric, std::string(row.help));
   if (why_useless) options.useless_where(option, std::move(why_useless));
 }
 
@@ -578,6 +598,7 @@ ProblemCommands kmeans_commands() {
                          {"summary.json", "what was done: shape, variant, iterations, inertia, history, seconds"},
                          {"quantized.png", "where the points are a picture: the picture in its k colours"},
                          {"choice.csv", "of several -k: inertia, criteria, iterations and seconds of each"}},
+                        true,
                         true},
                        {"predict", "label new points by the nearest of given centroids",
                         "gradus predict clusters more.npy -o labels.npy", Common::job, problem_name, setup_predict},

@@ -11,6 +11,7 @@
 
 #include "core/text.hpp"
 #include "gradus/error.hpp"
+#include "kmeans/options.hpp"
 
 namespace gradus::cli {
 
@@ -41,17 +42,18 @@ void parse_interval(std::string_view text, KMeansCheckpoint& checkpoint) {
 
 void add_checkpoint_options(Options& options, KMeansCheckpoint& checkpoint) {
   options.heading("A fit that ends early");
-  options.file("--checkpoint", checkpoint.file, "FILE.npz",
-               "keep there how far the fit has come, so that it goes on elsewhere: on other threads, by another exact "
-               "variant, on a GPU or not; it ends with the same bits. SIGUSR1 and a stop write one at once");
+  const auto row = [&](std::string_view name) -> CLI::Option& {
+    return options.not_repeated(
+        options.row(*core::find_option(core::option_rows<KMeansCheckpoint>, name), &checkpoint));
+  };
+  row("checkpoint");
   const auto without_file = [&checkpoint] { return checkpoint.file.empty() ? "--checkpoint names no file" : ""; };
   options.useless_where(
-      options.value("--checkpoint-every", "TIME|N", "how often: 90s, 10m, 1.5h, or after so many iterations [10m]",
-                    [&checkpoint](const std::string& text) { parse_interval(text, checkpoint); }),
+      options.not_repeated(options.value("--checkpoint-every", "TIME|N",
+                                         "how often: 90s, 10m, 1.5h, or after so many iterations [10m]",
+                                         [&checkpoint](const std::string& text) { parse_interval(text, checkpoint); })),
       without_file);
-  options.useless_where(options.flag("--resume", checkpoint.resume,
-                                     "go on from the checkpoint; where there is none yet, begin anew and say so"),
-                        without_file);
+  options.useless_where(row("resume"), without_file);
 }
 
 void require_checkpoint_name(const KMeansCheckpoint& checkpoint) {

@@ -22,13 +22,6 @@ Json json_of(std::optional<double> value) { return value ? Json(*value) : Json(n
 
 }  // namespace
 
-std::vector<std::pair<std::string_view, KMeansCriterion>> criterion_choices() {
-  std::vector<std::pair<std::string_view, KMeansCriterion>> choices;
-  for (std::size_t index = 0; index < kmeans_criterion_names.size(); ++index)
-    choices.emplace_back(kmeans_criterion_names[index], static_cast<KMeansCriterion>(index));
-  return choices;
-}
-
 std::vector<std::int64_t> parse_cluster_counts(const std::string& text) {
   constexpr std::size_t most_fits = 1000;
   const auto number = [](const std::string& word) {
@@ -81,13 +74,13 @@ std::string choice_text(const Session& session, const std::vector<KMeansCandidat
     text += fmt::format("The silhouette is that of {} of the {} among themselves, drawn by the seed.\n",
                         grouped(sample), counted(points, "point"));
   std::string takes;
-  for (const auto& [name, one] : criterion_choices()) {
-    const std::optional<std::size_t> best = kmeans_recommended(candidates, one);
-    takes += fmt::format("{}{} {}", takes.empty() ? "" : ", ", name,
+  for (const EnumName<KMeansCriterion>& one : enum_names<KMeansCriterion>) {
+    const std::optional<std::size_t> best = kmeans_recommended(candidates, one.value);
+    takes += fmt::format("{}{} {}", takes.empty() ? "" : ", ", one.name,
                          best ? fmt::format("takes k = {}", candidates[*best].clusters) : "says nothing");
   }
   return text + fmt::format("{}; k = {} is kept, by {} (--choose)\n", takes, candidates[chosen].clusters,
-                            kmeans_criterion_names[static_cast<std::size_t>(criterion)]);
+                            to_string(criterion));
 }
 
 std::string choice_csv(const std::vector<KMeansCandidate>& candidates) {
@@ -113,14 +106,11 @@ Json choice_json(const std::vector<KMeansCandidate>& candidates, KMeansCriterion
                     {"iterations", candidate.iterations},
                     {"seconds", candidate.seconds}});
   Json takes = Json::object();
-  for (const auto& [name, one] : criterion_choices()) {
-    const std::optional<std::size_t> best = kmeans_recommended(candidates, one);
-    takes[std::string(name)] = best ? Json(candidates[*best].clusters) : Json(nullptr);
+  for (const EnumName<KMeansCriterion>& one : enum_names<KMeansCriterion>) {
+    const std::optional<std::size_t> best = kmeans_recommended(candidates, one.value);
+    takes[std::string(one.name)] = best ? Json(candidates[*best].clusters) : Json(nullptr);
   }
-  return {{"by", kmeans_criterion_names[static_cast<std::size_t>(criterion)]},
-          {"silhouette_points", sample},
-          {"takes", takes},
-          {"fits", std::move(fits)}};
+  return {{"by", to_string(criterion)}, {"silhouette_points", sample}, {"takes", takes}, {"fits", std::move(fits)}};
 }
 
 }  // namespace gradus::cli

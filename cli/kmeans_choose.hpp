@@ -4,17 +4,12 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "cli/session.hpp"
 #include "gradus/kmeans_choose.hpp"
 
 namespace gradus::cli {
-
-/// The criteria by their names.
-std::vector<std::pair<std::string_view, KMeansCriterion>> criterion_choices();
 
 /// Numbers and ranges, separated by commas: "16", "2..20", "2,4,8..12". Ascending, each one once. UsageError for
 /// others.

@@ -119,7 +119,7 @@ Json facts_of(const Arguments& arguments, const Inputs& inputs) {
           {"d", inputs.points.columns()},
           {"k", inputs.centroids.rows()},
           {"dtype", io::to_string(inputs.points.type())},
-          {"metric", inputs.metric == KMeansMetric::cosine ? "cosine" : "euclidean"}};
+          {"metric", to_string(inputs.metric)}};
 }
 
 /// The names of rows, if there are some, for the JSON that goes to standard output.

@@ -118,7 +118,7 @@ FittedFolder open_fit(const std::string& folder, const std::stop_token& stop) {
                     folder, summary_name));
   FittedFolder fit;
   try {
-    fit.metric = summary.value("metric", std::string()) == "cosine" ? KMeansMetric::cosine : KMeansMetric::euclidean;
+    fit.metric = from_string<KMeansMetric>(summary.value("metric", std::string())).value_or(KMeansMetric::euclidean);
     fit.column_names = summary.value("columns", std::vector<std::string>());
     if (const auto by = summary.find("standardize"); by != summary.end()) {
       KMeansStandardization& found = fit.standardization;

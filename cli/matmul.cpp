@@ -14,6 +14,7 @@
 #include "cli/destination.hpp"
 #include "cli/input.hpp"
 #include "cli/output.hpp"
+#include "cli/repeat.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
@@ -22,6 +23,7 @@
 #include "execution/ways.hpp"
 #include "io/npy.hpp"
 #include "io/points.hpp"
+#include "matmul/options.hpp"
 #include "matmul/variants.hpp"
 
 namespace gradus::cli {
@@ -270,8 +272,7 @@ Accuracy accuracy_of(const std::string& variant_name, std::int64_t depth) {
   const MatmulAccuracy accuracy = variant.facts.accuracy;
   if (accuracy == MatmulAccuracy::strict && !(variant.contract == core::Contract::same_bits))
     return {"textbook", matmul_detail::textbook_bound<T>(depth)};
-  constexpr std::string_view names[] = {"", "strict", "split", "fast"};
-  return {names[static_cast<std::size_t>(accuracy)], matmul_error_bound(accuracy, depth, sizeof(T))};
+  return {to_string(accuracy), matmul_error_bound(accuracy, depth, sizeof(T))};
 }
 
 /// Nested as the dimensions are.
@@ -314,7 +315,7 @@ std::string closing_line(const Plan& plan, std::string_view dtype, double gflops
   // What was permitted need not be what ran.
   std::string ran;
   if (permitted == MatmulAccuracy::split || permitted == MatmulAccuracy::fast) {
-    const std::string_view asked = permitted == MatmulAccuracy::split ? "split" : "fast";
+    const std::string_view asked = to_string(permitted);
     ran = accuracy.name == asked ? fmt::format("{}, ", asked) : fmt::format("{} instead of {}, ", accuracy.name, asked);
   }
   return fmt::format(
@@ -441,6 +442,7 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
       const T* next = product.data();
       summary["product"] = json_of(std::span<const std::int64_t>(plan.shape), next);
     }
+    add_record(summary, session, core::option_rows<MatmulOptions>, &options);
     summary.update({{"gflops", gflops},
                     {"memory_bytes", memory_with(as_it_ran, ran)},
                     {"seconds", seconds_of(read, "matmul", outcome.report.phases, written, seconds)}});
@@ -466,23 +468,16 @@ Action setup_matmul(Options& options, Session& session) {
   options.heading("Product");
   options.flag("--transpose-a", arguments->transpose_a, "swap rows and columns of A");
   options.flag("--transpose-b", arguments->transpose_b, "swap rows and columns of B");
-  options.real("--alpha", arguments->options.alpha, "factor of the product");
+  const auto row = [&](std::string_view name) -> CLI::Option& {
+    return options.row(*core::find_option(core::option_rows<MatmulOptions>, name), &arguments->options);
+  };
+  row("alpha");
   options.file("--add", arguments->added, "FILE",
                "add this matrix, times --beta, to the product: of its shape, or spread over it by NumPy's rules");
   options.useless_where(options.real("--beta", arguments->beta, "factor of the matrix of --add"),
                         [arguments = arguments.get()] { return arguments->added.empty() ? "it needs --add" : ""; });
-  const std::vector<std::string> accuracies{"strict", "split", "fast"};
-  options.value(
-      "--accuracy", "strict|split|fast",
-      "strict: the same bits everywhere; split permits f32 from several passes of a GPU's tensor cores, fast from "
-      "one, with few digits; both are strict where there are none that serve [strict]",
-      [arguments = arguments.get(), accuracies](const std::string& text) {
-        constexpr MatmulAccuracy meanings[] = {MatmulAccuracy::strict, MatmulAccuracy::split, MatmulAccuracy::fast};
-        arguments->options.accuracy = meanings[parse_choice("--accuracy", text, accuracies)];
-      },
-      {.choices = accuracies});
-  options.flag("--measure-error", arguments->options.measure_error,
-               "compare the product with the exact one, which takes longer than to find it");
+  row("accuracy");
+  row("measure_error");
   return [arguments, &session] {
     const auto start = core::Clock::now();
     const std::vector<std::string> files{arguments->a, arguments->b, arguments->added};
@@ -513,12 +508,19 @@ Action setup_matmul(Options& options, Session& session) {
 
 ProblemCommands matmul_commands();
 ProblemCommands matmul_commands() {
-  return {.commands = {{"matmul", "multiply matrices, with a stated bound of the rounding error",
+  return {.commands = {{"matmul",
+                        "multiply matrices, with a stated bound of the rounding error",
                         "gradus matmul a.npy b.npy -o product.npy\n"
                         "gradus matmul a.npy a.npy --transpose-a --measure-error -o squares.npy\n"
                         "gradus matmul a.npy b.npy --alpha 0.5 --add bias.npy -o layer.npy",
-                        Common::job, problem_name, setup_matmul, "gradus matmul a.npy b.npy -o product.npy",
-                        "multiply two matrices"}},
+                        Common::job,
+                        problem_name,
+                        setup_matmul,
+                        "gradus matmul a.npy b.npy -o product.npy",
+                        "multiply two matrices",
+                        {},
+                        false,
+                        true}},
           .examples = {{"verify", "gradus verify matmul --case 65x69x70 --threads 1,2"},
                        {"bench", "gradus bench matmul --size 1024,3000x16x500 --threads 1,2"}}};
 }

@@ -56,9 +56,9 @@ CLI::Option& Options::useless_where(CLI::Option& option, WhyUseless why) {
   return option;
 }
 
-void require_effects(const Uses& uses) {
+void require_effects(const Uses& uses, const std::function<bool(const CLI::Option&)>& is_given) {
   for (const auto& [option, why_useless] : uses) {
-    if (option->count() == 0) continue;
+    if (!is_given(*option)) continue;
     if (const std::string reason = why_useless(); !reason.empty())
       throw UsageError((option->get_positional() ? option->get_option_text() : "--" + option->get_lnames().front()) +
                            " has no effect: " + reason,
@@ -105,6 +105,76 @@ CLI::Option& Options::real(const std::string& names, double& target, const std::
   const std::string name = shown_name(names);
   return value(names, "X", with_default(description, core::number_text(target)),
                [=, &target](const std::string& text) { target = parse_real(name, text, least, most); });
+}
+
+namespace {
+
+std::string placeholder_of(const core::Option& row) {
+  if (!row.placeholder.empty()) return std::string(row.placeholder);
+  if (row.kind == core::OptionKind::real) return "X";
+  if (row.kind == core::OptionKind::text) return row.is_file ? "FILE" : "NAME";
+  if (row.kind != core::OptionKind::choice) return "N";
+  std::string names;
+  for (const core::Choice& choice : row.choices) names.append(names.empty() ? "" : "|").append(choice.name);
+  return names;
+}
+
+std::vector<std::string> names_of_choices(const core::Option& row) {
+  std::vector<std::string> names;
+  for (const core::Choice& choice : row.choices) names.emplace_back(choice.name);
+  return names;
+}
+
+core::Value parsed(const core::Option& row, const std::string& name, const std::string& text) {
+  using Integers = std::numeric_limits<std::int64_t>;
+  switch (row.kind) {
+    case core::OptionKind::integer:
+      return parse_whole(name, text, row.least > -0x1p63 ? static_cast<std::int64_t>(row.least) : Integers::min(),
+                         row.most < 0x1p63 ? static_cast<std::int64_t>(row.most) : Integers::max());
+    case core::OptionKind::count: return parse_unsigned(name, text, 0, std::numeric_limits<std::uint64_t>::max());
+    case core::OptionKind::real: {
+      if (row.above_least && row.least == 0) return parse_positive(name, text);
+      constexpr double greatest = std::numeric_limits<double>::max();
+      return parse_real(name, text, std::max(row.least, -greatest), std::min(row.most, greatest));
+    }
+    case core::OptionKind::choice: {
+      const std::optional<std::size_t> alias = core::find_choice(row.choices, text);
+      return static_cast<std::int64_t>(alias ? *alias : parse_choice(name, text, names_of_choices(row)));
+    }
+    case core::OptionKind::flag:
+    case core::OptionKind::text: break;
+  }
+  if (row.is_file && text.empty()) throw UsageError(name + ": the name of the file is empty");
+  return text;
+}
+
+}  // namespace
+
+CLI::Option& Options::row(const core::Option& row, void* options) {
+  const std::string name = "--" + bench::with_hyphens(row.front_name());
+  const std::string names = row.letter == 0 ? name : "-" + std::string(1, row.letter) + "," + name;
+  const std::string help(row.help);
+  const auto current = [&row, options] { return core::value_text(row, row.get(options)); };
+  if (row.kind == core::OptionKind::flag) {
+    CLI::Option& flag = added(*app_.add_flag_function(
+        names, [&row, options](std::int64_t count) { row.set(options, core::Value(count > 0)); }, help));
+    return row.recorded ? always_recorded(flag, [current] { return current() == "true" ? "true" : ""; }) : flag;
+  }
+  CLI::Option& option =
+      value(names, placeholder_of(row), row.kind == core::OptionKind::text ? help : with_default(help, current()),
+            [&row, options, name](const std::string& text) { row.set(options, parsed(row, name, text)); },
+            {.choices = names_of_choices(row), .file = row.is_file});
+  return row.recorded ? always_recorded(option, current) : option;
+}
+
+CLI::Option& Options::not_repeated(CLI::Option& option) {
+  values_[&option].is_result = false;
+  return option;
+}
+
+CLI::Option& Options::always_recorded(CLI::Option& option, std::function<std::string()> current) {
+  values_[&option].current = std::move(current);
+  return option;
 }
 
 CLI::Option& Options::axis(const bench::Axis& axis) {

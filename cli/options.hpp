@@ -15,6 +15,7 @@
 
 #include "bench/axis.hpp"
 #include "bench/parse.hpp"
+#include "core/options.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
 class App;
@@ -27,7 +28,11 @@ namespace gradus::cli {
 struct OptionValue {
   std::vector<std::string> choices;
   bool file = false;
-  bool list = false;  ///< several values separated by commas, as the placeholder says: "NAME,..."
+  bool list = false;      ///< several values separated by commas, as the placeholder says: "NAME,..."
+  bool is_result = true;  ///< helps to determine the result, so that --repeat takes it from a record
+  /// The value as the command line writes it, given or not; empty: records have what was given. Flags: "" where not
+  /// set.
+  std::function<std::string()> current = {};
 };
 using OptionValues = std::map<const CLI::Option*, OptionValue>;
 
@@ -38,7 +43,7 @@ using Uses = std::vector<std::pair<const CLI::Option*, WhyUseless>>;
 
 /// UsageError for the first option that was given and has no effect: to pass over it in silence would let a mistake
 /// run.
-void require_effects(const Uses& uses);
+void require_effects(const Uses& uses, const std::function<bool(const CLI::Option&)>& is_given);
 
 class Options {
  public:
@@ -77,16 +82,25 @@ class Options {
                     double least = std::numeric_limits<double>::lowest(),
                     double most = std::numeric_limits<double>::max());
   /// One of a few names. The target's value is shown as the default.
+  template <NamedEnum Enum>
+  CLI::Option& choice(const std::string& names, Enum& target, const std::string& description);
   template <class T>
   CLI::Option& choice(const std::string& names, T& target,
                       const std::vector<std::pair<std::string_view, std::type_identity_t<T>>>& choices,
                       const std::string& description);
+
+  /// An option of a table: its flag sets the member of `options`, whose value is shown as the default.
+  CLI::Option& row(const core::Option& row, void* options);
 
   /// An axis of a measurement, which `gradus bench` and experiments parse alike.
   CLI::Option& axis(const bench::Axis& axis);
 
   /// The option must be given.
   static CLI::Option& required(CLI::Option& option);
+  /// The option says where the result or its parts go: --repeat does not take it from a record.
+  CLI::Option& not_repeated(CLI::Option& option);
+  /// The option is in records with its value at hand, given or not.
+  CLI::Option& always_recorded(CLI::Option& option, std::function<std::string()> current);
   /// The option is refused where there is a reason why it has no effect.
   CLI::Option& useless_where(CLI::Option& option, WhyUseless why);
 
@@ -122,6 +136,13 @@ CLI::Option& Options::whole(const std::string& names, Integer& target, const std
     if constexpr (std::is_signed_v<Integer>) target = static_cast<Integer>(parse_whole(name, text, least, most));
     else target = static_cast<Integer>(parse_unsigned(name, text, least, most));
   });
+}
+
+template <NamedEnum Enum>
+CLI::Option& Options::choice(const std::string& names, Enum& target, const std::string& description) {
+  std::vector<std::pair<std::string_view, Enum>> choices;
+  for (const EnumName<Enum>& row : enum_names<Enum>) choices.emplace_back(row.name, row.value);
+  return choice<Enum>(names, target, choices, description);
 }
 
 template <class T>

@@ -23,6 +23,7 @@
 #include "cli/processes.hpp"
 #include "cli/program.hpp"
 #include "cli/ranks.hpp"
+#include "cli/repeat.hpp"
 #include "cli/terminal.hpp"
 #include "core/float_environment.hpp"
 #include "core/names.hpp"
@@ -158,11 +159,40 @@ void refuse_count(const CLI::App& app, const std::vector<std::string>& words, co
   }
 }
 
+std::string help_hint(const CLI::App& app) {
+  return "; 'gradus" + (app.get_parent() == nullptr ? "'" : " " + app.get_name() + " --help'") +
+         " shows what is possible";
+}
+
+/// UsageError if a required option is missing.
+void require_options(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_required() && option->count() == 0)
+      throw UsageError(signature_of(*option) + " is missing; usage: " + usage_of(app) + help_hint(app));
+}
+
+/// Parses the command line. With --repeat the record has what the command line has not.
+void parse(CLI::App& root, std::vector<std::string> words, Session& session) {
+  const std::vector<CLI::App*> apps =
+      root.get_subcommands([&](const CLI::App* app) { return app->check_name(words.front()); });
+  CLI::App* const app = apps.empty() ? nullptr : apps.front();
+  const bool repeated = app != nullptr && app->get_option_no_throw("--repeat") != nullptr && repeats(words);
+  const std::vector<CLI::Option*> required = repeated ? take_requirements(*app) : std::vector<CLI::Option*>{};
+  std::ranges::reverse(words);  // the order that the parser wants
+  root.parse(std::move(words));
+  if (!session.repeat.empty()) {
+    const auto record = std::make_shared<RepeatedRecord>(session.repeat);
+    record->complete(*app, session);
+    session.record = record;
+  }
+  for (CLI::Option* option : required) option->required();
+  if (repeated) require_options(*app);
+}
+
 /// Says what is wrong with the command line in the program's own words.
 [[noreturn]] void explain(const CLI::App& root, const std::vector<std::string>& words, const CLI::ParseError& error) {
   const CLI::App& app = chosen_subcommand(root);
-  const std::string command = &app == &root ? "gradus" : "gradus " + app.get_name();
-  const std::string help = "; '" + command + (&app == &root ? "'" : " --help'") + " shows what is possible";
+  const std::string help = help_hint(app);
   const std::vector<std::string> rest = root.remaining(true);
   // The parser may keep the end of options among what it has no use for.
   const auto extra = std::ranges::find_if(rest, [](const std::string& word) { return word != "--"; });
@@ -175,9 +205,7 @@ void refuse_count(const CLI::App& app, const std::vector<std::string>& words, co
       throw UsageError("there is no option " + core::excerpt(typed) + nearest_option(app, typed) + help);
     throw UsageError("one argument too many: " + core::excerpt(first) + help);
   }
-  for (const CLI::Option* option : app.get_options())
-    if (option->get_required() && option->count() == 0)
-      throw UsageError(signature_of(*option) + " is missing; usage: " + usage_of(app) + help);
+  require_options(app);
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) refuse_count(app, words, help);
   throw UsageError(error.what() + help);
 }
@@ -308,6 +336,7 @@ int run(int argument_count, char** arguments, Session& session) {
       add_threads(options, session.execution);
       add_limits(options, session.execution);
     }
+    if (command.is_repeated) add_repeat_option(options, session);
     if (command.common != Common::none) add_output_options(options, session);
     app->final_callback([&action, chosen] { action = chosen; });
   }
@@ -342,7 +371,7 @@ int run(int argument_count, char** arguments, Session& session) {
   bool only_told = false;
   core::agree(session.ranks(), [&] {
     try {
-      root.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the order that the parser wants
+      parse(root, words, session);
     } catch (const CLI::CallForHelp&) {
       session.print(help_of(chosen_subcommand(root)));
       only_told = true;
@@ -355,7 +384,9 @@ int run(int argument_count, char** arguments, Session& session) {
     }
     if (only_told) return;
     refuse_ranks();
-    require_effects(session.uses);
+    require_effects(session.uses, [&](const CLI::Option& option) {
+      return session.record ? session.record->is_given(option) : option.count() > 0;
+    });
   });
   if (session.job) require_same_options(*session.ranks(), chosen_subcommand(root));
   if (only_told) return 0;

@@ -19,6 +19,7 @@ class Ranks;
 namespace gradus::cli {
 
 class RankedJob;
+class RepeatedRecord;
 
 /// A line on a terminal that shows how far a job has come and how long it will take; nothing where it is switched off.
 class ProgressBar {
@@ -60,6 +61,8 @@ struct Session {
   CLI::App* root = nullptr;  ///< the whole tree, for completion and the manual
   OptionValues values;
   Uses uses;
+  std::string repeat;                            ///< the file of --repeat
+  std::shared_ptr<const RepeatedRecord> record;  ///< what it holds, if it is given
 
   /// False where another process, with which this one has no job, says and prints the same.
   bool speaks = true;

@@ -48,6 +48,7 @@
 #include "gradus/execution.hpp"
 #include "gradus/export.hpp"
 #include "gradus/kmeans_standardization.hpp"
+#include "gradus/names.hpp"
 #include "gradus/run_report.hpp"
 
 namespace gradus {
@@ -61,6 +62,13 @@ enum class KMeansInit : std::uint8_t {
   first,             ///< the first k rows
   given              ///< KMeansMemory::initial_centroids
 };
+template <>
+inline constexpr auto enum_names<KMeansInit> = std::to_array<EnumName<KMeansInit>>(
+    {{KMeansInit::kmeans_plus_plus, "k-means++"},
+     {KMeansInit::kmeans_parallel, "k-means-parallel", "k-means||"},  // the literature's name, which shells want quoted
+     {KMeansInit::random, "random"},
+     {KMeansInit::first, "first"},
+     {KMeansInit::given, "given"}});
 
 /// What happens to a cluster that has no point of positive weight.
 enum class KMeansEmptyCluster : std::uint8_t {
@@ -69,6 +77,11 @@ enum class KMeansEmptyCluster : std::uint8_t {
   keep,      ///< its centroid stays where it was
   error      ///< the job ends with gradus::Error
 };
+template <>
+inline constexpr auto enum_names<KMeansEmptyCluster> =
+    std::to_array<EnumName<KMeansEmptyCluster>>({{KMeansEmptyCluster::relocate, "relocate"},
+                                                 {KMeansEmptyCluster::keep, "keep"},
+                                                 {KMeansEmptyCluster::error, "error"}});
 
 /// What happens where the points of positive weight are at fewer different places than there are clusters. (-0 is where
 /// 0 is; with KMeansMetric::cosine it is their directions, as rows of unit length, that count.)
@@ -90,11 +103,17 @@ enum class KMeansFewerDistinct : std::uint8_t {
   /// Of equally near centroids the lowest has the point, so that surplus clusters count 0 once no label changes.
   accept
 };
+template <>
+inline constexpr auto enum_names<KMeansFewerDistinct> = std::to_array<EnumName<KMeansFewerDistinct>>(
+    {{KMeansFewerDistinct::error, "error"}, {KMeansFewerDistinct::accept, "accept"}});
 
 enum class KMeansMetric : std::uint8_t {
   euclidean,
   cosine  ///< spherical k-means: rows and centroids are scaled to unit length; a zero row is an InputError
 };
+template <>
+inline constexpr auto enum_names<KMeansMetric> =
+    std::to_array<EnumName<KMeansMetric>>({{KMeansMetric::euclidean, "euclidean"}, {KMeansMetric::cosine, "cosine"}});
 
 /// How much a thread of the variant `openmp_locked` adds to the shared sums each time that it has the lock.
 enum class KMeansLocked : std::uint8_t {
@@ -102,6 +121,9 @@ enum class KMeansLocked : std::uint8_t {
   chunk,  ///< the sums of some hundred points
   thread  ///< the sums of all its points
 };
+template <>
+inline constexpr auto enum_names<KMeansLocked> = std::to_array<EnumName<KMeansLocked>>(
+    {{KMeansLocked::point, "point"}, {KMeansLocked::chunk, "chunk"}, {KMeansLocked::thread, "thread"}});
 
 /// A file in which kmeans() keeps how far it has come, so that a fit that ends early goes on elsewhere: on any number
 /// of threads and ranks, on a GPU or not, by any variant of the contract "same bits" (UnsupportedError for the others).
@@ -172,7 +194,12 @@ struct KMeansMemory {
 };
 
 enum class KMeansStopReason : std::uint8_t { labels_unchanged, centroids_settled, few_labels_changed, iteration_limit };
-GRADUS_EXPORT std::string_view to_string(KMeansStopReason reason);
+template <>
+inline constexpr auto enum_names<KMeansStopReason> = std::to_array<EnumName<KMeansStopReason>>(
+    {{KMeansStopReason::labels_unchanged, "no label changed"},
+     {KMeansStopReason::centroids_settled, "the centroids moved less than the tolerance"},
+     {KMeansStopReason::few_labels_changed, "few labels changed"},
+     {KMeansStopReason::iteration_limit, "the iteration limit was reached"}});
 
 /// One iteration: the assignment to the centroids of the iteration before, and the update that followed.
 struct KMeansIteration {

@@ -8,7 +8,6 @@
 /// centroids of every fit.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -25,10 +24,11 @@ namespace gradus {
 /// The criterion that recommends a fit: the one with the largest silhouette or Calinski-Harabasz index, or the least
 /// Davies-Bouldin index.
 enum class KMeansCriterion : std::uint8_t { silhouette, calinski_harabasz, davies_bouldin };
-
-/// The names of the criteria in the program, in Python and in JSON, in the order of KMeansCriterion.
-inline constexpr std::array<std::string_view, 3> kmeans_criterion_names{"silhouette", "calinski-harabasz",
-                                                                        "davies-bouldin"};
+template <>
+inline constexpr auto enum_names<KMeansCriterion> =
+    std::to_array<EnumName<KMeansCriterion>>({{KMeansCriterion::silhouette, "silhouette"},
+                                              {KMeansCriterion::calinski_harabasz, "calinski-harabasz"},
+                                              {KMeansCriterion::davies_bouldin, "davies-bouldin"}});
 
 struct KMeansChoiceOptions {
   std::vector<std::int64_t> clusters = {};  ///< the numbers to compare: at least 1, ascending, each one once

@@ -43,6 +43,7 @@
 #include "gradus/error.hpp"
 #include "gradus/execution.hpp"
 #include "gradus/export.hpp"
+#include "gradus/names.hpp"
 #include "gradus/run_report.hpp"
 
 namespace gradus {
@@ -140,6 +141,12 @@ enum class MatmulAccuracy : std::uint8_t {
   split,      ///< permits what three passes of tensor cores give
   fast        ///< permits what one pass gives, few digits
 };
+template <>
+inline constexpr auto enum_names<MatmulAccuracy> =
+    std::to_array<EnumName<MatmulAccuracy>>({{MatmulAccuracy::automatic, "automatic"},
+                                             {MatmulAccuracy::strict, "strict"},
+                                             {MatmulAccuracy::split, "split"},
+                                             {MatmulAccuracy::fast, "fast"}});
 
 /// What is computed.
 struct MatmulOptions {

@@ -2,13 +2,35 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/options.hpp"
 #include "gradus/error.hpp"
 #include "python/bindings/library.hpp"
 
 namespace gradus::python {
+
+/// UsageError for a name that is none of the choices; it suggests the nearest one.
+[[noreturn]] inline void refuse_name(std::string_view what, const std::string& name,
+                                     std::span<const core::Choice> choices) {
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const core::Choice& choice : choices) {
+    names.push_back(choice.name);
+    list += (list.empty() ? "" : ", ") + std::string(choice.name);
+  }
+  throw UsageError(std::string(what) + ": there is no '" + name + "', only " + list + did_you_mean(name, names));
+}
+
+/// The enumerator of that name or alias.
+template <NamedEnum Enum>
+Enum choice(const char* what, const std::string& name) {
+  if (const std::optional<Enum> found = from_string<Enum>(name)) return *found;
+  refuse_name(what, name, core::detail::choices_of<Enum>);
+}
 
 /// The enumerator whose number is the place of `text` among `names`; UsageError that suggests the nearest name.
 template <class Enum, std::size_t Size>

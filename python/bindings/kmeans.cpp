@@ -7,39 +7,18 @@
 
 #include "gradus/kmeans_choose.hpp"
 #include "gradus/kmeans_projection.hpp"
+#include "kmeans/options.hpp"
 
 #include "python/bindings/arrays.hpp"
 #include "python/bindings/choices.hpp"
 #include "python/bindings/execution.hpp"
+#include "python/bindings/library.hpp"
 #include "python/bindings/module.hpp"
+#include "python/bindings/options.hpp"
 
 namespace gradus::python {
 
 namespace {
-
-KMeansMetric metric_of(const std::string& text) {
-  constexpr std::array<std::string_view, 2> names{"euclidean", "cosine"};
-  return choice<KMeansMetric>("metric", text, names);
-}
-
-KMeansOptions options_of(std::int64_t clusters, const std::string& init, int restarts, int max_iterations,
-                         double tolerance, double changed, const std::string& empty, const std::string& fewer_distinct,
-                         const std::string& metric, bool standardize, std::uint64_t seed) {
-  constexpr std::array<std::string_view, 5> inits{"k-means++", "k-means||", "random", "first", "given"};
-  constexpr std::array<std::string_view, 3> empties{"relocate", "keep", "error"};
-  constexpr std::array<std::string_view, 2> fewer{"error", "accept"};
-  return {.clusters = clusters,
-          .init = choice<KMeansInit>("init", init, inits),
-          .restarts = restarts,
-          .max_iterations = max_iterations,
-          .tolerance = tolerance,
-          .changed_fraction = changed,
-          .empty = choice<KMeansEmptyCluster>("empty", empty, empties),
-          .fewer_distinct = choice<KMeansFewerDistinct>("fewer_distinct", fewer_distinct, fewer),
-          .metric = metric_of(metric),
-          .standardize = standardize,
-          .seed = seed};
-}
 
 template <class T>
 Fields fitted(KMeansResult<T> result) {
@@ -57,14 +36,10 @@ Fields fitted(KMeansResult<T> result) {
                         result.restart, to_python(result.report), standardization);
 }
 
-Fields fit(const Input& points, const Output& labels, std::int64_t clusters, const std::string& init,
-           const std::optional<Input>& initial_centroids, const std::optional<Input>& weights, int restarts,
-           int max_iterations, double tolerance, double changed, const std::string& empty,
-           const std::string& fewer_distinct, const std::string& metric, bool standardize, std::uint64_t seed,
-           const Request& request) {
+Fields fit(const Input& points, const Output& labels, const std::optional<Input>& initial_centroids,
+           const std::optional<Input>& weights, const OptionValues& given, const Request& request) {
   return with_element_of(points, [&]<class T>(T) {
-    const KMeansOptions options = options_of(clusters, init, restarts, max_iterations, tolerance, changed, empty,
-                                             fewer_distinct, metric, standardize, seed);
+    const auto options = options_of<KMeansOptions>(given);
     const auto view = matrix_of<const T>(points, "points");
     const KMeansMemory<T> memory{.initial_centroids = matrix_of<T>(initial_centroids, "init"),
                                  .weights = vector_of<T>(weights, "weights"),
@@ -74,13 +49,10 @@ Fields fit(const Input& points, const Output& labels, std::int64_t clusters, con
   });
 }
 
-Fields first_centroids(const Input& points, std::int64_t clusters, const std::string& init,
-                       const std::optional<Input>& initial_centroids, const std::optional<Input>& weights,
-                       const std::string& fewer_distinct, const std::string& metric, bool standardize,
-                       std::uint64_t seed, const Request& request) {
+Fields first_centroids(const Input& points, const std::optional<Input>& initial_centroids,
+                       const std::optional<Input>& weights, const OptionValues& given, const Request& request) {
   return with_element_of(points, [&]<class T>(T) -> Fields {
-    const KMeansOptions options =
-        options_of(clusters, init, 1, 300, 0, 0, "relocate", fewer_distinct, metric, standardize, seed);
+    const auto options = options_of<KMeansOptions>(given);
     const auto view = matrix_of<const T>(points, "points");
     const KMeansMemory<T> memory{.initial_centroids = matrix_of<T>(initial_centroids, "init"),
                                  .weights = vector_of<T>(weights, "weights")};
@@ -105,7 +77,7 @@ Fields predict(const Input& centroids, const Input& points, const Output& labels
                const Request& request) {
   return with_element_of(points, [&]<class T>(T) -> Fields {
     const auto rows = matrix_of<const T>(points, "points");
-    const KMeansModel<T> model{matrix_of<const T>(centroids, "centroids"), metric_of(metric),
+    const KMeansModel<T> model{matrix_of<const T>(centroids, "centroids"), choice<KMeansMetric>("metric", metric),
                                standardization_of(mean, scale)};
     const KMeansMemory<T> memory{.weights = vector_of<T>(weights, "weights"),
                                  .labels = vector_of<std::int32_t>(labels, "labels")};
@@ -121,7 +93,7 @@ Fields transform(const Input& centroids, const Input& points, const std::optiona
                  const Request& request) {
   return with_element_of(points, [&]<class T>(T) -> Fields {
     const auto rows = matrix_of<const T>(points, "points");
-    const KMeansModel<T> model{matrix_of<const T>(centroids, "centroids"), metric_of(metric),
+    const KMeansModel<T> model{matrix_of<const T>(centroids, "centroids"), choice<KMeansMetric>("metric", metric),
                                standardization_of(mean, scale)};
     if (!distances) {
       Matrix<T> made =
@@ -144,33 +116,33 @@ Fields chosen(KMeansChoice<T> choice) {
                                      kmeans_criterion(one, KMeansCriterion::calinski_harabasz),
                                      kmeans_criterion(one, KMeansCriterion::davies_bouldin)));
   nb::dict recommended;
-  for (std::size_t index = 0; index < kmeans_criterion_names.size(); ++index) {
-    const auto best = kmeans_recommended(choice.candidates, static_cast<KMeansCriterion>(index));
-    const std::string_view name = kmeans_criterion_names[index];
-    recommended[nb::str(name.data(), name.size())] = best ? nb::cast(choice.candidates[*best].clusters) : nb::none();
+  for (const EnumName<KMeansCriterion>& row : enum_names<KMeansCriterion>) {
+    const auto best = kmeans_recommended(choice.candidates, row.value);
+    recommended[nb::str(row.name.data(), row.name.size())] =
+        best ? nb::cast(choice.candidates[*best].clusters) : nb::none();
   }
   return nb::make_tuple(fitted(std::move(choice.result)), candidates, choice.chosen, recommended,
                         choice.silhouette_points, to_python(choice.report));
 }
 
 Fields choose(const Input& points, const Output& labels, const std::vector<std::int64_t>& clusters,
-              const std::string& criterion, std::int64_t silhouette_points, const std::string& init,
-              const std::optional<Input>& weights, int restarts, int max_iterations, double tolerance, double changed,
-              const std::string& empty, const std::string& fewer_distinct, const std::string& metric, bool standardize,
-              std::uint64_t seed, const Request& request) {
+              const std::string& criterion, std::int64_t silhouette_points, const std::optional<Input>& weights,
+              const OptionValues& given, const Request& request) {
   return with_element_of(points, [&]<class T>(T) {
-    const KMeansOptions options = options_of(8, init, restarts, max_iterations, tolerance, changed, empty,
-                                             fewer_distinct, metric, standardize, seed);
-    const KMeansChoiceOptions wanted{
-        .clusters = clusters,
-        .criterion = choice<KMeansCriterion>("criterion", criterion, kmeans_criterion_names),
-        .silhouette_points = silhouette_points};
+    const auto options = options_of<KMeansOptions>(given);
+    const KMeansChoiceOptions wanted{.clusters = clusters,
+                                     .criterion = choice<KMeansCriterion>("criterion", criterion),
+                                     .silhouette_points = silhouette_points};
     const auto view = matrix_of<const T>(points, "points");
     const KMeansMemory<T> memory{.weights = vector_of<T>(weights, "weights"),
                                  .labels = vector_of<std::int32_t>(labels, "labels")};
     return chosen(Job(request).run(
         [&](const Execution& execution) { return kmeans_choose(view, options, wanted, memory, execution); }));
   });
+}
+
+std::string hash_of(const Input& points) {
+  return with_element_of(points, [&]<class T>(T) { return hash_of_rows(matrix_of<const T>(points, "points"), {}); });
 }
 
 Fields project(const Input& points, std::int64_t most_points, std::uint64_t seed, const Request& request) {
@@ -184,16 +156,13 @@ Fields project(const Input& points, std::int64_t most_points, std::uint64_t seed
 }
 
 Fields memory_of(std::int64_t points, std::int64_t dimensions, int element_bytes, bool weighted, std::optional<int> gpu,
-                 std::int64_t clusters, const std::string& init, int restarts, const std::string& metric,
-                 bool standardize, const Request& request) {
+                 const OptionValues& given, const Request& request) {
   const KMeansShape shape{.points = points,
                           .dimensions = dimensions,
                           .element_bytes = element_bytes,
                           .weighted = weighted,
                           .place = gpu ? MemoryPlace::on_gpu(*gpu) : MemoryPlace::host()};
-  const KMeansOptions options =
-      options_of(clusters, init, restarts, 300, 0, 0, "relocate", "error", metric, standardize, 0);
-  const MemoryEstimate estimate = kmeans_memory(shape, options, request.execution);
+  const MemoryEstimate estimate = kmeans_memory(shape, options_of<KMeansOptions>(given), request.execution);
   return nb::make_tuple(estimate.host, estimate.device);
 }
 
@@ -201,25 +170,21 @@ Fields memory_of(std::int64_t points, std::int64_t dimensions, int element_bytes
 
 void bind_kmeans(nb::module_& module) {
   using nb::arg;
-  module.def("kmeans", &fit, arg("points"), arg("labels"), arg("clusters"), arg("init"),
-             arg("initial_centroids").none(), arg("weights").none(), arg("restarts"), arg("max_iterations"),
-             arg("tolerance"), arg("changed"), arg("empty"), arg("fewer_distinct"), arg("metric"), arg("standardize"),
-             arg("seed"), arg("request"));
+  bind_options<KMeansOptions>(module, "kmeans_options");
+  module.def("kmeans", &fit, arg("points"), arg("labels"), arg("initial_centroids").none(), arg("weights").none(),
+             arg("options"), arg("request"));
   module.def("kmeans_choose", &choose, arg("points"), arg("labels"), arg("clusters"), arg("criterion"),
-             arg("silhouette_points"), arg("init"), arg("weights").none(), arg("restarts"), arg("max_iterations"),
-             arg("tolerance"), arg("changed"), arg("empty"), arg("fewer_distinct"), arg("metric"), arg("standardize"),
-             arg("seed"), arg("request"));
-  module.def("kmeans_initial_centroids", &first_centroids, arg("points"), arg("clusters"), arg("init"),
-             arg("initial_centroids").none(), arg("weights").none(), arg("fewer_distinct"), arg("metric"),
-             arg("standardize"), arg("seed"), arg("request"));
+             arg("silhouette_points"), arg("weights").none(), arg("options"), arg("request"));
+  module.def("kmeans_initial_centroids", &first_centroids, arg("points"), arg("initial_centroids").none(),
+             arg("weights").none(), arg("options"), arg("request"));
   module.def("kmeans_predict", &predict, arg("centroids"), arg("points"), arg("labels"), arg("weights").none(),
              arg("metric"), arg("mean").none(), arg("scale").none(), arg("request"));
   module.def("kmeans_transform", &transform, arg("centroids"), arg("points"), arg("distances").none(), arg("metric"),
              arg("mean").none(), arg("scale").none(), arg("request"));
+  module.def("hash_of_rows", &hash_of, arg("points"));
   module.def("kmeans_projection", &project, arg("points"), arg("most_points"), arg("seed"), arg("request"));
   module.def("kmeans_memory", &memory_of, arg("points"), arg("dimensions"), arg("element_bytes"), arg("weighted"),
-             arg("gpu").none(), arg("clusters"), arg("init"), arg("restarts"), arg("metric"), arg("standardize"),
-             arg("request"));
+             arg("gpu").none(), arg("options"), arg("request"));
 }
 
 }  // namespace gradus::python

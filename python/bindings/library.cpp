@@ -3,6 +3,7 @@
 #include "cli/program.hpp"
 #include "core/names.hpp"
 #include "cpu/memory.hpp"
+#include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
 #include "execution/gpu_memory.hpp"
@@ -25,6 +26,13 @@ bool has_lost_threads() { return cpu::has_lost_threads(); }
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
   return core::did_you_mean(name, candidates);
 }
+void check_value(const core::Option& row, const core::Value& value) { core::check_value(row, value, row.front_name()); }
+template <class T>
+std::string hash_of_rows(MatrixView<const T> rows, const Execution& execution) {
+  return cpu::hash_text(cpu::hash_of_rows(rows, 0, cpu::thread_count(execution), execution.stop));
+}
+template std::string hash_of_rows(MatrixView<const float>, const Execution&);
+template std::string hash_of_rows(MatrixView<const double>, const Execution&);
 int run_program(int argument_count, char** arguments) { return cli::run_program(argument_count, arguments); }
 
 }  // namespace gradus::python

@@ -8,7 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/options.hpp"
 #include "execution/machine.hpp"
+#include "gradus/array.hpp"
 #include "gradus/execution.hpp"
 #include "gradus/export.hpp"
 
@@ -23,6 +25,9 @@ GRADUS_EXPORT std::uint64_t available_memory();
 GRADUS_EXPORT void check_host_memory(std::uint64_t needed, const Execution& execution);
 GRADUS_EXPORT bool has_lost_threads();
 GRADUS_EXPORT std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
+GRADUS_EXPORT void check_value(const core::Option& row, const core::Value& value);
+template <class T>
+GRADUS_EXPORT std::string hash_of_rows(MatrixView<const T> rows, const Execution& execution);
 GRADUS_EXPORT int run_program(int argument_count, char** arguments);
 
 }  // namespace gradus::python

@@ -4,11 +4,12 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include "matmul/options.hpp"
 #include "python/bindings/arrays.hpp"
-#include "python/bindings/choices.hpp"
 #include "python/bindings/execution.hpp"
 #include "python/bindings/library.hpp"
 #include "python/bindings/module.hpp"
+#include "python/bindings/options.hpp"
 
 namespace gradus::python {
 
@@ -26,15 +27,10 @@ MatmulView<T> matrices_of(const Array& array, const char* what) {
   return batch == 0 ? first : first.batch(static_cast<std::int64_t>(array.shape(0)), array.stride(0));
 }
 
-MatmulOptions options_of(double alpha, double beta, const std::string& accuracy) {
-  constexpr std::array<std::string_view, 4> names{"automatic", "strict", "split", "fast"};
-  return {.alpha = alpha, .beta = beta, .accuracy = choice<MatmulAccuracy>("accuracy", accuracy, names)};
-}
-
 /// (the product where `out` is none, the matrices of a batch one below the other; the report)
-Fields multiply(const Input& a, const Input& b, const std::optional<Output>& out, double alpha, double beta,
-                const std::string& accuracy, const Request& request) {
-  const MatmulOptions options = options_of(alpha, beta, accuracy);
+Fields multiply(const Input& a, const Input& b, const std::optional<Output>& out, const OptionValues& given,
+                const Request& request) {
+  const auto options = options_of<MatmulOptions>(given);
   return with_element_of(a, [&]<class A>(A) {
     return with_element_of(b, [&]<class B>(B) -> Fields {
       using T = std::common_type_t<A, B>;
@@ -56,15 +52,15 @@ void check_memory(std::int64_t batches, std::int64_t rows, std::int64_t depth, s
   const MatmulShape shape{
       .rows = rows, .columns = columns, .depth = depth, .batches = batches, .element_bytes = element_bytes};
   const Execution& execution = request.execution;
-  check_host_memory(matmul_memory(shape, options_of(1, 1, "automatic"), execution).host + beyond, execution);
+  check_host_memory(matmul_memory(shape, {.beta = 1}, execution).host + beyond, execution);
 }
 
 }  // namespace
 
 void bind_matmul(nb::module_& module) {
   using nb::arg;
-  module.def("matmul", &multiply, arg("a"), arg("b"), arg("out").none(), arg("alpha"), arg("beta"), arg("accuracy"),
-             arg("request"));
+  module.def("matmul", &multiply, arg("a"), arg("b"), arg("out").none(), arg("options"), arg("request"));
+  bind_options<MatmulOptions>(module, "matmul_options");
   module.def("matmul_check_memory", &check_memory, arg("batches"), arg("rows"), arg("depth"), arg("columns"),
              arg("element_bytes"), arg("beyond"), arg("request"));
 }

@@ -28,6 +28,7 @@ from gradus._life import LifeResult, LifeTree, life
 from gradus._machine import Gpu, Variant, gpus, info, problems, variants
 from gradus._matmul import matmul
 from gradus._pair_histogram import PairHistogramResult, RadialDistribution, pair_histogram
+from gradus._repeat import repeat
 from gradus._shortest_paths import ShortestPathsResult, shortest_paths
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ __all__ = [
     "matmul",
     "pair_histogram",
     "problems",
+    "repeat",
     "shortest_paths",
     "variants",
 ]

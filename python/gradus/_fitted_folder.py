@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 
 from gradus._errors import InputError, UsageError
-
-_METHODS = ("k-means++", "k-means||", "random", "first", "given")
-
+from gradus._options import option_rows
 
 def is_folder(init: Any) -> bool:
     """True for a path object, and for a string that names a folder and no method."""
     if isinstance(init, os.PathLike):
         return True
-    return isinstance(init, str) and init not in _METHODS and os.path.isdir(init)
+    return isinstance(init, str) and init not in option_rows("kmeans")["init"].choices and os.path.isdir(init)
 
 
 def _refuse(folder: str, differs: str, remedy: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from gradus import _arrays, _core, _fitted_folder, _numbers
 from gradus._errors import OutOfMemoryError, UsageError
 from gradus._gpu import OnGpu
-from gradus._options import MemoryEstimate, Progress, RunReport, names_arguments, request, run, stream_number
+from gradus._options import MemoryEstimate, Progress, RunReport, names_arguments, options_in, request, run, stream_number
 
 Array = np.ndarray[Any, Any]
 
@@ -95,17 +95,6 @@ class KMeansResult:
         )
 
 
-def _numbers_fit(**numbers: int) -> None:
-    for name, number in numbers.items():
-        if not -(2**31) <= number < 2**31:
-            raise UsageError.about(name, f"{number} is out of range")
-
-
-def _check_seed(seed: int) -> None:
-    if not 0 <= seed < 2**64:
-        raise UsageError.about("seed", f"{seed}; a whole number from 0 to 2^64 - 1 is needed")
-
-
 class KMeansCandidate(NamedTuple):
     """One of the fits that choose_clusters() compares. Criteria are None where fewer than 2 clusters have points, or as
     many as there are points."""
@@ -187,13 +176,18 @@ def _result(fields: tuple[Any, ...], rows: _arrays.Placed, labels: _arrays.Place
     )
 
 
-def _init(init: Any, dtype: np.dtype[Any], stream: int | None) -> tuple[str, _arrays.Placed]:
-    """The name of the method, and the centroids where they are given."""
-    if not isinstance(init, str):
-        return "given", _arrays.matrix(init, "init", dtype, stream)
+def _method(init: Any) -> str:
+    """The name of the method that chooses the first centroids; "given" for an array or the folder of a fit."""
+    if not isinstance(init, str) or _fitted_folder.is_folder(init):
+        return "given"
     if init == "given":
         raise UsageError.about("init", "there is no 'given': pass the array of centroids itself")
-    return init, None
+    return init
+
+
+def _given(init: Any, dtype: np.dtype[Any], stream: int | None) -> _arrays.Placed:
+    """The centroids where they are given."""
+    return None if isinstance(init, str) else _arrays.matrix(init, "init", dtype, stream)
 
 
 def _weights(
@@ -233,8 +227,8 @@ def kmeans(
     progress: Progress | None = None,
     communicator: Any = None,
 ) -> KMeansResult:
-    """Clusters the rows of `points`. `init`: "k-means++", "k-means||", "random", "first", an array of centroids, or the
-    path of a folder that `gradus kmeans --output` wrote: the fit begins with its centroids.
+    """Clusters the rows of `points`. `init`: "k-means++", "k-means-parallel" (also "k-means||"), "random", "first", an array
+    of centroids, or the path of a folder that `gradus kmeans --output` wrote: the fit begins with its centroids.
 
     `standardize`: brings every column to mean 0 and variance 1 first, as scikit-learn's StandardScaler does, from exact
     sums. `centroids` come back in the units of the data; pass the result itself to kmeans_predict().
@@ -246,24 +240,22 @@ def kmeans(
     of this process, in the order of the ranks; all else is that of all rows, and the same everywhere.
     """
 
+    call = locals()
+
     def prepared() -> tuple[Any, ...]:
-        _check_seed(seed)
-        _numbers_fit(restarts=restarts, max_iterations=max_iterations)
+        options = options_in("kmeans", call, init=_method(init))
         number = stream_number(stream)
         rows = _arrays.matrix(points, "points", None, number)
         start = init
         if _fitted_folder.is_folder(init):
             start = _fitted_folder.centroids_of(init, points, clusters, metric, standardize)
-        method, given = _init(start, rows.dtype, number)
-        if method in ("given", "first") and restarts > 1:
+        given = _given(start, rows.dtype, number)
+        if options["init"] in ("given", "first") and restarts > 1:
             raise UsageError.about("restarts", f"{restarts}, but with this `init` nothing is random; leave restarts out")
         weighed = _weights(weights, rows, number, init=given)
         labels = _arrays.new((len(rows),), _LABEL, rows, number)
-        return (
-            rows, labels, clusters, method, given, weighed, restarts, max_iterations,
-            _numbers.number(tolerance, "tolerance"), _numbers.number(changed, "changed"), empty, fewer_distinct, metric,
-            standardize, seed, request(device, variant, threads, pinning, block_size, memory_limit, number, progress),
-        )  # fmt: skip
+        running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress)
+        return rows, labels, given, weighed, options, running
 
     (rows, labels, *_), fields = run(communicator, _core.kmeans, prepared)
     return _result(fields, rows, labels, metric)
@@ -304,8 +296,7 @@ def choose_clusters(
 
     Each fit has the bits of kmeans() with that number of clusters.
     """
-    _check_seed(seed)
-    _numbers_fit(restarts=restarts, max_iterations=max_iterations)
+    options = options_in("kmeans", {name: value for name, value in locals().items() if name != "clusters"}, init=_method(init))
     number = stream_number(stream)
     rows = _arrays.matrix(points, "points", None, number)
     if not isinstance(init, str) or _fitted_folder.is_folder(init):
@@ -313,9 +304,7 @@ def choose_clusters(
     weighed = _weights(weights, rows, number)
     labels = _arrays.new((len(rows),), _LABEL, rows, number)
     fields, candidates, chosen, recommended, sample, report = _core.kmeans_choose(
-        rows, labels, _cluster_counts(clusters), criterion, silhouette_points, _init(init, rows.dtype, number)[0], weighed,
-        restarts, max_iterations, _numbers.number(tolerance, "tolerance"), _numbers.number(changed, "changed"), empty,
-        fewer_distinct, metric, standardize, seed,
+        rows, labels, _cluster_counts(clusters), criterion, silhouette_points, weighed, options,
         request(device, variant, threads, pinning, block_size, memory_limit, number, progress),
     )  # fmt: skip
     return KMeansChoice(
@@ -353,17 +342,19 @@ def kmeans_initial_centroids(
 
     `communicator`: as for kmeans()."""
 
+    call = locals()
+
     def prepared() -> tuple[Any, ...]:
-        _check_seed(seed)
+        options = options_in("kmeans", call, init=_method(init))
         number = stream_number(stream)
         rows = _arrays.matrix(points, "points", None, number)
         start = init
         if _fitted_folder.is_folder(init):
             start = _fitted_folder.centroids_of(init, points, clusters, metric, standardize)
-        method, given = _init(start, rows.dtype, number)
+        given = _given(start, rows.dtype, number)
         weighed = _weights(weights, rows, number, init=given)
         running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress)
-        return rows, clusters, method, given, weighed, fewer_distinct, metric, standardize, seed, running
+        return rows, given, weighed, options, running
 
     (rows, *_), (centroids, chosen, report) = run(communicator, _core.kmeans_initial_centroids, prepared)
     return KMeansInitialCentroids(
@@ -482,10 +473,10 @@ def kmeans_projection(
 ) -> KMeansProjection:
     """Points on their first two principal components, for a picture: all of them, or a sample drawn by the seed. With many
     columns the sample is of fewer rows: of 4 million numbers, but of at least 1000 rows."""
-    _check_seed(seed)
+    options = options_in("kmeans", {"seed": seed})
     rows = _arrays.matrix(points, "points")
     running = request("cpu", None, 1, "none", None, memory_limit, None, None)
-    return KMeansProjection._make(_core.kmeans_projection(rows, most_points, seed, running))
+    return KMeansProjection._make(_core.kmeans_projection(rows, most_points, options["seed"], running))
 
 
 @names_arguments
@@ -506,10 +497,7 @@ def kmeans_memory(
     threads: int | None = None,
 ) -> MemoryEstimate:
     """Bytes that kmeans() takes beyond its input for so many points; `gpu`: the points lie on this one."""
+    options = options_in("kmeans", locals())
     running = request(device, variant, threads, "none", None, None, None, None)
-    return MemoryEstimate(
-        *_core.kmeans_memory(
-            points, dimensions, _numbers.floating_type(np.dtype(dtype), "dtype").itemsize, weighted, gpu, clusters, init,
-            restarts, metric, standardize, running,
-        )
-    )
+    size = _numbers.floating_type(np.dtype(dtype), "dtype").itemsize
+    return MemoryEstimate(*_core.kmeans_memory(points, dimensions, size, weighted, gpu, options, running))

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradus import _arrays, _core, _numbers
 from gradus._errors import UsageError
-from gradus._options import Progress, names_arguments, request
+from gradus._options import Progress, names_arguments, options_in, request
 
 Array = np.ndarray[Any, Any]
 
@@ -160,6 +160,7 @@ def matmul(
     added = None if add is None else _added(add, shape, dtype)
     if out is not None:
         _checked_out(out, shape, dtype, left, right)
+    options = options_in("matmul", {"alpha": alpha, "beta": beta, "accuracy": accuracy})
     running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
 
     written = out if out is not None and _is_written_in_place(out, left, right) else None
@@ -173,7 +174,7 @@ def matmul(
     memory = None
     if written is not None:
         memory = written.reshape((math.prod(batch),) * bool(batch) + (left.shape[-2], right.shape[-1]))
-    found, _ = _core.matmul(_stack(left, batch), _stack(right, batch), memory, alpha, beta, accuracy, running)
+    found, _ = _core.matmul(_stack(left, batch), _stack(right, batch), memory, options, running)
     product = found.reshape(shape) if written is None else written
     if out is None:
         return product if shape else product[()]

@@ -8,11 +8,11 @@ import os
 import sys
 import warnings
 from dataclasses import dataclass
-from typing import Any, Callable, Mapping, ParamSpec, TypeVar
+from typing import Any, Callable, Mapping, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
-from gradus import _core
+from gradus import _core, _numbers
 from gradus._errors import UsageError
 
 #: progress(phase, done, total, detail); what it raises ends the job and comes out of the call.
@@ -86,6 +86,47 @@ def names_arguments(function: Callable[Parameters, Result]) -> Callable[Paramete
         raise wrong
 
     return call
+
+
+class OptionRow(NamedTuple):
+    """What the library's table says of an option."""
+
+    name: str
+    kind: str  #: "flag", "integer", "count", "real", "choice" or "text"
+    choices: tuple[str, ...]  #: names and aliases
+    default: Any
+
+
+@functools.cache
+def option_rows(problem: str) -> dict[str, OptionRow]:
+    """The table of a problem's options, by their names."""
+    return {row[0]: OptionRow(*row) for row in getattr(_core, f"{problem}_options")()}
+
+
+_TAKEN: dict[str, Any] = {
+    "flag": (bool, np.bool_), "integer": numbers.Integral, "count": numbers.Integral, "choice": str, "text": str
+}  # fmt: skip
+
+
+def _value(row: OptionRow, value: Any) -> Any:
+    if row.kind == "real":
+        return _numbers.number(value, row.name)
+    if not isinstance(value, _TAKEN[row.kind]):
+        raise TypeError("incompatible function arguments")  # names_arguments() says which
+    if row.kind not in ("integer", "count"):
+        return bool(value) if row.kind == "flag" else value
+    number = int(value)
+    if row.kind == "count" and not 0 <= number < 2**64:
+        raise UsageError(f"{row.name}: {number}; a whole number from 0 to 2^64 - 1 is needed")
+    if row.kind == "integer" and not -(2**63) <= number < 2**63:
+        raise UsageError(f"{row.name}: {number} is out of range")
+    return number
+
+
+def options_in(problem: str, arguments: Mapping[str, Any], **replaced: Any) -> dict[str, Any]:
+    """The options of a problem that are among a call's arguments, by the library's table."""
+    given = {**arguments, **replaced}
+    return {name: _value(row, given[name]) for name, row in option_rows(problem).items() if name in given}
 
 
 def stream_number(stream: Any) -> int | None:

@@ -8,6 +8,7 @@ import os
 import gradus
 import numpy as np
 from hypothesis import HealthCheck, given, settings, strategies as st
+from gradus._options import option_rows
 from test_gpu_arrays import Said
 
 CALLS = int(os.environ.get("GRADUS_GENERATED_CALLS", "200"))
@@ -86,9 +87,9 @@ CALLS_OF = {
     "kmeans": lambda draw: (gradus.kmeans, (draw(arrays()), draw(numbers)), {
         "init": draw(st.one_of(st.sampled_from(["k-means++", "k-means||", "random", "first", "other"]), arrays())),
         "weights": draw(maybe(arrays(1))), "max_iterations": draw(st.integers(0, 5)), "tolerance": draw(sizes),
-        "empty": draw(st.sampled_from(["relocate", "keep", "error"])), "metric": draw(st.sampled_from(["euclidean", "cosine"])),
-        "fewer_distinct": draw(st.sampled_from(["error", "accept"])), "seed": draw(st.integers(-1, 2**64)),
-        "standardize": draw(st.booleans())}),
+        "seed": draw(st.integers(-1, 2**64)),
+        **{row.name: draw(st.sampled_from(row.choices or [False, True])) for row in option_rows("kmeans").values()
+           if row.kind in ("choice", "flag") and row.name != "init"}}),
     "choose_clusters": lambda draw: (gradus.choose_clusters, (draw(arrays()), draw(st.lists(numbers, max_size=3))), {
         "criterion": draw(st.sampled_from(["silhouette", "calinski-harabasz", "davies-bouldin", "other"])),
         "weights": draw(maybe(arrays(1))), "silhouette_points": draw(numbers), "standardize": draw(st.booleans()),
@@ -134,4 +135,4 @@ def test_results_or_documented_errors(data):
 
 def test_all_functions_of_arrays_are_called():
     functions = {name for name in gradus.__all__ if callable(getattr(gradus, name)) and name.islower()}
-    assert functions - {"gpus", "info", "problems", "variants", "kmeans_memory"} == set(CALLS_OF)
+    assert functions - {"gpus", "info", "problems", "variants", "kmeans_memory", "repeat"} == set(CALLS_OF)

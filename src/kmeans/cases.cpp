@@ -749,15 +749,8 @@ PreparedCase<T>::PreparedCase(const CaseData& data)
     std::copy_n(rows_.row(data.first_rows.empty() ? cluster : data.first_rows[static_cast<std::size_t>(cluster)]), d,
                 first_.row(cluster));
 
-  options_.clusters = data.clusters;
-  options_.init = KMeansInit::given;
+  options_ = data;
   memory_.weights = std::as_const(weights_).view();
-  options_.max_iterations = data.max_iterations;
-  options_.tolerance = data.tolerance;
-  options_.changed_fraction = data.changed_fraction;
-  options_.empty = data.empty;
-  options_.fewer_distinct = data.fewer_distinct;
-  options_.metric = data.metric;
   memory_.initial_centroids = std::as_const(first_).view();
 
   problem_.points = rows_;

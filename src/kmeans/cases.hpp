@@ -13,16 +13,11 @@
 
 namespace gradus::kmeans_detail {
 
-struct CaseData {
+struct CaseData : KMeansOptions {
+  CaseData() : KMeansOptions{.clusters = 1, .init = KMeansInit::given, .max_iterations = 10, .tolerance = 0} {}
+
   Matrix<double> points;
   std::vector<double> weights;
-  std::int64_t clusters = 1;
-  int max_iterations = 10;
-  double tolerance = 0;
-  double changed_fraction = 0;
-  EmptyCluster empty = EmptyCluster::relocate;
-  KMeansFewerDistinct fewer_distinct = KMeansFewerDistinct::error;
-  Metric metric = Metric::euclidean;
   /// In float, by which points and weights that only a double holds are multiplied.
   double float_scale = 1;
   double float_weight_scale = 1;

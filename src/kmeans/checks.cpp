@@ -1,6 +1,7 @@
 // Checks of the arguments of the public calls, made before anything else.
 #include <string>
 
+#include "core/options.hpp"
 #include "execution/request.hpp"
 #include "kmeans/kmeans.hpp"
 
@@ -97,7 +98,7 @@ template <class T>
 void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
                  const Execution& execution) {
   execution::check_execution(execution, execution::TakesRanks::yes);
-  execution::check_choice(metric, KMeansMetric::cosine, "metric");
+  core::check_choice(metric, "metric");
   check_points(points, execution);
   execution::check_extent(centroids, "centroids");
   if (centroids.rows() < 1 || centroids.columns() != points.columns())

@@ -38,46 +38,6 @@ namespace gradus {
 
 namespace room = kmeans_detail;
 
-std::string_view to_string(KMeansStopReason reason) {
-  switch (reason) {
-    case KMeansStopReason::labels_unchanged: return "no label changed";
-    case KMeansStopReason::centroids_settled: return "the centroids moved less than the tolerance";
-    case KMeansStopReason::few_labels_changed: return "few labels changed";
-    case KMeansStopReason::iteration_limit: return "the iteration limit was reached";
-  }
-  return "?";
-}
-
-namespace kmeans_detail {
-
-void check_options(const KMeansOptions& options) {
-  if (options.clusters < 1)
-    throw UsageError("the number of clusters must be at least 1, not " + std::to_string(options.clusters));
-  if (options.clusters > std::numeric_limits<std::int32_t>::max())
-    throw UsageError("the number of clusters must fit 32 bits, not " + std::to_string(options.clusters));
-  if (options.restarts < 1)
-    throw UsageError("the number of restarts must be at least 1, not " + std::to_string(options.restarts));
-  if (options.max_iterations < 1)
-    throw UsageError("the number of iterations must be at least 1, not " + std::to_string(options.max_iterations));
-  if (!(options.tolerance >= 0) || std::isinf(options.tolerance))
-    throw UsageError("the tolerance must be a finite number and not negative");
-  if (!(options.changed_fraction >= 0 && options.changed_fraction <= 1))
-    throw UsageError("the changed fraction must lie between 0 and 1");
-  if (!(options.checkpoint.seconds > 0))
-    throw UsageError("the seconds between two checkpoints must be a positive number");
-  if (options.checkpoint.iterations < 0)
-    throw UsageError("the number of iterations between two checkpoints must be at least 1, or 0 for none, not " +
-                     std::to_string(options.checkpoint.iterations));
-  if (options.checkpoint.resume && options.checkpoint.file.empty())
-    throw UsageError("to resume a fit, the file of its checkpoint must be named");
-  execution::check_choice(options.init, KMeansInit::given, "init");
-  execution::check_choice(options.empty, KMeansEmptyCluster::error, "empty");
-  execution::check_choice(options.fewer_distinct, KMeansFewerDistinct::accept, "fewer_distinct");
-  execution::check_choice(options.metric, KMeansMetric::cosine, "metric");
-}
-
-}  // namespace kmeans_detail
-
 namespace {
 
 room::Shape shape_of(const KMeansShape& shape, const KMeansOptions& options) {
@@ -241,7 +201,7 @@ class Prepared {
   /// Counted up to the number of clusters. InputError where they are fewer, unless that is accepted.
   std::int64_t different_points(const KMeansOptions& options) const {
     const std::int64_t count = room::count_different(points_, weights_, options.clusters, gpu_.get(), stop_, ranks_);
-    if (count == options.clusters || options.fewer_distinct == KMeansFewerDistinct::accept) return count;
+    if (count == options.clusters || room::accepts_fewer_different(options)) return count;
     room::throw_too_few(options.clusters, count, "different point", weights_.empty() ? "" : " of positive weight");
   }
 

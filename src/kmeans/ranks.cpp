@@ -10,21 +10,6 @@ namespace gradus::kmeans_detail {
 
 using core::call_line;
 
-std::string call_text(const char* call, const KMeansOptions& options) {
-  // In the order of the enumerations, by the words of the command line.
-  constexpr const char* inits[] = {"k-means++", "k-means-parallel", "random", "first", "given centroids"};
-  constexpr const char* policies[] = {"relocate", "keep", "error"};
-  constexpr const char* fewer[] = {"error", "accept"};
-  constexpr const char* metrics[] = {"euclidean", "cosine"};
-  const auto word = [](const auto& words, auto value) { return std::string(words[static_cast<std::size_t>(value)]); };
-  return call_line("call", std::string(call)) + call_line("clusters", options.clusters) +
-         call_line("init", word(inits, options.init)) + call_line("restarts", options.restarts) +
-         call_line("max_iterations", options.max_iterations) + call_line("tolerance", options.tolerance) +
-         call_line("changed_fraction", options.changed_fraction) + call_line("empty", word(policies, options.empty)) +
-         call_line("fewer_distinct", word(fewer, options.fewer_distinct)) +
-         call_line("metric", word(metrics, options.metric)) + call_line("seed", options.seed);
-}
-
 template <class T>
 std::string rows_text(const char* what, MatrixView<const T> rows) {
   // Those that lie elsewhere are refused before anybody compares them.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/checked.hpp"
+#include "core/options.hpp"
 #include "core/phases.hpp"
 #include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
@@ -25,7 +26,7 @@ namespace room = kmeans_detail;
 namespace {
 
 void check_choice_options(const KMeansOptions& options, const KMeansChoiceOptions& choice) {
-  execution::check_choice(choice.criterion, KMeansCriterion::davies_bouldin, "criterion");
+  core::check_choice(choice.criterion, "criterion");
   if (choice.clusters.empty())
     throw UsageError(about("clusters") + "there is no number of clusters; at least one is needed");
   for (std::size_t index = 1; index < choice.clusters.size(); ++index)

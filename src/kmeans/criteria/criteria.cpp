@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/checked.hpp"
+#include "core/options.hpp"
 #include "core/phases.hpp"
 #include "core/philox.hpp"
 #include "core/stop.hpp"
@@ -32,7 +33,7 @@ namespace room = kmeans_detail;
 namespace {
 
 void check_options(const KMeansCriteriaOptions& options) {
-  execution::check_choice(options.metric, KMeansMetric::cosine, "metric");
+  core::check_choice(options.metric, "metric");
   if (options.silhouette_points < 2)
     throw UsageError("the silhouette needs at least 2 points, not " + std::to_string(options.silhouette_points));
 }

@@ -500,7 +500,7 @@ FirstCentroids<T> choose_rows(const Rows& rows, const KMeansOptions& options, co
                               const SeedingSoFar& so_far) {
   const core::Philox random(options.seed, static_cast<std::uint64_t>(restart));
   const std::int64_t k = options.clusters;
-  const bool accepts_fewer = options.fewer_distinct == KMeansFewerDistinct::accept;
+  const bool accepts_fewer = accepts_fewer_different(options);
   Seeding<T, Rows> seeding(rows, k, accepts_fewer, random, execution, so_far);
   std::vector<std::int64_t> chosen;
   switch (options.init) {
@@ -522,6 +522,10 @@ std::vector<std::int64_t> first_rows(std::int64_t k) {
 }
 
 }  // namespace
+
+bool accepts_fewer_different(const KMeansOptions& options) {
+  return options.fewer_distinct == KMeansFewerDistinct::accept;
+}
 
 template <class T>
 FirstCentroids<T> initialize(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,

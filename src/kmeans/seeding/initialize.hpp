@@ -18,8 +18,11 @@ struct FirstCentroids {
   std::vector<std::int64_t> rows;  ///< of the points; empty for KMeansInit::given
 };
 
+/// Returns true if a fit is made where there are fewer different points than clusters.
+bool accepts_fewer_different(const KMeansOptions& options);
+
 /// k x d centroids by `options.init` for restart number `restart`; a function of data, options and seed alone.
-/// `points` are finite and hold at least k different rows of positive weight, or options.fewer_distinct accepts that.
+/// `points` are finite and hold at least k different rows of positive weight, or the options accept fewer.
 /// `gpu`: their object where they lie on a GPU, which then does the work; weights and given centroids are in host
 /// memory all the same. `copy`: where a copy of points in host memory in bytes is wanted, which costs little while the
 /// points are read anyway; stays null where the choice reads none. `ranks`: where points and weights are those of this

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "execution/machine.hpp"
+#include "kmeans/options.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/tests/attack_cases.hpp"
@@ -280,13 +281,13 @@ std::string headline(const KMeansCase<T>& made) {
 template <class T>
 std::string full_text(const KMeansCase<T>& made, bool with_queries) {
   const KMeansJob<T>& options = made.options;
-  std::string text = fmt::format(
-      "  {}, {} x {}, k = {}, max_iterations = {}, tolerance = {}, changed_fraction = {}, init {}, empty {}, {}, "
-      "restarts {}, fewer distinct {}, room between rows {}\n",
-      sizeof(T) == 4 ? "f32" : "f64", made.points.size(), made.points[0].size(), options.clusters,
-      options.max_iterations, options.tolerance, options.changed_fraction, static_cast<int>(options.init),
-      static_cast<int>(options.empty), options.metric == KMeansMetric::cosine ? "cosine" : "euclidean",
-      options.restarts, static_cast<int>(options.fewer_distinct), made.room);
+  std::string text = fmt::format("  {}, {} x {}, room between rows {}", sizeof(T) == 4 ? "f32" : "f64",
+                                 made.points.size(), made.points[0].size(), made.room);
+  for (const core::Option& row : core::option_rows<KMeansOptions>)
+    if (row.recorded)
+      text +=
+          fmt::format(", {} {}", row.name, core::value_text(row, row.get(static_cast<const KMeansOptions*>(&options))));
+  text += "\n";
   text += listing("points", made.points);
   if (!made.weights.empty()) text += listing("weights", made.weights);
   if (!made.centroids.empty()) text += listing("first centroids", made.centroids);
@@ -334,10 +335,17 @@ bool make_simpler(KMeansCase<T>& made, std::int64_t step) {
   };
   if (change(options.max_iterations, 1) ||
       (options.max_iterations > 1 && change(options.max_iterations, options.max_iterations - 1)) ||
-      change(options.tolerance, 0.0) || change(options.changed_fraction, 0.0) || change(options.restarts, 1) ||
-      change(options.fewer_distinct, KMeansFewerDistinct::error) || change(options.metric, KMeansMetric::euclidean) ||
-      change(made.room, 0) || change(made.own_labels, false))
+      change(options.tolerance, 0.0) || change(made.room, 0) || change(made.own_labels, false))
     return true;
+  for (const core::Option& row : core::option_rows<KMeansOptions>) {
+    constexpr std::string_view kept[] = {"clusters", "init", "max_iterations", "tolerance", "seed"};
+    if (std::ranges::find(kept, row.name) != std::end(kept)) continue;
+    KMeansOptions* const own = &options;
+    const core::Value usual = core::default_value<KMeansOptions>(row);
+    if (row.get(own) == usual || !take(1)) continue;
+    row.set(own, usual);
+    return true;
+  }
   if (!made.weights.empty() && take(1)) {
     made.weights.clear();
     return true;

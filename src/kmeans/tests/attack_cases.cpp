@@ -283,7 +283,7 @@ class Maker {
       made_.centroids.clear();
     }
     options.restarts = random_.chance(0.05) ? 2 : 1;
-    if (random_.chance(0.7)) options.fewer_distinct = KMeansFewerDistinct::accept;
+    if (random_.chance(0.7)) accept_coinciding_points(options);
   }
 
   void make_cosine() {

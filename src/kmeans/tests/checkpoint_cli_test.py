@@ -12,7 +12,7 @@ import zipfile
 from kit import GRADUS, Case, InterruptCase, content
 
 # What may differ between a fit that nothing interrupted and one that went on: times, the machine, the variant.
-FREE = {"seconds", "variant", "device", "threads", "rechecked", "memory_bytes", "resumed"}
+FREE = {"seconds", "command", "variant", "device", "threads", "rechecked", "memory_bytes", "resumed"}
 
 
 class FitCase(InterruptCase):

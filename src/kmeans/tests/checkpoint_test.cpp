@@ -14,11 +14,13 @@
 
 #include "core/philox.hpp"
 #include "kmeans/checkpoint/seeding_state.hpp"
+#include "kmeans/options.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/tests/job.hpp"
 #include "kmeans/tests/shared_update.hpp"
 #include "tests/helpers.hpp"
+#include "tests/options.hpp"
 #include "tests/thread_ranks.hpp"
 
 namespace gradus {
@@ -93,7 +95,7 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
   job.options.clusters = k;
   job.options.init = init;
   job.options.tolerance = 0;
-  job.options.fewer_distinct = KMeansFewerDistinct::accept;
+  accept_coinciding_points(job.options);
   for (std::int64_t cluster = 0; cluster < k; ++cluster)  // some of them will have no point
     for (std::int64_t dim = 0; dim < d; ++dim) job.given(cluster, dim) = static_cast<T>(1 + cluster * cluster * 9);
   return job;
@@ -653,7 +655,7 @@ TYPED_TEST(KMeansCheckpoints, refuse_the_file_of_another_job_and_say_what_differ
   EXPECT_THROW(run<T>(job, {}, this->each_iteration(), nullptr, kill_at(3)), Killed);
   const std::string before = this->content();
   using Change = std::function<void(Job<T>&)>;
-  const std::pair<const char*, Change> changes[] = {
+  std::vector<std::pair<std::string_view, Change>> changes{
       {"hash of the points", [](Job<T>& other) { other.points(77, 2) = std::nextafter(other.points(77, 2), T{1000}); }},
       {"hash of the points",
        [](Job<T>& other) {
@@ -663,15 +665,14 @@ TYPED_TEST(KMeansCheckpoints, refuse_the_file_of_another_job_and_say_what_differ
       {"hash of the weights", [](Job<T>& other) { other.weights.clear(); }},
       {"hash of the initial centroids", [](Job<T>& other) { other.given(1, 1) += 1; }},
       {"rows", [](Job<T>& other) { other.points = make_points<T>(199, 3, Data::plain), other.weights.pop_back(); }},
-      {"init", [](Job<T>& other) { other.options.init = KMeansInit::random; }},
-      {"restarts", [](Job<T>& other) { other.options.restarts = 2; }},
-      {"tolerance", [](Job<T>& other) { other.options.tolerance = 1e-9; }},
-      {"changed_fraction", [](Job<T>& other) { other.options.changed_fraction = 0.001; }},
-      {"empty", [](Job<T>& other) { other.options.empty = KMeansEmptyCluster::keep; }},
-      {"fewer_distinct", [](Job<T>& other) { other.options.fewer_distinct = KMeansFewerDistinct::error; }},
-      {"metric", [](Job<T>& other) { other.options.metric = KMeansMetric::cosine; }},
-      {"seed", [](Job<T>& other) { other.options.seed = 1; }},
-      {"clusters", [](Job<T>& other) { other.options.clusters = 4, other.options.init = KMeansInit::first; }}};
+  };
+  for (const core::Option& row : core::option_rows<KMeansOptions>)
+    if (row.in_job && row.name != "max_iterations")
+      changes.emplace_back(row.name, [&row](Job<T>& other) {
+        row.set(&other.options, tests::other_value(row, row.get(&other.options)));
+        if (row.name == "clusters") other.options.init = KMeansInit::first;
+      });
+  EXPECT_GT(changes.size(), 12U);
   for (const auto& [what, change] : changes)
     for (const int ranks : {0, 2}) {
       Job<T> other = fresh();

@@ -113,7 +113,7 @@ std::string chosen(MatrixView<const T> points, const std::vector<T>& weights, KM
   options.clusters = k;
   options.init = init;
   options.seed = seed;
-  if (seed % 2 == 0) options.fewer_distinct = KMeansFewerDistinct::accept;
+  if (seed % 2 == 0) accept_coinciding_points(options);
   options.weights = {weights.data(), static_cast<std::int64_t>(weights.size())};
   Execution execution;
   execution.threads = threads;

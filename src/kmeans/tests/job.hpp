@@ -5,6 +5,9 @@
 
 namespace gradus {
 
+/// Lets a fit be made where points coincide, so that a test need not count the different ones.
+inline void accept_coinciding_points(KMeansOptions& options) { options.fewer_distinct = KMeansFewerDistinct::accept; }
+
 template <class T>
 struct KMeansJob : KMeansOptions, KMeansMemory<T> {};
 

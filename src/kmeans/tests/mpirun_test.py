@@ -16,7 +16,7 @@ from kit import GRADUS, content, gradus, write_npy
 from mpirun import ENVIRONMENT, RanksCase
 
 # What may differ between one process and several: what says where and how long it ran.
-OF_THE_RUN = ("variant", "device", "threads", "rechecked", "memory_bytes", "seconds", "resumed")
+OF_THE_RUN = ("variant", "command", "device", "threads", "rechecked", "memory_bytes", "seconds", "resumed")
 
 
 def lattice(n, d, seed=1, levels=7):

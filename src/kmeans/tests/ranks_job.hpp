@@ -11,6 +11,7 @@
 
 #include "core/philox.hpp"
 #include "gradus/kmeans.hpp"
+#include "kmeans/tests/job.hpp"
 #include "kmeans/tests/shared_update.hpp"
 #include "tests/helpers.hpp"
 #include "tests/thread_ranks.hpp"
@@ -145,7 +146,7 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
   job.options.clusters = k;
   job.options.init = init;
   job.options.seed = 5;
-  job.options.fewer_distinct = KMeansFewerDistinct::accept;
+  accept_coinciding_points(job.options);
   job.given = Matrix<T>(k, d);
   for (std::int64_t cluster = 0; cluster < k; ++cluster)  // some of them will have no point
     for (std::int64_t dim = 0; dim < d; ++dim) job.given(cluster, dim) = static_cast<T>(cluster * cluster * 50);

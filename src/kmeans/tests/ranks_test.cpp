@@ -420,7 +420,7 @@ TEST_F(KMeansRanksErrors, are_those_of_one_process) {
   EXPECT_TRUE(contains(error<Error>([](int, Call& call) {
                          call.points = make_points<double>(rows, 3, Data::duplicates);
                          call.options = {.clusters = 6, .init = KMeansInit::first, .empty = KMeansEmptyCluster::error};
-                         call.options.fewer_distinct = KMeansFewerDistinct::accept;
+                         accept_coinciding_points(call.options);
                        }),
                        "became empty in iteration 1"));
 }

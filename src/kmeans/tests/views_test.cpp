@@ -10,8 +10,10 @@
 
 #include "gradus/kmeans_choose.hpp"
 #include "gradus/kmeans_projection.hpp"
+#include "kmeans/options.hpp"
 #include "kmeans/tests/job.hpp"
 #include "tests/lies.hpp"
+#include "tests/options.hpp"
 
 namespace gradus {
 namespace {
@@ -93,11 +95,17 @@ TYPED_TEST(Views, RefusesValuesThatThereAreNot) {
     expect_usage([&] { kmeans_initial_centroids(this->points(), options, options); }, says);
     expect_usage([&] { kmeans_memory({10, 2, sizeof(T)}, options); }, says);
   };
-  refused([](auto& options) { options.init = no_such<KMeansInit>(5); }, "init: 5 ");
-  refused([](auto& options) { options.empty = no_such<KMeansEmptyCluster>(3); }, "empty: 3 ");
-  refused([](auto& options) { options.fewer_distinct = no_such<KMeansFewerDistinct>(2); }, "fewer_distinct: 2 ");
-  refused([](auto& options) { options.metric = no_such<KMeansMetric>(2); }, "metric: 2 ");
-  refused([](auto& options) { options.clusters = 0; }, "clusters");
+  int values = 0;
+  const auto refused_by = [&](const auto& rows, auto member) {
+    for (const core::Option& row : rows)
+      for (const core::Value& value : tests::refused_values(row)) {
+        refused([&](KMeansJob<T>& job) { row.set(member(job), value); }, std::string(row.name));
+        ++values;
+      }
+  };
+  refused_by(core::option_rows<KMeansOptions>, [](KMeansOptions& options) { return &options; });
+  refused_by(core::option_rows<KMeansCheckpoint>, [](KMeansOptions& options) { return &options.checkpoint; });
+  EXPECT_GT(values, 15);
   const auto metric = no_such<KMeansMetric>(255);
   expect_usage([&] { kmeans_predict(this->centroids(), this->points(), metric); }, "metric: 255 ");
   const VectorView<std::int32_t> labels(this->labels_, 10);

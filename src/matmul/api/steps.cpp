@@ -2,21 +2,15 @@
 
 #include <string>
 
+#include "matmul/options.hpp"
+
 namespace gradus::matmul_detail {
 
-namespace {
-
-constexpr std::string_view names[] = {"automatic", "strict", "split", "fast"};
-
-std::string_view name_of(MatmulAccuracy accuracy) { return names[static_cast<std::size_t>(accuracy)]; }
-
-}  // namespace
-
 void check(const MatmulOptions& options, int element_bytes) {
-  execution::check_choice(options.accuracy, MatmulAccuracy::fast, "accuracy");
+  core::check_options(options);
   if (element_bytes == sizeof(double) &&
       (options.accuracy == MatmulAccuracy::split || options.accuracy == MatmulAccuracy::fast))
-    throw UnsupportedError("accuracy '" + std::string(name_of(options.accuracy)) +
+    throw UnsupportedError("accuracy '" + std::string(to_string(options.accuracy)) +
                            "' is for float; products of double are 'strict'");
 }
 
@@ -27,10 +21,10 @@ MatmulAccuracy wanted_accuracy(const MatmulOptions& options, const Execution& ex
   const bool textbook =
       variant.facts.accuracy == MatmulAccuracy::strict && !(variant.contract == core::Contract::same_bits);
   if (options.accuracy != MatmulAccuracy::automatic && (options.accuracy != variant.facts.accuracy || textbook))
-    throw UsageError("accuracy '" + std::string(name_of(options.accuracy)) + "': variant '" +
+    throw UsageError("accuracy '" + std::string(to_string(options.accuracy)) + "': variant '" +
                      std::string(variant.name) + "' " +
                      (textbook ? "rounds products and sums one by one, which is none of the three"
-                               : "has the accuracy '" + std::string(name_of(variant.facts.accuracy)) + "'") +
+                               : "has the accuracy '" + std::string(to_string(variant.facts.accuracy)) + "'") +
                      "; leave out the one or the other");
   return variant.facts.accuracy;
 }

@@ -387,7 +387,7 @@ class Accuracy(MatmulCase):
 
     def test_accuracies(self):
         files = self.array("a.npy", self.whole((4, 5))), self.array("b.npy", self.whole((5, 3)))
-        for accuracy in ("strict", "split", "fast"):
+        for accuracy in ("automatic", "strict", "split", "fast"):
             self.check(self.whole((4, 5)) @ self.whole((5, 3)), *files, "--accuracy", accuracy)
         self.assertEqual(self.answer(*files, "--accuracy", "split", "--device", "cpu")["accuracy"], "strict")
         self.refused(4, "matmul", *files, "--accuracy", "fast", "--dtype", "f64", says=["'fast' is for float"])
@@ -406,6 +406,25 @@ class Accuracy(MatmulCase):
         self.assertEqual(self.answer(a, b)["product"], [[3, 2], [None, None], [None, None], [None, None]])
 
 
+class Repeated(MatmulCase):
+    def test_a_record_leads_to_the_same_product(self):
+        files = self.array("a.npy", self.whole((4, 5))), self.array("b.npy", self.whole((5, 3)))
+        added = self.array("c.npy", self.whole((4, 3)))
+        for more in ([], ["--alpha", "0.1", "--add", added, "--beta", "1e-30"], ["--transpose-a", "--transpose-b"],
+                     ["--accuracy", "strict", "--measure-error", "--dtype", "f64"], ["--variant", "openmp"]):
+            with self.subTest(more=more):
+                inputs = files[::-1] if "--transpose-a" in more else files
+                record = self.path("record.json")
+                first = self.answer(*inputs, *more, "-o", self.path("first.npy"))
+                with open(record, "w") as file:
+                    json.dump(first, file)
+                again = self.answer("--repeat", record, "-o", self.path("again.npy"))
+                self.assertEqual(content(self.path("first.npy")), content(self.path("again.npy")))
+                self.assertEqual((first["options"], first["variant"]), (again["options"], again["variant"]))
+        self.check(self.whole((4, 5)) @ self.whole((5, 3)), *files, "--repeat", record)
+        self.refused(2, "matmul", "--repeat", record, "--beta", 2, says=["--beta has no effect"])
+
+
 class Output(MatmulCase):
     def pair(self):
         self.a, self.b = self.whole((2, 3)), self.whole((3, 4), 2)
@@ -416,7 +435,7 @@ class Output(MatmulCase):
         answer = self.answer(*files)
         self.assertEqual(list(answer), ["problem", "inputs", "shape", "m", "n", "k", "batch", "transpose_a", "transpose_b",
                                         "alpha", "beta", "dtype", "variant", "device", "threads", "accuracy", "error_bound",
-                                        "product", "gflops", "memory_bytes", "seconds"])
+                                        "product", "options", "command", "directory", "input_hashes", "gflops", "memory_bytes", "seconds"])
         self.assertEqual([answer[key] for key in ("problem", "inputs", "shape", "m", "n", "k", "batch", "dtype", "accuracy", "beta")],
                          ["matmul", list(files), [2, 4], 2, 4, 3, 1, "f32", "strict", 0])
         self.assertEqual(answer["product"], nested((2, 4), (self.a @ self.b).values()))
@@ -520,7 +539,7 @@ class Interrupt(InterruptCase):
 class Shell(CompletionCase):
     def test_completes(self):
         self.assertEqual(self.complete("gradus", "matmul", "--acc"), ["--accuracy"])
-        self.assertEqual(self.complete("gradus", "matmul", "--accuracy", ""), ["strict", "split", "fast"])
+        self.assertEqual(self.complete("gradus", "matmul", "--accuracy", ""), ["automatic", "strict", "split", "fast"])
         self.assertIn("simd_packed", self.complete("gradus", "matmul", "--variant", "simd"))
         self.file("a.npy", "")
         self.assertEqual(self.complete("gradus", "matmul", "--add", "a"), ["a.npy"])

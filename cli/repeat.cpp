@@ -1,0 +1,194 @@
+#include "cli/repeat.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/help.hpp"
+#include "core/text.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view option_name = "--repeat";
+
+std::string name_of(const CLI::Option& option) {
+  return option.get_positional() ? option.get_option_text() : "--" + option.get_lnames().front();
+}
+
+/// The options of a command, without --help.
+std::vector<CLI::Option*> options_of(const CLI::App& app) {
+  std::vector<CLI::Option*> options = const_cast<CLI::App&>(app).get_options();
+  std::erase_if(options, [&](const CLI::Option* option) {
+    return option == app.get_help_ptr() || (!option->get_positional() && name_of(*option) == option_name);
+  });
+  return options;
+}
+
+OptionValue value_of(const OptionValues& values, const CLI::Option& option) {
+  const auto found = values.find(&option);
+  return found == values.end() ? OptionValue{} : found->second;
+}
+
+/// Says where and how a run takes place, but not what comes out of it.
+bool is_of_the_run(const CLI::Option& option, const OptionValue& value) {
+  const bool of_the_job = option.get_group() == job_heading && name_of(option) != "--variant";
+  return !value.is_result || of_the_job || option.get_group() == output_heading;
+}
+
+/// The command line of what is about to run, with a value for each option of a table that has an effect.
+std::vector<std::string> command_of_run(const CLI::App& app, const Session& session) {
+  std::vector<std::string> words{"gradus", app.get_name()};
+  for (const CLI::Option* option : options_of(app)) {
+    const OptionValue value = value_of(session.values, *option);
+    const bool is_useless = std::ranges::any_of(
+        session.uses, [&](const auto& use) { return use.first == option && !use.second().empty(); });
+    std::vector<std::string> texts = option->count() > 0 ? option->results() : std::vector<std::string>{};
+    if (value.current) texts = {value.current()};
+    const bool is_flag = option->get_items_expected_max() == 0;
+    if (is_useless || texts.empty() || (is_flag && texts.front().empty())) continue;
+    if (option->get_positional())  // a name that begins as an option does is the name of a file
+      for (const std::string& text : texts) words.push_back((text.starts_with("--") ? "./" : "") + text);
+    else if (is_flag) words.push_back(name_of(*option));
+    else
+      for (const std::string& text : texts) words.push_back(name_of(*option) + "=" + text);
+  }
+  return words;
+}
+
+Json json_of(const core::Option& row, const core::Value& value) {
+  if (row.kind == core::OptionKind::choice) return core::value_text(row, value);
+  return std::visit([](const auto& content) { return Json(content); }, value);
+}
+
+std::string text_of_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  if (!stream.is_open() || stream.bad()) throw InputError(fmt::format("{}: cannot read '{}'", option_name, path));
+  return text;
+}
+
+}  // namespace
+
+RepeatedRecord::RepeatedRecord(const std::string& file) : file_(file) {
+  std::error_code none;
+  const std::filesystem::path inside = std::filesystem::path(file) / "summary.json";
+  if (std::filesystem::is_directory(file, none)) file_ = inside;
+  const auto refuse = [&](std::string_view why) {
+    throw InputError(fmt::format("{}: '{}' {}; a summary that 'gradus' wrote is needed", option_name, file_, why));
+  };
+  const Json record = Json::parse(text_of_file(file_), nullptr, false);
+  if (!record.is_object() || !record.contains("problem")) refuse("is no summary of a run");
+  if (record.contains("unfinished")) refuse("says that the result is unfinished");
+  try {
+    command_ = record.at("command").get<std::vector<std::string>>();
+    directory_ = record.at("directory").get<std::string>();
+    for (const auto& [role, hash] : record.at("input_hashes").items()) hashes_[role] = hash.get<std::string>();
+  } catch (const Json::exception&) {
+    refuse("does not say how to repeat the run");
+  }
+  if (command_.size() < 2) refuse("does not say how to repeat the run");
+}
+
+void RepeatedRecord::complete(CLI::App& app, const Session& session) {
+  if (command_[1] != app.get_name())
+    throw UsageError(fmt::format("{}: '{}' is the record of 'gradus {}'; repeat it with that command", option_name,
+                                 file_, core::without_control(command_[1])));
+  std::vector<CLI::Option*> positionals;
+  for (CLI::Option* option : options_of(app)) {
+    if (option->get_positional()) positionals.push_back(option);
+    if (option->count() == 0) continue;
+    given_.insert(option);
+    replaced_.insert(name_of(*option));
+    const OptionValue value = value_of(session.values, *option);
+    is_read_alike_ =
+        is_read_alike_ && (is_of_the_run(*option, value) || value.current || name_of(*option) == "--variant");
+  }
+  std::set<CLI::Option*> completed;
+  std::size_t place = 0;
+  for (std::size_t index = 2; index < command_.size(); ++index) {
+    const std::string& word = command_[index];
+    const bool is_option = word.starts_with("--");
+    const std::string name = is_option ? word.substr(0, word.find('=')) : "";
+    CLI::Option* option = is_option                    ? app.get_option_no_throw(name)
+                          : place < positionals.size() ? positionals[place]
+                                                       : nullptr;
+    if (option == nullptr)
+      throw InputError(
+          fmt::format("{}: '{}' has {}, which this version does not know", option_name, file_, core::excerpt(word)));
+    if (!is_option && option->get_items_expected_max() <= 1) ++place;
+    const OptionValue value = value_of(session.values, *option);
+    if (given_.contains(option) || is_of_the_run(*option, value)) continue;
+    const std::string text = !is_option ? word : word.size() > name.size() ? word.substr(name.size() + 1) : "true";
+    const bool is_path = value.file && std::ranges::find(value.choices, text) == value.choices.end();
+    if (is_path && text == "-")
+      throw InputError(fmt::format("{}: '{}' is the record of a run that read standard input; name its file for {}",
+                                   option_name, file_, name_of(*option)));
+    option->add_result(is_path ? found(text) : text);
+    completed.insert(option);
+  }
+  for (CLI::Option* option : options_of(app))
+    if (completed.contains(option)) option->run_callback();
+}
+
+/// A relative name is looked up here, then in the folder of the recorded run.
+std::string RepeatedRecord::found(const std::string& path) const {
+  std::error_code none;
+  if (std::filesystem::path(path).is_absolute() || std::filesystem::exists(path, none)) return path;
+  if (std::filesystem::equivalent(std::filesystem::current_path(none), directory_, none)) return path;
+  return std::filesystem::path(directory_) / path;
+}
+
+void RepeatedRecord::require_same(std::string_view role, const std::string& option, const std::string& hash,
+                                  const std::string& path) const {
+  const auto recorded = hashes_.find(role);
+  if (!is_read_alike_ || replaced_.contains(option) || recorded == hashes_.end() || recorded->second == hash) return;
+  throw InputError(
+      fmt::format("'{}': these are not the {} of the run in '{}' (their hash is {}, not {}); the file has changed "
+                  "since. Restore it, "
+                  "or name another {} to run with the recorded options",
+                  path, role, file_, hash, core::without_control(recorded->second), option));
+}
+
+void add_repeat_option(Options& options, Session& session) {
+  options.not_repeated(options.file(std::string(option_name), session.repeat, "FILE.json",
+                                    "run again what a summary says: its inputs, options and named variant; the other "
+                                    "options given here replace those of the record"));
+}
+
+bool repeats(const std::vector<std::string>& words) {
+  const auto end = std::ranges::find(words, "--");
+  return std::any_of(words.begin(), end, [](const std::string& word) {
+    return word == option_name || word.starts_with(std::string(option_name) + "=");
+  });
+}
+
+std::vector<CLI::Option*> take_requirements(CLI::App& app) {
+  std::vector<CLI::Option*> required;
+  for (CLI::Option* option : options_of(app))
+    if (option->get_required()) required.push_back(option->required(false));
+  return required;
+}
+
+void add_record(Json& summary, const Session& session, std::span<const core::Option> rows, const void* options,
+                const std::map<std::string, std::string>& hashes) {
+  Json values = Json::object();
+  for (const core::Option& row : rows)
+    if (row.recorded) values[std::string(row.front_name())] = json_of(row, row.get(options));
+  summary["options"] = std::move(values);
+  summary["command"] = command_of_run(*session.root->get_subcommands().front(), session);
+  std::error_code none;
+  summary["directory"] = std::filesystem::current_path(none).string();
+  summary["input_hashes"] = hashes;
+}
+
+}  // namespace gradus::cli

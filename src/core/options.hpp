@@ -1,0 +1,175 @@
+// Tables of options: one row for each member of an options struct. Checks, flags, help, completion, Python's arguments,
+// records of runs, keys of checkpoints and the comparison across ranks loop over them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include "gradus/names.hpp"
+
+namespace gradus::core {
+
+/// A value of any option. A choice is the index of an enumerator.
+using Value = std::variant<bool, std::int64_t, std::uint64_t, double, std::string>;
+
+enum class OptionKind : std::uint8_t { flag, integer, count, real, choice, text };
+
+/// The name of an enumerator without its type.
+struct Choice {
+  std::string_view name;
+  std::string_view alias;
+};
+
+/// What a table says of an option. Its kind, type and default follow from the member.
+struct OptionFacts {
+  std::string_view name;              ///< the member's
+  std::string_view help;              ///< one sentence without a full stop
+  std::string_view shown = {};        ///< the name in the program, in Python and in records, where it is another one
+  std::string_view placeholder = {};  ///< what stands for the value in the program's help, where it is no usual word
+  char letter = 0;                    ///< the short flag, or 0
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  bool above_least = false;  ///< `least` itself is refused
+  bool finite = true;        ///< NaN (without a range) and infinity are refused
+  bool is_file = false;      ///< the text is the name of a file
+  bool in_job = true;        ///< part of what identifies a job, for checkpoints and across ranks
+  bool recorded = true;      ///< part of the record of a run, and an argument in Python
+};
+
+struct Option : OptionFacts {
+  OptionKind kind = OptionKind::flag;
+  std::span<const Choice> choices = {};
+  Value (*get)(const void* options) = nullptr;
+  void (*set)(void* options, const Value& value) = nullptr;
+
+  /// The name in the program, in Python and in records.
+  constexpr std::string_view front_name() const { return shown.empty() ? name : shown; }
+};
+
+/// The table of an options struct, in the order of its members. Specialized in src/<problem>/options.hpp.
+template <class Options>
+inline constexpr std::array<Option, 0> option_rows{};
+
+/// Returns the index of the choice of that name or alias. A hyphen stands for an underscore and vice versa.
+constexpr std::optional<std::size_t> find_choice(std::span<const Choice> choices, std::string_view text) {
+  for (std::size_t index = 0; index < choices.size(); ++index)
+    for (const std::string_view name : {choices[index].name, choices[index].alias})
+      if (!name.empty() && detail::same_name(name, text)) return index;
+  return std::nullopt;
+}
+
+/// Returns the row of a member or of a name in front ends; null if there is none.
+constexpr const Option* find_option(std::span<const Option> rows, std::string_view name) {
+  for (const Option& row : rows)
+    if (row.name == name || row.front_name() == name) return &row;
+  return nullptr;
+}
+
+/// Throws the UsageError for a value that an option does not allow. All checks of options end here.
+[[noreturn]] void refuse_value(std::string_view name, const std::string& value, const std::string& allowed);
+
+/// Throws UsageError for the number of no enumerator.
+[[noreturn]] void refuse_choice(std::string_view name, std::int64_t number, std::size_t choices);
+
+template <NamedEnum Enum>
+void check_choice(Enum value, std::string_view name) {
+  const auto number = static_cast<std::int64_t>(value);
+  if (number < 0 || number >= std::ssize(enum_names<Enum>)) refuse_choice(name, number, enum_names<Enum>.size());
+}
+
+/// Throws UsageError if the option has a value out of its range, or no enumerator.
+void check_option(const Option& row, const void* options);
+
+/// Throws UsageError if the value is out of the option's range. `name`: the option's, for the message.
+void check_value(const Option& row, const Value& value, std::string_view name);
+
+/// Returns the value as the program and records write it, by the shortest text that reads back as the same number.
+std::string value_text(const Option& row, const Value& value);
+
+/// Returns a line "name=value" for each option that is part of what identifies a job.
+std::string option_lines(std::span<const Option> rows, const void* options);
+
+template <class Options>
+Value default_value(const Option& row) {
+  const Options defaults;
+  return row.get(&defaults);
+}
+
+template <class Options>
+void check_options(const Options& options) {
+  for (const Option& row : option_rows<Options>) check_option(row, &options);
+}
+
+template <class Options>
+std::string option_lines(const Options& options) {
+  return option_lines(option_rows<Options>, &options);
+}
+
+namespace detail {
+
+template <NamedEnum Enum>
+inline constexpr auto choices_of = [] {
+  std::array<Choice, enum_names<Enum>.size()> choices;
+  for (std::size_t index = 0; index < choices.size(); ++index) {
+    if (static_cast<std::size_t>(enum_names<Enum>[index].value) != index) throw "enumerators out of order";
+    choices[index] = {enum_names<Enum>[index].name, enum_names<Enum>[index].alias};
+  }
+  return choices;
+}();
+
+template <class Member>
+struct MemberTypes;
+template <class Struct, class Type>
+struct MemberTypes<Type Struct::*> {
+  using Options = Struct;
+  using Content = Type;
+};
+
+template <class Content>
+constexpr OptionKind kind_of() {
+  if constexpr (std::is_same_v<Content, bool>) return OptionKind::flag;
+  else if constexpr (std::is_enum_v<Content>) return OptionKind::choice;
+  else if constexpr (std::is_same_v<Content, double>) return OptionKind::real;
+  else if constexpr (std::is_unsigned_v<Content>) return OptionKind::count;
+  else if constexpr (std::is_integral_v<Content>) return OptionKind::integer;
+  else return OptionKind::text;
+}
+
+/// The type in which a Value holds it.
+template <class Content>
+using Held = std::conditional_t<std::is_same_v<Content, bool> || std::is_same_v<Content, double> ||
+                                    std::is_same_v<Content, std::string>,
+                                Content, std::conditional_t<std::is_unsigned_v<Content>, std::uint64_t, std::int64_t>>;
+
+}  // namespace detail
+
+/// Returns the row of a member.
+template <auto member>
+constexpr Option option(const OptionFacts& facts) {
+  using Options = typename detail::MemberTypes<decltype(member)>::Options;
+  using Content = typename detail::MemberTypes<decltype(member)>::Content;
+  Option row{facts};
+  row.kind = detail::kind_of<Content>();
+  if constexpr (std::is_integral_v<Content>) {
+    row.least = std::max(row.least, static_cast<double>(std::numeric_limits<Content>::min()));
+    row.most = std::min(row.most, static_cast<double>(std::numeric_limits<Content>::max()));
+  }
+  if constexpr (std::is_enum_v<Content>) row.choices = detail::choices_of<Content>;
+  row.get = [](const void* options) -> Value {
+    return static_cast<detail::Held<Content>>(static_cast<const Options*>(options)->*member);
+  };
+  row.set = [](void* options, const Value& value) {
+    static_cast<Options*>(options)->*member = static_cast<Content>(std::get<detail::Held<Content>>(value));
+  };
+  return row;
+}
+
+}  // namespace gradus::core

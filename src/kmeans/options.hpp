@@ -1,0 +1,81 @@
+// The options of a fit and of its checkpoints, a row for each: see core/options.hpp.
+#pragma once
+
+#include "core/options.hpp"
+#include "gradus/kmeans.hpp"
+
+namespace gradus::core {
+
+template <>
+inline constexpr auto option_rows<KMeansOptions> = std::to_array<Option>({
+    option<&KMeansOptions::clusters>(
+        {.name = "clusters", .help = "number of clusters", .letter = 'k', .least = 1, .most = 0x7fffffff}),
+    option<&KMeansOptions::init>({.name = "init", .help = "first centroids"}),
+    option<&KMeansOptions::restarts>(
+        {.name = "restarts", .help = "number of fits, each from its own seed; the best one is kept", .least = 1}),
+    option<&KMeansOptions::max_iterations>({.name = "max_iterations", .help = "iteration limit", .least = 1}),
+    option<&KMeansOptions::tolerance>({.name = "tolerance",
+                                       .help = "stop when the centroids' squared movements sum to less than this times "
+                                               "the mean variance of a column",
+                                       .least = 0}),
+    option<&KMeansOptions::changed_fraction>({.name = "changed_fraction",
+                                              .help = "stop when at most this share of the labels changed",
+                                              .shown = "changed",
+                                              .least = 0,
+                                              .most = 1}),
+    option<&KMeansOptions::empty>(
+        {.name = "empty",
+         .help = "a cluster that lost its points moves to the farthest point, stays, or ends the job"}),
+    option<&KMeansOptions::fewer_distinct>(
+        {.name = "fewer_distinct",
+         .help = "fewer different points than clusters end the job, or leave clusters that repeat a centroid and have "
+                 "no points"}),
+    option<&KMeansOptions::metric>({.name = "metric", .help = "what is near: a short distance, or a small angle"}),
+    // Not in the key of a job: the fit beneath is one of standardized points.
+    option<&KMeansOptions::standardize>(
+        {.name = "standardize",
+         .help = "bring every column to mean 0 and variance 1 first; centroids come back in the units of the data",
+         .in_job = false}),
+    option<&KMeansOptions::seed>({.name = "seed", .help = "seed of the random numbers"}),
+    // What one variant alone has.
+    option<&KMeansOptions::graph_file>({.name = "graph_file",
+                                        .help = "write the graph of tasks of a task-graph variant (Graphviz)",
+                                        .shown = "dump_graph",
+                                        .placeholder = "FILE.dot",
+                                        .is_file = true,
+                                        .in_job = false,
+                                        .recorded = false}),
+    option<&KMeansOptions::lock>({.name = "lock",
+                                  .help = "the lock that the variant openmp_locked takes ('gradus list locks')",
+                                  .in_job = false,
+                                  .recorded = false}),
+    option<&KMeansOptions::locked>(
+        {.name = "locked", .help = "for how much it takes it", .in_job = false, .recorded = false}),
+});
+
+template <>
+inline constexpr auto option_rows<KMeansCheckpoint> = std::to_array<Option>({
+    option<&KMeansCheckpoint::file>(
+        {.name = "checkpoint.file",
+         .help =
+             "keep there how far the fit has come, so that it goes on elsewhere: on other threads, by another exact "
+             "variant, on a GPU or not; it ends with the same bits. SIGUSR1 and a stop write one at once",
+         .shown = "checkpoint",
+         .placeholder = "FILE.npz",
+         .is_file = true,
+         .recorded = false}),
+    option<&KMeansCheckpoint::seconds>({.name = "checkpoint.seconds",
+                                        .help = "seconds between two checkpoints",
+                                        .least = 0,
+                                        .above_least = true,
+                                        .finite = false}),
+    option<&KMeansCheckpoint::iterations>(
+        {.name = "checkpoint.iterations", .help = "iterations between two checkpoints, or 0", .least = 0}),
+    option<&KMeansCheckpoint::resume>(
+        {.name = "checkpoint.resume",
+         .help = "go on from the checkpoint; where there is none yet, begin anew and say so",
+         .shown = "resume",
+         .recorded = false}),
+});
+
+}  // namespace gradus::core

@@ -1,0 +1,136 @@
+"""Runs that are repeated from their record, summary.json. tests/cli/run.py runs this."""
+
+import json
+import os
+import re
+import shutil
+
+from kit import Case, content
+
+# Numbers whose shortest text must lead to the same bits. test_every_choice() adds all enumerators.
+RUNS = [
+    ["-k", 4],
+    ["-k", 3, "--init", "random", "--seed", 2**64 - 1, "--restarts", 3],
+    ["-k", 5, "--init", "k-means||", "--tolerance", "0.1"],
+    ["-k", 3, "--init", "first", "--tolerance", "1e-300", "--changed", "0.30000000000000004"],
+    ["-k", 4, "--standardize", "--max-iterations", 2],
+    ["-k", "2..5", "--choose", "davies-bouldin"],
+    ["-k", 4, "--dtype", "f64", "--variant", "sequential", "--tolerance", "0"],
+]
+CHOICES = re.compile(r"^  (--[a-z-]+) ([a-z]+(?:\|[a-z]+)+)$|^  (--[a-z-]+) ([a-z]+(?:\|[a-z]+)+)  ", re.M)
+
+
+class Repeated(Case):
+    def files(self, folder):
+        """The content of all files of a result, and of its summary what does not depend on time and place."""
+        found = {name: content(os.path.join(folder, name)) for name in os.listdir(folder)}
+        summary = json.loads(found.pop("summary.json"))
+        for fit in [*summary["history"], *summary.get("choice", {}).get("fits", [])]:
+            del fit["seconds"]
+        for name in ("seconds", "command", "directory", "input", "files"):  # choice.csv has seconds, too
+            summary.pop(name)
+        found.pop("choice.csv", None)
+        return found, summary
+
+    def summary(self, *words):
+        return json.loads(self.succeed("kmeans", *words, "--json").stdout)
+
+    def run_twice(self, *words):
+        first, again = self.path("first"), self.path("again")
+        self.succeed("kmeans", *words, "-o", first)
+        self.succeed("kmeans", "--repeat", os.path.join(first, "summary.json"), "-o", again)
+        self.assertEqual(self.files(first), self.files(again))
+        return first
+
+    def test_all_options_lead_to_the_same_bytes(self):
+        points = self.points()
+        for options in RUNS:
+            with self.subTest(options=options):
+                first = self.run_twice(points, *options)
+                for folder in (first, self.path("again")):
+                    shutil.rmtree(folder)
+
+    def test_every_choice(self):
+        points = self.points()
+        help = self.succeed("kmeans", "--help").stdout
+        options = help[help.index("How to cluster"):help.index("Where and how to run")]
+        choices = [(one[0] or one[2], name) for one in CHOICES.findall(options) for name in (one[1] or one[3]).split("|")]
+        self.assertGreater(len(choices), 6)
+        for option, name in choices:
+            if option == "--locked":  # of one variant
+                continue
+            with self.subTest(option=option, name=name):
+                first = self.run_twice(points, "-k", 3, option, name)
+                recorded = json.loads(content(os.path.join(first, "summary.json")))["options"]
+                self.assertEqual(recorded[option[2:].replace("-", "_")], name)
+                for folder in (first, self.path("again")):
+                    shutil.rmtree(folder)
+
+    def test_the_record_is_complete(self):
+        first = self.run_twice(self.points(), "-k", 4)
+        summary = json.loads(content(os.path.join(first, "summary.json")))
+        words = summary["command"]
+        self.assertEqual(words[:2], ["gradus", "kmeans"])
+        values = {word.split("=")[0][2:].replace("-", "_"): word.split("=")[1] for word in words if "=" in word}
+        self.assertEqual((summary["options"]["tolerance"], values["tolerance"]), (1e-4, "0.0001"))
+        for name, value in summary["options"].items():
+            self.assertTrue(value is False or values[name] == value or float(values[name]) == value, name)
+        again = self.succeed(*words[1:], "--json")  # the words themselves are a command line
+        self.assertEqual(json.loads(again.stdout)["inertia"], summary["inertia"])
+
+    def test_aliases_are_recorded_by_the_canonical_name(self):
+        points = self.points()
+        for name in ("k-means||", "k-means-parallel", "k-means_parallel"):
+            summary = self.summary(points, "-k", 3, "--init", name)
+            self.assertEqual((summary["init"], summary["options"]["init"]), ("k-means-parallel",) * 2)
+
+    def test_weights_and_centroids_come_from_their_files(self):
+        table = self.file("t.csv", "id,x,y,w\n" + "".join(f"r{n},{n % 7},{n % 5},{n % 3 + 1}\n" for n in range(60)))
+        self.run_twice(table, "-k", 3, "--id-column", "id", "--weight-column", "w")
+        shutil.rmtree(self.path("again"))
+        first = self.path("first")
+        fit, again = self.path("from_fit"), self.path("fit_again")
+        self.succeed("kmeans", table, "-k", 3, "--drop-columns", "id,w", "--init", first, "-o", fit)
+        self.succeed("kmeans", "--repeat", fit, "-o", again)
+        self.assertEqual(self.files(fit), self.files(again))
+
+    def test_other_options_replace_those_of_the_record(self):
+        points, first = self.points(), self.path("first")
+        self.succeed("kmeans", points, "-k", 4, "--seed", 3, "--threads", 1, "-o", first)
+        expected = self.summary(points, "-k", 2, "--seed", 3, "--init", "random")
+        again = self.summary("--repeat", first, "-k", 2, "--init", "random")
+        self.assertEqual([again[key] for key in ("k", "seed", "init", "inertia")],
+                         [expected[key] for key in ("k", "seed", "init", "inertia")])
+        self.assertEqual(self.summary("--repeat", first, "--init", "first")["init"], "first")  # --seed of the record rests
+        self.refused(2, "kmeans", "--repeat", first, "--init", "first", "--seed", 3, says=["--seed has no effect"])
+        other = self.file("other.csv", "1,2\n3,4\n5,6\n7,9\n9,9\n")
+        self.assertEqual(self.summary(other, "--repeat", first)["n"], 5)
+        self.assertNotIn("--threads=1", again["command"])
+
+    def test_it_runs_from_elsewhere(self):
+        folder, out = self.path("data"), self.path("data/out")
+        os.makedirs(folder)
+        shutil.copy(self.points(), os.path.join(folder, "p.npy"))
+        self.succeed("kmeans", "p.npy", "-k", 3, "-o", "out", cwd=folder)
+        self.succeed("kmeans", "--repeat", out, "-o", self.path("again"))
+        self.assertEqual(self.files(out), self.files(self.path("again")))
+
+    def test_what_cannot_be_repeated(self):
+        points, first = self.points(), self.path("first")
+        self.succeed("kmeans", points, "-k", 4, "-o", first)
+        record = os.path.join(first, "summary.json")
+        self.refused(2, "matmul", "--repeat", record, says=["record of 'gradus kmeans'"])
+        self.refused(3, "kmeans", "--repeat", self.path("none.json"), says=["--repeat", "none.json"])
+        self.refused(3, "kmeans", "--repeat", self.file("x.json", "[1, 2]"), says=["x.json", "no summary"])
+        self.refused(3, "kmeans", "--repeat", self.file("y.json", '{"problem": "kmeans"}'), says=["does not say how to repeat"])
+        self.refused(2, "kmeans", "--repeat", says=["--repeat", "missing"])
+        changed = bytearray(content(points))
+        changed[-2] ^= 1
+        with open(points, "wb") as file:
+            file.write(changed)
+        self.refused(3, "kmeans", "--repeat", record, says=[points, "has changed", "hash"])
+        os.remove(points)
+        self.refused(3, "kmeans", "--repeat", record, says=[points])
+        piped = self.path("piped")
+        self.succeed("kmeans", "-", "-k", 2, "-o", piped, stdin="1,2\n3,4\n5,6\n")
+        self.refused(3, "kmeans", "--repeat", piped, says=["standard input", "INPUT"])

@@ -1,0 +1,23 @@
+// The options of a product, a row for each: see core/options.hpp.
+#pragma once
+
+#include "core/options.hpp"
+#include "gradus/matmul.hpp"
+
+namespace gradus::core {
+
+template <>
+inline constexpr auto option_rows<MatmulOptions> = std::to_array<Option>({
+    option<&MatmulOptions::alpha>({.name = "alpha", .help = "factor of the product", .finite = false}),
+    option<&MatmulOptions::beta>({.name = "beta", .help = "factor of the matrix of --add", .finite = false}),
+    option<&MatmulOptions::accuracy>(
+        {.name = "accuracy",
+         .help = "automatic: strict, or that of the variant that is named; strict: the same bits everywhere; split "
+                 "permits f32 from several passes of a GPU's tensor cores, fast "
+                 "from one, with few digits; both are strict where there are none that serve"}),
+    option<&MatmulOptions::measure_error>(
+        {.name = "measure_error",
+         .help = "compare the product with the exact one, which takes longer than to find it"}),
+});
+
+}  // namespace gradus::core

@@ -1,0 +1,48 @@
+// Values for tests that loop over tables of options (core/options.hpp).
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "core/options.hpp"
+
+namespace gradus::tests {
+
+/// Returns another value that the option allows, near the given one.
+inline core::Value other_value(const core::Option& row, const core::Value& value) {
+  if (const bool* flag = std::get_if<bool>(&value)) return !*flag;
+  if (const double* real = std::get_if<double>(&value)) return *real < row.most ? *real + 0x1p-10 : *real - 0x1p-10;
+  if (const std::uint64_t* count = std::get_if<std::uint64_t>(&value)) return *count + 1;
+  if (const std::int64_t* integer = std::get_if<std::int64_t>(&value)) {
+    const bool last = row.kind == core::OptionKind::choice ? *integer + 1 == std::ssize(row.choices)
+                                                           : static_cast<double>(*integer) >= row.most;
+    if (row.kind == core::OptionKind::choice) return last ? std::int64_t{0} : *integer + 1;
+    return last ? *integer - 1 : *integer + 1;
+  }
+  return std::get<std::string>(value) + "x";
+}
+
+/// Returns the nearest values that the option refuses, and NaN where it does.
+inline std::vector<core::Value> refused_values(const core::Option& row) {
+  std::vector<core::Value> values;
+  switch (row.kind) {
+    case core::OptionKind::choice: return {std::int64_t{std::ssize(row.choices)}};
+    case core::OptionKind::integer:
+      if (row.least > -0x1p31) values.emplace_back(static_cast<std::int64_t>(row.least) - 1);
+      return values;
+    case core::OptionKind::real:
+      if (row.finite) values.insert(values.end(), {std::nan(""), HUGE_VAL, -HUGE_VAL});
+      if (std::isfinite(row.least))
+        values.emplace_back(row.above_least ? row.least : std::nextafter(row.least, -HUGE_VAL));
+      if (std::isfinite(row.most)) values.emplace_back(std::nextafter(row.most, HUGE_VAL));
+      return values;
+    case core::OptionKind::flag:
+    case core::OptionKind::count:
+    case core::OptionKind::text: break;
+  }
+  return values;
+}
+
+}  // namespace gradus::tests
