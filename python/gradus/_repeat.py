@@ -22,12 +22,12 @@ def _summary(file: str) -> dict[str, Any]:
         with open(file, encoding="utf-8") as stream:
             summary = json.load(stream)
     except (OSError, ValueError) as error:
-        raise InputError(f"record: {file!r} cannot be read: {error}") from error
+        raise InputError.about("record", f"{file!r} cannot be read: {error}") from error
     needed = {"problem", "options", "command", "directory", "input_hashes", "dtype"}
     if not isinstance(summary, dict) or not needed <= summary.keys():
-        raise InputError(f"record: {file!r} does not say how to repeat a run; a summary that 'gradus kmeans' wrote is needed")
+        raise InputError.about("record", f"{file!r} does not say how to repeat a run; a summary that 'gradus kmeans' wrote is needed")
     if summary["problem"] != "kmeans":
-        raise UsageError(f"record: {file!r} is that of 'gradus {summary['command'][1]}'; repeat() knows k-means alone")
+        raise UsageError.about("record", f"{file!r} is that of 'gradus {summary['command'][1]}'; repeat() knows k-means alone")
     return summary
 
 
@@ -55,10 +55,10 @@ class _Record:
                 with np.load(path + ".npz") as arrays:
                     return np.asarray(arrays[member])
             if not path.endswith((".npy", ".npz")):
-                raise InputError(f"record: {name!r} is no file of NumPy; read it, and pass its numbers as {argument}=")
+                raise InputError.about("record", f"{name!r} is no file of NumPy; read it, and pass its numbers as {argument}=")
             loaded = np.load(path)
         except (OSError, KeyError, ValueError) as error:
-            raise InputError(f"record: cannot read {name!r}, the {argument} of {self.file!r}: {error}") from error
+            raise InputError.about("record", f"cannot read {name!r}, the {argument} of {self.file!r}: {error}") from error
         return np.asarray(loaded if isinstance(loaded, np.ndarray) else loaded[loaded.files[0]])
 
     def require_same(self, role: str, argument: str, numbers: Any) -> None:
@@ -78,14 +78,14 @@ class _Record:
 
     def points(self) -> Array:
         if len(self.inputs) != 1:
-            raise UsageError(f"points: {self.file!r} is the record of several files; pass their rows as points=")
+            raise UsageError.about("points", f"{self.file!r} is the record of several files; pass their rows as points=")
         return self._numbers(self.inputs[0], "points", "points")
 
     def weights(self) -> Array | None:
         if "weights" not in self.summary["input_hashes"]:
             return None
         if not self.named.get("weights"):
-            raise UsageError(f"weights: {self.file!r} is the record of weights in a column; pass them as weights=")
+            raise UsageError.about("weights", f"{self.file!r} is the record of weights in a column; pass them as weights=")
         return self._numbers(self.named["weights"], "weights", "weights", 1).reshape(-1)
 
     def init(self) -> Any:
