@@ -91,7 +91,7 @@ struct Vertices {
   }
 };
 
-/// What to do about a distance that T does not hold: --dtype with a type that does.
+/// Returns the remedy for a distance that T does not hold: --dtype with a type that does.
 template <class T>
 ErrorMessage wider_type() {
   if constexpr (std::is_same_v<T, std::int32_t>) return "say " + option("dtype", "i64");

@@ -153,8 +153,9 @@ class GRADUS_EXPORT Error : public std::runtime_error {
   std::string_view code() const noexcept;
   const ErrorFields& fields() const noexcept;
   const ErrorMessage& message() const noexcept;
-  /// For layers that catch an error on its way and know more: what() is made anew.
+  /// Replaces the fields, and updates what(). Layers that catch an error on its way add what they know.
   void set_fields(ErrorFields fields);
+  /// Replaces the message, and updates what().
   void set_message(ErrorMessage message);
   /// The exit status that the command line gives for this error.
   virtual int exit_status() const noexcept { return 1; }
