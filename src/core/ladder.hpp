@@ -150,8 +150,8 @@ template <class Room>
 struct Variant {
   using Shape = typename Room::Shape;
 
-  std::string_view name;     ///< of the file, the function, the row and the --variant value
-  std::string_view summary;  ///< one line: the idea
+  std::string_view name;         ///< of the file, the function, the row and the --variant value
+  std::string_view summary;      ///< one line: the idea
   std::string_view change = {};  ///< what differs from the rung before, and why that helps
   Contract contract = {};
   Backend backend;

@@ -45,7 +45,7 @@ class ProgramCase(Case):
             "generate": ["uniform", "-n", 3, "-o", self.path("u.npy")],
             "list": [],
             "verify": [first, "--variant", "sequential", "--case", case, "--threads", 1],
-            "bench": [first, "--shape", "50x2", "--variants", "sequential", "--repeats", 1],
+            "bench": ["kmeans", "--shape", "50x2", "--variants", "sequential", "--repeats", 1],
             "compare": [measured(self, "old.json"), self.path("old.json")],
             "info": [],
         }

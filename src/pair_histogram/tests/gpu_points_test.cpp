@@ -1,9 +1,9 @@
 // Points that lie on a GPU: the same bits as from host memory, by every variant that takes them; what is refused, and
 // with which words. Without a GPU the tests say so and are skipped.
 #include "pair_histogram/cases.hpp"
+#include "pair_histogram/problem.hpp"
 #include "pair_histogram/tests/job.hpp"
 #include "pair_histogram/tests/test_problems.hpp"
-#include "pair_histogram/problem.hpp"
 #include "tests/on_gpu.hpp"
 
 namespace gradus::pair_histogram_detail {

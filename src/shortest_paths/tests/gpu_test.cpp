@@ -7,8 +7,8 @@
 #include "shortest_paths/cases.hpp"
 #include "shortest_paths/gpu/cuda_limits.hpp"
 #include "shortest_paths/gpu/panel_plan.hpp"
-#include "shortest_paths/random_graph.hpp"
 #include "shortest_paths/problem.hpp"
+#include "shortest_paths/random_graph.hpp"
 #include "tests/on_gpu.hpp"
 
 namespace gradus::shortest_paths_detail {

@@ -77,7 +77,7 @@ class Additions : public Workloads {
  public:
   std::vector<Axis> axes() override {
     return {{.name = "values",
-             .letter = "n",
+             .letter = "",
              .form = "N,...",
              .help = "how many values are added",
              .initial = "1000000",
