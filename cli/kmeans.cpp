@@ -299,11 +299,13 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   memory.initial_centroids = initial.view;
   const std::map<std::string, std::string> hashes = input_hashes(points.view<T>(), memory, files, session);
   if (session.record)
-    for (const auto& [role, option, path] :
-         {std::tuple{"points", "INPUT...", arguments.inputs.front()},
-          {"weights", arguments.weights.empty() ? "--weight-column" : "--weights", arguments.file_of_weights()},
-          {"initial centroids", "--init", arguments.centroids}})
-      if (hashes.contains(role)) session.record->require_same(role, option, hashes.at(role), path);
+    core::agree(session.ranks(), [&] {
+      for (const auto& [role, option, path] :
+           {std::tuple{"points", "INPUT...", arguments.inputs.front()},
+            {"weights", arguments.weights.empty() ? "--weight-column" : "--weights", arguments.file_of_weights()},
+            {"initial centroids", "--init", arguments.centroids}})
+        if (hashes.contains(role)) session.record->require_same(role, option, hashes.at(role), path);
+    });
 
   // The files are opened first, so that a directory that cannot be written is found before the work and not after it.
   std::optional<core::OutputSet> outputs;

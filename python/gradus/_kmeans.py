@@ -243,14 +243,15 @@ def kmeans(
     call = locals()
 
     def prepared() -> tuple[Any, ...]:
-        options = options_in("kmeans", call, init=_method(init))
+        method = call["init"] = _method(init)
+        options = options_in("kmeans", call)
         number = stream_number(stream)
         rows = _arrays.matrix(points, "points", None, number)
         start = init
-        if _fitted_folder.is_folder(init):
+        if method == "given" and _fitted_folder.is_folder(init):
             start = _fitted_folder.centroids_of(init, points, clusters, metric, standardize)
         given = _given(start, rows.dtype, number)
-        if options["init"] in ("given", "first") and restarts > 1:
+        if method in ("given", "first") and restarts > 1:
             raise UsageError.about("restarts", f"{restarts}, but with this `init` nothing is random; leave restarts out")
         weighed = _weights(weights, rows, number, init=given)
         labels = _arrays.new((len(rows),), _LABEL, rows, number)
@@ -296,7 +297,7 @@ def choose_clusters(
 
     Each fit has the bits of kmeans() with that number of clusters.
     """
-    options = options_in("kmeans", {name: value for name, value in locals().items() if name != "clusters"}, init=_method(init))
+    options = options_in("kmeans", {**locals(), "clusters": 8, "init": _method(init)})  # `clusters` are several here
     number = stream_number(stream)
     rows = _arrays.matrix(points, "points", None, number)
     if not isinstance(init, str) or _fitted_folder.is_folder(init):
@@ -345,11 +346,12 @@ def kmeans_initial_centroids(
     call = locals()
 
     def prepared() -> tuple[Any, ...]:
-        options = options_in("kmeans", call, init=_method(init))
+        method = call["init"] = _method(init)
+        options = options_in("kmeans", call)
         number = stream_number(stream)
         rows = _arrays.matrix(points, "points", None, number)
         start = init
-        if _fitted_folder.is_folder(init):
+        if method == "given" and _fitted_folder.is_folder(init):
             start = _fitted_folder.centroids_of(init, points, clusters, metric, standardize)
         given = _given(start, rows.dtype, number)
         weighed = _weights(weights, rows, number, init=given)
@@ -476,7 +478,7 @@ def kmeans_projection(
     options = options_in("kmeans", {"seed": seed})
     rows = _arrays.matrix(points, "points")
     running = request("cpu", None, 1, "none", None, memory_limit, None, None)
-    return KMeansProjection._make(_core.kmeans_projection(rows, most_points, options["seed"], running))
+    return KMeansProjection._make(_core.kmeans_projection(rows, most_points, options.get("seed", 0), running))
 
 
 @names_arguments

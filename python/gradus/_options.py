@@ -123,10 +123,20 @@ def _value(row: OptionRow, value: Any) -> Any:
     return number
 
 
-def options_in(problem: str, arguments: Mapping[str, Any], **replaced: Any) -> dict[str, Any]:
-    """The options of a problem that are among a call's arguments, by the library's table."""
-    given = {**arguments, **replaced}
-    return {name: _value(row, given[name]) for name, row in option_rows(problem).items() if name in given}
+@functools.cache
+def _defaults(problem: str) -> list[tuple[str, Any, type]]:
+    return [(name, row.default, type(row.default)) for name, row in option_rows(problem).items()]
+
+
+def options_in(problem: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The options of a problem that are among a call's arguments, by the library's table; not those with their default.
+
+    A call of a small job takes some 10 microseconds here, so this loop is short."""
+    options = {}
+    for name, default, kind in _defaults(problem):
+        if name in arguments and ((value := arguments[name]).__class__ is not kind or value != default):
+            options[name] = _value(option_rows(problem)[name], value)
+    return options
 
 
 def stream_number(stream: Any) -> int | None:

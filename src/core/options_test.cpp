@@ -1,0 +1,111 @@
+// Tables of options and names of enumerators, on a struct with an option of every kind.
+#include "core/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "gradus/error.hpp"
+#include "tests/options.hpp"
+
+namespace gradus {
+
+enum class Colour : std::uint8_t { dark_red, green };
+template <>
+inline constexpr auto enum_names<Colour> = std::to_array<EnumName<Colour>>({{Colour::dark_red, "dark-red", "crimson"},
+                                                                            {Colour::green, "green"}});
+
+struct Paint {
+  std::int64_t coats = 2;
+  int layers = 1;
+  std::uint64_t seed = 3;
+  double gloss = 0.1;
+  double dilution = 1;
+  bool dry = false;
+  Colour colour = Colour::green;
+  std::string name = "wall";
+};
+
+namespace core {
+
+template <>
+inline constexpr auto option_rows<Paint> = std::to_array<Option>({
+    option<&Paint::coats>({.name = "coats", .help = "", .least = 1, .most = 9}),
+    option<&Paint::layers>({.name = "layers", .help = "", .in_job = false}),
+    option<&Paint::seed>({.name = "seed", .help = ""}),
+    option<&Paint::gloss>({.name = "gloss_share", .help = "", .shown = "gloss", .least = 0, .most = 1}),
+    option<&Paint::dilution>({.name = "dilution", .help = "", .least = 0, .above_least = true, .finite = false}),
+    option<&Paint::dry>({.name = "dry", .help = ""}),
+    option<&Paint::colour>({.name = "colour", .help = ""}),
+    option<&Paint::name>({.name = "name", .help = ""}),
+});
+
+namespace {
+
+std::string error_of(const Paint& paint) {
+  try {
+    check_options(paint);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Options, ReadAndWriteTheirMembers) {
+  Paint paint;
+  for (const Option& row : option_rows<Paint>) {
+    const Value before = row.get(&paint);
+    EXPECT_EQ(before, default_value<Paint>(row)) << row.name;
+    const Value other = tests::other_value(row, before);
+    row.set(&paint, other);
+    EXPECT_EQ(row.get(&paint), other) << row.name;
+    EXPECT_NE(value_text(row, other), value_text(row, before)) << row.name;
+  }
+  EXPECT_EQ(error_of(paint), "");
+}
+
+TEST(Options, RefuseWhatIsOutOfRange) {
+  EXPECT_EQ(error_of({}), "");
+  EXPECT_EQ(error_of({.coats = 0}), "coats must be at least 1, not 0");
+  EXPECT_EQ(error_of({.coats = 10}), "coats must be at most 9, not 10");
+  EXPECT_EQ(error_of({.layers = std::numeric_limits<int>::min()}), "");
+  EXPECT_EQ(error_of({.gloss = 1.5}), "gloss_share must be at most 1, not 1.5");
+  EXPECT_EQ(error_of({.gloss = std::nan("")}), "gloss_share must be a finite number, not nan");
+  EXPECT_EQ(error_of({.dilution = 0}), "dilution must be greater than 0, not 0");
+  EXPECT_EQ(error_of({.dilution = std::nan("")}), "dilution must be greater than 0, not nan");
+  EXPECT_EQ(error_of({.dilution = HUGE_VAL}), "");
+  EXPECT_EQ(error_of({.colour = static_cast<Colour>(2)}), "colour: 2 is not one of the values 0 to 1");
+  int values = 0;
+  for (const Option& row : option_rows<Paint>)
+    for (const Value& value : tests::refused_values(row)) {
+      Paint paint;
+      row.set(&paint, value);
+      EXPECT_NE(error_of(paint), "") << row.name;
+      ++values;
+    }
+  EXPECT_GT(values, 5);
+}
+
+TEST(Options, AreLinesOfAJob) {
+  EXPECT_EQ(option_lines(Paint{}),
+            "coats=2\nseed=3\ngloss_share=0.10000000000000001\ndilution=1\ndry=false\ncolour=green\nname=wall\n");
+}
+
+TEST(Options, AreFoundByBothNames) {
+  EXPECT_EQ(find_option(option_rows<Paint>, "gloss"), find_option(option_rows<Paint>, "gloss_share"));
+  EXPECT_EQ(find_option(option_rows<Paint>, "glos"), nullptr);
+}
+
+TEST(EnumNames, LeadThereAndBack) {
+  for (const EnumName<Colour>& row : enum_names<Colour>)
+    EXPECT_EQ(from_string<Colour>(to_string(row.value)), row.value);
+  EXPECT_EQ(from_string<Colour>("dark_red"), Colour::dark_red);
+  EXPECT_EQ(from_string<Colour>("crimson"), Colour::dark_red);
+  EXPECT_EQ(from_string<Colour>("blue"), std::nullopt);
+  EXPECT_EQ(from_string<Colour>(""), std::nullopt);
+  EXPECT_EQ(to_string(static_cast<Colour>(7)), "?");
+}
+
+}  // namespace
+}  // namespace core
+}  // namespace gradus
