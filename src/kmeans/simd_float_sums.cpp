@@ -14,7 +14,7 @@
 
 #include "core/failure.hpp"
 #include "kmeans/lloyd/float_sums.hpp"
-#include "kmeans/simd_small_dim.hpp"
+#include "kmeans/simd/small_dim_assigner.hpp"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {

@@ -15,10 +15,10 @@
 #include "kmeans/lloyd/exact_sums.hpp"
 #include "kmeans/lloyd/float_sums.hpp"
 #include "kmeans/openmp_reduce_first_touch.hpp"
+#include "kmeans/simd/small_dim_assigner.hpp"
 #include "kmeans/simd_bounds.hpp"
 #include "kmeans/simd_grid.hpp"
 #include "kmeans/simd_large_dim.hpp"
-#include "kmeans/simd_small_dim.hpp"
 
 namespace gradus::kmeans_detail {
 
