@@ -316,7 +316,7 @@ int run(int argument_count, char** arguments, Session& session) {
       refuse_processes(processes, "'gradus " + words.front() + "' runs as one process only");
   };
   bool only_told = false;
-  core::agree(session.ranks(), [&] {
+  session.ranks().agree([&] {
     try {
       root.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the order that the parser wants
     } catch (const CLI::CallForHelp&) {
@@ -333,7 +333,7 @@ int run(int argument_count, char** arguments, Session& session) {
     refuse_ranks();
     require_effects(session.uses);
   });
-  if (session.job) require_same_options(*session.ranks(), chosen_subcommand(root));
+  if (session.job) require_same_options(session.ranks(), chosen_subcommand(root));
   if (only_told) return 0;
   return action ? action() : 0;
 }

@@ -152,8 +152,8 @@ def lines_with(pattern, files):
 
 
 def entries(tree):
-    return [name for name in tree.problem_files()
-            if len(name.parts) == 3 and name.suffix == ".cpp" and name.stem == name.parts[1]]
+    return [name for name in tree.problem_files() if name.suffix == ".cpp"
+            and (name.parts[2] == "api" or len(name.parts) == 3 and name.stem == name.parts[1])]
 
 
 def longest_entry(tree):
@@ -212,13 +212,13 @@ def messages_read(tree):
 
 # name: (limit, how it is measured, the aim)
 RATCHETS = {
-    "units in the largest cycle": (31, largest_cycle, 0),
+    "units in the largest cycle": (19, largest_cycle, 0),
     "upward or sideways includes": (7, upward_includes, 0),
     "variants that include a variant": (0, variants_that_include_a_variant, 0),
     "comparisons of ranks with nullptr":
-        (63, lines_with(r"\b\w*ranks_?(\(\))? [!=]= nullptr", lambda tree: list(tree.texts)), 0),
-    "questions for is_compiled in problems": (27, lines_with(r"\bis_compiled\b", Tree.problem_files), 0),
-    "lines of the longest entry file": (971, longest_entry, 200),
+        (0, lines_with(r"\b\w*ranks_?(\(\))? [!=]= nullptr", lambda tree: list(tree.texts)), 0),
+    "questions for is_compiled in problems": (13, lines_with(r"\bis_compiled\b", Tree.problem_files), 0),
+    "lines of the longest entry file": (488, longest_entry, 200),
     "lines of the longest function": (136, longest_function, 80),
     "places that read another layer's message": (15, messages_read, 0),
     "files that name k-means' option fewer_distinct": (28, files_naming("fewer_distinct"), 6),

@@ -7,6 +7,7 @@
 #include "cpu/threads.hpp"
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/oracle.hpp"
+#include "kmeans/points/host_points.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -819,12 +820,12 @@ PreparedCase<T>::PreparedCase(const CaseData& data)
   problem_.max_iterations = data.max_iterations;
   problem_.changed_limit = static_cast<std::int64_t>(data.changed_fraction * static_cast<double>(n));
   problem_.empty = data.empty;
-  problem_.different_points = count_different<T>(problem_.points, problem_.weights, data.clusters);
+  const HostPoints<T> points(problem_.points, problem_.weights);
+  problem_.different_points = count_different<T>(points, data.clusters);
   problem_.metric = data.metric;
   problem_.statistics = examine<T>(problem_.points, problem_.weights, problem_.initial_centroids, 1);
   if (data.metric == Metric::cosine) allow_unit_centroids(problem_.statistics, n);
-  if (data.tolerance > 0)
-    problem_.shift_limit = data.tolerance * mean_column_variance<T>(problem_.points, problem_.statistics, nullptr, 1);
+  if (data.tolerance > 0) problem_.shift_limit = data.tolerance * mean_column_variance<T>(points, problem_.statistics);
 }
 
 template <class T>

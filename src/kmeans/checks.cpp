@@ -1,4 +1,6 @@
 // Checks of the arguments of the public calls, made before anything else.
+#include <cmath>
+#include <limits>
 #include <string>
 
 #include "execution/request.hpp"
@@ -44,6 +46,32 @@ void check_against_points(MatrixView<const T> points, const KMeansOptions& optio
 }
 
 }  // namespace
+
+void check_options(const KMeansOptions& options) {
+  if (options.clusters < 1)
+    throw UsageError("the number of clusters must be at least 1, not " + std::to_string(options.clusters));
+  if (options.clusters > std::numeric_limits<std::int32_t>::max())
+    throw UsageError("the number of clusters must fit 32 bits, not " + std::to_string(options.clusters));
+  if (options.restarts < 1)
+    throw UsageError("the number of restarts must be at least 1, not " + std::to_string(options.restarts));
+  if (options.max_iterations < 1)
+    throw UsageError("the number of iterations must be at least 1, not " + std::to_string(options.max_iterations));
+  if (!(options.tolerance >= 0) || std::isinf(options.tolerance))
+    throw UsageError("the tolerance must be a finite number and not negative");
+  if (!(options.changed_fraction >= 0 && options.changed_fraction <= 1))
+    throw UsageError("the changed fraction must lie between 0 and 1");
+  if (!(options.checkpoint.seconds > 0))
+    throw UsageError("the seconds between two checkpoints must be a positive number");
+  if (options.checkpoint.iterations < 0)
+    throw UsageError("the number of iterations between two checkpoints must be at least 1, or 0 for none, not " +
+                     std::to_string(options.checkpoint.iterations));
+  if (options.checkpoint.resume && options.checkpoint.file.empty())
+    throw UsageError("to resume a fit, the file of its checkpoint must be named");
+  execution::check_choice(options.init, KMeansInit::given, "init");
+  execution::check_choice(options.empty, KMeansEmptyCluster::error, "empty");
+  execution::check_choice(options.fewer_distinct, KMeansFewerDistinct::accept, "fewer_distinct");
+  execution::check_choice(options.metric, KMeansMetric::cosine, "metric");
+}
 
 void check_labels(VectorView<std::int32_t> labels, std::int64_t n) {
   execution::check_view(labels, "labels");

@@ -11,7 +11,7 @@
 #include "kmeans/cuda_ordered.hpp"
 #include "kmeans/cuda_small_dim.hpp"
 #include "kmeans/cuda_tensor.hpp"
-#include "kmeans/gpu/gpu_points.hpp"
+#include "kmeans/gpu/gpu_source.hpp"
 #include "kmeans/lloyd/exact_sums.hpp"
 #include "kmeans/lloyd/float_sums.hpp"
 #include "kmeans/openmp_reduce_first_touch.hpp"

@@ -186,14 +186,14 @@ namespace {
 
 template <class T>
 PairHistogramResult count(MatrixView<const T> given_points, const PairHistogramOptions& given_options,
-                          const PairHistogramMemory<T>& given_memory, const Execution& execution, core::Ranks* ranks) {
+                          const PairHistogramMemory<T>& given_memory, const Execution& execution, core::Ranks& ranks) {
   const auto start = core::Clock::now();
   std::vector<Phase> phases;
-  const Execution asked = ranks == nullptr
+  const Execution asked = ranks.is_alone()
                               ? where_views_lie(given_points, given_memory, execution)
-                              : room::begin_on_ranks(*ranks, given_points, given_options, given_memory, execution);
+                              : room::begin_on_ranks(ranks, given_points, given_options, given_memory, execution);
   room::Arranged<T> arranged;
-  core::agree(ranks, [&] {
+  ranks.agree([&] {
     const PairHistogramShape shape{.points = given_points.rows(),
                                    .others = given_memory.others.rows(),
                                    .dimensions = given_points.columns(),
@@ -205,7 +205,7 @@ PairHistogramResult count(MatrixView<const T> given_points, const PairHistogramO
   const PairHistogramOptions& options = arranged.options;
   PairHistogramMemory<T> memory = given_memory;
   memory.others = arranged.others;
-  const Execution here = ranks == nullptr ? with_threads(points, memory, asked) : asked;
+  const Execution here = ranks.is_alone() ? with_threads(points, memory, asked) : asked;
   room::Problem<T> problem;
   const auto examine = [&] {
     const core::PhaseTimer timer(phases, "examine");
@@ -214,7 +214,7 @@ PairHistogramResult count(MatrixView<const T> given_points, const PairHistogramO
   const bool examine_on_gpu = is_bound_for_gpu(here);
   room::Shape shape;
   const room::Variant* chosen = nullptr;
-  core::agree(ranks, [&] {
+  ranks.agree([&] {
     problem = room::describe(points, options, memory, here);
     if (!examine_on_gpu) examine();
     shape = problem.shape();
@@ -241,11 +241,11 @@ PairHistogramResult count(MatrixView<const T> given_points, const PairHistogramO
     return variant.run(problem, how, phases);
   };
   PairHistogramResult result;
-  if (ranks == nullptr) {
+  if (ranks.is_alone()) {
     result = finish(problem, run(here));
   } else {
     room::Histogram own;
-    room::agree_at_length(*ranks, [&](const auto& look) {
+    room::agree_at_length(ranks, [&](const auto& look) {
       Execution how = here;
       how.stop = problem.stop = execution.stop;
       how.progress = [&](const Progress& progress) {
@@ -255,8 +255,8 @@ PairHistogramResult count(MatrixView<const T> given_points, const PairHistogramO
       own = run(how);
     });
     problem.stop = here.stop;
-    const room::Histogram all = room::sum_of_ranks(*ranks, own);
-    ranks->agree([&] { result = finish(problem, all); });
+    const room::Histogram all = room::sum_of_ranks(ranks, own);
+    ranks.agree([&] { result = finish(problem, all); });
   }
   if (!options.dimensions.empty()) result.flat.clear();
   result.report.variant = variant.name;
@@ -274,7 +274,7 @@ namespace detail {
 template <class T>
 PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions& options,
                                    const PairHistogramMemory<T>& memory, const Execution& execution) {
-  return execution::whole_call<T>("pair_histogram", execution, [&](const Execution& here, core::Ranks* ranks) {
+  return execution::whole_call<T>("pair_histogram", execution, [&](const Execution& here, core::Ranks& ranks) {
     return count(points, options, memory, here, ranks);
   });
 }
