@@ -106,17 +106,7 @@ class Ranks {
     })));
   }
 
-  /// Each of the accumulators becomes the sum of all ranks'. `work` makes them.
-  template <class Work>
-  void add_up(std::vector<ExactAccumulator>& own, std::size_t count, Work&& work) {
-    add_up(
-        count * accumulator_limbs, work, [&](std::span<std::uint64_t> words) { put(own, words); },
-        [&](std::span<const std::uint64_t> words) {
-          own.assign(count, {});
-          take(words, own);
-        });
-  }
-  /// For sums that travel with other words: accumulator_limbs words for each.
+  /// Accumulators as words for add_up() and sum(): accumulator_limbs for each.
   static void put(std::span<ExactAccumulator> sums, std::span<std::uint64_t> words);
   static void take(std::span<const std::uint64_t> words, std::span<ExactAccumulator> sums);
 

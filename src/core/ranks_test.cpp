@@ -48,12 +48,15 @@ Answers answers_of(Ranks& ranks, int items) {
       [&](std::span<std::uint64_t> words) { words[0] = total; },
       [&](std::span<const std::uint64_t> words) { total = words[0]; });
   answers.added = total;
-  std::vector<ExactAccumulator> sums;
-  ranks.add_up(sums, 1, [&] {
-    sums.emplace_back();
-    for (const int item : own) sums.front().add(0.1 * item);
-  });
-  answers.accumulated = sums.front().round<double>();
+  ExactAccumulator tenths;
+  ranks.add_up(
+      accumulator_limbs,
+      [&] {
+        for (const int item : own) tenths.add(0.1 * item);
+      },
+      [&](std::span<std::uint64_t> words) { Ranks::put(std::span(&tenths, 1), words); },
+      [&](std::span<const std::uint64_t> words) { Ranks::take(words, std::span(&tenths, 1)); });
+  answers.accumulated = tenths.round<double>();
   answers.from_first = ranks.from(0, [] { return std::vector<std::int64_t>{3, 1, 4}; });
   for (const int count : ranks.gather([&] { return static_cast<int>(own.size()); })) answers.added += count > 1000;
   ranks.exchange(
