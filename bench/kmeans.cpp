@@ -16,6 +16,7 @@
 #include "kmeans/cases.hpp"
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/oracle.hpp"
+#include "kmeans/points/host_points.hpp"
 
 namespace gradus::bench {
 
@@ -163,7 +164,7 @@ class Fit : public Workload {
   }
 
   bool distinct_enough(std::int64_t prefix) const {
-    return kmeans_detail::count_different<T>(points_.slice(0, prefix), {}, k_) == k_;
+    return kmeans_detail::count_different<T>(kmeans_detail::HostPoints<T>(points_.slice(0, prefix)), k_) == k_;
   }
 
   std::string verify_on_prefix(std::vector<Row>& rows, const Reporter& report) const {

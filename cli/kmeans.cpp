@@ -239,14 +239,14 @@ std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> poi
 template <class T>
 io::PointsOf<T> given_centroids(const Arguments& arguments, const io::Points& points, const Session& session) {
   FittedFolder fit;
-  core::agree(session.ranks(), [&] {
+  session.ranks().agree([&] {
     if (!arguments.init_folder.empty()) fit = open_fit(arguments.init_folder, arguments.reading.stop);
     require_whole_result(problem_name, arguments.centroids, arguments.reading.stop);
   });
   io::ReadOptions reading = io::with_all_columns(arguments.reading);
   reading.columns.expected = points.column_names;
   io::Points centroids = read_points_for_all<T>(arguments.centroids, reading, session);
-  core::agree(session.ranks(), [&] {
+  session.ranks().agree([&] {
     if (!arguments.init_folder.empty())
       require_alike(fit, arguments.init_folder, centroids.rows(), arguments.options, points);
     else require_names_of_centroids(points, arguments.inputs.front(), centroids.column_names, arguments.centroids);
@@ -288,7 +288,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   if (!arguments.weights.empty())
     weights = read_values_of_rows<T>(arguments.weights, arguments.per_rank(), files, arguments.reading, session);
   else if (arguments.is_weighted())
-    core::agree(session.ranks(), [&] { weights = io::weights_as<T>(points, arguments.inputs.front()); });
+    session.ranks().agree([&] { weights = io::weights_as<T>(points, arguments.inputs.front()); });
   memory.weights = weights.view;
   const double read = core::seconds_since(start);
   const std::vector<std::pair<std::string_view, std::string>> roles{{"weights", arguments.file_of_weights()},
@@ -317,7 +317,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   core::AtomicFile* summary_file = nullptr;
   std::optional<TextResult> text_result;
   std::optional<core::AtomicFile> page;
-  core::agree(session.ranks(), [&] {
+  session.ranks().agree([&] {
     if (!session.is_first()) return;
     if (!arguments.output.empty()) {
       outputs.emplace(arguments.output, result_names(), session.execution.stop);
@@ -349,7 +349,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   KMeansResult<T>& result = choice.result;
   options.clusters = result.centroids.rows();
   session.end_progress();
-  if (session.job) bring_to_first(*session.ranks(), result.labels);
+  if (session.job) bring_to_first(session.ranks(), result.labels);
   const std::string threads = threads_text(session, result.report.threads);
   if (!session.is_first()) return 0;  // what follows is the first rank's: the program ends when it has written all
 
@@ -542,7 +542,7 @@ Action setup_kmeans(Options& options, Session& session) {
     if (!arguments->init_folder.empty()) read.push_back(std::filesystem::path(arguments->init_folder) / summary_name);
     if (session.job && arguments->input_per_rank)
       for (int rank = 0; rank < session.job->size(); ++rank) read.push_back(file_of_rank(arguments->weights, rank));
-    core::agree(session.ranks(), [&] {
+    session.ranks().agree([&] {
       require_names(*arguments);
       require_checkpoint_name(arguments->options.checkpoint);
       require_one_standard_input(read);
@@ -555,9 +555,9 @@ Action setup_kmeans(Options& options, Session& session) {
       throw UsageError("--dump-graph: the graph is that of one fit, and -k names several");
     if (arguments->chooses() && !arguments->options.checkpoint.file.empty())
       throw UsageError("--checkpoint: the file is that of one number of clusters, and -k names several");
-    core::agree(session.ranks(), [&] { require_no_input_overwritten(output_files(*arguments), read); });
+    session.ranks().agree([&] { require_no_input_overwritten(output_files(*arguments), read); });
     const PointFiles files = read_point_files(arguments->inputs, arguments->per_rank(), arguments->reading, session);
-    core::agree(session.ranks(), [&] {
+    session.ranks().agree([&] {
       for (const FileRows& file : files.files) require_no_input_overwritten(output_files(*arguments), {file.path});
     });
     try {

@@ -99,14 +99,14 @@ int count_pairs(const Arguments& arguments, const Session& session, io::FrameRea
   std::optional<Counter<T>> counter;
   std::optional<Destination> opened;
   std::optional<core::AtomicFile> page;
-  core::agree(session.ranks(), [&] {
+  session.ranks().agree([&] {
     counter.emplace(arguments, session, reader);
     if (!session.is_first()) return;
     opened.emplace(arguments.output, session.execution.stop, true);
     if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
   });
   if (session.job && !arguments.others.empty())
-    require_same_file(*session.ranks(), arguments.others, [&] { return counter->pairs_frames() ? 1U : 0U; });
+    require_same_file(session.ranks(), arguments.others, [&] { return counter->pairs_frames() ? 1U : 0U; });
   while (frame) {
     naming_frame(reader.is_trajectory(), frames.number(),
                  [&] { counter->add(*frame, [&] { return least_reach_of_all(arguments, reader, frames.seen()); }); });
@@ -283,7 +283,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
     arguments->reading.threads = cpu::thread_count(session.execution);
     if (session.job) prepare_ranks(inputs, session);
     std::optional<io::FrameReader> reader;
-    core::agree(session.ranks(), [&] {
+    session.ranks().agree([&] {
       require_one_standard_input(inputs);
       require_table_for_header(arguments->reading, inputs);
       require_no_input_overwritten({arguments->output, arguments->page}, inputs);
@@ -301,7 +301,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
     });
     WantedFrames frames(*reader, arguments->input, arguments->frames, session);
     std::optional<io::Frame> frame = frames.next();
-    core::agree(session.ranks(), [&] {
+    session.ranks().agree([&] {
       if (frame) return;
       throw InputError(fmt::format("'{}': --frames {} takes none of its {}, counted from 0", arguments->input,
                                    arguments->frames.text(),

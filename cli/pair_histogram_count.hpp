@@ -177,7 +177,7 @@ class Counter {
     naming_inputs(arguments_, [&] {
       std::vector<Pairs> all;
       pair_histogram_detail::Arranged<T> job;
-      core::agree(session_.ranks(), [&] {
+      session_.ranks().agree([&] {
         io::PointsOf<T> points = std::get<io::PointsOf<T>>(frame.points.values);
         io::PointsOf<T> others;
         if (others_reader_) others = std::get<io::PointsOf<T>>(others_.points.values);
@@ -388,9 +388,8 @@ class Counter {
       memory.other_weights = pairs.others->weights.view;
     }
     PairHistogramResult result = pair_histogram(points, options, memory, session_.execution);
-    core::agree(session_.ranks(), [&] {
-      sum_.memory = std::max(sum_.memory, memory_of(points, options, memory, result.report.variant));
-    });
+    session_.ranks().agree(
+        [&] { sum_.memory = std::max(sum_.memory, memory_of(points, options, memory, result.report.variant)); });
     if (pairs.both > 0) {  // a point at no distance from itself, once for each that is on both sides
       const auto themselves = static_cast<std::uint64_t>(pairs.both);
       (result.edges.front() > 0 ? result.below : result.counts.front()) -= themselves;

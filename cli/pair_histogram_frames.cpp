@@ -111,12 +111,10 @@ std::optional<std::int64_t> FrameRange::next(std::int64_t frame) const {
 }
 
 std::optional<io::Frame> WantedFrames::next() {
-  core::Ranks* const ranks = session_.ranks();
-  if (ranks == nullptr) return next_here();
   std::optional<io::Frame> frame;
-  require_same_file(*ranks, path_, [&] {
+  require_same_file(session_.ranks(), path_, [&] {
     frame = next_here();
-    return hash_of(frame, session_);
+    return session_.ranks().is_alone() ? std::uint64_t{0} : hash_of(frame, session_);
   });
   return frame;
 }

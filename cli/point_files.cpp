@@ -83,14 +83,8 @@ std::vector<std::string> expanded(const std::vector<std::string>& inputs) {
 }
 
 /// The names that the first rank has found; the folders of other ranks may hold other files.
-std::vector<std::string> files_of_all(const std::vector<std::string>& inputs, core::Ranks* ranks) {
-  return ranks == nullptr ? expanded(inputs) : texts_of_first(*ranks, [&] { return expanded(inputs); });
-}
-
-/// What `read` gives on the first rank, for all of them.
-template <class Read>
-auto from_first(core::Ranks* ranks, const Read& read) {
-  return ranks == nullptr ? read() : ranks->from(0, read);
+std::vector<std::string> files_of_all(const std::vector<std::string>& inputs, core::Ranks& ranks) {
+  return texts_of_first(ranks, [&] { return expanded(inputs); });
 }
 
 void require_alike(const std::string& file, const Head& head, const std::string& first, const Head& of_first) {
@@ -223,11 +217,36 @@ void copy_rows(MatrixView<const T> from, Matrix<T>& to, std::int64_t at, int thr
   core::honour_stop(stop, "stopped while reading the points");
 }
 
+/// Copies the part of a file that is this rank's from the first rank, which has read the whole file, to `all`; `at`:
+/// the place there of the file's first row. All ranks call this together.
+template <class T>
+void share_out(core::Ranks& ranks, std::size_t file, const WholeFiles& whole, const Head& head, cpu::Range part,
+               Matrix<T>& all, std::int64_t at, const io::ReadOptions& reading) {
+  if (ranks.is_alone()) return copy_rows(whole.rows<T>(file), all, at, reading.threads, reading.stop);
+  constexpr std::int64_t piece_bytes = std::int64_t{1} << 23;
+  const std::int64_t columns = all.columns();
+  const std::int64_t piece = std::max<std::int64_t>(1, piece_bytes / (columns * static_cast<std::int64_t>(sizeof(T))));
+  for (std::int64_t first = 0; first < head.rows; first += piece) {
+    const std::int64_t count = std::min(piece, head.rows - first);
+    const std::vector<T> rows = ranks.from(0, [&] {
+      std::vector<T> some;
+      some.reserve(static_cast<std::size_t>(count * columns));
+      for (std::int64_t row = first; row < first + count; ++row) {
+        const T* const values = whole.rows<T>(file).row(row);
+        some.insert(some.end(), values, values + columns);
+      }
+      return some;
+    });
+    const std::int64_t from = std::max(first, part.begin);
+    const std::int64_t to = std::min(first + count, part.end);
+    if (from < to) std::copy_n(rows.data() + (from - first) * columns, (to - from) * columns, &all(at + from, 0));
+  }
+}
+
 /// The rows [first, first + rows) of all files.
 template <class T>
 void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& whole, std::int64_t columns,
                 std::int64_t own, const io::ReadOptions& reading, const Session& session) {
-  core::Ranks* const ranks = session.ranks();
   const std::int64_t begin = result.first_row;
   const std::int64_t end = begin + own;
   // Of a file, the rows that are this rank's, counted in the file.
@@ -239,7 +258,7 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
   };
   Matrix<T> all;
   bool is_view = false;
-  core::agree(ranks, [&] {
+  session.ranks().agree([&] {
     for (std::size_t file = 0; file < heads.size() && own > 0; ++file)
       if (const cpu::Range part = part_of(file); heads[file].in_rows && part.size() == own) {
         own_rows<T>(result.points, result.files[file].path, part.begin, own, heads[file], reading);
@@ -261,43 +280,21 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
     if (heads[file].in_rows || heads[file].rows == 0) continue;
     const cpu::Range part = part_of(file);
     const std::int64_t at = result.files[file].first - begin;  // of its first row among the own
-    if (ranks == nullptr) {
-      copy_rows(whole.rows<T>(file), all, at, reading.threads, reading.stop);
-    } else {
-      constexpr std::int64_t piece_bytes = std::int64_t{1} << 23;
-      const std::int64_t piece =
-          std::max<std::int64_t>(1, piece_bytes / (columns * static_cast<std::int64_t>(sizeof(T))));
-      for (std::int64_t first = 0; first < heads[file].rows; first += piece) {
-        const std::int64_t count = std::min(piece, heads[file].rows - first);
-        const std::vector<T> rows = ranks->from(0, [&] {
-          std::vector<T> some;
-          some.reserve(static_cast<std::size_t>(count * columns));
-          for (std::int64_t row = first; row < first + count; ++row) {
-            const T* const values = whole.rows<T>(file).row(row);
-            some.insert(some.end(), values, values + columns);
-          }
-          return some;
-        });
-        const std::int64_t from = std::max(first, part.begin);
-        const std::int64_t to = std::min(first + count, part.end);
-        if (from < to) std::copy_n(rows.data() + (from - first) * columns, (to - from) * columns, &all(at + from, 0));
-      }
-    }
+    share_out(session.ranks(), file, whole, heads[file], part, all, at, reading);
     whole.forget(file);
   }
   if (!is_view) result.points.values = io::own(std::move(all));
 }
 
 PointFiles read_file_of_rank(const std::string& path, const io::ReadOptions& reading, const Session& session) {
-  core::Ranks* const ranks = session.ranks();
-  const int rank = ranks == nullptr ? 0 : ranks->rank();
+  core::Ranks& ranks = session.ranks();
   PointFiles result;
   Head own;
   const auto read = [&] {
-    const std::string file = file_of_rank(path, rank);
+    const std::string file = file_of_rank(path, ranks.rank());
     result.points = io::read_points(file, reading);
     own = head_of(result.points);
-    if (ranks == nullptr) return own;
+    if (ranks.is_alone()) return own;
     if (result.points.picture) throw InputError("'" + file + "': a picture, which cannot be one of several files");
     if (result.points.row_names)
       throw UnsupportedError(
@@ -305,9 +302,9 @@ PointFiles read_file_of_rank(const std::string& path, const io::ReadOptions& rea
           "are those of all");
     return own;
   };
-  const std::vector<Head> heads = ranks == nullptr ? std::vector{read()} : ranks->gather(read);
-  core::agree(ranks, [&] {
-    const int size = ranks == nullptr ? 1 : ranks->size();
+  const std::vector<Head> heads = ranks.gather(read);
+  ranks.agree([&] {
+    const int size = ranks.size();
     std::error_code none;
     if (const std::string next = file_of_rank(path, size); std::filesystem::exists(next, none))
       throw UsageError(fmt::format("--input-per-rank: '{}' exists too, but {} read{} a file; start one for each", next,
@@ -319,7 +316,7 @@ PointFiles read_file_of_rank(const std::string& path, const io::ReadOptions& rea
     result.files.push_back({files.back(), result.rows, heads[one].rows});
     result.rows += heads[one].rows;
   }
-  result.first_row = result.files[static_cast<std::size_t>(rank)].first;
+  result.first_row = result.files[static_cast<std::size_t>(ranks.rank())].first;
   const Head common = common_head(files, heads);
   if (own.rows == 0) {  // whatever its file says of columns and type
     if (common.type == io::ElementType::f32) result.points.values = io::own(Matrix<float>(0, common.columns));
@@ -362,10 +359,10 @@ std::string file_of_rank(const std::string& path, int rank) {
 PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_rank, const io::ReadOptions& reading,
                             const Session& session) {
   if (per_rank == PerRank::yes) return read_file_of_rank(inputs.front(), reading, session);
-  core::Ranks* const ranks = session.ranks();
+  core::Ranks& ranks = session.ranks();
   const std::vector<std::string> files = files_of_all(inputs, ranks);
   PointFiles result;
-  if (ranks == nullptr && files.size() == 1) {
+  if (ranks.is_alone() && files.size() == 1) {
     result.points = io::read_points(files.front(), reading);
     result.rows = result.points.rows();
     result.files = {{files.front(), 0, result.rows}};
@@ -373,18 +370,14 @@ PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_
     return result;
   }
   WholeFiles whole;
-  const auto read = [&] { return whole.read(files, reading); };
-  const std::vector<Head> heads = from_first(ranks, read);
+  const std::vector<Head> heads = ranks.from(0, [&] { return whole.read(files, reading); });
   for (std::size_t file = 0; file < heads.size(); ++file) {
     result.files.push_back({files[file], result.rows, heads[file].rows});
     result.rows += heads[file].rows;
   }
-  cpu::Range own{0, result.rows};
-  if (ranks != nullptr) {
-    constexpr std::int64_t granule = 1024;
-    own = cpu::share(result.rows, ranks->rank(), ranks->size(),
-                     result.rows / ranks->size() >= 16 * granule ? granule : 1);
-  }
+  constexpr std::int64_t granule = 1024;
+  const cpu::Range own =
+      cpu::share(result.rows, ranks.rank(), ranks.size(), result.rows / ranks.size() >= 16 * granule ? granule : 1);
   result.first_row = own.begin;
   const Head common = common_head(files, heads);
   if (common.type == io::ElementType::f32)
@@ -392,8 +385,8 @@ PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_
   else read_share<double>(result, heads, whole, common.columns, own.size(), reading, session);
   whole.add_names(result.points);
   if (session.is_first()) io::name_rows_left(result.points, result.rows);
-  result.points.dropped = from_first(ranks, [&] { return result.points.dropped; });
-  const std::vector<double> weights = from_first(ranks, [&] { return result.points.weights; });
+  result.points.dropped = ranks.from(0, [&] { return result.points.dropped; });
+  const std::vector<double> weights = ranks.from(0, [&] { return result.points.weights; });
   if (!weights.empty()) result.points.weights.assign(weights.begin() + own.begin, weights.begin() + own.end);
   return result;
 }
@@ -401,24 +394,22 @@ PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_
 template <class T>
 io::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank, const PointFiles& points,
                                     const io::ReadOptions& reading, const Session& session) {
-  core::Ranks* const ranks = session.ranks();
+  core::Ranks& ranks = session.ranks();
   const std::vector<std::int64_t>& dropped = points.points.dropped;
-  if (ranks == nullptr)
-    return io::of_rows_left(read_vector_as<T>(per_rank == PerRank::yes ? file_of_rank(path, 0) : path, reading),
-                            dropped, points.points.rows(), path);
-  const std::string file = per_rank == PerRank::yes ? file_of_rank(path, ranks->rank()) : path;
+  const std::string file = per_rank == PerRank::yes ? file_of_rank(path, ranks.rank()) : path;
+  if (ranks.is_alone()) return io::of_rows_left(read_vector_as<T>(file, reading), dropped, points.points.rows(), path);
   const bool of_rank = file != path;
   io::VectorOf<T> values;
   if (io::is_stream(path)) {  // which the first rank has
-    auto all = std::make_shared<std::vector<T>>(ranks->from(0, [&] {
+    auto all = std::make_shared<std::vector<T>>(ranks.from(0, [&] {
       const io::VectorOf<T> read = read_vector_as<T>(path, reading);
       return std::vector<T>(read.view.data(), read.view.data() + read.view.size());
     }));
     values = {{all->data(), static_cast<std::int64_t>(all->size())}, all};
   } else {
-    ranks->agree([&] { values = read_vector_as<T>(file, reading); });
+    ranks.agree([&] { values = read_vector_as<T>(file, reading); });
   }
-  ranks->agree([&] { values = io::of_rows_left(values, dropped, of_rank ? points.points.rows() : points.rows, path); });
+  ranks.agree([&] { values = io::of_rows_left(values, dropped, of_rank ? points.points.rows() : points.rows, path); });
   if (of_rank) return values;
   if (values.view.size() != points.rows)
     throw InputError(fmt::format("'{}': there are {} weights for {} points; one for each is needed", path,
@@ -428,17 +419,17 @@ io::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank, c
 
 template <class T>
 io::Points read_points_for_all(const std::string& path, const io::ReadOptions& reading, const Session& session) {
-  core::Ranks* const ranks = session.ranks();
-  if (ranks == nullptr) return read_points_as<T>(path, reading);
+  core::Ranks& ranks = session.ranks();
+  if (ranks.is_alone()) return read_points_as<T>(path, reading);
   io::Points points;
   std::int64_t columns = 0;
-  const std::vector<T> values = ranks->from(0, [&] {
+  const std::vector<T> values = ranks.from(0, [&] {
     points = read_points_as<T>(path, reading);
     columns = points.columns();
     const T* const first = points.view<T>().data();
     return std::vector<T>(first, first + points.rows() * columns);
   });
-  columns = ranks->from(0, [&] { return std::vector{columns}; }).front();
+  columns = ranks.from(0, [&] { return std::vector{columns}; }).front();
   Matrix<T> rows(columns == 0 ? 0 : static_cast<std::int64_t>(values.size()) / columns, columns);
   std::ranges::copy(values, rows.data());
   points.values = io::own(std::move(rows));

@@ -369,7 +369,7 @@ int run(int argument_count, char** arguments, Session& session) {
       refuse_processes(processes, "'gradus " + words.front() + "' runs as one process only");
   };
   bool only_told = false;
-  core::agree(session.ranks(), [&] {
+  session.ranks().agree([&] {
     try {
       parse(root, words, session);
     } catch (const CLI::CallForHelp&) {
@@ -388,7 +388,7 @@ int run(int argument_count, char** arguments, Session& session) {
       return session.record ? session.record->is_given(option) : option.count() > 0;
     });
   });
-  if (session.job) require_same_options(*session.ranks(), chosen_subcommand(root));
+  if (session.job) require_same_options(session.ranks(), chosen_subcommand(root));
   if (only_told) return 0;
   return action ? action() : 0;
 }

@@ -184,8 +184,8 @@ std::string note_of_binding(RankedJob& job, int threads) {
 }
 
 std::string threads_text(const Session& session, int own) {
-  if (!session.job) return counted(own, "thread");
-  const std::vector<int> all = session.ranks()->gather([&] { return own; });
+  const std::vector<int> all = session.ranks().gather([&] { return own; });
+  if (all.size() == 1) return counted(own, "thread");
   const auto [least, most] = std::ranges::minmax(all);
   return fmt::format("{}{} on each of {} ranks", least < most ? fmt::format("{} to ", least) : "",
                      counted(most, "thread"), all.size());

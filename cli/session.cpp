@@ -96,7 +96,7 @@ void Session::end_progress() const {
   if (bar) bar->clear();
 }
 
-core::Ranks* Session::ranks() const { return job == nullptr ? nullptr : &job->ranks(); }
+core::Ranks& Session::ranks() const { return job == nullptr ? core::Ranks::alone() : job->ranks(); }
 
 bool Session::is_first() const { return job == nullptr ? speaks : job->rank() == 0; }
 

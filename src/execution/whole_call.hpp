@@ -40,17 +40,17 @@ auto whole_call(const Execution& execution, const Job& job) {
   return whole_call([&] { return execution.progress ? job(with_guarded_progress(execution)) : job(execution); });
 }
 
-/// Runs job(execution, ranks), the call of this name with elements of type T; null without a communicator. Ranks first
-/// make sure that all of them make the same call.
+/// Runs job(execution, ranks), the call of this name with elements of type T. Several ranks first make sure that all of
+/// them make the same call.
 template <class T, class Job>
 auto whole_call(const char* name, const Execution& execution, const Job& job) {
   if (execution.communicator == nullptr)
-    return whole_call(execution, [&](const Execution& here) { return job(here, nullptr); });
+    return whole_call(execution, [&](const Execution& here) { return job(here, core::Ranks::alone()); });
   core::Ranks ranks(*execution.communicator, execution.stop);
   return ranks.run([&] {
     return whole_call(execution, [&](const Execution& here) {
       core::require_same_call(ranks, std::string(name) + (sizeof(T) == 4 ? " of f32" : " of f64"));
-      return job(here, &ranks);
+      return job(here, ranks);
     });
   });
 }

@@ -7,6 +7,7 @@
 #include "cpu/threads.hpp"
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/oracle.hpp"
+#include "kmeans/points/host_points.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -58,82 +59,92 @@ CaseData column(const std::vector<double>& values, const std::vector<std::int64_
   return data;
 }
 
-// Spreads and scales at which sums on a grid, or squares, lose what matters.
-void add_extremes(std::vector<Case>& list) {
-  const auto add = [&list](const char* name, const std::function<CaseData(std::uint64_t)>& make) {
-    list.push_back({std::string("extreme_") + name, [make](std::uint64_t seed) {
-                      CaseData data = make(seed);
-                      data.well_conditioned = false;
-                      return data;
-                    }});
-  };
-  add("weights_and_squares_near_overflow", [](auto seed) {
+/// Adds a case in which sums on a grid, or squares, lose what matters.
+void add_extreme(std::vector<Case>& list, const std::string& name, const std::function<CaseData(std::uint64_t)>& make) {
+  list.push_back({"extreme_" + name, [make](std::uint64_t seed) {
+                    CaseData data = make(seed);
+                    data.well_conditioned = false;
+                    return data;
+                  }});
+}
+
+// Weights of any spread.
+void add_extreme_weights(std::vector<Case>& list) {
+  add_extreme(list, "weights_and_squares_near_overflow", [](auto seed) {
     CaseData data = plain(uniform(33, 33, seed, -3e150, 3e150), 6);
     const core::Philox random(seed, 6);
     for (std::uint64_t row = 0; row < 33; ++row) data.weights.push_back(std::pow(10, 12 * random.uniform(row) - 6));
     data.float_scale = 1e-130;
     return data;
   });
-  add("one_heavy_point", [](auto) {
+  add_extreme(list, "one_heavy_point", [](auto) {
     CaseData data = column({0, 1e-9, 5e-9, 3e-9}, {0, 1});
     data.weights = {1e97, 1e17, 1e17, 1e17};
     data.float_weight_scale = 1e-60;
     return data;
   });
-  add("light_points_beside_a_heavy_one", [](auto) {
+  add_extreme(list, "light_points_beside_a_heavy_one", [](auto) {
     CaseData data = column({0, 3, 3, 3.5, 3.1}, {0, 4});
     data.weights = {1, 1.853e-23, 1.588e-23, 1.615e-23, 0};
     return data;
   });
-  add("light_cluster_is_not_empty", [](auto) {
+  add_extreme(list, "light_cluster_is_not_empty", [](auto) {
     CaseData data = column({0, 10, 11, 9}, {0, 3});
     data.weights = {1, 1e-24, 1e-24, 0};
     data.empty = EmptyCluster::error;
     return data;
   });
-  add("weights_of_any_spread", [](auto seed) {
+  add_extreme(list, "weights_of_any_spread", [](auto seed) {
     CaseData data = plain(uniform(900, 5, seed), 12);
     const core::Philox random(seed, 8);
     for (std::uint64_t row = 0; row < 900; ++row) data.weights.push_back(std::pow(10, 60 * random.uniform(row) - 30));
     return data;
   });
-  add("weights_of_any_spread_many_columns", [](auto seed) {
+  add_extreme(list, "weights_of_any_spread_many_columns", [](auto seed) {
     CaseData data = plain(uniform(700, 40, seed), 30);
     const core::Philox random(seed, 8);
     for (std::uint64_t row = 0; row < 700; ++row) data.weights.push_back(std::pow(10, 60 * random.uniform(row) - 30));
     return data;
   });
-  add("small_points_of_small_weight", [](auto) {
+}
+
+// Points of any scale.
+void add_extreme_scales(std::vector<Case>& list) {
+  add_extreme(list, "small_points_of_small_weight", [](auto) {
     CaseData data = column({1e-150, 2e-150, 5e-150, 6e-150}, {0, 3});
     data.weights = {1e-150, 1e-150, 1e-150, 1e-150};
     data.float_scale = 1e115;
     data.float_weight_scale = 1e115;
     return data;
   });
-  add("small_points", [](auto seed) {
+  add_extreme(list, "small_points", [](auto seed) {
     CaseData data = plain(uniform(500, 3, seed, 0, 1e-150), 7);
     data.float_scale = 1e110;
     return data;
   });
   // Differences so small that a power of two which brings them near 1 takes the constant column beyond all bounds. (For
   // doubles: kmeans_test.)
-  add("floats_beside_a_constant_column", [](auto seed) {
+  add_extreme(list, "floats_beside_a_constant_column", [](auto seed) {
     CaseData data = plain(uniform(300, 3, seed, -1e-42, 1e-42), 90);
     for (std::int64_t row = 0; row < 300; ++row) data.points(row, 0) = 1e37;
     return data;
   });
-  add("floats_beside_a_constant_column_few_clusters", [](auto seed) {
+  add_extreme(list, "floats_beside_a_constant_column_few_clusters", [](auto seed) {
     CaseData data = plain(uniform(300, 3, seed, -1e-42, 1e-42), 7);
     for (std::int64_t row = 0; row < 300; ++row) data.points(row, 0) = 1e37;
     return data;
   });
-  add("columns_of_any_scale", [](auto seed) {
+  add_extreme(list, "columns_of_any_scale", [](auto seed) {
     CaseData data = plain(uniform(500, 6, seed, -1, 1), 7);
     for (std::int64_t row = 0; row < 500; ++row)
       for (std::int64_t dim = 0; dim < 6; ++dim) data.points(row, dim) *= std::pow(10.0, 6 * dim - 15);
     return data;
   });
-  add("cosine_of_rows_of_any_length", [](auto seed) {
+}
+
+// Rows of any length, by their directions.
+void add_extreme_directions(std::vector<Case>& list) {
+  add_extreme(list, "cosine_of_rows_of_any_length", [](auto seed) {
     CaseData data = plain(uniform(300, 4, seed, -1, 1), 5);
     const core::Philox random(seed, 9);
     for (std::int64_t row = 0; row < 300; ++row) {
@@ -143,13 +154,13 @@ void add_extremes(std::vector<Case>& list) {
     data.metric = Metric::cosine;
     return data;
   });
-  add("cosine_of_tiny_rows", [](auto seed) {
+  add_extreme(list, "cosine_of_tiny_rows", [](auto seed) {
     CaseData data = plain(uniform(300, 5, seed, -1e-165, 1e-165), 5);
     data.metric = Metric::cosine;
     data.float_scale = 1e125;
     return data;
   });
-  add("cosine_of_a_centroid_beside_its_point", [](auto) {
+  add_extreme(list, "cosine_of_a_centroid_beside_its_point", [](auto) {
     // Scaled once more, the mean of one unit row lies a step beside it: outside the box of points and centroids.
     CaseData data = plain(Matrix<double>(2, 2), 1);
     const double rows[] = {-1, 1, -1, 1};
@@ -157,19 +168,43 @@ void add_extremes(std::vector<Case>& list) {
     data.metric = Metric::cosine;
     return data;
   });
-  add("cosine_without_a_direction", [](auto) {
+  add_extreme(list, "cosine_without_a_direction", [](auto) {
     CaseData data = plain(Matrix<double>(4, 2), 1);
     const double rows[] = {1, 0, -1, 0, 0, 1, 0, -1};
     std::copy_n(rows, 8, data.points.data());
     data.metric = Metric::cosine;
     return data;
   });
-  add("a_tight_heap_and_an_outlier", [](auto seed) {
+}
+
+// Centroids near the origin, and points from there to where their distances differ by rounding alone. Without weight
+// the far points leave the centroids where they are, and filters that look at former iterations get that far.
+CaseData with_far_points(std::uint64_t seed, std::int64_t d, std::int64_t clusters, bool weightless) {
+  constexpr std::int64_t n = 600;
+  const std::int64_t near = weightless ? n / 2 : clusters;
+  CaseData data = plain(lattice(n, d, 9, seed), clusters, weightless ? 20 : 1);
+  for (std::int64_t row = 0; row < n; ++row) {
+    if (weightless) data.weights.push_back(row < near ? 1 : 0);
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      double& value = data.points(row, dim);
+      value = 0.25 * (value - 4);
+      if (row < near) continue;
+      // Half of the far points lie on an axis: an integer holds these without rounding.
+      if (row % 2 == 0 && dim != row / 2 % d) value = 0;
+      value = std::ldexp(value, static_cast<int>((row - near) * 53 / (n - near)));
+    }
+  }
+  return data;
+}
+
+// Points far from the centroids.
+void add_extreme_far_points(std::vector<Case>& list) {
+  add_extreme(list, "a_tight_heap_and_an_outlier", [](auto seed) {
     CaseData data = plain(uniform(241, 1, seed, 0, 5e-5), 7, 100);
     data.points(240, 0) = 1e9;
     return data;
   });
-  add("far_points_at_ties_by_rounding", [](auto) {
+  add_extreme(list, "far_points_at_ties_by_rounding", [](auto) {
     // From the far points, the first two centroids are equally far as the canonical chain rounds, and the second is
     // nearer in truth.
     CaseData data = plain(Matrix<double>(7, 2), 3, 1);
@@ -178,35 +213,20 @@ void add_extremes(std::vector<Case>& list) {
     std::copy_n(rows, 14, data.points.data());
     return data;
   });
-  // Centroids near the origin, and points from there to where their distances differ by rounding alone. Without weight
-  // the far points leave the centroids where they are, and filters that look at former iterations get that far.
-  const auto with_far_points = [](std::uint64_t seed, std::int64_t d, std::int64_t clusters, bool weightless) {
-    constexpr std::int64_t n = 600;
-    const std::int64_t near = weightless ? n / 2 : clusters;
-    CaseData data = plain(lattice(n, d, 9, seed), clusters, weightless ? 20 : 1);
-    for (std::int64_t row = 0; row < n; ++row) {
-      if (weightless) data.weights.push_back(row < near ? 1 : 0);
-      for (std::int64_t dim = 0; dim < d; ++dim) {
-        double& value = data.points(row, dim);
-        value = 0.25 * (value - 4);
-        if (row < near) continue;
-        // Half of the far points lie on an axis: an integer holds these without rounding.
-        if (row % 2 == 0 && dim != row / 2 % d) value = 0;
-        value = std::ldexp(value, static_cast<int>((row - near) * 53 / (n - near)));
-      }
-    }
-    return data;
-  };
   for (const std::int64_t d : {2, 40}) {
     const std::string columns = std::to_string(d) + "_columns";
     for (const std::int64_t clusters : {8, 90})
-      add(("far_points_" + columns + "_k" + std::to_string(clusters)).c_str(),
-          [=](auto seed) { return with_far_points(seed, d, clusters, false); });
-    add(("far_points_without_weight_" + columns).c_str(),
-        [=](auto seed) { return with_far_points(seed, d, d == 2 ? 12 : 90, true); });
+      add_extreme(list, "far_points_" + columns + "_k" + std::to_string(clusters),
+                  [=](auto seed) { return with_far_points(seed, d, clusters, false); });
+    add_extreme(list, "far_points_without_weight_" + columns,
+                [=](auto seed) { return with_far_points(seed, d, d == 2 ? 12 : 90, true); });
   }
+}
+
+// Values that differ by a last bit, or whose squares vanish.
+void add_extreme_close_values(std::vector<Case>& list) {
   // The same for directions that are nearly equal: all centroids lie within some units of the last place.
-  add("cosine_of_close_centroids", [](auto seed) {
+  add_extreme(list, "cosine_of_close_centroids", [](auto seed) {
     CaseData data = plain(uniform(300, 20, seed, -1, 1), 9, 1);
     for (std::int64_t row = 0; row < 9; ++row)
       for (std::int64_t dim = 0; dim < 20; ++dim)
@@ -214,7 +234,7 @@ void add_extremes(std::vector<Case>& list) {
     data.metric = Metric::cosine;
     return data;
   });
-  add("squares_that_vanish", [](auto) {
+  add_extreme(list, "squares_that_vanish", [](auto) {
     CaseData data = column({0, 0, 1e-170, 1e-130}, {0, 2, 3});
     data.float_scale = 1e130;
     data.max_iterations = 300;
@@ -223,7 +243,7 @@ void add_extremes(std::vector<Case>& list) {
   // Steps so small that the squares of differences of up to 45 of them vanish in double, and float has no smaller ones:
   // what is scaled to 1 for a filter must not tell apart what the canonical chain cannot, nor overflow. All centroids
   // but the first lie on one side of the points' middle.
-  add("steps_of_the_least_numbers", [](auto) {
+  add_extreme(list, "steps_of_the_least_numbers", [](auto) {
     std::vector<double> values;
     for (int step = 0; step < 100; ++step) values.push_back(std::ldexp(step, -543));
     std::vector<std::int64_t> first = {99};
@@ -235,16 +255,16 @@ void add_extremes(std::vector<Case>& list) {
   });
   // Means exactly in the middle between two numbers, of few points each: a grid that rounds would guess.
   for (const std::int64_t d : {2, 40})
-    add(d == 2 ? "means_in_the_middle" : "means_in_the_middle_many_columns", [d](auto seed) {
+    add_extreme(list, d == 2 ? "means_in_the_middle" : "means_in_the_middle_many_columns", [d](auto seed) {
       CaseData data = plain(blobs(400, d, 100, 1e-3, seed), 100);
       return data;
     });
-  add("means_in_the_middle_beside_tiny_values", [](auto seed) {
+  add_extreme(list, "means_in_the_middle_beside_tiny_values", [](auto seed) {
     CaseData data = plain(blobs(400, 3, 100, 1e-3, seed), 100);
     for (std::int64_t row = 0; row < 400; row += 7) data.points(row, 1) = std::ldexp(data.points(row, 0), -80);
     return data;
   });
-  add("tolerance_of_values_far_apart", [](auto seed) {
+  add_extreme(list, "tolerance_of_values_far_apart", [](auto seed) {
     CaseData data = plain(uniform(500, 3, seed), 5, 300);
     for (std::int64_t row = 0; row < 500; row += 5) data.points(row, 2) *= 1e-35;
     data.tolerance = 1e-3;
@@ -395,6 +415,186 @@ void add_fewer_points(std::vector<Case>& list) {
   });
 }
 
+void add_case(std::vector<Case>& list, std::string name, std::function<CaseData(std::uint64_t)> make) {
+  list.push_back({std::move(name), std::move(make)});
+}
+
+// Blobs, lattices and equal points.
+void add_shapes(std::vector<Case>& list) {
+  add_case(list, "blobs", [](auto seed) { return plain(blobs(3000, 2, 8, 1.5, seed), 8, 100); });
+  add_case(list, "blobs_many_dimensions", [](auto seed) { return plain(blobs(1500, 96, 24, 2.0, seed), 24, 100); });
+  add_case(list, "blobs_many_clusters", [](auto seed) { return plain(blobs(4000, 8, 120, 1.0, seed), 120, 60); });
+  add_case(list, "until_convergence", [](auto seed) { return plain(uniform(1500, 5, seed), 12, 500); });
+  for (const std::int64_t d : {1, 2, 3, 24})
+    add_case(list, "lattice_ties_" + std::to_string(d), [d](auto seed) {
+      CaseData data = plain(lattice(1200, d, d == 1 ? 40 : 4, seed), 9);
+      data.well_conditioned = false;
+      for (std::int64_t row = 0; static_cast<std::int64_t>(data.first_rows.size()) < data.clusters; ++row)
+        data.first_rows.push_back(row * 13);
+      return data;
+    });
+  add_case(list, "duplicated_centroids", [](auto seed) {
+    CaseData data = plain(lattice(500, 2, 6, seed), 6);
+    data.first_rows = {3, 3, 3, 50, 50, 7};
+    data.well_conditioned = false;
+    return data;
+  });
+  add_case(list, "duplicated_centroids_kept", [](auto seed) {
+    CaseData data = plain(lattice(500, 30, 6, seed), 6);
+    data.first_rows = {3, 3, 3, 50, 50, 7};
+    data.empty = EmptyCluster::keep;
+    data.well_conditioned = false;
+    return data;
+  });
+  add_case(list, "all_points_equal", [](auto) {
+    CaseData data = plain(Matrix<double>(300, 3), 1);
+    std::fill_n(data.points.data(), 900, 1.0 / 3.0);
+    data.well_conditioned = false;
+    return data;
+  });
+}
+
+// Offsets, scales and weights.
+void add_values(std::vector<Case>& list) {
+  for (const double offset : {1e6, 1e8})
+    for (const std::int64_t d : {2, 40})
+      add_case(list, "offset_1e" + std::to_string(std::lround(std::log10(offset))) + "_d" + std::to_string(d),
+               [offset, d](auto seed) {
+                 CaseData data = plain(blobs(900, d, 6, 3.0, seed), 6);
+                 for (std::int64_t index = 0; index < 900 * d; ++index) data.points.data()[index] += offset;
+                 data.well_conditioned = false;
+                 return data;
+               });
+  add_case(list, "columns_of_different_scale", [](auto seed) {
+    CaseData data = plain(uniform(800, 4, seed), 7);
+    const double scales[] = {1e-9, 1.0, 1e6, 1e-3};
+    for (std::int64_t row = 0; row < 800; ++row)
+      for (std::int64_t dim = 0; dim < 4; ++dim) data.points(row, dim) *= scales[dim];
+    return data;
+  });
+  add_case(list, "one_outlier", [](auto seed) {
+    CaseData data = plain(uniform(800, 20, seed), 9);
+    for (std::int64_t dim = 0; dim < 20; ++dim) data.points(5, dim) = 1e7;
+    data.well_conditioned = false;
+    return data;
+  });
+  add_case(list, "denormals", [](auto seed) {
+    CaseData data = plain(uniform(400, 2, seed), 5);
+    for (std::int64_t index = 0; index < 800; ++index) data.points.data()[index] *= 1e-42;
+    data.well_conditioned = false;
+    return data;
+  });
+  add_case(list, "huge_values", [](auto seed) {
+    CaseData data = plain(uniform(400, 3, seed), 5);
+    for (std::int64_t index = 0; index < 1200; ++index) data.points.data()[index] *= 1e17;
+    return data;
+  });
+  for (const std::int64_t d : {3, 50})
+    add_case(list, "weights_d" + std::to_string(d), [d](auto seed) {
+      CaseData data = plain(uniform(1000, d, seed), 8);
+      const core::Philox random(seed, 5);
+      for (std::uint64_t row = 0; row < 1000; ++row)
+        data.weights.push_back(row % 11 == 10 ? 0.0 : random.uniform(row) * 3);
+      return data;
+    });
+  for (const std::int64_t d : {3, 60})
+    add_case(list, "cosine_d" + std::to_string(d), [d](auto seed) {
+      CaseData data = plain(uniform(700, d, seed, -1, 1), 6);
+      data.metric = Metric::cosine;
+      return data;
+    });
+}
+
+// What a grid of cells over the points' box has to get right: see simd_grid.
+void add_grids(std::vector<Case>& list) {
+  for (const std::int64_t d : {1, 2, 3})
+    add_case(list, "on_cell_edges_d" + std::to_string(d), [d](auto seed) {
+      // Multiples of powers of two: points and borders between clusters lie on the edges of any regular grid.
+      CaseData data = plain(lattice(5000, d, 64, seed), 16);
+      for (std::int64_t dim = 0; dim < d; ++dim) {
+        data.points(0, dim) = 0;
+        data.points(1, dim) = 64;
+      }
+      data.well_conditioned = false;
+      return data;
+    });
+  add_case(list, "few_cells_of_a_fine_grid", [](auto seed) {
+    // Whole numbers, each many times, as the colours of a picture are.
+    CaseData data = plain(lattice(20000, 3, 9, seed), 40);
+    for (std::int64_t row = 0; row < 20000; ++row) data.points(row, 2) = data.points(row, 0) + 3 * data.points(row, 1);
+    data.well_conditioned = false;
+    return data;
+  });
+  add_case(list, "column_without_width", [](auto seed) {
+    CaseData data = plain(uniform(3000, 3, seed), 12);
+    for (std::int64_t row = 0; row < 3000; ++row) data.points(row, 1) = 1.0 / 3.0;
+    return data;
+  });
+  add_case(list, "clusters_far_below_the_extent", [](auto seed) {
+    // Nearly all points and centroids in one spot, and a few outliers far away.
+    CaseData data = plain(uniform(4000, 2, seed, 5, 5.001), 40);
+    for (std::int64_t row = 100; row < 4000; row += 1000)
+      for (std::int64_t dim = 0; dim < 2; ++dim) data.points(row, dim) *= 1e6 * static_cast<double>(row);
+    data.well_conditioned = false;
+    return data;
+  });
+  add_case(list, "two_spots_far_apart", [](auto seed) {
+    CaseData data = plain(uniform(3000, 3, seed), 60);
+    for (std::int64_t row = 0; row < 3000; row += 2)
+      for (std::int64_t dim = 0; dim < 3; ++dim) data.points(row, dim) -= 1e5;
+    data.well_conditioned = false;
+    return data;
+  });
+  add_case(list, "planar_many_clusters", [](auto seed) { return plain(uniform(6000, 2, seed), 700, 4); });
+  add_case(list, "nearly_on_a_line", [](auto seed) {
+    CaseData data = plain(uniform(3000, 2, seed), 20);
+    for (std::int64_t row = 0; row < 3000; ++row)
+      data.points(row, 1) = 1e-7 * data.points(row, 1) + data.points(row, 0);
+    return data;
+  });
+  add_case(list, "offset_1e8_d1", [](auto seed) {
+    CaseData data = plain(uniform(2000, 1, seed, 1e8, 1e8 + 1000), 9);
+    // In float these are some hundred different numbers.
+    data.well_conditioned = false;
+    return data;
+  });
+  add_case(list, "greatest_values", [](auto seed) {
+    // The columns' extents overflow a float.
+    CaseData data = plain(uniform(2000, 2, seed, -3.4e38, 3.4e38), 6);
+    data.well_conditioned = false;
+    return data;
+  });
+}
+
+// Stop rules, and rows with room between them.
+void add_layouts(std::vector<Case>& list) {
+  add_case(list, "padded_rows_few_dimensions", [](auto seed) {
+    CaseData data = plain(uniform(2901, 2, seed), 6);
+    data.padding = 3;
+    return data;
+  });
+  add_case(list, "tolerance", [](auto seed) {
+    CaseData data = plain(uniform(2000, 2, seed), 5, 300);
+    data.tolerance = 1e-3;
+    return data;
+  });
+  add_case(list, "changed_fraction", [](auto seed) {
+    CaseData data = plain(uniform(2000, 2, seed), 5, 300);
+    data.changed_fraction = 0.02;
+    return data;
+  });
+  add_case(list, "padded_rows", [](auto seed) {
+    CaseData data = plain(uniform(901, 5, seed), 6);
+    data.padding = 3;
+    return data;
+  });
+  add_case(list, "padded_rows_many_dimensions", [](auto seed) {
+    CaseData data = plain(uniform(401, 70, seed), 20);
+    data.padding = 5;
+    return data;
+  });
+}
+
 std::vector<Case> make_cases() {
   std::vector<Case> list;
   // Sizes on, below and above every tile; one dimension, many dimensions; k = 1, k = n.
@@ -415,173 +615,17 @@ std::vector<Case> make_cases() {
   list.push_back(sized(130, 129, 17));
   list.push_back(sized(65, 1000, 9));
   list.push_back(sized(40, 1025, 40));
-  const auto add = [&list](std::string name, std::function<CaseData(std::uint64_t)> make) {
-    list.push_back({std::move(name), std::move(make)});
-  };
-  add("blobs", [](auto seed) { return plain(blobs(3000, 2, 8, 1.5, seed), 8, 100); });
-  add("blobs_many_dimensions", [](auto seed) { return plain(blobs(1500, 96, 24, 2.0, seed), 24, 100); });
-  add("blobs_many_clusters", [](auto seed) { return plain(blobs(4000, 8, 120, 1.0, seed), 120, 60); });
-  add("until_convergence", [](auto seed) { return plain(uniform(1500, 5, seed), 12, 500); });
-  for (const std::int64_t d : {1, 2, 3, 24})
-    add("lattice_ties_" + std::to_string(d), [d](auto seed) {
-      CaseData data = plain(lattice(1200, d, d == 1 ? 40 : 4, seed), 9);
-      data.well_conditioned = false;
-      for (std::int64_t row = 0; static_cast<std::int64_t>(data.first_rows.size()) < data.clusters; ++row)
-        data.first_rows.push_back(row * 13);
-      return data;
-    });
-  add("duplicated_centroids", [](auto seed) {
-    CaseData data = plain(lattice(500, 2, 6, seed), 6);
-    data.first_rows = {3, 3, 3, 50, 50, 7};
-    data.well_conditioned = false;
-    return data;
-  });
-  add("duplicated_centroids_kept", [](auto seed) {
-    CaseData data = plain(lattice(500, 30, 6, seed), 6);
-    data.first_rows = {3, 3, 3, 50, 50, 7};
-    data.empty = EmptyCluster::keep;
-    data.well_conditioned = false;
-    return data;
-  });
-  add("all_points_equal", [](auto) {
-    CaseData data = plain(Matrix<double>(300, 3), 1);
-    std::fill_n(data.points.data(), 900, 1.0 / 3.0);
-    data.well_conditioned = false;
-    return data;
-  });
-  for (const double offset : {1e6, 1e8})
-    for (const std::int64_t d : {2, 40})
-      add("offset_1e" + std::to_string(std::lround(std::log10(offset))) + "_d" + std::to_string(d),
-          [offset, d](auto seed) {
-            CaseData data = plain(blobs(900, d, 6, 3.0, seed), 6);
-            for (std::int64_t index = 0; index < 900 * d; ++index) data.points.data()[index] += offset;
-            data.well_conditioned = false;
-            return data;
-          });
-  add("columns_of_different_scale", [](auto seed) {
-    CaseData data = plain(uniform(800, 4, seed), 7);
-    const double scales[] = {1e-9, 1.0, 1e6, 1e-3};
-    for (std::int64_t row = 0; row < 800; ++row)
-      for (std::int64_t dim = 0; dim < 4; ++dim) data.points(row, dim) *= scales[dim];
-    return data;
-  });
-  add("one_outlier", [](auto seed) {
-    CaseData data = plain(uniform(800, 20, seed), 9);
-    for (std::int64_t dim = 0; dim < 20; ++dim) data.points(5, dim) = 1e7;
-    data.well_conditioned = false;
-    return data;
-  });
-  add("denormals", [](auto seed) {
-    CaseData data = plain(uniform(400, 2, seed), 5);
-    for (std::int64_t index = 0; index < 800; ++index) data.points.data()[index] *= 1e-42;
-    data.well_conditioned = false;
-    return data;
-  });
-  add("huge_values", [](auto seed) {
-    CaseData data = plain(uniform(400, 3, seed), 5);
-    for (std::int64_t index = 0; index < 1200; ++index) data.points.data()[index] *= 1e17;
-    return data;
-  });
-  for (const std::int64_t d : {3, 50})
-    add("weights_d" + std::to_string(d), [d](auto seed) {
-      CaseData data = plain(uniform(1000, d, seed), 8);
-      const core::Philox random(seed, 5);
-      for (std::uint64_t row = 0; row < 1000; ++row)
-        data.weights.push_back(row % 11 == 10 ? 0.0 : random.uniform(row) * 3);
-      return data;
-    });
-  for (const std::int64_t d : {3, 60})
-    add("cosine_d" + std::to_string(d), [d](auto seed) {
-      CaseData data = plain(uniform(700, d, seed, -1, 1), 6);
-      data.metric = Metric::cosine;
-      return data;
-    });
-  // What a grid of cells over the points' box has to get right: see simd_grid.
-  for (const std::int64_t d : {1, 2, 3})
-    add("on_cell_edges_d" + std::to_string(d), [d](auto seed) {
-      // Multiples of powers of two: points and borders between clusters lie on the edges of any regular grid.
-      CaseData data = plain(lattice(5000, d, 64, seed), 16);
-      for (std::int64_t dim = 0; dim < d; ++dim) {
-        data.points(0, dim) = 0;
-        data.points(1, dim) = 64;
-      }
-      data.well_conditioned = false;
-      return data;
-    });
-  add("few_cells_of_a_fine_grid", [](auto seed) {
-    // Whole numbers, each many times, as the colours of a picture are.
-    CaseData data = plain(lattice(20000, 3, 9, seed), 40);
-    for (std::int64_t row = 0; row < 20000; ++row) data.points(row, 2) = data.points(row, 0) + 3 * data.points(row, 1);
-    data.well_conditioned = false;
-    return data;
-  });
-  add("column_without_width", [](auto seed) {
-    CaseData data = plain(uniform(3000, 3, seed), 12);
-    for (std::int64_t row = 0; row < 3000; ++row) data.points(row, 1) = 1.0 / 3.0;
-    return data;
-  });
-  add("clusters_far_below_the_extent", [](auto seed) {
-    // Nearly all points and centroids in one spot, and a few outliers far away.
-    CaseData data = plain(uniform(4000, 2, seed, 5, 5.001), 40);
-    for (std::int64_t row = 100; row < 4000; row += 1000)
-      for (std::int64_t dim = 0; dim < 2; ++dim) data.points(row, dim) *= 1e6 * static_cast<double>(row);
-    data.well_conditioned = false;
-    return data;
-  });
-  add("two_spots_far_apart", [](auto seed) {
-    CaseData data = plain(uniform(3000, 3, seed), 60);
-    for (std::int64_t row = 0; row < 3000; row += 2)
-      for (std::int64_t dim = 0; dim < 3; ++dim) data.points(row, dim) -= 1e5;
-    data.well_conditioned = false;
-    return data;
-  });
-  add("planar_many_clusters", [](auto seed) { return plain(uniform(6000, 2, seed), 700, 4); });
-  add("nearly_on_a_line", [](auto seed) {
-    CaseData data = plain(uniform(3000, 2, seed), 20);
-    for (std::int64_t row = 0; row < 3000; ++row)
-      data.points(row, 1) = 1e-7 * data.points(row, 1) + data.points(row, 0);
-    return data;
-  });
-  add("offset_1e8_d1", [](auto seed) {
-    CaseData data = plain(uniform(2000, 1, seed, 1e8, 1e8 + 1000), 9);
-    // In float these are some hundred different numbers.
-    data.well_conditioned = false;
-    return data;
-  });
-  add("greatest_values", [](auto seed) {
-    // The columns' extents overflow a float.
-    CaseData data = plain(uniform(2000, 2, seed, -3.4e38, 3.4e38), 6);
-    data.well_conditioned = false;
-    return data;
-  });
-  add("padded_rows_few_dimensions", [](auto seed) {
-    CaseData data = plain(uniform(2901, 2, seed), 6);
-    data.padding = 3;
-    return data;
-  });
-  add("tolerance", [](auto seed) {
-    CaseData data = plain(uniform(2000, 2, seed), 5, 300);
-    data.tolerance = 1e-3;
-    return data;
-  });
-  add("changed_fraction", [](auto seed) {
-    CaseData data = plain(uniform(2000, 2, seed), 5, 300);
-    data.changed_fraction = 0.02;
-    return data;
-  });
-  add("padded_rows", [](auto seed) {
-    CaseData data = plain(uniform(901, 5, seed), 6);
-    data.padding = 3;
-    return data;
-  });
-  add("padded_rows_many_dimensions", [](auto seed) {
-    CaseData data = plain(uniform(401, 70, seed), 20);
-    data.padding = 5;
-    return data;
-  });
+  add_shapes(list);
+  add_values(list);
+  add_grids(list);
+  add_layouts(list);
   add_many_clusters(list);
   add_fewer_points(list);
-  add_extremes(list);
+  add_extreme_weights(list);
+  add_extreme_scales(list);
+  add_extreme_directions(list);
+  add_extreme_far_points(list);
+  add_extreme_close_values(list);
   return list;
 }
 
@@ -769,12 +813,12 @@ PreparedCase<T>::PreparedCase(const CaseData& data)
   problem_.max_iterations = data.max_iterations;
   problem_.changed_limit = static_cast<std::int64_t>(data.changed_fraction * static_cast<double>(n));
   problem_.empty = data.empty;
-  problem_.different_points = count_different<T>(problem_.points, problem_.weights, data.clusters);
+  const HostPoints<T> points(problem_.points, problem_.weights);
+  problem_.different_points = count_different<T>(points, data.clusters);
   problem_.metric = data.metric;
   problem_.statistics = examine<T>(problem_.points, problem_.weights, problem_.initial_centroids, 1);
   if (data.metric == Metric::cosine) allow_unit_centroids(problem_.statistics, n);
-  if (data.tolerance > 0)
-    problem_.shift_limit = data.tolerance * mean_column_variance<T>(problem_.points, problem_.statistics, nullptr, 1);
+  if (data.tolerance > 0) problem_.shift_limit = data.tolerance * mean_column_variance<T>(points, problem_.statistics);
 }
 
 template <class T>

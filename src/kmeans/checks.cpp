@@ -1,4 +1,6 @@
 // Checks of the arguments of the public calls, made before anything else.
+#include <cmath>
+#include <limits>
 #include <string>
 
 #include "core/options.hpp"

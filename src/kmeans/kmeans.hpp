@@ -1,5 +1,4 @@
-// Functions that the files behind the public calls share: checks.cpp, kmeans.cpp and
-// standardization/standardized_calls.cpp define them.
+// Functions that the public calls (api/) share: checks.cpp and standardization/standardized_calls.cpp define them.
 #pragma once
 
 #include "gradus/kmeans.hpp"

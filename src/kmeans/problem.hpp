@@ -14,11 +14,11 @@
 #include "core/ladder.hpp"
 #include "execution/machine.hpp"
 #include "gradus/kmeans.hpp"
+#include "kmeans/points/point_source.hpp"
 
 namespace gradus::core {
 class ExactAccumulator;
-class Ranks;
-}  // namespace gradus::core
+}
 
 namespace gradus::kmeans_detail {
 
@@ -78,10 +78,6 @@ struct Statistics {
 };
 
 template <class T>
-class GpuPoints;
-template <class T>
-class ByteRows;
-template <class T>
 struct FitState;
 template <class T>
 class Checkpoints;
@@ -99,16 +95,15 @@ struct Problem {
   /// Of positive weight, where they are fewer than the clusters (KMeansFewerDistinct::accept); else any larger number.
   std::int64_t different_points = std::numeric_limits<std::int64_t>::max();
   Metric metric = Metric::euclidean;
-  const GpuPoints<T>* gpu = nullptr;      ///< where `points` lie on a GPU, with the weights there; else null
+  /// Where `points` are, and which of all rows they are on ranks (lloyd/lloyd.hpp says who brings the ranks together);
+  /// null: the problem is not for a variant.
+  const PointSource<T>* source = nullptr;
   std::int32_t* labels_on_gpu = nullptr;  ///< where the labels are wanted, if the engine can leave them there
   std::string graph_file;                 ///< where a variant that is a graph of tasks writes it; empty: nowhere
   std::string lock;                       ///< of `openmp_locked`; empty: its own choice
   KMeansLocked locked = KMeansLocked::point;
   std::shared_ptr<ByteRows<T>> bytes;  ///< a copy of the points in bytes, where the choice of centroids left one
   bool may_copy = true;                ///< whether there is memory for what RowFacts::copy_bytes counts
-  /// Where the points are this rank's rows of all, with that part of the statistics that belongs to all (lloyd/
-  /// lloyd.hpp says who brings the ranks together); else null.
-  core::Ranks* ranks = nullptr;
   core::ExactAccumulator* rank_inertia = nullptr;  ///< of an engine on ranks: where finish() leaves its points' inertia
   Checkpoints<T>* checkpoints = nullptr;    ///< told of the fit's state; null: nobody asks (lloyd/checkpoints.hpp)
   const FitState<T>* fit_so_far = nullptr;  ///< where the fit goes on; null: at its beginning
@@ -119,6 +114,7 @@ struct Problem {
   std::int64_t n() const { return points.rows(); }
   std::int64_t d() const { return points.columns(); }
   std::int64_t k() const { return initial_centroids.rows(); }
+  core::Ranks& ranks() const { return source->ranks(); }
   /// Whether some clusters cannot have points: see KMeansFewerDistinct.
   bool has_surplus() const { return different_points < k(); }
   double weight(std::int64_t point) const { return weights.empty() ? 1.0 : static_cast<double>(weights[point]); }
@@ -140,7 +136,7 @@ struct TakenPoint {
 };
 
 /// What core/ladder.hpp wants to know of this room. A run does a whole fit from the problem's initial centroids; a
-/// variant that takes views of GPU memory gets its points there (Problem::gpu).
+/// variant that takes views of GPU memory gets its points there (Problem::source).
 struct Room {
   static constexpr std::string_view name = "kmeans";
   using Shape = kmeans_detail::Shape;

@@ -5,6 +5,7 @@
 
 #include "execution/gpu_support.hpp"
 #include "gradus/communicator.hpp"
+#include "kmeans/seeding/known_rows.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -24,8 +25,8 @@ std::string checkpoint_text(const KMeansCheckpoint& checkpoint) {
 }
 
 template <class T>
-Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
-                         const std::string& call, const Execution& execution, RunsVariant runs_variant) {
+JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
+                        const std::string& call, const Execution& execution, RunsVariant runs_variant) {
   Execution here = execution;
   here.stop = ranks.stop();
   ranks.agree([&] {
@@ -47,12 +48,12 @@ Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::sp
     }
   });
   core::require_same_options(ranks, call_line("columns", points.columns()) + call);
-  ranks.set_rows(points.rows());
-  if (ranks.rows() < 1) throw InputError(about("points") + "at least one row is needed, but no rank has any");
-  if (ranks.rows() > std::int64_t{1} << 36)
-    throw InputError(about("points") + std::to_string(ranks.rows()) +
+  const core::RankRows rows(ranks, points.rows());
+  if (rows.all() < 1) throw InputError(about("points") + "at least one row is needed, but no rank has any");
+  if (rows.all() > std::int64_t{1} << 36)
+    throw InputError(about("points") + std::to_string(rows.all()) +
                      " rows on all ranks are more than the supported 2^36");
-  return here;
+  return {std::move(here), rows};
 }
 
 execution::Machine machine_of_rank(const Execution& execution) {
@@ -69,9 +70,9 @@ execution::Machine machine_of_rank(const Execution& execution) {
 }
 
 template <class T>
-VectorView<const T> weights_of_rank(core::Ranks* ranks, MatrixView<const T> points, VectorView<const T> weights) {
-  if (ranks == nullptr || !any_rank(*ranks, [&] { return !weights.empty(); })) return weights;
-  ranks->agree([&] {
+VectorView<const T> weights_of_rank(core::Ranks& ranks, MatrixView<const T> points, VectorView<const T> weights) {
+  if (!ranks.any([&] { return !weights.empty(); })) return weights;
+  ranks.agree([&] {
     if (weights.empty() && points.rows() > 0)
       throw InputError(about("weights") + "there are none for the " + std::to_string(points.rows()) +
                        " rows here, but other ranks have weights; one for each row is needed");
@@ -79,11 +80,11 @@ VectorView<const T> weights_of_rank(core::Ranks* ranks, MatrixView<const T> poin
   return points.rows() == 0 ? weights_of_no_rows<T>() : weights;
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                                  \
-  template std::string rows_text(const char*, MatrixView<const T>);                                            \
-  template Execution begin_on_ranks(core::Ranks&, MatrixView<const T>, std::span<const execution::NamedPlace>, \
-                                    const std::string&, const Execution&, RunsVariant);                        \
-  template VectorView<const T> weights_of_rank(core::Ranks*, MatrixView<const T>, VectorView<const T>)
+#define GRADUS_INSTANTIATE(T)                                                                                 \
+  template std::string rows_text(const char*, MatrixView<const T>);                                           \
+  template JobPlace begin_on_ranks(core::Ranks&, MatrixView<const T>, std::span<const execution::NamedPlace>, \
+                                   const std::string&, const Execution&, RunsVariant);                        \
+  template VectorView<const T> weights_of_rank(core::Ranks&, MatrixView<const T>, VectorView<const T>)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

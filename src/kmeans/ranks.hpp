@@ -1,6 +1,6 @@
-// How a public call of k-means (see execution/whole_call.hpp) begins where its rows are split over ranks
-// (Execution::communicator): they make sure that all of them have the same options, learn how many rows there are, and
-// agree on where it runs. Without ranks (null) all of this is nothing.
+// How a public call of k-means (see execution/whole_call.hpp) begins: where it runs, and which of all rows this process
+// has. Ranks, over which rows are split (Execution::communicator), first make sure that all of them have the same
+// options.
 #pragma once
 
 #include <span>
@@ -9,7 +9,6 @@
 #include "core/ranks.hpp"
 #include "execution/request.hpp"
 #include "kmeans/problem.hpp"
-#include "kmeans/seeding/known_rows.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -21,18 +20,27 @@ std::string checkpoint_text(const KMeansCheckpoint& checkpoint);
 
 enum class RunsVariant : bool { no, yes };
 
+/// Where a job runs, and which of all rows are this rank's.
+struct JobPlace {
+  Execution here;
+  core::RankRows rows;
+};
+
 /// How the job runs on this rank, with the ranks' stop token. UsageError unless all ranks have the same `call` and
 /// number of columns; UnsupportedError where one of the places is a GPU's, or a variant is asked for that does not
-/// run on ranks, or a GPU for a call that runs no variant. Afterwards the ranks know all rows, of which there is one at
-/// least (InputError).
+/// run on ranks, or a GPU for a call that runs no variant. The ranks have one row at least (InputError).
 template <class T>
-Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
-                         const std::string& call, const Execution& execution, RunsVariant runs_variant);
-template <class T>
-Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points,
-                         std::initializer_list<execution::NamedPlace> places, const std::string& call,
-                         const Execution& execution, RunsVariant runs_variant) {
-  return begin_on_ranks(ranks, points, std::span(places.begin(), places.size()), call, execution, runs_variant);
+JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
+                        const std::string& call, const Execution& execution, RunsVariant runs_variant);
+
+/// The same of any job: a process that is alone runs where its points are. `call`: makes the text.
+template <class T, class Call>
+JobPlace place_of_job(core::Ranks& ranks, MatrixView<const T> points,
+                      std::initializer_list<execution::NamedPlace> places, const Call& call, const Execution& execution,
+                      RunsVariant runs_variant) {
+  if (ranks.is_alone())
+    return {execution::run_where_it_lies(points.place(), "points", execution), core::RankRows(points.rows())};
+  return begin_on_ranks(ranks, points, std::span(places.begin(), places.size()), call(), execution, runs_variant);
 }
 
 /// This machine, with a rank's share of its GPUs' memory: for a choice of the library's.
@@ -40,21 +48,6 @@ execution::Machine machine_of_rank(const Execution& execution);
 
 /// This rank's weights: none where no rank has any. InputError where one that has rows has no weights, but others do.
 template <class T>
-VectorView<const T> weights_of_rank(core::Ranks* ranks, MatrixView<const T> points, VectorView<const T> weights);
-
-/// Whether work() says so on any rank.
-template <class Work>
-bool any_rank(core::Ranks& ranks, const Work& work) {
-  return ranks.sum(1, [&](std::span<std::uint64_t> words) { words[0] = work() ? 1 : 0; })[0] > 0;
-}
-
-/// What find() returns a reference to; where it fails on any rank, it fails on all.
-template <class Find>
-auto& found_on_ranks(core::Ranks* ranks, const Find& find) {
-  if (ranks == nullptr) return find();
-  std::remove_reference_t<decltype(find())>* found = nullptr;
-  ranks->agree([&] { found = &find(); });
-  return *found;
-}
+VectorView<const T> weights_of_rank(core::Ranks& ranks, MatrixView<const T> points, VectorView<const T> weights);
 
 }  // namespace gradus::kmeans_detail

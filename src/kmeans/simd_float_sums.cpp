@@ -15,7 +15,7 @@
 #include "core/failure.hpp"
 #include "kmeans/lloyd/float_sums.hpp"
 #include "kmeans/problem.hpp"
-#include "kmeans/simd_small_dim.hpp"
+#include "kmeans/simd/small_dim_assigner.hpp"
 
 namespace gradus::kmeans_detail {
 

@@ -7,7 +7,7 @@
 
 #include "kmeans/simd/cell_table.hpp"
 #include "kmeans/simd/simd_engine.hpp"
-#include "kmeans/simd_small_dim.hpp"
+#include "kmeans/simd/small_dim_assigner.hpp"
 
 namespace gradus::kmeans_detail {
 

@@ -17,7 +17,7 @@
 //
 // Work of an iteration: (d + 5) n k / lanes vector instructions and one reading of the points. Limits: d <= 16.
 // Source of the idea: J. R. Shewchuk, "Adaptive precision floating-point arithmetic" (1997), carried over to argmin.
-#include "kmeans/simd_small_dim.hpp"
+#include "kmeans/simd/small_dim_assigner.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kmeans/simd_small_dim.cpp"
@@ -279,25 +279,28 @@ HWY_INLINE void prefetch_rows(const SmallDimBlock<T>& block, std::int64_t first,
   for (std::int64_t byte = 0; byte < bytes; byte += 64) hwy::Prefetch(ahead + byte);
 }
 
-template <class T, int D>
-std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) {
-  const std::int64_t candidates = find_candidates<T, D>(block);
-  if (candidates == 1) {
-    for (std::int64_t index = 0; index < block.count; ++index) labels[index] = block.candidates[0];
-    return 0;
-  }
-
-  // The magnitudes: A bounds every intermediate value of a score.
+// The block's middle and the scale of its scores, which bring them near 1.
+template <int D>
+struct ScoreScale {
   double middle[D] = {};
-  double half[D] = {};
   double offset = 0;  // B
+  double scale = 1;
+  float threshold = 0;  // 2 E
+};
+
+template <class T, int D>
+ScoreScale<D> scale_of(const SmallDimBlock<T>& block, std::int64_t candidates) {
+  // The magnitudes: A bounds every intermediate value of a score.
+  ScoreScale<D> result;
+  double half[D] = {};
   const std::int64_t d = columns_of<T, D>(block);
   for (std::int64_t dim = 0; dim < d; ++dim) {
     const double low = static_cast<double>(block.lowest[dim]);
     const double high = static_cast<double>(block.highest[dim]);
-    middle[dim] = static_cast<double>(static_cast<T>(0.5 * low + 0.5 * high));
-    half[dim] = (high - middle[dim] > middle[dim] - low ? high - middle[dim] : middle[dim] - low) * (1 + 0x1p-50);
-    offset += half[dim] * half[dim];
+    const double middle = static_cast<double>(static_cast<T>(0.5 * low + 0.5 * high));
+    result.middle[dim] = middle;
+    half[dim] = (high - middle > middle - low ? high - middle : middle - low) * (1 + 0x1p-50);
+    result.offset += half[dim] * half[dim];
   }
   double magnitude = 0;
   for (std::int64_t index = 0; index < candidates; ++index) {
@@ -305,11 +308,11 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
     double squares = 0;
     double products = 0;
     for (std::int64_t dim = 0; dim < d; ++dim) {
-      const double z = static_cast<double>(centroid[dim]) - middle[dim];
+      const double z = static_cast<double>(centroid[dim]) - result.middle[dim];
       squares += z * z;
       products += half[dim] * (z < 0 ? -z : z);
     }
-    const double bound = offset + 0.5 * squares + products;
+    const double bound = result.offset + 0.5 * squares + products;
     if (bound > magnitude) magnitude = bound;
   }
   // A power of two that brings the scores near 1: no overflow and no denormals in float. It ends where T could not hold
@@ -319,11 +322,17 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
   int exponent = 0;
   __builtin_frexp(magnitude, &exponent);
   const int half_exponent = exponent / 2 > least_exponent ? exponent / 2 : least_exponent;
-  const double scale = __builtin_ldexp(1.0, -half_exponent);
-  const double magnitude_scaled = magnitude * scale * scale;
-  const float threshold = static_cast<float>(2.05 * magnitude_scaled * ((D + 4) * 0x1p-24 + 0x1p-19) + 0x1p-100);
+  result.scale = __builtin_ldexp(1.0, -half_exponent);
+  const double magnitude_scaled = magnitude * result.scale * result.scale;
+  result.threshold = static_cast<float>(2.05 * magnitude_scaled * ((D + 4) * 0x1p-24 + 0x1p-19) + 0x1p-100);
+  return result;
+}
 
-  const std::int64_t groups = (candidates + group_size - 1) / group_size;
+// Of each candidate, minus the centroid and half its square; of whole groups.
+template <class T, int D>
+void write_coefficients(const SmallDimBlock<T>& block, std::int64_t candidates, std::int64_t groups,
+                        const ScoreScale<D>& by) {
+  const std::int64_t d = columns_of<T, D>(block);
   for (std::int64_t index = 0; index < groups * group_size; ++index) {
     float* row = block.coefficients + index * (D + 1);
     for (int dim = 0; dim < D; ++dim) row[dim] = 0;
@@ -334,20 +343,97 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
     const T* centroid = block.centroids + block.candidates[index] * d;
     double squares = 0;
     for (std::int64_t dim = 0; dim < d; ++dim) {
-      const double z = (static_cast<double>(centroid[dim]) - middle[dim]) * scale;
+      const double z = (static_cast<double>(centroid[dim]) - by.middle[dim]) * by.scale;
       squares += z * z;
       row[dim] = static_cast<float>(-z);
     }
-    row[D] = static_cast<float>(offset * scale * scale + 0.5 * squares);
+    row[D] = static_cast<float>(by.offset * by.scale * by.scale + 0.5 * squares);
   }
+}
+
+// The best and the second score of each of two vectors of points among the candidates of a group. The low bits of the
+// best one are its number there.
+template <int D, class F, class V, class W>
+HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* point0, const V* point1, W& first0,
+                            W& first1, W& next0, W& next1) {
+  const hn::RebindToSigned<F> i;
+  [[maybe_unused]] const auto width = static_cast<std::int64_t>(hn::Lanes(f));
+  const auto score_bits = hn::Set(i, ~static_cast<std::int32_t>(group_size - 1));
+  const auto take = [&](std::int32_t number, auto score0, auto score1) HWY_ATTR {
+    const auto mark = hn::Set(i, number);
+    const auto key0 = hn::Or(hn::And(hn::BitCast(i, score0), score_bits), mark);
+    const auto key1 = hn::Or(hn::And(hn::BitCast(i, score1), score_bits), mark);
+    next0 = hn::Min(next0, hn::Max(first0, key0));
+    next1 = hn::Min(next1, hn::Max(first1, key1));
+    first0 = hn::Min(first0, key0);
+    first1 = hn::Min(first1, key1);
+  };
+  if constexpr (D <= 4) {  // the points' coordinates stay in registers
+#pragma GCC unroll 4
+    for (std::int32_t number = 0; number < group_size; ++number, row += D + 1) {
+      auto score0 = hn::Set(f, row[D]);
+      auto score1 = score0;
+#pragma GCC unroll 4
+      for (int dim = 0; dim < D; ++dim) {
+        const auto coefficient = hn::Set(f, row[dim]);
+        score0 = hn::MulAdd(point0[dim], coefficient, score0);
+        score1 = hn::MulAdd(point1[dim], coefficient, score1);
+      }
+      take(number, score0, score1);
+    }
+  } else {  // four centroids at a time: eight independent chains hide the latency of the multiply-add
+    for (std::int32_t number = 0; number < group_size; number += 4, row += std::int64_t{4} * (D + 1)) {
+      hn::Vec<F> score0[4], score1[4];
+#pragma GCC unroll 4
+      for (int step = 0; step < 4; ++step)
+        score0[step] = score1[step] = hn::Set(f, row[std::int64_t{step} * (D + 1) + D]);
+#pragma GCC unroll 4
+      for (int dim = 0; dim < D; ++dim) {
+        const auto x0 = hn::LoadU(f, tile + dim * tile_stride);
+        const auto x1 = hn::LoadU(f, tile + dim * tile_stride + width);
+#pragma GCC unroll 4
+        for (int step = 0; step < 4; ++step) {
+          const auto coefficient = hn::Set(f, row[step * (D + 1) + dim]);
+          score0[step] = hn::MulAdd(x0, coefficient, score0[step]);
+          score1[step] = hn::MulAdd(x1, coefficient, score1[step]);
+        }
+      }
+#pragma GCC unroll 4
+      for (int step = 0; step < 4; ++step) take(number + step, score0[step], score1[step]);
+    }
+  }
+}
+
+// Numbers among the candidates become clusters; the complement marks what was re-checked and is a cluster already.
+template <class T>
+void name_clusters(const SmallDimBlock<T>& block, bool are_clusters, std::int32_t* labels) {
+  if (are_clusters) {
+    for (std::int64_t index = 0; index < block.count; ++index) labels[index] = block.found[index];
+    return;
+  }
+  for (std::int64_t index = 0; index < block.count; ++index) {
+    const std::int32_t found = block.found[index];
+    labels[index] = found < 0 ? ~found : block.candidates[found];
+  }
+}
+
+template <class T, int D>
+std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) {
+  const std::int64_t candidates = find_candidates<T, D>(block);
+  if (candidates == 1) {
+    for (std::int64_t index = 0; index < block.count; ++index) labels[index] = block.candidates[0];
+    return 0;
+  }
+  const ScoreScale<D> by = scale_of<T, D>(block, candidates);
+  const std::int64_t groups = (candidates + group_size - 1) / group_size;
+  write_coefficients<T, D>(block, candidates, groups, by);
+
   const hn::ScalableTag<float> f;
   const hn::RebindToSigned<decltype(f)> i;
   const auto width = static_cast<std::int64_t>(hn::Lanes(f));
   const auto number_bits = hn::Set(i, static_cast<std::int32_t>(group_size - 1));
-  const auto score_bits = hn::Set(i, ~static_cast<std::int32_t>(group_size - 1));
   const auto worst = hn::Set(i, 0x7f7fffff);  // the greatest float
-  const auto least_gap = hn::Set(f, threshold);
-  const bool all_clusters = candidates == block.clusters;
+  const auto least_gap = hn::Set(f, by.threshold);
   // With so many candidates a block is too much between two looks at the stop request; the labels are garbage then.
   const bool looks = candidates * D > 16384;
   std::int64_t rechecked = 0;
@@ -357,7 +443,7 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
     chunk.rows += first * block.stride;
     chunk.count = block.count - first < chunk_points ? block.count - first : chunk_points;
     chunk.found += first;
-    fill_tile<T, D>(chunk, middle, scale);
+    fill_tile<T, D>(chunk, by.middle, by.scale);
     for (std::int64_t index = 0; index < chunk.count; index += 2 * width) {
       if (HWY_UNLIKELY(looks) && block.stop.look(block.stop.token)) return 0;
       prefetch_rows(chunk, index + chunk_points, 2 * width);
@@ -371,49 +457,7 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
       for (std::int64_t group = 0; group < groups; ++group) {
         const float* row = block.coefficients + group * group_size * (D + 1);
         auto first0 = worst, first1 = worst, next0 = worst, next1 = worst;
-        const auto take = [&](std::int32_t number, auto score0, auto score1) HWY_ATTR {
-          const auto mark = hn::Set(i, number);
-          const auto key0 = hn::Or(hn::And(hn::BitCast(i, score0), score_bits), mark);
-          const auto key1 = hn::Or(hn::And(hn::BitCast(i, score1), score_bits), mark);
-          next0 = hn::Min(next0, hn::Max(first0, key0));
-          next1 = hn::Min(next1, hn::Max(first1, key1));
-          first0 = hn::Min(first0, key0);
-          first1 = hn::Min(first1, key1);
-        };
-        if constexpr (D <= 4) {  // the points' coordinates stay in registers
-#pragma GCC unroll 4
-          for (std::int32_t number = 0; number < group_size; ++number, row += D + 1) {
-            auto score0 = hn::Set(f, row[D]);
-            auto score1 = score0;
-#pragma GCC unroll 4
-            for (int dim = 0; dim < D; ++dim) {
-              const auto coefficient = hn::Set(f, row[dim]);
-              score0 = hn::MulAdd(point0[dim], coefficient, score0);
-              score1 = hn::MulAdd(point1[dim], coefficient, score1);
-            }
-            take(number, score0, score1);
-          }
-        } else {  // four centroids at a time: eight independent chains hide the latency of the multiply-add
-          for (std::int32_t number = 0; number < group_size; number += 4, row += std::int64_t{4} * (D + 1)) {
-            hn::Vec<decltype(f)> score0[4], score1[4];
-#pragma GCC unroll 4
-            for (int step = 0; step < 4; ++step)
-              score0[step] = score1[step] = hn::Set(f, row[std::int64_t{step} * (D + 1) + D]);
-#pragma GCC unroll 4
-            for (int dim = 0; dim < D; ++dim) {
-              const auto x0 = hn::LoadU(f, block.tile + dim * tile_stride + index);
-              const auto x1 = hn::LoadU(f, block.tile + dim * tile_stride + index + width);
-#pragma GCC unroll 4
-              for (int step = 0; step < 4; ++step) {
-                const auto coefficient = hn::Set(f, row[step * (D + 1) + dim]);
-                score0[step] = hn::MulAdd(x0, coefficient, score0[step]);
-                score1[step] = hn::MulAdd(x1, coefficient, score1[step]);
-              }
-            }
-#pragma GCC unroll 4
-            for (int step = 0; step < 4; ++step) take(number + step, score0[step], score1[step]);
-          }
-        }
+        score_group<D>(f, row, block.tile + index, point0, point1, first0, first1, next0, next1);
         const auto number = hn::Set(i, static_cast<std::int32_t>(group * group_size));
         group0 = hn::IfThenElse(first0 < best0, number, group0);
         group1 = hn::IfThenElse(first1 < best1, number, group1);
@@ -431,7 +475,7 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
         hn::StoreU(gap0, f, gaps);
         hn::StoreU(gap1, f, gaps + width);
         for (std::int64_t lane = 0; lane < 2 * width && index + lane < chunk.count; ++lane) {
-          if (gaps[lane] > threshold) continue;
+          if (gaps[lane] > by.threshold) continue;
           if (looks && block.stop.look(block.stop.token)) return 0;
           ++rechecked;
           chunk.found[index + lane] =
@@ -440,15 +484,7 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
       }
     }
   }
-
-  // Numbers among the candidates become clusters; the complement marks what was re-checked and is a cluster already.
-  if (all_clusters && rechecked == 0)
-    for (std::int64_t index = 0; index < block.count; ++index) labels[index] = block.found[index];
-  else
-    for (std::int64_t index = 0; index < block.count; ++index) {
-      const std::int32_t found = block.found[index];
-      labels[index] = found < 0 ? ~found : block.candidates[found];
-    }
+  name_clusters(block, candidates == block.clusters && rechecked == 0, labels);
   return rechecked;
 }
 

@@ -3,10 +3,10 @@
 #include <string>
 
 #include "execution/gpu_support.hpp"
-#include "kmeans/gpu/gpu_points.hpp"
+#include "kmeans/gpu/gpu_source.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/simd/cell_table.hpp"
-#include "kmeans/simd_small_dim.hpp"
+#include "kmeans/simd/small_dim_assigner.hpp"
 
 namespace gradus::kmeans_detail {
 

@@ -16,7 +16,7 @@
 #include "core/text.hpp"
 #include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
-#include "execution/gpu_job.hpp"
+#include "kmeans/gpu/gpu_source.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -32,15 +32,12 @@ template <class T>
 std::uint64_t hash_of(MatrixView<const T> rows, const char* what, std::int64_t first, const Execution& execution) {
   if (!rows.place().is_host()) {
     std::uint64_t total = 0;
-    if constexpr (cuda::is_compiled) {
-      constexpr std::int64_t piece_bytes = std::int64_t{1} << 26;
-      const std::int64_t most =
-          std::max<std::int64_t>(1, piece_bytes / (rows.columns() * static_cast<std::int64_t>(sizeof(T))));
-      for (std::int64_t row = 0; row < rows.rows(); row += most) {
-        const Matrix<T> some =
-            execution::copy_to_host(rows.slice(row, std::min(most, rows.rows() - row)), what, execution);
-        total += hash_of(some.view(), what, first + row, execution);
-      }
+    constexpr std::int64_t piece_bytes = std::int64_t{1} << 26;
+    const std::int64_t most =
+        std::max<std::int64_t>(1, piece_bytes / (rows.columns() * static_cast<std::int64_t>(sizeof(T))));
+    for (std::int64_t row = 0; row < rows.rows(); row += most) {
+      const Matrix<T> some = copy_of_gpu_rows(rows.slice(row, std::min(most, rows.rows() - row)), what, execution);
+      total += hash_of(some.view(), what, first + row, execution);
     }
     return total;
   }
@@ -125,20 +122,16 @@ void require_same_job(const std::string& file, const std::string& theirs, const 
 
 template <class T>
 std::string job_text(const std::string& call, MatrixView<const T> points, VectorView<const T> weights,
-                     MatrixView<const T> given, const Execution& execution, core::Ranks* ranks) {
+                     MatrixView<const T> given, const Execution& execution, const core::RankRows& all_rows) {
   const MatrixView<const T> column(weights.data(), weights.size(), 1, 1, weights.place());
-  std::array<std::uint64_t, 3> hashes{};
-  const auto look = [&](std::span<std::uint64_t> words) {
-    const std::int64_t first = ranks == nullptr ? 0 : ranks->first_row();
-    words[0] = hash_of(points, "points", first, execution);
-    words[1] = hash_of(column, "weights", first, execution);
-    if (ranks == nullptr || ranks->rank() == 0) words[2] = hash_of(given, "initial centroids", 0, execution);
-  };
-  if (ranks == nullptr) look(hashes);
-  else std::ranges::copy(ranks->sum(hashes.size(), look), hashes.begin());
-  const std::int64_t rows = ranks == nullptr ? points.rows() : ranks->rows();
+  core::Ranks& ranks = all_rows.ranks();
+  const std::vector<std::uint64_t> hashes = ranks.sum(3, [&](std::span<std::uint64_t> words) {
+    words[0] = hash_of(points, "points", all_rows.first(), execution);
+    words[1] = hash_of(column, "weights", all_rows.first(), execution);
+    if (ranks.is_first()) words[2] = hash_of(given, "initial centroids", 0, execution);
+  });
   return "format=" + std::to_string(format) + "\n" + "element type=" + (sizeof(T) == 4 ? "f32" : "f64") +
-         "\nrows=" + std::to_string(rows) + "\ncolumns=" + std::to_string(points.columns()) + "\n" + call +
+         "\nrows=" + std::to_string(all_rows.all()) + "\ncolumns=" + std::to_string(points.columns()) + "\n" + call +
          core::call_line("hash of the points", cpu::hash_text(hashes[0])) +
          core::call_line("hash of the weights", cpu::hash_text(hashes[1])) +
          core::call_line("hash of the initial centroids", cpu::hash_text(hashes[2]));
@@ -146,12 +139,12 @@ std::string job_text(const std::string& call, MatrixView<const T> points, Vector
 
 template <class T>
 std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const std::string& job, std::int64_t columns,
-                                           core::Ranks* ranks) {
+                                           core::Ranks& ranks) {
   const std::string& path = options.checkpoint.file;
   std::error_code none;  // what cannot be looked at cannot be written either, which is said then
   const auto read = [&] { return std::filesystem::is_regular_file(path, none) ? bytes_of(path) : std::vector<char>(); };
   // From here on all ranks do the same with the same bytes. An empty file is none, for a checkpoint appears whole.
-  const std::vector<char> bytes = ranks == nullptr ? read() : ranks->from(0, read);
+  const std::vector<char> bytes = ranks.from(0, read);
   if (bytes.empty()) return std::nullopt;
   const core::NpzArrays arrays(std::as_bytes(std::span(bytes)), path);
   const std::vector<unsigned char> text = arrays.get<unsigned char>("job");
@@ -343,9 +336,9 @@ void CheckpointFile<T>::wait() {
 // NOLINTBEGIN(bugprone-macro-parentheses): a type
 #define GRADUS_INSTANTIATE(T)                                                                                      \
   template std::string job_text(const std::string&, MatrixView<const T>, VectorView<const T>, MatrixView<const T>, \
-                                const Execution&, core::Ranks*);                                                   \
+                                const Execution&, const core::RankRows&);                                          \
   template std::optional<JobState<T>> read_checkpoint(const KMeansOptions&, const std::string&, std::int64_t,      \
-                                                      core::Ranks*)
+                                                      core::Ranks&)
 // NOLINTEND(bugprone-macro-parentheses)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

@@ -34,12 +34,12 @@ struct JobState {
 /// These may lie on a GPU.
 template <class T>
 std::string job_text(const std::string& call, MatrixView<const T> points, VectorView<const T> weights,
-                     MatrixView<const T> given, const Execution& execution, core::Ranks* ranks);
+                     MatrixView<const T> given, const Execution& execution, const core::RankRows& all_rows);
 
 /// What the file holds; nothing where there is none. InputError where it does not hold a state of the job.
 template <class T>
 std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const std::string& job, std::int64_t columns,
-                                           core::Ranks* ranks);
+                                           core::Ranks& ranks);
 
 /// InputError for what is there and is no file, and unless `resumes` for a file that is no checkpoint: the first one
 /// would replace it.

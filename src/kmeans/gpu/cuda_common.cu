@@ -60,8 +60,9 @@ CudaFit<T>::CudaFit(const Problem<T>& problem, const Execution& execution, Layou
   const auto start = core::Clock::now();
   const auto area = static_cast<std::uint64_t>(problem.n() * problem.d()) * sizeof(T);
   extra_bytes += 4 * static_cast<std::uint64_t>(problem.n()) + (layout == Layout::columns ? area : 0);
-  if (!problem.gpu) own_ = std::make_unique<GpuPoints<T>>(problem.points, problem.weights, execution, extra_bytes);
-  const GpuPoints<T>& on_gpu = own_ ? *own_ : *problem.gpu;
+  const GpuPoints<T>* const there = problem.source->gpu();
+  if (there == nullptr) own_ = std::make_unique<GpuPoints<T>>(problem.points, problem.weights, execution, extra_bytes);
+  const GpuPoints<T>& on_gpu = own_ ? *own_ : *there;
   gpu_job_ = on_gpu.job();
   points_ = on_gpu.rows().data();
   weights_ = on_gpu.weights().data();

@@ -86,7 +86,7 @@ void GpuPoints<T>::own_squared_distances(MatrixView<const T> centroids, const st
 
 template <class T>
 void GpuPoints<T>::distances(MatrixView<const T> centroids, Metric metric, MatrixView<T> distances,
-                             const std::function<void(std::int64_t)>& progress) const {
+                             const typename PointSource<T>::Done& progress) const {
   const cuda::Stream& stream = job_->stream();
   const DeviceRows<T> points = device_rows(*this);
   const std::int64_t n = points.count;
@@ -126,7 +126,7 @@ void GpuPoints<T>::distances(MatrixView<const T> centroids, Metric metric, Matri
 #define GRADUS_INSTANTIATE(T)                                                                                 \
   template void GpuPoints<T>::own_squared_distances(MatrixView<const T>, const std::int32_t*, double*) const; \
   template void GpuPoints<T>::distances(MatrixView<const T>, Metric, MatrixView<T>,                           \
-                                        const std::function<void(std::int64_t)>&) const
+                                        const typename PointSource<T>::Done&) const
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

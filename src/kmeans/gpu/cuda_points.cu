@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kmeans/gpu/cuda_common.hpp"
+#include "cpu/threads.hpp"
+#include "cuda/launch.hpp"
+#include "execution/devices.hpp"
 #include "kmeans/gpu/cuda_row_distances.cuh"
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/lloyd/unit_length.hpp"
@@ -91,8 +93,9 @@ cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T> rows, cuda::Job& job) 
 template <class T>
 GpuPoints<T>::GpuPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution,
                         std::uint64_t extra_bytes)
-    : gpu_(execution::require_gpu(execution::this_machine(), execution.gpu)), job_(execution::start_gpu_job(execution)),
-      points_(points), weights_(weights), weights_on_host_(weights) {
+    : PointSource<T>(points, weights, cpu::thread_count(execution), execution.stop, core::RankRows(points.rows())),
+      gpu_(execution::require_gpu(execution::this_machine(), execution.gpu)), job_(execution::start_gpu_job(execution)),
+      weights_(weights) {
   const bool uploads = points.place().is_host();
   const bool uploads_weights = !weights.empty() && weights.place().is_host();
   std::uint64_t bytes = extra_bytes;
@@ -112,7 +115,7 @@ GpuPoints<T>::GpuPoints(MatrixView<const T> points, VectorView<const T> weights,
   } else if (!weights.empty()) {
     job_->admit(weights.data(), "weights");
     copied_weights_ = job_->copy_to_host(column);
-    weights_on_host_ = {copied_weights_.data(), weights.size()};
+    host_weights_ = {copied_weights_.data(), weights.size()};
   }
   job_->stream().wait();
 }
@@ -120,7 +123,8 @@ GpuPoints<T>::GpuPoints(MatrixView<const T> points, VectorView<const T> weights,
 template <class T>
 GpuPoints<T>::GpuPoints(const GpuPoints& all, std::span<const std::int64_t> rows, VectorView<const T> weights,
                         std::uint64_t extra_bytes)
-    : gpu_(all.gpu_), job_(all.job_), weights_on_host_(weights) {
+    : PointSource<T>({}, weights, all.threads(), all.stop(), core::RankRows(std::ssize(rows))), gpu_(all.gpu_),
+      job_(all.job_) {
   const cuda::Stream& stream = job_->stream();
   const auto count = static_cast<std::int64_t>(rows.size());
   const std::int64_t columns = all.points_.columns();
@@ -143,8 +147,8 @@ void GpuPoints<T>::gather(const GpuPoints& all, std::span<const std::int64_t> ro
   if (count == 0) return;
   cuda::DeviceBuffer<std::int64_t> which(count);
   which.copy_from_host(rows.data(), count, stream);
-  gather_rows<T>
-      <<<blocks_for(count * all.points_.columns(), 256), 256, 0, stream>>>(device_rows(all), which.data(), count, to);
+  gather_rows<T><<<cuda::blocks_for(count * all.points_.columns(), 256), 256, 0, stream>>>(device_rows(all),
+                                                                                           which.data(), count, to);
   cuda::check_launch("gather_rows");
   stream.wait();  // the numbers were read
 }
@@ -157,7 +161,7 @@ unsigned int GpuPoints<T>::blocks(int per_multiprocessor) const {
 }
 
 template <class T>
-std::optional<double> GpuPoints<T>::mean_column_variance(const Statistics& statistics) const {
+std::optional<double> GpuPoints<T>::own_mean_column_variance(const Statistics& statistics) const {
   const cuda::Stream& stream = job_->stream();
   const std::int64_t n = points_.rows();
   const std::int64_t d = points_.columns();
@@ -214,7 +218,7 @@ void GpuPoints<T>::to_unit_rows() {
 }
 
 template <class T>
-Matrix<T> GpuPoints<T>::copy_rows(std::span<const std::int64_t> rows) const {
+Matrix<T> GpuPoints<T>::rows_at(std::span<const std::int64_t> rows) const {
   const cuda::Stream& stream = job_->stream();
   const auto count = static_cast<std::int64_t>(rows.size());
   Matrix<T> copy(count, points_.columns());

@@ -3,9 +3,8 @@
 
 #include <utility>
 
-#include "cuda/job.hpp"
-#include "execution/gpu_job.hpp"
 #include "gradus/array.hpp"
+#include "kmeans/gpu/gpu_source.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -14,8 +13,7 @@ template <class T>
 MatrixView<const T> in_host_memory(MatrixView<const T> rows, const char* what, const Execution& execution,
                                    Matrix<T>& copy) {
   if (rows.place().is_host()) return rows;
-  if constexpr (cuda::is_compiled) copy = execution::copy_to_host(rows, what, execution);
-  else cuda::refuse_without_cuda(what);
+  copy = copy_of_gpu_rows(rows, what, execution);
   return std::as_const(copy).view();
 }
 

@@ -45,7 +45,7 @@ KMeansResult<T> fit_by_passes(const Problem<T>& problem, const Execution& execut
 /// members: `job`, a CudaFit, and `engine`, which is one for lloyd() and a RankPasses<T>.
 template <class Fit, class T>
 KMeansResult<T> whole_fit(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
-  if (problem.ranks != nullptr)
+  if (!problem.ranks().is_alone())
     return fit_by_passes<T>(problem, execution, phases, [&](std::vector<Phase>& of_start) {
       const auto fit = std::make_shared<Fit>(problem, execution, of_start);
       fit->job.add_upload_phase(of_start);

@@ -7,7 +7,6 @@
 #include "core/exact_accumulator.hpp"
 #include "core/ranks.hpp"
 #include "core/stop.hpp"
-#include "kmeans/gpu/gpu_points.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -21,7 +20,7 @@ std::vector<std::vector<std::int64_t>> members_of(const Problem<T>& problem, con
   std::vector<std::int32_t> place(static_cast<std::size_t>(problem.k()), -1);
   for (std::size_t index = 0; index < wanted.size(); ++index)
     place[static_cast<std::size_t>(wanted[index].cluster)] = static_cast<std::int32_t>(index);
-  const std::int64_t first = problem.ranks == nullptr ? 0 : problem.ranks->first_row();
+  const std::int64_t first = problem.source->rank_rows().first();
   std::vector<std::int64_t> gone;
   for (const Relocation& relocation : relocations) gone.push_back(relocation.point - first);
   std::sort(gone.begin(), gone.end());
@@ -91,11 +90,7 @@ class Sums {
   core::ExactAccumulator weight_;
 };
 
-}  // namespace
-
-namespace {
-
-/// The sums become those of all ranks.
+/// The sums that work() makes become those of all ranks.
 void add_up(core::Ranks& ranks, std::vector<Sums>& sums, const auto& work) {
   std::size_t count = 0;
   for (const Sums& one : sums) count += one.words();
@@ -105,11 +100,14 @@ void add_up(core::Ranks& ranks, std::vector<Sums>& sums, const auto& work) {
       words = words.subspan(one.words());
     }
   };
-  const std::span<const std::uint64_t> all = ranks.sum(count, [&](std::span<std::uint64_t> words) {
-    work();
-    each(words, [](Sums& one, std::span<std::uint64_t> own) { one.put(own); });
-  });
-  each(all, [](Sums& one, std::span<const std::uint64_t> own) { one.take(own); });
+  ranks.add_up(
+      count, work,
+      [&](std::span<std::uint64_t> words) {
+        each(words, [](Sums& one, std::span<std::uint64_t> own) { one.put(own); });
+      },
+      [&](std::span<const std::uint64_t> words) {
+        each(words, [](Sums& one, std::span<const std::uint64_t> own) { one.take(own); });
+      });
 }
 
 }  // namespace
@@ -118,19 +116,20 @@ template <class T>
 void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::span<const Relocation> relocations,
                  std::span<const DoubtfulMean> wanted, MatrixView<T> centroids, int threads) {
   constexpr std::size_t most_rows = 65536;  // looked at, and from a GPU copied, at a time
-  std::vector<std::vector<std::int64_t>> members;
-  core::agree(problem.ranks, [&] { members = members_of(problem, labels, relocations, wanted); });
+  core::Ranks& ranks = problem.ranks();
+  const std::vector<std::vector<std::int64_t>> members =
+      ranks.agree([&] { return members_of(problem, labels, relocations, wanted); });
   const std::vector<Piece> pieces = pieces_of(wanted);
   for (std::size_t begin = 0, end = 0; begin < pieces.size(); begin = end) {
-    // Some pieces, and the points of their clusters one after the other. On ranks, which have different points, the
-    // number of sums alone says how many pieces.
+    // Some pieces, and the points of their clusters one after the other. On several ranks, which have different points,
+    // the number of sums alone says how many pieces.
     std::vector<Sums> sums;
     std::vector<std::int64_t> points;
     std::vector<std::size_t> first_point;
     for (std::size_t dims = 0; end < pieces.size(); ++end) {
       const std::vector<std::int64_t>& own = members[pieces[end].wanted];
       dims += pieces[end].dims.size();
-      const bool many_rows = problem.ranks == nullptr && points.size() + own.size() > most_rows;
+      const bool many_rows = ranks.size() == 1 && points.size() + own.size() > most_rows;
       if (end > begin && (many_rows || dims > most_sums)) break;
       sums.emplace_back(pieces[end].dims);
       first_point.push_back(points.size());
@@ -142,22 +141,17 @@ void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::spa
         core::honour_stop(problem.stop, "stopped while working out means");
         const std::size_t last = std::min(first + most_rows, points.size());
         Matrix<T> copies;
-        if constexpr (cuda::is_compiled) {
-          if (problem.gpu) copies = problem.gpu->copy_rows(std::span(points).subspan(first, last - first));
-        }
+        const std::vector<const T*> rows =
+            problem.source->addresses_of(std::span(points).subspan(first, last - first), copies);
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
         for (std::size_t index = 0; index < sums.size(); ++index)
           for (std::size_t place = std::max(first, first_point[index]); place < std::min(last, first_point[index + 1]);
                ++place)
-            if (!problem.stop.stop_requested())
-              sums[index].add(problem, points[place],
-                              problem.gpu ? copies.row(static_cast<std::int64_t>(place - first))
-                                          : problem.points.row(points[place]));
+            if (!problem.stop.stop_requested()) sums[index].add(problem, points[place], rows[place - first]);
       }
       core::honour_stop(problem.stop, "stopped while working out means");
     };
-    if (problem.ranks == nullptr) add();
-    else add_up(*problem.ranks, sums, add);
+    add_up(ranks, sums, add);
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (std::size_t index = 0; index < sums.size(); ++index)
       sums[index].write_means(centroids.row(wanted[pieces[begin + index].wanted].cluster));
@@ -175,18 +169,13 @@ std::uint64_t exact_means_bytes(const Shape& shape) {
 
 template <class T>
 std::vector<bool> clusters_with_weight(const Problem<T>& problem, const std::int32_t* labels) {
-  std::vector<bool> with_weight(static_cast<std::size_t>(problem.k()));
-  const auto find = [&](const auto& found) {
-    for (std::int64_t point = 0; point < problem.n(); ++point)
-      if (problem.weight(point) > 0) found(static_cast<std::size_t>(labels[point]));
-  };
-  if (problem.ranks == nullptr) {
-    find([&](std::size_t cluster) { with_weight[cluster] = true; });
-    return with_weight;
-  }
-  const std::span<const std::uint64_t> ranks = problem.ranks->sum(
-      with_weight.size(), [&](std::span<std::uint64_t> own) { find([&](std::size_t cluster) { own[cluster] = 1; }); });
-  std::transform(ranks.begin(), ranks.end(), with_weight.begin(), [](std::uint64_t some) { return some > 0; });
+  const std::vector<std::uint64_t> points =
+      problem.ranks().sum(static_cast<std::size_t>(problem.k()), [&](std::span<std::uint64_t> own) {
+        for (std::int64_t point = 0; point < problem.n(); ++point)
+          if (problem.weight(point) > 0) own[static_cast<std::size_t>(labels[point])] = 1;
+      });
+  std::vector<bool> with_weight(points.size());
+  std::transform(points.begin(), points.end(), with_weight.begin(), [](std::uint64_t some) { return some > 0; });
   return with_weight;
 }
 

@@ -5,24 +5,12 @@
 
 #include "core/ranks.hpp"
 #include "core/stop.hpp"
-#include "kmeans/gpu/gpu_points.hpp"
-#include "kmeans/lloyd/distance.hpp"
 
 namespace gradus::kmeans_detail {
 
 namespace {
 
 constexpr std::string_view while_relocating = "stopped while moving empty clusters";
-
-/// On the GPU where the points lie there.
-template <class T>
-void find_own_distances(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
-                        double* out, int threads) {
-  if constexpr (cuda::is_compiled) {
-    if (problem.gpu) return problem.gpu->own_squared_distances(centroids, labels, out);
-  }
-  own_squared_distances(problem.points, centroids, labels, out, threads, problem.stop);
-}
 
 /// What the choice of the points that move knows of one.
 struct Candidate {
@@ -41,10 +29,10 @@ bool is_farther(const Candidate& a, const Candidate& b) {
 template <class T>
 class Farthest {
  public:
-  Farthest(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels, int threads)
-      : problem_(problem), labels_(labels), first_(problem.ranks == nullptr ? 0 : problem.ranks->first_row()),
-        distances_(problem.n()), order_(problem.n()) {
-    find_own_distances(problem, centroids, labels, distances_.data(), threads);
+  Farthest(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels)
+      : problem_(problem), labels_(labels), first_(problem.source->rank_rows().first()), distances_(problem.n()),
+        order_(problem.n()) {
+    problem.source->own_squared_distances(centroids, labels, distances_.data());
     for (std::int64_t point = 0; point < problem.n(); ++point) {
       if (point % core::operations_between_looks == 0) core::honour_stop(problem.stop, while_relocating);
       order_[point] = point;
@@ -112,17 +100,22 @@ class Moves {
   std::vector<Relocation> moves_;
 };
 
-/// Batch after batch each rank tells its farthest points. Together they are in order down to the last one of a batch
-/// that did not end with its rank's points.
+}  // namespace
+
+// Batch after batch each rank tells its farthest points. Together they are in order down to the last one of a batch
+// that did not end with its rank's points.
 template <class T>
-std::vector<Relocation> relocate_on_ranks(const Problem<T>& problem, MatrixView<const T> centroids,
-                                          const std::int32_t* labels, const std::vector<std::int32_t>& empty,
-                                          std::int64_t most, std::int64_t batch, int threads) {
-  core::Ranks& ranks = *problem.ranks;
+std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
+                                 const std::vector<std::int32_t>& empty) {
+  const std::int64_t most = problem.different_points - (problem.k() - std::ssize(empty));
+  if (most <= 0) return {};
+  // Points that cannot move make it look a little further than the number of empty clusters.
+  const std::int64_t batch = std::ssize(empty) + 64;
+  core::Ranks& ranks = problem.ranks();
   std::optional<Farthest<T>> farthest;
   Moves moves(ranks.sum(static_cast<std::size_t>(problem.k()),
                         [&](std::span<std::uint64_t> members) {
-                          farthest.emplace(problem, centroids, labels, threads);
+                          farthest.emplace(problem, centroids, labels);
                           farthest->count_members(members);
                         }),
               empty, most);
@@ -146,29 +139,10 @@ std::vector<Relocation> relocate_on_ranks(const Problem<T>& problem, MatrixView<
     for (const Candidate& candidate : candidates) {
       if (moves.are_enough() || (end && is_farther(*end, candidate))) break;
       moves.take(candidate);
-      next += ranks.is_own(candidate.point);
+      next += problem.source->rank_rows().is_own(candidate.point);
     }
     if (all_told) break;
   }
-  return moves.moves();
-}
-
-}  // namespace
-
-template <class T>
-std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
-                                 const std::vector<std::int32_t>& empty, int threads) {
-  const std::int64_t most = problem.different_points - (problem.k() - std::ssize(empty));
-  if (most <= 0) return {};
-  // Points that cannot move make it look a little further than the number of empty clusters.
-  const std::int64_t batch = std::ssize(empty) + 64;
-  if (problem.ranks != nullptr) return relocate_on_ranks(problem, centroids, labels, empty, most, batch, threads);
-  Farthest<T> farthest(problem, centroids, labels, threads);
-  std::vector<std::uint64_t> members(static_cast<std::size_t>(problem.k()));
-  farthest.count_members(members);
-  Moves moves(members, empty, most);
-  for (std::int64_t next = 0; next < farthest.size() && !moves.are_enough(); ++next)
-    moves.take(farthest.at(next, batch));
   return moves.moves();
 }
 
@@ -176,20 +150,12 @@ template <class T>
 Matrix<T> rows_of(const Problem<T>& problem, std::span<const Relocation> moves) {
   std::vector<std::int64_t> points;
   for (const Relocation& move : moves) points.push_back(move.point);
-  if (problem.ranks != nullptr && !points.empty())
-    return problem.ranks->rows_at(std::span(std::as_const(points)), problem.points);
-  if constexpr (cuda::is_compiled) {
-    if (problem.gpu && !points.empty()) return problem.gpu->copy_rows(points);
-  }
-  Matrix<T> rows(static_cast<std::int64_t>(points.size()), problem.d());
-  for (std::int64_t row = 0; row < rows.rows(); ++row)
-    std::copy_n(problem.points.row(points[static_cast<std::size_t>(row)]), problem.d(), rows.row(row));
-  return rows;
+  return problem.source->rows_at(points);
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                            \
   template std::vector<Relocation> relocate(const Problem<T>&, MatrixView<const T>, const std::int32_t*, \
-                                            const std::vector<std::int32_t>&, int);                      \
+                                            const std::vector<std::int32_t>&);                           \
   template Matrix<T> rows_of(const Problem<T>&, std::span<const Relocation>)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

@@ -31,9 +31,9 @@
 //
 // and pass() need not write them: the frame asks where it looks at single points.
 //
-// On ranks (Problem::ranks) an engine knows its own points alone: its sums are of these, and finish() leaves their
-// inertia in Problem::rank_inertia. The frame adds the ranks' sums up, once in an iteration and once at the end, and
-// all that follows is done by each of them from the same numbers; where that pays each makes the new centroids of a
+// On several ranks (Problem::source) an engine knows its own points alone: its sums are of these, and finish() leaves
+// their inertia in Problem::rank_inertia. The frame adds the ranks' sums up, once in an iteration and once at the end,
+// and all that follows is done by each of them from the same numbers; where that pays each makes the new centroids of a
 // share of the clusters, and they tell each other (lloyd/cluster_shares.hpp). Engines with ExactSums alone run there,
 // and none that iterates or updates by itself: a GPU's take part by single passes (gpu/rank_passes.hpp).
 //
@@ -132,7 +132,7 @@ struct Relocation {
 /// cluster of their own: the other clusters are surplus (KMeansFewerDistinct).
 template <class T>
 std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
-                                 const std::vector<std::int32_t>& empty, int threads);
+                                 const std::vector<std::int32_t>& empty);
 
 /// The coordinates of the points that move, in host memory.
 template <class T>
@@ -171,7 +171,7 @@ class Lloyd {
     result_.report.threads = threads_;
     result_.centroids = Matrix<T>::copy_of(problem_.initial_centroids);
     if constexpr (takes_ranks)
-      if (problem_.ranks != nullptr) {
+      if (!problem_.ranks().is_alone()) {
         total_.emplace(problem_, core::accumulator_limbs + 1);
         choose_shares();
       }
@@ -212,7 +212,6 @@ class Lloyd {
     if constexpr (takes_ranks) return total_ ? *total_ : engine_.sums();
     else return engine_.sums();
   }
-  std::int64_t all_points() const { return problem_.ranks == nullptr ? problem_.n() : problem_.ranks->rows(); }
 
   /// Runs work(words) on each rank, and then adds up the engines' sums, and so many words beside, at most
   /// core::accumulator_limbs, which are returned.
@@ -221,7 +220,7 @@ class Lloyd {
     const std::span<std::uint64_t> words = total_->words();
     const std::size_t sums = words.size() - core::accumulator_limbs - 1;
     const std::span<std::uint64_t> own = words.subspan(sums, beside);
-    problem_.ranks->sum_all_of(words.first(sums + beside + 1), [&] {
+    problem_.ranks().sum_all_of(words.first(sums + beside + 1), [&] {
       std::ranges::fill(own, 0);
       work(own);
       total_->copy(engine_.sums());
@@ -231,13 +230,12 @@ class Lloyd {
 
   /// Whether the ranks share the update, which all of them decide alike.
   void choose_shares() requires takes_ranks {
-    core::Ranks& ranks = *problem_.ranks;
+    core::Ranks& ranks = problem_.ranks();
     const auto pays = [&](int threads) {
       return pays_to_share(problem_.k(), problem_.d(), sizeof(T), ranks.size(), threads);
     };
     if (problem_.max_iterations < 1 || ranks.size() == 1 || !pays(1)) return;
-    const double most_threads =
-        ranks.greatest(1, [&](std::span<double> own) { own[0] = static_cast<double>(threads_); })[0];
+    const double most_threads = ranks.greatest([&] { return static_cast<double>(threads_); });
     if (pays(static_cast<int>(most_threads))) shares_.emplace(problem_.k(), ranks.size());
   }
 
@@ -257,7 +255,7 @@ class Lloyd {
   /// Those of the last pass. All ranks ask together, for a GPU may fail to give them.
   const std::int32_t* labels() {
     if (!std::exchange(labels_are_here_, true))
-      core::agree(problem_.ranks, [&] {
+      problem_.ranks().agree([&] {
         if constexpr (KeepsLabels<Engine>) engine_.bring_labels(result_.labels.data());
       });
     return result_.labels.data();
@@ -274,9 +272,9 @@ class Lloyd {
 
   /// Of all ranks.
   Outcome whole_pass() {
-    labels_are_here_ = !takes_ranks || problem_.ranks == nullptr;
+    labels_are_here_ = !total_;
     if constexpr (takes_ranks)
-      if (problem_.ranks != nullptr) return pass_on_ranks();
+      if (total_) return pass_on_ranks();
     return pass();
   }
 
@@ -310,7 +308,7 @@ class Lloyd {
 
   double finish(bool labels_are_current) {
     if constexpr (takes_ranks) {
-      if (problem_.ranks != nullptr) {
+      if (total_) {
         const std::span<const std::uint64_t> words = add_up(core::accumulator_limbs, [&](std::span<std::uint64_t> own) {
           finish_own(labels_are_current);
           core::Ranks::put(std::span(problem_.rank_inertia, 1), own);
@@ -427,7 +425,7 @@ class Lloyd {
                      .remedy = option("KMeansOptions::empty", "relocate") + " or " +
                                option("KMeansOptions::empty", "keep") + " goes on instead"});
       if (problem_.empty == EmptyCluster::relocate)
-        relocations = relocate<T>(problem_, result_.centroids.view(), labels(), empty, threads_);
+        relocations = relocate<T>(problem_, result_.centroids.view(), labels(), empty);
     }
     const Matrix<T> moved = rows_of<T>(problem_, relocations);
     std::vector<bool> has_mean(static_cast<std::size_t>(problem_.k()), true);
@@ -510,9 +508,9 @@ class Lloyd {
   void update_all(const Sums& sums, const Update& update) {
     if constexpr (takes_ranks) {
       if (shares_) {
-        const int rank = problem_.ranks->rank();
+        const int rank = problem_.ranks().rank();
         const ToldShare<T> told(shares_->largest(), problem_.d());
-        problem_.ranks->exchange(
+        problem_.ranks().exchange(
             told.bytes(),
             [&](std::span<std::byte> own) {
               const cpu::Range clusters = shares_->of(rank);
@@ -573,11 +571,12 @@ class Lloyd {
     // lost nothing. Ranks share the values, and what is to be added up for a doubt, but each of them makes its mean.
     constexpr double of_mean = 4000;  // prices in values looked at: of a mean from exact sums, and of each value in it
     constexpr double of_value = 16;
-    const double ranks = problem_.ranks == nullptr ? 1 : problem_.ranks->size();
+    const double ranks = problem_.ranks().size();
     for (const DoubtfulMean& mean : doubtful)
       price_of_doubts_ += static_cast<double>(mean.dims.size()) *
                           (of_mean + of_value * static_cast<double>(sums.count(mean.cluster)) / ranks);
-    const double price_of_look = static_cast<double>(all_points()) * static_cast<double>(problem_.d()) / ranks;
+    const double price_of_look =
+        static_cast<double>(problem_.source->rank_rows().all()) * static_cast<double>(problem_.d()) / ranks;
     if (std::vector<int>& finest = *problem_.statistics.finest; price_of_doubts_ > price_of_look && finest.empty()) {
       std::vector<int> enough;
       for (const core::Grid& grid : problem_.statistics.columns)
@@ -592,10 +591,9 @@ class Lloyd {
   }
 
   std::vector<int> finest_bits(const std::vector<int>& enough) const {
-    const auto own = [&] { return cpu::finest_bits(problem_.points, enough, threads_, problem_.stop); };
-    if (problem_.ranks == nullptr) return own();
-    const std::span<const double> negated = problem_.ranks->greatest(enough.size(), [&](std::span<double> numbers) {
-      std::ranges::transform(own(), numbers.begin(), [](int bit) { return -static_cast<double>(bit); });
+    const std::vector<double> negated = problem_.ranks().greatest(enough.size(), [&](std::span<double> numbers) {
+      std::ranges::transform(cpu::finest_bits(problem_.points, enough, threads_, problem_.stop), numbers.begin(),
+                             [](int bit) { return -static_cast<double>(bit); });
     });
     std::vector<int> finest;
     for (const double bit : negated) finest.push_back(static_cast<int>(-bit));
@@ -708,7 +706,7 @@ class Lloyd {
   const Problem<T>& problem_;
   const Execution& execution_;
   Engine& engine_;
-  std::optional<Sums> total_;            ///< on ranks, with room for what is beside the sums, and for a word of theirs
+  std::optional<Sums> total_;  ///< on several ranks, with room for what is beside the sums, and for a word of theirs
   std::optional<ClusterShares> shares_;  ///< where the ranks share the update
   std::vector<Phase>& phases_;
   int threads_;

@@ -12,11 +12,9 @@
 
 #include "core/checked.hpp"
 #include "core/failure.hpp"
-#include "core/ranks.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "cpu/column_ranges.hpp"
-#include "kmeans/gpu/gpu_points.hpp"
 #include "kmeans/lloyd/distance.hpp"
 #include "kmeans/simd/simd_rows.hpp"
 
@@ -59,40 +57,17 @@ WeightRange range_of_weights(VectorView<const T> weights, std::int64_t first_row
 /// The scale that the weights are counted in, and their least bit.
 template <class T>
 void describe_weights(VectorView<const T> weights, Statistics& statistics, const std::stop_token& stop,
-                      core::Ranks* ranks) {
-  WeightRange range;
-  if (ranks == nullptr) {
-    range = range_of_weights(weights, 0, stop);
-  } else {
-    const std::span<const double> found = ranks->greatest(2, [&](std::span<double> numbers) {
-      const WeightRange own = range_of_weights(weights, ranks->first_row(), stop);
-      numbers[0] = own.largest;
-      numbers[1] = -own.finest;
-    });
-    range = {found[0], -static_cast<int>(found[1])};
-  }
+                      const core::RankRows& rows) {
+  const std::vector<double> found = rows.ranks().greatest(2, [&](std::span<double> numbers) {
+    const WeightRange own = range_of_weights(weights, rows.first(), stop);
+    numbers[0] = own.largest;
+    numbers[1] = -own.finest;
+  });
+  const WeightRange range{found[0], -static_cast<int>(found[1])};
   if (!(range.largest > 0)) throw InputError(about("weights") + "all weights are zero");
   statistics.weight_exponent = core::exponent_above(range.largest, -1000);
   statistics.weight_scale = std::ldexp(1.0, -statistics.weight_exponent);
   statistics.finest_weight = range.finest - statistics.weight_exponent;
-}
-
-/// Of all ranks' points.
-template <class T>
-core::ColumnRanges ranges_of_ranks(core::Ranks& ranks, MatrixView<const T> points, int threads,
-                                   const std::stop_token& stop) {
-  const auto d = static_cast<std::size_t>(points.columns());
-  const std::span<const double> found = ranks.greatest(2 * d, [&](std::span<double> numbers) {
-    const core::ColumnRanges own = cpu::column_ranges(points, "points", threads, stop, ranks.first_row());
-    for (std::size_t column = 0; column < d; ++column) {
-      numbers[column] = -own.lowest[column];
-      numbers[d + column] = own.highest[column];
-    }
-  });
-  core::ColumnRanges ranges;
-  for (std::size_t column = 0; column < d; ++column) ranges.lowest.push_back(0.0 - found[column]);  // no -0
-  ranges.highest.assign(found.begin() + static_cast<std::ptrdiff_t>(d), found.end());
-  return ranges;
 }
 
 /// The box of points and initial centroids.
@@ -111,23 +86,13 @@ Box box_of(const Statistics& statistics) {
   return box;
 }
 
-}  // namespace
-
 template <class T>
-Statistics examine(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> initial_centroids,
-                   int threads, const std::stop_token& stop, core::Ranks* ranks) {
-  if (ranks != nullptr)
-    return describe(ranges_of_ranks(*ranks, points, threads, stop), ranks->rows(), weights, initial_centroids, stop,
-                    ranks);
-  return describe(cpu::column_ranges(points, "points", threads, stop), points.rows(), weights, initial_centroids, stop);
-}
-
-template <class T>
-Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView<const T> weights,
-                    MatrixView<const T> initial_centroids, const std::stop_token& stop, core::Ranks* ranks) {
+Statistics describe(const core::ColumnRanges& ranges, VectorView<const T> weights, const core::RankRows& rows,
+                    MatrixView<const T> initial_centroids, const std::stop_token& stop) {
+  const std::int64_t n = rows.all();
   const std::size_t d = ranges.lowest.size();
   Statistics statistics;
-  if (!weights.empty()) describe_weights(weights, statistics, stop, ranks);
+  if (!weights.empty()) describe_weights(weights, statistics, stop, rows);
   statistics.weight = core::Grid(0, n);
   statistics.lowest = ranges.lowest;
   statistics.highest = ranges.highest;
@@ -157,6 +122,20 @@ Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView
   statistics.inertia = core::TotalGrid(core::exponent_above(2 * farthest, core::least_grid_exponent), n);
   statistics.coordinate_scale = std::ldexp(1.0, -core::exponent_above(longest));
   return statistics;
+}
+
+}  // namespace
+
+template <class T>
+Statistics examine(const PointSource<T>& points, MatrixView<const T> initial_centroids) {
+  return describe(points.column_ranges(), points.host_weights(), points.rank_rows(), initial_centroids, points.stop());
+}
+
+template <class T>
+Statistics examine(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> initial_centroids,
+                   int threads, const std::stop_token& stop) {
+  return describe(cpu::column_ranges(points, "points", threads, stop), weights, core::RankRows(points.rows()),
+                  initial_centroids, stop);
 }
 
 void require_distances(const Statistics& statistics) {
@@ -284,12 +263,14 @@ class ColumnTotals {
 constexpr std::int64_t variance_columns = 2048;  // whose sums are made together
 
 template <class T>
-ColumnTotals sum_columns(MatrixView<const T> points, const std::vector<core::TotalGrid>& grids, const GpuPoints<T>* gpu,
-                         std::int64_t first, int threads, const std::stop_token& stop) {
+ColumnTotals sum_columns(const PointSource<T>& source, const std::vector<core::TotalGrid>& grids, std::int64_t first) {
+  const MatrixView<const T> points = source.rows();
+  const int threads = source.threads();
+  const std::stop_token& stop = source.stop();
   const std::int64_t stretch = core::stretch_length(points.rows(), std::ssize(grids), threads);
   ColumnTotals sums(grids, points.contiguous());
   core::FirstFailure failure;
-  visit_rows(points, gpu, [&](std::int64_t, MatrixView<const T> some) {
+  source.visit([&](std::int64_t, MatrixView<const T> some) {
 #pragma omp parallel num_threads(threads)
     {
       std::optional<ColumnTotals> own;
@@ -325,65 +306,83 @@ std::uint64_t column_bytes(const Shape& shape, int threads) {
   return columns + sums;
 }
 
+namespace {
+
+/// The means of the columns over all ranks' points, each rounded once to T.
 template <class T>
-double mean_column_variance(MatrixView<const T> points, const Statistics& statistics, const GpuPoints<T>* gpu,
-                            int threads, const std::stop_token& stop, core::Ranks* ranks) {
-  const std::int64_t n = ranks != nullptr ? ranks->rows() : points.rows();
-  const std::int64_t d = points.columns();
-  constexpr std::int64_t block_rows = 256;
-  core::ExactAccumulator count;
-  count.add(static_cast<double>(n));
+Matrix<T> column_means(const PointSource<T>& source, const Statistics& statistics,
+                       const core::ExactAccumulator& count) {
+  const std::int64_t d = source.rows().columns();
   Matrix<T> mean(1, d);
-  // Some columns after the others, so that the sums take little memory; but rows come from a GPU once.
-  const std::int64_t columns_at_once = gpu ? d : std::min(d, variance_columns);
+  // Some columns after the others, so that the sums take little memory; but copies of rows are made once.
+  const std::int64_t columns_at_once = source.visits_copies() ? d : std::min(d, variance_columns);
   for (std::int64_t first = 0; first < d; first += columns_at_once) {
     const std::int64_t columns = std::min(columns_at_once, d - first);
-    const std::vector<core::TotalGrid> grids = column_totals(statistics, n, first, columns);
-    if (ranks == nullptr) {
-      const ColumnTotals sums = sum_columns(points, grids, gpu, first, threads, stop);
-      for (std::int64_t column = 0; column < columns; ++column)
-        mean(0, first + column) = sums.sum(static_cast<std::size_t>(column)).template quotient<T>(count);
-      continue;
-    }
-    std::vector<core::ExactAccumulator> all;
-    ranks->add_up(all, static_cast<std::size_t>(columns), [&] {
-      const ColumnTotals sums = sum_columns(points, grids, gpu, first, threads, stop);
-      for (std::int64_t column = 0; column < columns; ++column)
-        all.push_back(sums.sum(static_cast<std::size_t>(column)));
-    });
-    for (std::int64_t column = 0; column < columns; ++column)
-      mean(0, first + column) = all[static_cast<std::size_t>(column)].template quotient<T>(count);
+    const std::vector<core::TotalGrid> grids = column_totals(statistics, source.rank_rows().all(), first, columns);
+    std::optional<ColumnTotals> own;
+    std::vector<core::ExactAccumulator> all;  // of several ranks
+    source.ranks().add_up(
+        static_cast<std::size_t>(columns) * core::accumulator_limbs,
+        [&] { own.emplace(sum_columns(source, grids, first)); },
+        [&](std::span<std::uint64_t> words) {
+          for (std::size_t column = 0; column < grids.size(); ++column) {
+            core::ExactAccumulator sum = own->sum(column);
+            core::Ranks::put(std::span(&sum, 1), words.subspan(column * core::accumulator_limbs));
+          }
+        },
+        [&](std::span<const std::uint64_t> words) {
+          all.resize(grids.size());
+          core::Ranks::take(words, all);
+        });
+    for (std::size_t column = 0; column < grids.size(); ++column)
+      mean(0, first + static_cast<std::int64_t>(column)) =
+          (all.empty() ? own->sum(column) : all[column]).template quotient<T>(count);
   }
+  return mean;
+}
 
-  const auto sum_squares = [&](core::ExactAccumulator& squares) {
-    visit_rows(points, gpu, [&](std::int64_t, MatrixView<const T> some) {
+/// Adds the squared distances of this rank's points to `mean`.
+template <class T>
+void add_squares(const PointSource<T>& source, const Statistics& statistics, MatrixView<const T> mean,
+                 core::ExactAccumulator& squares) {
+  constexpr std::int64_t block_rows = 256;
+  const int threads = source.threads();
+  const std::stop_token& stop = source.stop();
+  source.visit([&](std::int64_t, MatrixView<const T> some) {
 #pragma omp parallel num_threads(threads)
-      {
-        core::ExactTotal own;
-        double distances[block_rows];
+    {
+      core::ExactTotal own;
+      double distances[block_rows];
 #pragma omp for schedule(static)
-        for (std::int64_t block = 0; block < (some.rows() + block_rows - 1) / block_rows; ++block) {
-          if (stop.stop_requested()) continue;
-          const std::int64_t first = block * block_rows;
-          const std::int64_t rows = std::min(block_rows, some.rows() - first);
-          squared_distances(some.slice(first, rows), std::as_const(mean).view(), distances);
-          for (std::int64_t index = 0; index < rows; ++index) own.add(statistics.inertia, distances[index]);
-        }
-#pragma omp critical(gradus_variance_squares)
-        squares.merge(own.sum(statistics.inertia));
+      for (std::int64_t block = 0; block < (some.rows() + block_rows - 1) / block_rows; ++block) {
+        if (stop.stop_requested()) continue;
+        const std::int64_t first = block * block_rows;
+        const std::int64_t rows = std::min(block_rows, some.rows() - first);
+        squared_distances(some.slice(first, rows), mean, distances);
+        for (std::int64_t index = 0; index < rows; ++index) own.add(statistics.inertia, distances[index]);
       }
-      core::honour_stop(stop, while_examining);
-      return true;
-    });
-  };
-  if (ranks == nullptr) {
-    core::ExactAccumulator squares;
-    sum_squares(squares);
-    return squares.quotient<double>(count) / static_cast<double>(d);
-  }
-  std::vector<core::ExactAccumulator> squares;
-  ranks->add_up(squares, 1, [&] { sum_squares(squares.emplace_back()); });
-  return squares.front().quotient<double>(count) / static_cast<double>(d);
+#pragma omp critical(gradus_variance_squares)
+      squares.merge(own.sum(statistics.inertia));
+    }
+    core::honour_stop(stop, while_examining);
+    return true;
+  });
+}
+
+}  // namespace
+
+template <class T>
+double mean_column_variance(const PointSource<T>& source, const Statistics& statistics) {
+  if (const std::optional<double> variance = source.own_mean_column_variance(statistics)) return *variance;
+  core::ExactAccumulator count;
+  count.add(static_cast<double>(source.rank_rows().all()));
+  const Matrix<T> mean = column_means(source, statistics, count);
+  core::ExactAccumulator squares;
+  source.ranks().add_up(
+      core::accumulator_limbs, [&] { add_squares(source, statistics, mean.view(), squares); },
+      [&](std::span<std::uint64_t> words) { core::Ranks::put(std::span(&squares, 1), words); },
+      [&](std::span<const std::uint64_t> words) { core::Ranks::take(words, std::span(&squares, 1)); });
+  return squares.quotient<double>(count) / static_cast<double>(source.rows().columns());
 }
 
 namespace {
@@ -397,8 +396,9 @@ struct HashOfBytes {
 }  // namespace
 
 template <class T>
-std::int64_t count_different(MatrixView<const T> points, VectorView<const T> weights, std::int64_t most,
-                             const GpuPoints<T>* gpu, const std::stop_token& stop, core::Ranks* ranks) {
+std::int64_t count_different(const PointSource<T>& source, std::int64_t most) {
+  const MatrixView<const T> points = source.rows();
+  const VectorView<const T> weights = source.host_weights();
   // Ends as soon as that many were seen, which with ordinary data is after about as many rows.
   std::unordered_set<std::string, HashOfBytes, std::equal_to<>> seen;
   std::vector<T> row(static_cast<std::size_t>(points.columns()));
@@ -406,7 +406,7 @@ std::int64_t count_different(MatrixView<const T> points, VectorView<const T> wei
   const std::int64_t stretch = core::stretch_length(points.rows(), 64 + points.columns());
   const auto see = [&](std::int64_t first, MatrixView<const T> some) {
     for (std::int64_t index = 0; index < some.rows() && std::ssize(seen) < most; ++index) {
-      if (index % stretch == 0) core::honour_stop(stop, while_examining);
+      if (index % stretch == 0) core::honour_stop(source.stop(), while_examining);
       if (!weights.empty() && !(weights[first + index] > 0)) continue;
       for (std::int64_t dim = 0; dim < points.columns(); ++dim)
         row[static_cast<std::size_t>(dim)] = some(index, dim) + T{0};  // -0 counts as 0
@@ -414,19 +414,16 @@ std::int64_t count_different(MatrixView<const T> points, VectorView<const T> wei
     }
     return std::ssize(seen) < most;
   };
-  if (ranks == nullptr) {
-    visit_rows(points, gpu, see);
-    return std::ssize(seen);
-  }
-  const double greatest = ranks->greatest(1, [&](std::span<double> numbers) {
-    visit_rows(points, gpu, see);
-    numbers[0] = static_cast<double>(seen.size());
-  })[0];
+  core::Ranks& ranks = source.ranks();
+  const double greatest = ranks.greatest([&] {
+    source.visit(std::ref(see));
+    return static_cast<double>(seen.size());
+  });
   if (greatest >= static_cast<double>(most)) return most;  // one rank has enough, as with ordinary data all have
   // Rank after rank tells its own.
   std::unordered_set<std::string> all;
-  for (int rank = 0; rank < ranks->size() && std::ssize(all) < most; ++rank) {
-    const std::vector<char> rows = ranks->from(rank, [&] {
+  for (int rank = 0; rank < ranks.size() && std::ssize(all) < most; ++rank) {
+    const std::vector<char> rows = ranks.from(rank, [&] {
       std::vector<char> own;
       for (const std::string& one : seen) own.insert(own.end(), one.begin(), one.end());
       return own;
@@ -436,15 +433,12 @@ std::int64_t count_different(MatrixView<const T> points, VectorView<const T> wei
   return std::min<std::int64_t>(std::ssize(all), most);
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                                        \
-  template Statistics examine(MatrixView<const T>, VectorView<const T>, MatrixView<const T>, int,                    \
-                              const std::stop_token&, core::Ranks*);                                                 \
-  template double mean_column_variance(MatrixView<const T>, const Statistics&, const GpuPoints<T>*, int,             \
-                                       const std::stop_token&, core::Ranks*);                                        \
-  template Statistics describe(const core::ColumnRanges&, std::int64_t, VectorView<const T>, MatrixView<const T>,    \
-                               const std::stop_token&, core::Ranks*);                                                \
-  template std::int64_t count_different(MatrixView<const T>, VectorView<const T>, std::int64_t, const GpuPoints<T>*, \
-                                        const std::stop_token&, core::Ranks*)
+#define GRADUS_INSTANTIATE(T)                                                                     \
+  template Statistics examine(const PointSource<T>&, MatrixView<const T>);                        \
+  template Statistics examine(MatrixView<const T>, VectorView<const T>, MatrixView<const T>, int, \
+                              const std::stop_token&);                                            \
+  template double mean_column_variance(const PointSource<T>&, const Statistics&);                 \
+  template std::int64_t count_different(const PointSource<T>&, std::int64_t)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

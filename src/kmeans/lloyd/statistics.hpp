@@ -7,18 +7,14 @@
 
 namespace gradus::kmeans_detail {
 
-/// Column ranges and grids of points, weights and initial centroids (which may be empty). InputError with row and
-/// column for NaN, infinity, magnitudes whose squared distances overflow, and negative weights. `ranks`: where points
-/// and weights are those of this rank's rows; the statistics are those of all.
+/// Column ranges and grids of points, weights and initial centroids (which may be empty), of all ranks. InputError with
+/// row and column for NaN, infinity, magnitudes whose squared distances overflow, and negative weights.
+template <class T>
+Statistics examine(const PointSource<T>& points, MatrixView<const T> initial_centroids);
+/// The same of points in host memory that are all points.
 template <class T>
 Statistics examine(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> initial_centroids,
-                   int threads, const std::stop_token& stop = {}, core::Ranks* ranks = nullptr);
-
-/// The same from the points' ranges: of `rows` points, of all ranks.
-template <class T>
-Statistics describe(const core::ColumnRanges& ranges, std::int64_t rows, VectorView<const T> weights,
-                    MatrixView<const T> initial_centroids, const std::stop_token& stop = {},
-                    core::Ranks* ranks = nullptr);
+                   int threads, const std::stop_token& stop = {});
 
 /// InputError where points (and initial centroids) differ, but all of their squared distances are zero in double.
 void require_distances(const Statistics& statistics);
@@ -32,10 +28,9 @@ void allow_unit_centroids(Statistics& statistics, std::int64_t rows);
 
 /// The mean over the columns of their (unweighted, population) variances: the exact sum of the squared distances from
 /// the columns' means, these rounded once to T, over n, rounded once, over d. `statistics`: of the points, whatever
-/// else they include. `gpu`: the points' object where they lie on a GPU, from which they are copied.
+/// else they include.
 template <class T>
-double mean_column_variance(MatrixView<const T> points, const Statistics& statistics, const GpuPoints<T>* gpu,
-                            int threads, const std::stop_token& stop = {}, core::Ranks* ranks = nullptr);
+double mean_column_variance(const PointSource<T>& points, const Statistics& statistics);
 
 /// For sums of n values of each of some columns.
 std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::int64_t n, std::int64_t first,
@@ -45,10 +40,8 @@ std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::in
 /// may be made at once; that is rare, and not counted.)
 std::uint64_t column_bytes(const Shape& shape, int threads);
 
-/// Different rows that have weight, counted up to `most`. `gpu`: the points' object where they lie on a GPU.
+/// Different rows that have weight, of all ranks, counted up to `most`.
 template <class T>
-std::int64_t count_different(MatrixView<const T> points, VectorView<const T> weights, std::int64_t most,
-                             const GpuPoints<T>* gpu = nullptr, const std::stop_token& stop = {},
-                             core::Ranks* ranks = nullptr);
+std::int64_t count_different(const PointSource<T>& points, std::int64_t most);
 
 }  // namespace gradus::kmeans_detail

@@ -172,7 +172,7 @@ class PersistentEngine final : public RankPasses<T> {
 
   // Iterations at most between two looks of the host.
   static std::int64_t past_steps(const Problem<T>& problem) {
-    if (problem.ranks != nullptr) return 1;  // the kernel makes single passes, and others the iterations of them
+    if (!problem.ranks().is_alone()) return 1;  // the kernel makes single passes, and others the iterations of them
     const auto fitting = static_cast<std::int64_t>(cuda_history_bytes / past_bytes(problem));
     return std::max<std::int64_t>(1, std::min<std::int64_t>({fitting, cuda_history_limit, problem.max_iterations}));
   }

@@ -28,8 +28,8 @@ class Cover final : public Potential<T> {
  public:
   /// `expected` is about how many rows will be chosen.
   Cover(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, std::int64_t expected, int threads,
-        const std::stop_token& stop = {}, KnownRows<T>* known = nullptr)
-      : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call, known), order_(points.rows()) {
+        const std::stop_token& stop, const core::RankRows& rows)
+      : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call, rows), order_(points.rows()) {
     const std::int64_t n = points_.rows();
     at_once_ = std::clamp<std::int64_t>((std::int64_t{1} << 22) / points_.columns(), 16, batch);
     // About 64 points for each segment, so that segments take little time and memory; but chunks enough for all

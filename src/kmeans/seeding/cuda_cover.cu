@@ -13,7 +13,7 @@
 #include <cmath>
 
 #include "kmeans/gpu/cuda_common.hpp"
-#include "kmeans/seeding/cuda_cover.cuh"
+#include "kmeans/seeding/cuda_cover_job.cuh"
 #include "kmeans/seeding/cuda_rounds.cuh"
 #include "kmeans/seeding/cuda_trials.cuh"
 
@@ -217,7 +217,7 @@ void CudaCover<T>::in_portions(int count, const Launch& launch) const {
 
 template <class T>
 CudaCover<T>::CudaCover(const GpuPoints<T>& points, std::int64_t first, bool groups)
-    : gpu_(points.job()), portions_(gpu_->stop(), 0x1p34), multiprocessors_(points.gpu().multiprocessors),
+    : gpu_(points.job()), portions_(gpu_->stop(), 0x1p34), multiprocessors_(points.device().multiprocessors),
       job_(std::make_unique<CoverJob<T>>()), closest_(points.rows().rows()), owners_(groups ? closest_.size() : 0),
       block_sums_((closest_.size() + block_rows - 1) / block_rows),
       group_sums_((block_sums_.size() + group_blocks - 1) / group_blocks), total_(1), targets_(most_candidates),
@@ -262,7 +262,7 @@ template <class T>
 CudaCover<T>::~CudaCover() = default;
 
 template <class T>
-std::vector<std::int64_t> CudaCover<T>::rows_at(std::span<const std::uint64_t> targets) const {
+std::vector<std::int64_t> CudaCover<T>::rows_at(std::span<const std::uint64_t> targets) {
   const auto count = static_cast<std::int64_t>(targets.size());
   std::copy(targets.begin(), targets.end(), staged_.data());
   targets_.copy_from_host(staged_.data(), count, stream());
@@ -275,7 +275,7 @@ std::vector<std::int64_t> CudaCover<T>::rows_at(std::span<const std::uint64_t> t
 }
 
 template <class T>
-std::vector<std::uint64_t> CudaCover<T>::gains(std::span<const std::int64_t> candidates) const {
+std::vector<std::uint64_t> CudaCover<T>::gains(std::span<const std::int64_t> candidates) {
   put(candidates);
   gains_.clear(stream());
   const auto count = static_cast<int>(candidates.size());
@@ -320,7 +320,7 @@ void CudaCover<T>::add_some(std::span<const std::int64_t> rows) {
 }
 
 template <class T>
-std::vector<std::int64_t> CudaCover<T>::sample(std::uint64_t wanted, const core::Philox& random, int round) const {
+std::vector<std::int64_t> CudaCover<T>::sample(std::uint64_t wanted, const core::Philox& random, int round) {
   cuda::DeviceBuffer<Word> length(1);
   Word room = std::min<Word>(2 * wanted + 1024, static_cast<Word>(job_->rows.count));
   while (true) {

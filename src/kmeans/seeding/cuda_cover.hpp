@@ -1,5 +1,5 @@
 // What Cover and FilteredCover are on the host, for points on a GPU: every step looks at every point, mostly at its
-// copy in bytes. Like cuda/job.hpp, a name alone in a build without CUDA.
+// copy in bytes.
 #pragma once
 
 #include <memory>
@@ -7,48 +7,37 @@
 #include <vector>
 
 #include "core/philox.hpp"
-#include "kmeans/gpu/gpu_points.hpp"
-
-#ifdef GRADUS_HAS_CUDA
 #include "cuda/pinned.hpp"
 #include "cuda/portions.hpp"
-#endif
+#include "kmeans/gpu/gpu_points.hpp"
+#include "kmeans/seeding/seeding_cover.hpp"
 
 namespace gradus::kmeans_detail {
-
-template <class T>
-class CudaCover;
-
-#ifdef GRADUS_HAS_CUDA
 
 template <class T>
 struct CoverJob;
 
 template <class T>
-class CudaCover {
+class CudaCover final : public SeedingCover {
  public:
   static constexpr std::int64_t most_candidates = 64;  ///< of one call of gains()
   static constexpr std::int64_t most_added = 4096;     ///< for which add() waits once
 
   /// `first`: the row chosen first. `groups`: whether weights_of_chosen() will be asked for.
   CudaCover(const GpuPoints<T>& points, std::int64_t first, bool groups);
-  ~CudaCover();
+  ~CudaCover() override;
 
-  std::uint64_t total() const { return host_total_; }
-  const std::vector<std::int64_t>& chosen() const { return chosen_; }
-  std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) const;
-  std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) const;
-  /// All rows of a step or a round, as of Potential.
-  void add(std::span<const std::int64_t> rows);
-  std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) const;
-  std::vector<std::uint64_t> weights_of_chosen() const;
-
-  /// Whether take_steps() can be called: not for points of extreme magnitude, very long rows or very many clusters.
-  bool takes_steps(int trials);
-  /// Takes steps of greedy k-means++ until `chosen` has `clusters` rows, total() is 0 or some time has passed. `draws`:
-  /// the index of the next random number. Groups are not kept up to date.
+  std::uint64_t total() const override { return host_total_; }
+  const std::vector<std::int64_t>& chosen() const override { return chosen_; }
+  std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) override;
+  std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) override;
+  std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) override;
+  void add(std::span<const std::int64_t> rows) override;
+  std::vector<std::uint64_t> weights_of_chosen() const override;
+  /// False for points of extreme magnitude, very long rows or very many clusters.
+  bool takes_steps(int trials) override;
   void take_steps(int trials, std::int64_t clusters, const core::Philox& random, std::uint64_t& draws,
-                  std::vector<std::int64_t>& chosen);
+                  std::vector<std::int64_t>& chosen) override;
 
  private:
   using Word = cuda::Job::Word;
@@ -92,7 +81,5 @@ class CudaCover {
   std::unique_ptr<Bytes> bytes_;
   double seconds_of_a_step_ = 1e-3;
 };
-
-#endif
 
 }  // namespace gradus::kmeans_detail

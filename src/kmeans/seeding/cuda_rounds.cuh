@@ -11,7 +11,7 @@
 #pragma once
 
 #include "kmeans/seeding/cuda_bytes.cuh"
-#include "kmeans/seeding/cuda_cover.cuh"
+#include "kmeans/seeding/cuda_cover_job.cuh"
 
 namespace gradus::kmeans_detail::rounds {
 

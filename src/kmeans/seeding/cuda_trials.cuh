@@ -17,7 +17,7 @@
 
 #include "core/philox.hpp"
 #include "kmeans/seeding/cuda_bytes.cuh"
-#include "kmeans/seeding/cuda_cover.cuh"
+#include "kmeans/seeding/cuda_cover_job.cuh"
 
 namespace gradus::kmeans_detail {
 

@@ -40,9 +40,9 @@ template <class T>
 class DenseCover final : public Potential<T> {
  public:
   /// `copy`: of the points in bytes, which is made at the same time; or null.
-  DenseCover(MatrixView<const T> points, std::int64_t first, int trials, int threads, const std::stop_token& stop = {},
-             ByteRows<T>* copy = nullptr, KnownRows<T>* known = nullptr)
-      : Potential<T>(points, {}, first, threads, stop, most_trials, known),
+  DenseCover(MatrixView<const T> points, std::int64_t first, int trials, int threads, const std::stop_token& stop,
+             ByteRows<T>* copy, const core::RankRows& rows)
+      : Potential<T>(points, {}, first, threads, stop, most_trials, rows),
         kept_(keeps(points.columns()) ? trials * (points.rows() + block_rows) : 0) {
     const T* const chosen = this->row_of(first);
     constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
@@ -59,9 +59,7 @@ class DenseCover final : public Potential<T> {
     });
   }
 
-  static bool takes(VectorView<const T> weights, bool groups, int trials) {
-    return weights.empty() && !groups && trials <= most_trials;
-  }
+  static bool takes(bool weighted, bool groups, int trials) { return !weighted && !groups && trials <= most_trials; }
 
   /// What it takes beside the points.
   static std::uint64_t bytes(std::int64_t rows, std::int64_t columns, int trials) {

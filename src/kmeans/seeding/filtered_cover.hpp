@@ -40,9 +40,8 @@ class FilteredCover final : public Potential<T> {
  public:
   /// `bytes`: of the points, nothing copied yet; `groups`: whether weights_of_chosen() will be asked for.
   FilteredCover(MatrixView<const T> points, VectorView<const T> weights, std::shared_ptr<ByteRows<T>> bytes,
-                std::int64_t first, bool groups, int threads, const std::stop_token& stop = {},
-                KnownRows<T>* known = nullptr)
-      : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call(points.columns()), known),
+                std::int64_t first, bool groups, int threads, const std::stop_token& stop, const core::RankRows& rows)
+      : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call(points.columns()), rows),
         bytes_(std::move(bytes)), owners_(groups ? points.rows() : 0), workers_(static_cast<std::size_t>(threads_)) {
     const std::int64_t n = points_.rows();
     // Pieces are whole blocks of the sums, which one thread alone may change.

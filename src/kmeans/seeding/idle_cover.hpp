@@ -14,8 +14,8 @@ class IdleCover final : public Potential<T> {
  public:
   /// `candidates_of_a_call`: as many as the other ranks take.
   IdleCover(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first,
-            std::int64_t candidates_of_a_call, const std::stop_token& stop, KnownRows<T>* known)
-      : Potential<T>(points, weights, first, 1, stop, candidates_of_a_call, known) {
+            std::int64_t candidates_of_a_call, const std::stop_token& stop, const core::RankRows& rows)
+      : Potential<T>(points, weights, first, 1, stop, candidates_of_a_call, rows) {
     this->begin([] {});
   }
 

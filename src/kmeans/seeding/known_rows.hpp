@@ -57,30 +57,36 @@ template <class T>
 class KnownRows {
  public:
   /// `own`: this rank's rows.
-  KnownRows(core::Ranks& ranks, MatrixView<const T> own) : ranks_(ranks), own_(own) {}
+  KnownRows(const core::RankRows& rows, MatrixView<const T> own) : rows_(rows), own_(own) {}
   KnownRows(const KnownRows&) = delete;
   KnownRows& operator=(const KnownRows&) = delete;
 
-  core::Ranks& ranks() const { return ranks_; }
+  const core::RankRows& rank_rows() const { return rows_; }
+  core::Ranks& ranks() const { return rows_.ranks(); }
 
-  /// Of a row that was brought.
-  const T* row(std::int64_t number) const { return rows_.at(number).data(); }
-
-  // All ranks call these together.
-
-  void bring(std::span<const std::int64_t> numbers) {
-    const Matrix<T> rows = ranks_.rows_at(numbers, own_);
-    for (std::size_t index = 0; index < numbers.size(); ++index) keep(numbers[index], rows, index);
+  /// The address of a row of this rank's, or of one that was brought.
+  const T* row(std::int64_t number) const {
+    return rows_.is_own(number) ? own_.row(number - rows_.first()) : others_.at(number).data();
   }
 
-  /// Brings for each place the row whose owner says so: the number among its own, or -1 for those of other ranks.
-  /// Returns their numbers.
-  std::vector<std::int64_t> bring_own(std::span<const std::int64_t> own_rows) {
-    const std::span<const std::uint64_t> words = ranks_.sum(own_rows.size(), [&](std::span<std::uint64_t> numbers) {
-      for (std::size_t index = 0; index < numbers.size(); ++index)
-        if (own_rows[index] >= 0) numbers[index] = static_cast<std::uint64_t>(ranks_.first_row() + own_rows[index]);
-    });
-    std::vector<std::int64_t> numbers(words.begin(), words.end());
+  // All ranks call these together. A rank that is alone has all rows.
+
+  void bring(std::span<const std::int64_t> numbers) {
+    if (ranks().is_alone()) return;
+    const Matrix<T> rows = rows_.rows_at(numbers, own_);
+    for (std::size_t index = 0; index < numbers.size(); ++index)
+      if (!rows_.is_own(numbers[index])) keep(numbers[index], rows.row(static_cast<std::int64_t>(index)));
+  }
+
+  /// Brings for each place the row of the rank that knows its number; the others say -1. Returns all numbers.
+  std::vector<std::int64_t> bring_own(std::vector<std::int64_t> numbers) {
+    ranks().add_up(
+        numbers.size(), [] {},
+        [&](std::span<std::uint64_t> words) {
+          for (std::size_t index = 0; index < words.size(); ++index)
+            if (numbers[index] >= 0) words[index] = static_cast<std::uint64_t>(numbers[index]);
+        },
+        [&](std::span<const std::uint64_t> words) { numbers.assign(words.begin(), words.end()); });
     bring(numbers);
     return numbers;
   }
@@ -89,34 +95,33 @@ class KnownRows {
   /// numbers, ascending.
   template <class Work>
   std::vector<std::int64_t> bring_all(const Work& work) {
-    std::vector<std::int64_t> own;
-    const std::vector<std::uint64_t> counts = ranks_.gather([&] {
-      own = work();
-      return std::uint64_t{own.size()};
+    std::vector<std::int64_t> numbers;
+    const std::vector<std::uint64_t> counts = ranks().gather([&] {
+      numbers = work();
+      return std::uint64_t{numbers.size()};
     });
     std::size_t all = 0;
     std::size_t before = 0;
     for (std::size_t rank = 0; rank < counts.size(); all += counts[rank++])
-      if (static_cast<int>(rank) == ranks_.rank()) before = all;
-    const std::span<const std::uint64_t> words = ranks_.sum(all, [&](std::span<std::uint64_t> numbers) {
-      std::ranges::copy(own, numbers.begin() + static_cast<std::ptrdiff_t>(before));
-    });
-    std::vector<std::int64_t> numbers(words.begin(), words.end());
+      if (static_cast<int>(rank) == ranks().rank()) before = all;
+    ranks().add_up(
+        all, [] {},
+        [&](std::span<std::uint64_t> words) {
+          std::ranges::copy(numbers, words.begin() + static_cast<std::ptrdiff_t>(before));
+        },
+        [&](std::span<const std::uint64_t> words) { numbers.assign(words.begin(), words.end()); });
     bring(numbers);
     return numbers;
   }
 
-  void forget(std::int64_t number) { rows_.erase(number); }
+  void forget(std::int64_t number) { others_.erase(number); }
 
  private:
-  void keep(std::int64_t number, const Matrix<T>& rows, std::size_t index) {
-    const T* const row = rows.row(static_cast<std::int64_t>(index));
-    rows_.try_emplace(number, row, row + own_.columns());
-  }
+  void keep(std::int64_t number, const T* row) { others_.try_emplace(number, row, row + own_.columns()); }
 
-  core::Ranks& ranks_;
+  core::RankRows rows_;
   MatrixView<const T> own_;
-  std::unordered_map<std::int64_t, std::vector<T>> rows_;
+  std::unordered_map<std::int64_t, std::vector<T>> others_;
 };
 
 }  // namespace gradus::kmeans_detail

@@ -1,7 +1,4 @@
-// What k-means++ and k-means|| ask for again and again: the points' squared distances to the nearest of some chosen
-// rows, a draw of rows by them, and how much the choice of another row would lower their sum. How few distances that
-// takes is the business of the classes behind it, which give the same integers: Cover (few columns), FilteredCover
-// (many) and DenseCover (few clusters).
+// A SeedingCover of points in host memory: sums, draws and samples, over the distances that the derived class measures.
 //
 // On ranks each has the distances of its own rows, while row numbers, and the rows that are chosen or tried, are of
 // all: KnownRows brings the latter. Between two additions the ranks know each other's totals.
@@ -11,6 +8,8 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <stop_token>
+#include <utility>
 #include <vector>
 
 #include "core/exact_sum.hpp"
@@ -18,55 +17,38 @@
 #include "core/philox.hpp"
 #include "core/stop.hpp"
 #include "kmeans/lloyd/row_sums.hpp"
-#include "kmeans/problem.hpp"
 #include "kmeans/seeding/known_rows.hpp"
+#include "kmeans/seeding/seeding_cover.hpp"
 
 namespace gradus::kmeans_detail {
 
 template <class T>
-class Potential {
+class Potential : public SeedingCover {
  public:
-  Potential(const Potential&) = delete;
-  Potential& operator=(const Potential&) = delete;
-  virtual ~Potential() = default;
-
   const std::int64_t most_candidates;  ///< of one call of gains()
 
-  /// The sum of w * D to the nearest chosen row, in integers.
-  std::uint64_t total() const { return known_ == nullptr ? sums_.total() : totals_.total(); }
-  /// For each target the row in which the prefix sum passes it.
-  std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) const {
+  std::uint64_t total() const final { return totals_.total(); }
+  const std::vector<std::int64_t>& chosen() const final { return chosen_; }
+
+  std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) final {
     std::vector<std::int64_t> rows;
-    if (known_ != nullptr) {
-      for (const std::uint64_t target : targets) {
-        const RankTotals::Place place = totals_.find(target);
-        rows.push_back(place.rank == known_->ranks().rank() ? row_at(place.target) : -1);
-      }
-      return known_->bring_own(rows);
+    rows.reserve(targets.size());
+    for (const std::uint64_t target : targets) {
+      const RankTotals::Place place = totals_.find(target);
+      rows.push_back(place.rank == known_.ranks().rank() ? known_.rank_rows().first() + row_at(place.target) : -1);
     }
-    for (const std::uint64_t target : targets) rows.push_back(row_at(target));
-    return rows;
-  }
-  const std::vector<std::int64_t>& chosen() const { return chosen_; }
-
-  /// Each row by itself with probability min(1, wanted * integer(row) / total()), ascending.
-  std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) const {
-    if (known_ == nullptr) return own_sample(wanted, random, round, 0);
-    return known_->bring_all([&] { return own_sample(wanted, random, round, known_->ranks().first_row()); });
+    return known_.bring_own(std::move(rows));
   }
 
-  /// By how much total() would fall, for each of the candidates, if it alone were chosen too.
-  std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) {
-    if (known_ == nullptr) return own_gains(candidates);
-    const std::span<const std::uint64_t> sums = known_->ranks().sum(
-        candidates.size(),
-        [&](std::span<std::uint64_t> words) { std::ranges::copy(own_gains(candidates), words.begin()); });
-    return {sums.begin(), sums.end()};
+  std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) final {
+    return known_.bring_all([&] { return own_sample(wanted, random, round, known_.rank_rows().first()); });
   }
 
-  /// Chooses rows: all of a step or a round, for what follows depends on the integers, and they are made anew after a
-  /// call only. A point goes to the first of the nearest, in the order in which they were chosen.
-  void add(std::span<const std::int64_t> rows) {
+  std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) final {
+    return of_all(candidates.size(), [&] { return own_gains(candidates); });
+  }
+
+  void add(std::span<const std::int64_t> rows) final {
     refresh([&] {
       while (!rows.empty()) {
         honour_stop();
@@ -79,28 +61,30 @@ class Potential {
     if (total() < total_at_rescale_ / 4) rescale();
   }
 
-  /// For each chosen row the sum of the weights of its points, in integers; without weights their number.
-  std::vector<std::uint64_t> weights_of_chosen() const {
-    if (known_ == nullptr) return own_weights_of_chosen();
-    const std::span<const std::uint64_t> sums = known_->ranks().sum(
-        chosen_.size(),
-        [&](std::span<std::uint64_t> words) { std::ranges::copy(own_weights_of_chosen(), words.begin()); });
-    return {sums.begin(), sums.end()};
+  std::vector<std::uint64_t> weights_of_chosen() const final {
+    return of_all(chosen_.size(), [&] { return own_weights_of_chosen(); });
+  }
+
+  void bring(std::span<const std::int64_t> rows) final { known_.bring(rows); }
+  void forget(std::span<const std::int64_t> candidates) final {
+    for (const std::int64_t row : candidates)
+      if (!known_.rank_rows().is_own(row) && std::ranges::find(chosen_, row) == chosen_.end()) known_.forget(row);
   }
 
  protected:
   static constexpr std::int64_t stretch = 16 * RowSums::block_rows;  // rows between two looks
 
   /// This and all that works on all rows ends with InterruptedError after a stop request. The derived class calls
-  /// begin(). `known`: on ranks, where `points` and `weights` are this one's; it outlives this object.
+  /// begin(). `points`, `weights`: this rank's `rows`.
   Potential(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, int threads,
-            const std::stop_token& stop, std::int64_t candidates_of_a_call, KnownRows<T>* known)
+            const std::stop_token& stop, std::int64_t candidates_of_a_call, const core::RankRows& rows)
       : most_candidates(candidates_of_a_call), points_(points), weights_(weights), stop_(stop), closest_(points.rows()),
-        sums_(points.rows()), chosen_{first}, known_(known) {
+        sums_(points.rows()), chosen_{first}, known_(rows, points) {
+    known_.bring(chosen_);
     // Waking a thread costs about as much as 16384 differences.
     const double differences = static_cast<double>(points_.rows()) * static_cast<double>(points_.columns());
     threads_ = static_cast<int>(std::clamp(differences / 16384, 1.0, static_cast<double>(threads)));
-    largest_weight_ = greatest([&] {
+    largest_weight_ = known_.ranks().greatest([&] {
       double largest = 0;
       for (std::int64_t row = 0; row < weights_.size(); ++row) {
         if (row % core::operations_between_looks == 0) honour_stop();
@@ -114,7 +98,7 @@ class Potential {
   /// `cover` measures the distances to the first row.
   template <class Cover>
   void begin(const Cover& cover) {
-    core::agree(known_ == nullptr ? nullptr : &known_->ranks(), cover);
+    known_.ranks().agree(cover);
     rescale();
   }
 
@@ -125,9 +109,9 @@ class Potential {
   virtual std::vector<std::uint64_t> own_weights_of_chosen() const = 0;
 
   /// Of a row that is chosen or tried, by its number.
-  const T* row_of(std::int64_t number) const { return known_ == nullptr ? points_.row(number) : known_->row(number); }
+  const T* row_of(std::int64_t number) const { return known_.row(number); }
   /// Of all ranks together.
-  std::int64_t all_rows() const { return known_ == nullptr ? points_.rows() : known_->ranks().rows(); }
+  std::int64_t all_rows() const { return known_.rank_rows().all(); }
 
   // From here on rows are counted from this rank's first one.
 
@@ -178,30 +162,32 @@ class Potential {
     return rows;
   }
 
-  /// The greatest of work()'s numbers, which are not negative, on all ranks.
+  /// The sums of work()'s `count` integers over all ranks.
   template <class Work>
-  double greatest(const Work& work) {
-    if (known_ == nullptr) return work();
-    return known_->ranks().greatest(1, [&](std::span<double> numbers) { numbers[0] = work(); })[0];
+  std::vector<std::uint64_t> of_all(std::size_t count, const Work& work) const {
+    std::vector<std::uint64_t> integers;
+    known_.ranks().add_up(
+        count, [&] { integers = work(); },
+        [&](std::span<std::uint64_t> words) { std::ranges::copy(integers, words.begin()); },
+        [&](std::span<const std::uint64_t> words) { integers.assign(words.begin(), words.end()); });
+    return integers;
   }
 
   /// Brings the sums up to date after work(), which changes blocks of them.
   template <class Work>
   void refresh(const Work& work) {
-    const auto change = [&] {
+    totals_ = RankTotals(known_.ranks().gather([&] {
       work();
       sums_.refresh();
       return sums_.total();
-    };
-    if (known_ == nullptr) change();
-    else totals_ = RankTotals(known_->ranks().gather(change));
+    }));
   }
 
   /// Integers relative to the largest w * D of now. Done again only when the total has fallen to a quarter: until then
   /// the sums are kept up to date where they change.
   void rescale() {
     const std::int64_t n = points_.rows();
-    const double most = greatest([&] {
+    const double most = known_.ranks().greatest([&] {
       double largest = 0;
 #pragma omp parallel for num_threads(threads_) schedule(static) reduction(max : largest)
       for (std::int64_t first = 0; first < n; first += stretch) {
@@ -239,8 +225,8 @@ class Potential {
 
  private:
   std::uint64_t total_at_rescale_ = 0;
-  KnownRows<T>* known_;  ///< null: all rows are here
-  RankTotals totals_;    ///< on ranks
+  KnownRows<T> known_;
+  RankTotals totals_;
 };
 
 }  // namespace gradus::kmeans_detail

@@ -428,18 +428,20 @@ IntegerFilter<T>::IntegerFilter(const Problem<T>& problem, int threads)
   if (has_bytes_) byte_panels_ = Buffer<std::uint8_t>(padded_clusters(problem.k()) * padded_dimensions(problem.d()), 0);
 }
 
+namespace {
+
+/// Writes the rounded mean of the centroids in each column, times `scale`.
 template <class T>
-void IntegerFilter<T>::prepare(MatrixView<const T> centroids) {
-  centroids_ = centroids;
-  const std::int64_t d = problem_.d();
-  const std::int64_t k = problem_.k();
-  const bool large = k * d > 16384;
+void find_middle(const Problem<T>& problem, MatrixView<const T> centroids, double scale, bool large, int threads,
+                 T* middle) {
+  const std::int64_t d = problem.d();
+  const std::int64_t k = problem.k();
   // Some columns at a time: a cache line of each centroid.
   constexpr std::int64_t at_once = 64 / static_cast<std::int64_t>(sizeof(T));
   const double share = 1.0 / static_cast<double>(k);
-#pragma omp parallel for num_threads(threads_) schedule(static) if (large)
+#pragma omp parallel for num_threads(threads) schedule(static) if (large)
   for (std::int64_t first = 0; first < d; first += at_once) {
-    if (problem_.stop.stop_requested()) continue;
+    if (problem.stop.stop_requested()) continue;
     const std::int64_t columns = std::min(at_once, d - first);
     double sums[at_once] = {};
     T lowest[at_once];
@@ -463,9 +465,20 @@ void IntegerFilter<T>::prepare(MatrixView<const T> centroids) {
     // other. Between them, no difference from it is longer than the column's extent.
     for (std::int64_t column = 0; column < columns; ++column) {
       const T mean = std::clamp(static_cast<T>(sums[column]), lowest[column], highest[column]);
-      middle_[static_cast<std::size_t>(first + column)] = static_cast<T>(static_cast<double>(mean) * scale_);
+      middle[first + column] = static_cast<T>(static_cast<double>(mean) * scale);
     }
   }
+}
+
+}  // namespace
+
+template <class T>
+void IntegerFilter<T>::prepare(MatrixView<const T> centroids) {
+  centroids_ = centroids;
+  const std::int64_t d = problem_.d();
+  const std::int64_t k = problem_.k();
+  const bool large = k * d > 16384;
+  find_middle(problem_, centroids, scale_, large, threads_, middle_.data());
   core::FirstFailure failure;
   const auto make_row = [&] {
     std::vector<double> row;

@@ -47,7 +47,7 @@ class SimdEngine {
 
   /// To move every point from no cluster to its own takes as long as to find which that is: with no iteration to
   /// follow, as in kmeans_predict(), nobody reads the sums. On ranks they carry the counts.
-  bool has_sums() const { return problem_.max_iterations > 0 || problem_.ranks != nullptr; }
+  bool has_sums() const { return problem_.max_iterations > 0 || !problem_.ranks().is_alone(); }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
     if (labels_are_current) return total_inertia(problem_, centroids, labels, threads_);

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cpu/threads.hpp"
 #include "execution/machine.hpp"
 #include "kmeans/options.hpp"
+#include "kmeans/points/host_points.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/tests/attack_cases.hpp"
@@ -202,8 +204,8 @@ class Check {
       options.initial_centroids = {};
       const auto chosen = [&](kmeans_detail::SeedingFilter filter) {
         const auto is = outcome_of([&] {
-          const auto first =
-              kmeans_detail::initialize<T>(job_.points(), options, options, run.execution, 0, nullptr, filter);
+          const kmeans_detail::HostPoints<T> points(job_.points(), options.weights, cpu::thread_count(run.execution));
+          const auto first = kmeans_detail::initialize<T>(points, options, {}, run.execution, 0, {filter});
           return copy(elements(first.centroids));
         });
         return is.answer ? *is.answer : std::vector<T>();

@@ -15,6 +15,7 @@
 #include "core/philox.hpp"
 #include "kmeans/checkpoint/seeding_state.hpp"
 #include "kmeans/options.hpp"
+#include "kmeans/points/host_points.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/tests/job.hpp"
@@ -530,9 +531,9 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_of_first_centroids) {
         for (const bool weighted : {false, true}) {
           Job<T> job = make_job<T>(600, 6, 24, data, init);
           if (weighted) job.weights = make_weights<T>(600);
+          const kmeans_detail::HostPoints<T> points(job.points.view(), job.memory(0, 600).weights, 2);
           const auto choose = [&](const kmeans_detail::SeedingSoFar& so_far) {
-            return kmeans_detail::initialize<T>(job.points.view(), job.options, job.memory(0, 600), {}, 0, nullptr,
-                                                filter, nullptr, nullptr, so_far);
+            return kmeans_detail::initialize<T>(points, job.options, {}, {}, 0, {filter}, so_far);
           };
           EachStep steps;
           const auto whole = choose({nullptr, &steps});

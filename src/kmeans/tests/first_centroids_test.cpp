@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cpu/forced_target.hpp"
+#include "kmeans/points/host_points.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/seeding/byte_rows.hpp"
 #include "kmeans/simd/integer_filter.hpp"
@@ -119,7 +120,8 @@ std::string chosen(MatrixView<const T> points, const std::vector<T>& weights, KM
   execution.threads = threads;
   std::string bytes;
   try {
-    const Matrix<T> found = initialize<T>(points, options, options, execution, 0, nullptr, filter).centroids;
+    const Matrix<T> found =
+        initialize<T>(HostPoints<T>(points, options.weights, threads), options, {}, execution, 0, {filter}).centroids;
     bytes.assign(reinterpret_cast<const char*>(found.data()),
                  static_cast<std::size_t>(found.rows() * found.columns()) * sizeof(T));
   } catch (const InputError& error) {

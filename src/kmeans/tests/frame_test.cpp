@@ -23,6 +23,7 @@
 #include "execution/machine.hpp"
 #include "kmeans/lloyd/exact_sums.hpp"
 #include "kmeans/lloyd/statistics.hpp"
+#include "kmeans/points/host_points.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/tests/job.hpp"
@@ -599,7 +600,9 @@ TEST_P(Frame, restarts_keep_the_least_inertia) {
   const KMeansResult<double> best = kmeans(view(points), options, on(1));
   std::vector<double> inertias;
   for (int restart = 0; restart < 6; ++restart) {
-    const Matrix<double> first = kmeans_detail::initialize(view(points), options, options, on(1), restart).centroids;
+    const Matrix<double> first =
+        kmeans_detail::initialize(kmeans_detail::HostPoints<double>(view(points)), options, {}, on(1), restart)
+            .centroids;
     inertias.push_back(kmeans(view(points), from(first), on(1)).inertia);
   }
   const auto least = std::min_element(inertias.begin(), inertias.end());

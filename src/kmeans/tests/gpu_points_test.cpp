@@ -10,6 +10,7 @@
 #include "kmeans/cases.hpp"
 #include "kmeans/gpu/gpu_points.hpp"
 #include "kmeans/lloyd/statistics.hpp"
+#include "kmeans/points/host_points.hpp"
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/tests/job.hpp"
 #include "tests/on_gpu.hpp"
@@ -269,8 +270,8 @@ void check_first_centroids(const Matrix<T>& points, const std::vector<T>& weight
         options.init = init;
         options.seed = 11;
         options.weights = view(weights);
-        const auto truth = initialize<T>(points.view(), options, options, {}, restart);
-        const auto found = initialize<T>(gpu->rows(), options, options, on_gpu(), restart, gpu.get());
+        const auto truth = initialize<T>(HostPoints<T>(points.view(), view(weights), 2), options, {}, {}, restart);
+        const auto found = initialize<T>(*gpu, options, {}, on_gpu(), restart);
         EXPECT_TRUE(same_bits(found.centroids, truth.centroids) && found.rows == truth.rows)
             << what << ", " << clusters << " clusters, init " << static_cast<int>(init) << ", restart " << restart;
       }
@@ -323,7 +324,8 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_several_rounds) {
   const OnDevice<T> device(points.view());
   const auto gpu = points_on_gpu<T>(device.view());
   const Statistics statistics = examine<T>(points.view(), {}, {}, 2);
-  EXPECT_EQ(gpu->mean_column_variance(statistics), mean_column_variance<T>(points.view(), statistics, nullptr, 2));
+  EXPECT_EQ(gpu->own_mean_column_variance(statistics),
+            mean_column_variance<T>(HostPoints<T>(points.view(), {}, 2), statistics));
 }
 
 // Points in groups far apart: the first rows of a round lower the sum so far that the integers are made anew before the
@@ -350,8 +352,8 @@ TEST_F(OnGpu, rows_are_drawn_from_millions) {
   const auto gpu = points_on_gpu<float>(device.view());
   KMeansJob<float> options;
   options.clusters = 3;
-  const auto found = initialize<float>(gpu->rows(), options, options, on_gpu(), 0, gpu.get());
-  const auto truth = initialize<float>(points.view(), options, options, {}, 0);
+  const auto found = initialize<float>(*gpu, options, {}, on_gpu(), 0);
+  const auto truth = initialize<float>(HostPoints<float>(points.view(), {}, 2), options, {}, {}, 0);
   EXPECT_TRUE(same_bits(found.centroids, truth.centroids));
   EXPECT_EQ(found.rows, truth.rows);
 }
@@ -371,7 +373,8 @@ TYPED_TEST(FirstCentroids, ranges_and_variance_equal_those_of_the_host) {
       EXPECT_EQ(found.lowest, truth.lowest) << n << " x " << d;
       EXPECT_EQ(found.highest, truth.highest) << n << " x " << d;
       const Statistics statistics = examine<T>(points.view(), {}, {}, 2);
-      EXPECT_EQ(gpu->mean_column_variance(statistics), mean_column_variance<T>(points.view(), statistics, nullptr, 2))
+      EXPECT_EQ(gpu->own_mean_column_variance(statistics),
+                mean_column_variance<T>(HostPoints<T>(points.view(), {}, 2), statistics))
           << n << " x " << d;
       const std::vector<int> no_limit(static_cast<std::size_t>(d), core::no_bits);
       EXPECT_EQ(found.finest, cpu::finest_bits<T>(points.view(), no_limit, 2)) << n << " x " << d;
@@ -385,9 +388,9 @@ TEST_F(OnGpu, variances_of_values_far_apart_are_the_hosts) {
   const OnDevice<double> device(points.view());
   const auto gpu = points_on_gpu<double>(device.view());
   const Statistics statistics = examine<double>(points.view(), {}, {}, 2);
-  EXPECT_EQ(gpu->mean_column_variance(statistics), std::nullopt);
-  EXPECT_EQ(mean_column_variance<double>(gpu->rows(), statistics, gpu.get(), 2),
-            mean_column_variance<double>(points.view(), statistics, nullptr, 2));
+  EXPECT_EQ(gpu->own_mean_column_variance(statistics), std::nullopt);
+  EXPECT_EQ(mean_column_variance<double>(*gpu, statistics),
+            mean_column_variance<double>(HostPoints<double>(points.view(), {}, 2), statistics));
 }
 
 TEST_F(OnGpu, the_first_bad_value_is_named) {

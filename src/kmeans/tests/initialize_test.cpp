@@ -15,6 +15,7 @@
 
 #include "core/exact_sum.hpp"
 #include "core/philox.hpp"
+#include "kmeans/points/host_points.hpp"
 #include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
@@ -54,7 +55,7 @@ Matrix<T> run(const Data<T>& data, KMeansInit init, std::int64_t k, std::uint64_
   options.weights = {data.weights.data(), static_cast<std::int64_t>(data.weights.size())};
   Execution execution;
   execution.threads = threads;
-  return initialize(data.view(), options, options, execution, restart).centroids;
+  return initialize(HostPoints<T>(data.view(), options.weights, threads), options, {}, execution, restart).centroids;
 }
 
 template <class T>
@@ -437,7 +438,8 @@ TEST(InitializeExtremes, StopIsHonoured) {
       EXPECT_LE(progress.done, progress.total);
       if (++reports == 3) source.request_stop();
     };
-    EXPECT_THROW(initialize(data.view(), options, options, execution, 0), InterruptedError);
+    EXPECT_THROW(initialize(HostPoints<float>(data.view(), {}, 1, execution.stop), options, {}, execution, 0),
+                 InterruptedError);
     EXPECT_EQ(reports, 3);
   }
 }

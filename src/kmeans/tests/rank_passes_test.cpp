@@ -5,6 +5,7 @@
 #include "kmeans/gpu/rank_passes.hpp"
 #include "kmeans/lloyd/idle_rank.hpp"
 #include "kmeans/lloyd/statistics.hpp"
+#include "kmeans/points/host_points.hpp"
 #include "kmeans/seeding/known_rows.hpp"
 #include "kmeans/simd/simd_rows.hpp"
 #include "kmeans/tests/ranks_job.hpp"
@@ -97,17 +98,17 @@ KMeansResult<T> fit_of_rank(const Job<T>& job, Communicator& communicator, std::
                             Asked* asked) {
   core::Ranks ranks(communicator, {});
   return ranks.run([&] {
-    ranks.set_rows(rows);
     core::ExactAccumulator inertia;
     Problem<T> problem;
     problem.points = job.rows(from, rows);
     problem.weights = job.memory(from, rows).weights;
     if (rows == 0 && !job.weights.empty()) problem.weights = weights_of_no_rows<T>();
     problem.initial_centroids = job.given.view();
-    problem.statistics = examine(problem.points, problem.weights, problem.initial_centroids, 1, ranks.stop(), &ranks);
+    const HostPoints<T> source(problem.points, problem.weights, 1, ranks.stop(), core::RankRows(ranks, rows));
+    problem.source = &source;
+    problem.statistics = examine(source, problem.initial_centroids);
     problem.max_iterations = job.options.max_iterations;
     problem.empty = job.options.empty;
-    problem.ranks = &ranks;
     problem.rank_inertia = &inertia;
     problem.stop = ranks.stop();
     const Execution execution = job.execution(&communicator);

@@ -12,6 +12,7 @@
 #include "execution/devices.hpp"
 #include "kmeans/lloyd/distance.hpp"
 #include "kmeans/lloyd/statistics.hpp"
+#include "kmeans/points/host_points.hpp"
 #include "kmeans/seeding/cover.hpp"
 #include "kmeans/seeding/filtered_cover.hpp"
 #include "kmeans/seeding/initialize.hpp"
@@ -176,7 +177,7 @@ TEST(Stop, InitializeWhileTheFirstRowIsTaken) {
       KMeansJob<float> options;
       options.clusters = 10;
       options.init = init;
-      initialize(std::as_const(points).view(), options, options, on(stop), 0);
+      initialize(HostPoints<float>(std::as_const(points).view(), {}, threads, stop), options, {}, on(stop), 0);
     });
 }
 
@@ -199,13 +200,15 @@ void expect_comparisons_to_stop(std::int64_t some, const Make& make) {
 
 TEST(Stop, InitializeWhileCandidatesAreCompared) {
   expect_comparisons_to_stop(64, [](MatrixView<const float> points, const std::stop_token& stop) {
-    return std::make_unique<Cover<float>>(points, VectorView<const float>(), 0, 10, threads, stop);
+    return std::make_unique<Cover<float>>(points, VectorView<const float>(), 0, 10, threads, stop,
+                                          core::RankRows(points.rows()));
   });
 }
 TEST(Stop, InitializeWhileCandidatesAreFiltered) {
   expect_comparisons_to_stop(1000, [](MatrixView<const float> points, const std::stop_token& stop) {
     return std::make_unique<FilteredCover<float>>(points, VectorView<const float>(),
-                                                  std::make_shared<ByteRows<float>>(points), 0, true, threads, stop);
+                                                  std::make_shared<ByteRows<float>>(points), 0, true, threads, stop,
+                                                  core::RankRows(points.rows()));
   });
 }
 

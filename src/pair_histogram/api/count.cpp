@@ -136,23 +136,23 @@ PairHistogramResult deliver(const Job<T>& job, const room::Histogram& histogram)
 
 template <class T>
 PairHistogramResult count(MatrixView<const T> points, const PairHistogramOptions& options,
-                          const PairHistogramMemory<T>& memory, const Execution& execution, core::Ranks* ranks) {
+                          const PairHistogramMemory<T>& memory, const Execution& execution, core::Ranks& ranks) {
   execution::Timing timing;
-  const Execution asked = ranks == nullptr ? check(points, memory, execution)
-                                           : room::begin_on_ranks(*ranks, points, options, memory, execution);
+  const Execution asked = ranks.is_alone() ? check(points, memory, execution)
+                                           : room::begin_on_ranks(ranks, points, options, memory, execution);
   Job<T> job;
   const room::Variant* variant = nullptr;
-  core::agree(ranks, [&] {
+  ranks.agree([&] {
     job = describe(points, options, memory, asked, timing.phases);
     variant = &room::choose(job.shape, job.execution);
     execution::check_memory(room::estimate(job.shape, *variant, asked).host, job.execution);
   });
   const int threads = execution::threads_of(*variant, cpu::thread_count(job.execution));
   const room::Histogram histogram =
-      ranks == nullptr ? run(job, *variant, asked, job.execution, threads, timing.phases)
-                       : run_on_ranks(*ranks, job, *variant, asked, execution.stop, threads, timing.phases);
+      ranks.is_alone() ? run(job, *variant, asked, job.execution, threads, timing.phases)
+                       : run_on_ranks(ranks, job, *variant, asked, execution.stop, threads, timing.phases);
   PairHistogramResult result;
-  core::agree(ranks, [&] { result = deliver(job, histogram); });
+  ranks.agree([&] { result = deliver(job, histogram); });
   execution::deliver(result.report, *variant, job.execution, threads, std::move(timing));
   return result;
 }
@@ -164,7 +164,7 @@ namespace detail {
 template <class T>
 PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions& options,
                                    const PairHistogramMemory<T>& memory, const Execution& execution) {
-  return execution::whole_call<T>("pair_histogram", execution, [&](const Execution& here, core::Ranks* ranks) {
+  return execution::whole_call<T>("pair_histogram", execution, [&](const Execution& here, core::Ranks& ranks) {
     return count(points, options, memory, here, ranks);
   });
 }

@@ -1,4 +1,4 @@
-// The assigner for few dimensions; see simd_small_dim.cpp for the idea. Also the search behind simd_bounds.
+// The assigner for few dimensions, which several variants share; simd_small_dim.cpp has the idea and the code.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,74 @@
+#include "kmeans/api/choose.hpp"
+
+#include <string>
+
+#include "cpu/chosen_threads.hpp"
+#include "kmeans/ranks.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+void check_graph_file(const Variant& variant, const std::string& graph_file) {
+  if (graph_file.empty() || variant.writes_graph) return;
+  throw UsageError("kmeans variant '" + std::string(variant.name) + "' has no task graph to write to '" + graph_file +
+                   "'; the variants that have one: " + core::names_of_those_with(&Variant::writes_graph, variants()));
+}
+
+void check_lock(const Variant& variant, const KMeansOptions& options) {
+  if (!options.lock.empty()) require_lock(options.lock);
+  if ((options.lock.empty() && options.locked == KMeansLocked::point) || variant.facts.takes_lock) return;
+  throw UsageError("kmeans variant '" + std::string(variant.name) + "' takes no lock" +
+                   (options.lock.empty() ? "" : ", not '" + options.lock + "'") + "; 'openmp_locked' does");
+}
+
+/// Whether a fit by one of them goes on by another.
+bool has_checkpoints(const Variant& variant) { return variant.contract.kind == core::Contract::same_bits; }
+
+void check_checkpoint(const Variant& variant, const KMeansCheckpoint& checkpoint) {
+  if (checkpoint.file.empty() || has_checkpoints(variant)) return;
+  std::string names;
+  for (const Variant& other : variants())
+    if (has_checkpoints(other)) names += (names.empty() ? "'" : ", '") + std::string(other.name) + "'";
+  throw UnsupportedError(
+      "kmeans variant '" + std::string(variant.name) +
+      "' has no checkpoints, for its sums depend on their order; the variants that have them: " + names);
+}
+
+const Variant& wanted_variant(const Shape& shape, const Execution& execution) {
+  const Variant& variant = execution::wanted_variant(
+      variants(), static_cast<const Variant& (*)(const Shape&, const execution::Machine&, Device)>(choose), shape,
+      execution, "kmeans");
+  const bool is_asked_for = !execution.variant.empty() || execution.device != Device::automatic;
+  if (execution.communicator == nullptr || is_asked_for || variant.backend != core::Backend::cuda) return variant;
+  return choose(shape, machine_of_rank(execution), execution.device);
+}
+
+}  // namespace
+
+const Variant& choose(const Shape& shape, const KMeansOptions& options, const Execution& execution, MemoryPlace points,
+                      std::initializer_list<execution::NamedPlace> others) {
+  const Variant& variant = wanted_variant(shape, execution);
+  execution::check_takes_device_input(variants(), variant, points, "points", "kmeans");
+  for (const execution::NamedPlace& other : others) {
+    execution::check_beside(other.place, other.what, variant.backend == core::Backend::cuda, execution.gpu);
+    execution::check_takes_device_input(variants(), variant, other.place, other.what, "kmeans");
+  }
+  check_graph_file(variant, options.graph_file);
+  check_lock(variant, options);
+  check_checkpoint(variant, options.checkpoint);
+  execution::check_runs_here(variant, shape, execution, "kmeans");
+  return variant;
+}
+
+bool stays_on_gpu(const Variant& variant, const Execution& execution) {
+  return variant.device_input && execution.communicator == nullptr;
+}
+
+void choose_threads(const Shape& shape, const Variant& variant, Execution& execution) {
+  const bool is_free = execution.threads == 0 && variant.backend == core::Backend::simd &&
+                       variant.contract.kind == core::Contract::same_bits;
+  execution.threads = cpu::chosen_threads(is_free ? nanoseconds_of_a_pass(shape) : endless, execution);
+}
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,53 @@
+#include "kmeans/api/estimate.hpp"
+
+#include <algorithm>
+
+#include "core/checked.hpp"
+#include "cpu/threads.hpp"
+#include "kmeans/checkpoint/checkpoint_file.hpp"
+#include "kmeans/gpu/gpu_source.hpp"
+#include "kmeans/lloyd/lloyd.hpp"
+#include "kmeans/lloyd/statistics.hpp"
+
+namespace gradus::kmeans_detail {
+
+Shape shape_of(const KMeansShape& shape, const KMeansOptions& options) {
+  return {shape.points,        shape.dimensions, options.clusters,
+          shape.element_bytes, shape.weighted,   first_distances(options.init, options.clusters, shape.dimensions)};
+}
+
+std::uint64_t copy_bytes(const Shape& shape, const Variant& variant, SeedingFilter filter) {
+  return variant.facts.copy_bytes != nullptr && filter != SeedingFilter::never ? variant.facts.copy_bytes(shape) : 0;
+}
+
+std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, const Execution& execution,
+                          const Variant& variant, SeedingFilter filter, Extent extent) {
+  const auto n = static_cast<std::uint64_t>(shape.points);
+  const auto element_bytes = static_cast<std::uint64_t>(shape.element_bytes);
+  const auto centroid_bytes =
+      core::checked_multiply(core::checked_multiply(static_cast<std::uint64_t>(shape.clusters),
+                                                    static_cast<std::uint64_t>(shape.dimensions), "centroids"),
+                             element_bytes, "centroids");
+  std::uint64_t bytes = 4 * centroid_bytes;                                // of this, the next and the best fit
+  if (extent == Extent::fit) bytes += (options.restarts > 1 ? 8 : 4) * n;  // labels
+  if (extent == Extent::fit && !options.checkpoint.file.empty()) bytes += checkpoint_bytes(centroid_bytes);
+  if (options.metric == KMeansMetric::cosine)
+    bytes += core::checked_multiply(n * element_bytes, static_cast<std::uint64_t>(shape.dimensions), "points");
+  const int threads = cpu::thread_count(execution);
+  if (extent == Extent::first_centroids)
+    return bytes + column_bytes(shape, threads) + seeding_bytes(shape, options.init, filter);
+  std::uint64_t iterations = core::checked_add(
+      variant.memory(shape, threads).host,
+      variant.contract.kind == core::Contract::same_bits ? exact_means_bytes(shape) : 0, "the memory of the job");
+  const std::uint64_t copy = copy_bytes(shape, variant, filter);
+  iterations = core::checked_add(iterations, copy, "the memory of the job");
+  const std::uint64_t initialization = seeding_bytes(shape, options.init, filter, copy);
+  return bytes + column_bytes(shape, threads) + std::max(initialization, iterations);
+}
+
+std::uint64_t device_memory(const Shape& shape, const Execution& execution, const Variant& variant) {
+  return std::max(gpu_cover_bytes(shape.points, shape.dimensions, true),
+                  variant.memory(shape, cpu::thread_count(execution)).device);
+}
+
+}  // namespace gradus::kmeans_detail

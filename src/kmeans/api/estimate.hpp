@@ -1,0 +1,32 @@
+// What a public call takes in memory, before it takes any.
+#pragma once
+
+#include <cstdint>
+
+#include "execution/request.hpp"
+#include "kmeans/api/plan.hpp"
+
+namespace gradus::kmeans_detail {
+
+Shape shape_of(const KMeansShape& shape, const KMeansOptions& options);
+
+/// Of the copy of the points that the variant makes, if it makes one.
+std::uint64_t copy_bytes(const Shape& shape, const Variant& variant, SeedingFilter filter);
+
+std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, const Execution& execution,
+                          const Variant& variant, SeedingFilter filter, Extent extent = Extent::fit);
+
+/// The copies that make the choice of first centroids and iterations fast are made where there is memory for them.
+/// `bytes(filter)`: what the job takes. Points on a GPU need none.
+template <class Bytes>
+SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, const Bytes& bytes) {
+  return !stays_on_gpu && execution::has_memory(bytes(SeedingFilter::where_it_pays), execution)
+             ? SeedingFilter::where_it_pays
+             : SeedingFilter::never;
+}
+
+/// On the GPU, beside points, their copy of unit length and weights. What the choice of first centroids takes there is
+/// given back before the variant runs.
+std::uint64_t device_memory(const Shape& shape, const Execution& execution, const Variant& variant);
+
+}  // namespace gradus::kmeans_detail

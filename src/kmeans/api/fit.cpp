@@ -1,0 +1,179 @@
+// kmeans(): a fit, or the best of several.
+#include <optional>
+#include <utility>
+
+#include "core/phases.hpp"
+#include "execution/whole_call.hpp"
+#include "gradus/kmeans.hpp"
+#include "kmeans/api/deliver.hpp"
+#include "kmeans/api/kept_job.hpp"
+#include "kmeans/api/prepared_fit.hpp"
+#include "kmeans/api/run.hpp"
+#include "kmeans/kmeans.hpp"
+#include "kmeans/lloyd/statistics.hpp"
+
+namespace gradus {
+
+namespace room = kmeans_detail;
+
+namespace kmeans_detail {
+
+namespace {
+
+/// The problem of all fits, but for the centroids that each of them begins with.
+template <class T>
+Problem<T> problem_of(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFit<T>& prepared,
+                      std::vector<Phase>& phases) {
+  const KMeansOptions& options = call.options;
+  PreparedPoints<T>& points = prepared.points();
+  Problem<T> problem = points.problem();
+  problem.max_iterations = options.max_iterations;
+  problem.changed_limit = static_cast<std::int64_t>(options.changed_fraction * static_cast<double>(plan.rows.all()));
+  problem.empty = options.empty;
+  problem.different_points = prepared.different_points();
+  problem.metric = options.metric;
+  problem.graph_file = options.graph_file;
+  problem.lock = options.lock;
+  problem.locked = options.locked;
+  problem.may_copy = plan.filter != SeedingFilter::never;
+  const VectorView<std::int32_t> labels = call.memory.labels;
+  if (!labels.empty() && !labels.place().is_host()) {
+    points.source().admit(labels.data(), "labels");
+    // Of several fits it is known only afterwards whose labels are wanted.
+    if (options.restarts == 1) problem.labels_on_gpu = labels.data();
+  }
+  if (options.tolerance > 0) {
+    const core::PhaseTimer timer(phases, "examine");
+    problem.shift_limit = options.tolerance * mean_column_variance(points.source(), points.statistics());
+  }
+  return problem;
+}
+
+/// The fits of a job, one after the other, from where a checkpoint says.
+template <class T>
+class Restarts {
+ public:
+  Restarts(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFit<T>& prepared, KeptJob<T>& kept,
+           std::vector<Phase>& phases)
+      : call_(call), plan_(plan), prepared_(prepared), kept_(kept), phases_(phases),
+        problem_(problem_of(call, plan, prepared, phases)),
+        // Where it pays for itself by the iterations that follow.
+        copies_(call.options.max_iterations > 1 && call.options.clusters > 1 &&
+                copy_bytes(plan.shape, *plan.variant, plan.filter) > 0) {
+    problem_.checkpoints = kept.file.get();
+  }
+
+  KMeansResult<T> best() {
+    const int first = kept_.state.restart;
+    std::optional<KMeansResult<T>> best = std::move(kept_.state.best);
+    bool is_complete = !best;
+    for (int restart = first; restart < call_.options.restarts; ++restart) {
+      try {
+        KMeansResult<T> result = fit_once(restart, best ? &*best : nullptr);
+        if (best && !(result.inertia < best->inertia)) continue;
+        best = std::move(result);
+        best->restart = restart;
+        is_complete = true;
+      } catch (const InterruptedError&) {
+        if (kept_.file) kept_.file->write_what_is_chosen();
+        throw;
+      }
+    }
+    if (!is_complete) complete(*best);
+    best->resumed = kept_.resumed;
+    best->metric = call_.options.metric;
+    if (kept_.file && first < call_.options.restarts) {
+      kept_.file->begin_fit(call_.options.restarts, &*best);
+      kept_.file->write_seeding();
+      kept_.file->wait();
+    }
+    return std::move(*best);
+  }
+
+ private:
+  KMeansResult<T> fit_once(int restart, const KMeansResult<T>* best) {
+    const bool goes_on = restart == kept_.state.restart;
+    const FitState<T>* const so_far = goes_on && kept_.state.fit ? &*kept_.state.fit : nullptr;
+    const bool is_seeded = goes_on && kept_.state.seeding;
+    if (kept_.file) {
+      kept_.file->begin_fit(restart, best, so_far != nullptr);
+      if (is_seeded) kept_.file->seeding = *kept_.state.seeding;
+      if (!goes_on && kept_.file->is_due_between_fits()) kept_.file->write_seeding();
+    }
+    problem_.bytes = nullptr;
+    problem_.fit_so_far = so_far;
+    Matrix<T> first;
+    if (so_far == nullptr)
+      first = prepared_
+                  .first_centroids(restart, copies_ ? &problem_.bytes : nullptr,
+                                   {is_seeded ? &*kept_.state.seeding : nullptr, kept_.file.get()})
+                  .centroids;
+    problem_.initial_centroids = so_far != nullptr ? so_far->centroids.view() : std::as_const(first).view();
+    return run(*plan_.variant, problem_, plan_.here, phases_);
+  }
+
+  /// Labels and counts of a fit that a checkpoint held.
+  void complete(KMeansResult<T>& done) const {
+    Problem<T> problem = problem_;
+    problem.initial_centroids = std::as_const(done.centroids).view();
+    problem.max_iterations = 0;  // only the last assignment
+    problem.bytes = nullptr;
+    problem.checkpoints = nullptr;
+    problem.fit_so_far = nullptr;
+    KMeansResult<T> again = run(*plan_.variant, problem, plan_.here, phases_);
+    if (again.inertia != done.inertia)
+      throw InputError("'" + call_.options.checkpoint.file +
+                       "': the inertia of its best fit is not that of its centroids");
+    done.labels = std::move(again.labels);
+    done.counts = std::move(again.counts);
+    done.report = std::move(again.report);
+  }
+
+  const FitCall<T>& call_;
+  const JobPlan<T>& plan_;
+  PreparedFit<T>& prepared_;
+  KeptJob<T>& kept_;
+  std::vector<Phase>& phases_;
+  Problem<T> problem_;
+  bool copies_;
+};
+
+template <class T>
+KMeansResult<T> fit(const FitCall<T>& call) {
+  const auto start = core::Clock::now();
+  const JobPlan<T> plan = plan_of(call);
+  std::vector<Phase> phases;
+  PreparedFit<T> prepared(call, plan, phases);
+  KeptJob<T> kept = kept_job(call, plan);
+  KMeansResult<T> best = Restarts<T>(call, plan, prepared, kept, phases).best();
+  deliver(best.labels, call.memory.labels, prepared.points().source());
+  report_run(best.report, *plan.variant, plan.here, std::move(phases), start);
+  return best;
+}
+
+}  // namespace
+
+}  // namespace kmeans_detail
+
+namespace detail {
+
+template <class T>
+KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+                       const Execution& execution) {
+  if (options.standardize)
+    return execution::whole_call([&] {
+      room::check_fit(points, options, memory, execution);
+      return room::fit_standardized(points, options, memory, execution);
+    });
+  return execution::whole_call<T>("kmeans", execution, [&](const Execution& here, core::Ranks& ranks) {
+    return room::fit(room::FitCall<T>{points, options, memory, here, ranks});
+  });
+}
+
+template KMeansResult<float> kmeans(MatrixView<const float>, const KMeansOptions&, const KMeansMemory<float>&,
+                                    const Execution&);
+template KMeansResult<double> kmeans(MatrixView<const double>, const KMeansOptions&, const KMeansMemory<double>&,
+                                     const Execution&);
+
+}  // namespace detail
+}  // namespace gradus

@@ -1,0 +1,62 @@
+#include "kmeans/api/kept_job.hpp"
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+/// How far a resumed job is.
+template <class T>
+std::string place_of(const JobState<T>& state, int restarts) {
+  if (state.restart == restarts) return "the fit was done";
+  const std::string of_fits =
+      restarts == 1 ? "" : " of fit " + std::to_string(state.restart + 1) + " of " + std::to_string(restarts);
+  if (!state.fit) return "before the first iteration" + of_fits;
+  return "after iteration " + std::to_string(state.fit->history.size()) + of_fits;
+}
+
+}  // namespace
+
+template <class T>
+KeptJob<T> kept_job(const FitCall<T>& call, const JobPlan<T>& plan) {
+  const KMeansOptions& options = call.options;
+  const KMeansCheckpoint& wanted = options.checkpoint;
+  if (wanted.file.empty()) return {};
+  core::Ranks& ranks = call.ranks;
+  const auto tell = [&](const std::string& text) {
+    if (ranks.is_first() && wanted.note) wanted.note(text);
+  };
+  const std::string job = job_text(call_text("kmeans", options), call.points, call.memory.weights,
+                                   call.memory.initial_centroids, plan.here, plan.rows);
+  ranks.agree([&] {
+    if (ranks.is_first()) require_no_other_file(wanted.file, wanted.resume);
+  });
+  std::optional<JobState<T>> found;
+  if (wanted.resume) found = read_checkpoint<T>(options, job, call.points.columns(), ranks);
+  KeptJob<T> kept;
+  ranks.agree([&] {
+    if (!ranks.is_first()) return;
+    std::error_code none;
+    const bool exists = std::filesystem::exists(wanted.file, none);
+    kept.file = std::make_unique<CheckpointFile<T>>(wanted, job, options.clusters, call.points.columns());
+    if (exists && !wanted.resume)
+      tell("'" + wanted.file + "' exists, and the first checkpoint of this fit replaces it; to resume goes on from it");
+  });
+  if (found) {
+    kept.resumed = true;
+    kept.state = std::move(*found);
+    tell("'" + wanted.file + "' is resumed: " + place_of(kept.state, options.restarts));
+  } else if (wanted.resume) {
+    tell("there is no checkpoint '" + wanted.file + "': the fit begins anew");
+  }
+  return kept;
+}
+
+template KeptJob<float> kept_job(const FitCall<float>&, const JobPlan<float>&);
+template KeptJob<double> kept_job(const FitCall<double>&, const JobPlan<double>&);
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,72 @@
+#include "kmeans/api/plan.hpp"
+
+#include "cpu/threads.hpp"
+#include "execution/request.hpp"
+#include "kmeans/api/choose.hpp"
+#include "kmeans/api/estimate.hpp"
+#include "kmeans/kmeans.hpp"
+
+namespace gradus::kmeans_detail {
+
+template <class T>
+JobPlan<T> check(const FitCall<T>& call) {
+  const KMeansMemory<T>& memory = call.memory;
+  core::Ranks& ranks = call.ranks;
+  ranks.agree([&] { check_arguments(call.points, call.options, memory, call.execution, ranks.is_alone()); });
+  const auto text = [&] {
+    return call_text(call.extent == Extent::fit ? "kmeans" : "kmeans_initial_centroids", call.options) +
+           rows_text("initial centroids", memory.initial_centroids) + checkpoint_text(call.options.checkpoint);
+  };
+  JobPlan<T> plan(place_of_job(ranks, call.points,
+                               {{call.points.place(), "points"},
+                                {memory.weights.place(), "weights"},
+                                {memory.initial_centroids.place(), "initial centroids"},
+                                {memory.labels.place(), "labels"}},
+                               text, call.execution, RunsVariant::yes));
+  check_clusters(call.options, plan.rows.all());
+  plan.weights = weights_of_rank(ranks, call.points, memory.weights);
+  return plan;
+}
+
+template <class T>
+void describe(const FitCall<T>& call, JobPlan<T>& plan) {
+  plan.shape = shape_of({call.points.rows(), call.points.columns(), static_cast<int>(sizeof(T)), !plan.weights.empty(),
+                         call.points.place()},
+                        call.options);
+  if (!call.ranks.is_alone()) plan.shape.first_distances = 0;  // none that a GPU would make faster
+}
+
+template <class T>
+void choose(const FitCall<T>& call, JobPlan<T>& plan) {
+  plan.variant = &call.ranks.agree([&]() -> const Variant& {
+    return choose(plan.shape, call.options, plan.here, call.points.place(),
+                  {{call.memory.weights.place(), "weights"}, {call.memory.labels.place(), "labels"}});
+  });
+  plan.stays_on_gpu = stays_on_gpu(*plan.variant, plan.here);
+  choose_threads(plan.shape, *plan.variant, plan.here);
+}
+
+template <class T>
+void estimate(const FitCall<T>& call, JobPlan<T>& plan) {
+  const auto bytes = [&](SeedingFilter filter) {
+    return host_memory(plan.shape, call.options, plan.here, *plan.variant, filter, call.extent);
+  };
+  plan.filter = seeding_filter(plan.here, plan.stays_on_gpu, bytes);
+  const bool never = call.ranks.any([&] { return plan.filter == SeedingFilter::never; });
+  if (never) plan.filter = SeedingFilter::never;
+  call.ranks.agree([&] {
+    if (never) execution::check_memory(bytes(SeedingFilter::never), plan.here);
+    cpu::start_team(cpu::thread_count(plan.here));
+  });
+}
+
+#define GRADUS_INSTANTIATE(T)                             \
+  template JobPlan<T> check(const FitCall<T>&);           \
+  template void describe(const FitCall<T>&, JobPlan<T>&); \
+  template void choose(const FitCall<T>&, JobPlan<T>&);   \
+  template void estimate(const FitCall<T>&, JobPlan<T>&)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,51 @@
+// What a fit, and the choice of its first centroids, do after their plan is made and before they run.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kmeans/api/estimate.hpp"
+#include "kmeans/api/prepared_points.hpp"
+#include "kmeans/gpu/host_copy.hpp"
+#include "kmeans/seeding/initialize.hpp"
+
+namespace gradus::kmeans_detail {
+
+template <class T>
+class PreparedFit {
+ public:
+  PreparedFit(const FitCall<T>& call, const JobPlan<T>& plan, std::vector<Phase>& phases)
+      : call_(call), plan_(plan), phases_(phases),
+        points_(plan, call.points, given_centroids(), call.options.metric,
+                device_memory(plan.shape, plan.here, *plan.variant), phases) {
+    const core::PhaseTimer timer(phases, "examine");
+    different_points_ = points_.different_points(call.options);
+    points_.require_distances(call.options.clusters);
+  }
+
+  PreparedPoints<T>& points() { return points_; }
+  std::int64_t different_points() const { return different_points_; }
+
+  /// `copy`, `so_far`: see initialize().
+  FirstCentroids<T> first_centroids(int restart, std::shared_ptr<ByteRows<T>>* copy = nullptr,
+                                    const SeedingSoFar& so_far = {}) {
+    const core::PhaseTimer timer(phases_, "initialize");
+    return initialize(points_.source(), call_.options, points_.centroids(), plan_.here, restart,
+                      SeedingMemory<T>{plan_.filter, copy}, so_far);
+  }
+
+ private:
+  MatrixView<const T> given_centroids() {
+    if (call_.options.init != KMeansInit::given) return {};
+    return in_host_memory(call_.memory.initial_centroids, "initial centroids", plan_.here, copied_centroids_);
+  }
+
+  const FitCall<T>& call_;
+  const JobPlan<T>& plan_;
+  std::vector<Phase>& phases_;
+  Matrix<T> copied_centroids_;
+  PreparedPoints<T> points_;
+  std::int64_t different_points_ = 0;
+};
+
+}  // namespace gradus::kmeans_detail

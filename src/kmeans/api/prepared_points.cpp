@@ -1,0 +1,97 @@
+#include "kmeans/api/prepared_points.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "core/phases.hpp"
+#include "cpu/threads.hpp"
+#include "kmeans/gpu/gpu_source.hpp"
+#include "kmeans/kmeans.hpp"
+#include "kmeans/lloyd/statistics.hpp"
+#include "kmeans/lloyd/unit_rows.hpp"
+#include "kmeans/points/host_points.hpp"
+#include "kmeans/seeding/initialize.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+/// As near as a row is that was scaled to it: by the rounding of its coordinates, and of the sum of their squares.
+template <class T>
+bool has_unit_length(const T* row, std::int64_t d) {
+  double squares = 0;
+  for (std::int64_t dim = 0; dim < d; ++dim) {
+    const auto value = static_cast<double>(row[dim]);
+    squares = std::fma(value, value, squares);
+  }
+  constexpr double of_coordinates = 2 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  const double of_sum = static_cast<double>(d) * std::numeric_limits<double>::epsilon();
+  return std::abs(squares - 1) <= of_coordinates + of_sum;
+}
+
+}  // namespace
+
+template <class T>
+PreparedPoints<T>::PreparedPoints(const JobPlan<T>& plan, MatrixView<const T> points, MatrixView<const T> centroids,
+                                  KMeansMetric metric, std::uint64_t gpu_bytes, std::vector<Phase>& phases)
+    : centroids_(centroids) {
+  if (plan.stays_on_gpu) {
+    const core::PhaseTimer timer(phases, "to_device");
+    if (metric == KMeansMetric::cosine)
+      gpu_bytes += static_cast<std::uint64_t>(points.rows() * points.columns()) * sizeof(T);
+    source_ = points_on_gpu(points, plan.weights, plan.here, gpu_bytes);
+  } else {
+    source_ = points_in_host_memory(points, plan.weights, cpu::thread_count(plan.here), plan.here.stop, plan.rows);
+  }
+  const core::PhaseTimer timer(phases, "examine");
+  statistics_ = examine(*source_, centroids_);
+  if (metric != KMeansMetric::cosine) return;
+  source_->to_unit_rows();
+  if (centroids_.rows() > 0) scale_centroids(plan);
+  statistics_ = examine(*source_, centroids_);
+  allow_unit_centroids(statistics_, plan.rows.all());
+}
+
+template <class T>
+void PreparedPoints<T>::scale_centroids(const JobPlan<T>& plan) {
+  unit_centroids_ = unit_rows(centroids_, "initial centroids", 1, plan.here.stop);
+  // Those of a fit are at unit length, rounded. To scale them again would move some by a last bit, and with them the
+  // labels of points that are as near to two of them.
+  for (std::int64_t cluster = 0; cluster < centroids_.rows(); ++cluster)
+    if (has_unit_length(centroids_.row(cluster), centroids_.columns()))
+      std::copy_n(centroids_.row(cluster), centroids_.columns(), unit_centroids_.row(cluster));
+  centroids_ = std::as_const(unit_centroids_).view();
+}
+
+template <class T>
+std::int64_t PreparedPoints<T>::different_points(const KMeansOptions& options) const {
+  const std::int64_t count = count_different(*source_, options.clusters);
+  if (count == options.clusters || accepts_fewer_different(options)) return count;
+  throw_too_few(options.clusters, count, "different point",
+                source_->host_weights().empty() ? "" : " of positive weight");
+}
+
+template <class T>
+void PreparedPoints<T>::require_distances(std::int64_t clusters) const {
+  if (clusters > 1) kmeans_detail::require_distances(statistics_);
+}
+
+template <class T>
+Problem<T> PreparedPoints<T>::problem() {
+  Problem<T> problem;
+  problem.points = source_->rows();
+  problem.weights = source_->host_weights();
+  problem.initial_centroids = centroids_;
+  problem.statistics = statistics_;
+  problem.source = source_.get();
+  problem.stop = source_->stop();
+  if (!source_->ranks().is_alone()) problem.rank_inertia = &rank_inertia_;
+  return problem;
+}
+
+template class PreparedPoints<float>;
+template class PreparedPoints<double>;
+
+}  // namespace gradus::kmeans_detail

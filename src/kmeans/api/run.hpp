@@ -1,0 +1,19 @@
+// The step of a public call that runs a variant.
+#pragma once
+
+#include <vector>
+
+#include "kmeans/lloyd/idle_rank.hpp"
+#include "kmeans/problem.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// A rank without points takes part in the sums of the others.
+template <class T>
+KMeansResult<T> run(const Variant& variant, const Problem<T>& problem, const Execution& execution,
+                    std::vector<Phase>& phases) {
+  if (problem.n() == 0) return idle_rank(problem, execution, phases);
+  return variant.run(problem, execution, phases);
+}
+
+}  // namespace gradus::kmeans_detail

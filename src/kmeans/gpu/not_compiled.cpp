@@ -1,0 +1,29 @@
+// The functions of GPU code in a build without CUDA.
+#include "core/not_compiled.hpp"
+#include "cuda/job.hpp"
+#include "kmeans/gpu/gpu_source.hpp"
+
+namespace gradus::kmeans_detail {
+
+template <class T>
+std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T> /*points*/, VectorView<const T> /*weights*/,
+                                              const Execution& /*execution*/, std::uint64_t /*extra_bytes*/) {
+  core::not_compiled("CUDA");
+}
+
+template <class T>
+Matrix<T> copy_of_gpu_rows(MatrixView<const T> /*rows*/, const char* what, const Execution& /*execution*/) {
+  cuda::refuse_without_cuda(what);
+}
+
+// NOLINTBEGIN(bugprone-macro-parentheses): a type
+#define GRADUS_INSTANTIATE(T)                                                                                        \
+  template std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T>, VectorView<const T>, const Execution&, \
+                                                         std::uint64_t);                                             \
+  template Matrix<T> copy_of_gpu_rows(MatrixView<const T>, const char*, const Execution&)
+// NOLINTEND(bugprone-macro-parentheses)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::kmeans_detail

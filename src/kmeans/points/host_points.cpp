@@ -1,0 +1,222 @@
+#include "kmeans/points/host_points.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "core/failure.hpp"
+#include "core/phases.hpp"
+#include "core/stop.hpp"
+#include "cpu/column_ranges.hpp"
+#include "cpu/threads.hpp"
+#include "kmeans/lloyd/distance.hpp"
+#include "kmeans/lloyd/unit_rows.hpp"
+#include "kmeans/seeding/cover.hpp"
+#include "kmeans/seeding/dense_cover.hpp"
+#include "kmeans/seeding/filtered_cover.hpp"
+#include "kmeans/seeding/idle_cover.hpp"
+#include "kmeans/seeding/plan.hpp"
+
+namespace gradus::kmeans_detail {
+
+void refuse_results_on_gpu(const char* what) {
+  throw UnsupportedError(std::string(what) +
+                         ": they are on a GPU, but the points are not; keep both there, or both in "
+                         "host memory");
+}
+
+template <class T>
+core::ColumnRanges HostPoints<T>::column_ranges() const {
+  const core::RankRows& rows = this->rank_rows();
+  const auto find = [&] { return cpu::column_ranges(points_, "points", this->threads(), this->stop(), rows.first()); };
+  if (this->ranks().is_alone()) return find();
+  const auto d = static_cast<std::size_t>(points_.columns());
+  const std::vector<double> found = this->ranks().greatest(2 * d, [&](std::span<double> numbers) {
+    const core::ColumnRanges own = find();
+    for (std::size_t column = 0; column < d; ++column) {
+      numbers[column] = -own.lowest[column];
+      numbers[d + column] = own.highest[column];
+    }
+  });
+  core::ColumnRanges ranges;
+  for (std::size_t column = 0; column < d; ++column) ranges.lowest.push_back(0.0 - found[column]);  // no -0
+  ranges.highest.assign(found.begin() + static_cast<std::ptrdiff_t>(d), found.end());
+  return ranges;
+}
+
+template <class T>
+void HostPoints<T>::to_unit_rows() {
+  owned_ = this->ranks().agree(
+      [&] { return unit_rows(points_, "points", this->threads(), this->stop(), this->rank_rows().first()); });
+  points_ = std::as_const(owned_).view();
+}
+
+template <class T>
+Matrix<T> HostPoints<T>::rows_at(std::span<const std::int64_t> numbers) const {
+  return this->rank_rows().rows_at(numbers, points_);
+}
+
+template <class T>
+std::vector<const T*> HostPoints<T>::addresses_of(std::span<const std::int64_t> numbers, Matrix<T>& /*copies*/) const {
+  std::vector<const T*> addresses;
+  addresses.reserve(numbers.size());
+  for (const std::int64_t number : numbers) addresses.push_back(points_.row(number));
+  return addresses;
+}
+
+template <class T>
+void HostPoints<T>::own_squared_distances(MatrixView<const T> centroids, const std::int32_t* labels,
+                                          double* out) const {
+  kmeans_detail::own_squared_distances(points_, centroids, labels, out, this->threads(), this->stop());
+}
+
+namespace {
+
+/// Distances of points to centroids, as kmeans_transform() returns them, by tiles that stay in the cache: a whole row
+/// of the result would not, with many centroids.
+template <class T>
+class DistanceTiles {
+ public:
+  DistanceTiles(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
+                const std::stop_token& stop, const std::function<void(std::int64_t)>& progress)
+      : centroids_(centroids), points_(points), metric_(metric), stop_(stop), progress_(progress) {}
+
+  void find(MatrixView<T> distances, int threads) {
+    cpu::SharedWork work((points_.rows() + tile - 1) / tile, threads, 1);
+    core::FirstFailure failure;
+    if (threads == 1) {  // a team of one would take some calls of the system, as long as a small job
+      find_part(0, work, failure, distances);
+    } else {
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+      for (int part = 0; part < threads; ++part) failure.run([&] { find_part(part, work, failure, distances); });
+    }
+    failure.rethrow();
+    core::honour_stop(stop_, "stopped while computing distances");
+  }
+
+ private:
+  static constexpr std::int64_t tile = 64;
+
+  void find_part(int part, cpu::SharedWork& work, const core::FirstFailure& failure, MatrixView<T> distances) {
+    core::Occasion occasion;
+    double squared[tile * tile];
+    const T* some_points[tile];
+    const T* some_centroids[tile];
+    for (cpu::Range one = work.next(part); one.size() > 0; one = work.next(part)) {
+      const std::int64_t first = one.begin * tile;
+      const std::int64_t count = std::min(tile, points_.rows() - first);
+      for (std::int64_t row = 0; row < count; ++row) some_points[row] = points_.row(first + row);
+      for (std::int64_t cluster = 0; cluster < centroids_.rows(); cluster += tile) {
+        if (stop_.stop_requested() || failure.happened()) return;  // a tile is work enough between two looks
+        const std::int64_t clusters = std::min(tile, centroids_.rows() - cluster);
+        for (std::int64_t row = 0; row < clusters; ++row) some_centroids[row] = centroids_.row(cluster + row);
+        squared_distances<T>(some_points, count, some_centroids, clusters, points_.columns(), squared);
+        const double* next = squared;
+        for (std::int64_t column = cluster; column < cluster + clusters; ++column)
+          for (std::int64_t row = first; row < first + count; ++row, ++next)
+            distances(row, column) = static_cast<T>(metric_ == KMeansMetric::cosine ? 0.5 * *next : std::sqrt(*next));
+      }
+      const std::int64_t finished = done_.fetch_add(count, std::memory_order_relaxed) + count;  // a figure, no order
+      if (part == 0 && occasion.is_there()) progress_(finished);  // part 0 is the calling thread's
+    }
+  }
+
+  MatrixView<const T> centroids_;
+  MatrixView<const T> points_;
+  KMeansMetric metric_;
+  const std::stop_token& stop_;
+  const std::function<void(std::int64_t)>& progress_;
+  std::atomic<std::int64_t> done_{0};
+};
+
+}  // namespace
+
+template <class T>
+void HostPoints<T>::distances(MatrixView<const T> centroids, KMeansMetric metric, MatrixView<T> distances,
+                              const typename PointSource<T>::Done& progress) const {
+  DistanceTiles<T>(centroids, points_, metric, this->stop(), progress).find(distances, this->threads());
+}
+
+template <class T>
+std::unique_ptr<SeedingCover> HostPoints<T>::cover(std::int64_t first, std::int64_t expected, bool groups,
+                                                   const SeedingMemory<T>& memory) const {
+  const core::RankRows& rows = this->rank_rows();
+  const auto make_bytes = [&] {
+    auto bytes = std::make_shared<ByteRows<T>>(points_);
+    if (memory.copy != nullptr) *memory.copy = bytes;
+    return bytes;
+  };
+  switch (cover_kind(points_.columns(), !host_weights_.empty(), expected, groups, memory.filter)) {
+    case CoverKind::dense:
+      return std::make_unique<DenseCover<T>>(points_, first, trials_of_a_step(expected), this->threads(), this->stop(),
+                                             memory.copy != nullptr ? make_bytes().get() : nullptr, rows);
+    case CoverKind::filtered:
+      return std::make_unique<FilteredCover<T>>(points_, host_weights_, make_bytes(), first, groups, this->threads(),
+                                                this->stop(), rows);
+    case CoverKind::plain: break;
+  }
+  return std::make_unique<Cover<T>>(points_, host_weights_, first, expected, this->threads(), this->stop(), rows);
+}
+
+namespace {
+
+/// No points, on a rank whose job has some.
+template <class T>
+class IdlePoints final : public HostPoints<T> {
+ public:
+  using HostPoints<T>::HostPoints;
+
+  std::unique_ptr<SeedingCover> cover(std::int64_t first, std::int64_t expected, bool groups,
+                                      const SeedingMemory<T>& memory) const override {
+    return std::make_unique<IdleCover<T>>(this->points_, this->host_weights_, first,
+                                          candidates_of_a_call(expected, groups, memory.filter), this->stop(),
+                                          this->rank_rows());
+  }
+
+ private:
+  /// As many as the other ranks compare.
+  std::int64_t candidates_of_a_call(std::int64_t expected, bool groups, SeedingFilter filter) const {
+    const std::int64_t columns = this->points_.columns();
+    switch (cover_kind(columns, !this->host_weights_.empty(), expected, groups, filter)) {
+      case CoverKind::dense: return DenseCover<T>::most_trials;
+      case CoverKind::filtered: return FilteredCover<T>::candidates_of_a_call(columns);
+      case CoverKind::plain: break;
+    }
+    return Cover<T>::candidates_of_a_call;
+  }
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<PointSource<T>> HostPoints<T>::sample(std::span<const std::int64_t> numbers,
+                                                      VectorView<const T> weights) const {
+  Matrix<T> all = rows_at(numbers);
+  core::Ranks& ranks = this->ranks();
+  // All ranks have all of it, and each of them works on its share.
+  const cpu::Range share = cpu::share(all.rows(), ranks.rank(), ranks.size());
+  const VectorView<const T> own_weights(weights.data() + share.begin, share.size());
+  auto own = points_in_host_memory<T>(std::as_const(all).view().slice(share.begin, share.size()),
+                                      own_weights.empty() ? weights_of_no_rows<T>() : own_weights, this->threads(),
+                                      this->stop(), core::RankRows(ranks, share.size()));
+  static_cast<HostPoints&>(*own).owned_ = std::move(all);
+  return own;
+}
+
+template <class T>
+std::unique_ptr<PointSource<T>> points_in_host_memory(MatrixView<const T> points, VectorView<const T> weights,
+                                                      int threads, std::stop_token stop,
+                                                      const core::RankRows& rank_rows) {
+  if (points.rows() == 0) return std::make_unique<IdlePoints<T>>(points, weights, threads, std::move(stop), rank_rows);
+  return std::make_unique<HostPoints<T>>(points, weights, threads, std::move(stop), rank_rows);
+}
+
+#define GRADUS_INSTANTIATE(T)                                                                                   \
+  template class HostPoints<T>;                                                                                 \
+  template std::unique_ptr<PointSource<T>> points_in_host_memory(MatrixView<const T>, VectorView<const T>, int, \
+                                                                 std::stop_token, const core::RankRows&)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::kmeans_detail

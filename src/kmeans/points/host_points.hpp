@@ -1,0 +1,47 @@
+// Points in host memory.
+#pragma once
+
+#include "kmeans/points/point_source.hpp"
+
+namespace gradus::kmeans_detail {
+
+template <class T>
+class HostPoints : public PointSource<T> {
+ public:
+  /// All points of a job.
+  explicit HostPoints(MatrixView<const T> points, VectorView<const T> weights = {}, int threads = 1,
+                      std::stop_token stop = {})
+      : HostPoints(points, weights, threads, std::move(stop), core::RankRows(points.rows())) {}
+  /// This rank's points.
+  HostPoints(MatrixView<const T> points, VectorView<const T> weights, int threads, std::stop_token stop,
+             const core::RankRows& rank_rows)
+      : PointSource<T>(points, weights, threads, std::move(stop), rank_rows) {}
+
+  core::ColumnRanges column_ranges() const override;
+  void to_unit_rows() override;
+  void visit(const typename PointSource<T>::Visit& visit) const override { visit(0, points_); }
+  Matrix<T> rows_at(std::span<const std::int64_t> numbers) const override;
+  std::vector<const T*> addresses_of(std::span<const std::int64_t> numbers, Matrix<T>& copies) const override;
+  void own_squared_distances(MatrixView<const T> centroids, const std::int32_t* labels, double* out) const override;
+  void distances(MatrixView<const T> centroids, KMeansMetric metric, MatrixView<T> distances,
+                 const typename PointSource<T>::Done& progress) const override;
+  std::unique_ptr<SeedingCover> cover(std::int64_t first, std::int64_t expected, bool groups,
+                                      const SeedingMemory<T>& memory) const override;
+  std::unique_ptr<PointSource<T>> sample(std::span<const std::int64_t> numbers,
+                                         VectorView<const T> weights) const override;
+
+ protected:
+  using PointSource<T>::points_;
+  using PointSource<T>::host_weights_;
+
+ private:
+  Matrix<T> owned_;  ///< the rows, if they are not the caller's
+};
+
+/// This rank's points in host memory, of which there may be none.
+template <class T>
+std::unique_ptr<PointSource<T>> points_in_host_memory(MatrixView<const T> points, VectorView<const T> weights,
+                                                      int threads, std::stop_token stop,
+                                                      const core::RankRows& rank_rows);
+
+}  // namespace gradus::kmeans_detail

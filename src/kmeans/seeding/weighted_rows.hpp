@@ -1,0 +1,111 @@
+// Rows drawn by weight, for the first row of a choice and for KMeansInit::random.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <stop_token>
+#include <string_view>
+#include <vector>
+
+#include "core/philox.hpp"
+#include "core/ranks.hpp"
+#include "core/stop.hpp"
+#include "gradus/array.hpp"
+#include "gradus/error.hpp"
+#include "kmeans/lloyd/row_sums.hpp"
+#include "kmeans/seeding/known_rows.hpp"
+
+namespace gradus::kmeans_detail {
+
+inline constexpr std::string_view while_choosing = "stopped while choosing the first centroids";
+
+/// Draws rows by weight, none of them twice. The weights are those of this rank's rows.
+template <class T>
+class WeightedRows {
+ public:
+  WeightedRows(VectorView<const T> weights, const core::RankRows& rows, const std::stop_token& stop)
+      : weights_(weights), rows_(rows), stop_(stop), sums_(weights.size()),
+        drawn_(static_cast<std::size_t>(weights.size())) {
+    rescale();
+  }
+
+  /// Whether all rows of positive weight are drawn.
+  bool is_exhausted() {
+    if (total() == 0) rescale();  // what is left is too light to count beside what was drawn
+    return total() == 0;
+  }
+
+  std::int64_t draw(const core::Philox& random, std::uint64_t index) {
+    if (is_exhausted())
+      throw InputError(about("weights") + "fewer rows have weight than there are clusters",
+                       {.code = error_code::too_few_points});
+    const std::uint64_t target = random.below(index, total());
+    const RankTotals::Place place = totals_.find(target);
+    const std::vector<std::uint64_t> drawn = rows_.ranks().sum(2, [&](std::span<std::uint64_t> words) {
+      if (place.rank != rows_.ranks().rank()) return;
+      const Drawn own = take(place.target);
+      words[0] = static_cast<std::uint64_t>(rows_.first() + own.row);
+      words[1] = own.integer;
+    });
+    totals_.take(place.rank, drawn[1]);
+    return static_cast<std::int64_t>(drawn[0]);
+  }
+
+ private:
+  struct Drawn {
+    std::int64_t row;
+    std::uint64_t integer;
+  };
+
+  /// Of this rank's rows.
+  Drawn take(std::uint64_t target) {
+    const std::int64_t row = sums_.row_at(target, [this](std::int64_t each) { return integer_of(each); });
+    const std::uint64_t integer = integer_of(row);
+    sums_.take(row, integer);
+    drawn_[static_cast<std::size_t>(row)] = true;
+    return {row, integer};
+  }
+
+  std::uint64_t total() const { return totals_.total(); }
+  double left(std::int64_t row) const {
+    return drawn_[static_cast<std::size_t>(row)] ? 0.0 : static_cast<double>(weights_[row]) * unit_;
+  }
+  std::uint64_t integer_of(std::int64_t row) const { return quantize_(left(row)); }
+
+  void rescale() {
+    const auto find_largest = [&] {
+      double largest = 0;
+      for (std::int64_t row = 0; row < weights_.size(); ++row) {
+        if (row % core::operations_between_looks == 0) core::honour_stop(stop_, while_choosing);
+        largest = std::max(largest, left(row));
+      }
+      return largest;
+    };
+    const auto add_up = [&] {
+      for (std::int64_t row = 0; row < weights_.size(); row += RowSums::block_rows) sums_.block_of(row) = 0;
+      for (std::int64_t row = 0; row < weights_.size(); ++row) {
+        if (row % core::operations_between_looks == 0) core::honour_stop(stop_, while_choosing);
+        sums_.block_of(row) += integer_of(row);
+      }
+      sums_.refresh();
+      return sums_.total();
+    };
+    unit_ = 1;
+    const double largest = rows_.ranks().greatest(find_largest);
+    if (largest <= tiny_weight) unit_ = weight_unit(largest);
+    quantize_ = Quantizer(largest * unit_, rows_.all());
+    totals_ = RankTotals(rows_.ranks().gather(add_up));
+  }
+
+  VectorView<const T> weights_;
+  const core::RankRows& rows_;
+  const std::stop_token& stop_;
+  RowSums sums_;  ///< of this rank's rows
+  RankTotals totals_;
+  std::vector<bool> drawn_;
+  double unit_ = 1;  ///< a power of two, for weights so small that the quantizer would lose them
+  Quantizer quantize_;
+};
+
+}  // namespace gradus::kmeans_detail
