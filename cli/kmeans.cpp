@@ -267,13 +267,117 @@ std::map<std::string, std::string> input_hashes(MatrixView<const T> points, cons
     words[1] = hash({memory.weights.data(), memory.weights.size(), 1}, files.first_row);
     words[2] = session.is_first() ? hash(memory.initial_centroids, 0) : 0;
   };
-  std::array<std::uint64_t, roles.size()> own{};
-  if (session.job) std::ranges::copy(session.ranks()->sum(own.size(), write), own.begin());
-  else write(own);
+  const std::vector<std::uint64_t> own = session.ranks().sum(roles.size(), write);
   std::map<std::string, std::string> hashes;
   for (std::size_t index = 0; index < own.size(); ++index)
     if (own[index] != 0) hashes[roles[index]] = cpu::hash_text(own[index]);
   return hashes;
+}
+
+/// The files of a result, and its page. They are opened before the work, so that a folder that cannot be written is
+/// found before the work and not after it.
+class ResultFiles {
+ public:
+  template <class T>
+  void open(const Arguments& arguments, const PointFiles& files, const Session& session) {
+    const io::Points& points = files.points;
+    const std::int64_t most_clusters = arguments.choice.clusters.back();
+    if (!arguments.output.empty()) {
+      outputs_.emplace(arguments.output, result_names(), session.execution.stop);
+      centroids_ = &outputs_->add(centroids_name, io::npy_size<T>(most_clusters, points.columns()));
+      labels_ = &outputs_->add("labels.npy", io::npy_size<std::int32_t>(files.rows));
+      if (points.picture && arguments.options.metric == KMeansMetric::euclidean)
+        picture_ = &outputs_->add("quantized.png");
+      if (arguments.options.standardize)
+        standardized_ = &outputs_->add(standardized_name, io::npy_size<T>(most_clusters, points.columns()));
+      if (points.from_text || points.row_names) text_.emplace(*outputs_, points);
+      if (arguments.chooses()) choice_ = &outputs_->add("choice.csv");
+      summary_ = &outputs_->add(summary_name);
+      outputs_->set_seal(*summary_, unfinished_summary(problem_name));
+    }
+    if (!arguments.page.empty()) page_.emplace(arguments.page, session.execution.stop);
+  }
+
+  /// Returns true if there is a folder for results.
+  explicit operator bool() const { return outputs_.has_value(); }
+  core::AtomicFile* page() { return page_ ? &*page_ : nullptr; }
+
+  /// Writes all files but the summary.
+  template <class T>
+  void write(const KMeansChoice<T>& choice, const io::Points& points, const std::stop_token& stop) {
+    if (!outputs_) return;
+    const KMeansResult<T>& result = choice.result;
+    if (standardized_) io::write_npy(*standardized_, result.standardized_centroids.view());
+    if (text_) text_->write(result);
+    io::write_npy(*centroids_, result.centroids.view());
+    io::write_npy(*labels_, result.labels.view());
+    if (picture_) {
+      const Buffer<std::uint8_t> pixels = quantized(*points.picture, result, stop);
+      io::write_png(*picture_, *points.picture, {pixels.data(), static_cast<std::size_t>(pixels.size())});
+    }
+    if (choice_) choice_->write(choice_csv(choice.candidates));
+    for (core::AtomicFile* file : {centroids_, labels_, picture_, standardized_, choice_})
+      if (file) file->finish();
+  }
+
+  /// Adds the facts of the files to the summary, writes it, and makes all of them visible.
+  void commit(Json& summary) {
+    if (!outputs_) return;
+    std::vector<const core::AtomicFile*> files{centroids_, labels_, picture_, standardized_, choice_};
+    if (text_) files.insert(files.end(), {&text_->centroids(), &text_->labels()});
+    summary["files"] = facts_of_files(files);
+    summary_->write(json_text(summary));
+    outputs_->commit();
+  }
+
+  std::string note(const std::string& folder) const {
+    return fmt::format("wrote centroids.npy, labels.npy, {}{}{}{}summary.json to '{}'",
+                       text_ ? "centroids.csv, labels.csv, " : "", standardized_ ? "standardized_centroids.npy, " : "",
+                       picture_ ? "quantized.png, " : "", choice_ ? "choice.csv, " : "", folder);
+  }
+
+ private:
+  std::optional<core::OutputSet> outputs_;
+  core::AtomicFile* centroids_ = nullptr;
+  core::AtomicFile* labels_ = nullptr;
+  core::AtomicFile* picture_ = nullptr;
+  core::AtomicFile* standardized_ = nullptr;
+  core::AtomicFile* choice_ = nullptr;
+  core::AtomicFile* summary_ = nullptr;
+  std::optional<TextResult> text_;
+  std::optional<core::AtomicFile> page_;
+};
+
+/// Throws UsageError if the inputs are not those of the record that is repeated.
+void require_recorded_inputs(const Arguments& arguments, const std::map<std::string, std::string>& hashes,
+                             const Session& session) {
+  if (!session.record) return;
+  session.ranks().agree([&] {
+    for (const auto& [role, option, path] :
+         {std::tuple{"points", "INPUT...", arguments.inputs.front()},
+          {"weights", arguments.weights.empty() ? "--weight-column" : "--weights", arguments.file_of_weights()},
+          {"initial centroids", "--init", arguments.centroids}})
+      if (hashes.contains(role)) session.record->require_same(role, option, hashes.at(role), path);
+  });
+}
+
+/// Writes the page of a result, with pictures of its clusters.
+template <class T>
+void write_result_page(core::AtomicFile& page, const Json& summary, const Arguments& arguments,
+                       const io::Points& points, const KMeansResult<T>& result, const Session& session) {
+  const KMeansOptions& options = arguments.options;
+  const auto add_answer = [&](Page& answer) {
+    const std::stop_token& stop = session.execution.stop;
+    if (points.picture && options.metric == KMeansMetric::euclidean)
+      answer.pictures(before_and_after(*points.picture, points.view<T>(), result, stop));
+    Matrix<T> standardized;
+    if (options.standardize)
+      standardized = kmeans_standardize(points.view<T>(), result.standardization, session.execution);
+    const KMeansProjection projection = kmeans_projection(options.standardize ? standardized.view() : points.view<T>(),
+                                                          {.seed = options.seed}, session.execution);
+    answer.chart(projection_chart(projection, result.labels.view(), options.clusters));
+  };
+  write_page(page, summary, add_answer, session);
 }
 
 template <class T>
@@ -298,43 +402,11 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   };
   memory.initial_centroids = initial.view;
   const std::map<std::string, std::string> hashes = input_hashes(points.view<T>(), memory, files, session);
-  if (session.record)
-    core::agree(session.ranks(), [&] {
-      for (const auto& [role, option, path] :
-           {std::tuple{"points", "INPUT...", arguments.inputs.front()},
-            {"weights", arguments.weights.empty() ? "--weight-column" : "--weights", arguments.file_of_weights()},
-            {"initial centroids", "--init", arguments.centroids}})
-        if (hashes.contains(role)) session.record->require_same(role, option, hashes.at(role), path);
-    });
+  require_recorded_inputs(arguments, hashes, session);
 
-  // The files are opened first, so that a directory that cannot be written is found before the work and not after it.
-  std::optional<core::OutputSet> outputs;
-  core::AtomicFile* centroids_file = nullptr;
-  core::AtomicFile* labels_file = nullptr;
-  core::AtomicFile* picture_file = nullptr;
-  core::AtomicFile* standardized_file = nullptr;
-  core::AtomicFile* choice_file = nullptr;
-  core::AtomicFile* summary_file = nullptr;
-  std::optional<TextResult> text_result;
-  std::optional<core::AtomicFile> page;
+  ResultFiles outputs;
   session.ranks().agree([&] {
-    if (!session.is_first()) return;
-    if (!arguments.output.empty()) {
-      outputs.emplace(arguments.output, result_names(), session.execution.stop);
-      centroids_file =
-          &outputs->add(centroids_name, io::npy_size<T>(arguments.choice.clusters.back(), points.columns()));
-      labels_file = &outputs->add("labels.npy", io::npy_size<std::int32_t>(files.rows));
-      if (points.picture && options.metric == KMeansMetric::euclidean) picture_file = &outputs->add("quantized.png");
-      if (options.standardize)
-        standardized_file =
-            &outputs->add(standardized_name, io::npy_size<T>(arguments.choice.clusters.back(), points.columns()));
-      if (points.from_text || points.row_names) text_result.emplace(*outputs, points);
-      if (arguments.chooses()) choice_file = &outputs->add("choice.csv");
-      summary_file = &outputs->add(summary_name);
-      outputs->set_seal(*summary_file, unfinished_summary(problem_name));
-    }
-
-    if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
+    if (session.is_first()) outputs.open<T>(arguments, files, session);
   });
 
   const auto fit_start = core::Clock::now();
@@ -354,19 +426,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   if (!session.is_first()) return 0;  // what follows is the first rank's: the program ends when it has written all
 
   const auto write_start = core::Clock::now();
-  if (outputs) {
-    if (standardized_file) io::write_npy(*standardized_file, result.standardized_centroids.view());
-    if (text_result) text_result->write(result);
-    io::write_npy(*centroids_file, result.centroids.view());
-    io::write_npy(*labels_file, result.labels.view());
-    if (picture_file) {
-      const Buffer<std::uint8_t> pixels = quantized(*points.picture, result, session.execution.stop);
-      io::write_png(*picture_file, *points.picture, {pixels.data(), static_cast<std::size_t>(pixels.size())});
-    }
-    if (choice_file) choice_file->write(choice_csv(choice.candidates));
-    for (core::AtomicFile* file : {centroids_file, labels_file, picture_file, standardized_file, choice_file})
-      if (file) file->finish();
-  }
+  outputs.write(choice, points, session.execution.stop);
   Json summary = summary_of(arguments, points.columns(), result,
                             kmeans_memory({.points = std::max(points.rows(), options.clusters),
                                            .dimensions = points.columns(),
@@ -380,26 +440,8 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     summary["choice"] = choice_json(choice.candidates, arguments.choice.criterion, choice.silhouette_points);
   add_record(summary, session, core::option_rows<KMeansOptions>, &options, hashes);
   summary["seconds"] = seconds_of(read, "fit", result.report.phases, core::seconds_since(write_start), seconds);
-  if (outputs) {
-    std::vector<const core::AtomicFile*> files{centroids_file, labels_file, picture_file, standardized_file,
-                                               choice_file};
-    if (text_result) files.insert(files.end(), {&text_result->centroids(), &text_result->labels()});
-    summary["files"] = facts_of_files(files);
-    summary_file->write(json_text(summary));
-    outputs->commit();
-  }
-  const auto add_answer = [&](Page& answer) {
-    const std::stop_token& stop = session.execution.stop;
-    if (points.picture && options.metric == KMeansMetric::euclidean)
-      answer.pictures(before_and_after(*points.picture, points.view<T>(), result, stop));
-    Matrix<T> standardized;
-    if (options.standardize)
-      standardized = kmeans_standardize(points.view<T>(), result.standardization, session.execution);
-    const KMeansProjection projection = kmeans_projection(options.standardize ? standardized.view() : points.view<T>(),
-                                                          {.seed = options.seed}, session.execution);
-    answer.chart(projection_chart(projection, result.labels.view(), options.clusters));
-  };
-  if (page) write_page(*page, summary, add_answer, session);
+  outputs.commit(summary);
+  if (outputs.page()) write_result_page(*outputs.page(), summary, arguments, points, result, session);
   if (session.json) {
     session.print_json(summary);
     return 0;
@@ -412,11 +454,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     session.print(cluster_table(session, points, result) + "\n" +
                   closing_line(points.columns(), result, seconds, threads));
   }
-  if (outputs)
-    session.note(fmt::format(
-        "wrote centroids.npy, labels.npy, {}{}{}{}summary.json to '{}'",
-        text_result ? "centroids.csv, labels.csv, " : "", standardized_file ? "standardized_centroids.npy, " : "",
-        picture_file ? "quantized.png, " : "", choice_file ? "choice.csv, " : "", arguments.output));
+  if (outputs) session.note(outputs.note(arguments.output));
   if (session.quiet || arguments.chooses() || session.job) return 0;
   const std::string hint =
       hint_of_restarts(arguments, points.view<T>(), memory, session.execution, result.inertia, fit_seconds);

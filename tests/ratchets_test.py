@@ -254,15 +254,15 @@ def spelled_options(tree):
 
 # name: (limit, how it is measured, the aim)
 RATCHETS = {
-    "units in the largest cycle": (19, largest_cycle, 0),
+    "units in the largest cycle": (11, largest_cycle, 0),
     "upward or sideways includes": (1, upward_includes, 0),
     "variants that include a variant": (0, variants_that_include_a_variant, 0),
     "comparisons of ranks with nullptr":
         (0, lines_with(r"\b\w*ranks_?(\(\))? [!=]= nullptr", lambda tree: list(tree.texts)), 0),
     "questions for is_compiled in problems": (0, lines_with(r"\bis_compiled\b", Tree.problem_files), 0),
-    "lines of the longest entry file": (200, longest_entry, 200),
+    "lines of the longest entry file": (189, longest_entry, 200),
     "steps of the frame that a room lacks": (0, missing_steps, 0),
-    "lines of the longest function": (136, longest_function, 80),
+    "lines of the longest function": (128, longest_function, 80),
     "places that read another layer's message": (0, messages_read, 0),
     "library texts that spell an option for one front end": (0, spelled_options, 0),
     "files that name k-means' option fewer_distinct": (16, files_naming("fewer_distinct"), 6),

@@ -185,7 +185,7 @@ void check_runs_here(const Variant& variant, const Shape& shape, const Execution
 
 /// wanted_variant(), with the errors of check_runs_here().
 template <class Variant, class Shape>
-const Variant& choose(std::span<const Variant> variants, const Variant& (*best)(const Shape&, const Machine&, Device),
+const Variant& choose(core::Rows<Variant> variants, const Variant& (*best)(const Shape&, const Machine&, Device),
                       const Shape& shape, const Execution& execution, std::string_view problem) {
   const Variant& variant = wanted_variant(variants, best, shape, execution, problem);
   check_runs_here(variant, shape, execution, problem);

@@ -9,7 +9,7 @@ namespace gradus::core {
 template <>
 inline constexpr auto option_rows<MatmulOptions> = std::to_array<Option>({
     option<&MatmulOptions::alpha>({.name = "alpha", .help = "factor of the product", .finite = false}),
-    option<&MatmulOptions::beta>({.name = "beta", .help = "factor of the matrix of --add", .finite = false}),
+    option<&MatmulOptions::beta>({.name = "beta", .help = "factor of the matrix that is added", .finite = false}),
     option<&MatmulOptions::accuracy>(
         {.name = "accuracy",
          .help = "automatic: strict, or that of the variant that is named; strict: the same bits everywhere; split "
