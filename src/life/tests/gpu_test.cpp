@@ -4,6 +4,7 @@
 
 #include "life/bits/cells.hpp"
 #include "life/gpu/tiles.hpp"
+#include "life/problem.hpp"
 #include "tests/helpers.hpp"
 #include "tests/on_gpu.hpp"
 
