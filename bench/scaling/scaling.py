@@ -48,7 +48,7 @@ NODES = tuple(2**power for power in range(11))
 # What is to be reached.
 TARGETS = {"ranks": 1.10, "weak": 0.90, "files": 1.02, "model": 0.15, "rule": 0.90}
 # Of a result, what depends on where and how it was computed.
-OF_THE_RUN = ("variant", "device", "threads", "rechecked", "memory_bytes", "seconds", "resumed", "input")
+OF_THE_RUN = ("variant", "command", "directory", "device", "threads", "rechecked", "memory_bytes", "seconds", "resumed", "input")
 
 
 class Failed(Exception):

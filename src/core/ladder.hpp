@@ -181,8 +181,6 @@ class Rows {
     using iterator_category = std::forward_iterator_tag;
     using value_type = Row;
     using difference_type = std::ptrdiff_t;
-    using pointer = const Row*;
-    using reference = const Row&;
 
     constexpr Iterator() = default;
     constexpr explicit Iterator(const Row* const* place) : place_(place) {}

@@ -173,7 +173,7 @@ TEST(ChooseCalls, RefuseWhatCannotBe) {
                           {"init: the given centroids are those of one fit", {.clusters = {2, 3}}, given},
                           {"graph_file: the graph is that of one fit", {.clusters = {2, 3}}, graph},
                           {"checkpoint: the file is that of one fit", {.clusters = {2, 3}}, kept},
-                          {"the number of restarts", {.clusters = {2, 3}}, {.restarts = 0}}}) {
+                          {"restarts must be at least 1", {.clusters = {2, 3}}, {.restarts = 0}}}) {
     const std::string message =
         error_of<UsageError>([&, &choice = choice, &options = options] { kmeans_choose(points, options, choice); });
     EXPECT_TRUE(contains(message, says)) << message;
