@@ -336,10 +336,11 @@ class Scaling:
         return next(other for other in self.jobs if other.apart and other.group[1:] == job.group and other.ranks == job.ranks)
 
     def curve(self, kind, title, jobs, model, link):
-        alone = jobs[0].median() / jobs[0].shape.n * jobs[0].ranks  # seconds of a row on one rank
+        share_alone = jobs[0].shape.n / jobs[0].ranks
         points = []
         for job in jobs:
-            seconds, share = job.median(), job.shape.n / job.ranks
+            seconds = job.median()
+            alone = jobs[0].median() * (job.shape.n / job.ranks / share_alone)  # one rank with this rank's share of the rows
             modelled = self.model_seconds(job, model, link)
             # The end of a fit makes a sum too.
             sums = (job.shape.iterations + 1) * self.sum_seconds(job.ranks, job.shape.words)
@@ -348,11 +349,11 @@ class Scaling:
             points.append({"ranks": job.ranks, "rows": job.shape.n, "variant": job.samples[0]["variant"], "seconds": seconds,
                            "lowest": min(job.values("fit")), "highest": max(job.values("fit")),
                            "process_seconds": job.median("process"),
-                           "floor_seconds": alone * share + sums, "sums_seconds": sums,
+                           "floor_seconds": alone + sums, "sums_seconds": sums,
                            "model_seconds": modelled, "model_deviation": modelled / seconds - 1, "apart_seconds": apart,
-                           "apart_efficiency": alone * share / apart,
+                           "apart_efficiency": alone / apart,
                            "busy_model_seconds": of_busy_cores, "busy_model_deviation": of_busy_cores / seconds - 1,
-                           "efficiency": alone * share / seconds, "floor_efficiency": alone * share / (alone * share + sums)})
+                           "efficiency": alone / seconds, "floor_efficiency": alone / (alone + sums)})
         return {"kind": kind, "title": title, **model, "greatest_deviation": max(abs(point["model_deviation"]) for point in points),
                 "greatest_busy_deviation": max(abs(point["busy_model_deviation"]) for point in points), "points": points}
 
