@@ -23,6 +23,7 @@ endif()
 # Declares the room in whose folder it is called. Files are relative to it. The library's sources in the folder itself, in
 # api/ and in rungs/ are found; a new variant is built without a change here.
 #   SOURCES        of the library, in other folders
+#   SMALL          of all sources those compiled for size: what runs once in a call
 #   CUDA           likewise, where there is CUDA; elsewhere gpu/not_compiled.cpp, if the room has one, stands in for them
 #   FILES          readers and writers of formats that only this problem has, for the tools
 #   TESTS          each a program: frame_test.cpp is <problem>_frame_test. <problem>_test.cpp runs every variant on every
@@ -36,7 +37,7 @@ endif()
 #   COMMANDS       parts of the command line in cli/ beside <problem>.cpp
 set(gradus_room_tests TESTS PLAIN_TESTS CUDA_TESTS FULL_TESTS CLI_TESTS FULL_CLI_TESTS)
 function(gradus_room problem)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;CUDA;FILES;${gradus_room_tests};ATTACK;COMMANDS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "SOURCES;SMALL;CUDA;FILES;${gradus_room_tests};ATTACK;COMMANDS" ${ARGN})
   if(ROOM_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "gradus_room(${problem}): what is ${ROOM_UNPARSED_ARGUMENTS}?")
   endif()
@@ -47,7 +48,7 @@ function(gradus_room problem)
   list(REMOVE_DUPLICATES sources)
   target_sources(gradus_problems_objects PRIVATE ${sources})
   gradus_quick_options(-Os small)
-  set_source_files_properties(cases.cpp TARGET_DIRECTORY gradus_problems_objects PROPERTIES
+  set_source_files_properties(cases.cpp ${ROOM_SMALL} TARGET_DIRECTORY gradus_problems_objects PROPERTIES
     COMPILE_OPTIONS "${small}" SKIP_PRECOMPILE_HEADERS ON)
   if(GRADUS_HAS_CUDA)
     target_sources(gradus_problems_objects PRIVATE ${gpu_variants} ${ROOM_CUDA})
