@@ -22,7 +22,8 @@ namespace gradus::python {
     names.push_back(choice.name);
     list += (list.empty() ? "" : ", ") + std::string(choice.name);
   }
-  throw UsageError(std::string(what) + ": there is no '" + name + "', only " + list + did_you_mean(name, names));
+  throw UsageError(about(what) + "there is no '" + name + "', only " + list + did_you_mean(name, names),
+                   {.code = error_code::unknown_choice, .value = name, .allowed = list});
 }
 
 /// The enumerator of that name or alias.

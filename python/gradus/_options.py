@@ -117,9 +117,9 @@ def _value(row: OptionRow, value: Any) -> Any:
         return bool(value) if row.kind == "flag" else value
     number = int(value)
     if row.kind == "count" and not 0 <= number < 2**64:
-        raise UsageError(f"{row.name}: {number}; a whole number from 0 to 2^64 - 1 is needed")
+        raise UsageError.about(row.name, f"{number}; a whole number from 0 to 2^64 - 1 is needed")
     if row.kind == "integer" and not -(2**63) <= number < 2**63:
-        raise UsageError(f"{row.name}: {number} is out of range")
+        raise UsageError.about(row.name, f"{number} is out of range")
     return number
 
 
