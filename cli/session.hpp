@@ -67,7 +67,7 @@ struct Session {
   /// False where another process, with which this one has no job, says and prints the same.
   bool speaks = true;
   std::shared_ptr<RankedJob> job;  ///< with the others, where this process is one of several ranks; otherwise null
-  /// Those of the job, or this process alone.
+  /// Returns the ranks of the job, or this process alone.
   core::Ranks& ranks() const;
   /// Of several ranks the first one says, prints and writes all there is; the others' words go nowhere.
   bool is_first() const;

@@ -112,12 +112,13 @@ Slowdown slowdown(BusyProcesses& others, const Call& call) {
 }
 
 constexpr double most_of_quiet = 3;
-constexpr double most_of_one_thread = 2.5;  // another program for each processor takes half of it
+constexpr double most_of_one_thread = 2;
+constexpr double most_of_one_quiet_thread = 2.5;  // another program for each processor takes half of it
 
 /// A thread that works longer than a time slice gets half of its processor and no more.
 bool is_share(const Slowdown& times) {
   return times.of_one_thread <= most_of_one_thread &&
-         (times.of_quiet <= most_of_quiet || times.of_one_quiet_thread <= most_of_one_thread);
+         (times.of_quiet <= most_of_quiet || times.of_one_quiet_thread <= most_of_one_quiet_thread);
 }
 
 /// The first of three measurements that shows the call's share, or the last: what disturbs them makes calls slower.

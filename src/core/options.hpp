@@ -28,7 +28,7 @@ struct Choice {
   std::string_view alias;
 };
 
-/// What a table says of an option. Its kind, type and default follow from the member.
+/// The row of an option as a table gives it. Its kind, type and default follow from the member.
 struct OptionFacts {
   std::string_view name;              ///< the member's
   std::string_view help;              ///< one sentence without a full stop

@@ -20,7 +20,7 @@ std::string checkpoint_text(const KMeansCheckpoint& checkpoint);
 
 enum class RunsVariant : bool { no, yes };
 
-/// Where a job runs, and which of all rows are this rank's.
+/// The place where a job runs, and the rows of this rank among all.
 struct JobPlace {
   Execution here;
   core::RankRows rows;

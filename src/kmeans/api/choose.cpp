@@ -22,7 +22,7 @@ void check_lock(const Variant& variant, const KMeansOptions& options) {
                    (options.lock.empty() ? "" : ", not '" + options.lock + "'") + "; 'openmp_locked' does");
 }
 
-/// Whether a fit by one of them goes on by another.
+/// Returns true if the variant supports checkpoints. Any variant that does can resume another's.
 bool has_checkpoints(const Variant& variant) { return variant.contract.kind == core::Contract::same_bits; }
 
 void check_checkpoint(const Variant& variant, const KMeansCheckpoint& checkpoint) {

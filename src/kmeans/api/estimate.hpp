@@ -1,4 +1,4 @@
-// What a public call takes in memory, before it takes any.
+// Estimates of the memory of a public call, made before it allocates any.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace gradus::kmeans_detail {
 
 Shape shape_of(const KMeansShape& shape, const KMeansOptions& options);
 
-/// Of the copy of the points that the variant makes, if it makes one.
+/// Returns the bytes of the copy of the points that the variant makes, or 0.
 std::uint64_t copy_bytes(const Shape& shape, const Variant& variant, SeedingFilter filter);
 
 std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, const Execution& execution,

@@ -9,7 +9,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// How far a resumed job is.
+/// Returns how far a resumed job is.
 template <class T>
 std::string place_of(const JobState<T>& state, int restarts) {
   if (state.restart == restarts) return "the fit was done";

@@ -29,7 +29,7 @@ struct JobPlan {
   SeedingFilter filter = SeedingFilter::never;
 };
 
-/// How much of a fit is asked for.
+/// The part of a fit that a call makes.
 enum class Extent { first_centroids, fit };
 
 /// A fit, or the choice of its first centroids.
