@@ -125,9 +125,9 @@ void complete_bins(PairHistogramOptions& options) {
   options.bins = pair_histogram_complete_bins(options);
 }
 
-std::vector<double> read_edges(const std::string& file, io::ReadOptions reading) {
+std::vector<double> read_edges(const std::string& file, files::ReadOptions reading) {
   reading.type.reset();
-  const io::VectorOf<double> edges = io::read_vector<double>(file, reading);
+  const files::VectorOf<double> edges = files::read_vector<double>(file, reading);
   return {edges.view.begin(), edges.view.end()};
 }
 
@@ -312,7 +312,7 @@ class Counts : public Workloads {
     complete_bins(options);
     bins_ = options.bins;
     if (!edges_file_.empty()) {
-      io::ReadOptions reading = points_.reading();
+      files::ReadOptions reading = points_.reading();
       reading.stop = making.stop;
       bins_.edges = read_edges(edges_file_, reading);
     }

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "bench/axis.hpp"
+#include "files/points.hpp"
 #include "gradus/pair_histogram.hpp"
-#include "io/points.hpp"
 
 namespace gradus::bench {
 
@@ -18,6 +18,6 @@ Axis box_axis(std::vector<double>& box);
 void check_bins(const PairHistogramBins& bins, const std::string& edges_file);
 /// pair_histogram_complete_bins(); what it lacks is told as an option.
 void complete_bins(PairHistogramOptions& options);
-std::vector<double> read_edges(const std::string& file, io::ReadOptions reading);
+std::vector<double> read_edges(const std::string& file, files::ReadOptions reading);
 
 }  // namespace gradus::bench

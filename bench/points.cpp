@@ -10,7 +10,7 @@
 #include "core/generate.hpp"
 #include "core/names.hpp"
 #include "cpu/threads.hpp"
-#include "io/trajectory.hpp"
+#include "files/trajectory.hpp"
 
 namespace gradus::bench {
 
@@ -20,11 +20,12 @@ constexpr std::array generators = {core::Generator::uniform, core::Generator::bl
                                    core::Generator::lab_atoms};
 
 template <class T>
-io::Points generate(const core::PointSpecification& specification, const PointSet& set, const std::stop_token& stop) {
+files::Points generate(const core::PointSpecification& specification, const PointSet& set,
+                       const std::stop_token& stop) {
   Matrix<T> points(set.rows, set.columns);
   core::generate_points<T>(specification, 0, points.view(), cpu::thread_count({}), stop);
-  io::Points made;
-  made.values = io::own(std::move(points));
+  files::Points made;
+  made.values = files::own(std::move(points));
   return made;
 }
 
@@ -50,7 +51,7 @@ PointSet parse_shape(const std::string& label, const std::string& text) {
   return set;
 }
 
-std::int64_t element_bytes(io::ElementType type) { return type == io::ElementType::f32 ? 4 : 8; }
+std::int64_t element_bytes(files::ElementType type) { return type == files::ElementType::f32 ? 4 : 8; }
 
 }  // namespace
 
@@ -71,32 +72,32 @@ std::vector<std::string> generator_names() {
   return names;
 }
 
-io::Points make_points(const PointSet& set, io::ElementType type, io::ReadOptions reading) {
+files::Points make_points(const PointSet& set, files::ElementType type, files::ReadOptions reading) {
   if (set.generator.empty()) {
     reading.type = type;
-    return io::read_points(set.file, reading);
+    return files::read_points(set.file, reading);
   }
   if (set.rows < 1 || set.columns < 1)
     throw UsageError("points of " + std::to_string(set.rows) + " x " + std::to_string(set.columns) +
                      " cannot be made; at least 1 x 1 is needed");
   core::PointSpecification specification;
   specification.kind = generator_called(set.generator);
-  return type == io::ElementType::f32 ? generate<float>(specification, set, reading.stop)
-                                      : generate<double>(specification, set, reading.stop);
+  return type == files::ElementType::f32 ? generate<float>(specification, set, reading.stop)
+                                         : generate<double>(specification, set, reading.stop);
 }
 
-void require_table_for_header(const io::ReadOptions& reading, const std::vector<std::string>& paths) {
-  const auto is_table = [](const std::string& path) { return !path.empty() && io::is_table(path); };
-  const std::pair<bool, const char*> given[] = {{reading.header != io::HeaderLine::automatic, "--header"},
+void require_table_for_header(const files::ReadOptions& reading, const std::vector<std::string>& paths) {
+  const auto is_table = [](const std::string& path) { return !path.empty() && files::is_table(path); };
+  const std::pair<bool, const char*> given[] = {{reading.header != files::HeaderLine::automatic, "--header"},
                                                 {reading.style.group != 0, "--thousands"},
-                                                {reading.style.decimal != io::Decimal::automatic, "--decimal"},
+                                                {reading.style.decimal != files::Decimal::automatic, "--decimal"},
                                                 {!reading.comment.is_default(), "--comment"},
-                                                {reading.missing != io::Missing::error, "--missing"}};
+                                                {reading.missing != files::Missing::error, "--missing"}};
   for (const auto& [is_given, option] : given)
     if (is_given && std::ranges::none_of(paths, is_table))
       throw UsageError(std::string(option) +
                        " is for tables of text (.csv, .tsv, .txt, standard input); no input is one");
-  if (!reading.columns.empty() && std::ranges::any_of(paths, io::names_trajectory))
+  if (!reading.columns.empty() && std::ranges::any_of(paths, files::names_trajectory))
     throw UsageError(
         "--columns, --drop-columns and --weight-column are for tables and arrays; a trajectory says itself which "
         "columns are "
@@ -134,8 +135,8 @@ std::vector<Axis> PointAxes::axes() {
            [this](const std::string& label, const std::string& text) {
              types_.clear();
              for (const std::string& name : parse_list(label, text))
-               types_.push_back(parse_choice(label, name, {"f32", "f64"}) == 0 ? io::ElementType::f32
-                                                                               : io::ElementType::f64);
+               types_.push_back(parse_choice(label, name, {"f32", "f64"}) == 0 ? files::ElementType::f32
+                                                                               : files::ElementType::f64);
            },
        .choices = {"f32", "f64"}},
       {.name = "data",
@@ -179,12 +180,12 @@ void PointAxes::scale(double share, std::int64_t least) {
   least_ = least;
 }
 
-std::vector<std::pair<PointSet, io::ElementType>> PointAxes::sets() const {
+std::vector<std::pair<PointSet, files::ElementType>> PointAxes::sets() const {
   std::vector<PointSet> sets = shapes_.empty() ? std::vector{usual_} : shapes_;
   if (is_file()) sets = {PointSet{.generator = "", .file = data_}};
-  std::vector<std::pair<PointSet, io::ElementType>> all;
+  std::vector<std::pair<PointSet, files::ElementType>> all;
   for (const PointSet& set : sets)
-    for (const io::ElementType type : types_) {
+    for (const files::ElementType type : types_) {
       PointSet sized = set;
       if (!is_file()) sized.generator = data_;
       if (sized.mebibytes > 0) sized.rows = sized.mebibytes * (1 << 20) / (sized.columns * element_bytes(type));

@@ -10,7 +10,7 @@
 #include "bench/axis.hpp"
 #include "bench/workload.hpp"
 #include "core/generate.hpp"
-#include "io/points.hpp"
+#include "files/points.hpp"
 
 namespace gradus::bench {
 
@@ -32,14 +32,14 @@ std::vector<std::string> generator_names();
 
 /// Makes the points, or reads them in this way, as `type`. Made points depend on the set alone, never on the machine.
 /// A stop request to the reading ends the making too.
-io::Points make_points(const PointSet& set, io::ElementType type, io::ReadOptions reading);
+files::Points make_points(const PointSet& set, files::ElementType type, files::ReadOptions reading);
 
 /// How --header says whether a table has a line of names; also in the words of the command line.
-inline const std::vector<std::pair<std::string_view, io::HeaderLine>> header_choices{
-    {"auto", io::HeaderLine::automatic}, {"yes", io::HeaderLine::yes}, {"no", io::HeaderLine::no}};
+inline const std::vector<std::pair<std::string_view, files::HeaderLine>> header_choices{
+    {"auto", files::HeaderLine::automatic}, {"yes", files::HeaderLine::yes}, {"no", files::HeaderLine::no}};
 inline constexpr std::string_view header_help = "whether the first line of a .csv, .tsv or .txt names its columns";
 /// UsageError where it was said and none of the inputs is a table of text. Empty paths are no inputs.
-void require_table_for_header(const io::ReadOptions& reading, const std::vector<std::string>& paths);
+void require_table_for_header(const files::ReadOptions& reading, const std::vector<std::string>& paths);
 
 /// The axes of what is measured on points: --data, --shape, --dtype and --header.
 class PointAxes {
@@ -55,17 +55,17 @@ class PointAxes {
   void scale(double share, std::int64_t least);
 
   /// Of prepare(): the sets to be made or read, each in each type, with the number of rows where it is known.
-  std::vector<std::pair<PointSet, io::ElementType>> sets() const;
-  const io::ReadOptions& reading() const { return reading_; }
+  std::vector<std::pair<PointSet, files::ElementType>> sets() const;
+  const files::ReadOptions& reading() const { return reading_; }
 
   /// function(points as a view, their set) for one set after the other.
   template <class Function>
   void for_each(const Making& making, const Function& function) const {
     for (const auto& [set, type] : sets()) {
       if (making.progress) making.progress({"make points", 0, 1, set.name()});
-      io::ReadOptions reading = reading_;
+      files::ReadOptions reading = reading_;
       reading.stop = making.stop;
-      const io::Points points = make_points(set, type, std::move(reading));
+      const files::Points points = make_points(set, type, std::move(reading));
       points.visit([&, &set = set](auto view) { function(view, set); });
     }
   }
@@ -76,8 +76,8 @@ class PointAxes {
   PointSet usual_;
   std::string data_;  ///< a generator, or a file
   std::vector<PointSet> shapes_;
-  std::vector<io::ElementType> types_ = {io::ElementType::f32};
-  io::ReadOptions reading_;
+  std::vector<files::ElementType> types_ = {files::ElementType::f32};
+  files::ReadOptions reading_;
   double share_ = 1;
   std::int64_t least_ = 1;
 };
@@ -85,7 +85,7 @@ class PointAxes {
 /// "f32" or "f64".
 template <class T>
 std::string_view type_name() {
-  return io::to_string(sizeof(T) == 4 ? io::ElementType::f32 : io::ElementType::f64);
+  return files::to_string(sizeof(T) == 4 ? files::ElementType::f32 : files::ElementType::f64);
 }
 
 /// "1000 x 3 f32 uniform"

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "core/text.hpp"
+#include "files/file.hpp"
 #include "gradus/error.hpp"
-#include "io/file.hpp"
 
 namespace gradus::bench {
 
@@ -70,7 +70,7 @@ void JsonValue::fail(const std::string& complaint) const {
 }
 
 ordered_json read_json(const std::string& path) {
-  const io::MappedFile file(path);
+  const files::MappedFile file(path);
   const auto* begin = reinterpret_cast<const char*>(file.bytes().data());
   try {
     return ordered_json::parse(begin, begin + file.bytes().size());

@@ -15,8 +15,8 @@
 #include "core/phases.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
-#include "io/graph.hpp"
-#include "io/npy.hpp"
+#include "files/graph.hpp"
+#include "files/npy.hpp"
 
 namespace gradus::cli {
 
@@ -27,7 +27,7 @@ struct Arguments {
   std::int64_t rows = 0;
   std::int64_t columns = 0;  ///< 0: what is usual for the kind
   std::int64_t size_mib = 0;
-  std::optional<io::ElementType> dtype;
+  std::optional<files::ElementType> dtype;
   Generator::Request request;
 
   bool makes_points() const {
@@ -82,8 +82,8 @@ int generate(const Arguments& arguments, const Session& session) {
 
   core::AtomicFile file(arguments.request.output, session.execution.stop);
   if (format == TableFormat::npy) {
-    file.expect(io::npy_size<T>(rows, columns));
-    io::write_npy_header<T>(file, rows, columns);
+    file.expect(files::npy_size<T>(rows, columns));
+    files::write_npy_header<T>(file, rows, columns);
   }
   const std::int64_t rows_at_once = std::clamp(((std::int64_t{1} << 24) / row_bytes), std::int64_t{1}, rows);
   Matrix<T> piece(rows_at_once, columns);
@@ -134,7 +134,7 @@ void add_points(Options& options, Session& session, Arguments* arguments, CLI::O
   options.value("--dtype", "f32|f64", "type of a coordinate [f32; of lab-atoms: f64]",
                 [arguments, types](const std::string& text) {
                   arguments->dtype =
-                      parse_choice("--dtype", text, types) == 0 ? io::ElementType::f32 : io::ElementType::f64;
+                      parse_choice("--dtype", text, types) == 0 ? files::ElementType::f32 : files::ElementType::f64;
                 },
                 {.choices = types});
   const auto not_published = [&options, &points, arguments](CLI::Option& option) {
@@ -183,7 +183,7 @@ Action setup_generate(Options& options, Session& session) {
                                   {.choices = kinds}));
   Options::required(options.file(
       "-o,--output", request.output, "FILE",
-      "output file; of points .npy or .csv, of graphs " + io::written_endings() +
+      "output file; of points .npy or .csv, of graphs " + files::written_endings() +
           " or .npy, of cells .rle, .mc, .cells, .lif, .pbm, .pgm or .png, or - for RLE on standard output"));
   CLI::Option& seed = options.whole("--seed", request.seed, "seed of the random numbers");
   std::string densities;
@@ -211,9 +211,9 @@ Action setup_generate(Options& options, Session& session) {
       if (arguments->request.kind == name) return action();
     arguments->points.seed = arguments->request.seed;
     const auto usual =
-        arguments->points.kind == core::Generator::lab_atoms ? io::ElementType::f64 : io::ElementType::f32;
-    return arguments->dtype.value_or(usual) == io::ElementType::f32 ? generate<float>(*arguments, session)
-                                                                    : generate<double>(*arguments, session);
+        arguments->points.kind == core::Generator::lab_atoms ? files::ElementType::f64 : files::ElementType::f32;
+    return arguments->dtype.value_or(usual) == files::ElementType::f32 ? generate<float>(*arguments, session)
+                                                                       : generate<double>(*arguments, session);
   };
 }
 

@@ -8,8 +8,8 @@
 #include "cli/help.hpp"
 #include "cpu/memory.hpp"
 #include "execution/machine.hpp"
-#include "io/graph.hpp"
-#include "io/trajectory.hpp"
+#include "files/graph.hpp"
+#include "files/trajectory.hpp"
 
 namespace gradus::cli {
 
@@ -44,7 +44,7 @@ Json formats_json() {
       rows.push_back({{"name", format->name}, {"endings", format->endings}, {"rules", format->rules}});
     return rows;
   };
-  return {{"graph", rows_of(io::graph_formats())}, {"trajectory", rows_of(io::trajectory_formats())}};
+  return {{"graph", rows_of(files::graph_formats())}, {"trajectory", rows_of(files::trajectory_formats())}};
 }
 
 Json info_json(const execution::Machine& machine) {

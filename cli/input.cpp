@@ -24,7 +24,7 @@ namespace {
 
 }  // namespace
 
-void add_header_option(Options& options, const Session& session, io::ReadOptions& reading) {
+void add_header_option(Options& options, const Session& session, files::ReadOptions& reading) {
   options.choice("--header", reading.header, bench::header_choices, std::string(bench::header_help));
   // A file that is read once for each type is in doubt once.
   reading.note = [&session, said = std::make_shared<std::set<std::string>>()](const std::string& note) {
@@ -32,8 +32,8 @@ void add_header_option(Options& options, const Session& session, io::ReadOptions
   };
 }
 
-void add_column_options(Options& options, io::ReadOptions& reading, ColumnRoles roles) {
-  io::ColumnChoice& choice = reading.columns;
+void add_column_options(Options& options, files::ReadOptions& reading, ColumnRoles roles) {
+  files::ColumnChoice& choice = reading.columns;
   choice.offers_columns = true;
   choice.offers_id = roles.id;
   struct Row {
@@ -41,7 +41,7 @@ void add_column_options(Options& options, io::ReadOptions& reading, ColumnRoles 
     std::string name;
     std::string form;
     std::string help;
-    io::ColumnList io::ColumnChoice::*list;
+    files::ColumnList files::ColumnChoice::*list;
     WhyUseless why_useless;
   };
   const std::vector<Row> rows{
@@ -49,33 +49,35 @@ void add_column_options(Options& options, io::ReadOptions& reading, ColumnRoles 
        "--columns",
        "LIST",
        "the coordinates: columns by name, number from 1, or range, such as x,3,5-7 or 2- [all columns]",
-       &io::ColumnChoice::taken,
+       &files::ColumnChoice::taken,
        {}},
-      {true, "--drop-columns", "LIST", "leave these columns out", &io::ColumnChoice::dropped,
+      {true, "--drop-columns", "LIST", "leave these columns out", &files::ColumnChoice::dropped,
        [&choice] { return choice.taken.empty() ? "" : "--columns says which columns are taken"; }},
       {roles.id,
        "--id-column",
        "NAME|N",
        "the column that names the rows: no coordinate, but beside each answer",
-       &io::ColumnChoice::id,
+       &files::ColumnChoice::id,
        {}},
       {roles.weight, "--weight-column", "NAME|N", "the column that weighs the rows: no coordinate",
-       &io::ColumnChoice::weight, roles.why_no_weight}};
+       &files::ColumnChoice::weight, roles.why_no_weight}};
   for (const Row& row : rows) {
     if (!row.offered) continue;
     CLI::Option& option = options.value(row.name, row.form, row.help, [&choice, row](const std::string& text) {
-      choice.*row.list = io::ColumnList(row.name, text);
+      choice.*row.list = files::ColumnList(row.name, text);
     });
     if (row.why_useless) options.useless_where(option, row.why_useless);
   }
-  options.choice("--missing", reading.missing, {{"error", io::Missing::error}, {"drop-rows", io::Missing::drop_rows}},
+  options.choice("--missing", reading.missing,
+                 {{"error", files::Missing::error}, {"drop-rows", files::Missing::drop_rows}},
                  "what becomes of rows of a table of text that lack a number: an empty field, NA, nan");
 }
 
-void add_style_options(Options& options, io::NumberStyle& style) {
-  options.choice("--decimal", style.decimal,
-                 {{"auto", io::Decimal::automatic}, {"point", io::Decimal::point}, {"comma", io::Decimal::comma}},
-                 "what decimals follow in tables of text");
+void add_style_options(Options& options, files::NumberStyle& style) {
+  options.choice(
+      "--decimal", style.decimal,
+      {{"auto", files::Decimal::automatic}, {"point", files::Decimal::point}, {"comma", files::Decimal::comma}},
+      "what decimals follow in tables of text");
   constexpr std::string_view marks = ",.'_ ";
   const std::vector<std::string> words{"comma", "point", "apostrophe", "underscore", "blank"};
   options.value(
@@ -88,12 +90,12 @@ void add_style_options(Options& options, io::NumberStyle& style) {
       {.choices = words});
 }
 
-void add_reading_options(Options& options, const Session& session, io::ReadOptions& reading) {
+void add_reading_options(Options& options, const Session& session, files::ReadOptions& reading) {
   const std::vector<std::string> choices{"f32", "f64"};
   options.value("--dtype", "f32|f64", "compute in this type [the least that holds the file's values]",
                 [&reading, choices](const std::string& text) {
                   reading.type =
-                      parse_choice("--dtype", text, choices) == 0 ? io::ElementType::f32 : io::ElementType::f64;
+                      parse_choice("--dtype", text, choices) == 0 ? files::ElementType::f32 : files::ElementType::f64;
                 },
                 {.choices = choices});
   add_header_option(options, session, reading);
@@ -118,11 +120,11 @@ void require_one_standard_input(const std::vector<std::string>& paths) {
 }
 
 template <class T>
-io::Points read_points_as(const std::string& path, io::ReadOptions reading) {
+files::Points read_points_as(const std::string& path, files::ReadOptions reading) {
   reading.type.reset();
-  io::Points points = io::read_points(path, reading);
+  files::Points points = files::read_points(path, reading);
   if constexpr (sizeof(T) == 4)
-    if (points.type() == io::ElementType::f64 && !points.from_text) {
+    if (points.type() == files::ElementType::f64 && !points.from_text) {
       const MatrixView<const double> view = points.view<double>();
       const std::int64_t stretch = core::stretch_length(view.rows(), view.columns());
       for (std::int64_t row = 0; row < view.rows(); ++row) {
@@ -132,18 +134,18 @@ io::Points read_points_as(const std::string& path, io::ReadOptions reading) {
             refuse_rounding(path, row, column, value);
       }
     }
-  return io::convert(std::move(points), sizeof(T) == 4 ? io::ElementType::f32 : io::ElementType::f64, path,
-                     reading.stop);
+  return files::convert(std::move(points), sizeof(T) == 4 ? files::ElementType::f32 : files::ElementType::f64, path,
+                        reading.stop);
 }
 
 template <class T>
-io::PointsOf<T> read_matrix_as(const std::string& path, io::ReadOptions reading) {
-  return std::get<io::PointsOf<T>>(read_points_as<T>(path, std::move(reading)).values);
+files::PointsOf<T> read_matrix_as(const std::string& path, files::ReadOptions reading) {
+  return std::get<files::PointsOf<T>>(read_points_as<T>(path, std::move(reading)).values);
 }
 
 template <class T>
-io::VectorOf<T> read_vector_as(const std::string& path, const io::ReadOptions& reading) {
-  const io::PointsOf<T> matrix = read_matrix_as<T>(path, io::with_all_columns(reading));
+files::VectorOf<T> read_vector_as(const std::string& path, const files::ReadOptions& reading) {
+  const files::PointsOf<T> matrix = read_matrix_as<T>(path, files::with_all_columns(reading));
   const std::int64_t rows = matrix.view.rows();
   const std::int64_t columns = matrix.view.columns();
   if (rows != 1 && columns != 1)
@@ -151,11 +153,11 @@ io::VectorOf<T> read_vector_as(const std::string& path, const io::ReadOptions& r
   return {{matrix.view.data(), rows * columns}, matrix.owner};
 }
 
-template io::Points read_points_as<float>(const std::string&, io::ReadOptions);
-template io::Points read_points_as<double>(const std::string&, io::ReadOptions);
-template io::PointsOf<float> read_matrix_as(const std::string&, io::ReadOptions);
-template io::PointsOf<double> read_matrix_as(const std::string&, io::ReadOptions);
-template io::VectorOf<float> read_vector_as(const std::string&, const io::ReadOptions&);
-template io::VectorOf<double> read_vector_as(const std::string&, const io::ReadOptions&);
+template files::Points read_points_as<float>(const std::string&, files::ReadOptions);
+template files::Points read_points_as<double>(const std::string&, files::ReadOptions);
+template files::PointsOf<float> read_matrix_as(const std::string&, files::ReadOptions);
+template files::PointsOf<double> read_matrix_as(const std::string&, files::ReadOptions);
+template files::VectorOf<float> read_vector_as(const std::string&, const files::ReadOptions&);
+template files::VectorOf<double> read_vector_as(const std::string&, const files::ReadOptions&);
 
 }  // namespace gradus::cli

@@ -29,8 +29,8 @@
 #include "core/text.hpp"
 #include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
-#include "io/image.hpp"
-#include "io/npy.hpp"
+#include "files/image.hpp"
+#include "files/npy.hpp"
 #include "kmeans/options.hpp"
 
 namespace gradus::cli {
@@ -50,7 +50,7 @@ struct Arguments {
   std::string centroids;    ///< the file of --init
   std::string init_folder;  ///< whose centroids these are, where --init names a folder
   std::string init;         ///< what --init names; empty: nothing
-  io::ReadOptions reading;
+  files::ReadOptions reading;
   KMeansOptions options;  ///< `clusters`: of the fit at hand, or that is kept
   KMeansChoiceOptions choice;
 
@@ -102,7 +102,7 @@ std::string why_nothing_is_random(KMeansInit init) {
 
 /// The picture with every pixel in its cluster's colour.
 template <class T>
-Buffer<std::uint8_t> quantized(const io::PictureShape& shape, const KMeansResult<T>& result,
+Buffer<std::uint8_t> quantized(const files::PictureShape& shape, const KMeansResult<T>& result,
                                const std::stop_token& stop) {
   Buffer<std::uint8_t> pixels(shape.width * shape.height * shape.channels);
   for (std::int64_t pixel = 0; pixel < result.labels.size(); ++pixel) {
@@ -151,7 +151,7 @@ Json summary_of(const Arguments& arguments, std::int64_t dimensions, const KMean
 }
 
 template <class T>
-std::string cluster_table(const Session& session, const io::Points& points, const KMeansResult<T>& result) {
+std::string cluster_table(const Session& session, const files::Points& points, const KMeansResult<T>& result) {
   constexpr std::int64_t most_rows = 20;
   constexpr std::int64_t most_coordinates = 6;
   const std::int64_t shown = std::min(points.columns(), most_coordinates);
@@ -237,21 +237,21 @@ std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> poi
 
 /// The centroids of --init, in the units of the data.
 template <class T>
-io::PointsOf<T> given_centroids(const Arguments& arguments, const io::Points& points, const Session& session) {
+files::PointsOf<T> given_centroids(const Arguments& arguments, const files::Points& points, const Session& session) {
   FittedFolder fit;
   session.ranks().agree([&] {
     if (!arguments.init_folder.empty()) fit = open_fit(arguments.init_folder, arguments.reading.stop);
     require_whole_result(problem_name, arguments.centroids, arguments.reading.stop);
   });
-  io::ReadOptions reading = io::with_all_columns(arguments.reading);
+  files::ReadOptions reading = files::with_all_columns(arguments.reading);
   reading.columns.expected = points.column_names;
-  io::Points centroids = read_points_for_all<T>(arguments.centroids, reading, session);
+  files::Points centroids = read_points_for_all<T>(arguments.centroids, reading, session);
   session.ranks().agree([&] {
     if (!arguments.init_folder.empty())
       require_alike(fit, arguments.init_folder, centroids.rows(), arguments.options, points);
     else require_names_of_centroids(points, arguments.inputs.front(), centroids.column_names, arguments.centroids);
   });
-  return std::get<io::PointsOf<T>>(std::move(centroids.values));
+  return std::get<files::PointsOf<T>>(std::move(centroids.values));
 }
 
 /// Hashes of what a fit reads, by its role. They do not depend on files, types of files and ranks.
@@ -280,16 +280,16 @@ class ResultFiles {
  public:
   template <class T>
   void open(const Arguments& arguments, const PointFiles& files, const Session& session) {
-    const io::Points& points = files.points;
+    const files::Points& points = files.points;
     const std::int64_t most_clusters = arguments.choice.clusters.back();
     if (!arguments.output.empty()) {
       outputs_.emplace(arguments.output, result_names(), session.execution.stop);
-      centroids_ = &outputs_->add(centroids_name, io::npy_size<T>(most_clusters, points.columns()));
-      labels_ = &outputs_->add("labels.npy", io::npy_size<std::int32_t>(files.rows));
+      centroids_ = &outputs_->add(centroids_name, files::npy_size<T>(most_clusters, points.columns()));
+      labels_ = &outputs_->add("labels.npy", files::npy_size<std::int32_t>(files.rows));
       if (points.picture && arguments.options.metric == KMeansMetric::euclidean)
         picture_ = &outputs_->add("quantized.png");
       if (arguments.options.standardize)
-        standardized_ = &outputs_->add(standardized_name, io::npy_size<T>(most_clusters, points.columns()));
+        standardized_ = &outputs_->add(standardized_name, files::npy_size<T>(most_clusters, points.columns()));
       if (points.from_text || points.row_names) text_.emplace(*outputs_, points);
       if (arguments.chooses()) choice_ = &outputs_->add("choice.csv");
       summary_ = &outputs_->add(summary_name);
@@ -304,16 +304,16 @@ class ResultFiles {
 
   /// Writes all files but the summary.
   template <class T>
-  void write(const KMeansChoice<T>& choice, const io::Points& points, const std::stop_token& stop) {
+  void write(const KMeansChoice<T>& choice, const files::Points& points, const std::stop_token& stop) {
     if (!outputs_) return;
     const KMeansResult<T>& result = choice.result;
-    if (standardized_) io::write_npy(*standardized_, result.standardized_centroids.view());
+    if (standardized_) files::write_npy(*standardized_, result.standardized_centroids.view());
     if (text_) text_->write(result);
-    io::write_npy(*centroids_, result.centroids.view());
-    io::write_npy(*labels_, result.labels.view());
+    files::write_npy(*centroids_, result.centroids.view());
+    files::write_npy(*labels_, result.labels.view());
     if (picture_) {
       const Buffer<std::uint8_t> pixels = quantized(*points.picture, result, stop);
-      io::write_png(*picture_, *points.picture, {pixels.data(), static_cast<std::size_t>(pixels.size())});
+      files::write_png(*picture_, *points.picture, {pixels.data(), static_cast<std::size_t>(pixels.size())});
     }
     if (choice_) choice_->write(choice_csv(choice.candidates));
     for (core::AtomicFile* file : {centroids_, labels_, picture_, standardized_, choice_})
@@ -364,7 +364,7 @@ void require_recorded_inputs(const Arguments& arguments, const std::map<std::str
 /// Writes the page of a result, with pictures of its clusters.
 template <class T>
 void write_result_page(core::AtomicFile& page, const Json& summary, const Arguments& arguments,
-                       const io::Points& points, const KMeansResult<T>& result, const Session& session) {
+                       const files::Points& points, const KMeansResult<T>& result, const Session& session) {
   const KMeansOptions& options = arguments.options;
   const auto add_answer = [&](Page& answer) {
     const std::stop_token& stop = session.execution.stop;
@@ -382,17 +382,17 @@ void write_result_page(core::AtomicFile& page, const Json& summary, const Argume
 
 template <class T>
 int cluster(const Arguments& given, const Session& session, const PointFiles& files, core::Clock::time_point start) {
-  const io::Points& points = files.points;
+  const files::Points& points = files.points;
   Arguments arguments = given;
   KMeansOptions& options = arguments.options;
   KMeansMemory<T> memory;
-  io::PointsOf<T> initial;
-  io::VectorOf<T> weights;
+  files::PointsOf<T> initial;
+  files::VectorOf<T> weights;
   if (!arguments.centroids.empty()) initial = given_centroids<T>(arguments, points, session);
   if (!arguments.weights.empty())
     weights = read_values_of_rows<T>(arguments.weights, arguments.per_rank(), files, arguments.reading, session);
   else if (arguments.is_weighted())
-    session.ranks().agree([&] { weights = io::weights_as<T>(points, arguments.inputs.front()); });
+    session.ranks().agree([&] { weights = files::weights_as<T>(points, arguments.inputs.front()); });
   memory.weights = weights.view;
   const double read = core::seconds_since(start);
   const std::vector<std::pair<std::string_view, std::string>> roles{{"weights", arguments.file_of_weights()},
@@ -599,8 +599,8 @@ Action setup_kmeans(Options& options, Session& session) {
       for (const FileRows& file : files.files) require_no_input_overwritten(output_files(*arguments), {file.path});
     });
     try {
-      return files.points.type() == io::ElementType::f32 ? cluster<float>(*arguments, session, files, start)
-                                                         : cluster<double>(*arguments, session, files, start);
+      return files.points.type() == files::ElementType::f32 ? cluster<float>(*arguments, session, files, start)
+                                                            : cluster<double>(*arguments, session, files, start);
     } catch (const InterruptedError& stop) {
       throw with_checkpoint(stop, arguments->options.checkpoint);
     }

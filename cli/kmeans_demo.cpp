@@ -11,10 +11,10 @@
 #include "cli/kmeans.hpp"
 #include "cli/output.hpp"
 #include "core/phases.hpp"
+#include "files/image.hpp"
+#include "files/points.hpp"
 #include "gradus/error.hpp"
 #include "gradus/kmeans.hpp"
-#include "io/image.hpp"
-#include "io/points.hpp"
 
 namespace gradus::cli {
 
@@ -87,7 +87,7 @@ struct Picture {
   static constexpr std::uint8_t paper = 255;
   static constexpr std::uint8_t frame = 190;
 
-  io::PictureShape shape{per_row * (tile + gap) + gap, clusters / per_row*(tile + gap) + gap, 1};
+  files::PictureShape shape{per_row * (tile + gap) + gap, clusters / per_row*(tile + gap) + gap, 1};
   Buffer<std::uint8_t> pixels{shape.width * shape.height, paper};
 
   Picture(const Matrix<float>& centroids, const std::vector<Group>& groups) {
@@ -117,8 +117,9 @@ struct Picture {
 
 int demo(const std::string& directory, const Session& session) {
   const auto start = core::Clock::now();
-  const io::Points points = io::read_points(data_file("digits.npy"), {.type = io::ElementType::f32, .stop = {}});
-  const io::VectorOf<float> digits = io::read_vector<float>(data_file("digits_labels.npy"));
+  const files::Points points =
+      files::read_points(data_file("digits.npy"), {.type = files::ElementType::f32, .stop = {}});
+  const files::VectorOf<float> digits = files::read_vector<float>(data_file("digits_labels.npy"));
   core::OutputSet outputs(directory, {"centroids.png"});
   core::AtomicFile& picture_file = outputs.add("centroids.png");
 
@@ -129,7 +130,8 @@ int demo(const std::string& directory, const Session& session) {
   session.end_progress();
   const std::vector<Group> groups = groups_of(result, digits.view);
   const Picture picture(result.centroids, groups);
-  io::write_png(picture_file, picture.shape, {picture.pixels.data(), static_cast<std::size_t>(picture.pixels.size())});
+  files::write_png(picture_file, picture.shape,
+                   {picture.pixels.data(), static_cast<std::size_t>(picture.pixels.size())});
   outputs.commit();
 
   const std::string path = (std::filesystem::path(directory) / "centroids.png").string();

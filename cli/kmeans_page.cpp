@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "io/image.hpp"
+#include "files/image.hpp"
 
 namespace gradus::cli {
 
@@ -36,11 +36,11 @@ std::uint8_t channel_byte(double value) {
 }
 
 template <class T>
-std::vector<PagePicture> before_and_after(const io::PictureShape& shape, MatrixView<const T> points,
+std::vector<PagePicture> before_and_after(const files::PictureShape& shape, MatrixView<const T> points,
                                           const KMeansResult<T>& result, const std::stop_token& stop) {
   constexpr std::int64_t most = 512;
   const std::int64_t step = (std::max(shape.width, shape.height) + most - 1) / most;
-  const io::PictureShape shown{(shape.width + step - 1) / step, (shape.height + step - 1) / step, shape.channels};
+  const files::PictureShape shown{(shape.width + step - 1) / step, (shape.height + step - 1) / step, shape.channels};
   std::vector<std::uint8_t> before;
   std::vector<std::uint8_t> after;
   for (std::int64_t y = 0; y < shape.height; y += step)
@@ -52,14 +52,14 @@ std::vector<PagePicture> before_and_after(const io::PictureShape& shape, MatrixV
       }
   const auto picture = [&](std::string title, const std::vector<std::uint8_t>& pixels) {
     if (step > 1) title += fmt::format(", of every {} by {} pixels one", step, step);
-    return PagePicture{title, shown.width, shown.height, io::png_bytes("a page", shown, pixels, stop)};
+    return PagePicture{title, shown.width, shown.height, files::png_bytes("a page", shown, pixels, stop)};
   };
   return {picture("before", before), picture(fmt::format("in {} colours", result.centroids.rows()), after)};
 }
 
-template std::vector<PagePicture> before_and_after(const io::PictureShape&, MatrixView<const float>,
+template std::vector<PagePicture> before_and_after(const files::PictureShape&, MatrixView<const float>,
                                                    const KMeansResult<float>&, const std::stop_token&);
-template std::vector<PagePicture> before_and_after(const io::PictureShape&, MatrixView<const double>,
+template std::vector<PagePicture> before_and_after(const files::PictureShape&, MatrixView<const double>,
                                                    const KMeansResult<double>&, const std::stop_token&);
 
 }  // namespace gradus::cli

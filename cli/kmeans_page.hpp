@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "cli/page/page.hpp"
+#include "files/points.hpp"
 #include "gradus/array.hpp"
 #include "gradus/kmeans.hpp"
 #include "gradus/kmeans_projection.hpp"
-#include "io/points.hpp"
 
 namespace gradus::cli {
 
@@ -20,7 +20,7 @@ Chart projection_chart(const KMeansProjection& projection, VectorView<const std:
 /// A picture, and the same with every pixel in its cluster's colour; of a large one the pixels of some rows and
 /// columns. InterruptedError after a stop request.
 template <class T>
-std::vector<PagePicture> before_and_after(const io::PictureShape& shape, MatrixView<const T> points,
+std::vector<PagePicture> before_and_after(const files::PictureShape& shape, MatrixView<const T> points,
                                           const KMeansResult<T>& result, const std::stop_token& stop);
 
 /// A coordinate as the channel of a pixel.

@@ -16,7 +16,7 @@
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
-#include "io/npy.hpp"
+#include "files/npy.hpp"
 
 namespace gradus::cli {
 
@@ -29,13 +29,13 @@ struct Arguments {
   std::string input;
   std::string output;
   std::string weights;  ///< of predict
-  io::ReadOptions reading;
+  files::ReadOptions reading;
   KMeansMetric metric = KMeansMetric::euclidean;
 };
 
 struct Inputs {
-  io::Points centroids;
-  io::Points points;
+  files::Points centroids;
+  files::Points points;
   KMeansMetric metric = KMeansMetric::euclidean;
   KMeansStandardization standardization;
   double read_seconds = 0;
@@ -44,7 +44,7 @@ struct Inputs {
 /// Both in one type: the one asked for, or the wider of the files' types, which changes no value.
 Inputs read_inputs(const Arguments& arguments, const Session& session) {
   const auto start = core::Clock::now();
-  io::ReadOptions reading = arguments.reading;
+  files::ReadOptions reading = arguments.reading;
   reading.threads = cpu::thread_count(session.execution);
   FittedFolder fit{
       .centroids = arguments.centroids, .metric = arguments.metric, .column_names = {}, .standardization = {}};
@@ -61,23 +61,23 @@ Inputs read_inputs(const Arguments& arguments, const Session& session) {
     require_whole_result("kmeans", arguments.centroids, reading.stop);
     refuse_standardized_file(arguments.centroids);
   }
-  io::Points centroids = io::read_points(fit.centroids, io::with_all_columns(reading));
+  files::Points centroids = files::read_points(fit.centroids, files::with_all_columns(reading));
   if (!folder) fit.column_names = centroids.column_names;
   if (reading.columns.taken.empty()) reading.columns.expected = fit.column_names;
-  io::Points points = io::read_points(arguments.input, reading);
-  io::name_rows_left(points, points.rows());
+  files::Points points = files::read_points(arguments.input, reading);
+  files::name_rows_left(points, points.rows());
   if (folder) require_columns_of_fit(points, centroids.columns(), fit, arguments.centroids, arguments.input);
   else require_names_of_centroids(points, arguments.input, fit.column_names, arguments.centroids);
-  const io::ElementType type = std::max(centroids.type(), points.type());
-  centroids = io::convert(std::move(centroids), type, fit.centroids, reading.stop);
-  points = io::convert(std::move(points), type, arguments.input, reading.stop);
+  const files::ElementType type = std::max(centroids.type(), points.type());
+  centroids = files::convert(std::move(centroids), type, fit.centroids, reading.stop);
+  points = files::convert(std::move(points), type, arguments.input, reading.stop);
   return {std::move(centroids), std::move(points), fit.metric, std::move(fit.standardization),
           core::seconds_since(start)};
 }
 
 /// Distances as rows of text, each behind the name of its point where points have names.
 template <class T>
-void put_distances(MatrixView<const T> distances, const io::RowNames& names, const std::stop_token& stop,
+void put_distances(MatrixView<const T> distances, const files::RowNames& names, const std::stop_token& stop,
                    const std::function<void(std::string_view)>& put) {
   std::string text = heading_of(&names);
   for (std::int64_t column = 0; column < distances.columns(); ++column) text += fmt::format(",distance_{}", column);
@@ -95,7 +95,7 @@ void put_distances(MatrixView<const T> distances, const io::RowNames& names, con
 }
 
 template <class T>
-void write_distances(Destination& destination, MatrixView<const T> distances, const io::RowNames* names) {
+void write_distances(Destination& destination, MatrixView<const T> distances, const files::RowNames* names) {
   if (names && destination.format() == TableFormat::csv)
     put_distances(distances, *names, destination.file().stop(),
                   [&](std::string_view text) { destination.file().write(text); });
@@ -103,8 +103,8 @@ void write_distances(Destination& destination, MatrixView<const T> distances, co
   destination.file().commit();
 }
 
-void write_labels(Destination& destination, VectorView<const std::int32_t> labels, const io::RowNames* names) {
-  if (destination.format() == TableFormat::npy) io::write_npy(destination.file(), labels);
+void write_labels(Destination& destination, VectorView<const std::int32_t> labels, const files::RowNames* names) {
+  if (destination.format() == TableFormat::npy) files::write_npy(destination.file(), labels);
   else
     put_labels(labels, names, destination.file().stop(),
                [&](std::string_view text) { destination.file().write(text); });
@@ -118,12 +118,12 @@ Json facts_of(const Arguments& arguments, const Inputs& inputs) {
           {"n", inputs.points.rows()},
           {"d", inputs.points.columns()},
           {"k", inputs.centroids.rows()},
-          {"dtype", io::to_string(inputs.points.type())},
+          {"dtype", files::to_string(inputs.points.type())},
           {"metric", to_string(inputs.metric)}};
 }
 
 /// The names of rows, if there are some, for the JSON that goes to standard output.
-void add_row_names(Json& facts, const io::RowNames* names) {
+void add_row_names(Json& facts, const files::RowNames* names) {
   if (!names) return;
   Json& list = facts["ids"] = Json::array();
   for (std::int64_t row = 0; row < names->size(); ++row) list.push_back((*names)[row]);
@@ -145,18 +145,18 @@ template <class T>
 int predict(const Arguments& arguments, const Session& session, const Inputs& inputs) {
   Destination destination(arguments.output, session.execution.stop);
   destination.expect<std::int32_t>(inputs.points.rows(), 1);
-  io::VectorOf<T> weights;
+  files::VectorOf<T> weights;
   if (!arguments.weights.empty())
-    weights = io::of_rows_left(read_vector_as<T>(arguments.weights, arguments.reading), inputs.points.dropped,
-                               inputs.points.rows(), arguments.weights);
-  else if (!arguments.reading.columns.weight.empty()) weights = io::weights_as<T>(inputs.points, arguments.input);
+    weights = files::of_rows_left(read_vector_as<T>(arguments.weights, arguments.reading), inputs.points.dropped,
+                                  inputs.points.rows(), arguments.weights);
+  else if (!arguments.reading.columns.weight.empty()) weights = files::weights_as<T>(inputs.points, arguments.input);
   const auto start = core::Clock::now();
   const KMeansPrediction prediction = run<T>(arguments, inputs, [&](const auto& model, auto points) {
     return kmeans_predict(model, points, {.weights = weights.view}, session.execution);
   });
   const double seconds = core::seconds_since(start);
   const VectorView<const std::int32_t> labels = prediction.labels.view();
-  const io::RowNames* const names = inputs.points.row_names.get();
+  const files::RowNames* const names = inputs.points.row_names.get();
   if (destination.is_file()) write_labels(destination, labels, names);
   const std::int64_t n = inputs.points.rows();
   if (session.json) {
@@ -191,7 +191,7 @@ int transform(const Arguments& arguments, const Session& session, const Inputs& 
     return kmeans_transform(model, points, session.execution);
   });
   const double seconds = core::seconds_since(start);
-  const io::RowNames* const names = inputs.points.row_names.get();
+  const files::RowNames* const names = inputs.points.row_names.get();
   if (destination.is_file()) write_distances(destination, distances.view(), names);
   if (session.json) {
     Json facts = facts_of(arguments, inputs);
@@ -244,8 +244,8 @@ Action setup_predict(Options& options, Session& session) {
   options.file("--weights", arguments->weights, "FILE", "one weight per point, .npy or .csv: for the inertia");
   return [arguments, &session] {
     const Inputs inputs = read_inputs(*arguments, session);
-    return inputs.points.type() == io::ElementType::f32 ? predict<float>(*arguments, session, inputs)
-                                                        : predict<double>(*arguments, session, inputs);
+    return inputs.points.type() == files::ElementType::f32 ? predict<float>(*arguments, session, inputs)
+                                                           : predict<double>(*arguments, session, inputs);
   };
 }
 
@@ -253,8 +253,8 @@ Action setup_transform(Options& options, Session& session) {
   const auto arguments = add_arguments(options, session, "write the n x k distances there, .npy or .csv", false);
   return [arguments, &session] {
     const Inputs inputs = read_inputs(*arguments, session);
-    return inputs.points.type() == io::ElementType::f32 ? transform<float>(*arguments, session, inputs)
-                                                        : transform<double>(*arguments, session, inputs);
+    return inputs.points.type() == files::ElementType::f32 ? transform<float>(*arguments, session, inputs)
+                                                           : transform<double>(*arguments, session, inputs);
   };
 }
 

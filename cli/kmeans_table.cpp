@@ -16,7 +16,7 @@
 
 namespace gradus::cli {
 
-void add_table_facts(nlohmann::ordered_json& summary, const io::Points& points, const KMeansStandardization& by) {
+void add_table_facts(nlohmann::ordered_json& summary, const files::Points& points, const KMeansStandardization& by) {
   if (!points.column_names.empty()) summary["columns"] = points.column_names;
   if (points.row_names && !points.row_names->numbers) summary["id_column"] = points.row_names->heading;
   if (!points.dropped.empty()) summary["dropped_rows"] = points.dropped.size();
@@ -41,15 +41,15 @@ std::string csv_field(std::string_view text) {
   return quoted + '"';
 }
 
-std::string heading_of(const io::RowNames* names) {
+std::string heading_of(const files::RowNames* names) {
   return names && !names->heading.empty() ? csv_field(names->heading) : "row";
 }
 
-std::string row_name(const io::RowNames* names, std::int64_t row) {
+std::string row_name(const files::RowNames* names, std::int64_t row) {
   return names ? csv_field((*names)[row]) : std::to_string(row);
 }
 
-void put_labels(VectorView<const std::int32_t> labels, const io::RowNames* names, const std::stop_token& stop,
+void put_labels(VectorView<const std::int32_t> labels, const files::RowNames* names, const std::stop_token& stop,
                 const std::function<void(std::string_view)>& put) {
   constexpr std::int64_t rows_of_a_piece = 1 << 14;
   std::string text = heading_of(names) + ",label\n";
@@ -151,7 +151,7 @@ void refuse_standardized_file(const std::string& file) {
 }
 
 void require_alike(const FittedFolder& fit, const std::string& folder, std::int64_t clusters,
-                   const KMeansOptions& options, const io::Points& points) {
+                   const KMeansOptions& options, const files::Points& points) {
   const auto refuse = [&](const std::string& differs, const std::string& remedy) {
     throw UsageError(fmt::format("--init: the fit in '{}' {}; {}, or name '{}' for its centroids alone", folder,
                                  differs, remedy, (std::filesystem::path(folder) / centroids_name).string()));
@@ -177,10 +177,10 @@ void require_alike(const FittedFolder& fit, const std::string& folder, std::int6
                    fmt::format("the columns are {}, but the fit in '{}' is one of {}; give the same columns in "
                                "the same order{}",
                                list_of(points.column_names), folder, list_of(fit.column_names),
-                               all_here ? " (--columns " + io::column_items(fit.column_names, all) + ")" : ""));
+                               all_here ? " (--columns " + files::column_items(fit.column_names, all) + ")" : ""));
 }
 
-void require_names_of_centroids(const io::Points& points, const std::string& input,
+void require_names_of_centroids(const files::Points& points, const std::string& input,
                                 const std::vector<std::string>& names, const std::string& centroids) {
   if (names.empty() || points.column_names.empty() || names == points.column_names) return;
   throw InputError(fmt::format(
@@ -189,7 +189,7 @@ void require_names_of_centroids(const io::Points& points, const std::string& inp
       shown(input), list_of(points.column_names), shown(centroids), list_of(names)));
 }
 
-void require_columns_of_fit(const io::Points& points, std::int64_t dimensions, const FittedFolder& fit,
+void require_columns_of_fit(const files::Points& points, std::int64_t dimensions, const FittedFolder& fit,
                             const std::string& folder, const std::string& input) {
   const auto columns = [](std::int64_t count, const std::vector<std::string>& names) {
     return counted(count, "column") + (names.empty() ? "" : " (" + list_of(names) + ")");

@@ -20,7 +20,7 @@
 #include "core/atomic_file.hpp"
 #include "core/phases.hpp"
 #include "core/text.hpp"
-#include "io/file.hpp"
+#include "files/file.hpp"
 #include "life/files/pattern.hpp"
 #include "life/quadtree.hpp"
 
@@ -43,16 +43,16 @@ struct Arguments {
   std::int64_t generations = 1;
   std::optional<std::int64_t> every;
   std::int64_t scale = 1;
-  std::int64_t delay = 100;            ///< milliseconds
-  bool counts_generations = false;     ///< --generations was given
-  std::optional<io::LifeWorld> world;  ///< of --rule, with a topology perhaps
+  std::int64_t delay = 100;               ///< milliseconds
+  bool counts_generations = false;        ///< --generations was given
+  std::optional<files::LifeWorld> world;  ///< of --rule, with a topology perhaps
   std::optional<LifeBoundary> boundary;
   std::optional<LifeSize> size;
   bool until_stable = false;
   bool hashes = false;
   bool view = false;
 
-  bool is_gif() const { return !output.empty() && io::ending_of(output) == ".gif"; }
+  bool is_gif() const { return !output.empty() && files::ending_of(output) == ".gif"; }
   bool makes_frames() const { return is_gif() || !folder.empty(); }
   bool goes_by_steps() const { return makes_frames() || !page.empty(); }
   /// Generations of a step; for a page alone so many that a chart shows them all.
@@ -179,8 +179,8 @@ LifePattern pattern_of(LifeResult& result, const LifePattern& given, const LifeO
   return pattern;
 }
 
-io::LifeOutputKind output_kind(const std::string& path) {
-  const std::optional<io::LifeOutputKind> kind = io::life_output(path);
+files::LifeOutputKind output_kind(const std::string& path) {
+  const std::optional<files::LifeOutputKind> kind = files::life_output(path);
   if (!kind)
     throw UsageError("--output: " + core::excerpt(path) +
                      " should end in .rle, .mc, .cells, .lif (each also with .gz behind it), .pbm, .pgm, .png or .gif, "
@@ -188,8 +188,8 @@ io::LifeOutputKind output_kind(const std::string& path) {
   return *kind;
 }
 
-io::LifeReadOptions reading_of(const Session& session) {
-  io::LifeReadOptions reading{.stop = session.execution.stop, .progress = nullptr};
+files::LifeReadOptions reading_of(const Session& session) {
+  files::LifeReadOptions reading{.stop = session.execution.stop, .progress = nullptr};
   reading.progress = [&session](std::int64_t done, std::int64_t total) {
     session.execution.progress({"read", done, total, {}});
   };
@@ -206,7 +206,7 @@ int run_steps(const Arguments& arguments, Session& session) {
                      .scale = arguments.scale,
                      .milliseconds = arguments.delay},
                     session.execution);
-  LifePattern pattern = io::read_life(arguments.input, reading_of(session));
+  LifePattern pattern = files::read_life(arguments.input, reading_of(session));
   const double read = core::seconds_since(start);
   const LifeOptions options = options_of(arguments, pattern);
   const LifeSize size = size_of_grid(arguments, pattern);
@@ -236,7 +236,7 @@ int run_steps(const Arguments& arguments, Session& session) {
   std::optional<core::AtomicFile> last;
   if (!arguments.output.empty() && !arguments.is_gif()) {
     last.emplace(arguments.output, session.execution.stop);
-    io::write_life(*last, steps->now(), output_kind(arguments.output), arguments.scale);
+    files::write_life(*last, steps->now(), output_kind(arguments.output), arguments.scale);
   }
   if (arguments.makes_frames()) frames.finish();
   if (last) last->commit();
@@ -272,7 +272,7 @@ int run_steps(const Arguments& arguments, Session& session) {
 
 int run_view(const Arguments& arguments, Session& session) {
   require_terminal(arguments.input);
-  LifePattern pattern = io::read_life(arguments.input, reading_of(session));
+  LifePattern pattern = files::read_life(arguments.input, reading_of(session));
   const LifeOptions options = options_of(arguments, pattern);
   const LifeSize size = size_of_grid(arguments, pattern);
   std::optional<LifeSteps> steps;
@@ -288,7 +288,7 @@ int run_once(const Arguments& arguments, Session& session) {
   // The file is opened first, so that a place that cannot be written is found before the work and not after it.
   std::optional<core::AtomicFile> file;
   if (!arguments.output.empty()) file.emplace(arguments.output, session.execution.stop);
-  const LifePattern pattern = io::read_life(arguments.input, reading_of(session));
+  const LifePattern pattern = files::read_life(arguments.input, reading_of(session));
   const double read = core::seconds_since(start);
   const LifeOptions options = options_of(arguments, pattern);
   const LifeSize size = size_of_grid(arguments, pattern);
@@ -301,11 +301,11 @@ int run_once(const Arguments& arguments, Session& session) {
   const LifePattern later = pattern_of(result, pattern, options, size);
   std::string text;
   if (file) {
-    io::write_life(*file, later, output_kind(arguments.output), arguments.scale);
+    files::write_life(*file, later, output_kind(arguments.output), arguments.scale);
     file->commit();
   } else {
     try {
-      text = io::life_text(later, io::LifeOutput::rle, session.execution.stop);
+      text = files::life_text(later, files::LifeOutput::rle, session.execution.stop);
     } catch (const InterruptedError&) {
       throw;
     } catch (const Error&) {
@@ -365,7 +365,7 @@ void add_generations(Options& options, Arguments* arguments) {
                 "file, or B3/S23]",
                 [arguments](const std::string& text) {
                   try {
-                    arguments->world = io::parse_life_world(text);
+                    arguments->world = files::parse_life_world(text);
                   } catch (UsageError& error) {
                     error.set_message(about("--rule") + error.message());
                     throw;
@@ -425,7 +425,7 @@ void add_pictures(Options& options, Arguments* arguments) {
                                       "pixels of a cell, in both directions; such a picture does not read back",
                                       std::int64_t{1}, largest_scale),
                         [arguments] {
-                          const std::optional<io::LifeOutputKind> kind = io::life_output(arguments->output);
+                          const std::optional<files::LifeOutputKind> kind = files::life_output(arguments->output);
                           return arguments->makes_frames() || (kind && kind->is_picture())
                                      ? std::string()
                                      : std::string("no picture is written");
@@ -449,7 +449,7 @@ Action setup_life(Options& options, Session& session) {
           ".gif [RLE on "
           "standard output]",
           [arguments](const std::string& text) {
-            if (io::ending_of(text) != ".gif") output_kind(text);
+            if (files::ending_of(text) != ".gif") output_kind(text);
             arguments->output = text;
           },
           {.choices = {}, .file = true}),

@@ -10,7 +10,7 @@
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "execution/request.hpp"
-#include "io/image.hpp"
+#include "files/image.hpp"
 #include "life/files/pattern.hpp"
 
 namespace gradus::cli {
@@ -83,11 +83,11 @@ void LifeFrames::add(const LifePattern& pattern) {
 LifeFrames::Frame LifeFrames::frame_of(const LifePattern& pattern) const {
   if (!pattern.tree) return {pattern.generation, pattern.left, pattern.top, copy_of(pattern.cells)};
   const std::optional<life_detail::LifeBox> box = life_detail::bounding_box(*pattern.tree, pattern.left, pattern.top);
-  if (!box || (box->height > 0 && box->width > io::most_pixels / box->height))
+  if (!box || (box->height > 0 && box->width > files::most_pixels / box->height))
     throw Error(fmt::format(
         "the cells of generation {} lie too far apart for a picture{}; from 1 to {} pixels can be "
         "written; write them as .mc",
-        pattern.generation, box ? fmt::format(", in {} x {} cells", box->width, box->height) : "", io::most_pixels));
+        pattern.generation, box ? fmt::format(", in {} x {} cells", box->width, box->height) : "", files::most_pixels));
   return {pattern.generation, box->left, box->top,
           life_detail::grid_of(*pattern.tree, *box, pattern.left, pattern.top, execution_.stop)};
 }
@@ -132,10 +132,10 @@ void LifeFrames::find_window() {
 void LifeFrames::show(const Frame& frame) {
   const std::int64_t scale = request_.scale;
   const life_detail::LifeBox& window = *window_;
-  if (window.width < 1 || window.height < 1 || window.width > io::most_pixels / scale ||
-      window.height > io::most_pixels / scale || window.width * scale > io::most_pixels / (window.height * scale))
+  if (window.width < 1 || window.height < 1 || window.width > files::most_pixels / scale ||
+      window.height > files::most_pixels / scale || window.width * scale > files::most_pixels / (window.height * scale))
     throw Error(fmt::format("frames of {} x {} cells of {} x {} pixels; from 1 to {} pixels can be written",
-                            window.width, window.height, scale, scale, io::most_pixels));
+                            window.width, window.height, scale, scale, files::most_pixels));
   if (gif_file_) add_to_gif(frame);
   if (!request_.folder.empty()) write_to_folder(frame);
 }
@@ -168,7 +168,7 @@ void LifeFrames::write_to_folder(const Frame& frame) {
   const std::string name = fmt::format("{:0{}}.pgm", frame.generation, std::to_string(last_).size());
   const std::string path = std::filesystem::path(request_.folder) / name;
   core::AtomicFile file(path, execution_.stop);
-  io::write_life(file, pattern, {io::LifeOutput::pgm, false}, request_.scale);
+  files::write_life(file, pattern, {files::LifeOutput::pgm, false}, request_.scale);
   made_.push_back(path);
   file.commit();
 }

@@ -9,7 +9,7 @@
 
 #include "cli/life.hpp"
 #include "core/atomic_file.hpp"
-#include "io/gif.hpp"
+#include "files/gif.hpp"
 #include "life/quadtree.hpp"
 
 namespace gradus::cli {
@@ -59,7 +59,7 @@ class LifeFrames {
   const Execution& execution_;
   std::optional<life_detail::LifeBox> window_;
   std::optional<core::AtomicFile> gif_file_;
-  std::optional<io::GifWriter> gif_;
+  std::optional<files::GifWriter> gif_;
   std::vector<Frame> frames_;      ///< that wait until the window is known
   std::vector<std::string> made_;  ///< folders and PGMs, in this order, of a run that has not finished
   std::uint64_t bytes_ = 0;

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/stop.hpp"
-#include "io/image.hpp"
+#include "files/image.hpp"
 #include "life/quadtree.hpp"
 
 namespace gradus::cli {
@@ -30,7 +30,7 @@ PagePicture picture_of(const LifePattern& pattern, const std::stop_token& stop) 
   LifeGridView cells = pattern.cells;
   if (pattern.tree) {
     const std::optional<life_detail::LifeBox> box = life_detail::bounding_box(*pattern.tree, pattern.left, pattern.top);
-    if (!box || (box->height > 0 && box->width > io::most_pixels / box->height)) {
+    if (!box || (box->height > 0 && box->width > files::most_pixels / box->height)) {
       picture.title += "the cells lie too far apart for a picture";
       return picture;
     }
@@ -57,7 +57,7 @@ PagePicture picture_of(const LifePattern& pattern, const std::stop_token& stop) 
       pixels.push_back(gray(alive, (bottom - top) * (right - left)));
     }
   }
-  picture.png = io::png_bytes("a page", {picture.width, picture.height, 1}, pixels, stop);
+  picture.png = files::png_bytes("a page", {picture.width, picture.height, 1}, pixels, stop);
   return picture;
 }
 

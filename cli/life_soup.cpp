@@ -59,7 +59,7 @@ struct Soup {
 int write_soup(const Soup& soup, const std::string& output, const Session& session) {
   const auto start = core::Clock::now();
   const bool to_standard_output = output == "-";
-  const std::optional<io::LifeOutputKind> kind = io::life_output(output);
+  const std::optional<files::LifeOutputKind> kind = files::life_output(output);
   if (!kind && !to_standard_output)
     throw UsageError(
         "--output: " + core::excerpt(output) +
@@ -98,10 +98,10 @@ int write_soup(const Soup& soup, const std::string& output, const Session& sessi
     }
   }
   if (file) {
-    io::write_life(*file, pattern, *kind);
+    files::write_life(*file, pattern, *kind);
     file->commit();
   } else {
-    const std::string text = io::life_text(pattern, io::LifeOutput::rle, session.execution.stop);
+    const std::string text = files::life_text(pattern, files::LifeOutput::rle, session.execution.stop);
     session.end_progress();
     session.print(text);
   }

@@ -21,8 +21,8 @@
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
 #include "execution/ways.hpp"
-#include "io/npy.hpp"
-#include "io/points.hpp"
+#include "files/npy.hpp"
+#include "files/points.hpp"
 #include "matmul/options.hpp"
 #include "matmul/variants.hpp"
 
@@ -43,7 +43,7 @@ struct Arguments {
   bool transpose_a = false;
   bool transpose_b = false;
   double beta = 1;
-  io::ReadOptions reading;
+  files::ReadOptions reading;
   MatmulOptions options;  ///< all but beta
 };
 
@@ -76,7 +76,7 @@ struct Stack {
 };
 
 /// InputError for a single number, UsageError where there is nothing to transpose.
-Stack stack_of(const io::Tensor& tensor, const std::string& path, bool is_left, bool transposed) {
+Stack stack_of(const files::Tensor& tensor, const std::string& path, bool is_left, bool transposed) {
   if (tensor.shape.empty())
     throw InputError(called(path) + ": a single number, of shape (); an array of one dimension or more is expected");
   Stack stack{tensor.shape, tensor.strides};
@@ -116,12 +116,12 @@ struct Plan {
 };
 
 /// InputError where the shapes do not fit each other, or the result is beyond all memory.
-Plan plan_of(const Arguments& arguments, const io::Tensor& a, const io::Tensor& b) {
+Plan plan_of(const Arguments& arguments, const files::Tensor& a, const files::Tensor& b) {
   Plan plan;
   plan.a = stack_of(a, arguments.a, true, arguments.transpose_a);
   plan.b = stack_of(b, arguments.b, false, arguments.transpose_b);
   const auto files = [&] {
-    const auto one = [](const std::string& path, const io::Tensor& tensor, bool transposed) {
+    const auto one = [](const std::string& path, const files::Tensor& tensor, bool transposed) {
       return fmt::format("{} of shape {}{}", called(path), shape_text(tensor.shape), transposed ? " transposed" : "");
     };
     return one(arguments.a, a, arguments.transpose_a) + " and " + one(arguments.b, b, arguments.transpose_b);
@@ -190,7 +190,7 @@ void for_calls(const Plan& plan, const Use& use) {
 
 /// The distances of the elements of what is added, in each dimension of the result. InputError where it is neither of
 /// the result's shape nor can be spread over it.
-Sizes spread_strides(const Arguments& arguments, const io::Tensor& added, const Plan& plan) {
+Sizes spread_strides(const Arguments& arguments, const files::Tensor& added, const Plan& plan) {
   Sizes strides(plan.shape.size());
   bool fits = added.shape.size() <= plan.shape.size();
   for (std::size_t back = 1; fits && back <= added.shape.size(); ++back) {
@@ -207,9 +207,9 @@ Sizes spread_strides(const Arguments& arguments, const io::Tensor& added, const 
 }
 
 template <class T>
-void spread(const io::Tensor& added, const Sizes& strides, const Plan& plan, Buffer<T>& to,
+void spread(const files::Tensor& added, const Sizes& strides, const Plan& plan, Buffer<T>& to,
             const std::stop_token& stop) {
-  const T* const from = std::get<io::PointsOf<T>>(added.values).view.data();
+  const T* const from = std::get<files::PointsOf<T>>(added.values).view.data();
   const std::int64_t columns = plan.shape.empty() ? 1 : plan.shape.back();
   const std::int64_t step = plan.shape.empty() ? 0 : strides.back();
   for (std::int64_t first = 0; first < plan.elements; first += columns) {
@@ -234,10 +234,10 @@ struct Outcome {
 };
 
 template <class T>
-Outcome multiply(const Plan& plan, const io::Tensor& a, const io::Tensor& b, Buffer<T>& product,
+Outcome multiply(const Plan& plan, const files::Tensor& a, const files::Tensor& b, Buffer<T>& product,
                  const MatmulOptions& options, const Execution& execution) {
-  const T* const a_data = std::get<io::PointsOf<T>>(a.values).view.data();
-  const T* const b_data = std::get<io::PointsOf<T>>(b.values).view.data();
+  const T* const a_data = std::get<files::PointsOf<T>>(a.values).view.data();
+  const T* const b_data = std::get<files::PointsOf<T>>(b.values).view.data();
   Outcome outcome;
   if (plan.elements == 0) {  // nothing is multiplied, and says of itself what it ran on
     outcome.report = matmul(MatmulView<const T>(), MatmulView<const T>(), options, execution).report;
@@ -305,7 +305,7 @@ void print_product(const Session& session, const Plan& plan, const Buffer<T>& pr
 
 template <class T>
 void write_product(Destination& destination, const Plan& plan, const Buffer<T>& product) {
-  if (destination.format() == TableFormat::npy) io::write_npy(destination.file(), plan.shape, product.data());
+  if (destination.format() == TableFormat::npy) files::write_npy(destination.file(), plan.shape, product.data());
   else write_table(destination.file(), destination.format(), rows_of(plan, product));
   destination.file().commit();
 }
@@ -336,9 +336,9 @@ void tell_forecast(const Session& session, std::uint64_t memory, const Plan& pla
 }
 
 struct Inputs {
-  io::Tensor a;
-  io::Tensor b;
-  std::optional<io::Tensor> added;
+  files::Tensor a;
+  files::Tensor b;
+  std::optional<files::Tensor> added;
 };
 
 template <class T>
@@ -351,7 +351,7 @@ void check_factor(const char* name, double factor) {
 template <class T>
 int find_product(const Arguments& arguments, const Session& session, Inputs inputs, const Plan& plan,
                  const Sizes& strides_of_added, core::Clock::time_point start) {
-  constexpr io::ElementType type = sizeof(T) == 4 ? io::ElementType::f32 : io::ElementType::f64;
+  constexpr files::ElementType type = sizeof(T) == 4 ? files::ElementType::f32 : files::ElementType::f64;
   MatmulOptions options = arguments.options;
   // There is nothing to multiply by beta where there are no elements.
   options.beta = inputs.added && plan.elements > 0 ? arguments.beta : 0;
@@ -377,7 +377,7 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
   Destination destination(arguments.output, session.execution.stop);
   if (destination.is_file()) {
     if (destination.format() == TableFormat::npy) {
-      destination.file().expect(io::npy_size<T>(plan.shape));
+      destination.file().expect(files::npy_size<T>(plan.shape));
     } else {
       if (plan.shape.size() > 2)
         throw UsageError(fmt::format("--output: a product of shape {} is more than a table; write it as .npy",
@@ -385,8 +385,8 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
       destination.expect<T>(plan.elements, 1);
     }
   }
-  const auto read_as = [&](io::Tensor& tensor, const std::string& path) {
-    tensor = io::convert(std::move(tensor), type, path, session.execution.stop);
+  const auto read_as = [&](files::Tensor& tensor, const std::string& path) {
+    tensor = files::convert(std::move(tensor), type, path, session.execution.stop);
   };
   read_as(inputs.a, arguments.a);
   read_as(inputs.b, arguments.b);
@@ -486,19 +486,19 @@ Action setup_matmul(Options& options, Session& session) {
     require_table_for_header(arguments->reading, files);
     require_no_input_overwritten({arguments->output}, files);
     // Shapes are compared before anything is converted.
-    io::ReadOptions reading = arguments->reading;
+    files::ReadOptions reading = arguments->reading;
     reading.type.reset();
-    Inputs inputs{io::read_tensor(arguments->a, reading), io::read_tensor(arguments->b, reading), {}};
-    io::ElementType type = std::max(inputs.a.type(), inputs.b.type());
+    Inputs inputs{files::read_tensor(arguments->a, reading), files::read_tensor(arguments->b, reading), {}};
+    files::ElementType type = std::max(inputs.a.type(), inputs.b.type());
     const Plan plan = plan_of(*arguments, inputs.a, inputs.b);
     Sizes strides_of_added;
     if (!arguments->added.empty()) {
-      inputs.added = io::read_tensor(arguments->added, reading);
+      inputs.added = files::read_tensor(arguments->added, reading);
       strides_of_added = spread_strides(*arguments, *inputs.added, plan);
       type = std::max(type, inputs.added->type());
     }
     if (arguments->reading.type) type = *arguments->reading.type;
-    return type == io::ElementType::f32
+    return type == files::ElementType::f32
                ? find_product<float>(*arguments, session, std::move(inputs), plan, strides_of_added, start)
                : find_product<double>(*arguments, session, std::move(inputs), plan, strides_of_added, start);
   };

@@ -12,10 +12,10 @@
 #include "cli/help.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "files/file.hpp"
+#include "files/npy.hpp"
+#include "files/npz.hpp"
 #include "gradus/error.hpp"
-#include "io/file.hpp"
-#include "io/npy.hpp"
-#include "io/npz.hpp"
 
 namespace gradus::cli {
 
@@ -128,7 +128,7 @@ TableFormat table_format(const std::string& path, bool json) {
 void require_no_input_overwritten(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
   for (const std::string& output : outputs)
     for (const std::string& one : inputs) {
-      const std::optional<io::NpzPath> array = io::npz_path(one);
+      const std::optional<files::NpzPath> array = files::npz_path(one);
       const std::string& input = array ? array->file : one;
       std::error_code none;  // what is not there is not the same file
       if (!output.empty() && !input.empty() && input != "-" && std::filesystem::is_regular_file(input, none) &&
@@ -164,13 +164,13 @@ void write_csv_rows(core::AtomicFile& file, MatrixView<const T> matrix, std::int
 template <class T>
 void expect_table(const core::AtomicFile& file, TableFormat format, std::int64_t rows, std::int64_t columns) {
   // A digit and what ends it.
-  file.expect(format == TableFormat::npy ? io::npy_size<T>(rows, columns)
+  file.expect(format == TableFormat::npy ? files::npy_size<T>(rows, columns)
                                          : 2 * static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(columns));
 }
 
 template <class T>
 void write_table(core::AtomicFile& file, TableFormat format, MatrixView<const T> matrix) {
-  if (format == TableFormat::npy) return io::write_npy(file, matrix);
+  if (format == TableFormat::npy) return files::write_npy(file, matrix);
   write_csv_rows(file, matrix, 0, matrix.rows());
 }
 
@@ -211,7 +211,7 @@ std::string fault_of(std::string_view problem, const std::string& path, const st
   if (files == facts.end() || !files->is_object()) return "";
   const auto entry = files->find(file.filename().string());
   if (entry == files->end() || !entry->is_object()) return "";
-  const io::MappedFile content(path);
+  const files::MappedFile content(path);
   if (entry->value("bytes", nlohmann::json()) == content.bytes().size() &&
       entry->value("crc32", nlohmann::json()) == checksum_text(checksum_of(content.bytes(), stop)))
     return "";

@@ -23,7 +23,7 @@
 #include "cli/report.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
-#include "io/trajectory.hpp"
+#include "files/trajectory.hpp"
 #include "pair_histogram/arrange.hpp"
 
 namespace gradus::cli {
@@ -75,9 +75,9 @@ void note_folded(const Session& session, const Sum& sum) {
 }
 
 /// Returns least_reach() of all frames or, where the input is a stream, of the frames that are left.
-double least_reach_of_all(const Arguments& arguments, io::FrameReader& reader, std::int64_t seen) {
-  if (io::is_stream(arguments.input)) return least_reach(arguments, reader, seen);
-  io::FrameReader again(arguments.input, arguments.reading);
+double least_reach_of_all(const Arguments& arguments, files::FrameReader& reader, std::int64_t seen) {
+  if (files::is_stream(arguments.input)) return least_reach(arguments, reader, seen);
+  files::FrameReader again(arguments.input, arguments.reading);
   return least_reach(arguments, again);
 }
 
@@ -85,15 +85,15 @@ double least_reach_of_all(const Arguments& arguments, io::FrameReader& reader, s
 void complete_bins_of_frames(Arguments& arguments) {
   PairHistogramBins& bins = arguments.bins;
   const bool is_complete = !arguments.edges.empty() || bins.bins != 0 || bins.cutoff != 0;
-  if (is_complete || !arguments.box.empty() || io::is_stream(arguments.input)) return;
-  io::FrameReader reader(arguments.input, arguments.reading);
+  if (is_complete || !arguments.box.empty() || files::is_stream(arguments.input)) return;
+  files::FrameReader reader(arguments.input, arguments.reading);
   const double least = least_reach(arguments, reader);
   if (std::isfinite(least)) bins.cutoff = least;
 }
 
 template <class T>
-int count_pairs(const Arguments& arguments, const Session& session, io::FrameReader& reader, WantedFrames& frames,
-                std::optional<io::Frame> frame, core::Clock::time_point start) {
+int count_pairs(const Arguments& arguments, const Session& session, files::FrameReader& reader, WantedFrames& frames,
+                std::optional<files::Frame> frame, core::Clock::time_point start) {
   const char* const dtype = sizeof(T) == 4 ? "f32" : "f64";
   double read = core::seconds_since(start);
   std::optional<Counter<T>> counter;
@@ -139,7 +139,7 @@ int count_pairs(const Arguments& arguments, const Session& session, io::FrameRea
   if (destination.is_file()) {
     core::AtomicFile& file = destination.file();
     if (destination.format() == TableFormat::npy) {
-      io::write_npy_table(file, table.columns);
+      files::write_npy_table(file, table.columns);
     } else {
       const std::string text =
           destination.format() == TableFormat::csv ? csv_text(table.columns) : json_text(summary());
@@ -168,11 +168,11 @@ std::int64_t frames_of(const Arguments& arguments) {
         fmt::format("--frames {}: standard input does not tell how many frames will come, so that none can be "
                     "counted from the end; name a file, or count from the beginning",
                     arguments.frames.text()));
-  io::FrameReader reader(arguments.input, arguments.reading);
+  files::FrameReader reader(arguments.input, arguments.reading);
   std::int64_t frames = 0;
   try {
     while (reader.skip()) ++frames;
-  } catch (const io::CutFrameError&) {  // it counts: whoever wants it is told that it is cut
+  } catch (const files::CutFrameError&) {  // it counts: whoever wants it is told that it is cut
     ++frames;
   }
   return frames;
@@ -220,7 +220,7 @@ void add_space_options(Options& options, Arguments& arguments) {
 
 void add_atom_options(Options& options, Arguments& arguments) {
   options.heading("Atoms and frames of a trajectory");
-  const auto selection = [](std::optional<io::AtomSelection>& target, const char* name) {
+  const auto selection = [](std::optional<files::AtomSelection>& target, const char* name) {
     return [&target, name](const std::string& text) { target.emplace(text, name); };
   };
   options.value(
@@ -250,7 +250,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
   Options::required(options.file("INPUT", arguments->input, "INPUT",
                                  "points with 1 to 3 coordinates, one per row: .npy, .csv, .tsv; - for CSV on standard "
                                  "input; or the frames of a trajectory, added up: " +
-                                     io::trajectory_endings(", ") + "; text also with .gz or on standard input"));
+                                     files::trajectory_endings(", ") + "; text also with .gz or on standard input"));
   add_table_output(options, arguments->output,
                    "write the histogram there, .csv, .npy or .json [CSV on standard output]", true);
   options.file("--report", arguments->page, "FILE.html",
@@ -282,7 +282,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
                                           arguments->other_weights, arguments->edges};
     arguments->reading.threads = cpu::thread_count(session.execution);
     if (session.job) prepare_ranks(inputs, session);
-    std::optional<io::FrameReader> reader;
+    std::optional<files::FrameReader> reader;
     session.ranks().agree([&] {
       require_one_standard_input(inputs);
       require_table_for_header(arguments->reading, inputs);
@@ -300,14 +300,14 @@ Action setup_pair_histogram(Options& options, Session& session) {
       if (reader->is_trajectory()) complete_bins_of_frames(*arguments);
     });
     WantedFrames frames(*reader, arguments->input, arguments->frames, session);
-    std::optional<io::Frame> frame = frames.next();
+    std::optional<files::Frame> frame = frames.next();
     session.ranks().agree([&] {
       if (frame) return;
       throw InputError(fmt::format("'{}': --frames {} takes none of its {}, counted from 0", arguments->input,
                                    arguments->frames.text(),
                                    counted(arguments->input == "-" ? frames.seen() : frames_of(*arguments), "frame")));
     });
-    const bool single = frame->points.type() == io::ElementType::f32;
+    const bool single = frame->points.type() == files::ElementType::f32;
     return single ? count_pairs<float>(*arguments, session, *reader, frames, std::move(frame), start)
                   : count_pairs<double>(*arguments, session, *reader, frames, std::move(frame), start);
   };

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "cli/pair_histogram_frames.hpp"
+#include "files/atom_selection.hpp"
+#include "files/npy.hpp"
+#include "files/points.hpp"
 #include "gradus/pair_histogram.hpp"
-#include "io/atom_selection.hpp"
-#include "io/npy.hpp"
-#include "io/points.hpp"
 
 namespace gradus::cli::pairs {
 
@@ -26,7 +26,7 @@ struct Arguments {
   std::string edges;
   std::string output;
   std::string page;  ///< the file of --report
-  io::ReadOptions reading;
+  files::ReadOptions reading;
   PairHistogramBins bins;
   std::vector<double> box;
   std::vector<double> box_origin;
@@ -37,8 +37,8 @@ struct Arguments {
   bool centers = false;
   bool partial = false;
   double volume = 0;  ///< 0: of the box
-  std::optional<io::AtomSelection> selection;
-  std::optional<io::AtomSelection> cross_selection;
+  std::optional<files::AtomSelection> selection;
+  std::optional<files::AtomSelection> cross_selection;
   FrameRange frames;
 
   bool is_cross() const { return !others.empty() || cross_selection.has_value(); }
@@ -56,13 +56,13 @@ struct Box {
 };
 
 /// Throws InputError where neither the file nor the command line says whether the box of the frame is periodic.
-Box box_of(const Arguments& arguments, const io::Frame& frame);
+Box box_of(const Arguments& arguments, const files::Frame& frame);
 
 /// The request as the library takes it, for points in such a box.
 PairHistogramOptions options_in(const Arguments& arguments, const Box& box);
 
 /// The distance up to which the bins may go in the boxes of all frames; infinite in open space. Reads no atoms.
-double least_reach(const Arguments& arguments, io::FrameReader& reader, std::int64_t first_frame = 0);
+double least_reach(const Arguments& arguments, files::FrameReader& reader, std::int64_t first_frame = 0);
 
 /// For --rdf: of a frame. UsageError in open space without --volume.
 double volume_of(const Arguments& arguments, const Box& box);
@@ -109,7 +109,7 @@ std::vector<std::optional<Radial>> radials_of(const Arguments& arguments, const 
 struct Table {
   std::deque<std::string> names;
   std::deque<std::vector<double>> values;
-  std::vector<io::NpyColumn> columns;
+  std::vector<files::NpyColumn> columns;
 
   void add(std::string name, std::span<const std::uint64_t> counts) {
     columns.push_back({names.emplace_back(std::move(name)), counts});
@@ -122,7 +122,7 @@ struct Table {
 
 /// A row per bin.
 Table table_of(const Arguments& arguments, const Sum& sum, const std::vector<std::optional<Radial>>& radials);
-std::string csv_text(std::span<const io::NpyColumn> columns);
+std::string csv_text(std::span<const files::NpyColumn> columns);
 nlohmann::ordered_json summary_of(const Arguments& arguments, const Sum& sum, const char* dtype,
                                   const std::vector<std::optional<Radial>>& radials);
 std::string closing_line(const Sum& sum, const char* dtype, double seconds, const std::string& threads);

@@ -11,7 +11,7 @@
 
 namespace gradus::cli::pairs {
 
-Box box_of(const Arguments& arguments, const io::Frame& frame) {
+Box box_of(const Arguments& arguments, const files::Frame& frame) {
   const bool is_given = !arguments.box.empty();
   if (!is_given && arguments.periodic.empty() && !frame.undecided_box.empty())
     throw InputError(frame.undecided_box + (frame.box.empty() ? " (--box)" : " (--periodic), or give the box (--box)"));
@@ -50,19 +50,19 @@ double reach_in(const PairHistogramOptions& options) {
 
 }  // namespace
 
-double least_reach(const Arguments& arguments, io::FrameReader& reader, std::int64_t first_frame) {
+double least_reach(const Arguments& arguments, files::FrameReader& reader, std::int64_t first_frame) {
   double least = std::numeric_limits<double>::infinity();
   std::int64_t frame = first_frame;
   try {
     while (const std::optional<std::int64_t> wanted = arguments.frames.next(frame)) {
       for (; frame < *wanted; ++frame)
         if (!reader.skip()) return least;
-      const std::optional<io::Frame> read = reader.next(io::FrameParts::box);
+      const std::optional<files::Frame> read = reader.next(files::FrameParts::box);
       if (!read) return least;
       ++frame;
       least = std::min(least, reach_in(options_in(arguments, box_of(arguments, *read))));
     }
-  } catch (const io::CutFrameError&) {  // whoever reads that frame is told
+  } catch (const files::CutFrameError&) {  // whoever reads that frame is told
   }
   return least;
 }

@@ -23,7 +23,7 @@
 #include "core/phases.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
-#include "io/trajectory.hpp"
+#include "files/trajectory.hpp"
 #include "pair_histogram/arrange.hpp"
 #include "pair_histogram/bins.hpp"
 #include "pair_histogram/cell.hpp"
@@ -59,16 +59,16 @@ decltype(auto) naming_inputs(const Arguments& arguments, const Function& functio
 
 /// The rows of a matrix with these numbers; the matrix itself where it is all of them.
 template <class T>
-io::PointsOf<T> picked(const io::PointsOf<T>& points, const std::vector<std::int64_t>& rows) {
+files::PointsOf<T> picked(const files::PointsOf<T>& points, const std::vector<std::int64_t>& rows) {
   if (std::ssize(rows) == points.view.rows()) return points;
   Matrix<T> some(std::ssize(rows), points.view.columns());
   for (std::int64_t at = 0; at < some.rows(); ++at)
     std::copy_n(points.view.row(rows[static_cast<std::size_t>(at)]), some.columns(), some.row(at));
-  return io::own(std::move(some));
+  return files::own(std::move(some));
 }
 
 template <class T>
-io::VectorOf<T> picked(const io::VectorOf<T>& values, const std::vector<std::int64_t>& rows) {
+files::VectorOf<T> picked(const files::VectorOf<T>& values, const std::vector<std::int64_t>& rows) {
   if (std::ssize(rows) == values.view.size()) return values;
   auto some = std::make_shared<std::vector<T>>();
   for (const std::int64_t row : rows) some->push_back(values.view[row]);
@@ -87,11 +87,11 @@ struct Kinds {
   std::vector<std::string> names;
   std::vector<std::vector<std::int64_t>> rows;
 
-  Kinds(const io::Frame& frame, const std::vector<std::int64_t>& wanted, const std::string& what) {
-    const io::AtomLabels& labels = frame.labels;
-    const io::AtomWords* const words = labels.elements ? labels.elements.get()
-                                       : labels.types  ? labels.types.get()
-                                                       : labels.names.get();
+  Kinds(const files::Frame& frame, const std::vector<std::int64_t>& wanted, const std::string& what) {
+    const files::AtomLabels& labels = frame.labels;
+    const files::AtomWords* const words = labels.elements ? labels.elements.get()
+                                          : labels.types  ? labels.types.get()
+                                                          : labels.names.get();
     if (words == nullptr)
       throw InputError(
           what +
@@ -136,11 +136,11 @@ struct Kinds {
 template <class T>
 class Counter {
  public:
-  Counter(const Arguments& arguments, const Session& session, const io::FrameReader& reader)
+  Counter(const Arguments& arguments, const Session& session, const files::FrameReader& reader)
       : arguments_(arguments), session_(session), is_trajectory_(reader.is_trajectory()) {
     const core::Clock::time_point start = core::Clock::now();
-    io::ReadOptions reading = arguments.reading;
-    reading.type = sizeof(T) == 4 ? io::ElementType::f32 : io::ElementType::f64;
+    files::ReadOptions reading = arguments.reading;
+    reading.type = sizeof(T) == 4 ? files::ElementType::f32 : files::ElementType::f64;
     if (!arguments.others.empty()) {
       others_reader_.emplace(arguments.others, reading, arguments.cross_selection.has_value());
       require_same_unit(reader, *others_reader_);
@@ -160,7 +160,7 @@ class Counter {
   const WantedFrames* others_frames() const { return others_frames_ ? &*others_frames_ : nullptr; }
 
   /// `reach_of_frames` gives how far bins may go in all frames, for the message where they go too far in this one.
-  void add(const io::Frame& frame, const std::function<double()>& reach_of_frames) {
+  void add(const files::Frame& frame, const std::function<double()>& reach_of_frames) {
     const Box box = box_here(frame);
     next_others(box);
     require_same_atoms(frame, first_ids_,
@@ -178,9 +178,9 @@ class Counter {
       std::vector<Pairs> all;
       pair_histogram_detail::Arranged<T> job;
       session_.ranks().agree([&] {
-        io::PointsOf<T> points = std::get<io::PointsOf<T>>(frame.points.values);
-        io::PointsOf<T> others;
-        if (others_reader_) others = std::get<io::PointsOf<T>>(others_.points.values);
+        files::PointsOf<T> points = std::get<files::PointsOf<T>>(frame.points.values);
+        files::PointsOf<T> others;
+        if (others_reader_) others = std::get<files::PointsOf<T>>(others_.points.values);
         job = pair_histogram_detail::arrange<T>(points.view, others.view, options,
                                                 cpu::thread_count(session_.execution), session_.execution.stop);
         if (is_trajectory_ && arguments_.box.empty()) check_reach(job.options, reach_of_frames);
@@ -210,7 +210,7 @@ class Counter {
   }
 
  private:
-  Box box_here(const io::Frame& frame) const {
+  Box box_here(const files::Frame& frame) const {
     Box box = box_of(arguments_, frame);
     if (sum_.frames > 0 && box.lengths.empty() != sum_.box.lengths.empty())
       throw InputError(fmt::format("'{}': {} is periodic, {} is not; give one box for all of them with --box",
@@ -226,7 +226,7 @@ class Counter {
 
   /// Throws InputError if places in the frame, by which weights and an index name atoms, are those of other atoms than
   /// in the first frame.
-  static void require_same_atoms(const io::Frame& frame, std::shared_ptr<const std::vector<std::int64_t>>& first,
+  static void require_same_atoms(const files::Frame& frame, std::shared_ptr<const std::vector<std::int64_t>>& first,
                                  bool goes_by_place, const std::string& file) {
     const auto& ids = frame.labels.ids;
     if (!goes_by_place || !ids) return;
@@ -238,9 +238,9 @@ class Counter {
           file));
   }
 
-  void require_same_unit(const io::FrameReader& reader, const io::FrameReader& others) const {
-    const auto name = [](io::LengthUnit unit) { return unit == io::LengthUnit::nanometre ? "nm" : "angstrom"; };
-    if (reader.unit() == io::LengthUnit::unknown || others.unit() == io::LengthUnit::unknown ||
+  void require_same_unit(const files::FrameReader& reader, const files::FrameReader& others) const {
+    const auto name = [](files::LengthUnit unit) { return unit == files::LengthUnit::nanometre ? "nm" : "angstrom"; };
+    if (reader.unit() == files::LengthUnit::unknown || others.unit() == files::LengthUnit::unknown ||
         reader.unit() == others.unit())
       return;
     throw InputError(fmt::format("lengths in '{}' are in {}, those in '{}' in {}; convert one of the files",
@@ -264,7 +264,7 @@ class Counter {
   /// The others of the next frame, where they come from a trajectory too. Their box must be that of the points.
   void next_others(const Box& box) {
     if (!others_frames_) return;
-    std::optional<io::Frame> frame = others_frames_->next();
+    std::optional<files::Frame> frame = others_frames_->next();
     if (!frame) throw InputError(fmt::format("'{}': it has fewer frames than the points", arguments_.others));
     const bool is_undecided = arguments_.periodic.empty() && !frame->undecided_box.empty();
     if (arguments_.box.empty() && (is_undecided || !(box_of(arguments_, *frame) == box)))
@@ -275,11 +275,11 @@ class Counter {
     others_ = std::move(*frame);
   }
 
-  static bool goes_by_place(const std::optional<io::AtomSelection>& selection) {
+  static bool goes_by_place(const std::optional<files::AtomSelection>& selection) {
     return selection && selection->is_by_place();
   }
 
-  std::vector<std::int64_t> wanted(const std::optional<io::AtomSelection>& selection, const io::Frame& frame,
+  std::vector<std::int64_t> wanted(const std::optional<files::AtomSelection>& selection, const files::Frame& frame,
                                    const std::string& file) const {
     if (!selection) return all_rows(frame.points.rows());
     return selection->rows(frame, file == "-" ? "standard input" : "'" + file + "'");
@@ -287,8 +287,8 @@ class Counter {
 
   /// Some points and their weights.
   struct Side {
-    io::PointsOf<T> points;
-    io::VectorOf<T> weights;
+    files::PointsOf<T> points;
+    files::VectorOf<T> weights;
   };
   /// The pairs among some points, or between them and others.
   struct Pairs {
@@ -299,20 +299,21 @@ class Counter {
   };
 
   /// One kind of pairs: among the selected points, or between them and others.
-  Pairs of_sides(const io::Frame& frame, const io::PointsOf<T>& points, const io::PointsOf<T>& others) {
+  Pairs of_sides(const files::Frame& frame, const files::PointsOf<T>& points, const files::PointsOf<T>& others) {
     if (sum_.frames == 0) sum_.parts.resize(1);
     const std::vector<std::int64_t> rows = wanted(arguments_.selection, frame, arguments_.input);
     sum_.all_points += std::ssize(rows);
-    const io::VectorOf<T> own_weights = weights_of_rows(frame.points, weights_, arguments_.weights, arguments_.input);
+    const files::VectorOf<T> own_weights =
+        weights_of_rows(frame.points, weights_, arguments_.weights, arguments_.input);
     check_weights(own_weights, frame.points.rows());
-    const auto weights_of = [&](const io::VectorOf<T>& weights, const std::vector<std::int64_t>& some) {
+    const auto weights_of = [&](const files::VectorOf<T>& weights, const std::vector<std::int64_t>& some) {
       return weights.view.empty() ? weights : picked(weights, some);
     };
     Pairs pairs;
     pairs.points = {picked(points, rows), weights_of(own_weights, rows)};
     if (others_reader_) {
       const std::vector<std::int64_t> other_rows = wanted(arguments_.cross_selection, others_, arguments_.others);
-      const io::VectorOf<T> other_weights =
+      const files::VectorOf<T> other_weights =
           weights_of_rows(others_.points, other_weights_, arguments_.other_weights, arguments_.others);
       if (!other_weights.view.empty() && other_weights.view.size() != others.view.rows())
         throw InputError(about("other weights") + fmt::format("there are {} weights for {} others",
@@ -336,7 +337,7 @@ class Counter {
   }
 
   /// All pairs of kinds.
-  std::vector<Pairs> of_kinds(const io::Frame& frame, const io::PointsOf<T>& points) {
+  std::vector<Pairs> of_kinds(const files::Frame& frame, const files::PointsOf<T>& points) {
     const std::vector<std::int64_t> rows = wanted(arguments_.selection, frame, arguments_.input);
     sum_.all_points += std::ssize(rows);
     const Kinds kinds(frame, rows, arguments_.input == "-" ? "standard input" : "'" + arguments_.input + "'");
@@ -367,13 +368,13 @@ class Counter {
   }
 
   /// Those of a column of the points, or of the file beside them.
-  static io::VectorOf<T> weights_of_rows(const io::Points& points, const io::VectorOf<T>& of_file,
-                                         const std::string& file, const std::string& input) {
-    return points.weights.empty() ? io::of_rows_left(of_file, points.dropped, points.rows(), file)
-                                  : io::weights_as<T>(points, input);
+  static files::VectorOf<T> weights_of_rows(const files::Points& points, const files::VectorOf<T>& of_file,
+                                            const std::string& file, const std::string& input) {
+    return points.weights.empty() ? files::of_rows_left(of_file, points.dropped, points.rows(), file)
+                                  : files::weights_as<T>(points, input);
   }
 
-  static void check_weights(const io::VectorOf<T>& weights, std::int64_t points) {
+  static void check_weights(const files::VectorOf<T>& weights, std::int64_t points) {
     if (!weights.view.empty() && weights.view.size() != points)
       throw InputError(about("weights") +
                        fmt::format("there are {} weights for {} points", weights.view.size(), points));
@@ -426,13 +427,13 @@ class Counter {
   const Session& session_;
   bool is_trajectory_;
   PairHistogramBins bins_;
-  std::optional<io::FrameReader> others_reader_;
+  std::optional<files::FrameReader> others_reader_;
   std::optional<WantedFrames> others_frames_;
-  io::Frame others_;
+  files::Frame others_;
   std::shared_ptr<const std::vector<std::int64_t>> first_ids_;
   std::shared_ptr<const std::vector<std::int64_t>> first_other_ids_;
-  io::VectorOf<T> weights_;
-  io::VectorOf<T> other_weights_;
+  files::VectorOf<T> weights_;
+  files::VectorOf<T> other_weights_;
   Sum sum_;
 };
 

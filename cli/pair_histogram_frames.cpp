@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "bench/parse.hpp"
-#include "core/ranks.hpp"
 #include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
 #include "gradus/error.hpp"
+#include "ranks/ranks.hpp"
 
 namespace gradus::cli {
 
@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 4;
 
 /// Of all that a frame holds, and of whether there is one.
-std::uint64_t hash_of(const std::optional<io::Frame>& frame, const Session& session) {
+std::uint64_t hash_of(const std::optional<files::Frame>& frame, const Session& session) {
   if (!frame) return 0;
   std::uint64_t hash = 1;
   const auto add = [&hash](std::uint64_t word) { hash = (hash ^ (hash >> 29) ^ word) * 0x9e3779b97f4a7c15; };
@@ -38,7 +38,7 @@ std::uint64_t hash_of(const std::optional<io::Frame>& frame, const Session& sess
   add_numbers(frame->box);
   add_numbers(frame->box_origin);
   add(std::hash<std::string>()(frame->undecided_box));
-  const io::AtomLabels& labels = frame->labels;
+  const files::AtomLabels& labels = frame->labels;
   for (const auto* words : {&labels.types, &labels.elements, &labels.names, &labels.residues}) {
     add(*words ? 1 : 2);
     if (!*words) continue;
@@ -110,8 +110,8 @@ std::optional<std::int64_t> FrameRange::next(std::int64_t frame) const {
   return frame;
 }
 
-std::optional<io::Frame> WantedFrames::next() {
-  std::optional<io::Frame> frame;
+std::optional<files::Frame> WantedFrames::next() {
+  std::optional<files::Frame> frame;
   require_same_file(session_.ranks(), path_, [&] {
     frame = next_here();
     return session_.ranks().is_alone() ? std::uint64_t{0} : hash_of(frame, session_);
@@ -135,19 +135,19 @@ void WantedFrames::note_open_end() const {
                   number_ > 0 ? fmt::format("; --frames :{} leaves that frame, the last one, out", number_) : ""));
 }
 
-std::optional<io::Frame> WantedFrames::next_here() {
+std::optional<files::Frame> WantedFrames::next_here() {
   const std::optional<std::int64_t> wanted = range_.next(seen_);
   if (!wanted) return std::nullopt;
   try {
     for (; seen_ < *wanted; ++seen_)
       if (!reader_.skip()) return std::nullopt;
-    std::optional<io::Frame> frame = reader_.next();
+    std::optional<files::Frame> frame = reader_.next();
     if (frame) {
       number_ = seen_++;
       is_open_ = reader_.is_last_line_open();
     }
     return frame;
-  } catch (const io::CutFrameError& error) {
+  } catch (const files::CutFrameError& error) {
     if (seen_ == 0) throw;
     ErrorFields fields = error.fields();
     if (!fields.remedy.empty()) fields.remedy += "; ";

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "cli/session.hpp"
-#include "io/trajectory.hpp"
+#include "files/trajectory.hpp"
 
 namespace gradus::cli {
 
@@ -44,12 +44,12 @@ void require_same_file(core::Ranks& ranks, const std::string& path, const std::f
 /// The wanted frames of a file, one after the other. Of several ranks each reads all of them.
 class WantedFrames {
  public:
-  WantedFrames(io::FrameReader& reader, std::string path, const FrameRange& range, const Session& session)
+  WantedFrames(files::FrameReader& reader, std::string path, const FrameRange& range, const Session& session)
       : reader_(reader), path_(std::move(path)), range_(range), session_(session) {}
 
   /// The next wanted frame; nothing where there is none. All ranks call it together: InputError where one of them has
   /// another frame than the first one.
-  std::optional<io::Frame> next();
+  std::optional<files::Frame> next();
   /// Of the frame that next() gave last, counted from 0.
   std::int64_t number() const { return number_; }
   /// Frames that were read or passed over.
@@ -58,9 +58,9 @@ class WantedFrames {
   void note_open_end() const;
 
  private:
-  std::optional<io::Frame> next_here();
+  std::optional<files::Frame> next_here();
 
-  io::FrameReader& reader_;
+  files::FrameReader& reader_;
   std::string path_;
   const FrameRange& range_;
   const Session& session_;

@@ -124,7 +124,7 @@ Table table_of(const Arguments& arguments, const Sum& sum, const std::vector<std
   return table;
 }
 
-std::string csv_text(std::span<const io::NpyColumn> columns) {
+std::string csv_text(std::span<const files::NpyColumn> columns) {
   const auto text_of = [](auto value) {
     if constexpr (std::is_same_v<decltype(value), double>) return core::number_text(value);
     else return std::to_string(value);

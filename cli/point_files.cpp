@@ -17,7 +17,7 @@
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
-#include "io/file.hpp"
+#include "files/file.hpp"
 
 namespace gradus::cli {
 
@@ -27,7 +27,7 @@ namespace {
 struct Head {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  io::ElementType type = io::ElementType::f32;
+  files::ElementType type = files::ElementType::f32;
   bool in_rows = false;   ///< each rank reads those it wants
   std::size_t names = 0;  ///< a hash of the columns' names; 0: they have none
 };
@@ -97,7 +97,7 @@ void require_alike(const std::string& file, const Head& head, const std::string&
     throw InputError(
         fmt::format("'{}': values of type {}, but those of '{}' are {}; --dtype f32 or --dtype f64 reads "
                     "all of them as one type",
-                    file, io::to_string(head.type), first, io::to_string(of_first.type)));
+                    file, files::to_string(head.type), first, files::to_string(of_first.type)));
 }
 
 void require_same_names(const std::vector<std::string>& files, const std::vector<Head>& heads) {
@@ -121,7 +121,7 @@ Head common_head(const std::vector<std::string>& files, const std::vector<Head>&
   return *first;
 }
 
-Head head_of(const io::Points& points) {
+Head head_of(const files::Points& points) {
   Head head{points.rows(), points.columns(), points.type()};
   for (const std::string& name : points.column_names)
     head.names = std::hash<std::string>()(std::to_string(head.names) + name);
@@ -131,17 +131,17 @@ Head head_of(const io::Points& points) {
 /// What the first rank has read whole.
 class WholeFiles {
  public:
-  std::vector<Head> read(const std::vector<std::string>& files, const io::ReadOptions& reading) {
+  std::vector<Head> read(const std::vector<std::string>& files, const files::ReadOptions& reading) {
     std::vector<Head> heads;
     points_.resize(files.size());
     for (std::size_t file = 0; file < files.size(); ++file) {
-      const std::optional<io::PointsShape> shape = io::shape_in_rows(files[file], reading);
+      const std::optional<files::PointsShape> shape = files::shape_in_rows(files[file], reading);
       if (shape) {
         heads.push_back({shape->rows, shape->columns, shape->type, true, 0});
         all_rows_ += shape->rows;
         continue;
       }
-      points_[file] = io::read_points(files[file], reading);
+      points_[file] = files::read_points(files[file], reading);
       heads.push_back(head_of(*points_[file]));
       take_names(files[file], *points_[file], files.size() == 1);
     }
@@ -150,7 +150,7 @@ class WholeFiles {
   }
 
   /// What is no number: names, and the shape of the only file's picture.
-  void add_names(io::Points& points) const {
+  void add_names(files::Points& points) const {
     points.picture = picture_;
     points.column_names = column_names_;
     points.row_names = row_names_;
@@ -169,7 +169,7 @@ class WholeFiles {
   }
 
  private:
-  void take_names(const std::string& file, const io::Points& points, bool is_only) {
+  void take_names(const std::string& file, const files::Points& points, bool is_only) {
     if (points.picture && !is_only) throw InputError("'" + file + "': a picture, which cannot be one of several files");
     picture_ = points.picture;
     from_text_ = from_text_ || points.from_text;
@@ -178,15 +178,15 @@ class WholeFiles {
     for (const std::int64_t row : points.dropped) dropped_.push_back(all_rows_ + row);
     all_rows_ += points.rows() + std::ssize(points.dropped);
     if (!points.row_names) return;
-    if (!row_names_) row_names_ = std::make_shared<io::RowNames>();
+    if (!row_names_) row_names_ = std::make_shared<files::RowNames>();
     row_names_->heading = points.row_names->heading;
     row_names_->append(*points.row_names);
   }
 
-  std::vector<std::optional<io::Points>> points_;
-  std::optional<io::PictureShape> picture_;
+  std::vector<std::optional<files::Points>> points_;
+  std::optional<files::PictureShape> picture_;
   std::vector<std::string> column_names_;
-  std::shared_ptr<io::RowNames> row_names_;
+  std::shared_ptr<files::RowNames> row_names_;
   std::vector<double> weights_;
   std::vector<std::int64_t> dropped_;
   std::int64_t all_rows_ = 0;  ///< also those that were left out
@@ -195,12 +195,12 @@ class WholeFiles {
 
 /// Rows of a file that this rank reads itself.
 template <class T>
-MatrixView<const T> own_rows(io::Points& keeper, const std::string& path, std::int64_t first, std::int64_t rows,
-                             const Head& head, const io::ReadOptions& reading) {
-  const std::optional<io::PointsShape> shape = io::shape_in_rows(path, reading);
+MatrixView<const T> own_rows(files::Points& keeper, const std::string& path, std::int64_t first, std::int64_t rows,
+                             const Head& head, const files::ReadOptions& reading) {
+  const std::optional<files::PointsShape> shape = files::shape_in_rows(path, reading);
   if (!shape || shape->rows != head.rows || shape->columns != head.columns || shape->type != head.type)
     throw InputError("'" + path + "': here it is another file than on rank 0");
-  keeper = io::read_rows(path, first, rows, reading);
+  keeper = files::read_rows(path, first, rows, reading);
   return keeper.view<T>();
 }
 
@@ -221,7 +221,7 @@ void copy_rows(MatrixView<const T> from, Matrix<T>& to, std::int64_t at, int thr
 /// the place there of the file's first row. All ranks call this together.
 template <class T>
 void share_out(core::Ranks& ranks, std::size_t file, const WholeFiles& whole, const Head& head, cpu::Range part,
-               Matrix<T>& all, std::int64_t at, const io::ReadOptions& reading) {
+               Matrix<T>& all, std::int64_t at, const files::ReadOptions& reading) {
   if (ranks.is_alone()) return copy_rows(whole.rows<T>(file), all, at, reading.threads, reading.stop);
   constexpr std::int64_t piece_bytes = std::int64_t{1} << 23;
   const std::int64_t columns = all.columns();
@@ -246,7 +246,7 @@ void share_out(core::Ranks& ranks, std::size_t file, const WholeFiles& whole, co
 /// The rows [first, first + rows) of all files.
 template <class T>
 void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& whole, std::int64_t columns,
-                std::int64_t own, const io::ReadOptions& reading, const Session& session) {
+                std::int64_t own, const files::ReadOptions& reading, const Session& session) {
   const std::int64_t begin = result.first_row;
   const std::int64_t end = begin + own;
   // Of a file, the rows that are this rank's, counted in the file.
@@ -271,7 +271,7 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
     for (std::size_t file = 0; file < heads.size(); ++file) {
       const cpu::Range part = part_of(file);
       if (!heads[file].in_rows || part.size() <= 0) continue;
-      io::Points keeper;
+      files::Points keeper;
       copy_rows(own_rows<T>(keeper, result.files[file].path, part.begin, part.size(), heads[file], reading), all,
                 result.files[file].first + part.begin - begin, reading.threads, reading.stop);
     }
@@ -283,16 +283,16 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
     share_out(session.ranks(), file, whole, heads[file], part, all, at, reading);
     whole.forget(file);
   }
-  if (!is_view) result.points.values = io::own(std::move(all));
+  if (!is_view) result.points.values = files::own(std::move(all));
 }
 
-PointFiles read_file_of_rank(const std::string& path, const io::ReadOptions& reading, const Session& session) {
+PointFiles read_file_of_rank(const std::string& path, const files::ReadOptions& reading, const Session& session) {
   core::Ranks& ranks = session.ranks();
   PointFiles result;
   Head own;
   const auto read = [&] {
     const std::string file = file_of_rank(path, ranks.rank());
-    result.points = io::read_points(file, reading);
+    result.points = files::read_points(file, reading);
     own = head_of(result.points);
     if (ranks.is_alone()) return own;
     if (result.points.picture) throw InputError("'" + file + "': a picture, which cannot be one of several files");
@@ -319,8 +319,8 @@ PointFiles read_file_of_rank(const std::string& path, const io::ReadOptions& rea
   result.first_row = result.files[static_cast<std::size_t>(ranks.rank())].first;
   const Head common = common_head(files, heads);
   if (own.rows == 0) {  // whatever its file says of columns and type
-    if (common.type == io::ElementType::f32) result.points.values = io::own(Matrix<float>(0, common.columns));
-    else result.points.values = io::own(Matrix<double>(0, common.columns));
+    if (common.type == files::ElementType::f32) result.points.values = files::own(Matrix<float>(0, common.columns));
+    else result.points.values = files::own(Matrix<double>(0, common.columns));
   }
   return result;
 }
@@ -356,17 +356,17 @@ std::string file_of_rank(const std::string& path, int rank) {
   return result;
 }
 
-PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_rank, const io::ReadOptions& reading,
+PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_rank, const files::ReadOptions& reading,
                             const Session& session) {
   if (per_rank == PerRank::yes) return read_file_of_rank(inputs.front(), reading, session);
   core::Ranks& ranks = session.ranks();
   const std::vector<std::string> files = files_of_all(inputs, ranks);
   PointFiles result;
   if (ranks.is_alone() && files.size() == 1) {
-    result.points = io::read_points(files.front(), reading);
+    result.points = files::read_points(files.front(), reading);
     result.rows = result.points.rows();
     result.files = {{files.front(), 0, result.rows}};
-    io::name_rows_left(result.points, result.rows);
+    files::name_rows_left(result.points, result.rows);
     return result;
   }
   WholeFiles whole;
@@ -380,11 +380,11 @@ PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_
       cpu::share(result.rows, ranks.rank(), ranks.size(), result.rows / ranks.size() >= 16 * granule ? granule : 1);
   result.first_row = own.begin;
   const Head common = common_head(files, heads);
-  if (common.type == io::ElementType::f32)
+  if (common.type == files::ElementType::f32)
     read_share<float>(result, heads, whole, common.columns, own.size(), reading, session);
   else read_share<double>(result, heads, whole, common.columns, own.size(), reading, session);
   whole.add_names(result.points);
-  if (session.is_first()) io::name_rows_left(result.points, result.rows);
+  if (session.is_first()) files::name_rows_left(result.points, result.rows);
   result.points.dropped = ranks.from(0, [&] { return result.points.dropped; });
   const std::vector<double> weights = ranks.from(0, [&] { return result.points.weights; });
   if (!weights.empty()) result.points.weights.assign(weights.begin() + own.begin, weights.begin() + own.end);
@@ -392,24 +392,26 @@ PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_
 }
 
 template <class T>
-io::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank, const PointFiles& points,
-                                    const io::ReadOptions& reading, const Session& session) {
+files::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank, const PointFiles& points,
+                                       const files::ReadOptions& reading, const Session& session) {
   core::Ranks& ranks = session.ranks();
   const std::vector<std::int64_t>& dropped = points.points.dropped;
   const std::string file = per_rank == PerRank::yes ? file_of_rank(path, ranks.rank()) : path;
-  if (ranks.is_alone()) return io::of_rows_left(read_vector_as<T>(file, reading), dropped, points.points.rows(), path);
+  if (ranks.is_alone())
+    return files::of_rows_left(read_vector_as<T>(file, reading), dropped, points.points.rows(), path);
   const bool of_rank = file != path;
-  io::VectorOf<T> values;
-  if (io::is_stream(path)) {  // which the first rank has
+  files::VectorOf<T> values;
+  if (files::is_stream(path)) {  // which the first rank has
     auto all = std::make_shared<std::vector<T>>(ranks.from(0, [&] {
-      const io::VectorOf<T> read = read_vector_as<T>(path, reading);
+      const files::VectorOf<T> read = read_vector_as<T>(path, reading);
       return std::vector<T>(read.view.data(), read.view.data() + read.view.size());
     }));
     values = {{all->data(), static_cast<std::int64_t>(all->size())}, all};
   } else {
     ranks.agree([&] { values = read_vector_as<T>(file, reading); });
   }
-  ranks.agree([&] { values = io::of_rows_left(values, dropped, of_rank ? points.points.rows() : points.rows, path); });
+  ranks.agree(
+      [&] { values = files::of_rows_left(values, dropped, of_rank ? points.points.rows() : points.rows, path); });
   if (of_rank) return values;
   if (values.view.size() != points.rows)
     throw InputError(fmt::format("'{}': there are {} weights for {} points; one for each is needed", path,
@@ -418,10 +420,10 @@ io::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank, c
 }
 
 template <class T>
-io::Points read_points_for_all(const std::string& path, const io::ReadOptions& reading, const Session& session) {
+files::Points read_points_for_all(const std::string& path, const files::ReadOptions& reading, const Session& session) {
   core::Ranks& ranks = session.ranks();
   if (ranks.is_alone()) return read_points_as<T>(path, reading);
-  io::Points points;
+  files::Points points;
   std::int64_t columns = 0;
   const std::vector<T> values = ranks.from(0, [&] {
     points = read_points_as<T>(path, reading);
@@ -432,7 +434,7 @@ io::Points read_points_for_all(const std::string& path, const io::ReadOptions& r
   columns = ranks.from(0, [&] { return std::vector{columns}; }).front();
   Matrix<T> rows(columns == 0 ? 0 : static_cast<std::int64_t>(values.size()) / columns, columns);
   std::ranges::copy(values, rows.data());
-  points.values = io::own(std::move(rows));
+  points.values = files::own(std::move(rows));
   return points;
 }
 
@@ -462,11 +464,11 @@ void bring_to_first(core::Ranks& ranks, Buffer<std::int32_t>& values) {
   if (ranks.rank() == 0) values = std::move(all);
 }
 
-template io::VectorOf<float> read_values_of_rows(const std::string&, PerRank, const PointFiles&, const io::ReadOptions&,
-                                                 const Session&);
-template io::VectorOf<double> read_values_of_rows(const std::string&, PerRank, const PointFiles&,
-                                                  const io::ReadOptions&, const Session&);
-template io::Points read_points_for_all<float>(const std::string&, const io::ReadOptions&, const Session&);
-template io::Points read_points_for_all<double>(const std::string&, const io::ReadOptions&, const Session&);
+template files::VectorOf<float> read_values_of_rows(const std::string&, PerRank, const PointFiles&,
+                                                    const files::ReadOptions&, const Session&);
+template files::VectorOf<double> read_values_of_rows(const std::string&, PerRank, const PointFiles&,
+                                                     const files::ReadOptions&, const Session&);
+template files::Points read_points_for_all<float>(const std::string&, const files::ReadOptions&, const Session&);
+template files::Points read_points_for_all<double>(const std::string&, const files::ReadOptions&, const Session&);
 
 }  // namespace gradus::cli

@@ -8,8 +8,8 @@
 
 #include "cli/ranks.hpp"
 #include "cli/session.hpp"
+#include "files/points.hpp"
 #include "gradus/error.hpp"
-#include "io/points.hpp"
 
 namespace gradus::cli {
 
@@ -21,7 +21,7 @@ struct FileRows {
 };
 
 struct PointFiles {
-  io::Points points;  ///< this rank's; what is no number (names, the shape of a picture) is the first rank's alone
+  files::Points points;  ///< this rank's; what is no number (names, the shape of a picture) is the first rank's alone
   std::vector<FileRows> files;
   std::int64_t first_row = 0;  ///< of this rank's, among all
   std::int64_t rows = 0;       ///< of all ranks
@@ -51,7 +51,7 @@ enum class PerRank : bool { no, yes };
 ///
 /// PerRank::yes: the only input is a file of this rank, see file_of_rank(), and the ranks' files are one after the
 /// other.
-PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_rank, const io::ReadOptions& reading,
+PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_rank, const files::ReadOptions& reading,
                             const Session& session);
 
 /// The path, with this rank's number in place of "{rank}".
@@ -60,12 +60,12 @@ std::string file_of_rank(const std::string& path, int rank);
 /// Numbers for the rows of `points`, such as weights: this rank's. One file has those of all rows, unless its name has
 /// "{rank}" and `per_rank` says so.
 template <class T>
-io::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank, const PointFiles& points,
-                                    const io::ReadOptions& reading, const Session& session);
+files::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank, const PointFiles& points,
+                                       const files::ReadOptions& reading, const Session& session);
 
 /// Rows that the first rank reads, for all ranks; see read_points_as(). The first rank alone has the names of columns.
 template <class T>
-io::Points read_points_for_all(const std::string& path, const io::ReadOptions& reading, const Session& session);
+files::Points read_points_for_all(const std::string& path, const files::ReadOptions& reading, const Session& session);
 
 /// All ranks' values, in the order of the ranks, on the first rank; on the others their own. All call it together.
 void bring_to_first(core::Ranks& ranks, Buffer<std::int32_t>& values);

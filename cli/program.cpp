@@ -28,8 +28,8 @@
 #include "core/float_environment.hpp"
 #include "core/names.hpp"
 #include "core/text.hpp"
+#include "files/file.hpp"
 #include "gradus/error.hpp"
-#include "io/file.hpp"
 
 namespace gradus::cli {
 
@@ -275,7 +275,7 @@ struct Failure {
 
 /// Where a mapped file became shorter, all else that was found out is no use.
 Failure failure_of(const Error& error) {
-  const char* const truncated = io::truncated_file();
+  const char* const truncated = files::truncated_file();
   if (truncated == nullptr) return Failure(error);
   return Failure(InputError(
       "cannot read '" + std::string(truncated) + "': the file became shorter while it was read",
@@ -418,9 +418,9 @@ int run_program(int argument_count, char** arguments) {
   try {
     session.execution.stop = stop_on_signals();
     // The thread that waits for signals takes it as it takes a user's.
-    io::outlive_truncated_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
+    files::outlive_truncated_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
     status = run(argument_count, arguments, session);
-    if (io::truncated_file() != nullptr) throw InputError("a file became shorter");
+    if (files::truncated_file() != nullptr) throw InputError("a file became shorter");
   } catch (const Error& error) {
     failure = failure_of(error);
   } catch (const std::bad_alloc&) {

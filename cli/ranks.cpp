@@ -12,11 +12,11 @@
 
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
-#include "core/same_call.hpp"
 #include "core/shared_library.hpp"
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
 #include "gradus/version.hpp"
+#include "ranks/same_call.hpp"
 
 namespace gradus::cli {
 

@@ -13,8 +13,8 @@
 #include "cli/processes.hpp"
 #include "cli/session.hpp"
 #include "cli/stall.hpp"
-#include "core/ranks.hpp"
-#include "mpi/process.hpp"
+#include "ranks/process.hpp"
+#include "ranks/ranks.hpp"
 
 namespace gradus::cli {
 

@@ -20,10 +20,10 @@
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "execution/ways.hpp"
-#include "io/file.hpp"
-#include "io/graph.hpp"
-#include "io/npy.hpp"
-#include "io/number.hpp"
+#include "files/file.hpp"
+#include "files/graph.hpp"
+#include "files/npy.hpp"
+#include "files/number.hpp"
 
 namespace gradus::cli {
 
@@ -37,7 +37,7 @@ struct Arguments {
   std::string input;
   std::string output;
   std::string page;  ///< the file of --report
-  io::GraphReadOptions reading;
+  files::GraphReadOptions reading;
   std::string dtype;  ///< of the weights of a text; empty: the least that holds them
   ShortestPathsOptions options;
   std::vector<std::string> sources;  ///< as they are called in the file
@@ -271,9 +271,9 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   core::AtomicFile* summary_file = nullptr;
   if (!arguments.output.empty()) {
     outputs.emplace(arguments.output, result_names(), session.execution.stop);
-    distances_file = &outputs->add("distances.npy", io::npy_size<T>(rows, n));
+    distances_file = &outputs->add("distances.npy", files::npy_size<T>(rows, n));
     if (options.predecessors)
-      predecessors_file = &outputs->add("predecessors.npy", io::npy_size<std::int32_t>(rows, n));
+      predecessors_file = &outputs->add("predecessors.npy", files::npy_size<std::int32_t>(rows, n));
     if (!vertices.names.empty()) names_file = &outputs->add("names.txt");
     summary_file = &outputs->add(summary_name);
     outputs->set_seal(*summary_file, unfinished_summary(problem_name));
@@ -308,8 +308,8 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
 
   const auto write_start = core::Clock::now();
   if (outputs) {
-    io::write_npy(*distances_file, result.distances.view());
-    if (predecessors_file) io::write_npy(*predecessors_file, result.predecessors.view());
+    files::write_npy(*distances_file, result.distances.view());
+    if (predecessors_file) files::write_npy(*predecessors_file, result.predecessors.view());
     if (names_file)
       for (const std::string& name : vertices.names) names_file->write(name + "\n");
     for (core::AtomicFile* file : {distances_file, predecessors_file, names_file})
@@ -385,11 +385,11 @@ std::optional<std::int64_t> narrow_greatest(std::string_view dtype) {
 
 /// The weights, with no edge where the file has the greatest number of its own type.
 template <class T>
-io::PointsOf<T> without_greatest(const io::PointsOf<T>& weights, T greatest) {
+files::PointsOf<T> without_greatest(const files::PointsOf<T>& weights, T greatest) {
   Matrix<T> wide = Matrix<T>::copy_of(weights.view);
   for (std::int64_t row = 0; row < wide.rows(); ++row)
     std::replace(wide.row(row), wide.row(row) + wide.columns(), greatest, std::numeric_limits<T>::max());
-  return io::own(std::move(wide));
+  return files::own(std::move(wide));
 }
 
 /// Whether most weights beside the diagonal are 0, as in matrices whose writer means "no edge" by that; by a look at
@@ -413,10 +413,10 @@ int paths_of_matrix(const Arguments& given, const Session& session, core::Clock:
   if (!arguments.dtype.empty()) refuse("--dtype", "and has its type");
   if (arguments.reading.base) refuse("--base", "whose vertices count from 0");
   if (arguments.reading.names) refuse("--names", "whose vertices are numbers");
-  if (arguments.reading.header != io::HeaderLine::automatic) refuse("--header", "which has no line of column names");
+  if (arguments.reading.header != files::HeaderLine::automatic) refuse("--header", "which has no line of column names");
   if (!arguments.reading.columns.empty()) refuse("--columns", "all of whose columns are vertices");
   if (!arguments.reading.style.is_default()) refuse("--decimal or --thousands", "and no text");
-  const io::NpyNumbers graph = io::read_npy_numbers(arguments.input, session.execution.stop);
+  const files::NpyNumbers graph = files::read_npy_numbers(arguments.input, session.execution.stop);
   if (graph.shape.size() != 2)
     throw InputError("'" + arguments.input + "': an array of one dimension; a square matrix is expected");
   const bool is_adjacency = graph.dtype.ends_with("b1");
@@ -448,7 +448,7 @@ std::vector<T> converted(const auto& weights) {
 }
 
 int paths_of_edges(const Arguments& arguments, const Session& session, core::Clock::time_point start) {
-  io::Graph graph = io::read_graph(arguments.input, arguments.reading);
+  files::Graph graph = files::read_graph(arguments.input, arguments.reading);
   session.end_progress();
   const Vertices vertices{graph.vertices, graph.base, graph.names};
   Arguments directed = arguments;
@@ -489,8 +489,8 @@ int paths_of_edges(const Arguments& arguments, const Session& session, core::Clo
 }
 
 bool is_matrix(const std::string& path) {
-  if (path == "-" || io::names_graph(path)) return false;
-  return io::ending_of(path) == ".npy" || io::looks_like_npy(io::MappedFile(path).bytes());
+  if (path == "-" || files::names_graph(path)) return false;
+  return files::ending_of(path) == ".npy" || files::looks_like_npy(files::MappedFile(path).bytes());
 }
 
 void add_graph_options(Options& options, Session& session, Arguments& arguments) {
@@ -522,7 +522,7 @@ void add_graph_options(Options& options, Session& session, Arguments& arguments)
   options.value(
       "--columns", "FROM,TO[,WEIGHT]",
       "which columns of a list of edges these are, by name or number from 1 [the first two or three]",
-      [&arguments](const std::string& text) { arguments.reading.columns = io::ColumnList("--columns", text); });
+      [&arguments](const std::string& text) { arguments.reading.columns = files::ColumnList("--columns", text); });
   add_style_options(options, arguments.reading.style);
   arguments.reading.note = [&session](const std::string& note) { session.note(note); };
   arguments.reading.stop = session.execution.stop;
@@ -534,7 +534,7 @@ void add_graph_options(Options& options, Session& session, Arguments& arguments)
 Action setup_shortest_paths(Options& options, Session& session) {
   auto arguments = std::make_shared<Arguments>();
   Options::required(options.file("GRAPH", arguments->input, "GRAPH",
-                                 "edges: " + io::graph_endings() +
+                                 "edges: " + files::graph_endings() +
                                      ", each also packed by gzip; - for such on standard input; or a square matrix of "
                                      "weights, from its row to its column: .npy"));
   options.value("-o,--output", "DIR",
@@ -557,7 +557,7 @@ Action setup_shortest_paths(Options& options, Session& session) {
                   std::string_view rest = text;
                   for (bool more = true; more;) {
                     const std::size_t comma = rest.find(',');
-                    const std::string_view source = io::trimmed(rest.substr(0, comma));
+                    const std::string_view source = files::trimmed(rest.substr(0, comma));
                     if (source.empty()) throw UsageError("--sources: " + core::excerpt(text) + " has an empty place");
                     arguments->sources.emplace_back(source);
                     more = comma != std::string_view::npos;

@@ -17,9 +17,9 @@
 #include "core/phases.hpp"
 #include "core/text.hpp"
 #include "execution/request.hpp"
-#include "io/file.hpp"
-#include "io/graph.hpp"
-#include "io/npy.hpp"
+#include "files/file.hpp"
+#include "files/graph.hpp"
+#include "files/npy.hpp"
 #include "shortest_paths/made_graphs.hpp"
 
 namespace gradus::cli {
@@ -36,10 +36,10 @@ constexpr std::int64_t heaviest = std::int64_t{1} << 30;  // so that weights fit
 constexpr std::string_view while_writing = "stopped; no file was written";
 
 /// The text format that the name says, or null for a matrix.
-const io::GraphFormat* format_of(const std::string& path) {
-  if (io::ending_of(path) == ".npy") return nullptr;
-  if (const io::GraphFormat* format = io::written_format(path); format != nullptr) return format;
-  throw UsageError("--output: " + core::excerpt(path) + " should end in " + io::written_endings() +
+const files::GraphFormat* format_of(const std::string& path) {
+  if (files::ending_of(path) == ".npy") return nullptr;
+  if (const files::GraphFormat* format = files::written_format(path); format != nullptr) return format;
+  throw UsageError("--output: " + core::excerpt(path) + " should end in " + files::written_endings() +
                    " or .npy (a matrix), which says how to write it");
 }
 
@@ -52,7 +52,8 @@ struct Source {
   std::function<void(std::int64_t piece, const std::function<void(const MadeEdge&)>& use)> make;
 };
 
-void write_text(core::AtomicFile& file, const io::GraphFormat& format, const Source& source, const Session& session) {
+void write_text(core::AtomicFile& file, const files::GraphFormat& format, const Source& source,
+                const Session& session) {
   constexpr std::size_t bytes_at_once = std::size_t{1} << 20;
   file.write(format.head(source.vertices, source.edges));
   std::string text;
@@ -88,7 +89,7 @@ void write_text(core::AtomicFile& file, const io::GraphFormat& format, const Sou
 
 void write_matrix(core::AtomicFile& file, const Source& source, const Session& session) {
   const std::int64_t n = source.vertices;
-  const std::uint64_t bytes = io::npy_size<std::int32_t>(n, n);
+  const std::uint64_t bytes = files::npy_size<std::int32_t>(n, n);
   file.expect(bytes);
   execution::check_memory(bytes, session.execution);
   Matrix<std::int32_t> weights(n, n);
@@ -102,12 +103,12 @@ void write_matrix(core::AtomicFile& file, const Source& source, const Session& s
     if (session.execution.stop.stop_requested()) throw InterruptedError(std::string(while_writing));
     session.execution.progress({"generate", piece + 1, source.pieces, {}});
   }
-  io::write_npy(file, MatrixView<const std::int32_t>(weights.view()));
+  files::write_npy(file, MatrixView<const std::int32_t>(weights.view()));
 }
 
 int write(const Source& source, const Session& session, const Generator::Request& request) {
   const auto start = core::Clock::now();
-  const io::GraphFormat* const format = format_of(request.output);
+  const files::GraphFormat* const format = format_of(request.output);
   core::AtomicFile file(request.output, session.execution.stop);
   if (format == nullptr) write_matrix(file, source, session);
   else write_text(file, *format, source, session);

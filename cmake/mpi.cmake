@@ -17,7 +17,7 @@ if(NOT GRADUS_HAS_MPI)
   return()
 endif()
 
-add_library(gradus_mpi src/mpi/mpi.cpp)
+add_library(gradus_mpi src/ranks/mpi.cpp)
 target_include_directories(gradus_mpi PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(gradus_mpi PUBLIC gradus_library PRIVATE MPI::MPI_CXX)
 set_target_properties(gradus_mpi PROPERTIES EXPORT_NAME mpi
@@ -26,7 +26,7 @@ add_library(gradus::mpi ALIAS gradus_mpi)
 
 if(GRADUS_TOOLS)
   # What it needs of the library is compiled into it: the program has no symbols for others.
-  add_library(gradus_mpi_process MODULE src/mpi/mpi.cpp src/mpi/process.cpp src/core/error.cpp src/core/text.cpp)
+  add_library(gradus_mpi_process MODULE src/ranks/mpi.cpp src/ranks/process.cpp src/core/error.cpp src/core/text.cpp)
   target_include_directories(gradus_mpi_process PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(gradus_mpi_process PRIVATE MPI::MPI_CXX)
   set_target_properties(gradus_mpi_process PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})

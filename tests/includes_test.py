@@ -14,7 +14,7 @@ import tempfile
 import unittest
 
 # From the top down. A folder of src/ that is not named here is a problem's.
-FLOORS = [["cli"], ["bench"], ["PROBLEM"], ["execution"], ["io", "cuda", "cpu"], ["core"], ["gradus"]]
+FLOORS = [["cli"], ["bench"], ["PROBLEM"], ["execution"], ["files", "ranks", "cuda", "cpu"], ["core"], ["gradus"]]
 FLOOR_OF = {"tests": -1} | {folder: number for number, floor in enumerate(FLOORS) for folder in floor}
 # Where a room's sources begin, and what stands before the name of a room there.
 ROOTS = ["src", "include", "."]

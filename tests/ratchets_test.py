@@ -16,7 +16,7 @@ import unittest
 from includes_test import ENDINGS, INCLUDE, find, is_test
 
 TOPS = ("src", "include", "cli", "bench", "python")
-SHARED = {"core", "cpu", "cuda", "io", "mpi", "execution"}
+SHARED = {"core", "cpu", "cuda", "files", "ranks", "execution"}
 VARIANT = re.compile(r"^// ([a-z0-9_]+)(, [a-z0-9_]+)*:\s")
 NO_FUNCTION = re.compile(r"\b(class|concept|enum|namespace|requires|struct|union)\b|[^=!<>]=[^=]")
 WRITTEN_TABLE = re.compile(r"<!-- (ladder|formats) of .*? -->\n\n(\|[^\n]*\n)*", re.DOTALL)
@@ -24,7 +24,7 @@ FUNCTION_END = re.compile(r"^(  )?\}$")
 
 # How high each folder stands when units (header + source) count and MPI and Python belong to the picture. A problem
 # stands on the floor of "PROBLEM".
-FLOORS = {"python": 8, "cli": 7, "bench": 6, "PROBLEM": 5, "execution": 4, "mpi": 3, "io": 3, "cuda": 3, "cpu": 3,
+FLOORS = {"python": 8, "cli": 7, "bench": 6, "PROBLEM": 5, "execution": 4, "ranks": 3, "files": 3, "cuda": 3, "cpu": 3,
           "core": 2, "gradus": 1}
 
 
@@ -249,7 +249,7 @@ def messages_read(tree):
 def spelled_options(tree):
     """Texts of the library that name an option as the program or as C++ does; option() and flag() refer to it instead."""
     return lines_with(r'(?<!option\()(?<!flag\()"[^"\n]*(--(?!map-by|bind-to|cpu-bind)[a-z]|\w(Options|Bins|Memory|Execution)::[a-z])',
-                      lambda one: [name for name in one.texts if name.parts[0] == "src" and name.parts[1] != "io"])(tree)
+                      lambda one: [name for name in one.texts if name.parts[0] == "src" and name.parts[1] != "files"])(tree)
 
 
 # name: (limit, how it is measured, the aim)

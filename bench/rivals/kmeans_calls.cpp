@@ -20,9 +20,9 @@
 
 #include "core/atomic_file.hpp"
 #include "core/phases.hpp"
+#include "files/npy.hpp"
+#include "files/points.hpp"
 #include "gradus/kmeans.hpp"
-#include "io/npy.hpp"
-#include "io/points.hpp"
 
 namespace {
 
@@ -38,7 +38,7 @@ gradus::Matrix<T> in_own_memory(gradus::MatrixView<const T> rows) {
 template <class View>
 void write(const std::string& path, View values) {
   gradus::core::AtomicFile file(path);
-  gradus::io::write_npy(file, values);
+  gradus::files::write_npy(file, values);
   file.commit();
 }
 
@@ -49,10 +49,10 @@ ordered_json call(const gradus::Matrix<T>& points, const ordered_json& request) 
   options.max_iterations = request.at("max_iterations").get<int>();
   options.tolerance = request.at("tolerance").get<double>();
   options.seed = request.at("seed").get<std::uint64_t>();
-  gradus::io::Points first;
+  gradus::files::Points first;
   gradus::KMeansMemory<T> memory;
   if (!request.at("first").is_null()) {
-    first = gradus::io::read_points(request.at("first").get<std::string>());
+    first = gradus::files::read_points(request.at("first").get<std::string>());
     options.init = gradus::KMeansInit::given;
     memory.initial_centroids = first.view<T>();
   }
@@ -90,7 +90,7 @@ int main() {
       const ordered_json request = ordered_json::parse(line);
       if (request.contains("load")) {
         points = gradus::Matrix<float>();  // the points before are given back first
-        gradus::io::read_points(request.at("load").get<std::string>()).visit([&](const auto& view) {
+        gradus::files::read_points(request.at("load").get<std::string>()).visit([&](const auto& view) {
           points = in_own_memory(view);
         });
       } else {

@@ -11,7 +11,7 @@
 
 #include "gradus/communicator.hpp"
 #include "gradus/mpi.hpp"
-#include "mpi/mpi_header.hpp"
+#include "ranks/mpi_header.hpp"
 
 namespace {
 

@@ -7,21 +7,21 @@
 #include <sstream>
 #include <string>
 
+#include "files/points.hpp"
 #include "gradus/error.hpp"
-#include "io/points.hpp"
 
 int main() {
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
     std::string file;
     std::string dropped;
-    gradus::io::ReadOptions options;
+    gradus::files::ReadOptions options;
     words >> file >> options.threads >> dropped;
     try {
-      if (!dropped.empty()) options.columns.dropped = gradus::io::ColumnList("--drop-columns", dropped);
+      if (!dropped.empty()) options.columns.dropped = gradus::files::ColumnList("--drop-columns", dropped);
       const std::clock_t used = std::clock();
       const auto start = std::chrono::steady_clock::now();
-      const gradus::io::Points points = gradus::io::read_points(file, options);
+      const gradus::files::Points points = gradus::files::read_points(file, options);
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
       const double busy = static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC;
       double sum = 0;

@@ -1,5 +1,5 @@
 // Arrays in one file: an archive as NumPy's savez() writes it (.npz: a ZIP archive of .npy files, not packed), which
-// this program reads back, and NumPy too. Archives of others are the business of io/npz.hpp.
+// this program reads back, and NumPy too. Archives of others are the business of files/npz.hpp.
 #pragma once
 
 #include <cstddef>

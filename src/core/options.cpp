@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "core/same_call.hpp"
 #include "core/text.hpp"
 #include "gradus/error.hpp"
 

@@ -1,6 +1,7 @@
 #include "core/text.hpp"
 
 #include <charconv>
+#include <cstdio>
 #include <iterator>
 #include <system_error>
 
@@ -64,5 +65,13 @@ std::string size_text(std::uint64_t bytes) {
 }
 
 std::string reason(int error_number) { return ": " + std::generic_category().message(error_number); }
+
+std::string call_line(const char* name, const std::string& value) { return std::string(name) + "=" + value + "\n"; }
+
+std::string text_of(double number) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", number);
+  return text;
+}
 
 }  // namespace gradus::core

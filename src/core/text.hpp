@@ -1,6 +1,7 @@
 // Text from outside, made fit for a message.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,5 +22,13 @@ std::string size_text(std::uint64_t bytes);
 
 /// ": No space left on device" and the like, for an errno value.
 std::string reason(int error_number);
+
+/// Writes all bits of the number.
+std::string text_of(double number);
+
+/// Writes a line "name=value".
+std::string call_line(const char* name, const std::string& value);
+inline std::string call_line(const char* name, double value) { return call_line(name, text_of(value)); }
+std::string call_line(const char* name, std::integral auto value) { return call_line(name, std::to_string(value)); }
 
 }  // namespace gradus::core

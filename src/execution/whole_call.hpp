@@ -5,10 +5,10 @@
 #include <string>
 #include <system_error>
 
-#include "core/ranks.hpp"
-#include "core/same_call.hpp"
 #include "cpu/call.hpp"
 #include "gradus/execution.hpp"
+#include "ranks/ranks.hpp"
+#include "ranks/same_call.hpp"
 
 namespace gradus::execution {
 

@@ -1,9 +1,10 @@
 #include "kmeans/options.hpp"
 
-#include "core/same_call.hpp"
+#include "core/text.hpp"
 #include "gradus/error.hpp"
 #include "kmeans/kmeans.hpp"
 #include "kmeans/ranks.hpp"
+#include "ranks/same_call.hpp"
 
 namespace gradus::kmeans_detail {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/exact_accumulator.hpp"
-#include "kmeans/lloyd/unit_length.hpp"
+#include "kmeans/points/unit_length.hpp"
 
 namespace gradus::kmeans_detail {
 

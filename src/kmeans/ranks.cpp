@@ -1,7 +1,8 @@
 #include "kmeans/ranks.hpp"
 
-#include "core/same_call.hpp"
+#include "core/text.hpp"
 #include "cpu/row_hash.hpp"
+#include "ranks/same_call.hpp"
 
 #include "execution/gpu_support.hpp"
 #include "gradus/communicator.hpp"

@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 
-#include "core/ranks.hpp"
 #include "execution/request.hpp"
 #include "kmeans/problem.hpp"
+#include "ranks/ranks.hpp"
 
 namespace gradus::kmeans_detail {
 

@@ -3,10 +3,10 @@
 #include <string>
 
 #include "execution/gpu_support.hpp"
-#include "kmeans/gpu/gpu_source.hpp"
+#include "kmeans/assign/cell_table.hpp"
+#include "kmeans/assign/small_dim_assigner.hpp"
+#include "kmeans/points/gpu_source.hpp"
 #include "kmeans/problem.hpp"
-#include "kmeans/simd/cell_table.hpp"
-#include "kmeans/simd/small_dim_assigner.hpp"
 
 namespace gradus::kmeans_detail {
 

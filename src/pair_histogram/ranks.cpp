@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <string>
 
-#include "core/same_call.hpp"
+#include "core/text.hpp"
 #include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
+#include "ranks/same_call.hpp"
 
 namespace gradus::pair_histogram_detail {
 

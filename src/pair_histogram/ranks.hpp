@@ -8,8 +8,8 @@
 #include <span>
 
 #include "core/phases.hpp"
-#include "core/ranks.hpp"
 #include "pair_histogram/problem.hpp"
+#include "ranks/ranks.hpp"
 
 namespace gradus::pair_histogram_detail {
 

@@ -205,7 +205,7 @@ class StandardStreams(ProgramCase):
 
 
 class ForeignFiles(Case):
-    """Formats that are not read; src/io/foreign_formats_test.cpp has all of them."""
+    """Formats that are not read; src/files/foreign_formats_test.cpp has all of them."""
 
     JOBS = {
         "kmeans": ["-k", 1], "pair-histogram": ["--bin-width", 1], "matmul": [], "shortest-paths": [], "life": [],

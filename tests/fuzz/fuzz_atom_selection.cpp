@@ -3,17 +3,17 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "io/atom_selection.hpp"
+#include "files/atom_selection.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const gradus::io::Frame frame = [] {
+  static const gradus::files::Frame frame = [] {
     constexpr std::string_view text =
         "4\nProperties=species:S:1:pos:R:3:id:I:1\nO 0 0 0 7\nH 1 0 0 9\nH 0 1 0 8\nN 1 1 1 70\n";
-    gradus::io::TrajectoryReader reader(std::as_bytes(std::span(text.data(), text.size())), "frame", {}, true);
+    gradus::files::TrajectoryReader reader(std::as_bytes(std::span(text.data(), text.size())), "frame", {}, true);
     return *reader.next();
   }();
   try {
-    const gradus::io::AtomSelection selection({reinterpret_cast<const char*>(data), size}, "--select");
+    const gradus::files::AtomSelection selection({reinterpret_cast<const char*>(data), size}, "--select");
     std::int64_t last = -1;
     for (const std::int64_t row : selection.rows(frame, "frame")) {
       if (row <= last || row >= frame.points.rows()) std::abort();

@@ -9,16 +9,16 @@
 #include <string>
 #include <utility>
 
-#include "io/csv.hpp"
+#include "files/csv.hpp"
 
 namespace {
 
-using gradus::io::ColumnList;
-using gradus::io::CsvOptions;
-using gradus::io::CsvTable;
-using gradus::io::Decimal;
-using gradus::io::HeaderLine;
-using gradus::io::Separator;
+using gradus::files::ColumnList;
+using gradus::files::CsvOptions;
+using gradus::files::CsvTable;
+using gradus::files::Decimal;
+using gradus::files::HeaderLine;
+using gradus::files::Separator;
 
 void require(bool holds) {
   if (!holds) std::abort();
@@ -34,7 +34,7 @@ void check(const CsvTable& table, const CsvOptions& options) {
   if (table.row_names) require(table.row_names->size() == view.rows());
   if (!options.columns.weight.empty()) require(static_cast<std::int64_t>(table.weights.size()) == view.rows());
   for (const double weight : table.weights) require(std::isfinite(weight));
-  require(table.dropped.empty() || options.missing == gradus::io::Missing::drop_rows);
+  require(table.dropped.empty() || options.missing == gradus::files::Missing::drop_rows);
   for (std::int64_t row = 0; row < view.rows(); ++row)
     for (std::int64_t column = 0; column < view.columns(); ++column) require(std::isfinite(view(row, column)));
 }
@@ -42,7 +42,7 @@ void check(const CsvTable& table, const CsvOptions& options) {
 /// The table, or what is wrong.
 std::pair<std::optional<CsvTable>, std::string> parse(std::span<const std::byte> bytes, const CsvOptions& options) {
   try {
-    return {gradus::io::parse_csv(bytes, "input", options), ""};
+    return {gradus::files::parse_csv(bytes, "input", options), ""};
   } catch (const gradus::InputError& error) {
     return {std::nullopt, error.what()};
   }
@@ -76,7 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options[8].style = {.decimal = Decimal::automatic, .group = ','};
   options[9].style = {.decimal = Decimal::automatic, .group = '.'};
   options[9].columns.id = ColumnList("--id-column", "2");
-  options[10].missing = options[11].missing = gradus::io::Missing::drop_rows;
+  options[10].missing = options[11].missing = gradus::files::Missing::drop_rows;
   options[11].comment = {.mark = 0, .said = true};
   options[11].columns.weight = ColumnList("--weight-column", "1");
   options[12].comment = {.mark = '%', .said = true};

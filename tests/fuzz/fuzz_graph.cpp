@@ -15,12 +15,12 @@ namespace gradus::fuzz {
 
 namespace {
 
-void parse(const std::uint8_t* data, std::size_t size, const io::GraphReadOptions& options) {
+void parse(const std::uint8_t* data, std::size_t size, const files::GraphReadOptions& options) {
   const auto format =
-      std::ranges::find(io::graph_formats(), std::string_view(GRADUS_GRAPH_FORMAT), &io::GraphFormat::id);
-  require(format != io::graph_formats().end());
+      std::ranges::find(files::graph_formats(), std::string_view(GRADUS_GRAPH_FORMAT), &files::GraphFormat::id);
+  require(format != files::graph_formats().end());
   try {
-    check(io::parse_graph(std::as_bytes(std::span(data, size)), "input", *format, options));
+    check(files::parse_graph(std::as_bytes(std::span(data, size)), "input", *format, options));
   } catch (const UsageError&) {
     require(!(*format)->is_list);  // the format has no such option
   } catch (const InputError&) {
@@ -33,8 +33,8 @@ void parse(const std::uint8_t* data, std::size_t size, const io::GraphReadOption
 }  // namespace gradus::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using gradus::io::GraphReadOptions;
-  using gradus::io::HeaderLine;
+  using gradus::files::GraphReadOptions;
+  using gradus::files::HeaderLine;
   for (const GraphReadOptions& options :
        {GraphReadOptions{}, GraphReadOptions{.base = 0}, GraphReadOptions{.base = 1, .header = HeaderLine::no},
         GraphReadOptions{.names = true, .header = HeaderLine::yes}})

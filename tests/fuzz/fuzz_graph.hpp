@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "io/graph.hpp"
+#include "files/graph.hpp"
 
 namespace gradus::fuzz {
 
@@ -17,7 +17,7 @@ inline void require(bool is_so) {
   if (!is_so) std::abort();
 }
 
-inline void check(const io::Graph& graph) {
+inline void check(const files::Graph& graph) {
   const std::int64_t edges = graph.from.view.size();
   require(graph.vertices >= 0 && graph.vertices <= std::numeric_limits<std::int32_t>::max());
   require(graph.to.view.size() == edges);

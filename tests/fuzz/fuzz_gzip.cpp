@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string>
 
+#include "files/text_input.hpp"
 #include "fuzz_graph.hpp"
-#include "io/text_input.hpp"
 
 namespace {
 
@@ -30,7 +30,7 @@ std::string gzipped(const std::uint8_t* data, std::size_t size) {
 /// The content, read in pieces of a few bytes; at most a megabyte of it.
 std::string unpacked(std::string_view packed, std::size_t piece) {
   std::size_t done = 0;
-  const gradus::io::ReadBytes read = gradus::io::gunzip(
+  const gradus::files::ReadBytes read = gradus::files::gunzip(
       [&](char* into, std::size_t room) {
         const std::size_t count = std::min({room, piece, packed.size() - done});
         std::memcpy(into, packed.data() + done, count);

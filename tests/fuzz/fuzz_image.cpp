@@ -5,14 +5,15 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "io/image.hpp"
+#include "files/image.hpp"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::int64_t pixel_limit = 1 << 20;  // larger pictures would only make the fuzzer slow
   try {
-    const gradus::io::Image image = gradus::io::parse_image(std::as_bytes(std::span(data, size)), "input", pixel_limit);
+    const gradus::files::Image image =
+        gradus::files::parse_image(std::as_bytes(std::span(data, size)), "input", pixel_limit);
     const auto [width, height, channels] = image.shape;
     if (width < 1 || height < 1 || (channels != 1 && channels != 3 && channels != 4)) std::abort();
     if (image.pixels.size() != width * height * channels) std::abort();

@@ -35,17 +35,17 @@ inline std::optional<std::vector<life_detail::LifeBlock>> blocks_of(const LifePa
 }
 
 /// Any bytes, as this format.
-inline void parse(const std::uint8_t* data, std::size_t size, io::LifeFormat format) {
-  io::LifeReadOptions options;
+inline void parse(const std::uint8_t* data, std::size_t size, files::LifeFormat format) {
+  files::LifeReadOptions options;
   options.memory_limit = std::uint64_t{1} << 20;
   try {
-    const LifePattern pattern = io::parse_life(std::as_bytes(std::span(data, size)), "input", format, options);
+    const LifePattern pattern = files::parse_life(std::as_bytes(std::span(data, size)), "input", format, options);
     if (pattern.boundary && *pattern.boundary != LifeBoundary::plane) require(pattern.width > 0 && pattern.height > 0);
     const auto blocks = blocks_of(pattern);
     if (!blocks) return;
-    for (const io::LifeOutput output : {io::LifeOutput::rle, io::LifeOutput::macrocell}) {
-      const std::string text = io::life_text(pattern, output);
-      const LifePattern again = io::parse_life(std::as_bytes(std::span(text)), "written", std::nullopt, options);
+    for (const files::LifeOutput output : {files::LifeOutput::rle, files::LifeOutput::macrocell}) {
+      const std::string text = files::life_text(pattern, output);
+      const LifePattern again = files::parse_life(std::as_bytes(std::span(text)), "written", std::nullopt, options);
       require(again.rule.value_or(LifeRule{}) == pattern.rule.value_or(LifeRule{}));
       const auto same = blocks_of(again);
       require(same &&

@@ -2,6 +2,6 @@
 #include "fuzz_life.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  gradus::fuzz::parse(data, size, gradus::io::LifeFormat::plaintext);
+  gradus::fuzz::parse(data, size, gradus::files::LifeFormat::plaintext);
   return 0;
 }

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "io/npy.hpp"
+#include "files/npy.hpp"
 
 namespace {
 
@@ -20,7 +20,7 @@ void unless_refused(const Read& read) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   unless_refused([&] {
-    const gradus::io::NpyArray array = gradus::io::parse_npy(bytes, "input");
+    const gradus::files::NpyArray array = gradus::files::parse_npy(bytes, "input");
     std::visit(
         [](const auto& points) {
           volatile double sink = 0;
@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         array.values);
   });
   unless_refused([&] {
-    const gradus::io::Tensor tensor = gradus::io::parse_npy_tensor(bytes, "input");
+    const gradus::files::Tensor tensor = gradus::files::parse_npy_tensor(bytes, "input");
     // The strides lead to every element once: the last of them to the end.
     std::int64_t count = 1;
     std::int64_t last = 0;

@@ -3,21 +3,21 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "files/npy.hpp"
+#include "files/npz.hpp"
 #include "gradus/error.hpp"
-#include "io/npy.hpp"
-#include "io/npz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   for (const char* const array : {"", "x", "y"}) {
     try {
-      const gradus::io::NpzArray found = gradus::io::find_npz_array(bytes, "input", array, {});
+      const gradus::files::NpzArray found = gradus::files::find_npz_array(bytes, "input", array, {});
       if (!found.owner &&
           (found.bytes.data() < bytes.data() || found.bytes.data() + found.bytes.size() > bytes.data() + bytes.size()))
         std::abort();
       volatile unsigned sum = 0;
       for (const std::byte byte : found.bytes) sum = sum + std::to_integer<unsigned>(byte);
-      (void)gradus::io::parse_npy(found.bytes, found.name, found.owner);
+      (void)gradus::files::parse_npy(found.bytes, found.name, found.owner);
     } catch (const gradus::InputError&) {
       // the answer to bad input
     }

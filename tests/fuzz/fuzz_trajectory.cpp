@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <functional>
 
-#include "io/trajectory.hpp"
+#include "files/trajectory.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    gradus::io::TrajectoryReader reader(std::as_bytes(std::span(data, size)), "input", {}, true);
+    gradus::files::TrajectoryReader reader(std::as_bytes(std::span(data, size)), "input", {}, true);
     std::int64_t frames = 0;
     while (const auto frame = reader.next()) {
       ++frames;
@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           !labels.ids || std::ranges::adjacent_find(*labels.ids, std::greater_equal{}) == labels.ids->end();
       if (!increase && !labels.residues) std::abort();  // .gro has them in its own order
     }
-    gradus::io::TrajectoryReader again(std::as_bytes(std::span(data, size)), "input");
+    gradus::files::TrajectoryReader again(std::as_bytes(std::span(data, size)), "input");
     while (again.skip()) --frames;
     if (frames != 0) std::abort();
   } catch (const gradus::InputError&) {

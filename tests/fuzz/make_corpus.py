@@ -1,4 +1,4 @@
-"""Writes the fuzzers' seeds, some of which are also fixtures of src/io/io_test.cpp, into corpus/.
+"""Writes the fuzzers' seeds, some of which are also fixtures of src/files/io_test.cpp, into corpus/.
 
 Needs numpy and Pillow; run it only to add a kind of file. The pixel of the pictures at (x, y) has the values
 (40 x + 10 y, 200 - 30 x - 20 y, 90 + 5 x y), and 255 - 60 x as opacity, for 0 <= x < 5 and 0 <= y < 3.

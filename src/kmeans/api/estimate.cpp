@@ -5,9 +5,9 @@
 #include "core/checked.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/checkpoint/checkpoint_file.hpp"
-#include "kmeans/gpu/gpu_source.hpp"
 #include "kmeans/lloyd/lloyd.hpp"
 #include "kmeans/lloyd/statistics.hpp"
+#include "kmeans/points/gpu_source.hpp"
 
 namespace gradus::kmeans_detail {
 

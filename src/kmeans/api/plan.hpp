@@ -4,11 +4,11 @@
 
 #include <utility>
 
-#include "core/ranks.hpp"
 #include "gradus/execution.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/ranks.hpp"
 #include "kmeans/seeding/plan.hpp"
+#include "ranks/ranks.hpp"
 
 namespace gradus::kmeans_detail {
 

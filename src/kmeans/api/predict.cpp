@@ -10,8 +10,8 @@
 #include "kmeans/api/estimate.hpp"
 #include "kmeans/api/prepared_points.hpp"
 #include "kmeans/api/run.hpp"
-#include "kmeans/gpu/host_copy.hpp"
 #include "kmeans/kmeans.hpp"
+#include "kmeans/points/host_copy.hpp"
 
 namespace gradus {
 

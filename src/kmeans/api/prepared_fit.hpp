@@ -6,7 +6,7 @@
 
 #include "kmeans/api/estimate.hpp"
 #include "kmeans/api/prepared_points.hpp"
-#include "kmeans/gpu/host_copy.hpp"
+#include "kmeans/points/host_copy.hpp"
 #include "kmeans/seeding/initialize.hpp"
 
 namespace gradus::kmeans_detail {

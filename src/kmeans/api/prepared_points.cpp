@@ -7,11 +7,11 @@
 
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
-#include "kmeans/gpu/gpu_source.hpp"
 #include "kmeans/kmeans.hpp"
 #include "kmeans/lloyd/statistics.hpp"
-#include "kmeans/lloyd/unit_rows.hpp"
+#include "kmeans/points/gpu_source.hpp"
 #include "kmeans/points/host_points.hpp"
+#include "kmeans/points/unit_rows.hpp"
 #include "kmeans/seeding/initialize.hpp"
 
 namespace gradus::kmeans_detail {

@@ -11,9 +11,9 @@
 #include "kmeans/api/choose.hpp"
 #include "kmeans/api/deliver.hpp"
 #include "kmeans/api/prepared_points.hpp"
-#include "kmeans/gpu/host_copy.hpp"
 #include "kmeans/kmeans.hpp"
 #include "kmeans/lloyd/statistics.hpp"
+#include "kmeans/points/host_copy.hpp"
 
 namespace gradus {
 

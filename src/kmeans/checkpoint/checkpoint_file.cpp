@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "core/atomic_file.hpp"
-#include "core/same_call.hpp"
 #include "core/text.hpp"
 #include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
-#include "kmeans/gpu/gpu_source.hpp"
+#include "kmeans/points/gpu_source.hpp"
+#include "ranks/same_call.hpp"
 
 namespace gradus::kmeans_detail {
 

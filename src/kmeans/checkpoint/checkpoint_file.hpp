@@ -16,9 +16,9 @@
 
 #include "core/npz.hpp"
 #include "core/phases.hpp"
-#include "core/ranks.hpp"
 #include "kmeans/checkpoint/seeding_state.hpp"
 #include "kmeans/lloyd/checkpoints.hpp"
+#include "ranks/ranks.hpp"
 
 namespace gradus::kmeans_detail {
 

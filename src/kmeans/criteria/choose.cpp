@@ -15,8 +15,8 @@
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
 #include "kmeans/criteria/criteria.hpp"
-#include "kmeans/gpu/host_copy.hpp"
 #include "kmeans/kmeans.hpp"
+#include "kmeans/points/host_copy.hpp"
 #include "kmeans/standardization/standardized_points.hpp"
 
 namespace gradus {

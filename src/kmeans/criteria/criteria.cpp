@@ -24,7 +24,7 @@
 #include "kmeans/criteria/criteria.hpp"
 #include "kmeans/criteria/silhouette.hpp"
 #include "kmeans/lloyd/statistics.hpp"
-#include "kmeans/lloyd/unit_rows.hpp"
+#include "kmeans/points/unit_rows.hpp"
 
 namespace gradus {
 

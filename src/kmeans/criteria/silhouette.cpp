@@ -7,7 +7,7 @@
 
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
-#include "kmeans/lloyd/distance.hpp"
+#include "kmeans/assign/distance.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kmeans/criteria/silhouette.cpp"

@@ -11,9 +11,9 @@
 #include "cuda/portions.hpp"
 #include "cuda/transfer.hpp"
 #include "execution/devices.hpp"
-#include "kmeans/gpu/cuda_points.hpp"
-#include "kmeans/lloyd/float_sums.hpp"
 #include "kmeans/lloyd/lloyd.hpp"
+#include "kmeans/means/float_sums.hpp"
+#include "kmeans/points/cuda_points.hpp"
 
 namespace gradus::kmeans_detail {
 

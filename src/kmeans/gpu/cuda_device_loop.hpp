@@ -5,7 +5,7 @@
 #include <cuda_runtime.h>
 
 #include "kmeans/gpu/cuda_common.hpp"
-#include "kmeans/gpu/cuda_sums.hpp"
+#include "kmeans/means/cuda_sums.hpp"
 
 namespace gradus::kmeans_detail {
 

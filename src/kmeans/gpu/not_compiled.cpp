@@ -1,7 +1,7 @@
 // The functions of GPU code in a build without CUDA.
 #include "core/not_compiled.hpp"
 #include "cuda/job.hpp"
-#include "kmeans/gpu/gpu_source.hpp"
+#include "kmeans/points/gpu_source.hpp"
 
 namespace gradus::kmeans_detail {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/exact_accumulator.hpp"
-#include "kmeans/lloyd/exact_sums.hpp"
 #include "kmeans/lloyd/lloyd.hpp"
+#include "kmeans/means/exact_sums.hpp"
 
 namespace gradus::kmeans_detail {
 

@@ -6,8 +6,8 @@
 #include "core/checked.hpp"
 #include "cuda/sizes.hpp"
 #include "execution/gpu_support.hpp"
-#include "kmeans/lloyd/exact_sums.hpp"
-#include "kmeans/lloyd/float_sums.hpp"
+#include "kmeans/means/exact_sums.hpp"
+#include "kmeans/means/float_sums.hpp"
 
 namespace gradus::kmeans_detail {
 

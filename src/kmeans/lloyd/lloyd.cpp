@@ -3,8 +3,8 @@
 #include <optional>
 #include <span>
 
-#include "core/ranks.hpp"
 #include "core/stop.hpp"
+#include "ranks/ranks.hpp"
 
 namespace gradus::kmeans_detail {
 

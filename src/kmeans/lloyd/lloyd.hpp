@@ -59,17 +59,17 @@
 
 #include "core/failure.hpp"
 #include "core/phases.hpp"
-#include "core/ranks.hpp"
 #include "core/stop.hpp"
 #include "cpu/column_ranges.hpp"
 #include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/lloyd/checkpoints.hpp"
-#include "kmeans/lloyd/cluster_shares.hpp"
-#include "kmeans/lloyd/exact_sums.hpp"
-#include "kmeans/lloyd/float_sums.hpp"
-#include "kmeans/lloyd/unit_length.hpp"
+#include "kmeans/means/cluster_shares.hpp"
+#include "kmeans/means/exact_sums.hpp"
+#include "kmeans/means/float_sums.hpp"
+#include "kmeans/points/unit_length.hpp"
 #include "kmeans/problem.hpp"
+#include "ranks/ranks.hpp"
 
 namespace gradus::kmeans_detail {
 

@@ -15,8 +15,8 @@
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "cpu/column_ranges.hpp"
-#include "kmeans/lloyd/distance.hpp"
-#include "kmeans/simd/simd_rows.hpp"
+#include "kmeans/assign/distance.hpp"
+#include "kmeans/assign/simd_rows.hpp"
 
 namespace gradus::kmeans_detail {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "core/stop.hpp"
-#include "kmeans/lloyd/float_sums.hpp"
 #include "kmeans/lloyd/lloyd.hpp"
+#include "kmeans/means/float_sums.hpp"
 
 namespace gradus::kmeans_detail {
 

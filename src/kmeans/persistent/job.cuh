@@ -4,8 +4,8 @@
 
 #include <cuda_runtime.h>
 
-#include "kmeans/cuda_ordered.hpp"
-#include "kmeans/gpu/cuda_exact_sums.hpp"
+#include "kmeans/means/cuda_exact_sums.hpp"
+#include "kmeans/rungs/cuda_ordered.hpp"
 
 namespace gradus::kmeans_detail {
 

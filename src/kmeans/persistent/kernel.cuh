@@ -18,9 +18,9 @@
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
-#include "kmeans/lloyd/unit_length.hpp"
 #include "kmeans/persistent/filter.cuh"
 #include "kmeans/persistent/sums.cuh"
+#include "kmeans/points/unit_length.hpp"
 
 namespace gradus::kmeans_detail {
 

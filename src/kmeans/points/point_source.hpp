@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "core/column_ranges.hpp"
-#include "core/ranks.hpp"
 #include "gradus/array.hpp"
 #include "gradus/kmeans.hpp"
+#include "ranks/ranks.hpp"
 
 namespace gradus::kmeans_detail {
 

@@ -12,7 +12,7 @@
 #include <hwy/highway.h>
 // clang-format on
 
-#include "kmeans/simd/integer_filter-inl.hpp"
+#include "kmeans/assign/integer_filter-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace gradus::kmeans_detail {

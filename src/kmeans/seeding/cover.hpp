@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/failure.hpp"
-#include "kmeans/lloyd/distance.hpp"
+#include "kmeans/assign/distance.hpp"
 #include "kmeans/seeding/potential.hpp"
 
 namespace gradus::kmeans_detail {

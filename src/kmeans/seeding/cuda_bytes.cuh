@@ -28,7 +28,7 @@
 
 #include "cuda/async_copy.cuh"
 #include "cuda/rows.cuh"
-#include "kmeans/gpu/cuda_exact_sums.hpp"
+#include "kmeans/means/cuda_exact_sums.hpp"
 
 namespace gradus::kmeans_detail {
 

@@ -9,7 +9,7 @@
 #include "core/philox.hpp"
 #include "cuda/pinned.hpp"
 #include "cuda/portions.hpp"
-#include "kmeans/gpu/gpu_points.hpp"
+#include "kmeans/points/gpu_points.hpp"
 #include "kmeans/seeding/seeding_cover.hpp"
 
 namespace gradus::kmeans_detail {

@@ -1,7 +1,7 @@
 // What the kernels of a cover (cuda_cover.hpp) are given.
 #pragma once
 
-#include "kmeans/gpu/cuda_row_distances.cuh"
+#include "kmeans/assign/cuda_row_distances.cuh"
 
 namespace gradus::kmeans_detail {
 

@@ -19,7 +19,7 @@
 
 #include "core/failure.hpp"
 #include "cpu/threads.hpp"
-#include "kmeans/lloyd/distance.hpp"
+#include "kmeans/assign/distance.hpp"
 #include "kmeans/seeding/byte_rows.hpp"
 #include "kmeans/seeding/potential.hpp"
 

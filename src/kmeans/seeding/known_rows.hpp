@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/ranks.hpp"
 #include "gradus/array.hpp"
+#include "ranks/ranks.hpp"
 
 namespace gradus::kmeans_detail {
 

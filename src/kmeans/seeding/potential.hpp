@@ -16,7 +16,7 @@
 #include "core/failure.hpp"
 #include "core/philox.hpp"
 #include "core/stop.hpp"
-#include "kmeans/lloyd/row_sums.hpp"
+#include "kmeans/means/row_sums.hpp"
 #include "kmeans/seeding/known_rows.hpp"
 #include "kmeans/seeding/seeding_cover.hpp"
 

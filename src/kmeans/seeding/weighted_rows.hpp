@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "core/philox.hpp"
-#include "core/ranks.hpp"
 #include "core/stop.hpp"
 #include "gradus/array.hpp"
 #include "gradus/error.hpp"
-#include "kmeans/lloyd/row_sums.hpp"
+#include "kmeans/means/row_sums.hpp"
 #include "kmeans/seeding/known_rows.hpp"
+#include "ranks/ranks.hpp"
 
 namespace gradus::kmeans_detail {
 

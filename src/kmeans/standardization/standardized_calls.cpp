@@ -11,8 +11,8 @@
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
 #include "gradus/kmeans.hpp"
-#include "kmeans/gpu/host_copy.hpp"
 #include "kmeans/kmeans.hpp"
+#include "kmeans/points/host_copy.hpp"
 #include "kmeans/standardization/standardization.hpp"
 #include "kmeans/standardization/standardized_points.hpp"
 

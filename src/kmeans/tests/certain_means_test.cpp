@@ -1,6 +1,6 @@
 // What vectors of doubles call a certain mean is what integers of 128 bits call so, also beside ties; and means from
 // the middle have the bits of the plain loop.
-#include "kmeans/lloyd/certain_means.hpp"
+#include "kmeans/means/certain_means.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The bulk distances have the bits of the plain chain, on every instruction set that this machine has.
-#include "kmeans/lloyd/distance.hpp"
+#include "kmeans/assign/distance.hpp"
 
 #include <gtest/gtest.h>
 

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "cpu/forced_target.hpp"
+#include "kmeans/assign/integer_filter.hpp"
 #include "kmeans/points/host_points.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/seeding/byte_rows.hpp"
-#include "kmeans/simd/integer_filter.hpp"
 
 namespace gradus::kmeans_detail {
 namespace {

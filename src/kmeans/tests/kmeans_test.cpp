@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cpu/forced_target.hpp"
+#include "kmeans/assign/integer_filter.hpp"
 #include "kmeans/cases.hpp"
-#include "kmeans/simd/integer_filter.hpp"
 #include "tests/ladder_test.hpp"
 
 namespace gradus::kmeans_detail {

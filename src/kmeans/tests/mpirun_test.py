@@ -418,7 +418,7 @@ class Ended(KMeansCase):
         return job.returncode, [line for line in stderr.splitlines() if line.startswith("gradus: ")]
 
     def signals_at(self, moment):
-        """For mpirun: see src/mpi/tests/signals.cpp."""
+        """For mpirun: see src/ranks/tests/signals.cpp."""
         library = os.path.join(os.path.dirname(GRADUS), "libmpi_signals.so")
         return ["-x", "LD_PRELOAD=" + library, "-x", "GRADUS_TEST_SIGNALS=" + moment]
 

@@ -2,12 +2,12 @@
 // processor stands in for it, beside ranks of other kinds.
 #include <gtest/gtest.h>
 
+#include "kmeans/assign/simd_rows.hpp"
 #include "kmeans/gpu/rank_passes.hpp"
 #include "kmeans/lloyd/idle_rank.hpp"
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/points/host_points.hpp"
 #include "kmeans/seeding/known_rows.hpp"
-#include "kmeans/simd/simd_rows.hpp"
 #include "kmeans/tests/ranks_job.hpp"
 
 namespace gradus::kmeans_detail {

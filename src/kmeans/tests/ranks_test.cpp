@@ -9,11 +9,11 @@
 #include <span>
 #include <vector>
 
-#include "core/ranks.hpp"
 #include "gradus/kmeans_criteria.hpp"
-#include "kmeans/lloyd/cluster_shares.hpp"
+#include "kmeans/means/cluster_shares.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/tests/ranks_job.hpp"
+#include "ranks/ranks.hpp"
 #include "tests/helpers.hpp"
 #include "tests/thread_ranks.hpp"
 

@@ -1,7 +1,7 @@
 // Whether ranks share the update of the centroids, in tests with few of them.
 #pragma once
 
-#include "kmeans/lloyd/cluster_shares.hpp"
+#include "kmeans/means/cluster_shares.hpp"
 
 namespace gradus::tests {
 

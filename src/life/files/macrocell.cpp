@@ -6,11 +6,11 @@
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
-#include "io/number.hpp"
+#include "files/number.hpp"
 #include "life/files/output.hpp"
 #include "life/files/text.hpp"
 
-namespace gradus::io {
+namespace gradus::files {
 
 namespace {
 
@@ -226,4 +226,4 @@ void write_macrocell(TextOutput& output, const LifePattern& pattern) {
   MacrocellText(output, tree).write();
 }
 
-}  // namespace gradus::io
+}  // namespace gradus::files

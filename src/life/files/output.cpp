@@ -10,7 +10,7 @@
 #include "core/text.hpp"
 #include "gradus/error.hpp"
 
-namespace gradus::io {
+namespace gradus::files {
 
 namespace {
 
@@ -169,4 +169,4 @@ void LifeRuns::for_each(const std::function<void(std::int64_t, std::int64_t, std
   }
 }
 
-}  // namespace gradus::io
+}  // namespace gradus::files

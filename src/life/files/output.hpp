@@ -12,7 +12,7 @@
 #include "gradus/life.hpp"
 #include "life/quadtree.hpp"
 
-namespace gradus::io {
+namespace gradus::files {
 
 /// Where a pattern goes: what it is called, and whether it is to stop.
 struct LifeTarget {
@@ -76,4 +76,4 @@ void write_life106(TextOutput& output, const LifePattern& pattern);
 void write_netpbm(TextOutput& output, const LifePattern& pattern, bool gray, std::int64_t scale);
 void write_life_png(core::AtomicFile& file, const LifePattern& pattern, std::int64_t scale);
 
-}  // namespace gradus::io
+}  // namespace gradus::files

@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "core/text.hpp"
+#include "files/file.hpp"
+#include "files/foreign_formats.hpp"
+#include "files/image.hpp"
+#include "files/number.hpp"
 #include "gradus/error.hpp"
-#include "io/file.hpp"
-#include "io/foreign_formats.hpp"
-#include "io/image.hpp"
-#include "io/number.hpp"
 #include "life/files/output.hpp"
 #include "life/files/text.hpp"
 
-namespace gradus::io {
+namespace gradus::files {
 
 namespace {
 
@@ -164,4 +164,4 @@ std::string life_text(const LifePattern& pattern, LifeOutput output, const std::
   return text;
 }
 
-}  // namespace gradus::io
+}  // namespace gradus::files

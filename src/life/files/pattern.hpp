@@ -10,10 +10,10 @@
 #include <string_view>
 
 #include "core/atomic_file.hpp"
+#include "files/text_input.hpp"
 #include "gradus/life.hpp"
-#include "io/text_input.hpp"
 
-namespace gradus::io {
+namespace gradus::files {
 
 enum class LifeFormat : std::uint8_t { rle, macrocell, plaintext, life105, life106, netpbm, image };
 /// "RLE", "Macrocell", "plaintext", "Life 1.05", "Life 1.06", "PBM or PGM", "picture"
@@ -85,4 +85,4 @@ void write_life(core::AtomicFile& file, const LifePattern& pattern, const LifeOu
 /// The same as text, which is RLE, Macrocell, plaintext or Life 1.06.
 std::string life_text(const LifePattern& pattern, LifeOutput output, const std::stop_token& stop = {});
 
-}  // namespace gradus::io
+}  // namespace gradus::files

@@ -5,12 +5,12 @@
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
-#include "io/image.hpp"
-#include "io/number.hpp"
+#include "files/image.hpp"
+#include "files/number.hpp"
 #include "life/files/output.hpp"
 #include "life/files/text.hpp"
 
-namespace gradus::io {
+namespace gradus::files {
 
 namespace {
 
@@ -369,4 +369,4 @@ void write_life_png(core::AtomicFile& file, const LifePattern& pattern, std::int
   write_png(file, {width, cells.height() * scale, 1}, pixels);
 }
 
-}  // namespace gradus::io
+}  // namespace gradus::files

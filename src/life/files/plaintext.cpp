@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "core/text.hpp"
-#include "io/number.hpp"
+#include "files/number.hpp"
 #include "life/files/output.hpp"
 #include "life/files/text.hpp"
 
-namespace gradus::io {
+namespace gradus::files {
 
 namespace {
 
@@ -176,4 +176,4 @@ void write_plaintext(TextOutput& output, const LifePattern& pattern) {
   output.write(box.height > 0 ? "\n" : ".\n");  // a file without a byte is no pattern
 }
 
-}  // namespace gradus::io
+}  // namespace gradus::files

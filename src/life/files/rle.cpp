@@ -6,11 +6,11 @@
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
-#include "io/number.hpp"
+#include "files/number.hpp"
 #include "life/files/output.hpp"
 #include "life/files/text.hpp"
 
-namespace gradus::io {
+namespace gradus::files {
 
 namespace {
 
@@ -280,4 +280,4 @@ void write_rle(TextOutput& output, const LifePattern& pattern) {
   text.finish();
 }
 
-}  // namespace gradus::io
+}  // namespace gradus::files

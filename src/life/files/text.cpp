@@ -7,11 +7,11 @@
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "files/file_fields.hpp"
+#include "files/number.hpp"
 #include "gradus/error.hpp"
-#include "io/file_fields.hpp"
-#include "io/number.hpp"
 
-namespace gradus::io {
+namespace gradus::files {
 
 // ---- Lines ----
 
@@ -312,4 +312,4 @@ void LifeCells::finish(LifePattern& pattern, const std::stop_token& stop) {
   pattern.cells = std::move(grid_);
 }
 
-}  // namespace gradus::io
+}  // namespace gradus::files

@@ -15,7 +15,7 @@
 #include "life/files/pattern.hpp"
 #include "life/quadtree.hpp"
 
-namespace gradus::io {
+namespace gradus::files {
 
 /// Places of cells that files may name, to both sides of 0.
 inline constexpr std::int64_t farthest_cell = std::int64_t{1} << 62;
@@ -116,4 +116,4 @@ bool is_runs(std::string_view line);
 /// Lives in [first, first + count) of a row of words.
 void set_run(std::uint64_t* words, std::int64_t first, std::int64_t count);
 
-}  // namespace gradus::io
+}  // namespace gradus::files

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "core/philox.hpp"
+#include "files/gif.hpp"
+#include "files/image.hpp"
 #include "gradus/error.hpp"
-#include "io/gif.hpp"
-#include "io/image.hpp"
 #include "life/files/pattern.hpp"
 #include "life/quadtree.hpp"
 
-namespace gradus::io {
+namespace gradus::files {
 namespace {
 
 using namespace std::string_literals;
@@ -505,4 +505,4 @@ TEST(Gif, FramesAreOfTheSizeAndOrderThatWasAsked) {
 }
 
 }  // namespace
-}  // namespace gradus::io
+}  // namespace gradus::files

@@ -1,0 +1,177 @@
+#include "files/graph.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "core/text.hpp"
+#include "files/edges.hpp"
+#include "files/file.hpp"
+#include "files/foreign_formats.hpp"
+#include "files/number.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::files {
+
+// The formats, in the order in which a content is tried and in which texts list them. The CMake files of the fuzzers
+// read this list.
+// clang-format off
+#define GRADUS_GRAPH_FORMATS \
+  FORMAT(dimacs) \
+  FORMAT(matrix_market) \
+  FORMAT(edge_list)
+// clang-format on
+#define FORMAT(id) extern constinit const GraphFormat id##_format;
+GRADUS_GRAPH_FORMATS
+#undef FORMAT
+
+namespace {
+
+constexpr const GraphFormat* formats[] = {
+#define FORMAT(id) &id##_format,
+    GRADUS_GRAPH_FORMATS
+#undef FORMAT
+};
+
+/// What a name or a content says.
+struct Kind {
+  const GraphFormat* format = &edge_list_format;
+  std::string_view ending = {};
+};
+
+/// The endings of a format, one by one.
+template <class Use>
+void for_each_ending(const GraphFormat& format, const Use& use) {
+  std::string_view endings = format.endings;
+  while (!endings.empty()) {
+    const std::size_t length = std::min(endings.find(' '), endings.size());
+    use(endings.substr(0, length));
+    endings.remove_prefix(std::min(length + 1, endings.size()));
+  }
+}
+
+std::string_view written_ending(const GraphFormat& format) {
+  return format.endings.substr(0, format.endings.find(' '));
+}
+
+std::optional<Kind> kind_of_name(const std::string& path) {
+  std::string wanted = ending_of(path);
+  if (wanted == ".gz") wanted = ending_of(path.substr(0, path.size() - wanted.size()));
+  std::optional<Kind> found;
+  for (const GraphFormat* format : formats)
+    for_each_ending(*format, [&](std::string_view ending) {
+      if (ending == wanted) found = Kind{format, ending};
+    });
+  return found;
+}
+
+/// Returns true if the first line that is neither blank nor a comment holds two numbers or more.
+bool looks_like_edges(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = std::min(text.find('\n'), text.size());
+    std::string_view line = trimmed(text.substr(0, text.substr(0, length).ends_with('\r') ? length - 1 : length));
+    text.remove_prefix(std::min(length + 1, text.size()));
+    if (line.empty() || line.front() == '#' || line.front() == '%') continue;
+    std::size_t numbers = 0;
+    while (!line.empty()) {
+      const std::size_t end = std::min(line.find_first_of(" \t,;"), line.size());
+      if (!is_number(line.substr(0, end))) return false;
+      ++numbers;
+      line.remove_prefix(end);
+      line.remove_prefix(std::min(line.find_first_not_of(" \t,;"), line.size()));
+    }
+    return numbers > 1;
+  }
+  return false;
+}
+
+std::optional<Kind> kind_of_content(std::string_view text) {
+  for (const GraphFormat* format : formats)
+    if (format->recognises(text)) return Kind{format};
+  return std::nullopt;
+}
+
+std::unique_ptr<EdgeReader> reader_of(const Kind& kind, const std::string& name, const GraphReadOptions& options) {
+  const auto refuse = [&](const std::string& option, std::string_view why) {
+    throw UsageError(option + " has no effect: '" + name + "' is a " + std::string(kind.format->name) + " file, " +
+                     std::string(why));
+  };
+  if (!kind.format->is_list) {
+    if (options.base && *options.base == 0) refuse("--base 0", "whose vertices count from 1");
+    if (options.names) refuse("--names", "whose vertices are numbers");
+    if (options.header != HeaderLine::automatic) refuse("--header", "which has no line of column names");
+    if (options.style.decimal != Decimal::automatic) refuse("--decimal", "whose decimals follow a point");
+    if (options.style.group != 0) refuse("--thousands", "whose digits are not grouped");
+  }
+  if (!options.columns.empty() && !kind.format->fixed_columns.empty()) refuse("--columns", kind.format->fixed_columns);
+  return kind.format->reader(name, kind.ending, options);
+}
+
+Graph read(TextInput& input, const Kind& kind, const GraphReadOptions& options) {
+  const std::unique_ptr<EdgeReader> reader = reader_of(kind, input.name(), options);
+  input.feed([&](std::string_view text, bool last) { return reader->take(text, last); });
+  Graph graph = reader->finish();
+  graph.format = kind.format;
+  return graph;
+}
+
+}  // namespace
+
+std::span<const GraphFormat* const> graph_formats() { return formats; }
+
+std::string graph_endings() {
+  std::string text;
+  for (const GraphFormat* format : formats) {
+    std::string endings;
+    for_each_ending(*format,
+                    [&](std::string_view ending) { endings.append(endings.empty() ? "" : ", ").append(ending); });
+    if (!text.empty()) text += ", ";
+    if (format->several.empty()) text.append(endings).append(" (").append(format->name).append(")");
+    else text.append(format->several).append(" (").append(endings).append(")");
+  }
+  return text;
+}
+
+const GraphFormat* written_format(const std::string& path) {
+  const std::string ending = ending_of(path);
+  for (const GraphFormat* format : formats)
+    if (format->head != nullptr && written_ending(*format) == ending) return format;
+  return nullptr;
+}
+
+std::string written_endings() {
+  std::string text;
+  for (const GraphFormat* format : formats)
+    if (format->head != nullptr)
+      text.append(text.empty() ? "" : ", ").append(written_ending(*format)).append(" (").append(format->name) += ")";
+  return text;
+}
+
+bool names_graph(const std::string& path) { return kind_of_name(path).has_value(); }
+
+Graph read_graph(const std::string& path, const GraphReadOptions& options) {
+  TextInput input(path, options.stop, options.progress);
+  std::optional<Kind> kind = kind_of_name(path);
+  if (!kind) kind = kind_of_content(input.beginning());
+  if (!kind && path == "-") kind = Kind{};
+  if (!kind) {
+    refuse_foreign(input.beginning(), path, Reader::graph);
+    if (looks_like_edges(input.beginning()))
+      throw InputError(
+          "'" + path +
+          "': the name does not say what kind of graph it is, and the content looks like a list of edges; such lists "
+          "have names that end in .edges, .csv, .tsv or .txt, or come from standard input ('-')");
+    throw InputError("'" + path + "': neither its name nor its content says what kind of graph it is; " +
+                     readable(Reader::graph));
+  }
+  return read(input, *kind, options);
+}
+
+Graph parse_graph(std::span<const std::byte> bytes, std::string_view name, const GraphFormat* format,
+                  const GraphReadOptions& options) {
+  TextInput input(bytes, name, options.stop);
+  const Kind kind = format != nullptr ? Kind{format} : kind_of_content(input.beginning()).value_or(Kind{});
+  return read(input, kind, options);
+}
+
+}  // namespace gradus::files

@@ -1,0 +1,1785 @@
+// Readers and writers: what they accept to the bit, and what they refuse with which words.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/atomic_file.hpp"
+#include "core/text.hpp"
+#include "files/csv.hpp"
+#include "files/file.hpp"
+#include "files/image.hpp"
+#include "files/npy.hpp"
+#include "files/points.hpp"
+#include "files/trajectory.hpp"
+
+namespace gradus::files {
+namespace {
+
+namespace fs = std::filesystem;
+using core::AtomicFile;
+using core::excerpt;
+using core::OutputSet;
+using namespace std::string_literals;
+
+/// A directory of its own for a test, gone afterwards.
+class IoTest : public testing::Test {
+ protected:
+  IoTest() {
+    std::string pattern = (fs::temp_directory_path() / "gradus-io-XXXXXX").string();
+    if (!::mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed");
+    directory_ = pattern;
+    fs::permissions(directory_, fs::perms(0755));
+  }
+  ~IoTest() override { fs::remove_all(directory_); }
+
+  std::string path(const std::string& name) const { return (directory_ / name).string(); }
+  std::string put(const std::string& name, std::string_view content) const {
+    std::ofstream(path(name), std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
+    return path(name);
+  }
+  std::vector<std::string> listing(const std::string& below = "") const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(directory_ / below)) names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  fs::path directory_;
+};
+using AtomicFileTest = IoTest;
+using OutputSetTest = IoTest;
+using MappedFileTest = IoTest;
+using NpyTest = IoTest;
+using CsvTest = IoTest;
+using ImageTest = IoTest;
+using PointsTest = IoTest;
+using TrajectoryTest = IoTest;
+
+const std::string corpus = GRADUS_SOURCE_DIR "/tests/fuzz/corpus/";
+
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::span<const std::byte> bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+/// What the error of type Expected says that `act` throws; a failure where it throws none or another one.
+template <class Expected>
+std::string message_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    EXPECT_NE(dynamic_cast<const Expected*>(&error), nullptr) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
+void expect_contains(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "\"" << text << "\" does not contain \"" << part << "\"";
+}
+
+/// Drops root's rights to write and read everything while it lives.
+class Unprivileged {
+ public:
+  Unprivileged() {
+    if (root_ && ::seteuid(65534) != 0) throw std::runtime_error("seteuid failed");
+  }
+  Unprivileged(const Unprivileged&) = delete;
+  Unprivileged& operator=(const Unprivileged&) = delete;
+  ~Unprivileged() {
+    if (root_ && ::seteuid(0) != 0) std::abort();
+  }
+
+ private:
+  bool root_ = ::geteuid() == 0;
+};
+
+/// Files end at `size` bytes while it lives: writing on fails as on a full disk.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t size) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{size, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int) = SIG_DFL;
+};
+
+TEST(Excerpt, EscapesAndShortens) {
+  EXPECT_EQ(excerpt("plain 1"), "'plain 1'");
+  EXPECT_EQ(excerpt("a\tb\x1b[31m\xc3\xa4"), "'a\\x09b\\x1b[31m\\xc3\\xa4'");
+  EXPECT_EQ(excerpt(std::string(41, 'x')), "'" + std::string(40, 'x') + "...'");
+}
+
+// ---- Files that appear whole or not at all ----
+
+TEST_F(AtomicFileTest, AppearsAtCommitOnly) {
+  AtomicFile file(path("out"));
+  file.write("hello ");
+  file.write("world");
+  EXPECT_FALSE(fs::exists(path("out")));
+  file.commit();
+  EXPECT_EQ(content(path("out")), "hello world");
+  EXPECT_EQ(listing(), std::vector{"out"s});
+  EXPECT_THROW(file.write("more"), Error);
+}
+
+TEST_F(AtomicFileTest, LargePiecesKeepTheirOrder) {
+  std::string expected;
+  AtomicFile file(path("out"));
+  for (std::size_t size : {1u, 300'000u, 5u, 262'144u, 262'143u, 1u, 2u, 1'000'000u}) {
+    const std::string piece(size, static_cast<char>('a' + expected.size() % 23));
+    file.write(piece);
+    expected += piece;
+  }
+  file.commit();
+  EXPECT_EQ(content(path("out")), expected);
+}
+
+TEST_F(AtomicFileTest, WithoutCommitNothingIsLeft) {
+  put("old", "old");
+  try {
+    AtomicFile fresh(path("fresh"));
+    AtomicFile old(path("old"));
+    fresh.write(std::string(1'000'000, 'x'));
+    old.write("new");
+    old.finish();
+    throw InterruptedError("stop");
+  } catch (const InterruptedError&) {
+  }
+  EXPECT_EQ(listing(), std::vector{"old"s});
+  EXPECT_EQ(content(path("old")), "old");
+}
+
+// A write of gigabytes is many writes, between any two of which a stop can be asked for; and until the renaming.
+TEST_F(AtomicFileTest, AStopRequestEndsTheWritingAndLeavesNothing) {
+  put("old", "old");
+  for (const bool after_the_writing : {false, true}) {
+    std::stop_source stop;
+    {
+      OutputSet set(path("made"), {"fresh"}, stop.get_token());
+      AtomicFile& fresh = set.add("fresh");
+      AtomicFile old(path("old"), stop.get_token());
+      old.write("new");
+      fresh.write(std::string(20'000'000, 'x'));
+      stop.request_stop();
+      if (after_the_writing) {
+        EXPECT_THROW(set.commit(), InterruptedError);
+        EXPECT_THROW(old.commit(), InterruptedError);
+      } else {
+        EXPECT_THROW(fresh.write(std::string(1'000'000, 'x')), InterruptedError);
+      }
+    }
+    EXPECT_EQ(listing(), std::vector{"old"s});
+    EXPECT_EQ(content(path("old")), "old");
+  }
+}
+
+TEST_F(AtomicFileTest, AStopRequestEndsTheWaitForAReader) {
+  const std::string pipe = path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  std::stop_source stop;
+  AtomicFile file(pipe, stop.get_token());
+  const std::jthread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    stop.request_stop();
+  });
+  EXPECT_THROW(file.write(std::string(10'000'000, 'x')), InterruptedError);
+  ::close(reader);
+}
+
+TEST_F(AtomicFileTest, KeepsPermissionsAndFollowsLinks) {
+  put("target", "old");
+  fs::permissions(path("target"), fs::perms(0640));
+  fs::create_symlink("target", path("link"));
+  AtomicFile file(path("link"));
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(content(path("target")), "new");
+  EXPECT_EQ(fs::status(path("target")).permissions(), fs::perms(0640));
+}
+
+TEST_F(AtomicFileTest, NewFilesObeyTheMask) {
+  const mode_t before = ::umask(027);
+  AtomicFile(path("out")).commit();
+  ::umask(before);
+  EXPECT_EQ(fs::status(path("out")).permissions(), fs::perms(0640));
+}
+
+TEST_F(AtomicFileTest, RefusesWhatCannotBeWritten) {
+  const std::string file = put("file", "x");
+  const auto failure = [](const std::string& path) { return message_of<Error>([&] { AtomicFile{path}; }); };
+  EXPECT_EQ(failure(directory_), "cannot write '" + directory_.string() + "': Is a directory");
+  EXPECT_EQ(failure(path("new/")), "cannot write '" + path("new/") + "': Is a directory");
+  EXPECT_EQ(failure(path("none/out")), "cannot write '" + path("none/out") + "': No such file or directory");
+  EXPECT_EQ(failure(file + "/out"), "cannot write '" + file + "/out': Not a directory");
+  EXPECT_EQ(failure(""), "cannot write '': No such file or directory");
+  expect_contains(failure(path(std::string(256, 'x'))), "': File name too long");
+  fs::permissions(file, fs::perms(0444));
+  const Unprivileged unprivileged;
+  EXPECT_EQ(failure(file), "cannot write '" + file + "': Permission denied");
+  EXPECT_EQ(failure("/new"), "cannot write '/new': Permission denied");
+  EXPECT_EQ(content(file), "x");
+}
+
+TEST_F(AtomicFileTest, FullDiskIsReportedAndLeavesNothing) {
+  const FileSizeLimit limit(100'000);
+  const auto write = [&](std::size_t size) {
+    AtomicFile file(path("out"));
+    file.write(std::string(size, 'x'));
+    file.commit();
+  };
+  expect_contains(message_of<Error>([&] { write(1'000'000); }), "cannot write '" + path("out") + "': ");
+  EXPECT_TRUE(listing().empty());
+  expect_contains(message_of<Error>([&] { write(100'001); }), "cannot write '" + path("out") + "': ");
+  EXPECT_TRUE(listing().empty());
+  write(100'000);
+  EXPECT_EQ(fs::file_size(path("out")), 100'000u);
+}
+
+TEST_F(AtomicFileTest, DevicesAreWrittenInPlace) {
+  EXPECT_EQ(message_of<Error>([] {
+              AtomicFile file("/dev/full");
+              file.write("x");
+              file.commit();
+            }),
+            "cannot write '/dev/full': No space left on device");
+  AtomicFile null("/dev/null");
+  null.write("x");
+  null.commit();
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(AtomicFileTest, PipesAndOpenDescriptorsAreWrittenInPlace) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0644), 0);
+  std::string received;
+  std::jthread reader([&] { received = content(path("pipe")); });
+  {
+    AtomicFile pipe(path("pipe"));
+    pipe.write("through the pipe");
+    pipe.commit();
+  }
+  reader.join();
+  EXPECT_EQ(received, "through the pipe");
+  EXPECT_TRUE(fs::is_fifo(path("pipe")));
+  // As "program -o /dev/stdout >> log" does: the log keeps what it had.
+  const int log = ::open(put("log", "old ").c_str(), O_WRONLY | O_APPEND);
+  AtomicFile file("/dev/fd/" + std::to_string(log));
+  file.write("new");
+  file.commit();
+  ::close(log);
+  EXPECT_EQ(content(path("log")), "old new");
+}
+
+TEST_F(OutputSetTest, AllAppearTogether) {
+  OutputSet set(path("a/b"), {"one", "two"});
+  set.add("one").write("1");
+  AtomicFile& two = set.add("two");
+  two.write("2");
+  two.finish();
+  EXPECT_FALSE(fs::exists(path("a/b/one")));
+  EXPECT_FALSE(fs::exists(path("a/b/two")));
+  set.commit();
+  EXPECT_EQ(listing("a/b"), (std::vector{"one"s, "two"s}));
+  EXPECT_EQ(content(path("a/b/one")), "1");
+  EXPECT_EQ(content(path("a/b/two")), "2");
+}
+
+TEST_F(OutputSetTest, FailureRemovesWhatItMade) {
+  {
+    OutputSet set(path("a/b//c/"), {"one"});
+    set.add("one").write("1");
+    EXPECT_TRUE(fs::is_directory(path("a/b/c")));
+  }
+  EXPECT_TRUE(listing().empty());
+  fs::create_directory(path("a"));
+  put("a/one", "old");
+  {
+    OutputSet set(path("a/b"), {"two"});
+    set.add("two").write("1");
+  }
+  EXPECT_EQ(listing("a"), std::vector{"one"s});
+}
+
+TEST_F(OutputSetTest, FullDiskLeavesTheOldFiles) {
+  put("small", "old");
+  const FileSizeLimit limit(1000);
+  EXPECT_THROW(
+      {
+        OutputSet set(directory_, {"small", "large"});
+        set.add("small").write("new");
+        set.add("large").write(std::string(1001, 'x'));
+        set.commit();
+      },
+      Error);
+  EXPECT_EQ(listing(), std::vector{"small"s});
+  EXPECT_EQ(content(path("small")), "old");
+}
+
+TEST_F(OutputSetTest, FailedRenamingWithdrawsTheNewFiles) {
+  EXPECT_THROW(
+      {
+        OutputSet set(path("new"), {"one", "two"});
+        set.add("one").write("1");
+        set.add("two").write("2");
+        fs::create_directory(path("new/two"));  // a file cannot replace a directory
+        set.commit();
+      },
+      Error);
+  EXPECT_EQ(listing("new"), std::vector{"two"s});
+}
+
+TEST_F(OutputSetTest, RefusesImpossibleDirectories) {
+  put("file", "x");
+  EXPECT_EQ(message_of<Error>([&] { OutputSet(path("file"), {}); }),
+            "cannot make the directory '" + path("file") + "': Not a directory");
+  EXPECT_EQ(message_of<Error>([&] { OutputSet(path("file/below"), {}); }),
+            "cannot make the directory '" + path("file/below") + "': Not a directory");
+  const Unprivileged unprivileged;
+  EXPECT_EQ(message_of<Error>([&] { OutputSet(path("new"), {}); }),
+            "cannot make the directory '" + path("new") + "': Permission denied");
+}
+
+TEST_F(MappedFileTest, ReadsWhatIsThere) {
+  const MappedFile file(put("in", "content"));
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()), "content");
+}
+
+TEST_F(MappedFileTest, RefusesWhatIsNoReadableFile) {
+  const auto refusal = [](const std::string& path) { return message_of<InputError>([&] { MappedFile{path}; }); };
+  EXPECT_EQ(refusal(path("none")), "cannot read '" + path("none") + "': No such file or directory");
+  EXPECT_EQ(refusal(directory_), "cannot read '" + directory_.string() + "': Is a directory");
+  EXPECT_EQ(refusal(put("empty", "")), "cannot read '" + path("empty") + "': the file is empty");
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0644), 0);
+  expect_contains(refusal(path("pipe")), "not a regular file");
+  fs::permissions(put("secret", "x"), fs::perms(0));
+  const Unprivileged unprivileged;
+  EXPECT_EQ(refusal(path("secret")), "cannot read '" + path("secret") + "': Permission denied");
+}
+
+// ---- .npy ----
+
+/// The bytes of a .npy file, built by hand.
+std::string npy(const std::string& header, const std::string& payload, int version = 1) {
+  std::string file = "\x93NUMPY"s + static_cast<char>(version) + '\0';
+  for (int byte = 0; byte < (version == 1 ? 2 : 4); ++byte)
+    file += static_cast<char>(header.size() >> (8 * byte) & 255);
+  return file + header + payload;
+}
+
+std::string header(const std::string& descr, const std::string& shape, bool fortran_order = false) {
+  return "{'descr': '" + descr + "', 'fortran_order': " + (fortran_order ? "True" : "False") + ", 'shape': " + shape +
+         ", }";
+}
+
+template <class Value>
+std::string stored(std::initializer_list<Value> values, bool big_endian = false) {
+  std::string result;
+  for (const Value value : values) {
+    std::array<char, sizeof(Value)> raw;
+    std::memcpy(raw.data(), &value, sizeof value);
+    if (big_endian) std::reverse(raw.begin(), raw.end());
+    result.append(raw.data(), raw.size());
+  }
+  return result;
+}
+
+std::vector<std::vector<double>> rows_of(const Points& points) {
+  return points.visit([](auto view) {
+    std::vector<std::vector<double>> rows;
+    for (std::int64_t row = 0; row < view.rows(); ++row) {
+      rows.emplace_back();
+      for (std::int64_t column = 0; column < view.columns(); ++column) rows.back().push_back(view(row, column));
+    }
+    return rows;
+  });
+}
+
+Points parsed(const std::string& file) { return {parse_npy(bytes(file), "test.npy").values, {}, {}}; }
+
+using Rows = std::vector<std::vector<double>>;
+
+/// A type in a file: its name, the type it becomes, and six values, among them its extremes.
+template <class Value>
+void check_type(const std::string& code, ElementType expected, std::initializer_list<Value> values) {
+  ASSERT_EQ(values.size(), 6u);
+  const auto at = [&](int index) { return static_cast<double>(values.begin()[index]); };
+  const Rows by_rows = {{at(0), at(1), at(2)}, {at(3), at(4), at(5)}};
+  const Rows by_columns = {{at(0), at(2), at(4)}, {at(1), at(3), at(5)}};
+  for (const bool big_endian : {false, true}) {
+    const std::string descr = (big_endian ? ">" : "<") + code;
+    for (const int version : {1, 2, 3}) {
+      const std::string payload = stored(values, big_endian);
+      const Points c_order = parsed(npy(header(descr, "(2, 3)"), payload, version));
+      EXPECT_EQ(c_order.type(), expected) << descr;
+      EXPECT_EQ(rows_of(c_order), by_rows) << descr;
+      EXPECT_EQ(rows_of(parsed(npy(header(descr, "(2, 3)", true), payload, version))), by_columns) << descr;
+      const Points vector = parsed(npy(header(descr, "(6,)"), payload, version));
+      EXPECT_EQ(rows_of(vector), (Rows{{at(0)}, {at(1)}, {at(2)}, {at(3)}, {at(4)}, {at(5)}})) << descr;
+    }
+  }
+}
+
+template <class Integer>
+void check_integer(const std::string& code, ElementType expected) {
+  using Limits = std::numeric_limits<Integer>;
+  check_type<Integer>(code, expected, {0, 1, Limits::min(), Limits::max(), 100, static_cast<Integer>(-3)});
+}
+
+TEST_F(NpyTest, EveryTypeOrderAndVersion) {
+  check_type<float>("f4", ElementType::f32, {0.1f, -0.0f, 1e-45f, -3e38f, 5, 6});
+  check_type<double>("f8", ElementType::f64, {0.1, -0.0, 5e-324, -1e308, 5, 6});
+  check_integer<std::int8_t>("i1", ElementType::f32);
+  check_integer<std::uint8_t>("u1", ElementType::f32);
+  check_integer<std::int16_t>("i2", ElementType::f32);
+  check_integer<std::uint16_t>("u2", ElementType::f32);
+  check_integer<std::int32_t>("i4", ElementType::f64);
+  check_integer<std::uint32_t>("u4", ElementType::f64);
+  constexpr std::int64_t whole = std::int64_t{1} << 53;
+  check_type<std::int64_t>("i8", ElementType::f64,
+                           {whole, -whole, whole + 2, std::numeric_limits<std::int64_t>::min(), 0, -1});
+  check_type<std::uint64_t>("u8", ElementType::f64,
+                            {std::uint64_t{1} << 63, std::uint64_t{whole} - 1, 0xfffffffffffff800u, 0u, 1u, 2u});
+  EXPECT_EQ(rows_of(parsed(npy(header("|b1", "(3,)"), "\0\1\2"s))), (Rows{{0}, {1}, {1}}));
+  EXPECT_EQ(rows_of(parsed(npy(header("|u1", "(2,)"), "\x00\xff"s))), (Rows{{0}, {255}}));
+}
+
+TEST_F(NpyTest, HalfPrecisionIsExact) {
+  // Written as bits, and as the value that they have.
+  const std::pair<std::uint16_t, float> cases[] = {
+      {0x0000, 0.0f},       {0x0001, 0x1p-24f},
+      {0x03ff, 0x3ffp-24f}, {0x0400, 0x1p-14f},
+      {0x3c00, 1.0f},       {0x3555, 0x1.554p-2f},
+      {0x7bff, 65504.0f},   {0xfbff, -65504.0f},
+      {0x8001, -0x1p-24f},  {0x7c00, std::numeric_limits<float>::infinity()}};
+  for (const auto& [half, value] : cases)
+    for (const bool big_endian : {false, true})
+      EXPECT_EQ(rows_of(parsed(npy(header(big_endian ? ">f2" : "<f2", "(1,)"), stored({half}, big_endian)))),
+                Rows{{value}})
+          << half;
+  EXPECT_TRUE(std::signbit(rows_of(parsed(npy(header("<f2", "(1,)"), "\x00\x80"s)))[0][0]));
+  EXPECT_TRUE(std::isnan(rows_of(parsed(npy(header("<f2", "(1,)"), "\x01\x7c"s)))[0][0]));
+}
+
+TEST_F(NpyTest, NativeValuesAreNotCopied) {
+  const std::string text = header("<f8", "(2, 1)");
+  alignas(64) std::array<char, 256> memory{};
+  for (std::size_t shift = 0; shift < 8; ++shift) {
+    const std::string file = npy(text, stored({1.5, -2.5}));
+    std::memcpy(memory.data() + shift, file.data(), file.size());
+    const std::span<const std::byte> view = std::as_bytes(std::span(memory)).subspan(shift, file.size());
+    const Points points{parse_npy(view, "test.npy").values, {}, {}};
+    EXPECT_EQ(rows_of(points), (Rows{{1.5}, {-2.5}})) << shift;
+    const char* const payload = memory.data() + shift + file.size() - 16;
+    const bool aligned = reinterpret_cast<std::uintptr_t>(payload) % 8 == 0;
+    EXPECT_EQ(reinterpret_cast<const char*>(points.view<double>().data()) == payload, aligned) << shift;
+  }
+}
+
+TEST_F(NpyTest, TheMappingOutlivesTheReader) {
+  const std::string padded = header("<f4", "(2, 2)") + std::string(3, ' ');  // the payload begins at byte 72
+  const std::string file = put("a.npy", npy(padded, stored({1.f, 2.f, 3.f, 4.f})));
+  const Points points = read_points(file);
+  fs::remove(file);
+  EXPECT_EQ(rows_of(points), (Rows{{1, 2}, {3, 4}}));
+}
+
+TEST_F(NpyTest, LargeTransposition) {
+  constexpr int rows = 71;
+  constexpr int columns = 101;
+  std::string payload;
+  for (int column = 0; column < columns; ++column)
+    for (int row = 0; row < rows; ++row) payload += stored({static_cast<float>(1000 * row + column)});
+  const Points points = parsed(npy(header("<f4", "(71, 101)", true), payload));
+  for (int row = 0; row < rows; ++row)
+    for (int column = 0; column < columns; ++column)
+      ASSERT_EQ(points.view<float>()(row, column), static_cast<float>(1000 * row + column));
+}
+
+TEST_F(NpyTest, HeadersAsOthersWriteThem) {
+  const std::string payload = stored({1.f, 2.f});
+  const Rows expected = {{1, 2}};
+  for (const std::string text : {
+           "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2)}",
+           "{\"shape\":(1,2,),\"descr\":\"<f4\",\"fortran_order\":False,}   \n",
+           "  { 'fortran_order' : False , 'shape' : ( 1L , 2L ) , 'descr' : '=f4' }\n",
+       })
+    EXPECT_EQ(rows_of(parsed(npy(text, payload))), expected) << text;
+}
+
+TEST_F(NpyTest, EmptyArraysHaveTheirShape) {
+  const Points none = parsed(npy(header("<f4", "(0, 3)"), ""));
+  EXPECT_EQ(none.rows(), 0);
+  EXPECT_EQ(none.columns(), 3);
+  const Points huge = parsed(npy(header(">i8", "(4611686018427387904, 0)", true), ""));
+  EXPECT_EQ(huge.columns(), 0);
+}
+
+TEST_F(NpyTest, RefusesBadFiles) {
+  const std::string four = stored({1.f, 2.f, 3.f, 4.f});
+  const std::string good = npy(header("<f4", "(2, 2)"), four);
+  const auto with = [&](const std::string& text) { return npy(text, four); };
+  const std::pair<std::string, std::string> cases[] = {
+      {"", "not a .npy file"},
+      {"NUMPY", "not a .npy file"},
+      {"\x93NUMPY", "ends within its first 8 bytes"},
+      {"\x93NUMPY\1\0\1"s, "ends within its first 12 bytes"},
+      {"\x93NUMPY\2\0\1\0\0"s, "ends within its first 12 bytes"},
+      {"\x93NUMPY\4\0\1\0\0\0"s, ".npy version 4.0 is unknown"},
+      {"\x93NUMPY\1\1\1\0\0\0"s, ".npy version 1.1 is unknown"},
+      {"\x93NUMPY\1\0\xff\xff{}"s, "the .npy header is said to take 65535 bytes, but only 2 are there"},
+      {"\x93NUMPY\2\0\xff\xff\xff\xff{}"s, "the .npy header is said to take 4294967295 bytes, but only 2 are there"},
+      {good.substr(0, good.size() - 1), "takes 16 bytes after the header, but 15 are there"},
+      {good + "x", "takes 16 bytes after the header, but 17 are there"},
+      {good.substr(0, good.size() - 16), "takes 16 bytes after the header, but 0 are there"},
+      {with(header("<f4", "(4611686018427387904, 4)")), "overflows 64 bits"},
+      {with(header("<f4", "(4611686018427387904, 1)")), "overflows 64 bits"},
+      {with(header("<f4", "(9223372036854775808, 1)")), "the dimension overflows 64 bits"},
+      {with(header("<f4", "(99999999999999999999999, 1)")), "the dimension overflows 64 bits"},
+      {with(header("<f4", "(1000000, 1000000)")), "takes 4000000000000 bytes after the header, but 16 are there"},
+      {with(header("<f4", "(-2, -2)")), "a dimension, zero or more, is expected"},
+      {with(header("<f4", "()")), "an array of shape (); one or two dimensions are expected"},
+      {with(header("<f4", "(2, 2, 1)")), "an array of shape (2, 2, 1); one or two dimensions are expected"},
+      {with(header("<f4", "(4)")), "a tuple is expected"},
+      {with(header("<f4", "4")), "'(' is expected"},
+      {with(header("<f4", "(2 2)")), "',' or ')' is expected"},
+      {with(header("<f4", "(2,, 2)")), "a dimension, zero or more, is expected"},
+      {with(header("<f4", "(,)")), "a dimension, zero or more, is expected"},
+      {with(header("<f4", "(2, 2")), "a dimension, zero or more, is expected"},
+      {with(header("|O", "(2,)")), "'|O' (Python objects) cannot be read"},
+      {with(header("<U1", "(4,)")), "'<U1' (strings) cannot be read"},
+      {with(header("|S4", "(4,)")), "'|S4' (strings) cannot be read"},
+      {with(header("<c8", "(2,)")), "'<c8' (complex numbers) cannot be read"},
+      {with(header("<M8[ns]", "(2,)")), "'<M8[ns]' (dates or durations) cannot be read"},
+      {with(header("|V4", "(4,)")), "'|V4' (raw bytes) cannot be read"},
+      {with(header("<f16", "(1,)")), "'<f16' cannot be read"},
+      {with(header("|f4", "(4,)")), "'|f4' cannot be read"},
+      {with(header("f4", "(4,)")), "'f4' cannot be read"},
+      {with(header("", "(4,)")), "'' cannot be read"},
+      {with(header("<f4\x1b[31m", "(4,)")), "'<f4\\x1b[31m' cannot be read"},
+      {with("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (4,)}"), "at byte 20: a structured type"},
+      {with("{'descr': '<f4', 'fortran_order': 0, 'shape': (4,)}"), "True or False is expected"},
+      {with("{'descr': '<f4', 'shape': (4,)}"), "the key 'fortran_order' is missing"},
+      {with("{'descr': '<f4', 'fortran_order': False}"), "the key 'shape' is missing"},
+      {with("{'fortran_order': False, 'shape': (4,)}"), "the key 'descr' is missing"},
+      {with("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (4,)}"), "stands there twice"},
+      {with("{'descr': '<f4', 'fortran_order': False, 'shape': (4,), 'x': 1}"), "the key 'x' is unknown"},
+      {with("{'descr': '<f4', 'fortran_order': False, 'shape': (4,)} x"), "text follows the closing brace"},
+      {with("{'descr': '<f4', 'fortran_order': False, 'shape': (4,)"), "'}' is expected"},
+      {with("{'descr': '<f4"), "the string does not end"},
+      {with("{'descr' '<f4'"), "':' is expected"},
+      {with(""), "'{' is expected"},
+      {with("{"), "a string is expected"},
+      {with("{,}"), "a string is expected"},
+  };
+  for (const auto& [file, expected] : cases) {
+    const std::string message = message_of<InputError>([&, &file = file] { parse_npy(bytes(file), "test.npy"); });
+    expect_contains(message, expected);
+    expect_contains(message, "test.npy");
+  }
+}
+
+TEST_F(NpyTest, AStopRequestEndsTheReading) {
+  std::stop_source stop;
+  stop.request_stop();
+  const std::string turned =
+      put("a.npy", npy("{'descr': '>f4', 'fortran_order': False, 'shape': (2, 2), }", std::string(16, '\0')));
+  const std::string fortran =
+      put("b.npy", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2), }", std::string(16, '\0')));
+  const std::string plain =
+      put("c.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }", std::string(16, '\0')));
+  for (const std::string& file : {turned, fortran}) EXPECT_THROW(read_npy(file, stop.get_token()), InterruptedError);
+  EXPECT_THROW(read_points(plain, {.type = ElementType::f64, .stop = stop.get_token()}), InterruptedError);
+  EXPECT_NO_THROW(read_points(plain, {.type = ElementType::f64, .stop = {}}));
+}
+
+TEST_F(NpyTest, RefusesIntegersThatNoDoubleHolds) {
+  const auto refusal = [](const std::string& file) {
+    return message_of<InputError>([&] { parse_npy(bytes(file), "test.npy"); });
+  };
+  constexpr std::int64_t odd = (std::int64_t{1} << 53) + 1;
+  expect_contains(refusal(npy(header("<i8", "(2, 2)"), stored<std::int64_t>({0, 1, odd, 3}))),
+                  "row 1, column 0: the integer 9007199254740993 has no exact double");
+  expect_contains(refusal(npy(header("<i8", "(2, 2)", true), stored<std::int64_t>({0, 1, -odd, 3}))),
+                  "row 0, column 1: the integer -9007199254740993 has no exact double");
+  expect_contains(refusal(npy(header(">i8", "(1,)"), stored({std::numeric_limits<std::int64_t>::max()}, true))),
+                  "row 0, column 0: the integer 9223372036854775807 has no exact double");
+  expect_contains(refusal(npy(header("<u8", "(1,)"), stored({std::numeric_limits<std::uint64_t>::max()}))),
+                  "row 0, column 0: the integer 18446744073709551615 has no exact double");
+}
+
+/// The elements of a tensor, found by its strides, the last index running fastest.
+std::vector<double> elements_of(const Tensor& tensor) {
+  std::vector<double> elements;
+  std::int64_t count = 1;
+  for (const std::int64_t size : tensor.shape) count *= size;
+  std::visit(
+      [&](const auto& values) {
+        EXPECT_EQ(values.view.rows(), count);
+        for (std::int64_t number = 0; number < count; ++number) {
+          std::int64_t rest = number;
+          std::int64_t place = 0;
+          for (std::size_t dim = tensor.shape.size(); dim-- > 0; rest /= tensor.shape[dim])
+            place += rest % tensor.shape[dim] * tensor.strides[dim];
+          elements.push_back(values.view.data()[place]);
+        }
+      },
+      tensor.values);
+  return elements;
+}
+
+TEST_F(NpyTest, TensorsKeepTheOrderOfTheFile) {
+  const auto parsed_tensor = [](const std::string& file) { return parse_npy_tensor(bytes(file), "test.npy"); };
+  const auto check = [](const Tensor& tensor, const std::vector<std::int64_t>& shape,
+                        const std::vector<std::int64_t>& strides, const std::vector<double>& elements) {
+    EXPECT_EQ(tensor.shape, shape);
+    EXPECT_EQ(tensor.strides, strides);
+    EXPECT_EQ(elements_of(tensor), elements);
+  };
+  const std::string six = stored({0.f, 1.f, 2.f, 3.f, 4.f, 5.f});
+  check(parsed_tensor(npy(header("<f4", "(2, 3)"), six)), {2, 3}, {3, 1}, {0, 1, 2, 3, 4, 5});
+  check(parsed_tensor(npy(header("<f4", "(2, 3)", true), six)), {2, 3}, {1, 2}, {0, 2, 4, 1, 3, 5});
+  check(parsed_tensor(npy(header("<f4", "(1, 2, 3)"), six)), {1, 2, 3}, {6, 3, 1}, {0, 1, 2, 3, 4, 5});
+  check(parsed_tensor(npy(header("<f4", "(3, 1, 2)", true), six)), {3, 1, 2}, {1, 3, 3}, {0, 3, 1, 4, 2, 5});
+  check(parsed_tensor(npy(header("<f4", "(6,)", true), six)), {6}, {1}, {0, 1, 2, 3, 4, 5});
+  check(parsed_tensor(npy(header("<f8", "()"), stored({2.5}))), {}, {}, {2.5});
+  check(parsed_tensor(npy(header("<f4", "(2, 0, 3)"), "")), {2, 0, 3}, {0, 0, 0}, {});
+  check(parsed_tensor(npy(header(">i2", "(1, 1, 2)"), stored<std::int16_t>({-3, 300}, true))), {1, 1, 2}, {2, 2, 1},
+        {-3, 300});
+
+  // Values that need no conversion are viewed where they are, in either order.
+  for (const bool fortran_order : {false, true}) {
+    std::string text = header("<f4", "(1, 2, 3)", fortran_order);
+    text.append((64 - (10 + text.size()) % 64) % 64, ' ');
+    const std::string file = npy(text, six);
+    alignas(64) std::array<char, 256> memory{};
+    std::memcpy(memory.data(), file.data(), file.size());
+    const Tensor viewed = parse_npy_tensor(std::as_bytes(std::span(memory)).first(file.size()), "test.npy");
+    EXPECT_EQ(reinterpret_cast<const char*>(std::get<0>(viewed.values).view.data()),
+              memory.data() + file.size() - six.size());
+    const Tensor wide = read_tensor(put("a.npy", file), {.type = ElementType::f64, .stop = {}});
+    EXPECT_EQ(wide.type(), ElementType::f64);
+    EXPECT_EQ(elements_of(wide), elements_of(viewed));
+  }
+  EXPECT_EQ(elements_of(read_tensor(put("a.csv", "1,2\n3,4\n"))), (std::vector<double>{1, 2, 3, 4}));
+  std::string dimensions = "1";
+  for (int dim = 1; dim < 64; ++dim) dimensions += ", 1";
+  EXPECT_EQ(parsed_tensor(npy(header("|u1", "(" + dimensions + ")"), "7")).shape.size(), 64u);
+}
+
+TEST_F(NpyTest, RefusesBadTensors) {
+  const std::string four = stored({1.f, 2.f, 3.f, 4.f});
+  std::string dimensions = "1";
+  for (int dim = 1; dim < 65; ++dim) dimensions += ", 1";
+  const std::string odd = stored<std::int64_t>({0, 1, 2, 3, (std::int64_t{1} << 53) + 1, 5});
+  const std::pair<std::string, std::string> cases[] = {
+      {npy(header("<f4", "(" + dimensions + ")"), stored({1.f})), "an array of 65 dimensions"},
+      {npy(header("<f4", "(3000000000, 3000000000, 3)"), four), "overflows 64 bits"},
+      {npy(header("<f4", "(1000000000, 1000000000, 3)"), four), "overflows 64 bits"},
+      {npy(header("<f4", "(2, 2, 2)"), four), "takes 32 bytes after the header, but 16 are there"},
+      {npy(header("<c8", "(1, 1, 2)"), four), "'<c8' (complex numbers) cannot be read"},
+      {npy(header("<i8", "(1, 2, 3)"), odd), "element (0, 1, 1): the integer 9007199254740993 has no exact double"},
+      {npy(header("<i8", "(1, 2, 3)", true), odd), "element (0, 0, 2): the integer 9007199254740993"},
+      {npy(header("<i8", "(2, 3)", true), odd), "row 0, column 2: the integer 9007199254740993"},
+      {npy(header("<i8", "(6,)", true), odd), "row 4, column 0: the integer 9007199254740993"},
+  };
+  for (const auto& [file, expected] : cases) {
+    const std::string message =
+        message_of<InputError>([&, &file = file] { parse_npy_tensor(bytes(file), "test.npy"); });
+    expect_contains(message, expected);
+    expect_contains(message, "test.npy");
+  }
+  const std::string wide = put("w.npy", npy(header("<f8", "(2, 1, 2)", true), stored({1.0, 2.0, 3.0, 1e300})));
+  expect_contains(message_of<InputError>([&] { read_tensor(wide, {.type = ElementType::f32, .stop = {}}); }),
+                  "w.npy': element (1, 0, 1): 1e+300 is beyond the range of f32 (indices count from 0)");
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(read_tensor(wide, {.type = ElementType::f32, .stop = stop.get_token()}), InterruptedError);
+}
+
+TEST_F(NpyTest, WritesAnyShape) {
+  const std::vector<double> values = {1, 2, 3, 4, 5, 6};
+  const std::vector<std::int64_t> shapes[] = {{}, {6}, {2, 3}, {1, 3, 2}, {3, 1, 1, 2}, {2, 0, 4}};
+  for (const auto& shape : shapes) {
+    AtomicFile file(path("a.npy"));
+    write_npy(file, shape, values.data());
+    file.commit();
+    EXPECT_EQ(content(path("a.npy")).size(), npy_size<double>(shape));
+    const Tensor tensor = read_npy_tensor(path("a.npy"));
+    EXPECT_EQ(tensor.shape, shape);
+    std::size_t count = 1;
+    for (const std::int64_t size : shape) count *= static_cast<std::size_t>(size);
+    EXPECT_EQ(elements_of(tensor),
+              std::vector<double>(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count)));
+  }
+}
+
+TEST_F(NpyTest, WritesGoldenBytes) {
+  const std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  AtomicFile file(path("a.npy"));
+  write_npy(file, MatrixView<const float>(values.data(), 2, 3));
+  file.commit();
+  const std::string dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+  EXPECT_EQ(content(path("a.npy")), "\x93NUMPY\1\0v\0"s + dict + std::string(117 - dict.size(), ' ') + "\n" +
+                                        stored({1.f, 2.f, 3.f, 4.f, 5.f, 6.f}));
+  const std::vector<std::int32_t> labels = {7, -1};
+  AtomicFile vector(path("b.npy"));
+  write_npy(vector, VectorView<const std::int32_t>(labels.data(), 2));
+  vector.commit();
+  const std::string vector_dict = "{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }";
+  EXPECT_EQ(content(path("b.npy")), "\x93NUMPY\1\0v\0"s + vector_dict + std::string(117 - vector_dict.size(), ' ') +
+                                        "\n" + stored<std::int32_t>({7, -1}));
+}
+
+TEST_F(NpyTest, WritesStridedRows) {
+  const std::vector<double> values = {1, 2, 3, 4, 5, 6};
+  AtomicFile file(path("a.npy"));
+  write_npy(file, MatrixView<const double>(values.data(), 2, 2, 3));
+  file.commit();
+  EXPECT_EQ(rows_of(read_points(path("a.npy"))), (Rows{{1, 2}, {4, 5}}));
+}
+
+template <class T>
+void write_and_read_back() {
+  const auto rows = *rc::gen::inRange<std::int64_t>(0, 60);
+  const auto columns = *rc::gen::inRange<std::int64_t>(0, 40);
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  Matrix<T> matrix(rows, columns);
+  std::mt19937_64 random(seed);
+  for (std::int64_t index = 0; index < rows * columns; ++index) {
+    if constexpr (std::is_floating_point_v<T>)
+      matrix.data()[index] = static_cast<T>(std::ldexp(static_cast<double>(random()) - 0x1p63, random() % 60 - 30));
+    else matrix.data()[index] = static_cast<T>(static_cast<std::int64_t>(random()) >> 11);
+  }
+  const std::string path = (fs::temp_directory_path() / ("gradus-io-" + std::to_string(::getpid()) + ".npy")).string();
+  AtomicFile file(path);
+  write_npy(file, matrix.view());
+  file.commit();
+  const NpyArray array = read_npy(path);
+  fs::remove(path);
+  RC_ASSERT(array.shape == (std::vector{rows, columns}));
+  std::visit(
+      [&](const auto& points) {
+        RC_ASSERT(points.view.rows() == rows);
+        RC_ASSERT(points.view.columns() == columns);
+        for (std::int64_t row = 0; row < rows; ++row)
+          for (std::int64_t column = 0; column < columns; ++column)
+            RC_ASSERT(static_cast<T>(points.view(row, column)) == matrix(row, column));
+      },
+      array.values);
+}
+RC_GTEST_PROP(NpyProperty, FloatRoundTrip, ()) { write_and_read_back<float>(); }
+RC_GTEST_PROP(NpyProperty, DoubleRoundTrip, ()) { write_and_read_back<double>(); }
+RC_GTEST_PROP(NpyProperty, Int32RoundTrip, ()) { write_and_read_back<std::int32_t>(); }
+RC_GTEST_PROP(NpyProperty, Int64RoundTrip, ()) { write_and_read_back<std::int64_t>(); }
+
+// ---- CSV ----
+
+/// Parsed from memory, and from a descriptor: both must give the same, be it a table or an error.
+CsvTable table_of(const std::string& text, const CsvOptions& options = {}) {
+  int ends[2];
+  if (::pipe(ends) != 0) throw std::runtime_error("pipe failed");
+  std::jthread writer([&] {
+    for (std::size_t done = 0; done < text.size();) {
+      const ssize_t count = ::write(ends[1], text.data() + done, text.size() - done);
+      if (count <= 0) break;
+      done += static_cast<std::size_t>(count);
+    }
+    ::close(ends[1]);
+  });
+  std::string stream_error;
+  CsvTable streamed;
+  try {
+    streamed = read_csv_stream(ends[0], "test.csv", options);
+  } catch (const InputError& error) {
+    stream_error = error.what();
+  }
+  ::close(ends[0]);
+  try {
+    CsvTable table = parse_csv(bytes(text), "test.csv", options);
+    EXPECT_EQ(stream_error, "");
+    EXPECT_EQ(rows_of({table.values, {}, {}}), rows_of({streamed.values, {}, {}}));
+    EXPECT_EQ(table.column_names, streamed.column_names);
+    EXPECT_EQ(table.notes, streamed.notes);
+    return table;
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.what(), stream_error);
+    throw;
+  }
+}
+
+/// All that was decided in doubt.
+std::string note_of(const CsvTable& table) {
+  std::string text;
+  for (const std::string& note : table.notes) text += (text.empty() ? "" : "\n") + note;
+  return text;
+}
+
+Rows rows_in(const std::string& text, const CsvOptions& options = {}) {
+  return rows_of({table_of(text, options).values, {}, {}});
+}
+
+TEST_F(CsvTest, Separators) {
+  const Rows expected = {{1, 2.5, -300}, {4, 5, 6}};
+  EXPECT_EQ(rows_in("1,2.5,-3e2\n4,5,6\n"), expected);
+  EXPECT_EQ(rows_in("1;2.5;-3e2\n4;5;6\n"), expected);
+  EXPECT_EQ(rows_in("1\t2.5\t-3e2\n4\t5\t6\n"), expected);
+  EXPECT_EQ(rows_in("1\t2.5\t-3e2\n4\t5\t6\n", {.separator = Separator::tab}), expected);
+  EXPECT_EQ(rows_in("1 2.5 -3e2\n4 5 6\n"), expected);
+  EXPECT_EQ(rows_in("  1   2.5\t -3e2  \n4\t5 6\n", {.separator = Separator::blanks}), expected);
+  EXPECT_EQ(rows_in(" 1 , 2.5,\t-3e2 \n4,5 ,6\t\n"), expected);
+  EXPECT_EQ(rows_in("7\n8\n9"), (Rows{{7}, {8}, {9}}));
+  EXPECT_EQ(rows_in("1|2.5|-3e2\n4|5|6\n"), expected);
+  // What the first line has in its names separates nothing, where the row below does not have it.
+  EXPECT_EQ(rows_in("a;x,b,c\n1,2.5,-3e2\n4,5,6\n"), expected);
+  EXPECT_EQ(rows_in("\"x,y\"|b, i|c\n1|2.5|-3e2\n4|5|6\n"), expected);
+  EXPECT_EQ(rows_in("lat, long\ty\tz\n1\t2.5\t-3e2\n4\t5\t6\n"), expected);
+  for (const std::string line : {"sep=;\n", "\xef\xbb\xbfSep=;\r\n", "\"sep=;\"\n"})
+    EXPECT_EQ(rows_in(line + "x;y;z\n1;2.5;-3e2\n4;5;6\n"), expected) << line;
+  EXPECT_EQ(rows_in("sep=,\n1,2.5,-3e2\n4,5,6\n", {.separator = Separator::tab}), expected);
+  EXPECT_EQ(message_of<InputError>([] { table_of("sep=:\n1:2\n"); }),
+            "test.csv:1: 'sep=:': fields are separated by semicolons, commas, tabs, bars or blanks");
+}
+
+TEST_F(CsvTest, LineEndsCommentsAndBlankLines) {
+  const Rows expected = {{1, 2}, {3, 4}};
+  EXPECT_EQ(rows_in("1,2\r\n3,4\r\n"), expected);
+  EXPECT_EQ(rows_in("1,2\n3,4"), expected);
+  EXPECT_EQ(rows_in("1,2\r\n3,4\r"), expected);
+  EXPECT_EQ(rows_in("1,2\n3,4\n\n \t\n\r\n"), expected);
+  EXPECT_EQ(rows_in("\n# about, this\n\n1,2\n# \"between\n3,4\n#end"), expected);
+  EXPECT_EQ(rows_in("\xef\xbb\xbf"
+                    "1,2\n3,4\n"),
+            expected);
+  EXPECT_EQ(rows_in("\xef\xbb\xbf# x\n1,2\n3,4\n"), expected);
+}
+
+TEST_F(CsvTest, Headers) {
+  using Names = std::vector<std::string>;
+  const auto names = [](const std::string& text) { return table_of(text).column_names; };
+  EXPECT_EQ(names("1,2\n"), Names{});
+  EXPECT_EQ(names("x,y\n1,2\n"), (Names{"x", "y"}));
+  EXPECT_EQ(names("\xef\xbb\xbfx , y \r\n1,2\r\n"), (Names{"x", "y"}));
+  EXPECT_EQ(names("id,2019,\n1,2,3\n"), (Names{"id", "2019", ""}));
+  EXPECT_EQ(names("\"a,b\";\"say \"\"hi\"\"\";\"two\nlines\"\n1;2;3\n"), (Names{"a,b", "say \"hi\"", "two\nlines"}));
+  EXPECT_EQ(names("a  \"b c\"\n1 2\n"), (Names{"a", "b c"}));
+  EXPECT_EQ(names("height 5\",width\n1,2\n"), (Names{"height 5\"", "width"}));
+  EXPECT_EQ(rows_in("x,y\n1,2\n"), (Rows{{1, 2}}));
+  // A line of nothing but tabs is a row of a table that tabs separate.
+  const CsvOptions tabs{.separator = Separator::tab};
+  expect_contains(message_of<InputError>([&] { table_of("1\t2\n\t\n", tabs); }), "test.csv:2:1: the field is empty");
+  EXPECT_EQ(rows_in("1\t2\n \n", tabs), (Rows{{1, 2}}));
+  // The line after a header of two lines is the third.
+  expect_contains(message_of<InputError>([] { table_of("\"a\nb\",c\n1,2\nx,4\n"); }), "test.csv:4:1: 'x'");
+}
+
+TEST_F(CsvTest, DoubtfulFirstLinesAreNoted) {
+  const auto row = [](const std::string& line) {
+    SCOPED_TRACE(line);
+    const CsvTable table = table_of(line + "\n" + line + "\n");
+    EXPECT_EQ(table.values.view.rows(), 2);
+    EXPECT_TRUE(table.column_names.empty());
+    return note_of(table);
+  };
+  for (const std::string line : {"0,1,2", "1 2", "7;8", "-1,0,1,2", "0.5,1.5", "400,402,404", "1990,1991,1992",
+                                 "2020,2019,2018", "1990,2001", "\"1\",\"5\""})
+    EXPECT_EQ(row(line), "test.csv:1: the first line, '" + line +
+                             "', is taken as a row of numbers; if it names the columns, say --header yes");
+  for (const std::string line : {"0,0,0", "2,1", "1,3", "1.5,2", "5", "2019", "1990,1990", "1990,2500", "\"1\",5"})
+    EXPECT_EQ(row(line), "");
+  EXPECT_EQ(note_of(table_of("0,1,2\n")), "");  // names of nothing: no
+
+  const auto header = [](const std::string& line) {
+    SCOPED_TRACE(line);
+    const CsvTable table = table_of(line + "\n" + "3" + (line.find(',') == std::string::npos ? "" : ",4") + "\n");
+    EXPECT_EQ(table.values.view.rows(), 1);
+    EXPECT_FALSE(table.column_names.empty());
+    return note_of(table);
+  };
+  for (const std::string line : {"id,2019", "x,N/A", "1st,2nd", "2020-01-01,2020-01-02", "18-24,65+", "id,0x10"})
+    EXPECT_EQ(header(line), "test.csv:1: the first line, '" + line +
+                                "', is taken as names of columns; if it is a row, say --header no");
+  for (const std::string line :
+       {"x,y", ",x", "label,1x1", "\xc2\xb5m,\xce\x94x", "_1,_2", "(1) x,y2", "\"a,b\",c", "e,d"})
+    EXPECT_EQ(header(line), "");
+}
+
+TEST_F(CsvTest, ABrokenFirstRowIsNoHeader) {
+  const auto refusal = [](const std::string& line) {
+    return message_of<InputError>([&] { table_of(line + "\n1,2,3\n4,5,6\n"); });
+  };
+  EXPECT_EQ(
+      refusal("1.5,N/A,2"),
+      "test.csv:1:2: 'N/A' is not a number; if this line names the columns, say --header yes; if it is a row, --header "
+      "no");
+  for (const std::string field : {"0x10",
+                                  "abc",
+                                  "1e",
+                                  "1_000",
+                                  "1'000",
+                                  "1 000",
+                                  "1D3",
+                                  "5%",
+                                  "$5",
+                                  ("\xe2\x82\xac"
+                                   "5"),
+                                  ("\xe2\x88\x92"
+                                   "5"),
+                                  "<5",
+                                  "(5)",
+                                  "5*",
+                                  "1.2.3",
+                                  "n/a",
+                                  "NULL",
+                                  "<NA>",
+                                  "?",
+                                  "-",
+                                  "--",
+                                  "#N/A",
+                                  "4x",
+                                  "12:30",
+                                  "1st",
+                                  "1+2j"}) {
+    SCOPED_TRACE(field);
+    expect_contains(refusal("1.5," + field + ",2"), "test.csv:1:2: '");
+  }
+  for (const std::string line : {"N/A,N/A,NULL", "0x10,0x20,0x30", "-,-,-", "1D3,2D3,1D-3", "1 000,2 000,3 000"}) {
+    SCOPED_TRACE(line);
+    expect_contains(refusal(line), "test.csv:1:1: '");
+  }
+  expect_contains(message_of<InputError>([] { table_of("0x10\n4\n"); }), "test.csv:1:1: '0x10' is not a number");
+  expect_contains(message_of<InputError>([] { table_of(",7,1\n0,3,4\n"); }), "test.csv:1:1: the field is empty");
+}
+
+TEST_F(CsvTest, TheHeaderIsWhatOneSays) {
+  const CsvOptions yes{.header = HeaderLine::yes};
+  const CsvOptions no{.header = HeaderLine::no};
+  const CsvTable counted = table_of("\n# x\n0,1,2\n3,4,5\n", yes);
+  EXPECT_EQ(counted.column_names, (std::vector{"0"s, "1"s, "2"s}));
+  EXPECT_EQ(rows_of({counted.values, {}, {}}), (Rows{{3, 4, 5}}));
+  EXPECT_EQ(note_of(counted), "");
+  EXPECT_EQ(table_of("1.5,N/A,2\n3,4,5\n", yes).column_names, (std::vector{"1.5"s, "N/A"s, "2"s}));
+  // Perhaps not meant for this table: one option is for all of a command.
+  EXPECT_EQ(note_of(table_of("1.5\n3\n", yes)),
+            "test.csv:1: the first line, '1.5', is made of numbers and taken as names of columns, as --header says");
+  const CsvTable row = table_of("0,1,2\n3,4,5\n", no);
+  EXPECT_EQ(row.values.view.rows(), 2);
+  EXPECT_EQ(note_of(row), "");
+  EXPECT_EQ(message_of<InputError>([&] { table_of("1,x\n3,4\n", no); }), "test.csv:1:2: 'x' is not a number");
+  EXPECT_EQ(message_of<InputError>([&] { table_of("x,y\n", no); }), "test.csv:1:1: 'x' is not a number");
+  EXPECT_EQ(message_of<InputError>([&] { table_of("1,2\n", yes); }), "test.csv:2: there is no row of numbers");
+}
+
+TEST_F(CsvTest, OtherFilesAreRecognised) {
+  const auto refusal = [](const std::string& text) { return message_of<InputError>([&] { table_of(text); }); };
+  expect_contains(refusal(npy(header("<f4", "(1,)"), stored({1.f}))), "'test.csv' is a .npy array");
+  expect_contains(refusal(content(corpus + "image/rgb.png")), "'test.csv' is a picture (PNG)");
+  expect_contains(refusal("\x1f\x8b\x08\0\n1\n"s), "cut off");
+  expect_contains(refusal("\x28\xb5\x2f\xfd"s), "'test.csv' is a file that zstd has packed");
+  expect_contains(refusal("PK\x03\x04\n1\n"), "'test.csv' is a ZIP archive");
+  expect_contains(refusal("version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 1\n"),
+                  "'test.csv' is a Git LFS pointer");
+  expect_contains(refusal("<!DOCTYPE html>\n<title>404</title>\n"), "'test.csv' is a web page (HTML)");
+  expect_contains(refusal("<html lang=\"en\">\n"), "'test.csv' is a web page (HTML)");
+  EXPECT_EQ(table_of("PAR1,BZh\n1,2\n").values.view.rows(), 1);
+}
+
+TEST_F(CsvTest, NumbersAreTheNearestDoubles) {
+  EXPECT_EQ(rows_in("0.1 1e308 4.9e-324 2.2250738585072011e-308 -0 +7 .5 5. 1E+2 \"1.25\" \" 8 \"\n"),
+            (Rows{{0.1, 1e308, 4.9e-324, 2.2250738585072011e-308, 0, 7, 0.5, 5, 100, 1.25, 8}}));
+  // Below the least double: zero, with its sign.
+  const Rows tiny = rows_in("1e-400,-1e-400,0e999," + std::string("0.") + std::string(500, '0') + "1\n");
+  EXPECT_EQ(tiny, (Rows{{0, 0, 0, 0}}));
+  EXPECT_TRUE(std::signbit(tiny[0][1]));
+  EXPECT_TRUE(std::signbit(rows_in("-0\n")[0][0]));
+  EXPECT_EQ(rows_in("1" + std::string(400, '0') + "e-400\n"), (Rows{{1}}));
+}
+
+TEST_F(CsvTest, RefusesBadText) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"1,2\n3\n", "test.csv:2:2: 1 field, but line 1 has 2"},
+      {"1,2,3\n\n", ""},
+      {"x,y,z\n1,2,3\n4,5\n", "test.csv:3:3: 2 fields, but line 1 has 3"},
+      {"1,2\n3,4,5\n", "test.csv:2:3: more fields than the 2 of line 1"},
+      {"1 2\n3 4 5\n", "test.csv:2:3: more fields than the 2 of line 1"},
+      {"1,2\n3,4,\n", "test.csv:2:3: more fields than the 2 of line 1"},
+      {"x,y\n", "test.csv:2: there is no row of numbers"},
+      {"", "test.csv:1: there is no row of numbers"},
+      {"\n\n# x\n", "test.csv:4: there is no row of numbers"},
+      {"1,2\n3,abc\n", "test.csv:2:2: 'abc' is not a number"},
+      {"1,2\r\n3,abc\r\n", "test.csv:2:2: 'abc' is not a number"},
+      {"1,2\n3, 4x ,5\n", "test.csv:2:2: '4x' is not a number"},
+      {"1,2\n3,4 5\n", "test.csv:2:2: '4 5' is not a number"},
+      {"1 2\n3 4,5\n", "test.csv:2:2: '4,5' is not a number"},
+      {"1;2.5\n3;4,5\n", "test.csv:2:2: '4,5' is not a number (decimals follow a point"},
+      {"1,2\n3,0x10\n", "test.csv:2:2: '0x10' is not a number"},
+      {"1,2\n3,+-4\n", "test.csv:2:2: '+-4' is not a number"},
+      {"1,2\n3,1e\n", "test.csv:2:2: '1e' is not a number"},
+      {"1,2\n3,.\n", "test.csv:2:2: '.' is not a number"},
+      {"1,2\n3,-\n", "test.csv:2:2: '-' is not a number"},
+      {"1,2\n3,\x1b[31m\xc3\xa4\n", "test.csv:2:2: '\\x1b[31m\\xc3\\xa4' is not a number"},
+      {"1,2\n3," + std::string(50, 'z') + "\n", "test.csv:2:2: '" + std::string(40, 'z') + "...' is not a number"},
+      {"1,2\n3,\"4\n", "test.csv:2:2: the field '\"4' has no closing quote"},
+      {"1,2\n3,\"4\" 5\n", "test.csv:2:2: '\"4\" 5' is not a number"},
+      {"1,2\n3,\"4,5\" \n", "test.csv:2:2: '\"4,5\"' is not a number"},
+      {"1;2\n\"a \"\"b\"\"; c\"x;5\n", "test.csv:2:1: '\"a \"\"b\"\"; c\"x' is not a number"},
+      {"1 2\n3 \"4 5\"\n", "test.csv:2:2: '\"4 5\"' is not a number"},
+      {"1,2\n3,\"4\"\"5\"\n", "test.csv:2:2: '\"4\"\"5\"' is not a number"},
+      {"1,2\n3,\"\"\n", "test.csv:2:2: '\"\"' is not a number"},
+      {"1,2\n3\r4,5\n", "test.csv:2:1: '3\\x0d4' is not a number"},
+      {"1,2\n3,4\0\n"s, "test.csv:2:2: '4\\x00' is not a number"},
+      {"1,,3\n", "test.csv:1:2: the field is empty; if this line names the columns, say --header yes"},
+      {",,\n", "test.csv:1:1: the field is empty; if this line names the columns, say --header yes"},
+      {"1,2\n3, \n", "test.csv:2:2: the field is empty: 1 of 2 rows lacks a number (column 2)"},
+      {"1,2\n,4\n", "test.csv:2:1: the field is empty: 1 of 2 rows lacks a number (column 1)"},
+      {"1,nan\n", "test.csv:1:2: 'nan' is not a finite number"},
+      {"1,2\n-inf,4\n", "test.csv:2:1: '-inf' is not a finite number"},
+      {"1,2\nInfinity,4\n", "test.csv:2:1: 'Infinity' is not a finite number"},
+      {"1,2\n3,\"NaN\"\n", "test.csv:2:2: '\"NaN\"' is not a finite number"},
+      {"1,2\n3,1e999\n", "test.csv:2:2: '1e999' is too large for a double"},
+      {"1,2\n3,-1e999\n", "test.csv:2:2: '-1e999' is too large for a double"},
+      {"1,2\n\n3,4\n", "test.csv:2: a blank line between rows of numbers"},
+      {"\"a,b\n1,2\n", "test.csv:1: a quoted field has no closing quote"},
+      {"\"a\"b,c\n1,2\n", "test.csv:1:1: text follows the closing quote"},
+      {"\xff\xfe"
+       "1\0,\0"s,
+       "'test.csv' is text in UTF-16"},
+      {"1,2\r3,4\r", "test.csv:1: a carriage return without a line feed"},
+      {"1,2\n#N/A,3\n4,5\n", "test.csv:2:1: '#N/A' is not a number: 1 of 3 rows lacks a number"},
+      {"1;2\n3;4\n#DIV/0!;5", "test.csv:3:1: '#DIV/0!' is not a number: 1 of 3 rows lacks a number"},
+  };
+  for (const auto& [text, expected] : cases) {
+    if (expected.empty()) {
+      EXPECT_NO_THROW(table_of(text));
+    } else {
+      const std::string message = message_of<InputError>([&, &text = text] { table_of(text); });
+      expect_contains(message, expected);
+    }
+  }
+}
+
+TEST_F(CsvTest, LinesLongerThanTheBufferOfAStream) {
+  std::string text;
+  Rows expected(3);
+  for (auto& row : expected) {
+    for (int column = 0; column < 400'000; ++column) {
+      row.push_back(column % 1000 + 0.25);
+      text += std::to_string(column % 1000) + (column == 399'999 ? ".25\n" : ".25,");
+    }
+  }
+  EXPECT_EQ(rows_in(text), expected);
+}
+
+TEST_F(CsvTest, ManyRowsKeepTheirOrder) {
+  std::string text = "x,y\n";
+  for (int row = 0; row < 300'000; ++row) text += std::to_string(row) + "," + std::to_string(-row) + "\n";
+  const CsvTable table = table_of(text);
+  ASSERT_EQ(table.values.view.rows(), 300'000);
+  for (int row = 0; row < 300'000; ++row) {
+    ASSERT_EQ(table.values.view(row, 0), row);
+    ASSERT_EQ(table.values.view(row, 1), -row);
+  }
+}
+
+TEST_F(CsvTest, AStopRequestEndsTheReadingOfAStream) {
+  std::stop_source stop;
+  stop.request_stop();
+  const std::string file = put("a.csv", "1,2\n");
+  const int descriptor = ::open(file.c_str(), O_RDONLY);
+  EXPECT_THROW(read_csv_stream(descriptor, "standard input", {}, stop.get_token()), InterruptedError);
+  ::close(descriptor);
+  EXPECT_THROW(read_csv_stream(-1, "standard input"), InputError);
+  EXPECT_THROW(read_csv(file, {}, stop.get_token()), InterruptedError);
+}
+
+RC_GTEST_PROP(CsvProperty, ShortestTextReadsBackToTheSameBits, ()) {
+  const auto bit_patterns = *rc::gen::nonEmpty(rc::gen::container<std::vector<std::uint64_t>>(rc::gen::resize(
+      100, rc::gen::map(rc::gen::arbitrary<std::pair<std::uint32_t, std::uint32_t>>(),
+                        [](const auto& halves) { return std::uint64_t{halves.first} << 32 | halves.second; }))));
+  std::string text;
+  std::vector<double> expected;
+  for (const std::uint64_t pattern : bit_patterns) {
+    const double value = std::bit_cast<double>(pattern);
+    if (!std::isfinite(value)) continue;
+    expected.push_back(value);
+    std::array<char, 64> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    text.append(digits.data(), end).append("\n");
+  }
+  RC_PRE(!expected.empty());
+  const CsvTable table = parse_csv(bytes(text), "test.csv");
+  RC_ASSERT(table.values.view.rows() == static_cast<std::int64_t>(expected.size()));
+  for (std::size_t row = 0; row < expected.size(); ++row)
+    RC_ASSERT(std::bit_cast<std::uint64_t>(table.values.view(static_cast<std::int64_t>(row), 0)) ==
+              std::bit_cast<std::uint64_t>(expected[row]));
+}
+
+// ---- Pictures ----
+
+/// The pictures of the corpus are 5 x 3 pixels; this is their colour at (x, y), and their opacity as channel 3.
+int colour(int x, int y, int channel) {
+  switch (channel) {
+    case 0: return 40 * x + 10 * y;
+    case 1: return 200 - 30 * x - 20 * y;
+    case 2: return 90 + 5 * x * y;
+    default: return 255 - 60 * x;
+  }
+}
+
+void check_picture(const std::string& file, int channels, const std::function<int(int x, int y, int channel)>& value,
+                   int tolerance = 0) {
+  const Image image = read_image(corpus + "image/" + file);
+  ASSERT_EQ(image.shape.width, 5) << file;
+  ASSERT_EQ(image.shape.height, 3) << file;
+  ASSERT_EQ(image.shape.channels, channels) << file;
+  for (int y = 0; y < 3; ++y)
+    for (int x = 0; x < 5; ++x)
+      for (int channel = 0; channel < channels; ++channel)
+        EXPECT_LE(std::abs(image.pixels[(y * 5 + x) * channels + channel] - value(x, y, channel)), tolerance)
+            << file << " at " << x << ", " << y << ", " << channel;
+}
+
+TEST_F(ImageTest, EveryKindOfPng) {
+  const auto index = [](int x, int y) { return (x + y) % 4; };
+  check_picture("gray.png", 1, colour);
+  check_picture("gray_1.png", 1, [](int x, int y, int) { return (x + y) % 2 * 255; });
+  check_picture("gray_2.png", 1, [&](int x, int y, int) { return index(x, y) * 85; });
+  check_picture("gray_16.png", 1, colour);
+  check_picture("gray_opaque.png", 1, colour);
+  check_picture("gray_alpha.png", 4, [](int x, int y, int channel) { return colour(x, y, channel == 3 ? 3 : 0); });
+  check_picture("gray_transparent.png", 4, [](int x, int y, int channel) {
+    return channel < 3 ? colour(x, y, 0) : colour(x, y, 0) == 0 ? 0 : 255;
+  });
+  check_picture("rgb.png", 3, colour);
+  check_picture("rgb_16.png", 3, colour);
+  check_picture("rgb_interlaced.png", 3, colour);
+  check_picture("rgba.png", 4, colour);
+  check_picture("rgba_opaque.png", 3, colour);
+  check_picture("palette.png", 3, [&](int x, int y, int channel) { return 30 * index(x, y) + 10 * channel + 10; });
+  check_picture("palette_transparent.png", 4, [&](int x, int y, int channel) {
+    return channel < 3 ? 30 * index(x, y) + 10 * channel + 10 : index(x, y) == 1 ? 0 : 255;
+  });
+}
+
+TEST_F(ImageTest, Jpeg) {
+  check_picture("gray.jpg", 1, colour, 4);
+  check_picture("rgb.jpg", 3, colour, 8);
+  check_picture("progressive.jpg", 3, colour, 40);  // its colours have half the resolution
+  expect_contains(message_of<InputError>([] { read_image(corpus + "image/print.jpg"); }), "CMYK");
+}
+
+TEST_F(ImageTest, PixelsBecomePoints) {
+  const Points points = read_points(GRADUS_SOURCE_DIR "/data/picture.png");
+  EXPECT_EQ(points.type(), ElementType::f32);
+  EXPECT_EQ(points.rows(), 240 * 160);
+  EXPECT_EQ(points.columns(), 3);
+  ASSERT_TRUE(points.picture);
+  EXPECT_EQ(points.picture->width, 240);
+  EXPECT_EQ(points.picture->height, 160);
+  EXPECT_EQ(points.picture->channels, 3);
+  const Points small = read_points(corpus + "image/rgb.png");
+  EXPECT_EQ(small.view<float>()(7, 1), colour(2, 1, 1));
+}
+
+TEST_F(ImageTest, WrittenPicturesReadBack) {
+  for (const std::int64_t channels : {1, 3, 4}) {
+    const PictureShape shape{37, 11, channels};
+    std::vector<std::uint8_t> pixels(std::size_t{37} * 11 * static_cast<std::size_t>(channels));
+    std::mt19937 random(5);
+    for (auto& pixel : pixels) pixel = static_cast<std::uint8_t>(random());
+    AtomicFile file(path("out.png"));
+    write_png(file, shape, pixels);
+    file.commit();
+    const Image image = read_image(path("out.png"));
+    EXPECT_EQ(image.shape.width, 37);
+    EXPECT_EQ(image.shape.height, 11);
+    EXPECT_EQ(image.shape.channels, channels);
+    EXPECT_TRUE(std::equal(pixels.begin(), pixels.end(), image.pixels.begin(), image.pixels.end()));
+    std::ifstream stream(path("out.png"), std::ios::binary);
+    const std::string written{std::istreambuf_iterator<char>(stream), {}};
+    const std::vector<std::byte> bytes = png_bytes("out", shape, pixels);
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), written);
+  }
+}
+
+TEST_F(ImageTest, RefusesToWriteWhatIsNoPicture) {
+  AtomicFile file(path("out.png"));
+  const std::vector<std::uint8_t> pixels(12);
+  EXPECT_THROW(write_png(file, {2, 3, 1}, pixels), Error);
+  EXPECT_THROW(write_png(file, {2, 3, 2}, pixels), Error);
+  EXPECT_THROW(write_png(file, {0, 3, 1}, pixels), Error);
+  EXPECT_THROW(write_png(file, {-2, -2, 3}, pixels), Error);
+  EXPECT_EQ(message_of<Error>([&] {
+              png_bytes("a page", {5, 1, 1}, pixels);
+            }),
+            "cannot write 'a page': 12 bytes do not make a picture of 5 x 1 pixels with 1 channels");
+}
+
+TEST_F(ImageTest, AFullDiskEndsTheWriting) {
+  AtomicFile file("/dev/full");
+  std::vector<std::uint8_t> noise(1'200'000);
+  std::mt19937 random(5);
+  for (auto& pixel : noise) pixel = static_cast<std::uint8_t>(random());
+  EXPECT_EQ(message_of<Error>([&] {
+              write_png(file, {1000, 400, 3}, noise);
+            }),
+            "cannot write '/dev/full': No space left on device");
+}
+
+TEST_F(ImageTest, AStopRequestEndsReadingAndWriting) {
+  std::stop_source stop;
+  const PictureShape shape{64, 64, 3};
+  const std::vector<std::uint8_t> pixels(std::size_t{64} * 64 * 3, 7);
+  AtomicFile file(path("a.png"));
+  write_png(file, shape, pixels);
+  file.commit();
+  AtomicFile other(path("b.png"), stop.get_token());
+  stop.request_stop();
+  EXPECT_THROW(write_png(other, shape, pixels), InterruptedError);
+  EXPECT_THROW(png_bytes("a page", shape, pixels, stop.get_token()), InterruptedError);
+  EXPECT_THROW(read_image(path("a.png"), stop.get_token()), InterruptedError);
+  for (const std::string name : {"gray.jpg", "rgb.jpg", "progressive.jpg"})
+    EXPECT_THROW(read_image(corpus + "image/" + name, stop.get_token()), InterruptedError) << name;
+}
+
+TEST_F(ImageTest, EveryTruncationIsRefused) {
+  for (const std::string file : {"rgb.png", "rgb_interlaced.png", "palette.png", "rgb.jpg", "progressive.jpg"}) {
+    const std::string whole = content(std::string(corpus).append("image/").append(file));
+    // A JPEG that lacks its last two bytes lacks the end mark only, and no pixel: the library tells it all the same.
+    for (std::size_t size = 0; size < whole.size(); ++size)
+      EXPECT_THROW(parse_image(bytes(whole.substr(0, size)), file), InputError) << file << " cut to " << size;
+  }
+}
+
+TEST_F(ImageTest, DamageIsRefused) {
+  const std::string png = content(corpus + "image/rgb.png");
+  for (std::size_t at = 8; at < png.size(); ++at) {
+    std::string damaged = png;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    // Every bit counts in a PNG: each chunk has its checksum.
+    EXPECT_THROW(parse_image(bytes(damaged), "test.png"), InputError) << at;
+  }
+  expect_contains(message_of<InputError>([] { parse_image(bytes("GIF89a"s), "x.png"); }),
+                  "'x.png' is a picture, neither PNG nor JPEG");
+  // With the place: the end of the file, and behind the head of 8 + 25 bytes, whose checksum is wrong.
+  expect_contains(message_of<InputError>([&] { parse_image(bytes(png.substr(0, 60)), "x.png"); }), "(byte 60)");
+  std::string head = png;
+  head[32] = static_cast<char>(head[32] ^ 4);
+  expect_contains(message_of<InputError>([&] { parse_image(bytes(head), "x.png"); }), "(byte 33)");
+  const std::string jpeg = content(corpus + "image/rgb.jpg");
+  expect_contains(message_of<InputError>([&] { parse_image(bytes(jpeg.substr(0, 200)), "x.jpg"); }), "(byte ");
+}
+
+TEST_F(ImageTest, SizesAreCheckedBeforeAllocation) {
+  const std::string file = content(corpus + "image/rgb.png");
+  expect_contains(message_of<InputError>([&] { parse_image(bytes(file), "x.png", 14); }), "5 x 3 pixels; from 1 to 14");
+  EXPECT_NO_THROW(parse_image(bytes(file), "x.png", 15));
+  const std::string jpeg = content(corpus + "image/rgb.jpg");
+  expect_contains(message_of<InputError>([&] { parse_image(bytes(jpeg), "x.jpg", 14); }), "5 x 3 pixels; from 1 to 14");
+  EXPECT_NO_THROW(parse_image(bytes(jpeg), "x.jpg", 15));
+}
+
+// ---- Points of any kind ----
+
+TEST_F(PointsTest, KindsByEndingOrContent) {
+  const std::string npy_file = npy(header("<f4", "(1, 2)"), stored({1.f, 2.f}));
+  const Rows expected = {{1, 2}};
+  EXPECT_EQ(rows_of(read_points(put("a.npy", npy_file))), expected);
+  EXPECT_EQ(rows_of(read_points(put("a.NPY", npy_file))), expected);
+  EXPECT_EQ(rows_of(read_points(put("a.data", npy_file))), expected);
+  EXPECT_EQ(rows_of(read_points(put("a", npy_file))), expected);
+  EXPECT_EQ(rows_of(read_points(put("a.csv", "1,2\n"))), expected);
+  EXPECT_EQ(rows_of(read_points(put("a.txt", "1 2\n"))), expected);
+  EXPECT_EQ(rows_of(read_points(put("a.tsv", "1\t2\n"))), expected);
+  for (const std::string file : {"rgb.png", "rgb.jpg"}) {
+    EXPECT_EQ(read_points(put("picture", content(std::string(corpus).append("image/").append(file)))).rows(), 15);
+    EXPECT_EQ(read_points(std::string(corpus).append("image/").append(file)).columns(), 3);
+  }
+  expect_contains(message_of<InputError>([&] { read_points(put("a.xyz", "1 2\n")); }), "trajectory");
+  expect_contains(message_of<InputError>([&] { read_points(path("none")); }), "No such file or directory");
+  expect_contains(message_of<InputError>([&] { read_points(path("none.npy")); }), "No such file or directory");
+  expect_contains(message_of<InputError>([&] { read_points(put("b.npy", "1,2\n")); }), "not a .npy file");
+  expect_contains(message_of<InputError>([&] { read_points(put("b.png", npy_file)); }), "b.png' is a .npy array");
+  expect_contains(message_of<InputError>([&] { read_points(put("b.csv", npy_file)); }), "is a .npy array");
+  expect_contains(message_of<InputError>([&] { read_points(put("b.bin", "1 2\n")); }),
+                  "trajectories read .xyz, .extxyz, .lammpstrj, .dump, .lammpsdump, .gro and .dcd");
+  for (const std::string table : {"a.csv", "a.txt", "a.tsv", "-"})
+    EXPECT_TRUE(is_table(table == "-" ? table : path(table)));
+  for (const std::string other : {"a.npy", "a.data", "a.xyz", "picture"}) EXPECT_FALSE(is_table(path(other))) << other;
+  for (const std::string array : {"a.npy", "a.data", "a"}) EXPECT_TRUE(is_npy(path(array))) << array;
+  for (const std::string other : {"t.csv", "a.xyz", "picture"}) EXPECT_FALSE(is_npy(path(other))) << other;
+}
+
+TEST_F(PointsTest, DoubtsAreTold) {
+  std::vector<std::string> notes;
+  ReadOptions options;
+  options.note = [&](const std::string& note) { notes.push_back(note); };
+  const std::string file = put("a.csv", "0,1\n5,6\n");
+  EXPECT_EQ(read_points(file, options).rows(), 2);
+  ASSERT_EQ(notes.size(), 1u);
+  expect_contains(notes.front(), file + ":1: the first line, '0,1', is taken as a row of numbers");
+  options.header = HeaderLine::yes;
+  EXPECT_EQ(rows_of(read_points(file, options)), (Rows{{5, 6}}));
+  EXPECT_EQ(read_vector<double>(put("w.csv", "3,4\n5,6\n"), options).view.size(), 2);
+  EXPECT_EQ(notes.size(), 1u);
+}
+
+TEST_F(PointsTest, StandardInputIsCsv) {
+  const int before = ::dup(STDIN_FILENO);
+  const int file = ::open(put("in", "x,y\n1,2\n").c_str(), O_RDONLY);
+  ::dup2(file, STDIN_FILENO);
+  const Points points = read_points("-");
+  ::dup2(before, STDIN_FILENO);
+  ::close(before);
+  ::close(file);
+  EXPECT_EQ(rows_of(points), (Rows{{1, 2}}));
+  EXPECT_EQ(points.column_names, (std::vector{"x"s, "y"s}));
+}
+
+TEST_F(PointsTest, ConversionOnRequest) {
+  const std::string file = put("a.csv", "x\n0.1\n");
+  EXPECT_EQ(read_points(file).type(), ElementType::f64);
+  const Points narrow = read_points(file, {.type = ElementType::f32, .stop = {}});
+  EXPECT_EQ(narrow.view<float>()(0, 0), 0.1f);
+  EXPECT_EQ(narrow.column_names, std::vector{"x"s});
+  const std::string small = put("a.npy", npy(header("<f4", "(1,)"), stored({0.1f})));
+  EXPECT_EQ(read_points(small, {.type = ElementType::f64, .stop = {}}).view<double>()(0, 0), double{0.1f});
+  expect_contains(message_of<InputError>(
+                      [&] { read_points(put("b.csv", "1,2\n3,1e39\n"), {.type = ElementType::f32, .stop = {}}); }),
+                  "row 1, column 1: ");
+}
+
+TEST_F(PointsTest, Vectors) {
+  const auto weights = read_vector<float>(put("w.csv", "weight\n1\n2\n0.1\n"));
+  EXPECT_EQ(std::vector<float>(weights.view.begin(), weights.view.end()), (std::vector{1.f, 2.f, 0.1f}));
+  const auto row = read_vector<double>(put("w.tsv", "1\t2\t3\n"));
+  EXPECT_EQ(std::vector<double>(row.view.begin(), row.view.end()), (std::vector{1., 2., 3.}));
+  const auto mapped = read_vector<double>(put("w.npy", npy(header("<f8", "(2,)"), stored({1.5, 2.5}))));
+  EXPECT_EQ(std::vector<double>(mapped.view.begin(), mapped.view.end()), (std::vector{1.5, 2.5}));
+  expect_contains(message_of<InputError>([&] { read_vector<float>(put("m.csv", "1,2\n3,4\n")); }),
+                  "2 rows of 2 columns; one value per row is expected");
+}
+
+TEST_F(PointsTest, TheDigits) {
+  const Points digits = read_points(GRADUS_SOURCE_DIR "/data/digits.npy");
+  EXPECT_EQ(digits.rows(), 1797);
+  EXPECT_EQ(digits.columns(), 64);
+  double sum = 0;
+  for (const auto& row : rows_of(digits))
+    for (const double value : row) sum += value;
+  EXPECT_EQ(sum, 561718);
+  const auto labels = read_vector<float>(GRADUS_SOURCE_DIR "/data/digits_labels.npy");
+  EXPECT_EQ(labels.view.size(), 1797);
+  EXPECT_EQ(std::count(labels.view.begin(), labels.view.end(), 3.f), 183);
+}
+
+TEST_F(IoTest, LinesOneByOne) {
+  const auto lines = [](TextInput& input) {
+    std::vector<std::string> all;
+    while (const auto line = input.next_line()) all.emplace_back(*line);
+    EXPECT_FALSE(input.next_line());
+    return all;
+  };
+  const std::string long_line(3 << 20, 'x');
+  const std::string text = "one\r\n\n" + long_line + "\nlast";
+  const std::vector<std::string> right{"one", "", long_line, "last"};
+  TextInput memory(std::as_bytes(std::span(text)), "t");
+  EXPECT_EQ(memory.bytes_left(), text.size());
+  EXPECT_EQ(lines(memory), right);
+  EXPECT_EQ(memory.bytes_left(), 0u);
+  const int file = ::open(put("lines", text + "\n").c_str(), O_RDONLY);
+  TextInput stream(file, "t");
+  EXPECT_EQ(stream.beginning().substr(0, 5), "one\r\n");
+  EXPECT_FALSE(stream.bytes_left());
+  EXPECT_EQ(lines(stream), right);
+  ::close(file);
+}
+
+// ---- Trajectories ----
+
+std::vector<Frame> frames_in(std::string_view text) {
+  TrajectoryReader reader(std::as_bytes(std::span(text.data(), text.size())), "t");
+  std::vector<Frame> frames;
+  while (std::optional<Frame> frame = reader.next()) frames.push_back(std::move(*frame));
+  return frames;
+}
+
+std::string refusal_of(std::string_view text) {
+  return message_of<InputError>([&] { frames_in(text); });
+}
+
+std::string unsupported(std::string_view text) {
+  return message_of<UnsupportedError>([&] { frames_in(text); });
+}
+
+using Rows = std::vector<std::vector<double>>;
+
+TEST_F(TrajectoryTest, XyzFramesInTheirOrder) {
+  const auto frames = frames_in("2\r\nwater\r\nO 0 0 0.5\r\nH\t1.5 -2e-1 +3\r\n0\nnobody\n 1 \n\n H 1 2 3 9 9\n\n \n");
+  ASSERT_EQ(frames.size(), 3u);
+  EXPECT_EQ(rows_of(frames[0].points), (Rows{{0, 0, 0.5}, {1.5, -0.2, 3}}));
+  EXPECT_EQ(frames[1].points.rows(), 0);
+  EXPECT_EQ(rows_of(frames[2].points), (Rows{{1, 2, 3}}));
+  EXPECT_TRUE(frames[0].box.empty());
+}
+
+TEST_F(TrajectoryTest, ExtendedXyzNamesColumnsAndBox) {
+  const auto frames = frames_in(
+      "1\nProperties=id:I:1:pos:R:3:species:S:1 note=\"a Lattice=1\" lattice=\"5 0 0 0 6 0 0 0 7\" Origin='-1 0 1'\n"
+      "7 1 2 3 Ar\n"
+      "1\nLattice=\"5 0 0 0 6 0 0 0 7\" pbc=\"F F F\"\nH 1 2 3\n");
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(rows_of(frames[0].points), (Rows{{1, 2, 3}}));
+  EXPECT_EQ(frames[0].box, (std::vector{5., 6., 7.}));
+  EXPECT_EQ(frames[0].box_origin, (std::vector{-1., 0., 1.}));
+  EXPECT_EQ(frames[0].periodic, "xyz");
+  EXPECT_EQ(frames[1].periodic, "");
+}
+
+TEST_F(TrajectoryTest, ShortLinesOfManyAtoms) {
+  std::string text = "500\nProperties=pos:R:3\n";
+  for (int atom = 0; atom < 500; ++atom) text += "1 2 3\n";
+  EXPECT_EQ(frames_in(text).front().points.rows(), 500);
+}
+
+TEST_F(TrajectoryTest, LammpsDumps) {
+  const std::string head = "ITEM: UNITS\nreal\nITEM: TIMESTEP\n5\nITEM: NUMBER OF ATOMS\n2\n";
+  const auto frames =
+      frames_in(head +
+                "ITEM: BOX BOUNDS pp pp pp\n-1 4\n0 6e0\n0 8\n"
+                "ITEM: ATOMS id z type y x q\n1 3 9 2 1 7\n2 6 9 5 4 7\n" +
+                head + "ITEM: BOX BOUNDS ff ss mm\n-1 4\n0 6\n0 8\nITEM: ATOMS xs ys zs\n0 0.5 1\n1 1 0.25\n" + head +
+                "ITEM: ATOMS xu yu zu\n-10 0 1\n1 1 99\n");
+  ASSERT_EQ(frames.size(), 3u);
+  EXPECT_EQ(rows_of(frames[0].points), (Rows{{1, 2, 3}, {4, 5, 6}}));
+  EXPECT_EQ(frames[0].box, (std::vector{5., 6., 8.}));
+  EXPECT_EQ(frames[0].box_origin, (std::vector{-1., 0., 0.}));
+  EXPECT_EQ(rows_of(frames[1].points), (Rows{{-1, 3, 8}, {4, 6, 2}}));
+  EXPECT_EQ(frames[1].periodic, "");
+  EXPECT_EQ(rows_of(frames[2].points), (Rows{{-10, 0, 1}, {1, 1, 99}}));
+}
+
+TEST_F(TrajectoryTest, RefusesWithThePlace) {
+  EXPECT_EQ(refusal_of(""), "t:1: the file ends where the number of atoms should be");
+  EXPECT_EQ(refusal_of("two\n\n"), "t:1: 'two' is not a number of atoms");
+  EXPECT_EQ(refusal_of("-1\n\n"), "t:1: '-1' is not a number of atoms");
+  EXPECT_EQ(refusal_of("1\n"), "t:2: the file ends where the comment of the frame should be");
+  EXPECT_EQ(refusal_of("2\n\nH 1 2 3\n  "), "t:4: 0 columns, but 4 are needed for an atom; the file ends in this line");
+  EXPECT_EQ(refusal_of("2\n\nH 1 2 3.25\n"), "t:4: the file ends where the line of atom 2 of 2 should be");
+  EXPECT_EQ(refusal_of("1\n\nH 1 2\n"), "t:3: 3 columns, but 4 are needed for an atom");
+  EXPECT_EQ(refusal_of("1\n\nH 1 two 3\n"), "t:3: 'two' is not a number (y)");
+  EXPECT_EQ(refusal_of("1\n\nH 1 2 nan\n"), "t:3: 'nan' is not a finite number (z)");
+  EXPECT_EQ(refusal_of("1\n\nH 1e999 2 3\n"), "t:3: '1e999' is not a finite number (x)");
+  EXPECT_EQ(refusal_of("1\n\nH 1 2 3\nrest\n"), "t:4: 'rest' is not a number of atoms");
+  expect_contains(refusal_of("900000000000000000\n\nH 1 2 3\n"),
+                  "t:1: the frame claims 900000000000000000 atoms, but only");
+  expect_contains(refusal_of("1\nLattice=\"1 2 3\"\nH 1 2 3\n"), "t:2: Lattice has 3 numbers");
+  expect_contains(refusal_of("1\nLattice=\"1 0 0 0 x 0 0 0 1\"\nH 1 2 3\n"), "t:2: 'x' is not a number (Lattice)");
+  expect_contains(refusal_of("1\nLattice=\"1 0 0 0 0 0 0 0 1\"\nH 1 2 3\n"), "a length of the lattice is not positive");
+  expect_contains(refusal_of("1\npbc=\"T T\" Lattice=\"1 0 0 0 1 0 0 0 1\"\nH 1 2 3\n"), "here are 2");
+  expect_contains(refusal_of("1\npbc=\"1 1 2\" Lattice=\"1 0 0 0 1 0 0 0 1\"\nH 1 2 3\n"), "pbc is made of T and F");
+  expect_contains(refusal_of("1\nProperties=species:S:1\nH 1 2 3\n"), "Properties does not name a column pos");
+  expect_contains(refusal_of("1\nProperties=pos:R:2\nH 1 2 3\n"), "pos must be three real columns");
+  expect_contains(refusal_of("1\nProperties=a:S:0:pos:R:3\nH 1 2 3\n"), "'0' is not a number of columns");
+  expect_contains(refusal_of("1\nProperties=name:S:1:pos:R:3\nFe 2 1 2 3\n"), "t:3: 5 columns, but the frame names 4");
+  expect_contains(refusal_of("1\nProperties=pos:R:3:v:R:3\n1 2 3 4 5\n"), "t:3: 5 columns, but the frame names 6");
+  const std::string head = "ITEM: TIMESTEP\n5\nITEM: NUMBER OF ATOMS\n1\n";
+  EXPECT_EQ(refusal_of(head), "t:5: the file ends where an ITEM: of the next frame should be");
+  EXPECT_EQ(refusal_of(head + "1 2 3\n"), "t:5: an ITEM: is expected, not '1 2 3'");
+  EXPECT_EQ(refusal_of("ITEM: ATOMS x y z\n1 2 3\n"),
+            "t:1: the atoms come before their number (ITEM: NUMBER OF ATOMS)");
+  expect_contains(refusal_of(head + "ITEM: ATOMS id type\n1 2\n"), "names no coordinates");
+  expect_contains(refusal_of(head + "ITEM: ATOMS element x y z\nFe 2 1 2 3\n"),
+                  "t:6: 5 columns, but the frame names 4");
+  expect_contains(refusal_of(head + "ITEM: ATOMS x y z id\n1 2 3\n"), "t:6: 3 columns, but the frame names 4");
+  expect_contains(refusal_of(head + "ITEM: ATOMS xs ys zs\n0 0 0\n"), "scaled coordinates need the bounds");
+  expect_contains(refusal_of(head + "ITEM: BOX BOUNDS pp pp pp\n0 1\n0\n"),
+                  "t:7: 2 numbers are expected for the bounds, not 1");
+  expect_contains(refusal_of(head + "ITEM: BOX BOUNDS pp pp pp\n0 1\n3 2\n"),
+                  "t:7: the upper bound of the box is below");
+  expect_contains(refusal_of(head + "ITEM: BOX BOUNDS pp pp pp\n0 1\n2 2\n"), "t:7: the periodic box has no extent");
+  expect_contains(
+      refusal_of(head + "ITEM: BOX BOUNDS pp pp pp\n0 1\n0 1\n0 1\nITEM: BOX BOUNDS ff ff ff\n0 1\n0 1\n0 1\n"),
+      "t:9: a second ITEM: BOX BOUNDS in one frame");
+  expect_contains(refusal_of(head + "ITEM: NUMBER OF ATOMS\n1\n"), "t:5: a second ITEM: NUMBER OF ATOMS in one frame");
+}
+
+TEST_F(TrajectoryTest, TriclinicBoxes) {
+  const auto box = [](const std::string& text) { return frames_in(text).front().box; };
+  EXPECT_EQ(box("1\nLattice=\"5 0 0 1 6 0 0 0 7\"\nH 1 2 3\n"), (std::vector<double>{5, 0, 0, 1, 6, 0, 0, 0, 7}));
+  const std::string head = "ITEM: NUMBER OF ATOMS\n1\n";
+  const std::string atoms = "ITEM: ATOMS x y z\n1 2 3\n";
+  // LAMMPS writes the bounds of what the tilted box takes up: x from -1 - 2 to 4 + 1, y from 0 - 1.
+  const Frame tilted =
+      frames_in(head + "ITEM: BOX BOUNDS xy xz yz pp pp pp\n-3 5 1\n-1 6 -2\n0 8 -1\n" + atoms).front();
+  EXPECT_EQ(tilted.box, (std::vector<double>{5, 0, 0, 1, 6, 0, -2, -1, 8}));
+  EXPECT_EQ(tilted.box_origin, (std::vector<double>{-1, 0, 0}));
+  const Frame scaled = frames_in(head +
+                                 "ITEM: BOX BOUNDS xy xz yz pp pp pp\n-3 5 1\n-1 6 -2\n0 8 -1\nITEM: ATOMS xs ys "
+                                 "zs\n0.5 0.5 0.25\n")
+                           .front();
+  EXPECT_EQ(rows_of(scaled.points), (Rows{{-1 + 2.5 + 0.5 - 0.5, 3 - 0.25, 2}}));
+  EXPECT_EQ(box(head + "ITEM: BOX BOUNDS abc origin pp pp pp\n4 0 0 0\n1 6 0 0\n0 0 8 0\n" + atoms),
+            (std::vector<double>{4, 0, 0, 1, 6, 0, 0, 0, 8}));
+  EXPECT_EQ(box("t\n1\n    1NA      NA    1   1.10   2.10   3.10\n 4 6 8 0 0 1 0 2 3\n"),
+            (std::vector<double>{4, 0, 0, 1, 6, 0, 2, 3, 8}));
+  expect_contains(refusal_of("1\nLattice=\"5 0 0 5 0 0 0 0 7\"\nH 1 2 3\n"),
+                  "t:2: the three vectors of the box are in a plane");
+}
+
+TEST_F(TrajectoryTest, BoxesThatArePeriodicInSomeDirections) {
+  struct Case {
+    std::string text;
+    std::vector<double> box;
+    std::string periodic;
+  };
+  const auto lattice = [](const std::string& numbers, const std::string& flags) {
+    return "1\nLattice=\"" + numbers + "\" pbc=\"" + flags + "\"\nH 1 2 3\n";
+  };
+  const auto dump = [](const std::string& bounds) {
+    return "ITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS " + bounds + "\nITEM: ATOMS x y z\n1 2 3\n";
+  };
+  for (const Case& one :
+       std::vector<Case>{{lattice("5 0 0 0 6 0 0 0 7", "T T F"), {5, 6, 7}, "xy"},
+                         {lattice("5 0 0 0 6 0 0 0 0", "T T F"), {5, 6, 0}, "xy"},
+                         {lattice("5 0 0 0 6 0 1 2 7", "T T F"), {5, 6, 7}, "xy"},  // an open vector may lean
+                         {lattice("5 0 0 1 6 0 0 0 0", "T T F"), {5, 0, 0, 1, 6, 0, 0, 0, 0}, "xy"},
+                         {lattice("0 0 0 0 6 0 0 0 0", "F T F"), {0, 6, 0}, "y"},
+                         {lattice("5 0 0 0 6 0 0 0 7", "F F F"), {5, 6, 7}, ""},
+                         {lattice("0 0 0 0 0 0 0 0 0", "F F F"), {}, ""},
+                         {dump("pp pp ff\n0 5\n0 6\n3 3"), {5, 6, 0}, "xy"},
+                         {dump("fs pp mm\n0 5\n0 6\n0 7"), {5, 6, 7}, "y"},
+                         {dump("ff ff ff\n0 5\n0 6\n0 7"), {5, 6, 7}, ""}}) {
+    SCOPED_TRACE(one.text);
+    const Frame frame = frames_in(one.text).front();
+    EXPECT_EQ(frame.box, one.box);
+    EXPECT_EQ(frame.periodic, one.periodic);
+  }
+  expect_contains(refusal_of(lattice("5 0 0 0 0 0 0 0 7", "T T F")), "t:2: a length of the lattice is not positive");
+  expect_contains(refusal_of(lattice("5 1 0 10 2 0 0 0 7", "T T F")),
+                  "t:2: the periodic vectors of the box are parallel");
+  expect_contains(refusal_of(dump("pp pp ff\n0 5\n3 3\n0 7")), "t:5: the periodic box has no extent");
+}
+
+TEST_F(TrajectoryTest, AtomsComeInTheOrderOfTheirIds) {
+  const std::string head = "ITEM: NUMBER OF ATOMS\n3\nITEM: ATOMS id type x y z\n";
+  const std::string text = head + "1 A 1 0 0\n2 B 2 0 0\n7 A 7 0 0\n" + head + "7 A 7 0 0\n1 A 1 0 0\n2 B 2 0 0\n";
+  for (const bool labels : {false, true}) {
+    TrajectoryReader reader(bytes(text), "t", {}, labels);
+    for (int number = 0; number < 2; ++number) {
+      const std::optional<Frame> frame = reader.next();
+      ASSERT_TRUE(frame);
+      EXPECT_EQ(rows_of(frame->points), (Rows{{1, 0, 0}, {2, 0, 0}, {7, 0, 0}}));
+      EXPECT_EQ(*frame->labels.ids, (std::vector<std::int64_t>{1, 2, 7}));
+      if (!labels) continue;
+      std::string types;
+      for (const std::int32_t word : frame->labels.types->of_atoms)
+        types += frame->labels.types->words[static_cast<std::size_t>(word)];
+      EXPECT_EQ(types, "ABA");
+    }
+  }
+  const auto xyz = frames_in("2\nProperties=species:S:1:pos:R:3:id:I:1\nH 2 0 0 2\nO 1 0 0 1\n");
+  EXPECT_EQ(rows_of(xyz.front().points), (Rows{{1, 0, 0}, {2, 0, 0}}));
+  expect_contains(refusal_of(head + "1 A 1 0 0\n7 B 2 0 0\n1 A 7 0 0\n"), "t:6: two atoms of the frame have the id 1");
+  expect_contains(refusal_of(head + "1 A 1 0 0\n1 B 2 0 0\n2 A 7 0 0\n"), "t:6: two atoms of the frame have the id 1");
+  expect_contains(refusal_of("ITEM: NUMBER OF ATOMS\n1\nITEM: ATOMS x y z x\n1 2 3 4\n"),
+                  "t:3: ITEM: ATOMS names two columns 'x'");
+}
+
+TEST_F(TrajectoryTest, EverySpellingOfALattice) {
+  for (const std::string comment :
+       {"Lattice=\"5, 0, 0 0, 6, 0 0, 0, 8\" pbc=\"T T T\"", "Lattice=[[5,0,0],[0,6,0],[0,0,8]]",
+        "Lattice=[5, 0, 0, 0, 6, 0, 0, 0, 8] a=1", "Lattice=\"[[5, 0, 0], [0, 6, 0], [0, 0, 8]]\"",
+        "Lattice=\"5 0 0 0 6 0 0 0 8\" pbc=[T, T, T]", "pbc=[true, true, true] Lattice={5 0 0 0 6 0 0 0 8}",
+        "pbc=\"1 1 1\" Lattice=\"5D0 0 0 0 0.6d+01 0 0 0 8.0D+00\"", "b=[[1, 2], [3]] Lattice=\"5 0 0 0 6 0 0 0 8\""}) {
+    SCOPED_TRACE(comment);
+    const std::vector<Frame> frames = frames_in("1\n" + comment + "\nH 1 2 3\n");
+    EXPECT_EQ(frames.front().box, (std::vector{5., 6., 8.}));
+    EXPECT_EQ(frames.front().periodic, "xyz");
+  }
+  EXPECT_EQ(frames_in("1\nLattice=[[5,0,0],[0,6,0],[0,0,8]] pbc=[T, F, T]\nH 1 2 3\n").front().periodic, "xz");
+  expect_contains(unsupported("1\nLattice=[[5,0,0],[1,6,0],[0,0,8]]\nH 1 2 3\n"),
+                  "t:2: Lattice is a list of lists that is not symmetric");
+  EXPECT_EQ(rows_of(frames_in("1\n\nH 1.5D0 -2d-1 3D+01\n").front().points), (Rows{{1.5, -0.2, 30}}));
+  expect_contains(refusal_of("1\n\nH 1D 2 3\n"), "'1D' is not a number");
+}
+
+TEST_F(TrajectoryTest, GroNumbersThatFillTheirColumns) {
+  const auto box = [](const std::string& line) {
+    return frames_in("t\n1\n    1NA      NA    1   1.100   2.100   3.100\n" + line + "\n").front().box;
+  };
+  EXPECT_EQ(box("1000.000001000.000001000.00000"), (std::vector{1000., 1000., 1000.}));
+  EXPECT_EQ(box(" 900.000001000.00000 800.00000"), (std::vector{900., 1000., 800.}));
+  EXPECT_EQ(box("1000.000001000.000001000.00000   0.00000   0.00000-100.00000   0.00000   0.00000-100.00000"),
+            (std::vector<double>{1000, 0, 0, -100, 1000, 0, 0, -100, 1000}));
+  EXPECT_EQ(box("4 6 8"), (std::vector{4., 6., 8.}));
+  expect_contains(refusal_of("t\n1\n    1NA      NA    1   1.100   2.100   3.100\n1.0.0 1.0 1.0\n"),
+                  "t:4: the box has 4 numbers");
+  const std::string stars = "t\n1\n*****NA      NA*****   1.100   2.100   3.100\n4 6 8\n";
+  TrajectoryReader reader(bytes(stars), "t", {}, true);
+  const std::optional<Frame> frame = reader.next();
+  EXPECT_EQ(rows_of(frame->points), (Rows{{1.1, 2.1, 3.1}}));
+  EXPECT_EQ(frame->labels.ids, nullptr);
+}
+
+TEST_F(TrajectoryTest, BoxesAloneAreThoseOfTheFrames) {
+  for (const std::string name :
+       {"extended.xyz", "lammps.dump", "triclinic.dump", "triclinic.xyz", "water.gro", "charmm.dcd", "big.dcd"}) {
+    SCOPED_TRACE(name);
+    const std::string text = content(corpus + "trajectory/" + name);
+    TrajectoryReader whole(bytes(text), "t");
+    TrajectoryReader boxes(bytes(text), "t");
+    while (const std::optional<Frame> frame = whole.next()) {
+      const std::optional<Frame> box = boxes.next(FrameParts::box);
+      ASSERT_TRUE(box);
+      EXPECT_EQ(box->box, frame->box);
+      EXPECT_EQ(box->box_origin, frame->box_origin);
+      EXPECT_EQ(box->periodic, frame->periodic);
+      EXPECT_EQ(box->points.rows(), 0);
+    }
+    EXPECT_FALSE(boxes.next(FrameParts::box));
+  }
+}
+
+TEST_F(TrajectoryTest, AFileThatEndsInsideAFrame) {
+  const std::string xyz = "1\n\nH 1 2 3\n1\n\n";
+  const std::string dump = "ITEM: NUMBER OF ATOMS\n1\nITEM: ATOMS x y z\n1 2 3\nITEM: NUMBER OF ATOMS\n1\n";
+  const std::string gro = "t\n1\n    1NA      NA    1   1.100   2.100   3.100\n4 6 8\nt\n1\n";
+  std::string dcd = content(corpus + "trajectory/charmm.dcd");
+  dcd.pop_back();
+  for (const std::string& text : {xyz, dump, gro, dcd})
+    for (const FrameParts parts : {FrameParts::none, FrameParts::box, FrameParts::all}) {
+      TrajectoryReader reader(bytes(text), "t");
+      message_of<CutFrameError>([&] {
+        while (reader.next(parts)) continue;
+      });
+    }
+  // A frame that is too short does not swallow the next one.
+  const std::string damaged = "ITEM: NUMBER OF ATOMS\n3\nITEM: ATOMS x y z\n1 2 3\nITEM: NUMBER OF ATOMS\n1\n";
+  TrajectoryReader reader(bytes(damaged), "t");
+  EXPECT_EQ(message_of<InputError>([&] { reader.skip(); }), "t:5: the frame claims 3 atoms and has 1");
+}
+
+TEST_F(TrajectoryTest, EveryLatticeThatIsNotAlongTheAxesIsTriclinic) {
+  for (const std::string lattice : {"0 5 0 6 0 0 0 0 7",  // permuted
+                                    "0 5 0 0 0 6 7 0 0", "0 0 5 0 6 0 7 0 0",
+                                    "0 2.5 2.5 2.5 0 2.5 2.5 2.5 0",  // face-centred
+                                    "-2 2 2 2 -2 2 2 2 -2",           // body-centred
+                                    "5 0 0 -2.5 4.33 0 0 0 7",        // hexagonal
+                                    "5 0 0 0 6 0 1e-10 0 7"}) {
+    SCOPED_TRACE(lattice);
+    EXPECT_EQ(frames_in("1\nLattice=\"" + lattice + "\"\nH 1 2 3\n").front().box.size(), 9u);
+    EXPECT_EQ(frames_in("1\npbc=F Lattice=\"" + lattice + "\"\nH 1 2 3\n").front().periodic, "");
+  }
+  expect_contains(refusal_of("1\nLattice=\"0 0 0 1e-300 0 0 0 0 0\"\nH 1 2 3\n"), "t:2: the three vectors");
+  for (const std::string lattice : {"5 0 0 0 0 0 0 0 7", "-5 0 0 0 6 0 0 0 7", "0 0 0 0 0 0 0 0 0"})
+    expect_contains(refusal_of("1\nLattice=\"" + lattice + "\"\nH 1 2 3\n"),
+                    "t:2: a length of the lattice is not positive");
+}
+
+TEST_F(TrajectoryTest, OrthogonalBoxesInEveryWriting) {
+  const std::vector box{5., 6., 8.};
+  const std::vector corner{-1., 0., 0.25};
+  for (const std::string comment :
+       {"Lattice=\"5 0 0 0 6 0 0 0 8\"", "Lattice=\"5 1e-17 -3.06e-16 0 6 4.9e-324 5e-12 0 8\" pbc=T",
+        "pbc=True lattice = '5 0 0 0 6 0 0 0 8'", "a=1 Lattice= {5 0 0 0 6 0 0 0 8} pbc=\"T true T\"",
+        "a= Lattice=\"5 0 0 0 6 0 0 0 8\"", "a = b Lattice=\"5 0 0 0 6 0 0 0 8\""}) {
+    SCOPED_TRACE(comment);
+    const std::vector<Frame> frames = frames_in("1\n" + comment + " Origin=\"-1 0 0.25\"\nH 1 2 3\n");
+    EXPECT_EQ(frames.front().box, box);
+    EXPECT_EQ(frames.front().box_origin, corner);
+  }
+  for (const std::string bounds :
+       {"pp pp pp\n-1 4\n0 6\n0.25 8.25\n", "xy xz yz pp pp pp\n-1 4 0\n0 6 0.0\n0.25 8.25 -0\n",
+        "xy xz yz pp pp pp\n-1 4 1e-17\n0 6 -4e-12\n0.25 8.25 0\n",
+        "abc origin pp pp pp\n5 0 0 -1\n0 6 0 0\n0 0 8 0.25\n",
+        "abc origin pp pp pp\n5 0 1e-17 -1\n3e-16 6 0 0\n0 0 8 0.25\n"}) {
+    SCOPED_TRACE(bounds);
+    const std::vector<Frame> frames =
+        frames_in("ITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS " + bounds + "ITEM: ATOMS xsu ysu zsu\n0.5 2 0.25\n");
+    EXPECT_EQ(frames.front().box, box);
+    EXPECT_EQ(frames.front().box_origin, corner);
+    EXPECT_EQ(rows_of(frames.front().points), (Rows{{1.5, 12, 2.25}}));
+  }
+  // The share is that of the shortest edge: 5e-12 of 5.
+  EXPECT_EQ(frames_in("1\nLattice=\"5 0 0 0 6 0 5.1e-12 0 8\"\nH 1 2 3\n").front().box.size(), 9u);
+  // In open space a box that is not orthogonal matters for scaled coordinates only: x from 0 to 3, b = (1, 6, 0).
+  const std::string open = "ITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS xy xz yz ff ff ff\n0 4 1\n0 6 0\n0 8 0\n";
+  EXPECT_EQ(frames_in(open + "ITEM: ATOMS x y z\n1 2 3\n").front().periodic, "");
+  EXPECT_EQ(rows_of(frames_in(open + "ITEM: ATOMS xs ys zs\n1 0.5 0\n").front().points), (Rows{{3.5, 3, 0}}));
+}
+
+TEST_F(TrajectoryTest, ABoxOfUnknownBoundariesIsLeftOpen) {
+  const std::string head = "ITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS";
+  const std::string rest = "\n0 4\n0 6\n0 8\nITEM: ATOMS xs ys zs\n0.5 0.5 0.5\n";
+  const std::vector<Frame> frames = frames_in(head + rest);
+  EXPECT_EQ(frames.front().box, (std::vector{4., 6., 8.}));
+  EXPECT_EQ(frames.front().periodic, "");
+  EXPECT_EQ(rows_of(frames.front().points), (Rows{{2, 3, 4}}));
+  expect_contains(frames.front().undecided_box, "t:3: ITEM: BOX BOUNDS does not say whether the box is periodic");
+  EXPECT_EQ(frames_in(head + " ff ff ff" + rest).front().undecided_box, "");
+  EXPECT_EQ(frames_in(head + " pp pp pp" + rest).front().undecided_box, "");
+  expect_contains(refusal_of(head + " pp pp" + rest), "t:3: three boundaries are expected, not 2");
+  expect_contains(refusal_of(head + " pp pp xx" + rest), "t:3: 'xx' is not the kind of a boundary");
+  expect_contains(refusal_of(head + " xy xz pp pp pp" + rest), "t:3: 'xy' is not the kind of a boundary");
+  expect_contains(refusal_of(head + " abc origin pp pp pp" + rest),
+                  "t:4: 4 numbers are expected for the bounds, not 2");
+  expect_contains(frames_in("1\npbc=T\nH 1 2 3\n").front().undecided_box, "t:2: pbc says that the frame is periodic");
+  EXPECT_EQ(frames_in("1\npbc=\"F F F\"\nH 1 2 3\n").front().undecided_box, "");
+}
+
+TEST_F(TrajectoryTest, FramesOfAnyFileOfPoints) {
+  FrameReader trajectory(put("t.XYZ", "1\n\nH 1 2 3\n1\n\nH 0.1 5 6\n"), {.type = ElementType::f32, .stop = {}});
+  EXPECT_TRUE(trajectory.is_trajectory());
+  EXPECT_EQ(rows_of(trajectory.next()->points), (Rows{{1, 2, 3}}));
+  EXPECT_EQ(rows_of(trajectory.next()->points), (Rows{{0.1f, 5, 6}}));
+  EXPECT_FALSE(trajectory.next());
+  EXPECT_FALSE(trajectory.next());
+  FrameReader table(put("t.csv", "1,2\n3,4\n"));
+  EXPECT_FALSE(table.is_trajectory());
+  EXPECT_EQ(rows_of(table.next()->points), (Rows{{1, 2}, {3, 4}}));
+  EXPECT_FALSE(table.next());
+  std::stop_source stop;
+  FrameReader stopped(put("u.xyz", "1\n\nH 1 2 3\n"), {.type = {}, .stop = stop.get_token()});
+  stop.request_stop();
+  EXPECT_THROW(stopped.next(), InterruptedError);
+}
+
+}  // namespace
+}  // namespace gradus::files

@@ -1,0 +1,316 @@
+#include "files/npz.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <vector>
+
+#include "core/names.hpp"
+#include "core/stop.hpp"
+#include "core/text.hpp"
+#include "files/file.hpp"
+#include "files/file_fields.hpp"
+#include "files/foreign_formats.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::files {
+
+namespace {
+
+constexpr std::string_view ending = ".npz";
+constexpr std::string_view array_ending = ".npy";
+
+// Signatures, and the bytes of what begins with them.
+constexpr std::uint32_t local_header = 0x04034b50;
+constexpr std::size_t local_size = 30;
+constexpr std::uint32_t directory_entry = 0x02014b50;
+constexpr std::size_t entry_size = 46;
+constexpr std::uint32_t directory_end = 0x06054b50;
+constexpr std::size_t end_size = 22;
+constexpr std::uint32_t locator_64 = 0x07064b50;
+constexpr std::size_t locator_size = 20;
+constexpr std::uint32_t directory_end_64 = 0x06064b50;
+constexpr std::size_t end_size_64 = 56;
+
+constexpr std::uint64_t none_32 = 0xffffffffu;  ///< the number stands elsewhere, with 64 bits
+
+/// A file in the archive.
+struct Entry {
+  std::string_view name;
+  std::uint64_t method = 0;
+  std::uint64_t flags = 0;
+  std::uint64_t checksum = 0;
+  std::uint64_t packed = 0;
+  std::uint64_t size = 0;
+  std::uint64_t offset = 0;
+};
+
+class Archive {
+ public:
+  Archive(std::span<const std::byte> bytes, std::string_view name) : bytes_(bytes), name_(name) { read_directory(); }
+
+  /// The .npy files, whose names lack the ending.
+  const std::vector<Entry>& arrays() const { return arrays_; }
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw InputError("'" + std::string(name_) + "': " + what, fields_of_file(name_));
+  }
+
+  /// Where the packed bytes of an entry lie.
+  std::span<const std::byte> packed(const Entry& entry) const {
+    if (entry.offset > directory_ || directory_ - entry.offset < local_size || number(entry.offset, 4) != local_header)
+      refuse(about(entry) + "does not begin where the archive's directory says");
+    const std::uint64_t names = number(entry.offset + 26, 2) + number(entry.offset + 28, 2);
+    const std::uint64_t left = directory_ - entry.offset - local_size;
+    if (names > left || entry.packed > left - names) refuse(about(entry) + "goes on beyond its end");
+    return bytes_.subspan(entry.offset + local_size + names, entry.packed);
+  }
+
+  static std::string about(const Entry& entry) { return "the array " + core::excerpt(entry.name) + " "; }
+
+ private:
+  /// Of little-endian order; the caller has checked that the bytes are there.
+  std::uint64_t number(std::uint64_t at, std::size_t length) const {
+    std::uint64_t value = 0;
+    for (std::size_t index = length; index-- > 0;)
+      value = value << 8 | std::to_integer<std::uint64_t>(bytes_[at + index]);
+    return value;
+  }
+  std::string_view text(std::uint64_t at, std::uint64_t length) const {
+    return {reinterpret_cast<const char*>(bytes_.data()) + at, length};
+  }
+
+  /// Behind it there is nothing but a comment, whose length it tells.
+  std::uint64_t find_end() const {
+    constexpr std::size_t longest_comment = 0xffff;
+    if (bytes_.size() < end_size) refuse("the ZIP archive ends within its first 22 bytes");
+    const std::size_t last = bytes_.size() - end_size;
+    const std::size_t first = last - std::min(last, longest_comment);
+    for (std::size_t at = last + 1; at-- > first;)
+      if (number(at, 4) == directory_end && number(at + 20, 2) == last - at) return at;
+    refuse("the ZIP archive has no directory at its end: it is cut off, or something follows it");
+  }
+
+  void read_directory() {
+    const std::uint64_t end = find_end();
+    std::uint64_t count = number(end + 10, 2);
+    std::uint64_t size = number(end + 12, 4);
+    directory_ = number(end + 16, 4);
+    std::uint64_t limit = end;
+    const bool large = count == 0xffff || size == none_32 || directory_ == none_32;
+    if (large && end >= locator_size && number(end - locator_size, 4) == locator_64) {
+      const std::uint64_t at = number(end - locator_size + 8, 8);
+      limit = end - locator_size;
+      if (at > limit || limit - at < end_size_64 || number(at, 4) != directory_end_64)
+        refuse("the ZIP64 archive's directory is not where its end says");
+      count = number(at + 32, 8);
+      size = number(at + 40, 8);
+      directory_ = number(at + 48, 8);
+      limit = at;
+    }
+    if (directory_ > limit || size > limit - directory_)
+      refuse("the ZIP archive's directory goes on beyond the end of the file");
+    const std::uint64_t stop = directory_ + size;
+    std::uint64_t at = directory_;
+    for (std::uint64_t entry = 0; entry < count; ++entry) at = read_entry(at, stop);
+  }
+
+  /// Where the next one begins.
+  std::uint64_t read_entry(std::uint64_t at, std::uint64_t stop) {
+    if (stop - at < entry_size || number(at, 4) != directory_entry) refuse("the ZIP archive's directory is damaged");
+    const std::uint64_t name_size = number(at + 28, 2);
+    const std::uint64_t extra_size = number(at + 30, 2);
+    const std::uint64_t comment_size = number(at + 32, 2);
+    if (stop - at - entry_size < name_size + extra_size + comment_size)
+      refuse("the ZIP archive's directory is damaged");
+    Entry entry{.name = text(at + entry_size, name_size),
+                .method = number(at + 10, 2),
+                .flags = number(at + 8, 2),
+                .checksum = number(at + 16, 4),
+                .packed = number(at + 20, 4),
+                .size = number(at + 24, 4),
+                .offset = number(at + 42, 4)};
+    read_large_sizes(entry, at + entry_size + name_size, at + entry_size + name_size + extra_size);
+    if (entry.name.ends_with(array_ending)) {
+      entry.name.remove_suffix(array_ending.size());
+      arrays_.push_back(entry);
+    }
+    return at + entry_size + name_size + extra_size + comment_size;
+  }
+
+  /// Those of the numbers that 32 bits do not hold stand one after the other in a field of the extra ones.
+  void read_large_sizes(Entry& entry, std::uint64_t at, std::uint64_t stop) const {
+    while (stop - at >= 4) {
+      const std::uint64_t kind = number(at, 2);
+      const std::uint64_t length = number(at + 2, 2);
+      at += 4;
+      if (length > stop - at) refuse("the ZIP archive's directory is damaged");
+      if (kind == 1) {
+        std::uint64_t place = at;
+        for (std::uint64_t* const value : {&entry.size, &entry.packed, &entry.offset}) {
+          if (*value != none_32) continue;
+          if (at + length - place < 8) refuse("the ZIP64 archive's directory is damaged");
+          *value = number(place, 8);
+          place += 8;
+        }
+        return;
+      }
+      at += length;
+    }
+  }
+
+  std::span<const std::byte> bytes_;
+  std::string_view name_;
+  std::uint64_t directory_ = 0;  ///< where it begins
+  std::vector<Entry> arrays_;
+};
+
+constexpr std::size_t bytes_between_looks = std::size_t{1} << 22;
+
+std::uint64_t checksum_of(std::span<const std::byte> bytes, std::string_view name, const std::stop_token& stop) {
+  uLong checksum = ::crc32(0, nullptr, 0);
+  while (!bytes.empty()) {
+    core::honour_stop(stop, "stopped while reading '" + std::string(name) + "'");
+    const std::size_t piece = std::min(bytes.size(), bytes_between_looks);
+    checksum = ::crc32(checksum, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(piece));
+    bytes = bytes.subspan(piece);
+  }
+  return checksum;
+}
+
+/// Unpacks all of it into `into`; whether both ended together.
+bool inflate_all(std::span<const std::byte> packed, std::span<std::byte> into, std::string_view name,
+                 const std::stop_token& stop) {
+  z_stream stream{};
+  constexpr int no_header = -15;
+  if (::inflateInit2(&stream, no_header) != Z_OK)
+    throw OutOfMemoryError("cannot unpack '" + std::string(name) + "': out of memory");
+  const struct Ending {
+    z_stream* stream;
+    ~Ending() { ::inflateEnd(stream); }
+  } at_end{&stream};
+  std::byte beyond{};  // room for a byte too many, which tells that there is one
+  std::size_t read = 0;
+  std::size_t written = 0;
+  for (int status = Z_OK; status != Z_STREAM_END;) {
+    core::honour_stop(stop, "stopped while reading '" + std::string(name) + "'");
+    const bool full = written == into.size();
+    const std::size_t room = full ? 1 : std::min(into.size() - written, bytes_between_looks);
+    const std::size_t piece = std::min(packed.size() - read, bytes_between_looks);
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data())) + read;
+    stream.avail_in = static_cast<uInt>(piece);
+    stream.next_out = reinterpret_cast<Bytef*>(full ? &beyond : into.data() + written);
+    stream.avail_out = static_cast<uInt>(room);
+    status = ::inflate(&stream, Z_NO_FLUSH);
+    if (status == Z_MEM_ERROR) throw OutOfMemoryError("cannot unpack '" + std::string(name) + "': out of memory");
+    if (status != Z_OK && status != Z_STREAM_END) return false;
+    read += piece - stream.avail_in;
+    written += room - stream.avail_out;
+    if (written > into.size()) return false;
+  }
+  return read == packed.size() && written == into.size();
+}
+
+std::string names_of(const std::vector<Entry>& arrays, std::string_view file) {
+  constexpr std::size_t most = 8;
+  std::string text;
+  for (std::size_t index = 0; index < std::min(arrays.size(), most); ++index)
+    text += (index == 0 ? "" : ", ") + std::string(file) + ":" + core::without_control(arrays[index].name);
+  return arrays.size() > most ? text + " and " + std::to_string(arrays.size() - most) + " more" : text;
+}
+
+/// Returns true for the arrays of a matrix that scipy.sparse.save_npz has written.
+bool are_a_sparse_matrix(const std::vector<Entry>& arrays) {
+  return std::ranges::all_of(std::initializer_list<std::string_view>{"format", "shape", "data"},
+                             [&](auto name) { return std::ranges::find(arrays, name, &Entry::name) != arrays.end(); });
+}
+
+const Entry& choose(const Archive& archive, std::string_view file, std::string_view array) {
+  const std::vector<Entry>& arrays = archive.arrays();
+  if (arrays.empty()) archive.refuse("the archive holds no .npy array");
+  if (array.empty()) {
+    if (are_a_sparse_matrix(arrays))
+      archive.refuse(
+          "a sparse matrix of scipy.sparse.save_npz; dense arrays can be read: "
+          "numpy.save('dense.npy', scipy.sparse.load_npz(file).toarray()) makes one");
+    if (arrays.size() > 1)
+      archive.refuse("the archive holds " + std::to_string(arrays.size()) +
+                     " arrays; say which one: " + names_of(arrays, file));
+    return arrays.front();
+  }
+  // Of several of one name the last one counts, as for Python.
+  const auto found =
+      std::find_if(arrays.rbegin(), arrays.rend(), [&](const Entry& entry) { return entry.name == array; });
+  if (found != arrays.rend()) return *found;
+  std::vector<std::string_view> names;
+  for (const Entry& entry : arrays) names.push_back(entry.name);
+  archive.refuse("there is no array " + core::excerpt(array) + core::did_you_mean(array, names) + "; there is " +
+                 names_of(arrays, file));
+}
+
+}  // namespace
+
+std::optional<NpzPath> npz_path(const std::string& path) {
+  if (ending_of(path) == ending) return NpzPath{path, ""};
+  std::string lower = path;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char character) { return static_cast<char>(std::tolower(character)); });
+  const std::size_t colon = lower.rfind(std::string(ending) + ":");
+  if (colon == std::string::npos || colon + ending.size() + 1 == path.size()) return std::nullopt;
+  return NpzPath{path.substr(0, colon + ending.size()), path.substr(colon + ending.size() + 1)};
+}
+
+bool looks_like_zip(std::span<const std::byte> bytes) {
+  constexpr std::string_view magic = "PK\x03\x04";
+  return bytes.size() >= magic.size() &&
+         std::equal(magic.begin(), magic.end(), reinterpret_cast<const char*>(bytes.data()));
+}
+
+NpzArray find_npz_array(std::span<const std::byte> bytes, std::string_view name, std::string_view array,
+                        const std::shared_ptr<const void>& owner, const std::stop_token& stop) {
+  // An archive may also be a sparse matrix, a workbook or a model.
+  const ForeignFormat* const format = array.empty() ? foreign_format(as_text(bytes), "") : nullptr;
+  if (format != nullptr && !format->has_name("x.npz"))
+    refuse_foreign(as_text(bytes), std::string(name), Reader::points);
+  if (!looks_like_zip(bytes))
+    throw InputError("'" + std::string(name) + "': not a .npz file: it is no ZIP archive", fields_of_file(name));
+  const Archive archive(bytes, name);
+  const Entry& entry = choose(archive, name, array);
+  NpzArray found{.bytes = archive.packed(entry), .owner = owner, .name = std::string(name) + ":"};
+  found.name += core::without_control(entry.name);
+  if ((entry.flags & 1) != 0) archive.refuse(Archive::about(entry) + "is encrypted");
+  constexpr std::uint64_t stored = 0;
+  constexpr std::uint64_t deflated = 8;
+  if (entry.method != stored && entry.method != deflated)
+    archive.refuse(Archive::about(entry) +
+                   "is packed by a method that is not read; np.savez and np.savez_compressed "
+                   "write those that are");
+  if (entry.method == stored) {
+    if (entry.size != entry.packed) archive.refuse(Archive::about(entry) + "is damaged: its two sizes differ");
+  } else {
+    // Two bits stand for 258 bytes at most.
+    constexpr std::uint64_t most_expansion = 1032;
+    if (entry.size / most_expansion > entry.packed)
+      archive.refuse(Archive::about(entry) + "is said to unpack to " + core::size_text(entry.size) + ", more than " +
+                     core::size_text(entry.packed) + " of packed data can hold");
+    // Not initialised: it is written once.
+    auto memory = std::shared_ptr<std::byte[]>(new (std::nothrow) std::byte[std::max<std::uint64_t>(entry.size, 1)]);
+    if (!memory)
+      throw OutOfMemoryError("cannot unpack '" + found.name + "': no memory for " + core::size_text(entry.size));
+    if (!inflate_all(found.bytes, {memory.get(), entry.size}, name, stop))
+      archive.refuse(Archive::about(entry) +
+                     "is damaged: its packed data do not give the bytes that the archive's directory "
+                     "promises");
+    found.bytes = {memory.get(), entry.size};
+    found.owner = std::move(memory);
+  }
+  if (checksum_of(found.bytes, name, stop) != entry.checksum)
+    archive.refuse(Archive::about(entry) + "is damaged: its checksum is another one");
+  return found;
+}
+
+}  // namespace gradus::files

@@ -1,0 +1,153 @@
+#include "files/trajectory.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "core/stop.hpp"
+#include "core/text.hpp"
+#include "files/file.hpp"
+#include "files/foreign_formats.hpp"
+#include "files/image.hpp"
+#include "files/npy.hpp"
+#include "files/number.hpp"
+#include "files/trajectory_text.hpp"
+
+namespace gradus::files {
+
+// The formats, in the order in which a content is tried and in which texts list them.
+// clang-format off
+#define GRADUS_TRAJECTORY_FORMATS \
+  FORMAT(xyz) \
+  FORMAT(lammps) \
+  FORMAT(gro) \
+  FORMAT(dcd)
+// clang-format on
+#define FORMAT(id) extern constinit const TrajectoryFormat id##_trajectories;
+GRADUS_TRAJECTORY_FORMATS
+#undef FORMAT
+
+namespace {
+
+constexpr const TrajectoryFormat* formats[] = {
+#define FORMAT(id) &id##_trajectories,
+    GRADUS_TRAJECTORY_FORMATS
+#undef FORMAT
+};
+
+/// The name without .gz, whose ending says what is packed.
+std::string inner_name(const std::string& path) {
+  constexpr std::size_t length = 3;
+  return ending_of(path) == ".gz" ? path.substr(0, path.size() - length) : path;
+}
+
+bool is_points(std::string_view bytes) {
+  const auto raw = std::as_bytes(std::span(bytes));
+  return looks_like_npy(raw) || looks_like_image(raw);
+}
+
+/// Refuses a foreign format, unless the bytes begin as a trajectory.
+void refuse_others(std::string_view beginning, const std::string& name) {
+  if (!trajectory_by_content(beginning)) refuse_foreign(beginning, name, Reader::frames);
+}
+
+}  // namespace
+
+std::span<const TrajectoryFormat* const> trajectory_formats() { return formats; }
+
+std::string trajectory_endings(std::string_view last) {
+  std::vector<std::string_view> endings;
+  for (const TrajectoryFormat* format : formats) {
+    const std::vector<std::string_view> own = words_of(format->endings);
+    endings.insert(endings.end(), own.begin(), own.end());
+  }
+  std::string text;
+  for (const std::string_view ending : endings)
+    text.append(text.empty() ? "" : ending == endings.back() ? last : ", ").append(ending);
+  return text;
+}
+
+const TrajectoryFormat* named_trajectory(const std::string& path) {
+  for (const TrajectoryFormat* format : formats) {
+    const std::string ending = ending_of(format->of_text != nullptr ? inner_name(path) : path);
+    if (std::ranges::count(words_of(format->endings), ending) > 0) return format;
+  }
+  return nullptr;
+}
+
+const TrajectoryFormat* trajectory_by_content(std::string_view beginning) {
+  const auto found = std::ranges::find_if(formats, [&](const auto* format) { return format->recognises(beginning); });
+  return found != std::end(formats) ? *found : nullptr;
+}
+
+TrajectoryReader::TrajectoryReader(std::unique_ptr<TextInput> text, const TrajectoryFormat& format,
+                                   std::stop_token stop, bool labels)
+    : parser_(format.of_text(std::move(text), std::move(stop), labels)) {}
+TrajectoryReader::TrajectoryReader(std::span<const std::byte> text, std::string_view name, std::stop_token stop,
+                                   bool labels, const TrajectoryFormat* format) {
+  auto input = std::make_unique<TextInput>(text, name, stop);
+  if (format == nullptr) format = trajectory_by_content(input->beginning());
+  refuse_others(input->beginning(), std::string(name));
+  if (format == nullptr) format = &xyz_trajectories;
+  parser_ = format->of_text != nullptr ? format->of_text(std::move(input), std::move(stop), labels)
+                                       : format->of_bytes(text, name, std::move(stop));
+}
+TrajectoryReader::TrajectoryReader(std::unique_ptr<MappedFile> file, const TrajectoryFormat& format,
+                                   std::stop_token stop)
+    : file_(std::move(file)), parser_(format.of_bytes(file_->bytes(), file_->path(), std::move(stop))) {}
+TrajectoryReader::~TrajectoryReader() = default;
+
+FrameReader::FrameReader(std::string path, ReadOptions options, bool labels)
+    : path_(std::move(path)), options_(std::move(options)) {
+  const TrajectoryFormat* format = named_trajectory(path_);
+  std::unique_ptr<TextInput> text;
+  if (format == nullptr) {
+    // The name tells of tables and pictures; whatever else is a matter of the content.
+    if (!is_stream(path_) && names_points(path_)) return;
+    text = std::make_unique<TextInput>(path_, options_.stop);
+    format = trajectory_by_content(text->beginning());
+    if (format == nullptr) {
+      if (is_stream(path_)) table_ = std::move(text);
+      else if (!is_points(text->beginning())) refuse_foreign(text->beginning(), path_, Reader::frames);
+      return;
+    }
+  }
+  unit_ = format->unit;
+  if (format->of_text == nullptr) {
+    if (is_stream(path_) || ending_of(path_) == ".gz")
+      throw UnsupportedError("'" + path_ + "': " + std::string(format->name) +
+                             " is read from a file that is not packed; write it to one");
+    auto file = std::make_unique<MappedFile>(path_);
+    refuse_others(as_text(file->bytes()), path_);
+    trajectory_ = std::make_unique<TrajectoryReader>(std::move(file), *format, options_.stop);
+    return;
+  }
+  if (!text) text = std::make_unique<TextInput>(path_, options_.stop);
+  if (!is_stream(path_)) refuse_others(text->beginning(), path_);
+  trajectory_ = std::make_unique<TrajectoryReader>(std::move(text), *format, options_.stop, labels);
+}
+FrameReader::~FrameReader() = default;
+
+std::optional<Frame> FrameReader::next(FrameParts parts) {
+  if (options_.stop.stop_requested()) throw InterruptedError("stopped while reading '" + path_ + "'");
+  if (trajectory_) {
+    std::optional<Frame> frame = trajectory_->next(parts);
+    if (frame && options_.type && parts == FrameParts::all)
+      frame->points = convert(std::move(frame->points), *options_.type, path_, options_.stop);
+    return frame;
+  }
+  if (std::exchange(done_, true)) return std::nullopt;
+  Frame frame;
+  frame.points = table_ ? read_points(*table_, options_) : read_points(path_, options_);
+  return frame;
+}
+
+bool FrameReader::skip() {
+  if (trajectory_) return trajectory_->skip();
+  return !std::exchange(done_, true);
+}
+
+}  // namespace gradus::files

@@ -1,0 +1,122 @@
+// The distances of 256 rows of points to some other rows, by a block, and sums over the block: what the look at points
+// and the choice of first centroids share on a GPU.
+//
+// A block works on the blocks of RowSums (row_sums.hpp). Each thread walks along its own row, so that the chain of each
+// distance has the canonical order: straight in memory where rows are short, otherwise through a tile of columns that
+// the block brings to shared memory, side by side as they lie.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cuda/rows.cuh"
+#include "kmeans/means/cuda_exact_sums.hpp"
+#include "kmeans/means/row_sums.hpp"
+
+namespace gradus::kmeans_detail {
+
+using cuda::DeviceRows;
+
+inline constexpr int block_rows = static_cast<int>(RowSums::block_rows);
+inline constexpr int short_columns = 8;  // rows so short that a warp's reads of its own rows use whole lines
+inline constexpr int most_others = 64;
+
+/// Rows to which the distances of points are wanted, Group of them at a time. Made once in a kernel, by all threads of
+/// blocks of block_rows.
+template <class T, int Group>
+class OtherRows {
+ public:
+  /// The rows of `others` with the numbers which[0] to which[count - 1], at most most_others; null: the first `count`.
+  __device__ OtherRows(const DeviceRows<T>& others, const std::int64_t* which, int count)
+      : others_(others), which_(which), count_(count) {
+    if (!are_short()) return;
+    Shared& near = shared();  // all of them, for all blocks of rows that will come
+    const int padded = (count + Group - 1) / Group * Group;
+    for (int index = static_cast<int>(threadIdx.x); index < padded * others.columns; index += block_rows)
+      near.others[index] = value_of(index / others.columns, index % others.columns);
+    __syncthreads();  // they are there
+  }
+
+  /// distances[g] = D(row `first` + thread, other `part` + g), for those that there are.
+  __device__ void find(const DeviceRows<T>& rows, std::int64_t first, int part, double (&distances)[Group]) const {
+#pragma unroll
+    for (int g = 0; g < Group; ++g) distances[g] = 0;
+    const int thread = static_cast<int>(threadIdx.x);
+    const int rows_here = static_cast<int>(min(std::int64_t{block_rows}, rows.count - first));
+    if (!are_short()) return find_by_tiles(rows, first, rows_here, part, distances);
+    if (thread >= rows_here) return;
+    const double* const near = shared().others + part * rows.columns;
+    for (int column = 0; column < rows.columns; ++column) {
+      const auto value = static_cast<double>(value_at(rows, first + thread, column));
+#pragma unroll
+      for (int g = 0; g < Group; ++g) extend(distances[g], value - near[g * rows.columns + column]);
+    }
+  }
+
+ private:
+  static constexpr int width = 128 / static_cast<int>(sizeof(T));  // columns of a tile
+
+  struct Shared {
+    T tile[block_rows * (width + 1)];  // the odd width keeps the rows of a warp on different banks
+    double others[std::max(Group * width, most_others* short_columns)];
+  };
+  __device__ static Shared& shared() {
+    __shared__ Shared memory;
+    return memory;
+  }
+
+  __device__ bool are_short() const { return others_.columns <= short_columns; }
+  __device__ double value_of(int other, int column) const {
+    if (other >= count_) return 0;
+    return static_cast<double>(value_at(others_, which_ ? which_[other] : other, column));
+  }
+  __device__ static void extend(double& chain, double difference) { chain = fma(difference, difference, chain); }
+
+  __device__ void find_by_tiles(const DeviceRows<T>& rows, std::int64_t first, int rows_here, int part,
+                                double (&distances)[Group]) const {
+    Shared& near = shared();
+    const int thread = static_cast<int>(threadIdx.x);
+    for (int dim = 0; dim < rows.columns; dim += width) {
+      const int columns = min(width, rows.columns - dim);
+      __syncthreads();  // all have read the tile before
+      for (int index = thread; index < rows_here * columns; index += block_rows) {
+        const int row = index / columns;
+        const int column = index - row * columns;
+        near.tile[row * (width + 1) + column] = value_at(rows, first + row, dim + column);
+      }
+      for (int index = thread; index < Group * columns; index += block_rows) {
+        const int g = index / columns;
+        const int column = index - g * columns;
+        near.others[g * width + column] = value_of(part + g, dim + column);
+      }
+      __syncthreads();  // the tile is complete
+      if (thread >= rows_here) continue;
+      for (int column = 0; column < columns; ++column) {
+        const auto value = static_cast<double>(near.tile[thread * (width + 1) + column]);
+#pragma unroll
+        for (int g = 0; g < Group; ++g) extend(distances[g], value - near.others[g * width + column]);
+      }
+    }
+  }
+
+  const DeviceRows<T>& others_;
+  const std::int64_t* which_;
+  int count_;
+};
+
+/// The sum over the block, in thread 0.
+__device__ inline Word block_total(Word value) {
+  __shared__ Word parts[block_rows / 32];
+  for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_down_sync(0xffffffffu, value, lanes);
+  __syncthreads();  // the parts of a call before have been read
+  if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = value;
+  __syncthreads();  // every warp's part is there
+  Word sum = 0;
+  if (threadIdx.x == 0)
+    for (const Word part : parts) sum += part;
+  return sum;
+}
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,130 @@
+// Rows as FP16, shifted and scaled, with what the error bound asks for: the length of each row, and the length of what
+// the rounding took away.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "kmeans/assign/job.cuh"
+
+namespace gradus::kmeans_detail::tensor {
+
+struct Conversion {
+  const double* middle;
+  double scale;  ///< a power of two
+  int d;
+  int stride;
+};
+
+/// One row by so many neighbouring lanes, four columns each at a time. `sign`: -1 leaves its negative. The lengths are
+/// rounded up. All lanes of the warp take part, those without a row by another one's and without `is_wanted`.
+template <int lanes, class T>
+inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, double sign, bool is_wanted,
+                                            __half* halves) {
+  constexpr int quad = 4;
+  double squares = 0;
+  double rests = 0;
+  for (int first = static_cast<int>(threadIdx.x) % lanes * quad; first < by.stride; first += lanes * quad) {
+    T own[quad] = {};
+    if (by.d % quad == 0) {  // rows begin at a multiple of 16 bytes
+      struct alignas(16) Part {
+        T values[16 / sizeof(T)];
+      };
+      constexpr int count = 16 / static_cast<int>(sizeof(T));
+      if (first < by.d)
+#pragma unroll
+        for (int part = 0; part < quad / count; ++part) {
+          const Part values = reinterpret_cast<const Part*>(row + first)[part];
+#pragma unroll
+          for (int index = 0; index < count; ++index) own[part * count + index] = values.values[index];
+        }
+    } else {
+#pragma unroll
+      for (int index = 0; index < quad; ++index)
+        if (first + index < by.d) own[index] = row[first + index];
+    }
+    struct alignas(8) Halves {
+      __half values[quad];
+    } rounded;
+#pragma unroll
+    for (int index = 0; index < quad; ++index) {
+      const int dim = first + index;
+      const double value = dim < by.d ? sign * (static_cast<double>(own[index]) - by.middle[dim]) * by.scale : 0.0;
+      // By way of float, which is faster; what is lost is measured in any case.
+      rounded.values[index] = __float2half_rn(static_cast<float>(value));
+      const double rest = value - static_cast<double>(__half2float(rounded.values[index]));
+      squares += value * value;
+      rests += rest * rest;
+    }
+    if (is_wanted) *reinterpret_cast<Halves*>(halves + first) = rounded;
+  }
+#pragma unroll
+  for (int other = lanes / 2; other > 0; other /= 2) {
+    squares += __shfl_xor_sync(everyone, squares, other);
+    rests += __shfl_xor_sync(everyone, rests, other);
+  }
+  return {__double2float_ru(sqrt(squares) * (1 + 0x1p-30)), __double2float_ru(sqrt(rests) * (1 + 0x1p-30))};
+}
+
+// `slots`: which point each row is of; null: that of the same number. Launch shape: `lanes` of a warp for each row, the
+// grid's stride.
+template <int lanes, class T>
+__global__ void convert_points(const T* points, std::int64_t n, const std::int32_t* slots, Conversion by,
+                               __half* halves, TensorLengths* lengths) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x / lanes;
+  const std::int64_t own = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / lanes;
+  const std::int64_t rounds = (n + stride - 1) / stride;
+  const auto point_of = [&](std::int64_t slot) -> std::int64_t { return slot >= n ? 0 : slots ? slots[slot] : slot; };
+  std::int64_t next = point_of(own);
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    const std::int64_t slot = own + round * stride;
+    const std::int64_t point = next;
+    next = point_of(slot + stride);  // on its way while this one is converted
+    const TensorLengths both = convert_row<lanes>(points + point * by.d, by, 1.0, slot < n, halves + slot * by.stride);
+    if (threadIdx.x % lanes == 0 && slot < n) lengths[slot] = both;
+  }
+}
+
+// Each slot's own point, before they are ordered. Launch shape: the grid's stride.
+static __global__ void name_slots(std::int32_t* slots, std::int64_t n) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t slot = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; slot < n; slot += stride)
+    slots[slot] = static_cast<std::int32_t>(slot);
+}
+
+inline __device__ void raise(float* largest, float value) {
+  // Floats that are not negative have the order of their bits.
+  atomicMax(reinterpret_cast<int*>(largest), __float_as_int(value));
+}
+
+// Launch shape: a warp for each centroid, those that fill up the last tile included.
+template <class T>
+__global__ void convert_centroids(const T* centroids, int k, int padded, Conversion by, __half* halves,
+                                  float* half_squares, TensorLengths* lengths, TensorLengths* largest) {
+  const int cluster = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  if (cluster >= padded) return;
+  __half* row = halves + static_cast<std::int64_t>(cluster) * by.stride;
+  if (cluster >= k) {
+    for (int dim = lane; dim < by.stride; dim += 32) row[dim] = __float2half(0.0f);
+    if (lane == 0) half_squares[cluster] = tensor_nowhere;
+    return;
+  }
+  const T* centroid = centroids + static_cast<std::int64_t>(cluster) * by.d;
+  const TensorLengths own = convert_row<32>(centroid, by, -1.0, true, row);
+  double squares = 0;
+  for (int dim = lane; dim < by.d; dim += 32) {
+    const double value = (static_cast<double>(centroid[dim]) - by.middle[dim]) * by.scale;
+    squares += value * value;
+  }
+  for (int lanes = 16; lanes > 0; lanes /= 2) squares += __shfl_xor_sync(everyone, squares, lanes);
+  if (lane != 0) return;
+  half_squares[cluster] = static_cast<float>(0.5 * squares);
+  lengths[cluster] = own;
+  raise(&largest->length, own.length);
+  raise(&largest->residue, own.residue);
+}
+
+}  // namespace gradus::kmeans_detail::tensor

@@ -1,0 +1,611 @@
+#include "kmeans/assign/integer_filter.hpp"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kmeans/assign/integer_filter.cpp"
+// clang-format off
+#include "cpu/simd.hpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
+#include "kmeans/assign/integer_filter-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace gradus::kmeans_detail {
+namespace HWY_NAMESPACE {
+namespace {
+
+#if GRADUS_DOT_INSTRUCTIONS
+bool has_dot_instructions() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+#if HWY_TARGET == HWY_AVX3
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c >> 11 & 1) != 0;  // AVX512-VNNI
+#else
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;  // AVX-VNNI
+#endif
+}
+
+// As many vectors and points as the registers hold the sums of.
+constexpr std::int64_t byte_vectors = HWY_TARGET == HWY_AVX3 ? 4 : 2;
+constexpr std::int64_t byte_points = 4;
+constexpr std::int64_t byte_panel = byte_vectors * vector_lanes;
+static_assert(sub_block % byte_points == 0 && padded_clusters(1) % byte_panel == 0);
+
+// The points of a tile, negated, in 8 bits; errors[p] is the norm of the rounding errors of point p, in steps.
+void quantize_bytes(const float* tile, std::int64_t count, std::int64_t stride, float steps, std::int8_t* out,
+                    double* errors) {
+  const hn::ScalableTag<float> f;
+  const hn::Rebind<std::int8_t, decltype(f)> narrow;
+  const auto factor = hn::Set(f, -steps);
+  for (std::int64_t point = 0; point < count; ++point) {
+    auto squares = hn::Zero(f);
+    for (std::int64_t dim = 0; dim < stride; dim += vector_lanes) {
+      const auto value = hn::LoadU(f, tile + point * stride + dim);
+      const auto rounded = hn::NearestInt(hn::Mul(value, factor));
+      const auto error = hn::MulSub(value, factor, hn::ConvertTo(f, rounded));
+      squares = hn::MulAdd(error, error, squares);
+      hn::StoreU(hn::DemoteTo(narrow, rounded), narrow, out + point * stride + dim);
+    }
+    errors[point] = __builtin_sqrt(static_cast<double>(hn::GetLane(hn::SumOfLanes(f, squares))));
+  }
+}
+
+float largest_magnitude(const float* tile, std::int64_t values) {
+  const hn::ScalableTag<float> f;
+  auto largest = hn::Zero(f);
+  for (std::int64_t index = 0; index < values; index += vector_lanes)
+    largest = hn::Max(largest, hn::Abs(hn::LoadU(f, tile + index)));
+  return hn::GetLane(hn::MaxOfLanes(f, largest));
+}
+
+// Scores as `multiply` gives them, but for a constant of each point: panel by panel, in each the points one after the
+// other. least[p * least_stride + ...]: for each panel a vector with the least of each lane.
+void multiply_bytes(const std::int8_t* points, std::int64_t count, const std::uint8_t* panels,
+                    const std::int32_t* offsets, std::int64_t dimensions, std::int64_t clusters, std::int32_t* scores,
+                    std::int32_t* least, std::int64_t least_stride) {
+  const WideTag wide;
+  const hn::Repartition<std::uint8_t, WideTag> bytes;
+  const std::int64_t stride = padded_dimensions(dimensions);
+  const std::int64_t quads = (dimensions + 7) / 8 * 2;  // the padding is zero, so whole steps of two quads
+  for (std::int64_t cluster = 0; cluster < clusters; cluster += byte_panel) {
+    const std::uint8_t* const panel = panels + cluster * stride;
+    for (std::int64_t point = 0; point < count; point += byte_points) {
+      DotVector sums[byte_points][byte_vectors];
+#pragma GCC unroll 8
+      for (std::int64_t row = 0; row < byte_points; ++row)
+#pragma GCC unroll 8
+        for (std::int64_t vector = 0; vector < byte_vectors; ++vector)
+          sums[row][vector] = hn::LoadU(wide, offsets + cluster + vector * vector_lanes).raw;
+      const std::int8_t* const rows = points + point * stride;
+      for (std::int64_t step = 0; step < quads; step += 2)
+#pragma GCC unroll 2
+        for (std::int64_t quad = step; quad < step + 2; ++quad) {
+          DotVector centroids[byte_vectors];
+#pragma GCC unroll 8
+          for (std::int64_t vector = 0; vector < byte_vectors; ++vector)
+            centroids[vector] = hn::LoadU(bytes, panel + 4 * (quad * byte_panel + vector * vector_lanes)).raw;
+#pragma GCC unroll 8
+          for (std::int64_t row = 0; row < byte_points; ++row) {
+            std::int32_t four;
+            __builtin_memcpy(&four, rows + row * stride + 4 * quad, sizeof four);
+            const DotVector values = hn::Set(wide, four).raw;
+#pragma GCC unroll 8
+            for (std::int64_t vector = 0; vector < byte_vectors; ++vector)
+              sums[row][vector] = dot_bytes(sums[row][vector], centroids[vector], values);
+          }
+        }
+      std::int32_t* out = scores + cluster * sub_block + point * byte_panel;
+#pragma GCC unroll 8
+      for (std::int64_t row = 0; row < byte_points; ++row) {
+        auto smallest = hn::Vec<WideTag>{sums[row][0]};
+#pragma GCC unroll 8
+        for (std::int64_t vector = 0; vector < byte_vectors; ++vector) {
+          const hn::Vec<WideTag> sum{sums[row][vector]};
+          hn::StoreU(sum, wide, out + row * byte_panel + vector * vector_lanes);
+          if (vector > 0) smallest = hn::Min(smallest, sum);
+        }
+        hn::StoreU(smallest, wide, least + (point + row) * least_stride + cluster / byte_vectors);
+      }
+    }
+  }
+}
+
+// The clusters whose score is at most `limit`, in no order; `scores` and `least` are those of a point. First the lanes
+// that hold any, then their scores one by one, as far as possible without branches.
+std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least, std::int64_t clusters,
+                           std::int32_t limit, std::int32_t* hits, std::int32_t* places) {
+  const WideTag wide;
+  const auto bound = hn::Set(wide, limit);
+  std::int64_t found = 0;
+  auto first = hn::Iota(wide, 0);
+  for (std::int64_t lane = 0; lane < clusters / byte_vectors; lane += vector_lanes) {
+    const auto hit = hn::Not(hn::LoadU(wide, least + lane) > bound);
+    // Without AVX-512 a compression costs more than a branch.
+    if (HWY_TARGET == HWY_AVX3 || !hn::AllFalse(wide, hit)) {
+      hn::StoreU(hn::Compress(first, hit), wide, hits + found);
+      found += static_cast<std::int64_t>(hn::CountTrue(wide, hit));
+    }
+    first = first + hn::Set(wide, static_cast<std::int32_t>(byte_panel));
+  }
+  std::int64_t count = 0;
+  for (std::int64_t hit = 0; hit < found; ++hit) {
+    // `hits` are the clusters of the panels' first vectors.
+    const std::int64_t cluster = hits[hit];
+    const std::int32_t* const lane = scores + cluster / byte_panel * (byte_panel * sub_block) + cluster % byte_panel;
+#pragma GCC unroll 8
+    for (std::int64_t vector = 0; vector < byte_vectors; ++vector) {
+      places[count] = static_cast<std::int32_t>(cluster + vector * vector_lanes);
+      count += lane[vector * vector_lanes] <= limit;
+    }
+  }
+  return count;
+}
+
+// As search_kernel below, with 8-bit integers.
+template <class T>
+std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std::int64_t count, std::int32_t* labels,
+                          FilterScratch& scratch) {
+  const std::int64_t d = filter.dimensions;
+  const std::int64_t stride = padded_dimensions(d);
+  const std::int64_t places = padded_clusters(filter.clusters);
+  const std::int64_t least_stride = padded_least(filter.clusters);
+  double squared_norms[sub_block];
+  double errors[sub_block];
+  load_tile(filter, rows, count, scratch.tile.data(), squared_norms);
+  const auto largest = static_cast<double>(largest_magnitude(scratch.tile.data(), count * stride));
+  // The largest value becomes 127 steps, unless the centroids' half squares would leave 29 bits.
+  double steps = 127.0 / (largest > 0 ? largest : 1.0);
+  const double most =
+      0x1p29 / (filter.byte_steps * (filter.largest_half_square > 0 ? filter.largest_half_square : 1.0));
+  if (steps > most) steps = most;
+  if (steps > 0x1p60) steps = 0x1p60;
+  steps = static_cast<double>(static_cast<float>(steps * (1 - 0x1p-20)));
+  auto* const points = reinterpret_cast<std::int8_t*>(scratch.points.data());
+  quantize_bytes(scratch.tile.data(), count, stride, static_cast<float>(steps), points, errors);
+  quantize_offsets(filter, steps * filter.byte_steps, places, scratch.offsets.data());
+  multiply_bytes(points, count, filter.byte_panels, scratch.offsets.data(), d, places, scratch.scores.data(),
+                 scratch.least.data(), least_stride);
+
+  std::int64_t rechecked = 0;
+  std::int64_t all_candidates = 0;
+  for (std::int64_t point = 0; point < count; ++point) {
+    const std::int32_t* const least = scratch.least.data() + point * least_stride;
+    const double length = __builtin_sqrt(squared_norms[point] * (1 + square_rounding(d)));
+    const double norm = length * steps;
+    // By Cauchy and Schwarz, y.b - qy.qb = ey.qb + y.eb; ey holds the tile's own rounding as well.
+    const double error = (errors[point] * (1 + square_rounding(d)) + 0x1p-22 * norm + 1e-6) * filter.byte_largest_norm +
+                         norm * filter.byte_largest_error + 3 + chain_error(filter, length, steps * filter.byte_steps);
+    const double limit = static_cast<double>(least_score(least, places / byte_vectors)) + 2.001 * error;
+    const std::int64_t candidates = collect_bytes(scratch.scores.data() + point * byte_panel, least, places,
+                                                  static_cast<std::int32_t>(limit < 0x7e000000 ? limit : 0x7e000000),
+                                                  scratch.hits.data(), scratch.candidates.data());
+    all_candidates += candidates;
+    bool doubtful = false;
+    labels[point] = nearest_candidate(filter, rows[point], candidates, scratch, doubtful);
+    rechecked += doubtful;
+  }
+  // Where the distances of the candidates cost more than the 8 bits save, 16 are better for a while.
+  if (all_candidates > count * (2 + filter.clusters / 16)) scratch.word_searches = 15;
+  return rechecked;
+}
+#else
+bool has_dot_instructions() { return false; }
+#endif
+
+template <class T>
+std::int64_t search_kernel(const FilterView<T>& filter, const T* const* rows, std::int64_t count, std::int32_t* labels,
+                           const DistanceBounds& bounds, FilterScratch& scratch) {
+  const std::int64_t d = filter.dimensions;
+  const std::int64_t stride = whole_panels(filter.clusters);
+#if GRADUS_DOT_INSTRUCTIONS
+  if (filter.byte_panels && !bounds.lower && scratch.word_searches == 0)
+    return search_bytes(filter, rows, count, labels, scratch);
+  if (scratch.word_searches > 0) --scratch.word_searches;
+#endif
+  QuantizedPoints points;
+  quantize_points(filter, rows, count, scratch, points);
+  multiply(filter.dot_instructions, points.rows, count, filter.panels, scratch.offsets.data(), d, 0, stride,
+           scratch.scores.data(), stride);
+
+  std::int64_t rechecked = 0;
+  for (std::int64_t point = 0; point < count; ++point) {
+    std::int32_t* scores = scratch.scores.data() + point * stride;
+    const std::int32_t least = least_score(scores, stride);
+    const double limit = static_cast<double>(least) + 2.01 * points.label_error;
+    const std::int64_t candidates = collect(
+        scores, stride, static_cast<std::int32_t>(limit < 0x7e000000 ? limit : 0x7e000000), scratch.candidates.data());
+    bool doubtful = false;
+    const std::int32_t label = nearest_candidate(filter, rows[point], candidates, scratch, doubtful);
+    rechecked += doubtful;
+    labels[point] = label;
+    if (!bounds.lower) continue;
+    const double squared = points.squared_norms[point] * (1 + square_rounding(d)) +
+                           2 * ((static_cast<double>(scores[label]) + 1.01 * points.error) / points.unit);
+    bounds.upper[point] = squared > 0 ? static_cast<float>(__builtin_sqrt(squared) * (1 + 0x1p-20)) : 0.0F;
+    scores[label] = unused_score;
+    for (std::int64_t group = 0; group < bounds.groups; ++group) {
+      const std::int64_t first = group * bounds.group_clusters;
+      const std::int64_t size = bounds.group_clusters < stride - first ? bounds.group_clusters : stride - first;
+      bounds.lower[point * bounds.groups + group] =
+          distance_above(filter, points, point, least_score(scores + first, size));
+    }
+  }
+  return rechecked;
+}
+
+std::int64_t search_f32(const FilterView<float>& filter, const float* const* rows, std::int64_t count,
+                        std::int32_t* labels, const DistanceBounds& bounds, FilterScratch& scratch) {
+  return search_kernel(filter, rows, count, labels, bounds, scratch);
+}
+
+std::int64_t search_f64(const FilterView<double>& filter, const double* const* rows, std::int64_t count,
+                        std::int32_t* labels, const DistanceBounds& bounds, FilterScratch& scratch) {
+  return search_kernel(filter, rows, count, labels, bounds, scratch);
+}
+
+std::int32_t nearest_of_f32(const FilterView<float>& filter, const float* row, std::int64_t count,
+                            FilterScratch& scratch, bool& doubtful) {
+  return nearest_candidate(filter, row, count, scratch, doubtful);
+}
+
+std::int32_t nearest_of_f64(const FilterView<double>& filter, const double* row, std::int64_t count,
+                            FilterScratch& scratch, bool& doubtful) {
+  return nearest_candidate(filter, row, count, scratch, doubtful);
+}
+
+// A centroid about the middle, scaled, and zeros up to padded_dimensions(); returns its squared norm, and raises
+// `largest` to its greatest magnitude.
+template <class T>
+double move_centroid(const T* centroid, const T* middle, std::int64_t dimensions, double scale, double* row,
+                     double* largest) {
+  const hn::CappedTag<double, 8> lanes;
+  const hn::Rebind<T, decltype(lanes)> elements;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  const auto load = [&](const T* from) HWY_ATTR {
+    if constexpr (sizeof(T) == 4) return hn::PromoteTo(lanes, hn::LoadU(elements, from));
+    else return hn::LoadU(elements, from);
+  };
+  const auto factor = hn::Set(lanes, scale);  // a power of two: no product is rounded
+  auto all_squares = hn::Zero(lanes);
+  auto greatest = hn::Zero(lanes);
+  std::int64_t dim = 0;
+  for (; dim + width <= dimensions; dim += width) {
+    const auto value = hn::MulSub(load(centroid + dim), factor, load(middle + dim));
+    hn::StoreU(value, lanes, row + dim);
+    all_squares = hn::MulAdd(value, value, all_squares);
+    greatest = hn::Max(greatest, hn::Abs(value));
+  }
+  double squares = hn::GetLane(hn::SumOfLanes(lanes, all_squares));
+  double most = hn::GetLane(hn::MaxOfLanes(lanes, greatest));
+  for (; dim < dimensions; ++dim) {
+    const double value = static_cast<double>(centroid[dim]) * scale - static_cast<double>(middle[dim]);
+    row[dim] = value;
+    squares += value * value;
+    most = __builtin_fmax(most, __builtin_fabs(value));
+  }
+  for (; dim < padded_dimensions(dimensions); ++dim) row[dim] = 0;
+  *largest = __builtin_fmax(*largest, most);
+  return squares;
+}
+
+double move_centroid_f32(const float* centroid, const float* middle, std::int64_t dimensions, double scale, double* row,
+                         double* largest) {
+  return move_centroid(centroid, middle, dimensions, scale, row, largest);
+}
+
+double move_centroid_f64(const double* centroid, const double* middle, std::int64_t dimensions, double scale,
+                         double* row, double* largest) {
+  return move_centroid(centroid, middle, dimensions, scale, row, largest);
+}
+
+// Quantizes a row of move_centroid() and calls put(dim, steps) for 16 dimensions at a time, with 16 integers; returns
+// the norm of the quantization error, and the row's norm in steps.
+template <class Put>
+HWY_INLINE double quantize_centroid(const double* row, std::int64_t dimensions, double steps, double* norm,
+                                    const Put& put) {
+  const hn::CappedTag<double, 8> lanes;
+  const hn::Rebind<std::int32_t, decltype(lanes)> narrow;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  const auto factor = hn::Set(lanes, steps);
+  const auto magic = hn::Set(lanes, 0x1.8p52);
+  auto errors = hn::Zero(lanes);
+  auto squares = hn::Zero(lanes);
+  HWY_ALIGN std::int32_t integers[16];
+  for (std::int64_t first = 0; first < padded_dimensions(dimensions); first += 16) {
+    for (std::int64_t dim = 0; dim < 16; dim += width) {
+      const auto value = hn::LoadU(lanes, row + first + dim) * factor;
+      const auto rounded = (value + magic) - magic;
+      const auto error = value - rounded;
+      errors = hn::MulAdd(error, error, errors);
+      squares = hn::MulAdd(rounded, rounded, squares);
+      hn::StoreU(hn::DemoteTo(narrow, rounded), narrow, integers + dim);
+    }
+    put(first, integers);
+  }
+  *norm = __builtin_sqrt(hn::GetLane(hn::SumOfLanes(lanes, squares)));
+  return __builtin_sqrt(hn::GetLane(hn::SumOfLanes(lanes, errors)));
+}
+
+// Quantizes one centroid into the panels of 8 bits, plus 128; returns as pack_centroid().
+double pack_bytes(const double* row, std::int64_t cluster, std::int64_t dimensions, double steps, std::uint8_t* panels,
+                  double* norm) {
+#if GRADUS_DOT_INSTRUCTIONS
+  std::uint8_t* const panel = panels + cluster / byte_panel * byte_panel * padded_dimensions(dimensions);
+  return quantize_centroid(row, dimensions, steps, norm, [&](std::int64_t first, std::int32_t* integers) HWY_ATTR {
+    for (std::int64_t dim = 0; dim < 16; ++dim) integers[dim] = first + dim < dimensions ? integers[dim] + 128 : 0;
+    for (std::int64_t quad = 0; quad < 4; ++quad) {
+      std::uint32_t four = 0;
+      for (int dim = 0; dim < 4; ++dim) four |= static_cast<std::uint32_t>(integers[4 * quad + dim]) << (8 * dim);
+      __builtin_memcpy(panel + 4 * ((first / 4 + quad) * byte_panel + cluster % byte_panel), &four, sizeof four);
+    }
+  });
+#else
+  (void)row, (void)cluster, (void)dimensions, (void)steps, (void)panels;
+  *norm = 0;
+  return 0;
+#endif
+}
+
+// Quantizes one centroid into the panels; returns the norm of its quantization error, and its norm in steps.
+double pack_centroid(const double* row, std::int64_t cluster, std::int64_t dimensions, double steps,
+                     std::int16_t* panels, double* norm) {
+  const std::int64_t stride = padded_dimensions(dimensions);
+  return quantize_centroid(row, dimensions, steps, norm, [&](std::int64_t first, const std::int32_t* integers) {
+    std::int16_t* const out = panels + panel_index(cluster, first, stride);
+    for (std::int64_t pair = 0; pair < 8; ++pair) {
+      const std::int16_t both[] = {static_cast<std::int16_t>(integers[2 * pair]),
+                                   static_cast<std::int16_t>(integers[2 * pair + 1])};
+      __builtin_memcpy(out + pair * 2 * panel_clusters, both, sizeof both);
+    }
+  });
+}
+
+}  // namespace
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace gradus::kmeans_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <type_traits>
+
+#include "core/failure.hpp"
+
+namespace gradus::kmeans_detail {
+
+HWY_EXPORT(search_f32);
+HWY_EXPORT(search_f64);
+HWY_EXPORT(nearest_of_f32);
+HWY_EXPORT(nearest_of_f64);
+HWY_EXPORT(move_centroid_f32);
+HWY_EXPORT(move_centroid_f64);
+HWY_EXPORT(pack_centroid);
+HWY_EXPORT(pack_bytes);
+HWY_EXPORT(has_dot_instructions);
+
+bool machine_has_dot_instructions() { return dot_instructions_allowed && HWY_DYNAMIC_DISPATCH(has_dot_instructions)(); }
+
+FilterScratch::FilterScratch(std::int64_t clusters, std::int64_t dimensions)
+    : tile(sub_block * padded_dimensions(dimensions)), points(sub_block * padded_dimensions(dimensions)),
+      scores(sub_block * padded_clusters(clusters)), least(sub_block * padded_least(clusters)),
+      offsets(padded_clusters(clusters)), hits(padded_clusters(clusters)),
+      candidates(static_cast<std::size_t>(padded_clusters(clusters) + 1)), distances(candidates.size()) {}
+
+std::uint64_t FilterScratch::bytes(const Shape& shape) {
+  const auto d = static_cast<std::uint64_t>(padded_dimensions(shape.dimensions));
+  const auto k = static_cast<std::uint64_t>(padded_clusters(shape.clusters));
+  return static_cast<std::uint64_t>(sub_block) *
+             (6 * d + 4 * k + 4 * static_cast<std::uint64_t>(padded_least(shape.clusters))) +
+         16 * k;
+}
+
+template <class T>
+IntegerFilter<T>::IntegerFilter(const Problem<T>& problem, int threads)
+    : problem_(problem), threads_(threads), middle_(static_cast<std::size_t>(problem.d())),
+      half_squares_(static_cast<std::size_t>(problem.k())),
+      panels_(padded_clusters(problem.k()) * padded_dimensions(problem.d()), 0) {
+  double extent = 0;
+  double magnitude = 0;
+  for (std::size_t dim = 0; dim < middle_.size(); ++dim) {
+    extent = std::max(extent, problem.statistics.highest[dim] - problem.statistics.lowest[dim]);
+    magnitude =
+        std::max({magnitude, std::abs(problem.statistics.lowest[dim]), std::abs(problem.statistics.highest[dim])});
+  }
+  // Kept where scaled differences neither overflow nor fall below the normal range, and where scaled values do not
+  // overflow: in a column of one and the same value that may be the case for any extent of the others.
+  const int least = std::max(sizeof(T) == 4 ? -120 : -400,
+                             core::exponent_above(magnitude, -1100) - (std::numeric_limits<T>::max_exponent - 8));
+  const int exponent = std::clamp(core::exponent_above(extent), least, sizeof(T) == 4 ? 120 : 500);
+  scale_ = std::ldexp(1.0, -exponent);
+  dot_instructions_ = machine_has_dot_instructions();
+  // With few clusters the second look at the scores costs more than 8 bits save; with very many dimensions the sums of
+  // products of bytes may leave 30 bits.
+  has_bytes_ = dot_instructions_ && problem.k() > 64 && problem.d() <= 16384;
+  if (has_bytes_) byte_panels_ = Buffer<std::uint8_t>(padded_clusters(problem.k()) * padded_dimensions(problem.d()), 0);
+}
+
+namespace {
+
+/// Writes the rounded mean of the centroids in each column, times `scale`.
+template <class T>
+void find_middle(const Problem<T>& problem, MatrixView<const T> centroids, double scale, bool large, int threads,
+                 T* middle) {
+  const std::int64_t d = problem.d();
+  const std::int64_t k = problem.k();
+  // Some columns at a time: a cache line of each centroid.
+  constexpr std::int64_t at_once = 64 / static_cast<std::int64_t>(sizeof(T));
+  const double share = 1.0 / static_cast<double>(k);
+#pragma omp parallel for num_threads(threads) schedule(static) if (large)
+  for (std::int64_t first = 0; first < d; first += at_once) {
+    if (problem.stop.stop_requested()) continue;
+    const std::int64_t columns = std::min(at_once, d - first);
+    double sums[at_once] = {};
+    T lowest[at_once];
+    T highest[at_once];
+    std::copy_n(centroids.row(0) + first, columns, lowest);
+    std::copy_n(centroids.row(0) + first, columns, highest);
+    const auto look = [&](auto count) {
+      for (std::int64_t cluster = 0; cluster < k; ++cluster) {
+        const T* const values = centroids.row(cluster) + first;
+        for (std::int64_t column = 0; column < count; ++column) {
+          const T value = values[column];
+          sums[column] += static_cast<double>(value) * share;
+          lowest[column] = value < lowest[column] ? value : lowest[column];
+          highest[column] = value > highest[column] ? value : highest[column];
+        }
+      }
+    };
+    if (columns == at_once) look(std::integral_constant<std::int64_t, at_once>());  // which the compiler unrolls
+    else look(columns);
+    // The mean is rounded: where the centroids hardly differ it could lie farther from them than any of them from any
+    // other. Between them, no difference from it is longer than the column's extent.
+    for (std::int64_t column = 0; column < columns; ++column) {
+      const T mean = std::clamp(static_cast<T>(sums[column]), lowest[column], highest[column]);
+      middle[first + column] = static_cast<T>(static_cast<double>(mean) * scale);
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+void IntegerFilter<T>::prepare(MatrixView<const T> centroids) {
+  centroids_ = centroids;
+  const std::int64_t d = problem_.d();
+  const std::int64_t k = problem_.k();
+  const bool large = k * d > 16384;
+  find_middle(problem_, centroids, scale_, large, threads_, middle_.data());
+  core::FirstFailure failure;
+  const auto make_row = [&] {
+    std::vector<double> row;
+    failure.run([&] { row.resize(static_cast<std::size_t>(padded_dimensions(d))); });
+    return row;
+  };
+  const auto move = [&](std::int64_t cluster, std::vector<double>& row, double& largest) {
+    if constexpr (sizeof(T) == 4)
+      return HWY_DYNAMIC_DISPATCH(move_centroid_f32)(centroids.row(cluster), middle_.data(), d, scale_, row.data(),
+                                                     &largest);
+    else
+      return HWY_DYNAMIC_DISPATCH(move_centroid_f64)(centroids.row(cluster), middle_.data(), d, scale_, row.data(),
+                                                     &largest);
+  };
+  double largest_half_square = 0;
+  double largest = 0;
+#pragma omp parallel num_threads(threads_) if (large) reduction(max : largest_half_square, largest)
+  {
+    std::vector<double> row = make_row();
+#pragma omp for schedule(static)
+    for (std::int64_t cluster = 0; cluster < k; ++cluster) {
+      if (problem_.stop.stop_requested() || failure.happened()) continue;
+      const double half_square = 0.5 * move(cluster, row, largest);
+      half_squares_[static_cast<std::size_t>(cluster)] = half_square;
+      largest_half_square = std::max(largest_half_square, half_square);
+    }
+  }
+  largest_half_square_ = largest_half_square;
+  steps_ = std::min(0x1p60, largest_half_square > 0 ? norm_limit / std::sqrt(2 * largest_half_square) : 1.0);
+  byte_steps_ = std::min(0x1p60, largest > 0 ? 127.0 / largest : 1.0);
+  double largest_norm = 0;
+  double largest_error = 0;
+  double byte_norm = 0;
+  double byte_error = 0;
+#pragma omp parallel num_threads(threads_) if (large) reduction(max \
+                                                                : largest_norm, largest_error, byte_norm, byte_error)
+  {
+    std::vector<double> row = make_row();
+#pragma omp for schedule(static)
+    for (std::int64_t cluster = 0; cluster < k; ++cluster) {
+      if (problem_.stop.stop_requested() || failure.happened()) continue;
+      double known = 0;
+      move(cluster, row, known);
+      double norm = 0;
+      const double error = HWY_DYNAMIC_DISPATCH(pack_centroid)(row.data(), cluster, d, steps_, panels_.data(), &norm);
+      largest_norm = std::max(largest_norm, norm);
+      largest_error = std::max(largest_error, error);
+      if (!has_bytes_) continue;
+      byte_error = std::max(byte_error, HWY_DYNAMIC_DISPATCH(pack_bytes)(row.data(), cluster, d, byte_steps_,
+                                                                         byte_panels_.data(), &norm));
+      byte_norm = std::max(byte_norm, norm);
+    }
+  }
+  failure.rethrow();
+  core::honour_stop(problem_.stop, while_preparing);
+  largest_norm_ = largest_norm * (1 + 0x1p-20) + 1e-6;
+  largest_error_ = largest_error * (1 + 0x1p-20) + 1e-6;
+  byte_largest_norm_ = byte_norm * (1 + 0x1p-20) + 1e-6;
+  byte_largest_error_ = byte_error * (1 + 0x1p-20) + 1e-6;
+}
+
+template <class T>
+FilterView<T> IntegerFilter<T>::view() const {
+  return {problem_.d(),
+          problem_.k(),
+          centroids_.data(),
+          middle_.data(),
+          half_squares_.data(),
+          panels_.data(),
+          scale_,
+          steps_,
+          largest_norm_,
+          largest_error_,
+          largest_half_square_,
+          dot_instructions_,
+          has_bytes_ ? byte_panels_.data() : nullptr,
+          byte_steps_,
+          byte_largest_norm_,
+          byte_largest_error_};
+}
+
+template <class T>
+std::int64_t IntegerFilter<T>::search(const T* const* rows, std::int64_t count, std::int32_t* labels,
+                                      const DistanceBounds& bounds, FilterScratch& scratch) const {
+  if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(search_f32)(view(), rows, count, labels, bounds, scratch);
+  else return HWY_DYNAMIC_DISPATCH(search_f64)(view(), rows, count, labels, bounds, scratch);
+}
+
+template <class T>
+std::int64_t IntegerFilter<T>::search_block(const T* rows, std::int64_t stride, std::int64_t count,
+                                            std::int32_t* labels, const DistanceBounds& bounds,
+                                            FilterScratch& scratch) const {
+  std::int64_t rechecked = 0;
+  for (std::int64_t first = 0; first < count; first += sub_block) {
+    const T* pointers[sub_block];
+    const std::int64_t size = std::min(sub_block, count - first);
+    for (std::int64_t index = 0; index < size; ++index) pointers[index] = rows + (first + index) * stride;
+    // The next points come from memory while these are searched.
+    for (std::int64_t row = first + sub_block; row < std::min(first + 2 * sub_block, count); ++row)
+      for (std::int64_t dim = 0; dim < problem_.d(); dim += 64 / static_cast<std::int64_t>(sizeof(T)))
+        __builtin_prefetch(rows + row * stride + dim, 0, 2);
+    DistanceBounds from = bounds;
+    if (bounds.lower) {
+      from.upper += first;
+      from.lower += first * bounds.groups;
+    }
+    rechecked += search(pointers, size, labels + first, from, scratch);
+  }
+  return rechecked;
+}
+
+template <class T>
+std::int32_t IntegerFilter<T>::nearest_of(const T* row, std::int64_t count, FilterScratch& scratch,
+                                          bool& doubtful) const {
+  if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(nearest_of_f32)(view(), row, count, scratch, doubtful);
+  else return HWY_DYNAMIC_DISPATCH(nearest_of_f64)(view(), row, count, scratch, doubtful);
+}
+
+template <class T>
+std::uint64_t IntegerFilter<T>::bytes(const Shape& shape) {
+  const auto d = static_cast<std::uint64_t>(padded_dimensions(shape.dimensions));
+  const auto k = static_cast<std::uint64_t>(padded_clusters(shape.clusters));
+  return 3 * d * k + 8 * (d + k);
+}
+
+template class IntegerFilter<float>;
+template class IntegerFilter<double>;
+
+}  // namespace gradus::kmeans_detail
+#endif

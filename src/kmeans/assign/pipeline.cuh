@@ -1,0 +1,444 @@
+// cuda_tensor on Hopper: a block whose warps have roles finds the few clusters that may be nearest to each point.
+//
+// One thread orders copies, a few tiles ahead of the products; four warpgroups multiply, 64 points each by the same 128
+// clusters. Who waits for whom stands in two barriers of each stage, `filled` and `emptied`: there is none of the whole
+// block, so that the products of some warpgroups run while others look at their scores. A block stays on its
+// multiprocessor and takes one tile of points after another.
+//
+// Up to 128 columns the tile of points stays in shared memory while the clusters stream by. With more columns the
+// points stream too, and reading and writing of shared memory is what limits the products. There are two warpgroups
+// then, and 256 clusters, so that each product reads five sixths as much.
+//
+// Only a minimum is taken of the scores, an addition and a comparison each: of the eight of a group, of the four groups
+// that a thread holds of a point. Where it is not within the reach of the best so far, there is nothing to note. Where
+// it is, the groups are looked through. A point's clusters are spread over the four lanes of a quad, which agree on its
+// best score.
+//
+// The points come in an order in which neighbours have had the same label (see TensorEngine), and a tile of points
+// begins with the tile of clusters in which that label is: the reach is short from then on, and what is noted is noted
+// by all points of a warp at once.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "cuda/warpgroup.cuh"
+#include "kmeans/assign/job.cuh"
+
+namespace gradus::kmeans_detail::tensor {
+
+inline constexpr int pipeline_stages = 4;
+inline constexpr int pipeline_granule = 256;  ///< tiles of points and of clusters are as large, or half of that
+
+/// A cluster that may be nearest, with its score.
+struct Possible {
+  float score;
+  std::int32_t cluster;
+};
+
+/// How a block is made up. `Chunks`: of a row, where a tile of points stays while the clusters stream by; 0: the points
+/// stream too. `Clusters`: of a tile, 128 or 256.
+template <int Chunks, int Clusters>
+struct Pipeline {
+  static constexpr int chunks = Chunks;
+  static constexpr bool resident = Chunks > 0;
+  static constexpr int clusters = Clusters;
+  static constexpr int groups = Clusters == 256 ? 2 : 4;  ///< warpgroups that multiply, 64 points each
+  static constexpr int points = 64 * groups;
+  static constexpr int threads = 128 * (groups + 1);  ///< the last warpgroup copies
+  static constexpr int registers = Clusters == 256 ? 224 : 112;
+  static constexpr int room = Clusters == 256 ? 16 : 8;   ///< for possible clusters of a point
+  static constexpr int point_bytes = points * row_bytes;  ///< of a chunk
+  static constexpr int cluster_bytes = clusters * row_bytes;
+  static constexpr int stage_bytes = cluster_bytes + (resident ? 0 : point_bytes);
+  static constexpr int point_slots = 2;  ///< the next tile of points arrives while the last one is in use
+  static constexpr int half_square_slots = pipeline_stages + 1;  ///< as many tiles may be under way, and one in use
+
+  struct Memory {
+    unsigned char points[point_slots][resident ? Chunks * point_bytes : 1024];
+    unsigned char stages[pipeline_stages][stage_bytes];
+    Possible possible[Pipeline::points][room];
+    TensorLengths lengths[point_slots][Pipeline::points];
+    float half_squares[half_square_slots][clusters];
+    int counts[Pipeline::points];
+    std::int32_t beginnings[point_slots];
+  };
+  static constexpr std::size_t shared_bytes = sizeof(Memory) + 1024;  ///< it begins at a multiple of that
+};
+
+struct PipelineJob {
+  CUtensorMap points;    ///< as FP16, by slots; parts of a tile's rows
+  CUtensorMap clusters;  ///< likewise, negative
+  const float* half_squares;
+  const TensorLengths* lengths;    ///< of points, by slots, to a multiple of pipeline_granule
+  const TensorLengths* largest;    ///< of all clusters
+  const std::int32_t* beginnings;  ///< the tile of clusters that each tile of points begins with
+  std::int64_t n;
+  std::int32_t first_tile;  ///< of points, of this launch
+  std::int32_t end_tile;
+  int cluster_tiles;
+  int stride;
+  std::int32_t* counts;  ///< by slots: possible clusters, or more than there is room for
+  Possible* possible;    ///< the first one of all slots, then the second one ...
+};
+
+#ifdef GRADUS_WARPGROUP_PRODUCT
+
+/// What a warp knows of its 16 points while it goes through the clusters: in lanes 4 q to 4 q + 3, of points q and
+/// 8 + q. The lists of possible clusters are in shared memory.
+template <class Shape>
+class Search {
+ public:
+  using Scores = float[Shape::clusters / 8][4];
+
+  /// `lengths`: of the warp's points.
+  __device__ Search(const TensorLengths* lengths, TensorLengths largest, int columns, int* counts,
+                    Possible (*possible)[Shape::room])
+      : counts_(counts), possible_(possible) {
+#pragma unroll
+    for (int row = 0; row < 2; ++row) reaches_[row] = 2 * tensor_bound(lengths[8 * row + lane() / 4], largest, columns);
+    if (lane() < 16) counts_[lane()] = 0;
+    __syncwarp();  // nothing is noted yet
+  }
+
+  /// A tile's products, and |c|^2 / 2 of its clusters in shared memory.
+  __device__ __forceinline__ void look(Scores& scores, const float* half_squares, int first_cluster) {
+    float least[2][groups];
+#pragma unroll
+    for (int group = 0; group < groups; ++group) {
+      least[0][group] = least[1][group] = INFINITY;
+#pragma unroll
+      for (int column = 4 * group; column < 4 * group + 4; ++column) {
+        const float2 halves = reinterpret_cast<const float2*>(half_squares)[4 * column + lane() % 4];
+#pragma unroll
+        for (int row = 0; row < 2; ++row) {
+          scores[column][2 * row] += halves.x;
+          scores[column][2 * row + 1] += halves.y;
+          least[row][group] = fminf(least[row][group], fminf(scores[column][2 * row], scores[column][2 * row + 1]));
+        }
+      }
+    }
+    float best[2];
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+      best[row] = least[row][0];
+#pragma unroll
+      for (int group = 1; group < groups; ++group) best[row] = fminf(best[row], least[row][group]);
+    }
+    if (!__any_sync(everyone, best[0] <= limits_[0] || best[1] <= limits_[1])) return;
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+      best[row] = fminf(best[row], __shfl_xor_sync(everyone, best[row], 1));
+      best[row] = fminf(best[row], __shfl_xor_sync(everyone, best[row], 2));
+      if (best[row] < best_[row]) {
+        // What was noted before has no better score than best_.
+        const float limit = __fadd_ru(best[row], reaches_[row]);
+        if (limit < best_[row] && lane() % 4 == 0) counts_[8 * row + lane() / 4] = 0;
+        best_[row] = best[row];
+        limits_[row] = limit;
+      }
+      if (lane() % 4 == 0) make_room(8 * row + lane() / 4, limits_[row]);
+    }
+    __syncwarp();  // the lists are as they should be before anything is added
+#pragma unroll
+    for (int row = 0; row < 2; ++row)
+#pragma unroll
+      for (int group = 0; group < groups; ++group)
+        if (least[row][group] <= limits_[row]) {
+          unsigned int near = 0;
+#pragma unroll
+          for (int which = 0; which < 8; ++which)
+            if (scores[4 * group + which / 2][2 * row + which % 2] <= limits_[row]) near |= 1u << which;
+          note(scores, row, group, near, least[row][group], first_cluster);
+        }
+    __syncwarp();  // all is noted before a list is begun anew
+  }
+
+  /// What is left of the lists, to memory. `slot`: of the warp's first point.
+  __device__ void finish(const PipelineJob& job, std::int64_t slot) const {
+    const float first = __shfl_sync(everyone, limits_[0], lane() % 8 * 4);
+    const float second = __shfl_sync(everyone, limits_[1], lane() % 8 * 4);
+    if (lane() >= 16 || slot + lane() >= job.n) return;
+    const int noted = counts_[lane()];
+    int kept = noted;
+    if (noted <= Shape::room) {
+      kept = 0;
+      for (int index = 0; index < noted; ++index) {
+        const Possible one = possible_[lane()][index];
+        if (one.score <= (lane() < 8 ? first : second)) job.possible[kept++ * job.n + slot + lane()] = one;
+      }
+    }
+    job.counts[slot + lane()] = kept;
+  }
+
+ private:
+  static constexpr int groups = Shape::clusters / 32;  ///< of eight scores of a point
+  static constexpr int long_list = Shape::room / 2;    ///< the rest is enough for what a tile may add, mostly
+
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
+
+  // Takes out what is beyond the limit by now, where the list grows long.
+  __device__ void make_room(int point, float limit) {
+    const int noted = counts_[point];
+    if (noted <= long_list || noted > Shape::room) return;
+    int kept = 0;
+    for (int index = 0; index < noted; ++index) {
+      const Possible one = possible_[point][index];
+      if (one.score <= limit) possible_[point][kept++] = one;
+    }
+    counts_[point] = kept;
+  }
+
+  // Adds the clusters of a group that are near, at least one, to the list of the point.
+  __device__ __forceinline__ void note(const Scores& scores, int row, int group, unsigned int near, float least,
+                                       int first_cluster) {
+    const int point = 8 * row + lane() / 4;
+    const bool one = (near & (near - 1)) == 0;
+    do {
+      const int which = __ffs(static_cast<int>(near)) - 1;
+      near &= near - 1;
+      float score = least;
+      if (!one) {
+#pragma unroll
+        for (int other = 0; other < 8; ++other)  // registers have no index
+          if (other == which) score = scores[4 * group + other / 2][2 * row + other % 2];
+      }
+      const int place = atomicAdd(&counts_[point], 1);
+      if (place < Shape::room)
+        possible_[point][place] = {score, first_cluster + 32 * group + which / 2 * 8 + lane() % 4 * 2 + which % 2};
+    } while (near != 0);
+  }
+
+  int* counts_;
+  Possible (*possible_)[Shape::room];
+  float reaches_[2];  ///< how far from the best another may be
+  float best_[2] = {INFINITY, INFINITY};
+  float limits_[2] = {INFINITY, INFINITY};  ///< no score above is of interest
+};
+
+/// A place in a ring, and which time around.
+template <int count>
+struct RingPlace {
+  int index = 0;
+  unsigned int parity = 0;
+
+  __device__ void advance() {
+    if (++index == count) {
+      index = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+#endif
+
+// The possible clusters of all points. Launch shape: Shape::threads, at most as many blocks as multiprocessors;
+// Shape::shared_bytes of shared memory.
+template <class Shape>
+__global__ void __launch_bounds__(Shape::threads, 1) find_possible(const __grid_constant__ PipelineJob job) {
+#ifdef GRADUS_WARPGROUP_PRODUCT
+  using Memory = typename Shape::Memory;
+  constexpr bool resident = Shape::resident;
+  // Each arrives, so that racecheck can follow who read what: one lane for its warp would be no faster.
+  constexpr int readers = 128 * Shape::groups;
+  extern __shared__ unsigned char dynamic_shared[];
+  Memory& memory =
+      *reinterpret_cast<Memory*>(dynamic_shared + (1024 - cuda::shared_address(dynamic_shared) % 1024) % 1024);
+  __shared__ cuda::Barrier filled[pipeline_stages];
+  __shared__ cuda::Barrier emptied[pipeline_stages];
+  __shared__ cuda::Barrier points_came[Shape::point_slots];  // with their lengths
+  __shared__ cuda::Barrier points_left[Shape::point_slots];
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < pipeline_stages; ++stage) {
+      filled[stage].start(1);
+      emptied[stage].start(readers);
+    }
+    for (int slot = 0; slot < Shape::point_slots; ++slot) {
+      points_came[slot].start(1);
+      points_left[slot].start(readers);
+    }
+    cuda::make_barriers_known();
+  }
+  __syncthreads();  // the barriers are there
+  const int chunks = resident ? Shape::chunks : (job.stride + tensor_chunk - 1) / tensor_chunk;
+  const int first_tile = job.first_tile + static_cast<int>(blockIdx.x);
+  RingPlace<pipeline_stages> stage;
+  RingPlace<Shape::half_square_slots> halves;
+  RingPlace<Shape::point_slots> slot;
+  if (threadIdx.x >= 128 * Shape::groups) {
+    cuda::give_up_registers<24>();
+    if (threadIdx.x != 128 * Shape::groups) return;
+    for (int tile = first_tile; tile < job.end_tile; tile += static_cast<int>(gridDim.x)) {
+      const int first_row = tile * Shape::points;
+      points_left[slot.index].wait(slot.parity ^ 1);  // the first time around, there are none
+      const std::int32_t beginning = job.beginnings[tile];
+      memory.beginnings[slot.index] = beginning;
+      points_came[slot.index].arrive_for(sizeof memory.lengths[0] + (resident ? chunks * Shape::point_bytes : 0));
+      points_came[slot.index].copy(memory.lengths[slot.index], job.lengths + first_row, sizeof memory.lengths[0]);
+      if constexpr (resident)
+        for (int chunk = 0; chunk < chunks; ++chunk)
+          points_came[slot.index].copy_box(memory.points[slot.index] + chunk * Shape::point_bytes, job.points,
+                                           chunk * tensor_chunk, first_row);
+      slot.advance();
+      int cluster_tile = beginning;
+      for (int step = 0; step < job.cluster_tiles; ++step) {
+        for (int chunk = 0; chunk < chunks; ++chunk) {
+          emptied[stage.index].wait(stage.parity ^ 1);  // the first time around, they are
+          cuda::Barrier& barrier = filled[stage.index];
+          unsigned char* const to = memory.stages[stage.index];
+          const bool is_last = chunk + 1 == chunks;
+          barrier.arrive_for(Shape::stage_bytes + (is_last ? sizeof memory.half_squares[0] : 0));
+          barrier.copy_box(to, job.clusters, chunk * tensor_chunk, cluster_tile * Shape::clusters);
+          if constexpr (!resident)
+            barrier.copy_box(to + Shape::cluster_bytes, job.points, chunk * tensor_chunk, first_row);
+          if (is_last)
+            barrier.copy(memory.half_squares[halves.index], job.half_squares + cluster_tile * Shape::clusters,
+                         sizeof memory.half_squares[0]);
+          stage.advance();
+        }
+        halves.advance();
+        if (++cluster_tile == job.cluster_tiles) cluster_tile = 0;
+      }
+    }
+    return;
+  }
+  cuda::take_registers<Shape::registers>();
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const unsigned int own_rows = static_cast<unsigned int>(warp / 4 * 64 * row_bytes);
+  const TensorLengths largest = *job.largest;
+  // Sixteen columns of a chunk are a product.
+  constexpr int all_parts = tensor_chunk / tensor_columns;
+  const int last_parts = (job.stride - (chunks - 1) * tensor_chunk) / tensor_columns;
+  typename Search<Shape>::Scores scores;
+  for (int tile = first_tile; tile < job.end_tile; tile += static_cast<int>(gridDim.x)) {
+    points_came[slot.index].wait(slot.parity);
+    int cluster_tile = memory.beginnings[slot.index];
+    Search<Shape> search(memory.lengths[slot.index] + warp * 16, largest, job.stride, memory.counts + warp * 16,
+                         memory.possible + warp * 16);
+    for (int step = 0; step < job.cluster_tiles; ++step) {
+      int before = -1;  // the stage of the chunk before, while its products may run
+      for (int chunk = 0; chunk < chunks; ++chunk) {
+        filled[stage.index].wait(stage.parity);
+        const unsigned int clusters = cuda::shared_address(memory.stages[stage.index]);
+        const unsigned int points = (resident ? cuda::shared_address(memory.points[slot.index]) +
+                                                    static_cast<unsigned int>(chunk) * Shape::point_bytes
+                                              : clusters + Shape::cluster_bytes) +
+                                    own_rows;
+        const std::uint64_t own = cuda::tile_descriptor(points);
+        const std::uint64_t all = cuda::tile_descriptor(clusters);
+        if (chunk == 0) cuda::pin(scores);
+        const auto multiply = [&]<int Parts>(std::integral_constant<int, Parts>) {
+          cuda::begin_products();
+#pragma unroll
+          for (int part = 0; part < Parts; ++part)
+            cuda::multiply_by_warpgroup(scores, own + 2 * part, all + 2 * part, chunk + part);
+          cuda::end_products();
+        };
+        // No loop: its registers would have to be those of the other ways.
+        switch (chunk + 1 < chunks ? all_parts : last_parts) {
+          case 1: multiply(std::integral_constant<int, 1>()); break;
+          case 2: multiply(std::integral_constant<int, 2>()); break;
+          case 3: multiply(std::integral_constant<int, 3>()); break;
+          default: multiply(std::integral_constant<int, all_parts>());
+        }
+        if (before >= 0) {
+          cuda::wait_for_products<1>();
+          emptied[before].arrive();
+        }
+        before = stage.index;
+        stage.advance();
+      }
+      cuda::wait_for_products<0>();
+      cuda::pin(scores);
+      emptied[before].arrive();
+      search.look(scores, memory.half_squares[halves.index], cluster_tile * Shape::clusters);
+      halves.advance();
+      if (++cluster_tile == job.cluster_tiles) cluster_tile = 0;
+    }
+    search.finish(job, static_cast<std::int64_t>(tile) * Shape::points + warp * 16);
+    points_left[slot.index].arrive();
+    slot.advance();
+  }
+#else
+  __trap();
+#endif
+}
+
+// For each tile of points, the tile of clusters with the label of a point in its middle. Launch shape: a thread for
+// each.
+static __global__ void find_beginnings(const std::int32_t* slots, const std::int32_t* labels, std::int64_t n,
+                                       int points, int clusters, std::int32_t* beginnings) {
+  const std::int64_t tile = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (tile * points >= n) return;
+  const std::int64_t middle = tile * points + points / 2;
+  beginnings[tile] = labels[slots[middle < n ? middle : n - 1]] / clusters;
+}
+
+/// As append(), by one atomic addition for a block of settling_threads. All threads take part.
+inline constexpr int settling_threads = 256;
+inline __device__ unsigned int append_of_block(bool wanted, unsigned int* length) {
+  __shared__ unsigned int firsts[settling_threads / 32];
+  const unsigned int lanes = __ballot_sync(everyone, wanted);
+  const unsigned int lane = threadIdx.x % 32;
+  if (lane == 0) firsts[threadIdx.x / 32] = static_cast<unsigned int>(__popc(lanes));
+  __syncthreads();  // all warps have said how many they want
+  if (threadIdx.x == 0) {
+    unsigned int total = 0;
+    for (unsigned int& first : firsts) {
+      const unsigned int own = first;
+      first = total;
+      total += own;
+    }
+    const unsigned int begin = total > 0 ? atomicAdd(length, total) : 0;
+    for (unsigned int& first : firsts) first += begin;
+  }
+  __syncthreads();  // all places are known
+  const unsigned int place = firsts[threadIdx.x / 32] + static_cast<unsigned int>(__popc(lanes & ((1u << lane) - 1)));
+  __syncthreads();  // and read, before the next list
+  return place;
+}
+
+// The label of each point with one possible cluster; the others become doubtful points, with their candidates. Each
+// cluster's own bound may rule out some of these. Launch shape: settling_threads, a thread for each slot of
+// [first_point, end). `room`: of the lists.
+static __global__ void settle_points(const __grid_constant__ FilterJob job, const std::int32_t* point_of,
+                                     const std::int32_t* counts, const Possible* possible, int room, std::int64_t end) {
+  const std::int64_t slot = job.first_point + std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const bool exists = slot < end;
+  const int count = exists ? counts[slot] : 1;
+  const std::int32_t point = exists ? point_of[slot] : 0;
+  const bool fits = count > 0 && count <= room;
+  const auto own = [&](int index) { return possible[index * job.n + slot]; };
+  std::int32_t label = exists && fits ? own(0).cluster : 0;
+  unsigned int left = 1;  // a bit for each that is still possible
+  if (exists && fits && count > 1) {
+    const TensorLengths lengths = job.point_lengths[slot];
+    const auto bound_of = [&](Possible one) {
+      return tensor_bound(lengths, job.cluster_lengths[one.cluster], job.stride);
+    };
+    float limit = INFINITY;
+    for (int index = 0; index < count; ++index) limit = fminf(limit, __fadd_ru(own(index).score, bound_of(own(index))));
+    left = 0;
+    for (int index = 0; index < count; ++index)
+      if (__fsub_rd(own(index).score, bound_of(own(index))) <= limit) left |= 1u << index;
+    label = own(__ffs(static_cast<int>(left)) - 1).cluster;
+  }
+  const bool certain = exists && fits && __popc(left) == 1;
+  const bool doubtful = exists && !certain;
+  const unsigned int place = append_of_block(doubtful, &job.counters->doubtful);
+  if (doubtful) {
+    job.doubtful[place] = point;
+    const int noted = fits ? __popc(left) : candidate_room + 1;
+    job.noted[place] = static_cast<unsigned int>(noted);
+    if (noted <= candidate_room)
+      for (std::int32_t* to = job.candidates + std::int64_t{place} * candidate_room; left != 0; left &= left - 1)
+        *to++ = own(__ffs(static_cast<int>(left)) - 1).cluster;
+  }
+  const std::int32_t before = certain ? job.labels[point] : label;
+  const bool moved = before != label;
+  const unsigned int entry = append_of_block(moved, &job.counters->changed);
+  if (moved) set_label(job, entry, point, before, label);
+}
+
+}  // namespace gradus::kmeans_detail::tensor

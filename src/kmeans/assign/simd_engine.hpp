@@ -1,0 +1,221 @@
+// The engine of the production variants on the CPU: points in blocks, labels from the variant's own assigner, exact
+// sums that follow the labels. Only points whose label changed touch the sums: integer sums can be corrected without
+// error.
+//
+// An assigner provides
+//   void prepare(MatrixView<const T> centroids)         once for each pass, by one thread; throws after a stop request
+//   struct Scratch                                      one for each thread, constructed by it from the assigner
+//   std::int64_t assign(Range points, const std::int32_t* before, std::int32_t* labels, Scratch&)
+//                                                       canonical labels of a block (points.size() <= block_points);
+//                                                       `before`: those of the pass before, or -1; returns how many
+//                                                       points were re-checked. After a stop request it may leave
+//                                                       anything
+// and may provide
+//   TakesAnyBlocks                                      a type: blocks may be shorter, and begin anywhere
+//   void finished(std::int64_t changed)                 after each pass, by one thread
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/failure.hpp"
+#include "core/phases.hpp"
+#include "core/stop.hpp"
+#include "cpu/chosen_threads.hpp"
+#include "cpu/threads.hpp"
+#include "kmeans/assign/simd_rows.hpp"
+#include "kmeans/lloyd/lloyd.hpp"
+#include "kmeans/means/exact_sums.hpp"
+
+namespace gradus::kmeans_detail {
+
+template <class T, class Assigner>
+class SimdEngine {
+ public:
+  SimdEngine(const Problem<T>& problem, int threads, Assigner& assigner)
+      : problem_(problem), threads_(threads), assigner_(assigner), sums_(problem),
+        workers_(static_cast<std::size_t>(threads)), block_(block_size(problem)), piece_(piece_size(problem, threads)),
+        team_(threads, cpu::may_shrink_team()) {}
+
+  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels) { return pass(centroids, labels, nullptr); }
+
+  const ExactSums<T>& sums() const { return sums_; }
+
+  /// To move every point from no cluster to its own takes as long as to find which that is: with no iteration to
+  /// follow, as in kmeans_predict(), nobody reads the sums. On ranks they carry the counts.
+  bool has_sums() const { return problem_.max_iterations > 0 || !problem_.ranks().is_alone(); }
+
+  double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
+    if (labels_are_current) return total_inertia(problem_, centroids, labels, threads_);
+    core::ExactTotal inertia;
+    pass(centroids, labels, &inertia);
+    return round_inertia(problem_, inertia);
+  }
+
+  double rechecked() const {
+    return assignments_ > 0 ? static_cast<double>(rechecked_) / static_cast<double>(assignments_) : 0.0;
+  }
+
+  static std::uint64_t bytes(const Shape& shape, int threads) {
+    return static_cast<std::uint64_t>(threads + 1) * ExactSums<T>::bytes(shape);
+  }
+
+ private:
+  // Points handed out at a time: enough for the prefetching, and few enough that each thread gets several pieces.
+  static std::int64_t piece_size(const Problem<T>& problem, int threads) {
+    std::int64_t granule = block_points;
+    if constexpr (requires { typename Assigner::TakesAnyBlocks; }) granule = 64;
+    const std::int64_t pieces = std::int64_t{8} * threads;
+    return std::clamp(problem.n() / pieces / granule * granule, granule, 8 * block_points);
+  }
+
+  // Points between two looks at the stop request. Fewer than block_points where the assigner takes any blocks and the
+  // work for a point is much: a power of two, so that it divides block_points.
+  static std::int64_t block_size(const Problem<T>& problem) {
+    constexpr std::int64_t most_operations = std::int64_t{1} << 28;  // of vector instructions: some milliseconds
+    std::int64_t points = block_points;
+    if constexpr (requires { typename Assigner::TakesAnyBlocks; }) {
+      while (points > 32 && points * problem.k() * problem.d() > most_operations) points /= 2;
+      // With few clusters the points are read in next to no time, and those that move are to be in the cache still.
+      constexpr std::int64_t few = 64;
+      constexpr auto most_values = (std::int64_t{1} << 19) / static_cast<std::int64_t>(sizeof(T));
+      while (problem.k() <= few && points > 64 && points * problem.d() > most_values) points /= 2;
+    }
+    return points;
+  }
+
+  struct Worker {
+    explicit Worker(const SimdEngine& engine) : scratch(engine.assigner_) {}
+    std::optional<ExactSums<T>> moved;  ///< what this pass's changed labels add to and take from the clusters
+    bool moves = false;                 ///< whether there are any
+    typename Assigner::Scratch scratch;
+    std::int32_t labels[block_points];
+    std::int32_t changed[block_points];
+  };
+
+  // A pass, and where `inertia` is given the inertia of its labels, while the points are still in the cache.
+  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels, core::ExactTotal* inertia) {
+    assigner_.prepare(centroids);
+    std::int64_t changed = 0;
+    std::int64_t rechecked = 0;
+    const int threads = team_.threads();
+    cpu::SharedWork work(problem_.n(), threads, piece_);
+    core::FirstFailure failure;
+    const bool is_followed = inertia != nullptr && problem_.progress;
+    std::atomic<std::int64_t> assigned{0};
+    cpu::PayingTeam::Pass timed(team_);
+    // A part's points, by the thread whose part it is.
+    const auto assign = [&](int part, std::int64_t& own_changed, std::int64_t& own_rechecked,
+                            core::ExactTotal& own_inertia) {
+      const cpu::PayingTeam::Share own_time(timed);
+      std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
+      failure.run([&] {
+        if (!worker) worker = std::make_unique<Worker>(*this);  // on the thread's own pages
+        if (threads > 1) {                                      // else they are the sums' own
+          if (!worker->moved) worker->moved.emplace(problem_);
+          else if (std::exchange(worker->moves, false)) worker->moved->clear();
+        }
+        ExactSums<T>& moved = threads > 1 ? *worker->moved : sums_;
+        core::Occasion occasion;
+        for (cpu::Range piece = work.next(part); piece.size() > 0; piece = work.next(part))
+          for (std::int64_t first = piece.begin; first < piece.end; first += block_) {
+            if (problem_.stop.stop_requested() || failure.happened()) break;
+            const cpu::Range block{first, std::min(first + block_, piece.end)};
+            own_rechecked += assign_block(block, labels, *worker, moved, own_changed);
+            if (problem_.stop.stop_requested()) break;  // this block may have no labels
+            if (inertia != nullptr) add_inertia(problem_, centroids, labels, block, own_inertia);
+            if (!is_followed) continue;
+            const std::int64_t done = assigned.fetch_add(block.size(), std::memory_order_relaxed) + block.size();
+            if (part == 0 && occasion.is_there()) problem_.progress(done);  // part 0 is the calling thread's
+          }
+      });
+    };
+    // A share of the limbs, when every worker's moved sums are complete.
+    const auto merge = [&](int part) {
+      const cpu::PayingTeam::Share own_time(timed);
+      const cpu::Range limbs = cpu::share(sums_.limbs(), part, threads, 64);
+      const std::int64_t stretch = core::stretch_length(limbs.size(), threads);
+      for (std::int64_t first = limbs.begin; first < limbs.end; first += stretch)
+        for (int from = 0; from < threads; ++from) {
+          if (problem_.stop.stop_requested() || failure.happened()) break;
+          const Worker& worker = *workers_[static_cast<std::size_t>(from)];
+          if (worker.moves) sums_.merge_limbs(*worker.moved, first, std::min(first + stretch, limbs.end));
+        }
+      for (int from = 0; part == 0 && from < threads && !failure.happened(); ++from)
+        if (const Worker& worker = *workers_[static_cast<std::size_t>(from)]; worker.moves)
+          sums_.merge_counts(*worker.moved);
+    };
+    if (threads == 1) {  // a team of one would take some calls of the system, as long as a small job's pass
+      core::ExactTotal own_inertia;
+      assign(0, changed, rechecked, own_inertia);
+      if (inertia != nullptr) inertia->merge(own_inertia);
+    } else {
+#pragma omp parallel num_threads(threads) reduction(+ : changed, rechecked)
+      {
+#pragma omp for schedule(static, 1)
+        for (int part = 0; part < threads; ++part) {
+          core::ExactTotal own_inertia;
+          assign(part, changed, rechecked, own_inertia);
+          if (inertia == nullptr) continue;
+#pragma omp critical(gradus_pass_inertia)
+          inertia->merge(own_inertia);
+        }
+        // The loop's barrier: each thread now adds up a share of what all of them moved.
+#pragma omp for schedule(static, 1)
+        for (int part = 0; part < threads; ++part) merge(part);
+      }
+    }
+    failure.rethrow();
+    if constexpr (requires { assigner_.finished(changed); }) assigner_.finished(changed);
+    assignments_ += problem_.n();
+    rechecked_ += rechecked;
+    return {changed};
+  }
+
+  std::int64_t assign_block(cpu::Range block, std::int32_t* labels, Worker& worker, ExactSums<T>& moved,
+                            std::int64_t& changed) {
+    std::int32_t* old_labels = labels + block.begin;
+    const std::int64_t rechecked = assigner_.assign(block, old_labels, worker.labels, worker.scratch);
+    if (problem_.stop.stop_requested()) return 0;  // the assigner may have seen it, and its labels be none
+    const std::int64_t count = find_changed(worker.labels, old_labels, block.size(), worker.changed);
+    if (count > 0) {
+      if (has_sums()) {
+        if (&moved != &sums_) worker.moves = true;
+        move_rows(problem_, block.begin, worker.changed, count, old_labels, worker.labels, moved);
+      }
+      for (std::int64_t step = 0; step < count; ++step)  // other cache lines need not be written
+        old_labels[worker.changed[step]] = worker.labels[worker.changed[step]];
+      changed += count;
+    }
+    return rechecked;
+  }
+
+  const Problem<T>& problem_;
+  int threads_;
+  Assigner& assigner_;
+  ExactSums<T> sums_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::int64_t block_;
+  std::int64_t piece_;
+  cpu::PayingTeam team_;
+  std::int64_t assignments_ = 0;
+  std::int64_t rechecked_ = 0;
+};
+
+/// What Assigner<T> takes for data of the shape's type.
+template <template <class> class Assigner>
+std::uint64_t assigner_bytes(const Shape& shape, int threads) {
+  return shape.element_bytes == 4 ? Assigner<float>::bytes(shape, threads) : Assigner<double>::bytes(shape, threads);
+}
+
+template <template <class> class Assigner>
+core::Memory simd_memory(const Shape& shape, int threads) {
+  return {.host =
+              SimdEngine<double, Assigner<double>>::bytes(shape, threads) + assigner_bytes<Assigner>(shape, threads)};
+}
+
+}  // namespace gradus::kmeans_detail

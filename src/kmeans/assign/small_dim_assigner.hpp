@@ -1,0 +1,53 @@
+// The assigner for few dimensions, which several variants share; simd_small_dim.cpp has the idea and the code.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/stop.hpp"
+#include "kmeans/assign/simd_engine.hpp"
+#include "kmeans/problem.hpp"
+
+namespace gradus::kmeans_detail {
+
+inline constexpr std::int64_t small_dim_limit = 16;
+
+/// What a thread needs while it assigns blocks.
+struct SmallDimScratch {
+  explicit SmallDimScratch(std::int64_t clusters, std::int64_t dimensions);
+
+  Buffer<float> tile;                    ///< dimensions x block: coordinates about the block's middle, scaled
+  std::vector<float> coefficients;       ///< candidates x (dimensions + 1): minus the centroid, half its square
+  std::vector<std::int32_t> candidates;  ///< clusters that may be nearest to some point of the block
+  std::vector<double> nearest_corner;    ///< per cluster: a lower bound of the distance to the block's box
+  std::int32_t found[block_points + 64];
+};
+
+template <class T>
+class SmallDimAssigner {
+ public:
+  explicit SmallDimAssigner(const Problem<T>& problem);
+
+  void prepare(MatrixView<const T> centroids) { centroids_ = centroids; }
+
+  struct Scratch : SmallDimScratch {
+    explicit Scratch(const SmallDimAssigner& assigner)
+        : SmallDimScratch(assigner.problem_.k(), assigner.problem_.d()) {}
+  };
+
+  std::int64_t assign(cpu::Range block, const std::int32_t* before, std::int32_t* labels, Scratch& scratch);
+
+  static std::uint64_t bytes(const Shape& shape, int threads);
+
+ private:
+  const Problem<T>& problem_;
+  MatrixView<const T> centroids_;
+  Matrix<T> boxes_;  ///< per block of points: least and greatest of each column; filled when a block is first seen
+  std::vector<std::uint8_t> box_known_;
+};
+
+inline core::Support small_dim(const Shape& shape, const execution::Machine&) {
+  return at_most(small_dim_limit, "columns", shape.dimensions, "; simd_large_dim takes more");
+}
+
+}  // namespace gradus::kmeans_detail

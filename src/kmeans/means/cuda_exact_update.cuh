@@ -1,0 +1,569 @@
+// The exact update on the GPU for any number of clusters: from the labels of a pass to sums, new centroids and the
+// figures by which an iteration is judged.
+//
+// Two-limb integer sums (core/exact_sum.hpp) take additions in any order, so they may be made where they are cheapest.
+// Entries, each a point that joins or leaves a cluster, are ordered by cluster (a counting sort), and a warp adds up a
+// run of them in registers: the sums in memory see one atomic addition for each run, column and limb instead of one for
+// each point. Only points that changed cluster make entries, two each; where more than half did, all points make one
+// each instead, into sums that begin at zero. The order of the entries of one cluster is whatever the atomic counters
+// gave; integers do not mind.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "core/exact_sum.hpp"
+#include "core/run_sum.hpp"
+#include "kmeans/gpu/cuda_common.hpp"
+#include "kmeans/means/cuda_exact_sums.hpp"
+#include "kmeans/points/unit_length.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// What a pass counts.
+struct PassCounters {
+  unsigned int changed;   ///< labels; as many entries of moved_points
+  unsigned int doubtful;  ///< points that the filter left to the canonical chain
+  unsigned int crowded;   ///< of these, with more candidates than there is room for
+};
+
+/// What an update leaves for the host.
+struct UpdateState {
+  double shift;
+  double explained;
+  int empty;      ///< some cluster has no weight, or none that the sums can tell
+  int doubtful;   ///< some mean is not decided by the sums
+  int different;  ///< some centroid moved
+};
+
+template <class T>
+struct ExactUpdateJob {
+  const T* points;
+  const T* weights;  ///< or null
+  std::int64_t n;
+  int d;
+  int k;
+  const std::int32_t* labels;
+  const std::int32_t* moved_points;
+  const std::int32_t* moved_from;
+  const PassCounters* counters;
+  const double* to_high;  ///< d, of the columns' grids
+  const int* units;       ///< d
+  const int* on_grid;     ///< d: Statistics::is_on_grid
+  double to_low;          ///< the same for all columns
+  int bits;
+  core::Grid weight;
+  bool weights_on_grid;
+  double weight_scale;      ///< see Statistics
+  double coordinate_scale;  ///< likewise
+  const double* middle;     ///< d, for the history's inertia
+  Word* sums;               ///< k x 2 d raw limbs, 2 k weight limbs where there are weights, k counts
+  unsigned int* sizes;      ///< k: entries of each cluster
+  unsigned int* cursors;    ///< k: where the next entry of the cluster goes
+  unsigned int* order;      ///< n: entries by cluster
+  const T* centroids;       ///< k x d
+  T* next;
+  double* parts;  ///< 2 k: movement and explained inertia of each cluster
+  UpdateState* state;
+  bool relocates;  ///< an empty cluster is left to the host
+  bool to_unit_length;
+};
+
+template <class T>
+__device__ bool is_from_scratch(const ExactUpdateJob<T>& job) {
+  return 2 * static_cast<std::int64_t>(job.counters->changed) > job.n;
+}
+
+template <class T>
+__device__ std::int64_t entry_count(const ExactUpdateJob<T>& job) {
+  return is_from_scratch(job) ? job.n : 2 * static_cast<std::int64_t>(job.counters->changed);
+}
+
+/// A point that joins a cluster, or leaves it.
+struct Entry {
+  std::int32_t point;
+  std::int32_t cluster;
+  bool leaves;
+};
+
+template <class T>
+__device__ Entry entry_at(const ExactUpdateJob<T>& job, bool from_scratch, unsigned int index) {
+  if (from_scratch) return {static_cast<std::int32_t>(index), job.labels[index], false};
+  const unsigned int changed = job.counters->changed;
+  if (index < changed) return {job.moved_points[index], job.labels[job.moved_points[index]], false};
+  return {job.moved_points[index - changed], job.moved_from[index - changed], true};
+}
+
+template <class T>
+__host__ __device__ std::int64_t sum_words(const ExactUpdateJob<T>& job) {
+  return static_cast<std::int64_t>(job.k) * (2 * job.d + (job.weights ? 2 : 0) + 1);
+}
+
+inline constexpr int counted_in_shared = 8192;  ///< clusters whose counters fit the shared memory of a block
+inline constexpr int order_threads = 512;
+inline constexpr int entries_per_thread = 8;
+inline constexpr int run_entries = 128;  ///< of a warp at most, and at least a quarter of that
+inline constexpr int add_threads = 256;
+inline constexpr int lane_columns = 4;  ///< of a lane: a warp adds up 128 columns at once
+
+/// Counts the entries of each cluster, and clears the sums, if there are any, where they are made from scratch.
+/// Launch shape: `order_threads`, the grid's stride; shared memory for k counters up to `counted_in_shared`.
+template <class T>
+__global__ void count_entries(const __grid_constant__ ExactUpdateJob<T> job) {
+  extern __shared__ unsigned int near[];
+  const bool in_shared = job.k <= counted_in_shared;
+  const bool from_scratch = is_from_scratch(job);
+  const std::int64_t entries = entry_count(job);
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  const std::int64_t first = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (from_scratch && job.sums)
+    for (std::int64_t word = first; word < sum_words(job); word += stride) job.sums[word] = 0;
+  if (in_shared)
+    for (int cluster = static_cast<int>(threadIdx.x); cluster < job.k; cluster += static_cast<int>(blockDim.x))
+      near[cluster] = 0;
+  __syncthreads();  // the counters are zero before anything is counted
+  for (std::int64_t index = first; index < entries; index += stride) {
+    const Entry entry = entry_at(job, from_scratch, static_cast<unsigned int>(index));
+    atomicAdd(in_shared ? &near[entry.cluster] : &job.sizes[entry.cluster], 1u);
+  }
+  __syncthreads();  // the block has counted all of its entries
+  if (in_shared)
+    for (int cluster = static_cast<int>(threadIdx.x); cluster < job.k; cluster += static_cast<int>(blockDim.x))
+      if (near[cluster] > 0) atomicAdd(&job.sizes[cluster], near[cluster]);
+}
+
+/// Where the entries of each cluster begin. Launch shape: one block of 1024 threads.
+template <class T>
+__global__ void place_clusters(const __grid_constant__ ExactUpdateJob<T> job) {
+  __shared__ unsigned int warp_totals[32];
+  const int thread = static_cast<int>(threadIdx.x);
+  const int lane = thread % 32;
+  unsigned int before = 0;  // entries of all clusters below this round's
+  for (int first = 0; first < job.k; first += 1024) {
+    const int cluster = first + thread;
+    const unsigned int size = cluster < job.k ? job.sizes[cluster] : 0;
+    unsigned int sum = size;
+    for (int lanes = 1; lanes < 32; lanes *= 2) {
+      const unsigned int other = __shfl_up_sync(0xffffffffu, sum, lanes);
+      if (lane >= lanes) sum += other;
+    }
+    if (lane == 31) warp_totals[thread / 32] = sum;
+    __syncthreads();  // every warp's total is there
+    unsigned int below = 0;
+    unsigned int all = 0;
+    for (int warp = 0; warp < 32; ++warp) {
+      if (warp < thread / 32) below += warp_totals[warp];
+      all += warp_totals[warp];
+    }
+    if (cluster < job.k) job.cursors[cluster] = before + below + sum - size;
+    before += all;
+    __syncthreads();  // the totals are read before the next round writes them
+  }
+}
+
+/// Puts the entries in the order of their clusters. A block counts its own entries first and takes the places of each
+/// cluster by one atomic addition. Launch shape and shared memory as count_entries.
+template <class T>
+__global__ void order_entries(const __grid_constant__ ExactUpdateJob<T> job) {
+  extern __shared__ unsigned int near[];
+  const bool in_shared = job.k <= counted_in_shared;
+  const bool from_scratch = is_from_scratch(job);
+  const std::int64_t entries = entry_count(job);
+  constexpr std::int64_t block_entries = order_threads * entries_per_thread;
+  for (std::int64_t first = blockIdx.x * block_entries; first < entries; first += gridDim.x * block_entries) {
+    if (in_shared)
+      for (int cluster = static_cast<int>(threadIdx.x); cluster < job.k; cluster += order_threads) near[cluster] = 0;
+    __syncthreads();  // the counters are zero before anything is counted
+    std::int32_t cluster_of[entries_per_thread];
+    unsigned int rank[entries_per_thread];
+#pragma unroll
+    for (int turn = 0; turn < entries_per_thread; ++turn) {
+      const std::int64_t index = first + turn * order_threads + threadIdx.x;
+      if (index >= entries) continue;
+      cluster_of[turn] = entry_at(job, from_scratch, static_cast<unsigned int>(index)).cluster;
+      rank[turn] = atomicAdd(in_shared ? &near[cluster_of[turn]] : &job.cursors[cluster_of[turn]], 1u);
+    }
+    __syncthreads();  // the block's entries are counted
+    if (in_shared)
+      for (int cluster = static_cast<int>(threadIdx.x); cluster < job.k; cluster += order_threads)
+        if (near[cluster] > 0) near[cluster] = atomicAdd(&job.cursors[cluster], near[cluster]);
+    __syncthreads();  // the places are taken
+#pragma unroll
+    for (int turn = 0; turn < entries_per_thread; ++turn) {
+      const std::int64_t index = first + turn * order_threads + threadIdx.x;
+      if (index < entries)
+        job.order[rank[turn] + (in_shared ? near[cluster_of[turn]] : 0)] = static_cast<unsigned int>(index);
+    }
+    __syncthreads();  // the places were read before the next round clears them
+  }
+}
+
+/// Four neighbouring coordinates of a point; zeros beyond the last column.
+template <class T>
+__device__ void load_columns(const ExactUpdateJob<T>& job, std::int32_t point, int first_dim, T (&row)[lane_columns]) {
+  const T* from = job.points + static_cast<std::int64_t>(point) * job.d + first_dim;
+  if (job.d % lane_columns == 0) {  // rows begin at a multiple of 16 bytes
+    struct alignas(16) Quad {
+      T values[16 / sizeof(T)];
+    };
+    constexpr int quads = lane_columns * static_cast<int>(sizeof(T)) / 16;
+    if (first_dim >= job.d) return;
+#pragma unroll
+    for (int quad = 0; quad < quads; ++quad) {
+      const Quad part = reinterpret_cast<const Quad*>(from)[quad];
+#pragma unroll
+      for (int index = 0; index < lane_columns / quads; ++index)
+        row[quad * (lane_columns / quads) + index] = part.values[index];
+    }
+  } else {
+#pragma unroll
+    for (int column = 0; column < lane_columns; ++column)
+      if (first_dim + column < job.d) row[column] = from[column];
+  }
+}
+
+/// A warp's sums of one cluster in registers: four columns a lane.
+template <class T>
+class RunSums {
+ public:
+  __device__ RunSums(const ExactUpdateJob<T>& job, int first_dim)
+      : job_(job), first_dim_(first_dim + static_cast<int>(threadIdx.x) % 32 * lane_columns),
+        with_counts_(first_dim == 0 && threadIdx.x % 32 == 0) {
+#pragma unroll
+    for (int column = 0; column < lane_columns; ++column)
+      to_high_[column] = first_dim_ + column < job.d ? job.to_high[first_dim_ + column] : 0.0;
+  }
+
+  __device__ int first_dim() const { return first_dim_; }
+
+  /// `sign`: 1, -1 for a point that leaves, 0 for a place without a point.
+  __device__ void add(const T (&row)[lane_columns], T sign) {
+#pragma unroll
+    for (int column = 0; column < lane_columns; ++column)
+      sums_[column].add(core::raw_limbs(static_cast<double>(sign * row[column]) * to_high_[column], job_.to_low));
+  }
+  /// `weight`: scaled.
+  __device__ void add_weighted(const T (&row)[lane_columns], T sign, double weight) {
+#pragma unroll
+    for (int column = 0; column < lane_columns; ++column)
+      sums_[column].add(
+          core::raw_limbs(weight, static_cast<double>(sign * row[column]) * to_high_[column], job_.to_low));
+    const core::Limbs limbs = job_.weight.split(weight);
+    weight_high_ += static_cast<Word>(static_cast<std::int64_t>(sign) * limbs.high);
+    weight_low_ += static_cast<Word>(static_cast<std::int64_t>(sign) * limbs.low);
+  }
+
+  /// Adds to the cluster's sums in memory, and starts again from zero. Of the places added: how many points joined,
+  /// how many left, and how many held none.
+  __device__ void flush(std::int32_t cluster, Word joined, Word left, Word empty) {
+    Word* limbs = job_.sums + static_cast<std::int64_t>(cluster) * 2 * job_.d + first_dim_;
+    const Word excess = core::RunSum::excess(empty, left);
+#pragma unroll
+    for (int column = 0; column < lane_columns; ++column) {
+      if (first_dim_ + column < job_.d) {
+        atomicAdd(&limbs[column], static_cast<Word>(sums_[column].high - excess));
+        atomicAdd(&limbs[job_.d + column], static_cast<Word>(sums_[column].low - excess));
+      }
+      sums_[column] = {};
+    }
+    if (with_counts_) {
+      Word* rest = job_.sums + static_cast<std::int64_t>(job_.k) * 2 * job_.d;
+      if (job_.weights) {
+        atomicAdd(&rest[2 * static_cast<std::int64_t>(cluster)], weight_high_);
+        atomicAdd(&rest[2 * static_cast<std::int64_t>(cluster) + 1], weight_low_);
+        rest += 2 * static_cast<std::int64_t>(job_.k);
+      }
+      atomicAdd(&rest[cluster], joined - left);
+    }
+    weight_high_ = weight_low_ = 0;
+  }
+
+ private:
+  const ExactUpdateJob<T>& job_;
+  int first_dim_;
+  bool with_counts_;
+  double to_high_[lane_columns];
+  core::RunSum sums_[lane_columns];
+  Word weight_high_ = 0;
+  Word weight_low_ = 0;
+};
+
+/// Adds the ordered entries to the sums. Launch shape: blocks of `add_threads`, each warp a run of up to `run_entries`
+/// entries and 128 columns at a time, the grid's stride over runs and columns.
+template <class T, bool Weighted>
+__global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant__ ExactUpdateJob<T> job) {
+  constexpr unsigned int everyone = 0xffffffffu;
+  constexpr int ahead = sizeof(T) == 4 ? 8 : 4;  // rows whose loads are under way at once
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const bool from_scratch = is_from_scratch(job);
+  const std::int64_t entries = entry_count(job);
+  const int blocks_of_columns = (job.d + 32 * lane_columns - 1) / (32 * lane_columns);
+  const std::int64_t warps = std::int64_t{gridDim.x} * blockDim.x / 32;
+  // Where there are few entries, short runs, so that more warps have one.
+  int run = run_entries;
+  while (run > run_entries / 4 && (entries + run - 1) / run * blocks_of_columns < warps) run /= 2;
+  const std::int64_t tasks = (entries + run - 1) / run * blocks_of_columns;
+  for (std::int64_t task = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32; task < tasks; task += warps) {
+    RunSums<T> sums(job, static_cast<int>(task % blocks_of_columns) * 32 * lane_columns);
+    const std::int64_t first = task / blocks_of_columns * run;
+    const std::int64_t last = first + run < entries ? first + run : entries;
+    std::int32_t cluster = -1;
+    Word joined = 0;
+    Word left = 0;
+    Word empty = 0;
+    for (std::int64_t batch = first; batch < last; batch += 32) {
+      const int count = last - batch < 32 ? static_cast<int>(last - batch) : 32;
+      Entry own{0, -1, false};
+      if (lane < count) own = entry_at(job, from_scratch, job.order[batch + lane]);
+      const unsigned int leaving = __ballot_sync(everyone, own.leaves);
+      // The lanes where another cluster begins.
+      const std::int32_t before = __shfl_up_sync(everyone, own.cluster, 1);
+      const unsigned int starts = __ballot_sync(everyone, lane == 0 || own.cluster != before);
+      for (int begin = 0; begin < count;) {
+        const unsigned int later = begin == 31 ? 0 : starts >> (begin + 1);
+        const int end_of_run = later == 0 ? 32 : begin + __ffs(static_cast<int>(later));
+        const int end = end_of_run < count ? end_of_run : count;
+        const std::int32_t next = __shfl_sync(everyone, own.cluster, begin);
+        if (next != cluster && cluster >= 0) {
+          sums.flush(cluster, joined, left, empty);
+          joined = left = empty = 0;
+        }
+        cluster = next;
+        const unsigned int of_run = (0xffffffffu << begin) & (0xffffffffu >> (32 - end));
+        left += static_cast<Word>(__popc(leaving & of_run));
+        joined += static_cast<Word>(__popc(~leaving & of_run));
+        for (int index = begin; index < end; index += ahead) {
+          T rows[ahead][lane_columns] = {};
+          T signs[ahead];
+          double weights[Weighted ? ahead : 1];
+#pragma unroll
+          for (int row = 0; row < ahead; ++row) {
+            const int place = index + row < end ? index + row : index;
+            const std::int32_t point = __shfl_sync(everyone, own.point, place);
+            load_columns(job, point, sums.first_dim(), rows[row]);
+            signs[row] = index + row >= end ? T{0} : leaving >> place & 1 ? T{-1} : T{1};
+            if constexpr (Weighted) weights[row] = static_cast<double>(job.weights[point]) * job.weight_scale;
+          }
+#pragma unroll
+          for (int row = 0; row < ahead; ++row) {
+            if constexpr (Weighted) sums.add_weighted(rows[row], signs[row], weights[row]);
+            else sums.add(rows[row], signs[row]);
+          }
+          empty += static_cast<Word>(index + ahead > end ? index + ahead - end : 0);
+        }
+        begin = end;
+      }
+    }
+    if (cluster >= 0) sums.flush(cluster, joined, left, empty);
+  }
+}
+
+/// Reads the exact sums of clusters.
+template <class T>
+struct ExactSumsView {
+  const ExactUpdateJob<T>& job;
+
+  __device__ Word count(int cluster) const { return job.sums[sum_words(job) - job.k + cluster]; }
+  __device__ core::Int128 total_weight(int cluster) const {
+    if (!job.weights) return static_cast<core::Int128>(count(cluster));
+    const Word* limbs =
+        job.sums + static_cast<std::int64_t>(job.k) * 2 * job.d + 2 * static_cast<std::int64_t>(cluster);
+    return job.weight.total({static_cast<std::int64_t>(limbs[0]), static_cast<std::int64_t>(limbs[1])});
+  }
+  /// Scaled; for the history.
+  __device__ double weight(int cluster) const {
+    if (!job.weights) return static_cast<double>(static_cast<std::int64_t>(count(cluster)));
+    return core::round_quotient<double>(total_weight(cluster), 1, job.weight.unit);
+  }
+  __device__ core::TwoDoubles weight_parts(int cluster) const {
+    if (!job.weights) return {static_cast<double>(static_cast<std::int64_t>(count(cluster))), 0};
+    const Word* limbs =
+        job.sums + static_cast<std::int64_t>(job.k) * 2 * job.d + 2 * static_cast<std::int64_t>(cluster);
+    return core::two_doubles(job.weight, {static_cast<std::int64_t>(limbs[0]), static_cast<std::int64_t>(limbs[1])});
+  }
+  __device__ std::int64_t weight_slack(int cluster) const {
+    return !job.weights || job.weights_on_grid ? 0 : static_cast<std::int64_t>(count(cluster));
+  }
+  /// As in ExactSums.
+  __device__ Presence presence(int cluster) const {
+    if (count(cluster) == 0) return Presence::none;
+    return total_weight(cluster) > weight_slack(cluster) ? Presence::some : Presence::unknown;
+  }
+  /// Without the magic number's own bits, which every summand carries.
+  __device__ core::Limbs limbs(int cluster, int dim) const {
+    const Word* raw = job.sums + static_cast<std::int64_t>(cluster) * 2 * job.d + dim;
+    const Word magic = count(cluster) * static_cast<Word>(core::integer_magic_bits);
+    return {static_cast<std::int64_t>(raw[0] - magic), static_cast<std::int64_t>(raw[job.d] - magic)};
+  }
+  __device__ core::Int128 total(int cluster, int dim) const {
+    const core::Limbs sum = limbs(cluster, dim);
+    return (static_cast<core::Int128>(sum.high) << job.bits) + sum.low;
+  }
+  __device__ int unit_of_mean(int dim) const { return job.units[dim] - (job.weights ? job.weight.unit : 0); }
+  __device__ core::Certified<T> mean(int cluster, int dim) const {
+    const std::int64_t slack = job.on_grid[dim] != 0 ? 0 : static_cast<std::int64_t>(count(cluster));
+    return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
+                                       unit_of_mean(dim));
+  }
+  /// The mean less the column's middle, to within a few roundings, for the history.
+  __device__ double mean_from_middle(int cluster, int dim) const {
+    core::Grid grid;  // of the column: to_low is the same for all
+    grid.to_low = job.to_low;
+    return core::quotient_less(core::two_doubles(grid, limbs(cluster, dim)), weight_parts(cluster), unit_of_mean(dim),
+                               job.middle[dim]);
+  }
+};
+
+/// Whether some cluster is empty. Launch shape: a thread for each cluster.
+template <class T>
+__global__ void find_empty(const __grid_constant__ ExactUpdateJob<T> job) {
+  const int cluster = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (cluster >= job.k) return;
+  const Presence presence = ExactSumsView<T>{job}.presence(cluster);
+  if (presence == Presence::unknown || (presence == Presence::none && job.relocates)) job.state->empty = 1;
+}
+
+/// The means. Launch shape: the grid's stride over the coordinates.
+template <class T>
+__global__ void new_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
+  if (job.state->empty != 0) return;
+  const ExactSumsView<T> sums{job};
+  const std::int64_t area = static_cast<std::int64_t>(job.k) * job.d;
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; index < area; index += stride) {
+    const int cluster = static_cast<int>(index / job.d);
+    const int dim = static_cast<int>(index % job.d);
+    job.next[index] = job.centroids[index];
+    if (sums.count(cluster) == 0) continue;
+    const core::Certified<T> mean = sums.mean(cluster, dim);
+    job.next[index] = mean.value;
+    if (!mean.certain) job.state->doubtful = 1;
+  }
+}
+
+/// Whether the update is the frame's, which can look at the points.
+__host__ __device__ inline bool is_for_the_frame(const UpdateState& state) {
+  return state.empty != 0 || state.doubtful != 0;
+}
+
+__device__ inline int bits_of(float value) { return __float_as_int(value); }
+__device__ inline long long bits_of(double value) { return __double_as_longlong(value); }
+
+/// Unit length where asked for; then how far each centroid moved, whether it did, and what its cluster explains. Sums
+/// over the dimensions are made one by one in ascending order, as the frame on the host does: all lanes add what one
+/// lane after the other has at hand. Launch shape: a warp for each cluster.
+template <class T>
+__global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
+  constexpr unsigned int everyone = 0xffffffffu;
+  if (is_for_the_frame(*job.state)) return;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int cluster = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
+  if (cluster >= job.k) return;
+  const std::int64_t begin = static_cast<std::int64_t>(cluster) * job.d;
+  const auto in_order = [&](auto&& term, auto&& take) {
+    for (int first = 0; first < job.d; first += 32) {
+      const double own = first + lane < job.d ? term(first + lane) : 0.0;
+      const int count = job.d - first < 32 ? job.d - first : 32;
+      for (int source = 0; source < count; ++source) take(__shfl_sync(everyone, own, source));
+    }
+  };
+  const ExactSumsView<T> sums{job};
+  if (job.to_unit_length && sums.count(cluster) > 0) {
+    double largest = 0;
+    for (int dim = lane; dim < job.d; dim += 32)
+      largest = fmax(largest, fabs(static_cast<double>(job.next[begin + dim])));
+    for (int lanes = 16; lanes > 0; lanes /= 2) largest = fmax(largest, __shfl_xor_sync(everyone, largest, lanes));
+    const NearOne scale(largest);
+    double squares = 0;
+    in_order([&](int dim) { return scale(static_cast<double>(job.next[begin + dim])); },
+             [&](double value) { squares = fma(value, value, squares); });
+    const double length = sqrt(squares);
+    for (int dim = lane; dim < job.d; dim += 32)  // without a direction it stays
+      job.next[begin + dim] = largest > 0 ? static_cast<T>(scale(static_cast<double>(job.next[begin + dim])) / length)
+                                          : job.centroids[begin + dim];
+    __syncwarp();  // the row has its length
+  }
+  const double weight = sums.weight(cluster);
+  double shift = 0;
+  double explained = 0;
+  bool different = false;
+  in_order(
+      [&](int dim) {
+        const T before = job.centroids[begin + dim];
+        const T after = job.next[begin + dim];
+        different |= bits_of(before) != bits_of(after);
+        const double centroid = (static_cast<double>(before) - job.middle[dim]) * job.coordinate_scale;
+        if (weight > 0)
+          explained += centroid * (2 * (sums.mean_from_middle(cluster, dim) * job.coordinate_scale) - centroid);
+        const double moved = static_cast<double>(after) - static_cast<double>(before);
+        return moved * moved;
+      },
+      [&](double square) { shift += square; });
+  for (int lanes = 16; lanes > 0; lanes /= 2) explained += __shfl_xor_sync(everyone, explained, lanes);
+  if (__any_sync(everyone, different) && lane == 0) job.state->different = 1;
+  if (lane != 0) return;
+  job.parts[cluster] = shift;
+  job.parts[job.k + cluster] = weight * explained;
+}
+
+/// The sums over the clusters, in ascending order. Launch shape: one block of 256 threads.
+template <class T>
+__global__ void judge_step(const __grid_constant__ ExactUpdateJob<T> job) {
+  if (is_for_the_frame(*job.state)) return;
+  constexpr int share = 1024;
+  __shared__ double near[2][share];
+  double total = 0;  // of thread 0: the shift; of thread 32: what is explained
+  for (int first = 0; first < job.k; first += share) {
+    const int count = job.k - first < share ? job.k - first : share;
+    for (int index = static_cast<int>(threadIdx.x); index < count; index += static_cast<int>(blockDim.x)) {
+      near[0][index] = job.parts[first + index];
+      near[1][index] = job.parts[job.k + first + index];
+    }
+    __syncthreads();  // this share is there
+    if (threadIdx.x == 0 || threadIdx.x == 32)
+      for (int index = 0; index < count; ++index) total += near[threadIdx.x / 32][index];
+    __syncthreads();  // and read, before the next one comes
+  }
+  if (threadIdx.x == 0) job.state->shift = total;
+  if (threadIdx.x == 32) job.state->explained = total;
+}
+
+/// The inertia. A warp takes 32 points: it reads their rows and centroids side by side and leaves the
+/// differences in shared memory, from where each lane follows one point's chain.
+/// Launch shape: blocks of four warps, the grid's stride over the points.
+template <class T>
+__global__ void exact_inertia_by_rows(const __grid_constant__ ExactUpdateJob<T> job, core::TotalGrid grid,
+                                      SharedTotal* total) {
+  constexpr unsigned int everyone = 0xffffffffu;
+  __shared__ double near[4][32][33];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  auto& tile = near[threadIdx.x / 32];
+  core::TotalLimbs limbs;
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t first = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32 * 32; first < job.n;
+       first += stride) {
+    const int count = job.n - first < 32 ? static_cast<int>(job.n - first) : 32;
+    const std::int32_t label = lane < count ? job.labels[first + lane] : 0;
+    double distance = 0;
+    for (int begin = 0; begin < job.d; begin += 32) {
+      const int dim = begin + lane;
+      const int width = job.d - begin < 32 ? job.d - begin : 32;
+      for (int row = 0; row < count; ++row) {
+        const std::int64_t cluster = __shfl_sync(everyone, label, row);
+        if (dim < job.d)
+          tile[row][lane] = static_cast<double>(job.points[(first + row) * job.d + dim]) -
+                            static_cast<double>(job.centroids[cluster * job.d + dim]);
+      }
+      __syncwarp();  // the differences are there
+      if (lane < count)
+        for (int index = 0; index < width; ++index) distance = fma(tile[lane][index], tile[lane][index], distance);
+      __syncwarp();  // and read, before the next columns overwrite them
+    }
+    if (lane >= count) continue;
+    if (job.weights)
+      add_weighted(grid, static_cast<double>(job.weights[first + lane]), job.weight_scale, distance, limbs, *total);
+    else add_value(grid, distance, limbs, *total);
+  }
+  add_limbs_of_warp(*total, limbs);
+}
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,261 @@
+// The sums of the clusters' points as integers: order-independent, so that points can be added, moved and merged in any
+// order and on any number of threads with the same result to the bit.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/exact_sum.hpp"
+#include "core/stop.hpp"
+#include "kmeans/means/certain_means.hpp"
+#include "kmeans/problem.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// Whether some point of a cluster has weight.
+enum class Presence : std::uint8_t { none, some, unknown };
+
+/// How many limbs of a kind a cluster has for d columns: one each, and for three columns one more, so that a row is one
+/// vector.
+constexpr std::int64_t limb_columns(std::int64_t d) { return d == 3 ? 4 : d; }
+
+/// Holds, for each cluster, 2 limb_columns(d) limbs (the high ones, then the low ones), the weight's two limbs and the
+/// count.
+/// A limb is the wrapped sum of raw bit patterns: the magic number's own bits, which every addend carries, are taken
+/// away once, when the sum is read.
+template <class T>
+class ExactSums {
+ public:
+  /// `beside`: so many words follow behind the sums in words().
+  explicit ExactSums(const Problem<T>& problem, std::int64_t beside = 0)
+      : problem_(&problem), words_(count_words(problem) + beside),
+        limbs_(words_.data(), 2 * problem.k() * limb_columns(problem.d())),
+        weights_(limbs_.end(), problem.weights.empty() ? 0 : 2 * problem.k()), counts_(weights_.end(), problem.k()) {
+    clear();
+  }
+
+  void clear() {
+    core::fill_until_stopped(problem_->stop, limbs_.begin(), limbs_.end(), std::int64_t{0});
+    std::fill(weights_.begin(), weights_.end(), std::int64_t{0});
+    std::fill(counts_.begin(), counts_.end(), std::int64_t{0});
+  }
+
+  void add(std::int64_t point, std::int64_t cluster) { accumulate(point, cluster, 1); }
+  void remove(std::int64_t point, std::int64_t cluster) { accumulate(point, cluster, -1); }
+
+  /// The limbs of all clusters' coordinates.
+  std::int64_t limbs() const { return limbs_.size(); }
+
+  /// Adds the limbs [first, last) of `other`.
+  void merge_limbs(const ExactSums& other, std::int64_t first, std::int64_t last) {
+    std::int64_t* const to = limbs_.data();
+    const std::int64_t* const from = other.limbs_.data();
+    for (std::int64_t index = first; index < last; ++index) wrapping_add(to[index], from[index]);
+  }
+
+  /// And its weights and counts.
+  void merge_counts(const ExactSums& other) {
+    for (std::int64_t index = 0; index < weights_.size(); ++index) wrapping_add(weights_[index], other.weights_[index]);
+    for (std::int64_t cluster = 0; cluster < counts_.size(); ++cluster) counts_[cluster] += other.counts_[cluster];
+  }
+
+  std::int64_t count(std::int64_t cluster) const { return counts_[cluster]; }
+
+  /// Of the weights as they were given, to within a rounding; for the history.
+  double weight(std::int64_t cluster) const {
+    if (weights_.size() == 0) return static_cast<double>(counts_[cluster]);
+    const Statistics& statistics = problem_->statistics;
+    return core::round_quotient<double>(total_weight(cluster), 1, statistics.weight.unit + statistics.weight_exponent);
+  }
+
+  /// Whether some point of the cluster has weight, as far as the sums can tell.
+  Presence presence(std::int64_t cluster) const {
+    if (counts_[cluster] == 0) return Presence::none;
+    return total_weight(cluster) > weight_slack(cluster) ? Presence::some : Presence::unknown;
+  }
+
+  /// The mean of the cluster without the points `without`, rounded once to T. Columns in which the sums do not decide
+  /// what that is are added to `doubtful`.
+  void mean(std::int64_t cluster, T* out, std::span<const TakenPoint<T>> without,
+            std::vector<std::int32_t>& doubtful) const {
+    const std::int64_t d = problem_->d();
+    const Statistics& statistics = problem_->statistics;
+    core::Int128 weight = total_weight(cluster);
+    for (const TakenPoint<T>& point : without)
+      weight -= weights_.size() > 0 ? statistics.weight.total(statistics.weight.split(point.scaled_weight)) : 1;
+    // Some columns at a time: those that vectors of doubles leave open.
+    constexpr std::int64_t at_once = 256;
+    std::int32_t open[at_once + 16];
+    for (std::int64_t first = 0; first < d; first += at_once) {
+      const std::int64_t columns = std::min(at_once, d - first);
+      const std::int64_t count = find_open(cluster, first, columns, out, !without.empty(), open);
+      for (std::int64_t index = 0; index < count; ++index) {
+        const std::int64_t dim = first + open[index];
+        core::Int128 sum = total(cluster, dim);
+        for (const TakenPoint<T>& point : without) sum -= plain_total(dim, point);
+        const core::Certified<T> mean =
+            core::certified_quotient<T>(sum, slack(cluster, dim), weight, weight_slack(cluster), unit_of_mean(dim));
+        out[dim] = mean.value;
+        if (!mean.certain) doubtful.push_back(static_cast<std::int32_t>(dim));
+      }
+    }
+  }
+
+  /// The mean less the middle of each column, to within a few roundings, for the history. Its weight must be positive.
+  void mean_from_middle(std::int64_t cluster, double* out) const {
+    const Statistics& statistics = problem_->statistics;
+    if (weights_.size() == 0 &&
+        means_from_middle(cluster_sums(cluster, 0, problem_->d(), false), statistics.middle.data(), out))
+      return;
+    const core::TwoDoubles weight =
+        weights_.size() == 0 ? core::TwoDoubles{static_cast<double>(counts_[cluster]), 0}
+                             : core::two_doubles(statistics.weight, {weights_[2 * cluster], weights_[2 * cluster + 1]});
+    for (std::int64_t dim = 0; dim < problem_->d(); ++dim) {
+      const auto column = static_cast<std::size_t>(dim);
+      out[dim] = core::quotient_less(core::two_doubles(statistics.columns[column], limbs(cluster, dim)), weight,
+                                     unit_of_mean(dim), statistics.middle[column]);
+    }
+  }
+
+  /// For kernels that add rows themselves: the raw limbs of a cluster, and its count.
+  std::int64_t* raw(std::int64_t cluster) { return limbs_.data() + cluster * 2 * limb_columns(problem_->d()); }
+  std::int64_t& raw_count(std::int64_t cluster) { return counts_[cluster]; }
+
+  /// Takes over sums that were made elsewhere: for each cluster d high limbs and d low ones, without the space that
+  /// raw() leaves; then the weights' limbs where there are weights, and the counts.
+  void set(const std::int64_t* words) {
+    const std::int64_t d = problem_->d();
+    for (std::int64_t cluster = 0; cluster < problem_->k(); ++cluster, words += 2 * d) {
+      std::copy_n(words, d, raw(cluster));
+      std::copy_n(words + d, d, raw(cluster) + limb_columns(d));
+    }
+    std::copy_n(words, weights_.size(), weights_.data());
+    std::copy_n(words + weights_.size(), counts_.size(), counts_.data());
+  }
+
+  /// All of it, to be summed as it lies: limbs, weights, counts, and then what is beside.
+  std::span<std::uint64_t> words() {
+    return {reinterpret_cast<std::uint64_t*>(words_.data()), static_cast<std::size_t>(words_.size())};
+  }
+  /// Takes over the sums of the same problem, and no words beside them.
+  void copy(const ExactSums& other) { std::copy_n(other.words_.data(), count_words(*problem_), words_.data()); }
+
+  /// Bytes of the sums for a shape.
+  static std::uint64_t bytes(const Shape& shape) {
+    return static_cast<std::uint64_t>(shape.clusters) *
+           (16 * static_cast<std::uint64_t>(limb_columns(shape.dimensions)) + 24);
+  }
+
+ private:
+  static std::int64_t count_words(const Problem<T>& problem) {
+    return problem.k() * (2 * limb_columns(problem.d()) + (problem.weights.empty() ? 0 : 2) + 1);
+  }
+
+  static void wrapping_add(std::int64_t& sum, std::int64_t addend) {
+    sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(addend));
+  }
+
+  // Of the columns [first, first + columns) those whose means integers have to find; the others' are written to `out`.
+  std::int64_t find_open(std::int64_t cluster, std::int64_t first, std::int64_t columns, T* out, bool all,
+                         std::int32_t* open) const {
+    if (!all && weights_.size() == 0 && counts_[cluster] > 0) {
+      const Statistics& statistics = problem_->statistics;
+      bool exact = !statistics.finest->empty();
+      for (std::int64_t dim = first; exact && dim < first + columns; ++dim) exact = statistics.is_on_grid(dim);
+      return certain_means(cluster_sums(cluster, first, columns, exact), out + first, open);
+    }
+    for (std::int64_t column = 0; column < columns; ++column) open[column] = static_cast<std::int32_t>(column);
+    return columns;
+  }
+
+  ClusterSums cluster_sums(std::int64_t cluster, std::int64_t first, std::int64_t columns, bool exact) const {
+    const Statistics& statistics = problem_->statistics;
+    const std::int64_t* const high = limbs_.data() + cluster * 2 * limb_columns(problem_->d());
+    return {high + first,
+            high + limb_columns(problem_->d()) + first,
+            counts_[cluster],
+            columns,
+            statistics.weight.to_low,
+            statistics.to_high.data() + first,
+            exact};
+  }
+
+  core::RawLimbs raw_limbs(std::int64_t dim, T coordinate, double scaled_weight) const {
+    const core::Grid& grid = problem_->statistics.columns[static_cast<std::size_t>(dim)];
+    const double on_grid = static_cast<double>(coordinate) * grid.to_high;
+    if (weights_.size() == 0) return core::raw_limbs(on_grid, grid.to_low);
+    // The product of two floats is a double: nothing is lost.
+    if constexpr (sizeof(T) == 4) return core::raw_limbs(scaled_weight * on_grid, grid.to_low);
+    else return core::raw_limbs(scaled_weight, on_grid, grid.to_low);
+  }
+
+  void accumulate(std::int64_t point, std::int64_t cluster, int sign) {
+    const std::int64_t d = problem_->d();
+    std::int64_t* high = raw(cluster);
+    std::int64_t* low = high + limb_columns(d);
+    const double weight = problem_->scaled_weight(point);
+    const auto put = [sign](std::int64_t& sum, std::uint64_t bits) {
+      wrapping_add(sum, static_cast<std::int64_t>(sign > 0 ? bits : -bits));
+    };
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const core::RawLimbs limbs = raw_limbs(dim, problem_->points(point, dim), weight);
+      put(high[dim], limbs.high);
+      put(low[dim], limbs.low);
+    }
+    if (weights_.size() > 0) {
+      const core::Limbs limbs = problem_->statistics.weight.split(weight);
+      wrapping_add(weights_[2 * cluster], sign * limbs.high);
+      wrapping_add(weights_[2 * cluster + 1], sign * limbs.low);
+    }
+    counts_[cluster] += sign;
+  }
+
+  // A value loses less than a step of the grid, and nothing where the grid holds all of its column's values.
+  std::int64_t slack(std::int64_t cluster, std::int64_t dim) const {
+    return problem_->statistics.is_on_grid(dim) ? 0 : counts_[cluster];
+  }
+  std::int64_t weight_slack(std::int64_t cluster) const {
+    return weights_.size() == 0 || problem_->statistics.weights_are_on_grid() ? 0 : counts_[cluster];
+  }
+
+  int unit_of_mean(std::int64_t dim) const {
+    const Statistics& statistics = problem_->statistics;
+    return statistics.columns[static_cast<std::size_t>(dim)].unit - (weights_.size() > 0 ? statistics.weight.unit : 0);
+  }
+
+  core::Limbs limbs(std::int64_t cluster, std::int64_t dim) const {
+    return {plain(cluster, dim), plain(cluster, limb_columns(problem_->d()) + dim)};
+  }
+
+  core::Int128 total(std::int64_t cluster, std::int64_t dim) const {
+    return problem_->statistics.columns[static_cast<std::size_t>(dim)].total(limbs(cluster, dim));
+  }
+
+  core::Int128 plain_total(std::int64_t dim, const TakenPoint<T>& point) const {
+    const core::Grid& grid = problem_->statistics.columns[static_cast<std::size_t>(dim)];
+    const core::RawLimbs limbs = raw_limbs(dim, point.row[dim], point.scaled_weight);
+    constexpr auto magic = static_cast<std::uint64_t>(core::integer_magic_bits);
+    return grid.total({static_cast<std::int64_t>(limbs.high - magic), static_cast<std::int64_t>(limbs.low - magic)});
+  }
+
+  /// A limb without the magic number's bits.
+  std::int64_t plain(std::int64_t cluster, std::int64_t index) const {
+    const std::uint64_t sum = static_cast<std::uint64_t>(limbs_[cluster * 2 * limb_columns(problem_->d()) + index]);
+    return static_cast<std::int64_t>(sum - static_cast<std::uint64_t>(counts_[cluster]) *
+                                               static_cast<std::uint64_t>(core::integer_magic_bits));
+  }
+
+  core::Int128 total_weight(std::int64_t cluster) const {
+    if (weights_.size() == 0) return counts_[cluster];
+    return problem_->statistics.weight.total({weights_[2 * cluster], weights_[2 * cluster + 1]});
+  }
+
+  const Problem<T>* problem_;
+  Buffer<std::int64_t> words_;
+  VectorView<std::int64_t> limbs_;  ///< of these words, as the other two
+  VectorView<std::int64_t> weights_;
+  VectorView<std::int64_t> counts_;
+};
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,240 @@
+// Points on a GPU: their variance, their rows at unit length, and copies of them. First centroids: cuda_cover.cu;
+// distances: cuda_distances.cu.
+//
+// All kernels but a few read the points once and are bound by that: n d elements. Sums are of integers and extremes are
+// exact, so that blocks may finish in any order.
+#include "kmeans/points/cuda_points.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/threads.hpp"
+#include "cuda/launch.hpp"
+#include "execution/devices.hpp"
+#include "kmeans/assign/cuda_row_distances.cuh"
+#include "kmeans/lloyd/statistics.hpp"
+#include "kmeans/points/unit_length.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+/// The sums of the columns. `too_small`: how many values the limbs do not hold.
+template <class T>
+__global__ void sum_columns(const DeviceRows<T> rows, const core::TotalGrid* grids, TotalWords* sums, Word* too_small) {
+  core::TotalLimbs limbs;
+  const auto visit = [&](std::int64_t, int column, T value) {
+    const auto wide = static_cast<double>(value);
+    if (grids[column].holds(wide)) grids[column].add(wide, limbs);
+    else atomicAdd(too_small, Word{1});
+  };
+  visit_columns(rows, visit, [&](int column) {
+    add_limbs(sums[column], limbs);
+    limbs = {};
+  });
+}
+
+// Launch shape: one thread for each row, the grid's stride over them.
+template <class T>
+__global__ void scale_to_unit_length(const DeviceRows<T> rows, T* unit, Word* first_zero) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t row = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; row < rows.count; row += stride) {
+    double largest = 0;
+    for (int dim = 0; dim < rows.columns; ++dim)
+      largest = fmax(largest, fabs(static_cast<double>(value_at(rows, row, dim))));
+    if (largest == 0) atomicMin(first_zero, static_cast<Word>(row));
+    const NearOne scale(largest);
+    double squares = 0;
+    for (int dim = 0; dim < rows.columns; ++dim) {
+      const double value = scale(static_cast<double>(value_at(rows, row, dim)));
+      squares = fma(value, value, squares);
+    }
+    const double length = sqrt(squares);
+    for (int dim = 0; dim < rows.columns; ++dim)
+      unit[row * rows.columns + dim] = static_cast<T>(scale(static_cast<double>(value_at(rows, row, dim))) / length);
+  }
+}
+
+/// The sum of the squared distances to `mean`.
+template <class T>
+__global__ void sum_squares(const __grid_constant__ DeviceRows<T> rows, const __grid_constant__ DeviceRows<T> mean,
+                            core::TotalGrid grid, SharedTotal* total) {
+  const OtherRows<T, 1> the_mean(mean, nullptr, 1);
+  core::TotalLimbs limbs;
+  for (std::int64_t first = std::int64_t{blockIdx.x} * block_rows; first < rows.count;
+       first += std::int64_t{gridDim.x} * block_rows) {
+    double distance[1];
+    the_mean.find(rows, first, 0, distance);
+    if (first + threadIdx.x < rows.count) add_value(grid, distance[0], limbs, *total);
+  }
+  add_limbs_of_warp(*total, limbs);
+}
+
+// Launch shape: one thread for each element.
+template <class T>
+__global__ void gather_rows(const DeviceRows<T> rows, const std::int64_t* which, std::int64_t count, T* out) {
+  const std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (index >= count * rows.columns) return;
+  out[index] = value_at(rows, which[index / rows.columns], static_cast<int>(index % rows.columns));
+}
+
+}  // namespace
+
+template <class T>
+cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T> rows, cuda::Job& job) {
+  constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t area = rows.rows() * rows.columns();
+  cuda::DeviceBuffer<T> copy(area + quad);
+  cuda::check(cudaMemsetAsync(copy.data() + area, 0, 16, job.stream()), "cudaMemsetAsync");
+  job.copy_here(rows, copy.data());
+  return copy;
+}
+
+template <class T>
+GpuPoints<T>::GpuPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution,
+                        std::uint64_t extra_bytes)
+    : PointSource<T>(points, weights, cpu::thread_count(execution), execution.stop, core::RankRows(points.rows())),
+      gpu_(execution::require_gpu(execution::this_machine(), execution.gpu)), job_(execution::start_gpu_job(execution)),
+      weights_(weights) {
+  const bool uploads = points.place().is_host();
+  const bool uploads_weights = !weights.empty() && weights.place().is_host();
+  std::uint64_t bytes = extra_bytes;
+  if (uploads) bytes += static_cast<std::uint64_t>(points.rows() * points.columns()) * sizeof(T) + 16;
+  if (uploads_weights) bytes += static_cast<std::uint64_t>(weights.size()) * sizeof(T);
+  cuda::require_free_memory(bytes);
+  if (uploads) {
+    owned_ = contiguous_copy(points, *job_);
+    points_ = {owned_.data(), points.rows(), points.columns(), job_->place()};
+  } else {
+    job_->admit(points.data(), "points");
+  }
+  const MatrixView<const T> column(weights.data(), weights.size(), 1, weights.place());
+  if (uploads_weights) {
+    owned_weights_ = contiguous_copy(column, *job_);
+    weights_ = {owned_weights_.data(), weights.size(), job_->place()};
+  } else if (!weights.empty()) {
+    job_->admit(weights.data(), "weights");
+    copied_weights_ = job_->copy_to_host(column);
+    host_weights_ = {copied_weights_.data(), weights.size()};
+  }
+  job_->stream().wait();
+}
+
+template <class T>
+GpuPoints<T>::GpuPoints(const GpuPoints& all, std::span<const std::int64_t> rows, VectorView<const T> weights,
+                        std::uint64_t extra_bytes)
+    : PointSource<T>({}, weights, all.threads(), all.stop(), core::RankRows(std::ssize(rows))), gpu_(all.gpu_),
+      job_(all.job_) {
+  const cuda::Stream& stream = job_->stream();
+  const auto count = static_cast<std::int64_t>(rows.size());
+  const std::int64_t columns = all.points_.columns();
+  constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));
+  cuda::require_free_memory(extra_bytes + static_cast<std::uint64_t>(count * (columns + 1) + quad) * sizeof(T) +
+                            rows.size_bytes());
+  owned_ = cuda::DeviceBuffer<T>(count * columns + quad);
+  cuda::check(cudaMemsetAsync(owned_.data() + count * columns, 0, 16, stream), "cudaMemsetAsync");
+  gather(all, rows, owned_.data());
+  points_ = {owned_.data(), count, columns, job_->place()};
+  owned_weights_ = contiguous_copy(MatrixView<const T>(weights.data(), weights.size(), 1), *job_);
+  weights_ = {owned_weights_.data(), weights.size(), job_->place()};
+  stream.wait();
+}
+
+template <class T>
+void GpuPoints<T>::gather(const GpuPoints& all, std::span<const std::int64_t> rows, T* to) const {
+  const cuda::Stream& stream = job_->stream();
+  const auto count = static_cast<std::int64_t>(rows.size());
+  if (count == 0) return;
+  cuda::DeviceBuffer<std::int64_t> which(count);
+  which.copy_from_host(rows.data(), count, stream);
+  gather_rows<T><<<cuda::blocks_for(count * all.points_.columns(), 256), 256, 0, stream>>>(device_rows(all),
+                                                                                           which.data(), count, to);
+  cuda::check_launch("gather_rows");
+  stream.wait();  // the numbers were read
+}
+
+template <class T>
+unsigned int GpuPoints<T>::blocks(int per_multiprocessor) const {
+  const std::int64_t needed = (points_.rows() + block_rows - 1) / block_rows;
+  return static_cast<unsigned int>(
+      std::clamp<std::int64_t>(needed, 1, std::int64_t{per_multiprocessor} * gpu_.multiprocessors));
+}
+
+template <class T>
+std::optional<double> GpuPoints<T>::own_mean_column_variance(const Statistics& statistics) const {
+  const cuda::Stream& stream = job_->stream();
+  const std::int64_t n = points_.rows();
+  const std::int64_t d = points_.columns();
+  const std::vector<core::TotalGrid> grids = column_totals(statistics, n, 0, std::ssize(statistics.columns));
+  cuda::DeviceBuffer<core::TotalGrid> device_grids(d);
+  cuda::DeviceBuffer<TotalWords> sums(d);
+  cuda::DeviceBuffer<Word> too_small(1);
+  device_grids.copy_from_host(grids.data(), d, stream);
+  sums.clear(stream);
+  too_small.clear(stream);
+  sum_columns<T><<<blocks(8), 256, 0, stream>>>(device_rows(*this), device_grids.data(), sums.data(), too_small.data());
+  cuda::check_launch("sum_columns");
+  Buffer<TotalWords> host(d);
+  Word small = 0;
+  sums.copy_to_host(host.data(), d, stream);
+  too_small.copy_to_host(&small, 1, stream);
+  stream.wait();
+  if (small > 0) return std::nullopt;
+  core::ExactAccumulator count;
+  count.add(static_cast<double>(n));
+  Matrix<T> mean(1, d);
+  for (std::int64_t column = 0; column < d; ++column) {
+    core::ExactAccumulator sum;
+    grids[static_cast<std::size_t>(column)].add_to(sum, limbs_of(host[column]), 0);
+    mean(0, column) = sum.quotient<T>(count);
+  }
+  cuda::DeviceBuffer<T> device_mean(d);
+  device_mean.copy_from_host(mean.data(), d, stream);
+  const DeviceRows<T> mean_row{device_mean.data(), 1, d, static_cast<int>(d)};
+  DeviceTotal total;
+  sum_squares<T>
+      <<<blocks(6), block_rows, 0, stream>>>(device_rows(*this), mean_row, statistics.inertia, total.cleared(stream));
+  cuda::check_launch("sum_squares");
+  return total.fetch(statistics.inertia, 0, stream).quotient<double>(count) / static_cast<double>(d);
+}
+
+template <class T>
+void GpuPoints<T>::to_unit_rows() {
+  const cuda::Stream& stream = job_->stream();
+  constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t area = points_.rows() * points_.columns();
+  cuda::DeviceBuffer<T> unit(area + quad);
+  cuda::DeviceBuffer<Word> first_zero(1);
+  cuda::check(cudaMemsetAsync(unit.data() + area, 0, 16, stream), "cudaMemsetAsync");
+  first_zero.fill_bytes(0xff, stream);
+  scale_to_unit_length<T><<<blocks(8), block_rows, 0, stream>>>(device_rows(*this), unit.data(), first_zero.data());
+  cuda::check_launch("scale_to_unit_length");
+  Word zero = 0;
+  first_zero.copy_to_host(&zero, 1, stream);
+  stream.wait();
+  if (zero != ~Word{0}) throw_zero_row("points", static_cast<std::int64_t>(zero));
+  owned_ = std::move(unit);
+  points_ = {owned_.data(), points_.rows(), points_.columns(), points_.place()};
+}
+
+template <class T>
+Matrix<T> GpuPoints<T>::rows_at(std::span<const std::int64_t> rows) const {
+  const cuda::Stream& stream = job_->stream();
+  const auto count = static_cast<std::int64_t>(rows.size());
+  Matrix<T> copy(count, points_.columns());
+  if (count == 0) return copy;
+  cuda::DeviceBuffer<T> gathered(count * points_.columns());
+  gather(*this, rows, gathered.data());
+  gathered.copy_to_host(copy.data(), gathered.size(), stream);
+  stream.wait();
+  return copy;
+}
+
+#define GRADUS_INSTANTIATE(T)  \
+  template class GpuPoints<T>; \
+  template cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T>, cuda::Job&)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,20 @@
+// Rows that are needed in host memory, wherever they are.
+#pragma once
+
+#include <utility>
+
+#include "gradus/array.hpp"
+#include "kmeans/points/gpu_source.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// The rows themselves if they are in host memory, otherwise a copy of them in `copy`.
+template <class T>
+MatrixView<const T> in_host_memory(MatrixView<const T> rows, const char* what, const Execution& execution,
+                                   Matrix<T>& copy) {
+  if (rows.place().is_host()) return rows;
+  copy = copy_of_gpu_rows(rows, what, execution);
+  return std::as_const(copy).view();
+}
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,36 @@
+// All rows scaled to unit length on the processor: see unit_length.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <stop_token>
+
+#include "core/stop.hpp"
+#include "gradus/array.hpp"
+#include "kmeans/lloyd/statistics.hpp"
+#include "kmeans/points/unit_length.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// A copy of the rows, scaled to unit length (gradus/kmeans.hpp) by `threads` threads. InputError, which calls them
+/// `what` and their rows from `first_row` on, for a row of zeros; InterruptedError after a stop request.
+template <class T>
+Matrix<T> unit_rows(MatrixView<const T> points, const char* what, int threads, const std::stop_token& stop,
+                    std::int64_t first_row = 0) {
+  Matrix<T> unit(points.rows(), points.columns());
+  std::int64_t zero_row = points.rows();
+  const std::int64_t stretch = core::stretch_length(points.rows(), 8 + points.columns(), threads);
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : zero_row)
+  for (std::int64_t first = 0; first < points.rows(); first += stretch) {
+    if (stop.stop_requested()) continue;
+    for (std::int64_t row = first; row < std::min(first + stretch, points.rows()); ++row) {
+      std::copy_n(points.row(row), points.columns(), unit.row(row));
+      if (!scale_to_unit_length(unit.row(row), points.columns())) zero_row = std::min(zero_row, row);
+    }
+  }
+  core::honour_stop(stop, "stopped while scaling the points to unit length");
+  if (zero_row < points.rows()) throw_zero_row(what, first_row + zero_row);
+  return unit;
+}
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,66 @@
+// The limits of cuda_ordered, for the table of variants, and how it rules out clusters for a box: plain C++, so that it
+// can be tested without a GPU.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "core/host_device.hpp"
+#include "kmeans/rungs/cuda_small_dim.hpp"
+
+namespace gradus::kmeans_detail {
+
+inline constexpr int cuda_ordered_columns = 4;       ///< at most
+inline constexpr int cuda_ordered_clusters = 65533;  ///< at most: two more labels of a tile say that it has none
+
+/// Bytes of shared memory that a block of one warp needs.
+constexpr std::uint64_t cuda_ordered_shared(const Shape& shape) {
+  const auto k = static_cast<std::uint64_t>(shape.clusters);
+  constexpr std::uint64_t queue_and_moves = 32 * 16 + 160 * 8;
+  return cuda_small_dim_shared(shape) + 2 * k + queue_and_moves + 8;
+}
+
+/// Bytes that ordering n points takes while it works, the order included.
+constexpr std::uint64_t order_bytes(std::uint64_t n) { return 17 * n + (std::uint64_t{16} << 20); }
+
+/// Bytes on the GPU beside points and weights: what cuda_small_dim takes; points and weights in order; of each tile of
+/// at least 32 points its state, box and sums.
+constexpr std::uint64_t cuda_ordered_bytes(const Shape& shape) {
+  const auto n = static_cast<std::uint64_t>(shape.points);
+  const auto d = static_cast<std::uint64_t>(shape.dimensions);
+  const std::uint64_t of_tiles = (n / 32 + 1) * (4 + 8 * d + 8 * (2 * d + 2));
+  return cuda_small_dim_bytes(shape) + order_bytes(n) +
+         n * (d + (shape.weighted ? 1 : 0)) * static_cast<std::uint64_t>(shape.element_bytes) + of_tiles;
+}
+
+/// The filter's bound for points of `columns` coordinates: how far the difference of two scores lies from half the
+/// difference of the canonical distances at most (cuda_small_dim.cu).
+constexpr float filter_bound(int columns) {
+  const auto d = static_cast<float>(columns);
+  return (6 * d * d + 16 * d) * 0x1p-24f;
+}
+
+/// A bounding box of points, in the filter's coordinates.
+template <int Columns>
+struct Box {
+  float middle[Columns];
+  float half[Columns];  ///< rounded up
+};
+
+/// By how much a cluster's score |c|^2 / 2 - x.c exceeds another's at least, over the box. A cluster's entry is
+/// |c|^2 / 2, then -c. Where the result is above twice filter_bound(), the cluster is farther from every point of the
+/// box.
+template <int Columns, int Length>
+GRADUS_HOST_DEVICE float least_gap(const float (&entry)[Length], const float (&other)[Length],
+                                   const Box<Columns>& box) {
+  static_assert(Length > Columns);
+  float gap = entry[0] - other[0];
+  for (int dim = 0; dim < Columns; ++dim) {
+    const float step = entry[1 + dim] - other[1 + dim];
+    gap = std::fma(box.middle[dim], step, gap);
+    gap = std::fma(-box.half[dim], std::fabs(step), gap);
+  }
+  return gap;
+}
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,402 @@
+// cuda_small_dim: the whole fit in one kernel; a float filter with a proven bound; exact sums. The oracle's bits.
+//
+// What changes from `cuda_graph`: exactness, and with it speed.
+//
+// * One pass, one barrier. All blocks stay on the GPU for many iterations (a cooperative launch):
+//   persistent/kernel.cuh.
+// * Most points stay where they are. A point is compared with the centroid that it belonged to before: with the score
+//   s_c = |c|^2 / 2 - x.c, all it takes to know that nothing changed is that every other score exceeds its own by the
+//   bound. That needs no minimum and no runner-up, only a count of the scores below s_own + bound, which must be one:
+//   its own. A fused operation with saturation, clamp(huge (s_own + bound - s_c), 0, 1), yields the one or zero to add,
+//   so that a cluster costs d + 2 operations, all of them of the widest pipe. Scores are computed in float from
+//   coordinates that are shifted by the columns' middles and scaled by a power of two to at most 1.
+// * The points come to shared memory by asynchronous copies, each warp fetching its next points while it works on the
+//   last ones: every request is of whole lines, whatever the number of columns, and no register holds a point in
+//   waiting.
+// * Rows of more than four doubles are kept a second time, shifted, scaled and rounded to float, where the GPU's memory
+//   allows: half the bytes, and no conversion in the walk. Only points that are doubtful or move read their doubles.
+// * What is left, the points that moved or are within the bound, is collected by each warp until it has 32 of them:
+//   then every lane has one. These get a float search for the best and the second best; where the two are within the
+//   bound, the canonical chain in double decides among the clusters that are.
+// * Sums are integers (core/exact_sum.hpp), so that only points that changed cluster touch them: they leave one sum and
+//   join another, in shared memory, in as many copies as fit, lane l using copy l modulo their number. A 64-bit
+//   addition is two of 32 bits, the first of which tells the carry. Integer addition does not care about order: the
+//   result has the same bits on any grid.
+//
+// The bound. With u = 2^-24 and coordinates of at most 1 in magnitude, rounding the coordinates costs 3 d u, the float
+// |c|^2 / 2 costs u d / 2, and the chain of d fused operations, on partial sums of at most 1.5 d, costs 1.5 d^2 u. Own
+// score, threshold and the other score together stay below (3 d^2 + 9 d) u; the code takes (6 d^2 + 16 d) u, which
+// leaves room for the rounding of the canonical chains themselves, some d^2 2^-51, and for differences that count less
+// than one.
+//
+// Bytes of an iteration: the points once (half of them, where there is a copy in float), and a label of one byte (two
+// above 254 clusters); labels are written only where they change. Operations: n k (d + 2) in float. Limits: at most 16
+// columns; centroids and sums must fit the shared memory of a block. Source: certified filters: J. R. Shewchuk,
+// "Adaptive precision floating-point arithmetic and fast robust geometric predicates" (1997).
+#include "kmeans/gpu/support.hpp"
+#include "kmeans/problem.hpp"
+#include "kmeans/rungs/cuda_small_dim.hpp"
+
+#ifdef GRADUS_HAS_CUDA
+#include <cuda_pipeline.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "kmeans/persistent/fit.cuh"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+/// How the warps walk over the points. `Copied`: rows are read from their copy in float.
+template <class T, int Columns, bool Exact, int PerThread, bool Copied = false>
+struct StagedWalk {
+  using Staged = std::conditional_t<Copied, float, T>;
+  static constexpr int columns = Columns;
+  static constexpr int points_per_thread = PerThread;
+  // Measured on an H200: where a row is one or two floats, more warps hide more latency than more registers would.
+  static constexpr bool many_warps = sizeof(T) == 4 && Columns <= 2;
+  static constexpr int threads = many_warps ? 512 : 256;
+  static constexpr int registers = Columns > 4 ? 128 : many_warps ? 64 : 80;
+  static constexpr int queue_length = 32 * PerThread + 32;
+
+  /// Bytes of a warp's points, and of their labels behind them: what is fetched at once.
+  static __host__ __device__ int stage_bytes(const SmallDimJob<T>& job) {
+    return 32 * PerThread * (job.d * static_cast<int>(sizeof(Staged)) + (job.wide_labels ? 2 : 1));
+  }
+  static __host__ __device__ int work_bytes(const SmallDimJob<T>& job, int warps) {
+    return warps * (2 * stage_bytes(job) + 4 * queue_length);
+  }
+  static __device__ Tally assign(const SmallDimJob<T>& job, const Shared<T, Columns>& shared);
+};
+
+/// Where a lane's part of the warp's next points and labels begins, and how far it is to those after them.
+struct Walk {
+  const unsigned char* rows;
+  const unsigned char* labels;
+  unsigned int rows_step;
+  unsigned int labels_step;
+};
+
+/// Starts the copy of `points` of at most 32 PerThread points and their labels into a stage of the warp, and walks on.
+template <class T, class Staged, int Columns, bool Exact, int PerThread>
+__device__ void fetch_stage(const SmallDimJob<T>& job, unsigned char* stage, Walk& walk, unsigned int points,
+                            int lane) {
+  using Quads = RowQuads<Staged, Columns>;
+  constexpr bool whole_quads = Exact && Quads::count > 1;
+  const int row_bytes = columns_of<T, Columns, Exact>(job) * static_cast<int>(sizeof(Staged));
+  const int label_bytes = job.wide_labels ? 2 : 1;
+  unsigned char* const staged_labels = stage + 32 * PerThread * row_bytes + 16 * lane;
+  const auto copy = [&](int quads, int label_quads) {
+#pragma unroll
+    for (int first_quad = 0; first_quad < quads; first_quad += 32) {
+      const int quad = first_quad + lane;
+      if (quad >= quads) break;
+      int place = quad;
+      if constexpr (whole_quads) place = Quads::place(quad / Quads::count, quad % Quads::count);
+      __pipeline_memcpy_async(stage + 16 * place, walk.rows + 16 * first_quad, 16);
+    }
+    if (lane < label_quads) __pipeline_memcpy_async(staged_labels, walk.labels, 16);
+  };
+  // Full stages have a number of quads that the compiler knows. The buffers end with room for the last quad.
+  if (points >= 32 * PerThread) copy(2 * PerThread * row_bytes, 2 * PerThread * label_bytes);
+  else copy((static_cast<int>(points) * row_bytes + 15) / 16, (static_cast<int>(points) * label_bytes + 15) / 16);
+  walk.rows += walk.rows_step;
+  walk.labels += walk.labels_step;
+}
+
+template <class T, class Staged, int Columns, bool Exact>
+__device__ void staged_row(const SmallDimJob<T>& job, const unsigned char* stage, int index, Staged (&row)[Columns]) {
+  using Quads = RowQuads<Staged, Columns>;
+  if constexpr (Exact && Quads::count > 0) {
+    uint4 quads[Quads::count];
+#pragma unroll
+    for (int quad = 0; quad < Quads::count; ++quad)
+      quads[quad] = reinterpret_cast<const uint4*>(stage)[Quads::place(index, quad)];
+    memcpy(row, quads, sizeof quads);
+  } else if constexpr (Exact && Quads::bytes == 8) {
+    const uint2 pair = reinterpret_cast<const uint2*>(stage)[index];
+    memcpy(row, &pair, sizeof pair);
+  } else {
+    const int d = columns_of<T, Columns, Exact>(job);
+#pragma unroll
+    for (int dim = 0; dim < Columns; ++dim)
+      row[dim] = dim < d ? reinterpret_cast<const Staged*>(stage)[index * d + dim] : Staged{0};
+  }
+}
+
+/// The canonical label of a point; `rechecked` where the float search left it to the double chain.
+template <class T, int Columns, bool Exact>
+__device__ int nearest_exactly(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, const T (&row)[Columns],
+                               bool& rechecked) {
+  float coordinates[Columns];
+  to_filter<T, Columns, Exact>(job, row, coordinates);
+  float best = INFINITY;
+  float second = INFINITY;
+  int nearest = 0;
+#pragma unroll 4
+  for (int cluster = 0; cluster < job.k; ++cluster) {
+    float entry[entry_floats<Columns>];
+    load_entry<Columns>(shared.filter, cluster, entry);
+    const float own = score<Columns>(entry, coordinates, entry[0]);
+    second = fminf(second, fmaxf(best, own));
+    if (own < best) nearest = cluster;
+    best = fminf(best, own);
+  }
+  rechecked = !(second - best > job.bound);
+  if (!rechecked) return nearest;
+  const float limit = __fadd_ru(best, job.bound);
+  double least = INFINITY;
+  for (int cluster = 0; cluster < job.k; ++cluster) {
+    float entry[entry_floats<Columns>];
+    load_entry<Columns>(shared.filter, cluster, entry);
+    if (score<Columns>(entry, coordinates, entry[0]) > limit) continue;
+    const double distance = canonical<T, Columns, Exact>(row, shared.centroids + cluster * job.d, job.d);
+    if (distance < least) {
+      least = distance;
+      nearest = cluster;
+    }
+  }
+  return nearest;
+}
+
+/// Finds the label of a point that the first filter could not settle; moves it where it changed.
+template <class T, int Columns, bool Exact>
+__device__ void settle(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int point, Tally& tally) {
+  T row[Columns];
+  load_row<T, Columns, Exact>(job, point, row);
+  const int before = label_of(job, point);
+  bool rechecked = false;
+  const int nearest = nearest_exactly<T, Columns, Exact>(job, shared, row, rechecked);
+  tally.rechecked += rechecked;
+  if (nearest == before) return;
+  set_label(job, point, nearest);
+  ++tally.changed;
+  const double weight = scaled_weight(job, point);
+  const int copy = static_cast<int>(threadIdx.x) & (job.copies - 1);
+  move_in_sums<T, Columns, Exact>(job, shared.moved, copy, before, nearest, row, weight);
+}
+
+/// clamp(huge (threshold - score), 0, 1), rounded once.
+__device__ inline float counts_below(float score, float threshold_times_huge) {
+  float result = 0;
+  asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(score), "f"(-0x1p40f), "f"(threshold_times_huge));
+  return result;
+}
+
+/// One walk of the warp over its points.
+template <class T, int Columns, bool Exact, int PerThread, bool Copied>
+__device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const SmallDimJob<T>& job,
+                                                                          const Shared<T, Columns>& shared) {
+  constexpr unsigned int everyone = 0xffffffffu;
+  constexpr unsigned int tile = 32 * PerThread;
+  Tally tally;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const auto n = static_cast<unsigned int>(job.n);  // below 2^31, so that a step beyond it does not wrap
+  const unsigned int row_bytes = columns_of<T, Columns, Exact>(job) * static_cast<unsigned int>(sizeof(Staged));
+  const int one_stage = static_cast<int>(tile * (row_bytes + (job.wide_labels ? 2 : 1)));
+  const unsigned int warps_of_block = blockDim.x / 32;
+  const unsigned int warp = threadIdx.x / 32;
+  const unsigned int step = tile * warps_of_block * gridDim.x;
+  unsigned int first = tile * (blockIdx.x * warps_of_block + warp);
+  unsigned char* const stages = shared.work + 2 * warp * one_stage;
+  int* const queue = reinterpret_cast<int*>(shared.work + 2 * warps_of_block * one_stage) + warp * queue_length;
+  int waiting = 0;  // in the warp's queue; the same in every lane
+  int turn = 0;
+  const unsigned int label_bytes = job.wide_labels ? 2 : 1;
+  const auto* const rows = Copied ? static_cast<const void*>(job.filter_points) : static_cast<const void*>(job.points);
+  Walk walk{static_cast<const unsigned char*>(rows) + std::size_t{first} * row_bytes + 16 * lane,
+            static_cast<const unsigned char*>(job.labels) + std::size_t{first} * label_bytes + 16 * lane,
+            step * row_bytes, step * label_bytes};
+  if (first < n) fetch_stage<T, Staged, Columns, Exact, PerThread>(job, stages, walk, n - first, lane);
+  __pipeline_commit();
+  for (; first < n; first += step, turn ^= 1) {
+    if (first + step < n)
+      fetch_stage<T, Staged, Columns, Exact, PerThread>(job, stages + (turn ^ 1) * one_stage, walk, n - first - step,
+                                                        lane);
+    __pipeline_commit();
+    __pipeline_wait_prior(1);
+    __syncwarp();  // every lane's part of this stage has arrived
+    const unsigned char* stage = stages + turn * one_stage;
+    const unsigned char* labels = stage + tile * row_bytes;
+    float coordinates[PerThread][Columns];
+    int own[PerThread];
+    float threshold[PerThread];
+    float below[PerThread];  // scores below the threshold
+    if (job.wide_labels) {
+#pragma unroll
+      for (int index = 0; index < PerThread; ++index)
+        own[index] = reinterpret_cast<const unsigned short*>(labels)[32 * index + lane];
+    } else {
+#pragma unroll
+      for (int index = 0; index < PerThread; ++index) own[index] = labels[32 * index + lane];
+    }
+    // Behind the last point the stage holds what it held before; that is computed with and not looked at.
+#pragma unroll
+    for (int index = 0; index < PerThread; ++index) {
+      if constexpr (Copied) {
+        staged_row<T, Staged, Columns, Exact>(job, stage, 32 * index + lane, coordinates[index]);
+      } else {
+        T row[Columns];
+        staged_row<T, Staged, Columns, Exact>(job, stage, 32 * index + lane, row);
+        to_filter<T, Columns, Exact>(job, row, coordinates[index]);
+      }
+      const bool has_label = own[index] < job.k;
+      float entry[entry_floats<Columns>];
+      load_entry<Columns>(shared.filter, has_label ? own[index] : 0, entry);
+      const float limit = __fadd_ru(score<Columns>(entry, coordinates[index], entry[0]), job.bound);
+      threshold[index] = has_label ? limit * 0x1p40f : -INFINITY;
+      below[index] = 0;
+    }
+#pragma unroll(Columns <= 4 ? 4 : 1)
+    for (int cluster = 0; cluster < job.k; ++cluster) {
+      float entry[entry_floats<Columns>];
+      load_entry<Columns>(shared.filter, cluster, entry);
+#pragma unroll
+      for (int index = 0; index < PerThread; ++index)
+        below[index] += counts_below(score<Columns>(entry, coordinates[index], entry[0]), threshold[index]);
+    }
+#pragma unroll
+    for (int index = 0; index < PerThread; ++index) {
+      const unsigned int point = first + 32 * index + lane;
+      // Certain where only its own score lies below the threshold.
+      const unsigned int asking = __ballot_sync(everyone, point < n && below[index] != 1.0f);
+      if (asking == 0) continue;
+      if (asking & (1u << lane)) queue[waiting + __popc(asking & ((1u << lane) - 1))] = static_cast<int>(point);
+      waiting += __popc(asking);
+    }
+    __syncwarp();  // the queue is written before other lanes read it; all have read this stage
+    while (waiting >= 32) {
+      waiting -= 32;
+      settle<T, Columns, Exact>(job, shared, static_cast<unsigned int>(queue[waiting + lane]), tally);
+      __syncwarp();  // read before the next points overwrite it
+    }
+  }
+  if (lane < waiting) settle<T, Columns, Exact>(job, shared, static_cast<unsigned int>(queue[lane]), tally);
+  __syncwarp();
+  return tally;
+}
+
+/// Several points for each thread share the reading of a centroid; few points are rather spread over more threads.
+template <class T>
+WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
+  constexpr int some = sizeof(T) == 4 ? 2 : 1;  // of long rows, for which there must be shared memory
+  if (d == 1)
+    return many_points ? walk_kernel<T, StagedWalk<T, 1, true, 4>>() : walk_kernel<T, StagedWalk<T, 1, true, 1>>();
+  if (d == 2)
+    return many_points ? walk_kernel<T, StagedWalk<T, 2, true, 4>>() : walk_kernel<T, StagedWalk<T, 2, true, 1>>();
+  if (d == 3)
+    return many_points ? walk_kernel<T, StagedWalk<T, 3, true, 4>>() : walk_kernel<T, StagedWalk<T, 3, true, 1>>();
+  if (d == 4)
+    return many_points ? walk_kernel<T, StagedWalk<T, 4, true, 4>>() : walk_kernel<T, StagedWalk<T, 4, true, 1>>();
+  if (d == 8) return walk_kernel<T, StagedWalk<T, 8, true, some>>();
+  if (d < 8) return walk_kernel<T, StagedWalk<T, 8, false, some>>();
+  if (d == 16) return walk_kernel<T, StagedWalk<T, 16, true, some>>();
+  return walk_kernel<T, StagedWalk<T, 16, false, some>>();
+}
+
+/// The same, for rows of doubles that have a copy in float.
+WalkKernel<double> pick_kernel_of_copy(std::int64_t d) {
+  if (d == 8) return walk_kernel<double, StagedWalk<double, 8, true, 2, true>>();
+  if (d < 8) return walk_kernel<double, StagedWalk<double, 8, false, 2, true>>();
+  if (d == 16) return walk_kernel<double, StagedWalk<double, 16, true, 2, true>>();
+  return walk_kernel<double, StagedWalk<double, 16, false, 2, true>>();
+}
+
+constexpr std::int64_t room_behind = 4;  // coordinates: the walk reads by quads of 16 bytes
+
+// Zeros behind the last coordinate. Launch shape: the grid's stride over the coordinates and the room behind them.
+__global__ void copy_for_filter(const __grid_constant__ SmallDimJob<double> job, float* copy) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  const std::int64_t size = job.n * job.d;
+  for (std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; index < size + room_behind;
+       index += stride) {
+    const auto dim = static_cast<int>(index % job.d);
+    copy[index] = index < size ? static_cast<float>((job.points[index] - job.middle[dim]) * job.scale) : 0.0F;
+  }
+}
+
+/// The points in float, where they pay off and there is room; otherwise nothing.
+template <class T>
+cuda::DeviceBuffer<float> copy_in_float(const CudaFit<T>& job, SmallDimJob<T>& device) {
+  cuda::DeviceBuffer<float> copy;
+  if constexpr (sizeof(T) == 8) {
+    if (device.d <= 4) return copy;
+    const std::int64_t size = device.n * device.d + room_behind;
+    std::size_t free = 0;
+    std::size_t total = 0;
+    cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    if (static_cast<std::uint64_t>(size) * 4 > free - free / 8) return copy;
+    copy = cuda::DeviceBuffer<float>(size);
+    device.filter_points = copy.data();
+    copy_for_filter<<<static_cast<unsigned int>(8 * job.gpu().multiprocessors), 256, 0, job.stream()>>>(device,
+                                                                                                        copy.data());
+    cuda::check_launch("copy_for_filter");
+  }
+  return copy;
+}
+
+template <class T>
+WalkKernel<T> kernel_for(const SmallDimJob<T>& device, bool many_points) {
+  if constexpr (sizeof(T) == 8)
+    if (device.filter_points) return pick_kernel_of_copy(device.d);
+  return pick_kernel<T>(device.d, many_points);
+}
+
+template <class T>
+struct SmallDimFit {
+  SmallDimFit(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases)
+      : job(problem, execution, Layout::rows, cuda_small_dim_bytes(shape_of(problem))), engine(job),
+        copy(copy_in_float(job, engine.device())) {
+    const bool many_points = problem.n() >= std::int64_t{2048} * job.gpu().multiprocessors;
+    engine.use(kernel_for(engine.device(), many_points), execution, "cuda_small_dim");
+    core::add_phase(phases, "prepare", core::seconds_since(start));
+  }
+
+  CudaFit<T> job;
+  core::Clock::time_point start = core::Clock::now();
+  PersistentEngine<T> engine;
+  cuda::DeviceBuffer<float> copy;
+};
+
+}  // namespace
+
+template <class T>
+KMeansResult<T> cuda_small_dim(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  return whole_fit<SmallDimFit<T>>(problem, execution, phases);
+}
+
+}  // namespace gradus::kmeans_detail
+#endif
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+core::Support few_columns_on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
+  constexpr std::int64_t most_clusters = (1 << 16) - 1;  // one label of 16 bits says: none
+  if (core::Support few = at_most(cuda_small_dim_columns, "columns", shape.dimensions); !few) return few;
+  if (core::Support few = at_most(most_clusters, "clusters", shape.clusters); !few) return few;
+  return execution::fits_shared(cuda_small_dim_shared(shape), "centroids, sums and the queues of a block", machine);
+}
+
+}  // namespace
+
+extern constinit const Variant cuda_small_dim_rung{
+    .name = "cuda_small_dim",
+    .summary = "the whole fit in one kernel: a float filter, doubtful points in double; exact sums",
+    .change =
+        "a count of close centroids instead of a search; only points that changed cluster touch the sums; the oracle's "
+        "bits",
+    .contract = exact,
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .on_ranks = true,
+    .supports = few_columns_on_gpu,
+    .memory = gpu_exact_sums<cuda_small_dim_bytes>,
+    .run = GRADUS_CUDA_RUNS(cuda_small_dim<float>, cuda_small_dim<double>),
+};
+
+}  // namespace gradus::kmeans_detail

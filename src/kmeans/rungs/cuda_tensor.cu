@@ -1,0 +1,720 @@
+// cuda_tensor: the filter is a matrix product on the tensor cores; doubtful points in double; exact sums. The oracle's
+// bits.
+//
+// What changes from `cuda_small_dim`: many columns or clusters. Then the scores s_c = |c|^2 / 2 - x.c of all points and
+// clusters are a matrix product, and a GPU has units that multiply matrices of 16-bit floating-point numbers ten
+// times as fast as its other units multiply and add floats. The product is never written: a tile of scores is looked at
+// as soon as it is in registers.
+//
+// * Points and centroids are shifted by the columns' middles, scaled by a power of two and rounded to FP16, once a fit
+//   and once an iteration. Of each row, its length and the length of what the rounding took away are kept: from them
+//   follows how wrong a score can be (tensor_bound). No statistics: a proven bound.
+// * What lies farther from the best score than twice the bound is out. Mostly one cluster is left: the label. Of the
+//   other points, a few in a hundred, the possible clusters, two mostly, are compared by the canonical chain, eight
+//   lanes to a point; where more than eight are possible, a block walks over all clusters. The lowest cluster wins
+//   ties.
+// * The update (cuda_exact_update.cuh) sums integers, only for points that changed cluster, and stays on the GPU, so
+//   that an iteration ends with one small copy to the host.
+//
+// On Hopper (tensor/pipeline.cuh) one product does it all. What is possible is noted on the way, against the best score
+// so far: an addition and a minimum for each score, and a closer look only where the minimum of a thread's scores of a
+// tile is within reach. What then costs most is that sixteen points of a warp look closer sixteen times, each at its
+// own cluster. So the points lie in the order of the labels that they had some iterations ago (order_points()), all
+// of a warp in one cluster, and begin with the tile of clusters in which that is.
+//
+// Elsewhere (find_nearest and note_candidates below) the product is made twice. First, best and second best score are
+// kept; a thread need not carry a cluster's number beside each score: of the 128 clusters of a tile, it holds 32 for
+// each of its two points, and which of the 32 it was overwrites the last five bits of the score. So five operations a
+// score, one addition, one logical and three minima and maxima. Then the doubtful points go through the product again,
+// gathered, and every cluster is noted whose score comes within the bounds of the best. Up to 256 columns the block's
+// points stay in shared memory while all centroids stream by; with more columns the points stream too. A row of a tile
+// is 128 bytes, all banks; its 16-byte units are permuted by the row's number, so that eight rows read at once lie in
+// different banks.
+//
+// Bytes of an iteration: the FP16 points once, and the centroids once for each 256 points, which come from the
+// second-level cache. Operations: n k d multiply-adds on the tensor cores, some 2 n k others. Limits: fewer than 2^31
+// points, at most 2^24 columns and 2^26 clusters. Source: certified filters: J. R. Shewchuk, "Adaptive precision
+// floating-point arithmetic and fast robust geometric predicates" (1997). How tensor cores round: Fasi, Higham,
+// Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores" (2021). Fused product and minimum: Johnson, Douze
+// and Jegou, "Billion-scale similarity search with GPUs" (2017).
+#include "kmeans/gpu/support.hpp"
+#include "kmeans/problem.hpp"
+#include "kmeans/rungs/cuda_tensor.hpp"
+
+#ifdef GRADUS_HAS_CUDA
+
+#include <cuda_runtime.h>
+
+#include "cuda/tensor_map.hpp"
+#include "kmeans/assign/chain.cuh"
+#include "kmeans/assign/half_rows.cuh"
+#include "kmeans/assign/pipeline.cuh"
+#include "kmeans/assign/product.cuh"
+#include "kmeans/gpu/cuda_common.hpp"
+#include "kmeans/gpu/rank_passes.hpp"
+#include "kmeans/means/cuda_exact_update.cuh"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+using namespace tensor;
+
+// The label of each point, or its place among the doubtful ones.
+// Launch shape: Tile::threads, a block for each Tile::points points; cuda_tensor_shared() of shared memory.
+template <bool Resident>
+__global__ __launch_bounds__(Tile<Resident>::threads,
+                             Resident ? 2 : 1) void find_nearest(const __grid_constant__ FilterJob job) {
+  using Shape = Tile<Resident>;
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const std::int64_t first = job.first_point + std::int64_t{blockIdx.x} * Shape::points;
+  const auto row_of = [&](int index) {
+    const std::int64_t point = first + index < job.n ? first + index : job.n - 1;  // repeated, and ignored at the end
+    return job.points + point * job.stride;
+  };
+  Leader leaders[2];  // of the warp's points lane / 4 and 8 + lane / 4
+  Product<Resident> product(job, memory);
+  product.run(0, job.cluster_tiles, row_of, [&](int tile, const Scores& scores) {
+    float best[2] = {INFINITY, INFINITY};
+    float second[2] = {INFINITY, INFINITY};
+#pragma unroll
+    for (int column = 0; column < 16; ++column) {
+      const float2 half_squares = half_squares_of(job, tile, column);
+#pragma unroll
+      for (int row = 0; row < 2; ++row)
+#pragma unroll
+        for (int next = 0; next < 2; ++next) {
+          const float sum = scores[column][2 * row + next] + (next ? half_squares.y : half_squares.x);
+          const unsigned int bits = __float_as_uint(sum) & ~31u;
+          const float score = __uint_as_float(bits | static_cast<unsigned int>(2 * column + next));
+          second[row] = fminf(second[row], fmaxf(best[row], score));
+          best[row] = fminf(best[row], score);
+        }
+    }
+    leaders[0].meet(best[0], second[0], tile);
+    leaders[1].meet(best[1], second[1], tile);
+  });
+
+  // A point's clusters lie with four lanes. From here on, a thread for each point.
+  Leader* const of_points = reinterpret_cast<Leader*>(memory);
+#pragma unroll
+  for (int row = 0; row < 2; ++row) {
+    Leader& leader = leaders[row];
+    leader.cluster = cluster_of(leader.cluster, static_cast<int>(__float_as_uint(leader.best) & 31u));
+#pragma unroll
+    for (int lanes = 1; lanes <= 2; lanes *= 2)
+      leader.meet(__shfl_xor_sync(everyone, leader.best, lanes), __shfl_xor_sync(everyone, leader.second, lanes),
+                  __shfl_xor_sync(everyone, leader.cluster, lanes));
+    if (lane % 4 == 0) of_points[static_cast<int>(threadIdx.x) / 32 * 16 + row * 8 + lane / 4] = leader;
+  }
+  __syncthreads();  // all leaders are there
+  const int index = static_cast<int>(threadIdx.x);
+  if (index >= Shape::points) return;  // whole warps
+  const Leader leader = of_points[index];
+  const auto point = static_cast<std::int32_t>(first + index);
+  const bool exists = first + index < job.n;
+  bool certain = false;
+  float bound = 0;
+  float limit = 0;
+  if (exists) {
+    const TensorLengths own = job.point_lengths[point];
+    bound = tensor_bound(own, *job.largest, job.stride);
+    certain = __fsub_rd(leader.second, leader.best) > 2 * bound;
+    limit = __fadd_ru(leader.best, tensor_bound(own, job.cluster_lengths[leader.cluster], job.stride));
+  }
+  const unsigned int place = append(exists && !certain, &job.counters->doubtful);
+  if (exists && !certain) {
+    job.doubtful[place] = point;
+    job.reaches[place] = __fadd_ru(limit, bound);
+    job.limits[place] = limit;
+    job.noted[place] = 0;
+  }
+  settle(job, certain, point, leader.cluster);
+}
+
+// The doubtful points once more, and every cluster that may be nearest.
+// Launch shape: as find_nearest, but any number of blocks: they take tiles of points and, where there are few of these,
+// parts of the clusters in turn.
+template <bool Resident>
+__global__ __launch_bounds__(Tile<Resident>::threads,
+                             Resident ? 2 : 1) void note_candidates(const __grid_constant__ FilterJob job) {
+  using Shape = Tile<Resident>;
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const std::int64_t count = job.counters->doubtful;
+  const std::int64_t tiles = (count + Shape::points - 1) / Shape::points;
+  if (tiles == 0) return;
+  const std::int64_t spare = gridDim.x / tiles;
+  const int splits = spare < 1 ? 1 : spare < job.cluster_tiles ? static_cast<int>(spare) : job.cluster_tiles;
+  Product<Resident> product(job, memory);
+  for (std::int64_t task = blockIdx.x; task < tiles * splits; task += gridDim.x) {
+    const std::int64_t first = task / splits * Shape::points;
+    const int split = static_cast<int>(task % splits);
+    const auto row_of = [&](int index) {
+      const std::int64_t place = first + index < count ? first + index : count - 1;  // repeated, and not noted
+      return job.points + static_cast<std::int64_t>(job.doubtful[place]) * job.stride;
+    };
+    const std::int64_t first_place = first + static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4;
+    float reaches[2];  // of the warp's points lane / 4 and 8 + lane / 4: no candidate's score lies above
+#pragma unroll
+    for (int row = 0; row < 2; ++row)
+      reaches[row] = first_place + 8 * row < count ? job.reaches[first_place + 8 * row] : -INFINITY;
+    const int first_tile = static_cast<int>(std::int64_t{job.cluster_tiles} * split / splits);
+    const int last_tile = static_cast<int>(std::int64_t{job.cluster_tiles} * (split + 1) / splits);
+    product.run(first_tile, last_tile, row_of, [&](int tile, const Scores& scores) {
+      unsigned int near[2] = {0, 0};  // a bit for each of the thread's 32 clusters
+#pragma unroll
+      for (int column = 0; column < 16; ++column) {
+        const float2 half_squares = half_squares_of(job, tile, column);
+#pragma unroll
+        for (int row = 0; row < 2; ++row) {
+          near[row] |= scores[column][2 * row] + half_squares.x <= reaches[row] ? 1u << 2 * column : 0u;
+          near[row] |= scores[column][2 * row + 1] + half_squares.y <= reaches[row] ? 2u << 2 * column : 0u;
+        }
+      }
+#pragma unroll
+      for (int row = 0; row < 2; ++row) {
+        if (near[row] == 0) continue;
+        float own[32];
+#pragma unroll
+        for (int which = 0; which < 32; ++which) own[which] = scores[which / 2][2 * row + which % 2];
+        const std::int64_t place = first_place + 8 * row;
+        const TensorLengths lengths = job.point_lengths[job.doubtful[place]];
+        for (unsigned int rest = near[row]; rest != 0; rest &= rest - 1) {
+          // Within the bound for all clusters; is it within this cluster's own?
+          const int which = __ffs(static_cast<int>(rest)) - 1;
+          const int cluster = cluster_of(tile, which);
+          const float score = own[which] + job.half_squares[cluster];
+          if (__fsub_rd(score, tensor_bound(lengths, job.cluster_lengths[cluster], job.stride)) > job.limits[place])
+            continue;
+          const unsigned int room = atomicAdd(&job.noted[place], 1u);
+          if (room < candidate_room) job.candidates[place * candidate_room + room] = cluster;
+        }
+      }
+    });
+  }
+}
+
+/// What an iteration leaves for the host.
+struct StepOutcome {
+  PassCounters counters;
+  UpdateState update;
+};
+
+template <class T>
+class TensorEngine final : public RankPasses<T> {
+ public:
+  using LeavesLabelsOnGpu = void;
+
+  explicit TensorEngine(CudaFit<T>& job)
+      : job_(job), is_pipelined_(execution::has_warpgroup_code(job.gpu())),
+        stride_(static_cast<int>(tensor_padded(job.problem().d(), tensor_columns))),
+        has_wide_tiles_(is_pipelined_ && stride_ > tensor_pipeline_columns && job.problem().k() > tensor_clusters),
+        padded_clusters_(static_cast<int>(
+            tensor_padded(job.problem().k(), has_wide_tiles_ ? 2 * tensor_clusters : tensor_clusters))),
+        sums_(job.problem()), half_points_(job.problem().n() * stride_),
+        half_centroids_(std::int64_t{padded_clusters_} * stride_), half_squares_(padded_clusters_),
+        point_lengths_(tensor_padded(job.problem().n(), pipeline_granule)), cluster_lengths_(padded_clusters_ + 1),
+        columns_(3 * job.problem().d()), units_(2 * job.problem().d()), labels_(job.problem().n()),
+        lists_(list_words * job.problem().n()), candidates_(candidate_room * job.problem().n()),
+        possible_(is_pipelined_ ? (has_wide_tiles_ ? Wide::room : Streamed::room) * job.problem().n() : 0),
+        beginnings_(is_pipelined_ ? tensor_padded(job.problem().n(), tile_points()) / tile_points() : 0), all_(1),
+        cluster_counters_(2 * job.problem().k()), centroids_(job.problem().k() * job.problem().d()),
+        next_(centroids_.size()), parts_(2 * job.problem().k()), outcome_(1), host_outcome_(1),
+        portions_(job.problem().stop, 0x1p38) {
+    describe();
+    prepare_points();
+  }
+
+  static std::uint64_t bytes(const Problem<T>& problem) { return cuda_tensor_bytes(shape_of(problem)); }
+
+  Steps advance(MatrixView<T> centroids, StopRules rules, std::vector<Phase>& phases) {
+    const cuda::Stream& stream = job_.stream();
+    job_.add_upload_phase(phases);
+    core::PhaseTimer timer(phases, "iterate");
+    centroids_.copy_from_host(centroids.data(), centroids_.size(), stream);
+    stream.wait();
+    Steps steps;
+    steps.inertia_is_explained = true;
+    const auto start = core::Clock::now();
+    while (static_cast<int>(steps.records.size()) < rules.iterations) {
+      const auto step_start = core::Clock::now();
+      launch_pass();
+      launch_update();
+      fetch_outcome();
+      const UpdateState& update = host_outcome_[0].update;
+      steps.needs_frame = pass_is_pending_ = is_for_the_frame(update);
+      if (pass_is_pending_) break;
+      std::swap(centroids_, next_);
+      steps.same_centroids = update.different == 0;
+      const std::int64_t changed = host_outcome_[0].counters.changed;
+      moved_since_ordered_ += changed;
+      steps.records.push_back({update.explained, changed, update.shift, core::seconds_since(step_start)});
+      if (changed == 0 || (rules.shift_limit > 0 && update.shift <= rules.shift_limit) ||
+          (rules.changed_limit > 0 && changed <= rules.changed_limit))
+        break;
+      if (is_worth_ordering(changed)) order_points();
+      if (core::seconds_since(start) > look_seconds) break;
+    }
+    centroids_.copy_to_host(centroids.data(), centroids_.size(), stream);
+    stream.wait();
+    return steps;
+  }
+
+  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels) {
+    if (!pass_is_pending_) run_pass(centroids);
+    pass_is_pending_ = false;
+    fetch(labels);
+    return {static_cast<std::int64_t>(host_outcome_[0].counters.changed)};
+  }
+
+  const ExactSums<T>& sums() const override { return sums_; }
+
+  double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
+    if (!labels_are_current) run_pass(centroids);
+    fetch(labels);
+    return own_inertia().template round<double>();
+  }
+
+  std::int64_t make_pass(MatrixView<const T> centroids) override {
+    run_pass(centroids);
+    fetch_sums(device_sums_, sums_, job_.stream());
+    const std::int64_t changed = host_outcome_[0].counters.changed;
+    moved_since_ordered_ += changed;
+    if (is_worth_ordering(changed)) order_points();
+    return changed;
+  }
+
+  void bring_labels(std::int32_t* labels) override {
+    cuda::download(labels_, labels, filter_.n, job_.staging(), job_.threads(), job_.stream());
+  }
+
+  core::ExactAccumulator own_inertia() override {
+    const cuda::Stream& stream = job_.stream();
+    point_at_centroids();
+    const Statistics& statistics = job_.problem().statistics;
+    exact_inertia_by_rows<<<blocks(4), 128, 0, stream>>>(update_, statistics.inertia, inertia_.cleared(stream));
+    cuda::check_launch("exact_inertia_by_rows");
+    return inertia_.fetch(statistics.inertia, statistics.weight_exponent, stream);
+  }
+
+  double rechecked() const override {
+    return assignments_ > 0 ? static_cast<double>(rechecked_) / static_cast<double>(assignments_) : 0.0;
+  }
+
+ private:
+  static constexpr std::int64_t list_words = tensor_list_words;  // of four bytes, for each point; see describe()
+  static constexpr double look_seconds = 0.25;  // between two looks of the host at the progress and a stop request
+
+  // The streamed kernels have 512 threads, the others 256.
+  using Few = Tile<true>;
+  using Many = Tile<false>;
+
+  bool is_resident() const { return stride_ <= tensor_resident_columns; }
+
+  // The blocks on Hopper: for points of one chunk, of two, of more with few clusters, and of more.
+  using One = Pipeline<1, 128>;
+  using Two = Pipeline<2, 128>;
+  using Streamed = Pipeline<0, 128>;
+  using Wide = Pipeline<0, 256>;
+
+  template <class Use>
+  void with_pipeline(const Use& use) const {
+    if (has_wide_tiles_) use(Wide());
+    else if (stride_ > tensor_pipeline_columns) use(Streamed());
+    else if (stride_ > tensor_chunk) use(Two());
+    else use(One());
+  }
+  int tile_points() const { return has_wide_tiles_ ? Wide::points : Streamed::points; }
+  int tile_clusters() const { return has_wide_tiles_ ? Wide::clusters : Streamed::clusters; }
+
+  unsigned int blocks(int per_multiprocessor) const {
+    return static_cast<unsigned int>(per_multiprocessor * job_.gpu().multiprocessors);
+  }
+
+  void describe() {
+    const Problem<T>& problem = job_.problem();
+    const Statistics& statistics = problem.statistics;
+    const std::int64_t n = problem.n();
+    const std::int64_t d = problem.d();
+    const std::int64_t k = problem.k();
+
+    host_columns_.resize(static_cast<std::size_t>(2 * d));
+    host_units_.resize(static_cast<std::size_t>(2 * d));
+    double half = 0;
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const auto column = static_cast<std::size_t>(dim);
+      const double middle = statistics.middle[column];
+      half = std::max({half, statistics.highest[column] - middle, middle - statistics.lowest[column]});
+      // Rows of unit length: a centroid may lie outside the points' own range, but not beyond 1.
+      if (problem.metric == Metric::cosine) half = std::max(half, 1 + std::abs(middle));
+      host_columns_[column] = middle;
+      host_columns_[column + static_cast<std::size_t>(d)] = statistics.columns[column].to_high;
+      host_units_[column] = statistics.columns[column].unit;
+      host_units_[column + static_cast<std::size_t>(d)] = statistics.is_on_grid(dim) ? 1 : 0;
+    }
+    // Smaller data stay below the constant of tensor_bound(): their squares underflow in the canonical chain.
+    constexpr int least_exponent = -400;
+    conversion_ = {columns_.data(), std::ldexp(1.0, tensor_exponent - core::exponent_above(half, least_exponent)),
+                   static_cast<int>(d), stride_};
+
+    const auto list = [&](std::int64_t index) { return lists_.data() + index * n; };
+    filter_.points = half_points_.data();
+    filter_.centroids = half_centroids_.data();
+    filter_.half_squares = half_squares_.data();
+    filter_.point_lengths = point_lengths_.data();
+    filter_.cluster_lengths = cluster_lengths_.data();
+    filter_.largest = cluster_lengths_.data() + padded_clusters_;
+    filter_.n = n;
+    filter_.k = static_cast<int>(k);
+    filter_.stride = stride_;
+    filter_.cluster_tiles = padded_clusters_ / tensor_clusters;
+    filter_.labels = labels_.data();
+    filter_.moved_points = list(0);
+    filter_.moved_from = list(1);
+    filter_.counters = &outcome_.data()->counters;
+    filter_.doubtful = list(2);
+    filter_.reaches = reinterpret_cast<float*>(list(3));
+    filter_.limits = reinterpret_cast<float*>(list(4));
+    filter_.noted = reinterpret_cast<unsigned int*>(list(5));
+    filter_.crowded = reinterpret_cast<unsigned int*>(list(6));
+    filter_.candidates = candidates_.data();
+
+    update_.points = job_.points();
+    update_.weights = job_.weights();
+    update_.n = n;
+    update_.d = static_cast<int>(d);
+    update_.k = static_cast<int>(k);
+    update_.labels = labels_.data();
+    update_.moved_points = filter_.moved_points;
+    update_.moved_from = filter_.moved_from;
+    update_.counters = filter_.counters;
+    update_.middle = columns_.data();
+    update_.to_high = columns_.data() + d;
+    update_.units = units_.data();
+    update_.on_grid = units_.data() + d;
+    update_.to_low = statistics.columns.front().to_low;
+    update_.bits = statistics.columns.front().bits;
+    update_.weight = statistics.weight;
+    update_.weights_on_grid = statistics.weights_are_on_grid();
+    update_.weight_scale = statistics.weight_scale;
+    update_.coordinate_scale = statistics.coordinate_scale;
+    device_sums_ = cuda::DeviceBuffer<Word>(sum_words(update_));
+    update_.sums = device_sums_.data();
+    update_.sizes = cluster_counters_.data();
+    update_.cursors = cluster_counters_.data() + k;
+    update_.order = reinterpret_cast<unsigned int*>(list(7));
+    update_.parts = parts_.data();
+    update_.state = &outcome_.data()->update;
+    update_.relocates = problem.empty != EmptyCluster::keep;
+    update_.to_unit_length = problem.metric == Metric::cosine;
+    if (!is_pipelined_) return;
+    slots_ = list(4);
+    pipeline_.points = cuda::map_of_halves(half_points_.data(), n, stride_, tile_points());
+    pipeline_.clusters = cuda::map_of_halves(half_centroids_.data(), padded_clusters_, stride_, tile_clusters());
+    pipeline_.half_squares = half_squares_.data();
+    pipeline_.lengths = point_lengths_.data();
+    pipeline_.largest = filter_.largest;
+    pipeline_.beginnings = beginnings_.data();
+    pipeline_.n = n;
+    pipeline_.cluster_tiles = padded_clusters_ / tile_clusters();
+    pipeline_.stride = stride_;
+    pipeline_.counts = list(3);
+    pipeline_.possible = possible_.data();
+  }
+
+  void prepare_points() {
+    const cuda::Stream& stream = job_.stream();
+    columns_.copy_from_host(host_columns_.data(), static_cast<std::int64_t>(host_columns_.size()), stream);
+    units_.copy_from_host(host_units_.data(), units_.size(), stream);
+    labels_.fill_bytes(0xff, stream);  // no cluster yet
+    device_sums_.clear(stream);
+    point_lengths_.clear(stream);  // those that fill up the last tile too
+    if (is_pipelined_) {
+      with_pipeline([]<class Shape>(Shape) {
+        cuda::allow_shared_memory(reinterpret_cast<const void*>(find_possible<Shape>), Shape::shared_bytes);
+      });
+      beginnings_.clear(stream);
+      host_outcome_[0].counters = {static_cast<unsigned int>(filter_.n), 0, 0};
+      cuda::check(cudaMemcpyAsync(all_.data(), &host_outcome_[0].counters, sizeof(PassCounters), cudaMemcpyHostToDevice,
+                                  stream),
+                  "cudaMemcpyAsync");
+      name_slots<<<blocks(8), 256, 0, stream>>>(slots_, filter_.n);
+      cuda::check_launch("name_slots");
+      convert_all_points();
+      stream.wait();
+      return;
+    }
+    const auto shared = static_cast<std::size_t>(cuda_tensor_shared(stride_));
+    cuda::allow_shared_memory(is_resident() ? reinterpret_cast<const void*>(find_nearest<true>)
+                                            : reinterpret_cast<const void*>(find_nearest<false>),
+                              shared);
+    cuda::allow_shared_memory(is_resident() ? reinterpret_cast<const void*>(note_candidates<true>)
+                                            : reinterpret_cast<const void*>(note_candidates<false>),
+                              shared);
+    convert_all_points();
+    stream.wait();
+  }
+
+  void convert_all_points() {
+    const auto convert = [&]<int lanes>(std::integral_constant<int, lanes>) {
+      convert_points<lanes><<<blocks(8), 256, 0, job_.stream()>>>(job_.points(), filter_.n, slots_, conversion_,
+                                                                  half_points_.data(), point_lengths_.data());
+    };
+    if (stride_ <= 16) convert(std::integral_constant<int, 4>());
+    else if (stride_ <= 32) convert(std::integral_constant<int, 8>());
+    else if (stride_ <= 64) convert(std::integral_constant<int, 16>());
+    else convert(std::integral_constant<int, 32>());
+    cuda::check_launch("convert_points");
+  }
+
+  /// Whether enough labels changed since the slots were ordered, and few enough change now that an order will last.
+  bool is_worth_ordering(std::int64_t changed) const {
+    return is_pipelined_ && pipeline_.cluster_tiles > 1 && 4 * changed < filter_.n &&
+           3 * moved_since_ordered_ > filter_.n;
+  }
+
+  /// Orders the slots by the points' labels: the same kernels as order the entries of an update.
+  void order_points() {
+    const cuda::Stream& stream = job_.stream();
+    ExactUpdateJob<T> by_label = update_;
+    by_label.counters = all_.data();
+    by_label.sums = nullptr;
+    by_label.order = reinterpret_cast<unsigned int*>(slots_);
+    launch_order(by_label);
+    convert_all_points();
+    find_beginnings<<<blocks_for(beginnings_.size(), 256), 256, 0, stream>>>(
+        slots_, labels_.data(), filter_.n, tile_points(), tile_clusters(), beginnings_.data());
+    cuda::check_launch("find_beginnings");
+    moved_since_ordered_ = 0;
+  }
+
+  void point_at_centroids() {
+    update_.centroids = centroids_.data();
+    update_.next = next_.data();
+  }
+
+  /// New labels for the centroids on the GPU.
+  void launch_pass() {
+    const cuda::Stream& stream = job_.stream();
+    outcome_.clear(stream);
+    cuda::check(cudaMemsetAsync(cluster_lengths_.data() + padded_clusters_, 0, sizeof(TensorLengths), stream),
+                "cudaMemsetAsync");
+    convert_centroids<<<blocks_for(std::int64_t{padded_clusters_} * 32, 256), 256, 0, stream>>>(
+        centroids_.data(), filter_.k, padded_clusters_, conversion_, half_centroids_.data(), half_squares_.data(),
+        cluster_lengths_.data(), cluster_lengths_.data() + padded_clusters_);
+    cuda::check_launch("convert_centroids");
+    const std::int64_t tile = is_pipelined_ ? tile_points() : is_resident() ? Few::points : Many::points;
+    const double operations = static_cast<double>(padded_clusters_) * stride_;
+    earlier_doubtful_ = 0;
+    portions_.run(filter_.n, operations, tile, stream, [&](std::int64_t first, std::int64_t count) {
+      if (first > 0) forget_doubtful();
+      launch_assignment(first, count);
+    });
+    launch_sums();
+  }
+
+  /// Before the next portion: the lists of doubtful points begin anew.
+  void forget_doubtful() {
+    outcome_.copy_to_host(host_outcome_.data(), 1, job_.stream());
+    job_.stream().wait();
+    earlier_doubtful_ += host_outcome_[0].counters.doubtful;
+    PassCounters* counters = filter_.counters;
+    for (unsigned int* counter : {&counters->doubtful, &counters->crowded})
+      cuda::check(cudaMemsetAsync(counter, 0, sizeof *counter, job_.stream()), "cudaMemsetAsync");
+  }
+
+  /// New labels of `count` points from `first` on, which begins a tile.
+  void launch_assignment(std::int64_t first, std::int64_t count) {
+    const cuda::Stream& stream = job_.stream();
+    filter_.first_point = first;
+    const auto shared = static_cast<std::size_t>(cuda_tensor_shared(stride_));
+    if (is_pipelined_) {
+      launch_pipeline(first, count);
+    } else if (is_resident()) {
+      find_nearest<true><<<blocks_for(count, Few::points), Few::threads, shared, stream>>>(filter_);
+      cuda::check_launch("find_nearest");
+      note_candidates<true><<<blocks(2), Few::threads, shared, stream>>>(filter_);
+      cuda::check_launch("note_candidates");
+    } else {
+      find_nearest<false><<<blocks_for(count, Many::points), Many::threads, shared, stream>>>(filter_);
+      cuda::check_launch("find_nearest");
+      note_candidates<false><<<blocks(1), Many::threads, shared, stream>>>(filter_);
+      cuda::check_launch("note_candidates");
+    }
+    const ChainJob<T> rows{job_.points(), centroids_.data(), update_.d};
+    compare_candidates<T><<<blocks(8), 256, 0, stream>>>(filter_, rows);
+    cuda::check_launch("compare_candidates");
+    compare_all<T><<<blocks(8), 256, 0, stream>>>(filter_, rows);
+    cuda::check_launch("compare_all");
+  }
+
+  /// Likewise, on Hopper.
+  void launch_pipeline(std::int64_t first, std::int64_t count) {
+    const cuda::Stream& stream = job_.stream();
+    with_pipeline([&]<class Shape>(Shape) {
+      pipeline_.first_tile = static_cast<std::int32_t>(first / Shape::points);
+      pipeline_.end_tile = static_cast<std::int32_t>((first + count + Shape::points - 1) / Shape::points);
+      const unsigned int tiles = static_cast<unsigned int>(pipeline_.end_tile - pipeline_.first_tile);
+      find_possible<Shape><<<std::min(blocks(1), tiles), Shape::threads, Shape::shared_bytes, stream>>>(pipeline_);
+      cuda::check_launch("find_possible");
+      settle_points<<<blocks_for(count, settling_threads), settling_threads, 0, stream>>>(
+          filter_, slots_, pipeline_.counts, pipeline_.possible, Shape::room, first + count);
+    });
+    cuda::check_launch("settle_points");
+  }
+
+  /// The entries of an update by clusters.
+  void launch_order(const ExactUpdateJob<T>& update) {
+    const cuda::Stream& stream = job_.stream();
+    cluster_counters_.clear(stream);
+    const std::size_t counters = update.k <= counted_in_shared ? static_cast<std::size_t>(update.k) * 4 : 0;
+    count_entries<T><<<blocks(2), order_threads, counters, stream>>>(update);
+    cuda::check_launch("count_entries");
+    place_clusters<T><<<1, 1024, 0, stream>>>(update);
+    cuda::check_launch("place_clusters");
+    order_entries<T><<<blocks(2), order_threads, counters, stream>>>(update);
+    cuda::check_launch("order_entries");
+  }
+
+  void launch_sums() {
+    const cuda::Stream& stream = job_.stream();
+    point_at_centroids();
+    launch_order(update_);
+    if (update_.weights) add_entries<T, true><<<blocks(8), add_threads, 0, stream>>>(update_);
+    else add_entries<T, false><<<blocks(8), add_threads, 0, stream>>>(update_);
+    cuda::check_launch("add_entries");
+  }
+
+  void launch_update() {
+    const cuda::Stream& stream = job_.stream();
+    find_empty<T><<<blocks_for(update_.k, 256), 256, 0, stream>>>(update_);
+    cuda::check_launch("find_empty");
+    new_centroids<T><<<blocks(8), 256, 0, stream>>>(update_);
+    cuda::check_launch("new_centroids");
+    judge_centroids<T><<<blocks_for(std::int64_t{update_.k} * 32, 256), 256, 0, stream>>>(update_);
+    cuda::check_launch("judge_centroids");
+    judge_step<T><<<1, 256, 0, stream>>>(update_);
+    cuda::check_launch("judge_step");
+  }
+
+  void fetch_outcome() {
+    outcome_.copy_to_host(host_outcome_.data(), 1, job_.stream());
+    job_.stream().wait();
+    rechecked_ += earlier_doubtful_ + host_outcome_[0].counters.doubtful;
+    assignments_ += filter_.n;
+  }
+
+  void run_pass(MatrixView<const T> centroids) {
+    centroids_.copy_from_host(centroids.data(), centroids_.size(), job_.stream());
+    launch_pass();
+    fetch_outcome();
+  }
+
+  // The sums and the labels for the frame; null: the labels stay on the GPU.
+  void fetch(std::int32_t* labels) {
+    const cuda::Stream& stream = job_.stream();
+    fetch_sums(device_sums_, sums_, stream);
+    if (labels) return bring_labels(labels);
+    cuda::check(cudaMemcpyAsync(job_.problem().labels_on_gpu, labels_.data(), static_cast<std::size_t>(filter_.n) * 4,
+                                cudaMemcpyDeviceToDevice, stream),
+                "cudaMemcpyAsync");
+  }
+
+  CudaFit<T>& job_;
+  bool is_pipelined_;  ///< on Hopper
+  int stride_;
+  bool has_wide_tiles_;  ///< there, for many columns
+  int padded_clusters_;
+  FilterJob filter_{};
+  PipelineJob pipeline_{};
+  ExactUpdateJob<T> update_{};
+  Conversion conversion_{};
+  ExactSums<T> sums_;
+  std::vector<double> host_columns_;
+  std::vector<int> host_units_;
+  cuda::DeviceBuffer<__half> half_points_;
+  cuda::DeviceBuffer<__half> half_centroids_;
+  cuda::DeviceBuffer<float> half_squares_;
+  cuda::DeviceBuffer<TensorLengths> point_lengths_;
+  cuda::DeviceBuffer<TensorLengths> cluster_lengths_;  ///< and the largest of all, behind the last
+  cuda::DeviceBuffer<double> columns_;                 ///< middles; what scales to the high limb
+  cuda::DeviceBuffer<int> units_;                      ///< of the columns' grids; whether these hold all values
+  cuda::DeviceBuffer<std::int32_t> labels_;
+  cuda::DeviceBuffer<std::int32_t> lists_;  ///< list_words lists of n
+  cuda::DeviceBuffer<std::int32_t> candidates_;
+  cuda::DeviceBuffer<Possible> possible_;
+  cuda::DeviceBuffer<std::int32_t> beginnings_;
+  cuda::DeviceBuffer<PassCounters> all_;  ///< as if all labels had changed
+  std::int32_t* slots_ = nullptr;         ///< the point in each row of half_points_; null: the same
+  cuda::DeviceBuffer<unsigned int> cluster_counters_;
+  cuda::DeviceBuffer<T> centroids_;
+  cuda::DeviceBuffer<T> next_;
+  cuda::DeviceBuffer<double> parts_;
+  cuda::DeviceBuffer<Word> device_sums_;
+  cuda::DeviceBuffer<StepOutcome> outcome_;
+  DeviceTotal inertia_;
+  cuda::PinnedBuffer<StepOutcome> host_outcome_;
+  cuda::Portions portions_;
+  std::int64_t moved_since_ordered_ = 0;  ///< labels that changed since the slots were put in the order of the labels
+  std::int64_t earlier_doubtful_ = 0;     ///< in portions of the pass before the last one
+  bool pass_is_pending_ = false;
+  std::int64_t assignments_ = 0;
+  std::int64_t rechecked_ = 0;
+};
+
+template <class T>
+struct TensorFit {
+  TensorFit(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases)
+      : job(problem, execution, Layout::rows, TensorEngine<T>::bytes(problem)), engine(job) {
+    block_threads(execution, Tile<true>::threads);  // checked; but the tiles fix the number of threads
+    core::add_phase(phases, "prepare", core::seconds_since(start));
+  }
+
+  CudaFit<T> job;
+  core::Clock::time_point start = core::Clock::now();
+  TensorEngine<T> engine;
+};
+
+}  // namespace
+
+template <class T>
+KMeansResult<T> cuda_tensor(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  return whole_fit<TensorFit<T>>(problem, execution, phases);
+}
+
+}  // namespace gradus::kmeans_detail
+#endif
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+core::Support tiles_on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
+  if (core::Support few = fewer_than_2_31_points(shape); !few) return few;
+  if (core::Support few = at_most(cuda_tensor_columns, "columns", shape.dimensions); !few) return few;
+  if (core::Support few = at_most(cuda_tensor_clusters, "clusters", shape.clusters); !few) return few;
+  return execution::fits_shared(cuda_tensor_shared(shape.dimensions), "tiles of points and centroids", machine);
+}
+
+}  // namespace
+
+extern constinit const Variant cuda_tensor_rung{
+    .name = "cuda_tensor",
+    .summary = "a matrix product on the tensor cores as filter, doubtful points in double; exact sums",
+    .change =
+        "many columns or clusters: scores in FP16 with a proven bound; which clusters are possible is noted while "
+        "scores are in registers, best for points in the order of their labels; points that changed cluster are "
+        "ordered by cluster and summed in runs; the oracle's bits",
+    .contract = exact,
+    .backend = core::Backend::cuda,
+    .device_input = true,
+    .on_ranks = true,
+    .supports = tiles_on_gpu,
+    .memory = gpu_exact_sums<cuda_tensor_bytes>,
+    .run = GRADUS_CUDA_RUNS(cuda_tensor<float>, cuda_tensor<double>),
+};
+
+}  // namespace gradus::kmeans_detail

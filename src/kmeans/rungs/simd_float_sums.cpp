@@ -1,0 +1,121 @@
+// simd_float_sums: the vectorised search of simd_small_dim, with the textbook's sums.
+//
+// What changes from the rungs before: the search. A float filter across points (simd_small_dim.cpp) decides nearly all
+// labels, some ten times as fast as the loop over centroids and coordinates. The sums stay what they were in
+// `openmp_reduce`: every point is added to its thread's private copy in double, in every iteration anew, for a sum that
+// was rounded at every addition cannot be corrected by taking away what moved.
+//
+// It stands here to show what exact sums cost, or save: `simd_small_dim` is this variant with sums as integers.
+// The labels of an iteration are canonical; the centroids, and with them later labels, depend on the number of threads.
+//
+// Work of an iteration: that of simd_small_dim's search, n (d + 2) additions, threads k (d + 2) additions at the end.
+// Memory: 8 k (d + 2) bytes for each thread, and what the search needs. Limits: d <= 16.
+#include <memory>
+
+#include "core/failure.hpp"
+#include "kmeans/assign/small_dim_assigner.hpp"
+#include "kmeans/means/float_sums.hpp"
+#include "kmeans/problem.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+template <class T>
+class FloatSumsEngine {
+ public:
+  FloatSumsEngine(const Problem<T>& problem, int threads)
+      : problem_(problem), threads_(threads), assigner_(problem), sums_(problem),
+        workers_(static_cast<std::size_t>(threads)) {}
+
+  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels) {
+    assigner_.prepare(centroids);
+    std::int64_t changed = 0;
+    std::int64_t rechecked = 0;
+    core::FirstFailure failure;
+#pragma omp parallel for num_threads(threads_) schedule(static, 1) reduction(+ : changed, rechecked)
+    for (int part = 0; part < threads_; ++part) {
+      std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
+      failure.run([&] {
+        if (!worker) worker = std::make_unique<Worker>(problem_, assigner_);  // on the thread's own pages
+        worker->sums.clear();
+        const cpu::Range range = cpu::share(problem_.n(), part, threads_, block_points);
+        for (std::int64_t first = range.begin; first < range.end; first += block_points) {
+          if (problem_.stop.stop_requested()) break;
+          const cpu::Range block{first, std::min(first + block_points, range.end)};
+          rechecked += assigner_.assign(block, labels + first, worker->labels, worker->scratch);
+          if (problem_.stop.stop_requested()) break;  // the assigner may have seen it, and its labels be none
+          changed += find_changed(worker->labels, labels + first, block.size(), worker->changed);
+          for (std::int64_t point = block.begin; point < block.end; ++point)
+            worker->sums.add(point, worker->labels[point - block.begin]);
+          std::copy_n(worker->labels, block.size(), labels + first);
+        }
+      });
+    }
+    failure.rethrow();
+    sums_.clear();
+    for (const std::unique_ptr<Worker>& worker : workers_) sums_.merge(worker->sums);
+    assignments_ += problem_.n();
+    rechecked_ += rechecked;
+    return {changed};
+  }
+
+  const FloatSums<T>& sums() const { return sums_; }
+
+  double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
+    if (!labels_are_current) pass(centroids, labels);
+    return total_inertia(problem_, centroids, labels, threads_);
+  }
+
+  double rechecked() const {
+    return assignments_ > 0 ? static_cast<double>(rechecked_) / static_cast<double>(assignments_) : 0.0;
+  }
+
+ private:
+  struct Worker {
+    Worker(const Problem<T>& problem, const SmallDimAssigner<T>& assigner) : sums(problem), scratch(assigner) {}
+    FloatSums<T> sums;
+    typename SmallDimAssigner<T>::Scratch scratch;
+    std::int32_t labels[block_points];
+    std::int32_t changed[block_points];
+  };
+
+  const Problem<T>& problem_;
+  int threads_;
+  SmallDimAssigner<T> assigner_;
+  FloatSums<T> sums_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::int64_t assignments_ = 0;
+  std::int64_t rechecked_ = 0;
+};
+
+}  // namespace
+
+template <class T>
+KMeansResult<T> simd_float_sums(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  FloatSumsEngine<T> engine(problem, cpu::thread_count(execution));
+  return lloyd(problem, execution, engine, phases);
+}
+
+namespace {
+
+core::Memory float_sums_small_dim(const Shape& shape, int threads) {
+  return {.host = float_sums_per_thread(shape, threads).host + assigner_bytes<SmallDimAssigner>(shape, threads)};
+}
+
+}  // namespace
+
+extern constinit const Variant simd_float_sums_rung{
+    .name = "simd_float_sums",
+    .summary = "the search of simd_small_dim, private copies of float sums as in openmp_reduce",
+    .change =
+        "the search: a float filter across points; the sums are still rounded at every addition and made anew each "
+        "time",
+    .contract = textbook,
+    .backend = core::Backend::simd,
+    .supports = small_dim,
+    .memory = float_sums_small_dim,
+    .run = {simd_float_sums<float>, simd_float_sums<double>},
+};
+
+}  // namespace gradus::kmeans_detail

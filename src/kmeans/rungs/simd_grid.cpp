@@ -1,0 +1,526 @@
+// simd_grid: a grid of cells tells most labels by table look-up. The production variant up to 3 columns.
+//
+// The idea. In few dimensions the clusters' regions are few, large and convex: most of space lies deep inside one. A
+// regular grid of cells over the points' box is classified once for each set of centroids (cell_table.cpp): a cell in
+// which only one cluster can be nearest gives its label to every point in it, and the cells across a border list the
+// few candidates. What was k distances for each point becomes one index computation and one look-up, whatever k is.
+//
+// * Certainty. The index of a point is computed in the data's own arithmetic: v = x - origin, u = v * scale, nearest
+//   integer. Two roundings move u by at most 2^-p+1 of itself (p = 24 or 53 bits), that is by less than cells * 2^-p+2;
+//   each cell is enlarged by this slack before it is classified, so the point lies in the cell that its index says. The
+//   classification covers the rounding of the canonical distance, and equal distances are never settled.
+// * Doubt. Points of cells with candidates are queued, and these few candidates are compared by the canonical chain in
+//   double, the lowest cluster winning ties. That is all that simd_small_dim would have had to do for its doubtful
+//   points, and here there is no float filter before it.
+// * The grid adapts to the data: cells are cubes as nearly as can be, as many as pay for the number of points and
+//   fit the L2 cache; outliers (a sample of the points tells) fall into the border cells, which reach out to them.
+//   In space, where points often keep to a part of it (the colours of a photograph), a grid of up to 2^21 cells is
+//   tried first, and taken if at most one cell for 16 points is occupied: only these are classified, and their entries
+//   are few enough for the caches.
+//   Where a sample shows that most points lie in cells of many candidates, as for clusters much smaller than a cell,
+//   the pass goes to the filter of simd_small_dim instead.
+//
+// Work of an iteration: an index (five vector instructions for each lanes' worth of coordinates), a look-up and a
+// comparison with the old label for each point, and one reading of the points, which bounds it in the plane; the table
+// costs as much as some dozens of points for each of its cells across a border. Memory: 23 bytes for each cell, and
+// what the filter takes. Limits: d <= 3. Source of the idea: the pruning of candidates in T. Kanungo et al., "An
+// efficient k-means clustering algorithm" (2002), turned from a tree of points to a table over space.
+#include "kmeans/rungs/simd_grid.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kmeans/rungs/simd_grid.cpp"
+// clang-format off
+#include "cpu/simd.hpp"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
+#ifndef GRADUS_KMEANS_SIMD_GRID
+#define GRADUS_KMEANS_SIMD_GRID
+namespace gradus::kmeans_detail {
+
+// Adding this to a number of a few thousands rounds it to an integer that stands in the low bits of the sum.
+template <class T>
+inline constexpr T index_magic = sizeof(T) == 4 ? T{0x1.8p23} : T{0x1.8p52};
+
+template <class T>
+struct GridBlock {
+  const T* rows;
+  std::int64_t stride;
+  std::int64_t count;
+  CellIndex<T> index;
+  const std::int32_t* entries;
+  const std::int32_t* lists;
+  const double* centroids;
+  const std::int32_t* before;
+  std::int32_t* cells;
+  std::int32_t* pairs;
+  std::int32_t* longer;
+};
+
+/// Numbers of queued points.
+struct Doubtful {
+  std::int64_t pairs = 0;
+  std::int64_t longer = 0;
+};
+
+// The cell of one point; what the vector code does in every lane.
+template <class T, int D>
+inline std::int32_t cell_of(const CellIndex<T>& index, const T* point) {
+  std::int32_t cell = 0;
+  for (int dim = 0; dim < D; ++dim) {
+    T at = (point[dim] - index.origin[dim]) * index.scale[dim];
+    at = at > T{0} ? at : T{0};
+    at = at < index.last[dim] ? at : index.last[dim];
+    cell += static_cast<std::int32_t>((at + index_magic<T>)-index_magic<T>) << index.shift[dim];
+  }
+  return cell;
+}
+
+}  // namespace gradus::kmeans_detail
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace gradus::kmeans_detail {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The canonical search for the queued points; their labels hold their cells' entries.
+template <class T, int D>
+void search_candidates(const GridBlock<T>& block, const Doubtful& doubtful, std::int32_t* labels) {
+  const T* const rows = block.rows;
+  const std::int64_t stride = block.stride;
+  const std::int32_t* const lists = block.lists;
+  const double* const centroids = block.centroids;
+  const auto distance = [&](const double(&point)[D], std::int32_t cluster) HWY_ATTR {
+    const double* centroid = centroids + std::int64_t{cluster} * D;
+    double sum = 0;
+    for (int dim = 0; dim < D; ++dim) {
+      const double difference = point[dim] - centroid[dim];
+      sum = __builtin_fma(difference, difference, sum);
+    }
+    return sum;
+  };
+  // By a mask: a branch would be foreseen wrongly every other time.
+  const auto select = [](bool second, std::int32_t a, std::int32_t b)
+                          HWY_ATTR { return a ^ ((a ^ b) & -static_cast<std::int32_t>(second)); };
+  double point[D];
+  for (std::int64_t step = 0; step < doubtful.pairs; ++step) {
+    const std::int64_t index = block.pairs[step];
+    for (int dim = 0; dim < D; ++dim) point[dim] = static_cast<double>(rows[index * stride + dim]);
+    const std::int32_t* list = lists + (labels[index] & CellTable::place);
+    const double first = distance(point, list[1]);
+    const double second = distance(point, list[2]);
+    labels[index] = select(second < first, list[1], list[2]);
+  }
+  for (std::int64_t step = 0; step < doubtful.longer; ++step) {
+    const std::int64_t index = block.longer[step];
+    for (int dim = 0; dim < D; ++dim) point[dim] = static_cast<double>(rows[index * stride + dim]);
+    const std::int32_t* list = lists + (labels[index] & CellTable::place);
+    double least = distance(point, list[1]);
+    std::int32_t nearest = list[1];
+    const std::int32_t count = list[0];
+    for (std::int32_t candidate = 2; candidate <= count; ++candidate) {
+      const double other = distance(point, list[candidate]);
+      nearest = select(other < least, nearest, list[candidate]);
+      least = other < least ? other : least;
+    }
+    labels[index] = nearest;
+  }
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// The rows of a vector's worth of points, a vector for each column.
+template <class T, int D, class Lanes, class V>
+HWY_INLINE void load_rows(Lanes lanes, const T* rows, V (&columns)[D]) {
+  if constexpr (D == 1) columns[0] = hn::LoadU(lanes, rows);
+  if constexpr (D == 2) hn::LoadInterleaved2(lanes, rows, columns[0], columns[1]);
+  if constexpr (D == 3) hn::LoadInterleaved3(lanes, rows, columns[0], columns[1], columns[2]);
+}
+
+// The cells of a vector's worth of points, as 32-bit integers.
+template <class T, int D, class Lanes>
+HWY_INLINE auto cells_of(Lanes lanes, const CellIndex<T>& index, const T* rows) {
+  const hn::RebindToUnsigned<Lanes> bits;
+  const hn::Rebind<std::int32_t, Lanes> integers;
+  hn::Vec<Lanes> columns[D];
+  load_rows<T, D>(lanes, rows, columns);
+  auto sum = hn::Zero(bits);
+  for (int dim = 0; dim < D; ++dim) {
+    auto at = (columns[dim] - hn::Set(lanes, index.origin[dim])) * hn::Set(lanes, index.scale[dim]);
+    at = hn::Min(hn::Max(at, hn::Zero(lanes)), hn::Set(lanes, index.last[dim]));
+    // The low 32 bits of the magic number are zero in double; in float they are taken away.
+    auto number = hn::BitCast(bits, at + hn::Set(lanes, index_magic<T>));
+    if constexpr (sizeof(T) == 4) number = number - hn::BitCast(bits, hn::Set(lanes, index_magic<T>));
+    sum = sum + (dim == 0 ? number : hn::ShiftLeftSame(number, index.shift[dim]));
+  }
+  if constexpr (sizeof(T) == 4) {
+    return hn::BitCast(integers, sum);
+  } else {
+    const hn::Rebind<std::uint32_t, Lanes> narrow;
+    return hn::BitCast(integers, hn::TruncateTo(narrow, sum));
+  }
+}
+#endif
+
+// The cells of the block's points.
+template <class T, int D>
+void find_cells(const GridBlock<T>& block) {
+  std::int64_t index = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<T> lanes;
+  const hn::Rebind<std::int32_t, decltype(lanes)> integers;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  if (block.stride == D)
+    for (; index + width <= block.count; index += width) {
+      // The next block comes in while this one is looked at. Prefetching beyond the points does no harm.
+      constexpr std::int64_t row_bytes = D * sizeof(T);
+      const char* ahead = reinterpret_cast<const char*>(block.rows) + (index + block_points) * row_bytes;
+      for (std::int64_t byte = 0; byte < width * row_bytes; byte += 64) hwy::Prefetch(ahead + byte);
+      if (block.before != nullptr) hwy::Prefetch(block.before + index + block_points);
+      hn::StoreU(cells_of<T, D>(lanes, block.index, block.rows + index * D), integers, block.cells + index);
+    }
+#endif
+  for (; index < block.count; ++index)
+    block.cells[index] = cell_of<T, D>(block.index, block.rows + index * block.stride);
+}
+
+// Queues the points whose cells do not settle them; labels hold the cells' entries. Without branches: which points
+// these are cannot be foreseen.
+template <class T>
+Doubtful find_doubtful(const GridBlock<T>& block, const std::int32_t* labels) {
+  const hn::ScalableTag<std::int32_t> lanes;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  const auto pair_bit = hn::Set(lanes, CellTable::pair);
+  const auto first_numbers = hn::Iota(lanes, 0);
+  Doubtful doubtful;
+  std::int64_t index = 0;
+  for (; index + width <= block.count; index += width) {
+    const auto entries = hn::LoadU(lanes, labels + index);
+    const auto mixed = entries < hn::Zero(lanes);
+    const auto pair = hn::And(mixed, hn::TestBit(entries, pair_bit));
+    const auto longer = hn::AndNot(pair, mixed);
+    const auto numbers = first_numbers + hn::Set(lanes, static_cast<std::int32_t>(index));
+    hn::StoreU(hn::Compress(numbers, pair), lanes, block.pairs + doubtful.pairs);
+    hn::StoreU(hn::Compress(numbers, longer), lanes, block.longer + doubtful.longer);
+    doubtful.pairs += static_cast<std::int64_t>(hn::CountTrue(lanes, pair));
+    doubtful.longer += static_cast<std::int64_t>(hn::CountTrue(lanes, longer));
+  }
+  for (; index < block.count; ++index) {
+    block.pairs[doubtful.pairs] = block.longer[doubtful.longer] = static_cast<std::int32_t>(index);
+    const bool pair = (labels[index] & CellTable::pair) != 0;  // set in mixed entries only
+    doubtful.pairs += pair;
+    doubtful.longer += labels[index] < 0 && !pair;
+  }
+  return doubtful;
+}
+
+template <class T, int D>
+std::int64_t assign_kernel(const GridBlock<T>& block, std::int32_t* labels) {
+  find_cells<T, D>(block);
+#pragma GCC unroll 8
+  for (std::int64_t index = 0; index < block.count; ++index) labels[index] = block.entries[block.cells[index]];
+  const Doubtful doubtful = find_doubtful(block, labels);
+  search_candidates<T, D>(block, doubtful, labels);
+  return doubtful.pairs + doubtful.longer;
+}
+
+template <class T>
+std::int64_t assign_any(const GridBlock<T>& block, std::int64_t dimensions, std::int32_t* labels) {
+  switch (dimensions) {
+    case 1: return assign_kernel<T, 1>(block, labels);
+    case 2: return assign_kernel<T, 2>(block, labels);
+    default: return assign_kernel<T, 3>(block, labels);
+  }
+}
+
+template <class T>
+void find_cells_any(const GridBlock<T>& block, std::int64_t dimensions) {
+  switch (dimensions) {
+    case 1: return find_cells<T, 1>(block);
+    case 2: return find_cells<T, 2>(block);
+    default: return find_cells<T, 3>(block);
+  }
+}
+
+void find_cells_f32(const GridBlock<float>& block, std::int64_t dimensions) { find_cells_any(block, dimensions); }
+
+void find_cells_f64(const GridBlock<double>& block, std::int64_t dimensions) { find_cells_any(block, dimensions); }
+
+std::int64_t assign_grid_f32(const GridBlock<float>& block, std::int64_t dimensions, std::int32_t* labels) {
+  return assign_any(block, dimensions, labels);
+}
+
+std::int64_t assign_grid_f64(const GridBlock<double>& block, std::int64_t dimensions, std::int32_t* labels) {
+  return assign_any(block, dimensions, labels);
+}
+
+}  // namespace
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace gradus::kmeans_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <atomic>
+
+#include "core/stop.hpp"
+#include "kmeans/problem.hpp"
+
+namespace gradus::kmeans_detail {
+
+HWY_EXPORT(find_cells_f32);
+HWY_EXPORT(find_cells_f64);
+HWY_EXPORT(assign_grid_f32);
+HWY_EXPORT(assign_grid_f64);
+
+namespace {
+
+constexpr std::int64_t sample_rows = 4096;
+
+// The binary logarithm of the number of cells. A cell across a border costs as much as some dozens of points, so there
+// is a cell for 64 points, or 32 for a cluster where the points can pay for these; and no more than the L2 cache holds.
+// On a line two cells for a cluster pay however few the points are: between many clusters there, the filter in float is
+// in doubt nearly everywhere.
+int bits_for(std::int64_t points, std::int64_t dimensions, std::int64_t clusters) {
+  const int most = dimensions == 3 ? 18 : 17;
+  std::int64_t cells = std::max(points / 64, std::min(points / 16, 32 * clusters));
+  if (dimensions == 1) cells = std::max(cells, std::min(points, 2 * clusters));
+  int bits = 4;
+  while (bits < most && (std::int64_t{1} << bits) < cells) ++bits;
+  return bits;
+}
+
+template <class T>
+std::int32_t cell_of(const CellIndex<T>& index, const T* point, std::int64_t dimensions) {
+  switch (dimensions) {
+    case 1: return cell_of<T, 1>(index, point);
+    case 2: return cell_of<T, 2>(index, point);
+    default: return cell_of<T, 3>(index, point);
+  }
+}
+
+// That of the finest grid, where the points occupy few of its cells.
+constexpr int finest_bits = 21;
+
+// Some points, evenly spread.
+template <class T>
+std::vector<const T*> sampled(const Problem<T>& problem) {
+  const std::int64_t count = std::min(problem.n(), sample_rows);
+  std::vector<const T*> rows;
+  for (std::int64_t number = 0; number < count; ++number)
+    rows.push_back(problem.points.row(number * (problem.n() / count)));
+  return rows;
+}
+
+// The range of a column that the grid divides: all of it, unless that is much longer than what nearly all points need.
+template <class T>
+std::pair<double, double> common_range(const std::vector<const T*>& rows, std::int64_t dim, double lowest,
+                                       double highest) {
+  std::vector<double> values;
+  for (const T* row : rows) values.push_back(static_cast<double>(row[dim]));
+  const auto rare = static_cast<std::ptrdiff_t>(values.size() / 256);
+  std::nth_element(values.begin(), values.begin() + rare, values.end());
+  const double low = values[static_cast<std::size_t>(rare)];
+  std::nth_element(values.begin(), values.end() - 1 - rare, values.end());
+  const double high = values[values.size() - 1 - static_cast<std::size_t>(rare)];
+  const double margin = 0.05 * (high - low);
+  if (!(high - low > 0) || 1.4 * (high - low) > highest - lowest) return {lowest, highest};
+  return {std::max(lowest, low - margin), std::min(highest, high + margin)};
+}
+
+}  // namespace
+
+template <class T>
+typename SmallDimAssigner<T>::Scratch& GridAssigner<T>::Scratch::filter() {
+  if (!filter_) filter_.emplace(assigner_.filter_);
+  return *filter_;
+}
+
+template <class T>
+GridAssigner<T>::GridAssigner(const Problem<T>& problem, int threads)
+    : problem_(problem), threads_(threads), filter_(problem) {
+  bool possible = problem.k() <= grid_cluster_limit;
+  for (std::size_t column = 0; column < problem.statistics.lowest.size(); ++column)  // x - origin must not overflow
+    possible = possible && problem.statistics.highest[column] - problem.statistics.lowest[column] <
+                               static_cast<double>(std::numeric_limits<T>::max()) / 4;
+  if (possible) lay_grid();
+}
+
+template <class T>
+void GridAssigner<T>::lay_grid() {
+  const std::int64_t d = problem_.d();
+  const std::vector<const T*> rows = sampled(problem_);
+  std::vector<CellAxis> axes(static_cast<std::size_t>(d));
+  std::vector<double> lengths;
+  for (std::int64_t dim = 0; dim < d; ++dim) {
+    const auto column = static_cast<std::size_t>(dim);
+    CellAxis& axis = axes[column];
+    axis.lowest = problem_.statistics.lowest[column];
+    axis.highest = problem_.statistics.highest[column];
+    const auto [low, high] = common_range(rows, dim, axis.lowest, axis.highest);
+    index_.origin[dim] = static_cast<T>(low);
+    axis.origin = static_cast<double>(index_.origin[dim]);
+    lengths.push_back(high - low);
+  }
+  // In space a finer grid pays if the points keep to a part of it, as the colours of a photograph do.
+  const int bits = bits_for(problem_.n(), d, problem_.k());
+  std::vector<std::uint8_t> occupied;
+  for (int finer = d == 3 ? finest_bits : bits; finer > bits; finer -= 2) {
+    divide(axes, lengths, finer);
+    occupied = occupied_cells(finer);
+    core::honour_stop(problem_.stop, "stopped while laying a grid");
+    if (std::count(occupied.begin(), occupied.end(), std::uint8_t{1}) <= problem_.n() / 16) break;
+    occupied.clear();
+  }
+  if (occupied.empty()) divide(axes, lengths, bits);
+  table_ = CellTable(std::move(axes), problem_.k(), occupied);
+  for (const T* row : rows) sample_.push_back(cell_of(index_, row, d));
+}
+
+// Makes a grid of 2^bits cells, as nearly cubes as can be: the axes' bits, steps and slack, and the index.
+template <class T>
+void GridAssigner<T>::divide(std::vector<CellAxis>& axes, const std::vector<double>& lengths, int bits) {
+  std::vector<double> edges = lengths;  // of a cell
+  for (CellAxis& axis : axes) axis.bits = 0;
+  for (; bits > 0; --bits) {
+    const auto longest = static_cast<std::size_t>(std::max_element(edges.begin(), edges.end()) - edges.begin());
+    if (!(edges[longest] > 0)) break;
+    edges[longest] *= 0.5;
+    ++axes[longest].bits;
+  }
+  int shift = 0;
+  for (std::size_t dim = 0; dim < axes.size(); ++dim) {
+    CellAxis& axis = axes[dim];
+    const double last = std::ldexp(1.0, axis.bits) - 1;
+    // A range near the least numbers of T has a scale that T cannot hold; then some cells stay empty.
+    constexpr double greatest = sizeof(T) == 4 ? 0x1p100 : 0x1p900;
+    const double scale = axis.bits > 0 ? std::min(greatest, last / lengths[dim]) : 1.0;
+    index_.scale[dim] = static_cast<T>(scale);
+    index_.last[dim] = static_cast<T>(last);
+    index_.shift[dim] = shift;
+    shift += axis.bits;
+    axis.step = 1 / static_cast<double>(index_.scale[dim]);
+    axis.slack = std::ldexp(last + 1, 2 - std::numeric_limits<T>::digits);
+  }
+}
+
+// Per cell of the grid as it is divided now, 1 where there is a point.
+template <class T>
+std::vector<std::uint8_t> GridAssigner<T>::occupied_cells(int bits) const {
+  std::vector<std::uint8_t> occupied(std::size_t{1} << bits);
+#pragma omp parallel num_threads(threads_)
+  {
+    std::int32_t cells[block_points];
+    GridBlock<T> block{};
+    block.index = index_;
+    block.cells = cells;
+#pragma omp for schedule(static)
+    for (std::int64_t first = 0; first < problem_.n(); first += block_points) {
+      if (problem_.stop.stop_requested()) continue;
+      block.rows = problem_.points.row(first);
+      block.stride = problem_.points.row_stride();
+      block.count = std::min(block_points, problem_.n() - first);
+      if constexpr (sizeof(T) == 4) HWY_DYNAMIC_DISPATCH(find_cells_f32)(block, problem_.d());
+      else HWY_DYNAMIC_DISPATCH(find_cells_f64)(block, problem_.d());
+      for (std::int64_t point = 0; point < block.count; ++point) {
+        // Threads may mark the same cell; one that is marked already is left alone, for the sake of the cache lines.
+        const std::atomic_ref<std::uint8_t> mark(occupied[static_cast<std::size_t>(cells[point])]);
+        if (mark.load(std::memory_order_relaxed) == 0) mark.store(1, std::memory_order_relaxed);
+      }
+    }
+  }
+  return occupied;
+}
+
+// Whether the sampled points find fewer candidates than the filter would take for the whole of them. In cycles,
+// roughly.
+template <class T>
+bool GridAssigner<T>::grid_pays() const {
+  double cycles = 0;
+  for (const std::int32_t cell : sample_) {
+    const std::int32_t entry = table_.entries()[cell];
+    if (entry < 0) cycles += 10 + 6 * table_.lists()[entry & CellTable::place];
+  }
+  const double filter = static_cast<double>((problem_.d() + 5) * problem_.k()) / 14 + 10;
+  return cycles <= filter * static_cast<double>(sample_.size());
+}
+
+template <class T>
+void GridAssigner<T>::prepare(MatrixView<const T> centroids) {
+  use_grid_ = false;
+  if (!sample_.empty()) {
+    centroids_.assign(centroids.data(), centroids.data() + centroids.rows() * centroids.columns());
+    table_.build(centroids_, threads_, problem_.stop);
+    use_grid_ = grid_pays();
+  }
+  if (!use_grid_) filter_.prepare(centroids);
+}
+
+template <class T>
+std::int64_t GridAssigner<T>::assign(cpu::Range range, const std::int32_t* before, std::int32_t* labels,
+                                     Scratch& scratch) {
+  if (!use_grid_) return filter_.assign(range, before, labels, scratch.filter());
+  const GridBlock<T> block{problem_.points.row(range.begin),
+                           problem_.points.row_stride(),
+                           range.size(),
+                           index_,
+                           table_.entries(),
+                           table_.lists(),
+                           centroids_.data(),
+                           before,
+                           scratch.cells,
+                           scratch.pairs,
+                           scratch.longer};
+  if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(assign_grid_f32)(block, problem_.d(), labels);
+  else return HWY_DYNAMIC_DISPATCH(assign_grid_f64)(block, problem_.d(), labels);
+}
+
+template <class T>
+std::uint64_t GridAssigner<T>::bytes(const Shape& shape, int threads) {
+  const std::uint64_t filter = SmallDimAssigner<T>::bytes(shape, threads);
+  if (shape.clusters > grid_cluster_limit) return filter;
+  const int bits = bits_for(shape.points, shape.dimensions, shape.clusters);
+  const std::int64_t cells = std::int64_t{1} << (shape.dimensions == 3 ? finest_bits : bits);
+  return filter + CellTable::bytes(cells, shape.clusters, threads) +
+         8 * static_cast<std::uint64_t>(shape.clusters * shape.dimensions) + 32 * sample_rows;
+}
+
+template class GridAssigner<float>;
+template class GridAssigner<double>;
+
+template <class T>
+KMeansResult<T> simd_grid(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const int threads = cpu::thread_count(execution);
+  GridAssigner<T> assigner(problem, threads);
+  SimdEngine<T, GridAssigner<T>> engine(problem, threads, assigner);
+  return lloyd(problem, execution, engine, phases);
+}
+
+namespace {
+
+core::Support grid_dim(const Shape& shape, const execution::Machine&) {
+  return at_most(grid_dim_limit, "columns", shape.dimensions, "; simd_small_dim and simd_large_dim take more");
+}
+
+}  // namespace
+
+extern constinit const Variant simd_grid_rung{
+    .name = "simd_grid",
+    .summary = "a table over a grid of cells knows the label, or a few candidates; exact sums",
+    .change =
+        "at most three columns: a point costs an index and a look-up however many clusters there are; candidates are "
+        "compared in double; the oracle's bits",
+    .contract = exact,
+    .backend = core::Backend::simd,
+    .on_ranks = true,
+    .supports = grid_dim,
+    .memory = simd_memory<GridAssigner>,
+    .run = {simd_grid<float>, simd_grid<double>},
+};
+
+}  // namespace gradus::kmeans_detail
+#endif

@@ -1,0 +1,65 @@
+// The assigner for points of a line, a plane or space; see simd_grid.cpp for the idea.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kmeans/assign/cell_table.hpp"
+#include "kmeans/assign/simd_engine.hpp"
+#include "kmeans/assign/small_dim_assigner.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// How a point finds its cell: the integer nearest to (x - origin) * scale, in the data's own arithmetic, no less than
+/// 0 and no more than `last`.
+template <class T>
+struct CellIndex {
+  T origin[grid_dim_limit];
+  T scale[grid_dim_limit];
+  T last[grid_dim_limit];
+  int shift[grid_dim_limit];
+};
+
+template <class T>
+class GridAssigner {
+ public:
+  GridAssigner(const Problem<T>& problem, int threads);
+
+  void prepare(MatrixView<const T> centroids);
+
+  struct Scratch {
+    explicit Scratch(const GridAssigner& assigner) : assigner_(assigner) {}
+    /// For blocks that the filter takes over; made on first use.
+    typename SmallDimAssigner<T>::Scratch& filter();
+
+    std::int32_t cells[block_points];
+    std::int32_t pairs[block_points];  ///< points whose cell has two candidates
+    std::int32_t longer[block_points];
+
+   private:
+    const GridAssigner& assigner_;
+    std::optional<typename SmallDimAssigner<T>::Scratch> filter_;
+  };
+
+  std::int64_t assign(cpu::Range block, const std::int32_t* before, std::int32_t* labels, Scratch& scratch);
+
+  static std::uint64_t bytes(const Shape& shape, int threads);
+
+ private:
+  void lay_grid();
+  void divide(std::vector<CellAxis>& axes, const std::vector<double>& lengths, int bits);
+  std::vector<std::uint8_t> occupied_cells(int bits) const;
+  bool grid_pays() const;
+
+  const Problem<T>& problem_;
+  int threads_;
+  CellIndex<T> index_{};
+  CellTable table_;
+  std::vector<std::int32_t> sample_;  ///< cells of some points
+  std::vector<double> centroids_;     ///< of this pass
+  bool use_grid_ = false;             ///< in this pass
+  SmallDimAssigner<T> filter_;
+};
+
+}  // namespace gradus::kmeans_detail

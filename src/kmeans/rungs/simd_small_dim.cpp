@@ -1,0 +1,625 @@
+// simd_small_dim: few dimensions, vector instructions across points. The production variant up to 16 columns.
+//
+// The idea. A fast filter in float decides almost every point, and what it cannot decide with certainty is decided in
+// double by the canonical chain: a filtered predicate, as in computational geometry.
+//
+// * Blocks. Points are taken in blocks of 1024. A block's bounding box (computed once) rules out every centroid that is
+//   farther from the whole box than another one is from its farthest corner. In shuffled data that removes only
+//   far-away centroids; in pictures, sorted or clustered data it removes nearly all.
+// * Scores. With m the middle of the box, y = x - m and z = c - m: D(x,c) = |y|^2 - 2 y.z + |z|^2, so the nearest
+//   centroid has the least score s = B + |z|^2 / 2 - y.z, d fused multiply-adds for each point and centroid. B makes
+//   every score positive, so that its bits order like an integer's; the low 4 bits then carry the centroid's number
+//   within a group of 16, and the search for best and runner-up is integer minimum and maximum, without blends.
+// * Certainty. Every rounding in the score is bounded: |error| <= E = A ((d + 4) 2^-24 + 2^-19), where A bounds the
+//   magnitude of the terms. No distance is above 4 A, so that what the canonical chain itself errs by, (d + 2) 2^-53 of
+//   it, is far below that. A point whose runner-up is more than 2 E behind is decided; the others are re-checked.
+// * Sums. Only points that changed cluster touch the exact sums (simd_engine.hpp).
+//
+// Work of an iteration: (d + 5) n k / lanes vector instructions and one reading of the points. Limits: d <= 16.
+// Source of the idea: J. R. Shewchuk, "Adaptive precision floating-point arithmetic" (1997), carried over to argmin.
+#include "kmeans/assign/small_dim_assigner.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kmeans/rungs/simd_small_dim.cpp"
+// clang-format off
+#include "cpu/simd.hpp"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
+#ifndef GRADUS_KMEANS_SIMD_SMALL_DIM
+#define GRADUS_KMEANS_SIMD_SMALL_DIM
+namespace gradus::kmeans_detail {
+
+constexpr std::int64_t group_size = 16;     // centroids told apart by the low bits of a score
+constexpr std::int64_t chunk_points = 256;  // of a block, transposed at a time: their tile stays in the L1 cache
+constexpr std::int64_t tile_stride = chunk_points + 16;
+
+// A block, its box, and what the filter needs. Plain data: it crosses into code compiled for other instruction sets.
+template <class T>
+struct SmallDimBlock {
+  const T* rows;
+  std::int64_t stride;
+  std::int64_t dimensions;
+  std::int64_t count;
+  const T* lowest;
+  const T* highest;
+  const T* centroids;
+  std::int64_t clusters;
+  float* tile;
+  float* coefficients;
+  std::int32_t* candidates;
+  double* nearest_corner;
+  std::int32_t* found;
+  core::StopLook stop;
+};
+
+}  // namespace gradus::kmeans_detail
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace gradus::kmeans_detail {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Kernels are made for D columns; from 9 on D is rounded up and the columns past the last are zero.
+constexpr int largest_exact = 8;
+
+template <class T, int D>
+HWY_INLINE std::int64_t columns_of(const SmallDimBlock<T>& block) {
+  return D <= largest_exact ? D : block.dimensions;
+}
+
+// Clusters that may be nearest to some point in the box; ascending. The margins cover the rounding of the bounds here
+// and of the canonical distances.
+template <class T, int D>
+std::int64_t find_candidates(const SmallDimBlock<T>& block) {
+  constexpr double slack = (2 * D + 8) * 0x1p-52;
+  const std::int64_t d = columns_of<T, D>(block);
+  double least_reach = HUGE_VAL;  // the least, over clusters, of the distance to the farthest corner
+  for (std::int64_t cluster = 0; cluster < block.clusters; ++cluster) {
+    double near = 0;
+    double far = 0;
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const double centroid = static_cast<double>(block.centroids[cluster * d + dim]);
+      const double below = centroid - static_cast<double>(block.lowest[dim]);
+      const double above = static_cast<double>(block.highest[dim]) - centroid;
+      const double outside = below < 0 ? -below : (above < 0 ? -above : 0.0);
+      const double reach = below > above ? below : above;
+      near += outside * outside;
+      far += reach * reach;
+    }
+    block.nearest_corner[cluster] = near;
+    if (far < least_reach) least_reach = far;
+  }
+  const double limit = least_reach * (1 + slack) + 1e-300;
+  std::int64_t count = 0;
+  for (std::int64_t cluster = 0; cluster < block.clusters; ++cluster) {
+    block.candidates[count] = static_cast<std::int32_t>(cluster);
+    count += !(block.nearest_corner[cluster] * (1 - slack) > limit);
+  }
+  return count;
+}
+
+#if HWY_MAX_BYTES >= 32
+// Eight coordinates of a row (or as many as `used` says, and zeros), scaled, in float.
+template <class T, class Used>
+HWY_INLINE hn::Vec<hn::FixedTag<float, 8>> eight_scaled(const T* row, Used used, const T* shift, T scale) {
+  const hn::FixedTag<float, 8> eight;
+  if constexpr (sizeof(T) == 4) {
+    return hn::MulSub(hn::MaskedLoad(used, eight, row), hn::Set(eight, scale), hn::LoadU(eight, shift));
+#if HWY_MAX_BYTES >= 64
+  } else {
+    const hn::FixedTag<double, 8> wide;
+    return hn::DemoteTo(eight,
+                        hn::MulSub(hn::MaskedLoad(used, wide, row), hn::Set(wide, scale), hn::LoadU(wide, shift)));
+#else
+  } else {
+    const hn::FixedTag<double, 4> wide;
+    const hn::FixedTag<float, 4> half;
+    const auto factor = hn::Set(wide, scale);
+    const auto low = hn::MulSub(hn::MaskedLoad(used.low, wide, row), factor, hn::LoadU(wide, shift));
+    const auto high = hn::MulSub(hn::MaskedLoad(used.high, wide, row + 4), factor, hn::LoadU(wide, shift + 4));
+    return hn::Combine(eight, hn::DemoteTo(half, high), hn::DemoteTo(half, low));
+#endif
+  }
+}
+
+// The first `count` of eight elements, as eight_scaled() takes them.
+template <class T>
+HWY_INLINE auto first_of_eight(std::int64_t count) {
+#if HWY_MAX_BYTES < 64
+  if constexpr (sizeof(T) == 8) {
+    const hn::FixedTag<double, 4> wide;
+    struct Halves {
+      decltype(hn::FirstN(wide, 0)) low, high;
+    };
+    return Halves{hn::FirstN(wide, static_cast<std::size_t>(count < 4 ? count : 4)),
+                  hn::FirstN(wide, static_cast<std::size_t>(count < 4 ? 0 : count - 4))};
+  } else
+#endif
+    return hn::FirstN(hn::FixedTag<T, 8>(), static_cast<std::size_t>(count < 8 ? count : 8));
+}
+
+// Stores eight rows of eight as columns, tile_stride apart.
+template <class V>
+HWY_INLINE void store_transposed(const V (&row)[8], float* out) {
+  const hn::FixedTag<float, 8> eight;
+  const hn::FixedTag<double, 4> pairs;
+  const auto low = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveLower(eight, a, b)); };
+  const auto high = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveUpper(eight, a, b)); };
+  // Within halves: columns 0 to 3 in the lower, 4 to 7 in the upper half, of points 0 to 3 (near) and 4 to 7 (far).
+  const auto store = [&](int column, auto near, auto far) HWY_ATTR {
+    hn::StoreU(hn::BitCast(eight, hn::ConcatLowerLower(pairs, far, near)), eight, out + column * tile_stride);
+    hn::StoreU(hn::BitCast(eight, hn::ConcatUpperUpper(pairs, far, near)), eight, out + (column + 4) * tile_stride);
+  };
+  const auto near01 = low(row[0], row[1]), near23 = low(row[2], row[3]);
+  const auto far01 = low(row[4], row[5]), far23 = low(row[6], row[7]);
+  store(0, hn::InterleaveLower(pairs, near01, near23), hn::InterleaveLower(pairs, far01, far23));
+  store(1, hn::InterleaveUpper(pairs, near01, near23), hn::InterleaveUpper(pairs, far01, far23));
+  const auto next01 = high(row[0], row[1]), next23 = high(row[2], row[3]);
+  const auto last01 = high(row[4], row[5]), last23 = high(row[6], row[7]);
+  store(2, hn::InterleaveLower(pairs, next01, next23), hn::InterleaveLower(pairs, last01, last23));
+  store(3, hn::InterleaveUpper(pairs, next01, next23), hn::InterleaveUpper(pairs, last01, last23));
+}
+#endif
+
+// Rows of many columns: squares of eight points by eight columns, transposed in registers. Columns past the last are
+// zero.
+template <class T>
+void fill_tile_transposed(const SmallDimBlock<T>& block, int tile_rows, const double* shift, double scale) {
+  T scaled_shift[16] = {};
+  const std::int64_t d = block.dimensions;
+  for (std::int64_t dim = 0; dim < d; ++dim) scaled_shift[dim] = static_cast<T>(shift[dim] * scale);
+  const T factor = static_cast<T>(scale);
+  std::int64_t index = 0;
+#if HWY_MAX_BYTES >= 32
+  for (; index + 8 <= block.count; index += 8)
+    for (std::int64_t dim = 0; dim < d; dim += 8) {
+      const T* row = block.rows + index * block.stride + dim;
+      const auto used = first_of_eight<T>(d - dim);
+      hn::Vec<hn::FixedTag<float, 8>> rows[8];
+#pragma GCC unroll 8
+      for (int point = 0; point < 8; ++point)
+        rows[point] = eight_scaled(row + point * block.stride, used, scaled_shift + dim, factor);
+      store_transposed(rows, block.tile + dim * tile_stride + index);
+    }
+#endif
+  const std::int64_t unfilled = index;
+  for (; index < block.count; ++index)
+    for (std::int64_t dim = 0; dim < d; ++dim)
+      block.tile[dim * tile_stride + index] =
+          static_cast<float>(static_cast<T>(block.rows[index * block.stride + dim] * factor) - scaled_shift[dim]);
+  for (; index % 64 != 0; ++index)  // whole vectors to the end
+    for (std::int64_t dim = 0; dim < d; ++dim) block.tile[dim * tile_stride + index] = 0;
+  for (std::int64_t dim = d; dim < tile_rows; ++dim)
+    for (std::int64_t point = unfilled; point < index; ++point) block.tile[dim * tile_stride + point] = 0;
+}
+
+template <class T, int D>
+void fill_tile(const SmallDimBlock<T>& block, const double* shift, double scale) {
+  const hn::ScalableTag<T> lanes;
+  [[maybe_unused]] const hn::Rebind<float, decltype(lanes)> narrow;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  const auto put = [&](int dim, std::int64_t index, auto values) {
+    // One rounding to T, one to float; multiplying by the power of two is exact.
+    const auto scaled =
+        hn::MulSub(values, hn::Set(lanes, static_cast<T>(scale)), hn::Set(lanes, static_cast<T>(shift[dim] * scale)));
+    if constexpr (sizeof(T) == 4) hn::StoreU(scaled, lanes, block.tile + dim * tile_stride + index);
+    else hn::StoreU(hn::DemoteTo(narrow, scaled), narrow, block.tile + dim * tile_stride + index);
+  };
+  std::int64_t index = 0;
+  if constexpr (D > 4) return fill_tile_transposed(block, D, shift, scale);
+  if (block.stride == D) {
+    for (; index + width <= block.count; index += width) {
+      const T* rows = block.rows + index * D;
+      if constexpr (D == 1) put(0, index, hn::LoadU(lanes, rows));
+      if constexpr (D == 2) {
+        hn::Vec<decltype(lanes)> a, b;
+        hn::LoadInterleaved2(lanes, rows, a, b);
+        put(0, index, a);
+        put(1, index, b);
+      }
+      if constexpr (D == 3) {
+        hn::Vec<decltype(lanes)> a, b, c;
+        hn::LoadInterleaved3(lanes, rows, a, b, c);
+        put(0, index, a);
+        put(1, index, b);
+        put(2, index, c);
+      }
+      if constexpr (D == 4) {
+        hn::Vec<decltype(lanes)> a, b, c, e;
+        hn::LoadInterleaved4(lanes, rows, a, b, c, e);
+        put(0, index, a);
+        put(1, index, b);
+        put(2, index, c);
+        put(3, index, e);
+      }
+    }
+  }
+  for (; index < block.count; ++index)
+    for (int dim = 0; dim < D; ++dim)
+      block.tile[dim * tile_stride + index] =
+          static_cast<float>(static_cast<T>(block.rows[index * block.stride + dim] * static_cast<T>(scale)) -
+                             static_cast<T>(shift[dim] * scale));
+  for (; index % 64 != 0; ++index)  // whole vectors to the end
+    for (int dim = 0; dim < D; ++dim) block.tile[dim * tile_stride + index] = 0;
+}
+
+// The canonical search among the candidates.
+template <class T, int D>
+std::int32_t nearest_exactly(const SmallDimBlock<T>& block, const T* point, std::int64_t candidates) {
+  const std::int64_t d = columns_of<T, D>(block);
+  double least = HUGE_VAL;
+  std::int32_t nearest = block.candidates[0];
+  for (std::int64_t index = 0; index < candidates; ++index) {
+    const T* centroid = block.centroids + block.candidates[index] * d;
+    double sum = 0;
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const double difference = static_cast<double>(point[dim]) - static_cast<double>(centroid[dim]);
+      sum = __builtin_fma(difference, difference, sum);
+    }
+    if (sum < least) {
+      least = sum;
+      nearest = block.candidates[index];
+    }
+  }
+  return nearest;
+}
+
+// Rows that will be needed soon come in while others are looked at. Prefetching beyond the points does no harm.
+template <class T>
+HWY_INLINE void prefetch_rows(const SmallDimBlock<T>& block, std::int64_t first, std::int64_t count) {
+  if (block.stride != block.dimensions) return;
+  const char* ahead = reinterpret_cast<const char*>(block.rows + first * block.stride);
+  const std::int64_t bytes = count * block.dimensions * static_cast<std::int64_t>(sizeof(T));
+  for (std::int64_t byte = 0; byte < bytes; byte += 64) hwy::Prefetch(ahead + byte);
+}
+
+// The block's middle and the scale of its scores, which bring them near 1.
+template <int D>
+struct ScoreScale {
+  double middle[D] = {};
+  double offset = 0;  // B
+  double scale = 1;
+  float threshold = 0;  // 2 E
+};
+
+template <class T, int D>
+ScoreScale<D> scale_of(const SmallDimBlock<T>& block, std::int64_t candidates) {
+  // The magnitudes: A bounds every intermediate value of a score.
+  ScoreScale<D> result;
+  double half[D] = {};
+  const std::int64_t d = columns_of<T, D>(block);
+  for (std::int64_t dim = 0; dim < d; ++dim) {
+    const double low = static_cast<double>(block.lowest[dim]);
+    const double high = static_cast<double>(block.highest[dim]);
+    const double middle = static_cast<double>(static_cast<T>(0.5 * low + 0.5 * high));
+    result.middle[dim] = middle;
+    half[dim] = (high - middle > middle - low ? high - middle : middle - low) * (1 + 0x1p-50);
+    result.offset += half[dim] * half[dim];
+  }
+  double magnitude = 0;
+  for (std::int64_t index = 0; index < candidates; ++index) {
+    const T* centroid = block.centroids + block.candidates[index] * d;
+    double squares = 0;
+    double products = 0;
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const double z = static_cast<double>(centroid[dim]) - result.middle[dim];
+      squares += z * z;
+      products += half[dim] * (z < 0 ? -z : z);
+    }
+    const double bound = result.offset + 0.5 * squares + products;
+    if (bound > magnitude) magnitude = bound;
+  }
+  // A power of two that brings the scores near 1: no overflow and no denormals in float. It ends where T could not hold
+  // it, and where what underflows in the canonical chain, d 2^-1074, would count beside the threshold's constant.
+  // Smaller data stay below that constant, and with the chain.
+  constexpr int least_exponent = sizeof(T) == 4 ? -100 : -400;
+  int exponent = 0;
+  __builtin_frexp(magnitude, &exponent);
+  const int half_exponent = exponent / 2 > least_exponent ? exponent / 2 : least_exponent;
+  result.scale = __builtin_ldexp(1.0, -half_exponent);
+  const double magnitude_scaled = magnitude * result.scale * result.scale;
+  result.threshold = static_cast<float>(2.05 * magnitude_scaled * ((D + 4) * 0x1p-24 + 0x1p-19) + 0x1p-100);
+  return result;
+}
+
+// Of each candidate, minus the centroid and half its square; of whole groups.
+template <class T, int D>
+void write_coefficients(const SmallDimBlock<T>& block, std::int64_t candidates, std::int64_t groups,
+                        const ScoreScale<D>& by) {
+  const std::int64_t d = columns_of<T, D>(block);
+  for (std::int64_t index = 0; index < groups * group_size; ++index) {
+    float* row = block.coefficients + index * (D + 1);
+    for (int dim = 0; dim < D; ++dim) row[dim] = 0;
+    if (index >= candidates) {  // an unused place in the last group never wins
+      row[D] = 1e30F;
+      continue;
+    }
+    const T* centroid = block.centroids + block.candidates[index] * d;
+    double squares = 0;
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const double z = (static_cast<double>(centroid[dim]) - by.middle[dim]) * by.scale;
+      squares += z * z;
+      row[dim] = static_cast<float>(-z);
+    }
+    row[D] = static_cast<float>(by.offset * by.scale * by.scale + 0.5 * squares);
+  }
+}
+
+// The best and the second score of each of two vectors of points among the candidates of a group. The low bits of the
+// best one are its number there.
+template <int D, class F, class V, class W>
+HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* point0, const V* point1, W& first0,
+                            W& first1, W& next0, W& next1) {
+  const hn::RebindToSigned<F> i;
+  [[maybe_unused]] const auto width = static_cast<std::int64_t>(hn::Lanes(f));
+  const auto score_bits = hn::Set(i, ~static_cast<std::int32_t>(group_size - 1));
+  const auto take = [&](std::int32_t number, auto score0, auto score1) HWY_ATTR {
+    const auto mark = hn::Set(i, number);
+    const auto key0 = hn::Or(hn::And(hn::BitCast(i, score0), score_bits), mark);
+    const auto key1 = hn::Or(hn::And(hn::BitCast(i, score1), score_bits), mark);
+    next0 = hn::Min(next0, hn::Max(first0, key0));
+    next1 = hn::Min(next1, hn::Max(first1, key1));
+    first0 = hn::Min(first0, key0);
+    first1 = hn::Min(first1, key1);
+  };
+  if constexpr (D <= 4) {  // the points' coordinates stay in registers
+#pragma GCC unroll 4
+    for (std::int32_t number = 0; number < group_size; ++number, row += D + 1) {
+      auto score0 = hn::Set(f, row[D]);
+      auto score1 = score0;
+#pragma GCC unroll 4
+      for (int dim = 0; dim < D; ++dim) {
+        const auto coefficient = hn::Set(f, row[dim]);
+        score0 = hn::MulAdd(point0[dim], coefficient, score0);
+        score1 = hn::MulAdd(point1[dim], coefficient, score1);
+      }
+      take(number, score0, score1);
+    }
+  } else {  // four centroids at a time: eight independent chains hide the latency of the multiply-add
+    for (std::int32_t number = 0; number < group_size; number += 4, row += std::int64_t{4} * (D + 1)) {
+      hn::Vec<F> score0[4], score1[4];
+#pragma GCC unroll 4
+      for (int step = 0; step < 4; ++step)
+        score0[step] = score1[step] = hn::Set(f, row[std::int64_t{step} * (D + 1) + D]);
+#pragma GCC unroll 4
+      for (int dim = 0; dim < D; ++dim) {
+        const auto x0 = hn::LoadU(f, tile + dim * tile_stride);
+        const auto x1 = hn::LoadU(f, tile + dim * tile_stride + width);
+#pragma GCC unroll 4
+        for (int step = 0; step < 4; ++step) {
+          const auto coefficient = hn::Set(f, row[step * (D + 1) + dim]);
+          score0[step] = hn::MulAdd(x0, coefficient, score0[step]);
+          score1[step] = hn::MulAdd(x1, coefficient, score1[step]);
+        }
+      }
+#pragma GCC unroll 4
+      for (int step = 0; step < 4; ++step) take(number + step, score0[step], score1[step]);
+    }
+  }
+}
+
+// Numbers among the candidates become clusters; the complement marks what was re-checked and is a cluster already.
+template <class T>
+void name_clusters(const SmallDimBlock<T>& block, bool are_clusters, std::int32_t* labels) {
+  if (are_clusters) {
+    for (std::int64_t index = 0; index < block.count; ++index) labels[index] = block.found[index];
+    return;
+  }
+  for (std::int64_t index = 0; index < block.count; ++index) {
+    const std::int32_t found = block.found[index];
+    labels[index] = found < 0 ? ~found : block.candidates[found];
+  }
+}
+
+template <class T, int D>
+std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) {
+  const std::int64_t candidates = find_candidates<T, D>(block);
+  if (candidates == 1) {
+    for (std::int64_t index = 0; index < block.count; ++index) labels[index] = block.candidates[0];
+    return 0;
+  }
+  const ScoreScale<D> by = scale_of<T, D>(block, candidates);
+  const std::int64_t groups = (candidates + group_size - 1) / group_size;
+  write_coefficients<T, D>(block, candidates, groups, by);
+
+  const hn::ScalableTag<float> f;
+  const hn::RebindToSigned<decltype(f)> i;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(f));
+  const auto number_bits = hn::Set(i, static_cast<std::int32_t>(group_size - 1));
+  const auto worst = hn::Set(i, 0x7f7fffff);  // the greatest float
+  const auto least_gap = hn::Set(f, by.threshold);
+  // With so many candidates a block is too much between two looks at the stop request; the labels are garbage then.
+  const bool looks = candidates * D > 16384;
+  std::int64_t rechecked = 0;
+
+  for (std::int64_t first = 0; first < block.count; first += chunk_points) {
+    SmallDimBlock<T> chunk = block;
+    chunk.rows += first * block.stride;
+    chunk.count = block.count - first < chunk_points ? block.count - first : chunk_points;
+    chunk.found += first;
+    fill_tile<T, D>(chunk, by.middle, by.scale);
+    for (std::int64_t index = 0; index < chunk.count; index += 2 * width) {
+      if (HWY_UNLIKELY(looks) && block.stop.look(block.stop.token)) return 0;
+      prefetch_rows(chunk, index + chunk_points, 2 * width);
+      [[maybe_unused]] hn::Vec<decltype(f)> point0[D], point1[D];
+      for (int dim = 0; dim < D && D <= 4; ++dim) {
+        point0[dim] = hn::LoadU(f, block.tile + dim * tile_stride + index);
+        point1[dim] = hn::LoadU(f, block.tile + dim * tile_stride + index + width);
+      }
+      auto best0 = worst, best1 = worst, second0 = worst, second1 = worst;
+      auto group0 = hn::Zero(i), group1 = hn::Zero(i);
+      for (std::int64_t group = 0; group < groups; ++group) {
+        const float* row = block.coefficients + group * group_size * (D + 1);
+        auto first0 = worst, first1 = worst, next0 = worst, next1 = worst;
+        score_group<D>(f, row, block.tile + index, point0, point1, first0, first1, next0, next1);
+        const auto number = hn::Set(i, static_cast<std::int32_t>(group * group_size));
+        group0 = hn::IfThenElse(first0 < best0, number, group0);
+        group1 = hn::IfThenElse(first1 < best1, number, group1);
+        second0 = hn::Min(hn::Min(second0, next0), hn::Max(best0, first0));
+        second1 = hn::Min(hn::Min(second1, next1), hn::Max(best1, first1));
+        best0 = hn::Min(best0, first0);
+        best1 = hn::Min(best1, first1);
+      }
+      hn::StoreU(hn::Or(group0, hn::And(best0, number_bits)), i, chunk.found + index);
+      hn::StoreU(hn::Or(group1, hn::And(best1, number_bits)), i, chunk.found + index + width);
+      const auto gap0 = hn::BitCast(f, second0) - hn::BitCast(f, best0);
+      const auto gap1 = hn::BitCast(f, second1) - hn::BitCast(f, best1);
+      if (HWY_UNLIKELY(!hn::AllTrue(f, hn::And(gap0 > least_gap, gap1 > least_gap)))) {
+        float gaps[2 * hn::MaxLanes(f)];
+        hn::StoreU(gap0, f, gaps);
+        hn::StoreU(gap1, f, gaps + width);
+        for (std::int64_t lane = 0; lane < 2 * width && index + lane < chunk.count; ++lane) {
+          if (gaps[lane] > by.threshold) continue;
+          if (looks && block.stop.look(block.stop.token)) return 0;
+          ++rechecked;
+          chunk.found[index + lane] =
+              ~nearest_exactly<T, D>(block, chunk.rows + (index + lane) * block.stride, candidates);
+        }
+      }
+    }
+  }
+  name_clusters(block, candidates == block.clusters && rechecked == 0, labels);
+  return rechecked;
+}
+
+template <class T>
+std::int64_t assign_any(const SmallDimBlock<T>& block, std::int64_t dimensions, std::int32_t* labels) {
+  switch (dimensions) {
+    case 1: return assign_kernel<T, 1>(block, labels);
+    case 2: return assign_kernel<T, 2>(block, labels);
+    case 3: return assign_kernel<T, 3>(block, labels);
+    case 4: return assign_kernel<T, 4>(block, labels);
+    case 5: return assign_kernel<T, 5>(block, labels);
+    case 6: return assign_kernel<T, 6>(block, labels);
+    case 7: return assign_kernel<T, 7>(block, labels);
+    case 8: return assign_kernel<T, 8>(block, labels);
+    case 9:
+    case 10:
+    case 11:
+    case 12: return assign_kernel<T, 12>(block, labels);
+    default: return assign_kernel<T, 16>(block, labels);
+  }
+}
+
+std::int64_t assign_small_f32(const SmallDimBlock<float>& block, std::int64_t dimensions, std::int32_t* labels) {
+  return assign_any(block, dimensions, labels);
+}
+
+std::int64_t assign_small_f64(const SmallDimBlock<double>& block, std::int64_t dimensions, std::int32_t* labels) {
+  return assign_any(block, dimensions, labels);
+}
+
+}  // namespace
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace gradus::kmeans_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "kmeans/problem.hpp"
+
+namespace gradus::kmeans_detail {
+
+HWY_EXPORT(assign_small_f32);
+HWY_EXPORT(assign_small_f64);
+
+namespace {
+
+// Columns of the kernel that takes `dimensions`.
+std::int64_t tile_rows(std::int64_t dimensions) { return dimensions <= 8 ? dimensions : (dimensions + 3) / 4 * 4; }
+
+// Rows of a tile: the transposition writes them by eights.
+std::int64_t padded_rows(std::int64_t dimensions) { return (dimensions + 7) / 8 * 8; }
+
+std::int64_t groups_of(std::int64_t clusters) { return (clusters + group_size - 1) / group_size * group_size; }
+
+}  // namespace
+
+SmallDimScratch::SmallDimScratch(std::int64_t clusters, std::int64_t dimensions)
+    : tile(padded_rows(dimensions) * tile_stride, 0.0F),
+      coefficients(static_cast<std::size_t>(groups_of(clusters) * (tile_rows(dimensions) + 1))),
+      candidates(static_cast<std::size_t>(clusters + 1)), nearest_corner(static_cast<std::size_t>(clusters)) {}
+
+template <class T>
+SmallDimAssigner<T>::SmallDimAssigner(const Problem<T>& problem)
+    : problem_(problem), boxes_((problem.n() + block_points - 1) / block_points * 2, problem.d()),
+      box_known_(static_cast<std::size_t>((problem.n() + block_points - 1) / block_points)) {}
+
+template <class T>
+std::int64_t SmallDimAssigner<T>::assign(cpu::Range range, const std::int32_t* /*before*/, std::int32_t* labels,
+                                         Scratch& scratch) {
+  const std::int64_t d = problem_.d();
+  const std::int64_t number = range.begin / block_points;  // blocks begin at multiples of block_points
+  T* lowest = boxes_.row(2 * number);
+  T* highest = boxes_.row(2 * number + 1);
+  if (!box_known_[static_cast<std::size_t>(number)]) {
+    box_known_[static_cast<std::size_t>(number)] = 1;
+    std::copy_n(problem_.points.row(range.begin), d, lowest);
+    std::copy_n(problem_.points.row(range.begin), d, highest);
+    for (std::int64_t point = range.begin; point < range.end; ++point)
+      for (std::int64_t dim = 0; dim < d; ++dim) {
+        const T value = problem_.points(point, dim);
+        lowest[dim] = value < lowest[dim] ? value : lowest[dim];
+        highest[dim] = value > highest[dim] ? value : highest[dim];
+      }
+  }
+  const SmallDimBlock<T> block{problem_.points.row(range.begin),
+                               problem_.points.row_stride(),
+                               d,
+                               range.size(),
+                               lowest,
+                               highest,
+                               centroids_.data(),
+                               centroids_.rows(),
+                               scratch.tile.data(),
+                               scratch.coefficients.data(),
+                               scratch.candidates.data(),
+                               scratch.nearest_corner.data(),
+                               scratch.found,
+                               core::stop_look(problem_.stop)};
+  if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(assign_small_f32)(block, d, labels);
+  else return HWY_DYNAMIC_DISPATCH(assign_small_f64)(block, d, labels);
+}
+
+template <class T>
+std::uint64_t SmallDimAssigner<T>::bytes(const Shape& shape, int threads) {
+  const auto blocks = static_cast<std::uint64_t>((shape.points + block_points - 1) / block_points);
+  const auto d = static_cast<std::uint64_t>(tile_rows(shape.dimensions));
+  const auto k = static_cast<std::uint64_t>(groups_of(shape.clusters));
+  return blocks * (2 * d * sizeof(T) + 1) +
+         static_cast<std::uint64_t>(threads) *
+             (4 * static_cast<std::uint64_t>(padded_rows(shape.dimensions) * tile_stride) + k * (4 * (d + 1) + 12));
+}
+
+template class SmallDimAssigner<float>;
+template class SmallDimAssigner<double>;
+
+template <class T>
+KMeansResult<T> simd_small_dim(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  SmallDimAssigner<T> assigner(problem);
+  SimdEngine<T, SmallDimAssigner<T>> engine(problem, cpu::thread_count(execution), assigner);
+  return lloyd(problem, execution, engine, phases);
+}
+
+extern constinit const Variant simd_small_dim_rung{
+    .name = "simd_small_dim",
+    .summary = "a float filter across points, doubtful ones in double; exact sums",
+    .change =
+        "few columns: vector instructions across points, whole blocks pruned by bounding boxes, only points that "
+        "changed cluster touch the sums; the oracle's bits",
+    .contract = exact,
+    .backend = core::Backend::simd,
+    .on_ranks = true,
+    .supports = small_dim,
+    .memory = simd_memory<SmallDimAssigner>,
+    .run = {simd_small_dim<float>, simd_small_dim<double>},
+};
+
+}  // namespace gradus::kmeans_detail
+#endif

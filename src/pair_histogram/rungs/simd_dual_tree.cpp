@@ -1,0 +1,782 @@
+// simd_dual_tree: points in nested boxes; pairs of boxes whose distances all lie in one bin are counted at once.
+//
+// The idea. All pairs of two groups of points are at least as far apart as the boxes around the groups, and at most as
+// far as the boxes' farthest corners. Where both distances lie in one bin, so do all pairs: n1 n2 of them for one test.
+// Otherwise smaller groups are tried, and at last single points.
+//
+// * The tree is a kd-tree whose nodes are kept at three heights only: 256 points, 16 points, a point. A vector unit
+//   tests 16 boxes against one in less time than a pointer is followed, so that more heights would not pay: the tests
+//   at the top are n^2 / 2 / 65536.
+// * Boxes are stored column by column: middle and half extent. The test takes |difference of the middles| less, or
+//   plus, the half extents; the square roots of both sums of squares; and sees whether they fall into one bin, with a
+//   margin of several times the filter's error (FilterPlan::error), which covers the rounding of the boxes too. In a
+//   periodic box the difference of the middles is that to the nearest image, and no separation is longer than half the
+//   box: as a function of the difference the separation changes no faster than it.
+// * A node of 256 points finds the nodes for which it is not so simple. Each of its 16 leaves does so among their
+//   leaves. Nodes are taken 32 at a time, so that they stay in the cache meanwhile.
+// * What is left is two leaves of 16 points each. Mostly just one edge lies between their least distance and their
+//   greatest one. Then the pairs are on the one side of it or on the other, which two comparisons of the squared
+//   distance tell, without a root: one with a bit less than the edge's square and one with a bit more. The lanes of a
+//   vector count how often either holds, and where the two counts differ some pair was in doubt.
+// * Where several edges lie between, each point of the leaf tests the other leaf again, as a box of no extent, and what
+//   is not settled then, a vector of 16 pairs, is counted by the filter of simd_filter.
+// * Pairs in doubt are decided by the canonical rule.
+// * Less than 256 points that are over at the end form no node. They meet all others in the ordinary way.
+//
+// What changes from `simd_filter`: with bins of width w and leaves of side a, the share of the pairs that is left is
+// about 1.4 a / w in space, and a shrinks as n^(-1/d). So the work grows as n^(2 - 1/d), and it pays for many points
+// and few bins. Pairs beyond the last edge count as one wide bin.
+// Memory: 4 d + 20 bytes for each point while the tree is built, 4 d + 4 and d / 2 for the boxes thereafter.
+// Limits: no weights; at most 2^28 points.
+// Source: A. Gray, A. Moore, "N-body problems in statistical learning" (2000); Y.-C. Tu, S. Chen, S. Pandit,
+// "Computing distance histograms efficiently in scientific databases" (2009).
+#include "cpu/threads.hpp"
+#include "pair_histogram/simd/simd_pairs.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "pair_histogram/rungs/simd_dual_tree.cpp"
+// clang-format off
+#include "cpu/simd.hpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
+#include "pair_histogram/simd/simd_pairs-inl.hpp"
+
+#ifndef GRADUS_PAIR_HISTOGRAM_SIMD_DUAL_TREE
+#define GRADUS_PAIR_HISTOGRAM_SIMD_DUAL_TREE
+namespace gradus::pair_histogram_detail {
+
+constexpr std::int64_t leaf_points = filter_block;
+constexpr std::int64_t node_leaves = 16;
+constexpr std::int64_t node_points = node_leaves * leaf_points;
+constexpr std::int64_t packed_nodes = 32;
+constexpr std::int64_t packed_leaves = packed_nodes * node_leaves;
+
+// Boxes, column by column: where the middles are, in the form of the points' coordinates, and the half extents in
+// cells.
+struct BoxColumns {
+  const float* middle[dimension_limit];
+  const float* half[dimension_limit];
+};
+
+// Leaves that a leaf could not settle as a whole: those that one edge divides, with the edge, and the others.
+struct PackedLeaves {
+  static constexpr std::int64_t room = packed_leaves + 2 * filter_block;
+  alignas(64) std::int32_t divided[room];
+  alignas(64) std::int32_t edges[room];
+  alignas(64) float middle[dimension_limit][room];
+  alignas(64) float half[dimension_limit][room];
+  alignas(64) std::int32_t numbers[room];
+  alignas(64) std::int32_t unsettled[room];  // of these, what a point did not settle either
+  std::int64_t divided_count;
+  std::int64_t count;
+};
+
+// A leaf that an edge divides from where another one is.
+struct DividedLeaf {
+  std::int64_t number;
+  std::int64_t edge;
+};
+
+// What the kernels need of the trees, and what they fill. Plain data: it crosses into code for other instruction sets.
+struct TreeView {
+  const float* const* first_points;
+  const float* const* second_points;
+  BoxColumns first_nodes;
+  BoxColumns first_leaves;
+  BoxColumns second_nodes;
+  BoxColumns second_leaves;
+  std::int64_t second_node_count;
+  bool later;                        // the trees are one: only later points
+  float margin;                      // of a distance, in cells
+  float plain_magic;                 // FilterView::magic without its margin
+  float longest[dimension_limit];    // separation, in cells
+  const std::uint16_t* low_slots;    // of the least distance in a cell; null where cells are bins
+  const std::uint16_t* high_slots;   // of the greatest one
+  std::uint32_t first_slot;          // the number that slots are counted from here: cells that are bins begin with 1
+  std::uint32_t unsettled;           // stands for a slot where a pair of boxes is not settled
+  std::uint64_t* counts[3];          // of settled pairs of nodes, of leaves, of a point and a leaf
+  std::uint32_t copy[filter_block];  // of these counts, where that of a lane begins: equal slots are the rule here
+  const float* below_edge;           // by slot: a square less than this is certainly nearer than where the slot begins
+  const float* past_edge;            // and one not less than this is certainly not
+  std::uint64_t* at_edge;            // by slot: pairs of leaves that only its beginning divides
+  std::uint32_t* after_edge;         // and, by lane, how many of their pairs are not nearer
+  std::int32_t* nodes;               // those that a node could not settle
+  std::int64_t node_count;
+  PackedLeaves* packed;
+};
+
+}  // namespace gradus::pair_histogram_detail
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace gradus::pair_histogram_detail {
+namespace HWY_NAMESPACE {
+namespace {
+
+using IntegerVector = hn::Vec<Integers>;
+
+// A box in all lanes.
+struct FirstBox {
+  FirstPoint middle;
+  FloatVector half[dimension_limit];
+};
+
+template <int D>
+HWY_INLINE FirstBox first_box(const BoxColumns& boxes, std::int64_t number) {
+  FirstBox box;
+  box.middle = first_point(boxes.middle, D, number);
+#pragma GCC unroll 3
+  for (int dim = 0; dim < D; ++dim) box.half[dim] = hn::Set(Floats(), boxes.half[dim][number]);
+  return box;
+}
+
+// Boxes that are not settled with a first one, and the slots of their greatest distance from it.
+struct OpenBoxes {
+  hn::Mask<Integers> open;
+  hn::Mask<Integers> divided;  // those of them that a single edge divides: where this slot begins
+  IntegerVector slots;
+};
+
+// Counts the boxes from `place` on that are settled with the first one, of lanes `from` up to `to`; returns the others.
+template <int D, bool periodic>
+HWY_INLINE OpenBoxes settle_boxes(const FilterView& view, const TreeView& tree, const FirstBox& first,
+                                  const BoxColumns& boxes, std::int64_t place, std::int64_t from, std::int64_t to,
+                                  std::uint64_t* counts) {
+  const Floats f;
+  const Integers i;
+  const Numbers u;
+  auto nearest = hn::Set(f, 0x1p-60F);
+  auto farthest = nearest;
+#pragma GCC unroll 3
+  for (int dim = 0; dim < D; ++dim) {
+    const auto apart = hn::Abs(
+        separation<periodic>(view, dim, first.middle.coordinates[dim], hn::LoadU(f, boxes.middle[dim] + place)));
+    const auto half = first.half[dim] + hn::LoadU(f, boxes.half[dim] + place);
+    const auto near = hn::Max(apart - half, hn::Zero(f));
+    auto far = apart + half;
+    if constexpr (periodic) far = hn::Min(far, hn::Set(f, tree.longest[dim]));
+    nearest = hn::MulAdd(near, near, nearest);
+    farthest = hn::MulAdd(far, far, farthest);
+  }
+  const auto greatest = hn::Set(f, view.greatest_square);
+  const auto margin = hn::Set(f, tree.margin);
+  const auto magic = hn::Set(f, tree.plain_magic);
+  const auto low = hn::BitCast(u, hn::Max(root_of(hn::Min(nearest, greatest)) - margin, hn::Zero(f)) + magic);
+  const auto high = hn::BitCast(u, root_of(hn::Min(farthest, greatest)) + margin + magic);
+  const auto low_cells = hn::ShiftRightSame(low, view.fraction_bits) - hn::Set(u, view.ahead);
+  const auto high_cells = hn::ShiftRightSame(high, view.fraction_bits) - hn::Set(u, view.ahead);
+  const auto lanes = hn::Iota(i, 0);
+  const auto asked =
+      hn::And(lanes > hn::Set(i, static_cast<std::int32_t>(std::min<std::int64_t>(from, filter_block)) - 1),
+              lanes < hn::Set(i, static_cast<std::int32_t>(std::min<std::int64_t>(to, filter_block))));
+  auto low_slots = low_cells;
+  auto high_slots = high_cells;
+  HWY_ALIGN std::uint32_t slots[hn::MaxLanes(u)];
+  if (tree.low_slots != nullptr) {
+    const auto look_up = [&](const std::uint16_t* table, NumberVector cells) {
+      hn::Store(cells, u, slots);
+      for (std::uint32_t& slot : slots) slot = table[slot];
+      return hn::Load(u, slots);
+    };
+    low_slots = look_up(tree.low_slots, low_cells);
+    high_slots = look_up(tree.high_slots, high_cells);
+  }
+  const auto settled = hn::And(hn::RebindMask(u, asked), low_slots == high_slots);
+  hn::Store(hn::IfThenElse(settled, low_slots, hn::Set(u, tree.unsettled)) + hn::LoadU(u, tree.copy), u, slots);
+  for (const std::uint32_t slot : slots) ++counts[slot];
+  const auto open = hn::AndNot(hn::RebindMask(i, settled), asked);
+  return {open, hn::And(open, hn::RebindMask(i, high_slots == low_slots + hn::Set(u, 1))), hn::BitCast(i, high_slots)};
+}
+
+template <int D, bool periodic>
+void nodes_kernel(FilterView& view, TreeView& tree, std::int64_t node) {
+  const Integers i;
+  tree.node_count = 0;
+  if (tree.later) tree.nodes[tree.node_count++] = static_cast<std::int32_t>(node);
+  const FirstBox box = first_box<D>(tree.first_nodes, node);
+  for (std::int64_t place = tree.later ? node + 1 : 0; place < tree.second_node_count; place += float_lanes()) {
+    const auto open = settle_boxes<D, periodic>(view, tree, box, tree.second_nodes, place, 0,
+                                                tree.second_node_count - place, tree.counts[0])
+                          .open;
+    hn::StoreU(hn::Compress(hn::Iota(i, static_cast<std::int32_t>(place)), open), i, tree.nodes + tree.node_count);
+    tree.node_count += static_cast<std::int64_t>(hn::CountTrue(i, open));
+  }
+}
+
+// Between which squares the canonical rule has to tell on which side of an edge a pair lies.
+struct AboutEdge {
+  FloatVector below;
+  FloatVector past;
+};
+
+HWY_INLINE AboutEdge about_edge(const TreeView& tree, std::int64_t edge) {
+  return {hn::Set(Floats(), tree.below_edge[edge]), hn::Set(Floats(), tree.past_edge[edge])};
+}
+
+// Looks again at the pairs of two leaves, for those in doubt. They count as past the edge for the time being.
+template <int D, bool periodic>
+HWY_NOINLINE void queue_about_edge(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
+  const Floats f;
+  const Integers i;
+  const AboutEdge edge = about_edge(tree, other.edge);
+  HWY_ALIGN std::int32_t places[2 * hn::MaxLanes(i)];
+  for (std::int64_t point = leaf * leaf_points; point < (leaf + 1) * leaf_points; ++point) {
+    const FirstPoint first = first_point(tree.first_points, D, point);
+    for (std::int64_t lane = 0; lane < leaf_points; lane += float_lanes()) {
+      const std::int64_t place = other.number * leaf_points + lane;
+      const auto square = squared_distances<D, periodic>(view, first, tree.second_points, place);
+      const auto doubtful = hn::And(square >= edge.below, square < edge.past);
+      hn::StoreU(hn::Compress(hn::Iota(i, static_cast<std::int32_t>(place)), hn::RebindMask(i, doubtful)), i, places);
+      const auto count = static_cast<std::int64_t>(hn::CountTrue(f, doubtful));
+      for (std::int64_t index = 0; index < count; ++index)
+        view.queue[view.queued++] = {static_cast<std::int32_t>(point), places[index],
+                                     static_cast<std::uint32_t>(other.edge) + tree.first_slot};
+      if (view.queued >= doubt_limit) view.settle(view.owner);
+    }
+  }
+}
+
+// The pairs of two leaves that one edge divides: nothing but the side of the edge is asked for, no root is taken, and
+// counts stay in registers.
+template <int D, bool periodic>
+HWY_INLINE void count_divided(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
+  const Numbers u;
+  const AboutEdge edge = about_edge(tree, other.edge);
+  const auto one = hn::Set(u, 1);
+  auto not_below = hn::Zero(u);
+  auto past = hn::Zero(u);
+  for (std::int64_t lane = 0; lane < leaf_points; lane += float_lanes()) {
+    const std::int64_t place = other.number * leaf_points + lane;
+#pragma GCC unroll 16
+    for (std::int64_t index = 0; index < leaf_points; ++index) {
+      const FirstPoint first = first_point(tree.first_points, D, leaf * leaf_points + index);
+      const auto square = squared_distances<D, periodic>(view, first, tree.second_points, place);
+      not_below = hn::IfThenElse(hn::RebindMask(u, square >= edge.below), not_below + one, not_below);
+      past = hn::IfThenElse(hn::RebindMask(u, square >= edge.past), past + one, past);
+    }
+  }
+  ++tree.at_edge[other.edge];
+  std::uint32_t* const after = tree.after_edge + other.edge * filter_block;
+  hn::StoreU(hn::LoadU(u, after) + not_below, u, after);
+  if (HWY_UNLIKELY(!hn::AllTrue(u, not_below == past))) queue_about_edge<D, periodic>(view, tree, leaf, other);
+}
+
+// The pairs of a point with leaves that it does not settle.
+template <int D, bool periodic, int joint>
+HWY_NOINLINE void unsettled_kernel(FilterView& view, const TreeView& tree, std::int64_t point, std::int64_t leaves) {
+  count_row<D, periodic, joint>(view, first_point(tree.first_points, D, point), tree.second_points,
+                                ListedBlocks{tree.packed->unsettled}, leaves * (filter_block / float_lanes()),
+                                float_lanes(), PairNumbers{point, nullptr}, Weights{});
+}
+template <int D, bool periodic>
+void count_unsettled(FilterView& view, const TreeView& tree, std::int64_t point, std::int64_t leaves) {
+  GRADUS_PAIR_KERNEL_JOINT(unsettled_kernel, D, periodic, view, tree, point, leaves)
+}
+
+// The points of a leaf and the packed leaves that several edges divide.
+template <int D, bool periodic>
+HWY_NOINLINE void count_packed(FilterView& view, const TreeView& tree, std::int64_t leaf) {
+  const Integers i;
+  PackedLeaves& packed = *tree.packed;
+  const BoxColumns boxes = {{packed.middle[0], packed.middle[1], packed.middle[2]},
+                            {packed.half[0], packed.half[1], packed.half[2]}};
+  FirstBox box;
+  for (auto& half : box.half) half = hn::Zero(Floats());
+  for (std::int64_t point = leaf * leaf_points; point < (leaf + 1) * leaf_points; ++point) {
+    box.middle = first_point(tree.first_points, D, point);
+    std::int64_t unsettled = 0;
+    for (std::int64_t place = 0; place < packed.count; place += float_lanes()) {
+      const auto open =
+          settle_boxes<D, periodic>(view, tree, box, boxes, place, 0, packed.count - place, tree.counts[2]).open;
+      hn::StoreU(hn::Compress(hn::LoadU(i, packed.numbers + place), open), i, packed.unsettled + unsettled);
+      unsettled += static_cast<std::int64_t>(hn::CountTrue(i, open));
+    }
+    if (unsettled > 0) count_unsettled<D, periodic>(view, tree, point, unsettled);
+  }
+}
+
+// Packs those leaves of some nodes that a leaf does not settle.
+template <int D, bool periodic>
+HWY_INLINE void pack_leaves(const FilterView& view, const TreeView& tree, std::int64_t leaf, cpu::Range numbers) {
+  const Floats f;
+  const Integers i;
+  const FirstBox box = first_box<D>(tree.first_leaves, leaf);
+  PackedLeaves& packed = *tree.packed;
+  std::int64_t divided = 0;
+  std::int64_t count = 0;
+  for (std::int64_t number = numbers.begin; number < numbers.end; ++number) {
+    const std::int64_t first = tree.nodes[number] * node_leaves;
+    for (std::int64_t place = first; place < first + node_leaves; place += float_lanes()) {
+      const std::int64_t skip = tree.later ? std::max<std::int64_t>(0, leaf + 1 - place) : 0;
+      const OpenBoxes found =
+          settle_boxes<D, periodic>(view, tree, box, tree.second_leaves, place, skip, float_lanes(), tree.counts[1]);
+      const auto places = hn::Iota(i, static_cast<std::int32_t>(place));
+      hn::StoreU(hn::Compress(places, found.divided), i, packed.divided + divided);
+      hn::StoreU(hn::Compress(found.slots, found.divided), i, packed.edges + divided);
+      divided += static_cast<std::int64_t>(hn::CountTrue(i, found.divided));
+      const auto others = hn::AndNot(found.divided, found.open);
+      if (hn::AllFalse(i, others)) continue;
+      const auto other_floats = hn::RebindMask(f, others);
+#pragma GCC unroll 3
+      for (int dim = 0; dim < D; ++dim) {
+        hn::StoreU(hn::Compress(hn::LoadU(f, tree.second_leaves.middle[dim] + place), other_floats), f,
+                   packed.middle[dim] + count);
+        hn::StoreU(hn::Compress(hn::LoadU(f, tree.second_leaves.half[dim] + place), other_floats), f,
+                   packed.half[dim] + count);
+      }
+      hn::StoreU(hn::Compress(places, others), i, packed.numbers + count);
+      count += static_cast<std::int64_t>(hn::CountTrue(i, others));
+    }
+  }
+  packed.divided_count = divided;
+  packed.count = count;
+}
+
+// The leaves of a node, and some of the nodes that it does not settle: so few that they stay in the cache meanwhile.
+template <int D, bool periodic>
+void leaves_kernel(FilterView& view, TreeView& tree, std::int64_t node, cpu::Range numbers) {
+  const PackedLeaves& packed = *tree.packed;
+  for (std::int64_t leaf = node * node_leaves; leaf < (node + 1) * node_leaves; ++leaf) {
+    pack_leaves<D, periodic>(view, tree, leaf, numbers);
+    for (std::int64_t index = 0; index < packed.divided_count; ++index)
+      count_divided<D, periodic>(view, tree, leaf, {packed.divided[index], packed.edges[index]});
+    if (packed.count > 0) count_packed<D, periodic>(view, tree, leaf);
+  }
+}
+
+// All pairs of a point with a range of others: of the points that form no node.
+template <int D, bool periodic, int joint>
+void point_kernel(FilterView& view, TreeView& tree, std::int64_t point, cpu::Range range) {
+  count_run<D, periodic, joint>(view, first_point(tree.first_points, D, point), tree.second_points, range.begin,
+                                range.end, PairNumbers{point, nullptr}, Weights{});
+}
+
+template <int D, bool periodic>
+void point_of_shape(FilterView& view, TreeView& tree, std::int64_t point, cpu::Range range) {
+  GRADUS_PAIR_KERNEL_JOINT(point_kernel, D, periodic, view, tree, point, range)
+}
+
+void find_nodes(FilterView& view, TreeView& tree, std::int64_t node) {
+  GRADUS_PAIR_KERNEL(nodes_kernel, view, tree, node)
+}
+void count_leaves(FilterView& view, TreeView& tree, std::int64_t node, cpu::Range numbers) {
+  GRADUS_PAIR_KERNEL(leaves_kernel, view, tree, node, numbers)
+}
+void count_point(FilterView& view, TreeView& tree, std::int64_t point, cpu::Range range) {
+  GRADUS_PAIR_KERNEL(point_of_shape, view, tree, point, range)
+}
+
+}  // namespace
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace gradus::pair_histogram_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "core/phases.hpp"
+#include "cpu/threads.hpp"
+#include "pair_histogram/problem.hpp"
+#include "pair_histogram/tile_pairs.hpp"
+
+namespace gradus::pair_histogram_detail {
+
+HWY_EXPORT(find_nodes);
+HWY_EXPORT(count_leaves);
+HWY_EXPORT(count_point);
+
+namespace {
+
+constexpr double node_margin = 4;  // times the filter's error: of the boxes' middles, extents, sums and roots
+
+constexpr std::int64_t counts_to_copy = 1024;
+constexpr std::int64_t most_leaf_pairs = std::int64_t{1} << 27;  // each adds up to leaf_points to a lane of 32 bits
+
+// A point on its way to its place in the tree.
+struct TreePoint {
+  float coordinates[dimension_limit];
+  std::int32_t row;
+};
+
+// Boxes of a height, padded by a vector.
+class Boxes {
+ public:
+  Boxes() = default;
+  Boxes(std::int64_t count, std::int64_t dimensions)
+      : stride_(count + filter_block), dimensions_(dimensions), values_(2 * dimensions * stride_, 0.0F) {}
+  float* middle(std::int64_t dim) { return values_.data() + dim * stride_; }
+  float* half(std::int64_t dim) { return values_.data() + (dimensions_ + dim) * stride_; }
+  BoxColumns columns() {
+    BoxColumns columns{};
+    for (std::int64_t dim = 0; dim < dimensions_; ++dim) {
+      columns.middle[dim] = middle(dim);
+      columns.half[dim] = half(dim);
+    }
+    return columns;
+  }
+
+ private:
+  std::int64_t stride_ = 0;
+  std::int64_t dimensions_ = 0;
+  Buffer<float> values_;
+};
+
+template <class T>
+class Tree {
+ public:
+  Tree() = default;
+  Tree(const Problem<T>& problem, const FilterPlan& plan, MatrixView<const T> points, int threads)
+      : dimensions_(problem.d()), integers_(plan.coordinates == FilterCoordinates::integers), order_(points.rows()),
+        nodes_(points.rows() / node_points, problem.d()),
+        leaves_(points.rows() / node_points * node_leaves, problem.d()) {
+    for (std::int64_t dim = 0; dim < dimensions_; ++dim)
+      cells_per_step_[dim] =
+          integers_ ? plan.cells_per_length / plan.steps_per_length[static_cast<std::size_t>(dim)] : 1.0;
+    sort(FilterColumns<T>(problem, plan, points, {}, threads), threads, problem.stop);
+    columns_ =
+        FilterColumns<T>(problem, plan, points, {order_.data(), static_cast<std::size_t>(order_.size())}, threads);
+    enclose(nodes_, node_points, threads, problem.stop);
+    enclose(leaves_, leaf_points, threads, problem.stop);
+    core::honour_stop(problem.stop, while_sorting);
+  }
+
+  const float* const* points() const { return columns_.columns(); }
+  const std::int32_t* order() const { return order_.data(); }
+  std::int64_t size() const { return order_.size(); }
+  std::int64_t node_count() const { return size() / node_points; }
+  BoxColumns nodes() { return nodes_.columns(); }
+  BoxColumns leaves() { return leaves_.columns(); }
+
+ private:
+  double value(float coordinate) const {
+    return integers_ ? static_cast<double>(std::bit_cast<std::int32_t>(coordinate)) : static_cast<double>(coordinate);
+  }
+
+  void sort(const FilterColumns<T>& columns, int threads, const std::stop_token& stop) {
+    Buffer<TreePoint> points(size());
+    for (std::int64_t row = 0; row < size(); ++row) {
+      if (row % core::operations_between_looks == 0) core::honour_stop(stop, while_sorting);
+      TreePoint& point = points[row];
+      for (std::int64_t dim = 0; dim < dimensions_; ++dim) point.coordinates[dim] = columns.columns()[dim][row];
+      point.row = static_cast<std::int32_t>(row);
+    }
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+    split(points.data(), points.data() + points.size(), stop);
+    for (std::int64_t place = 0; place < size(); ++place) {
+      if (place % core::operations_between_looks == 0) core::honour_stop(stop, while_sorting);
+      order_[place] = points[place].row;
+    }
+  }
+
+  // Halves a range across its longest side, and the halves in turn, where blocks of whole leaves end. After a stop
+  // request some ranges stay as they are.
+  void split(TreePoint* begin, TreePoint* end, const std::stop_token& stop) {
+    const std::int64_t count = end - begin;
+    if (count <= leaf_points || stop.stop_requested()) return;
+    constexpr std::int64_t task_points = 1 << 14;
+    constexpr std::int64_t points_that_take_long = 1 << 20;
+    TreePoint* middle = nullptr;
+    if (count < points_that_take_long) {
+      middle = halve(begin, end, [] {});
+    } else {
+      core::RareLook look(stop, while_sorting);
+      try {
+        middle = halve(begin, end, [&] { look.honour_stop(); });
+      } catch (const InterruptedError&) {
+        return;  // no exception leaves a task; the caller sees the request too
+      }
+    }
+#pragma omp task if (count > task_points) default(shared) firstprivate(begin, middle)
+    split(begin, middle, stop);
+    split(middle, end, stop);
+#pragma omp taskwait
+  }
+
+  // Puts the lower half of a range across its longest side first, and returns where the upper one begins. `look` is
+  // called with every comparison.
+  template <class Look>
+  TreePoint* halve(TreePoint* begin, TreePoint* end, const Look& look) const {
+    const auto lower = [&](std::int64_t dim) {
+      return [this, dim, &look](const TreePoint& a, const TreePoint& b) {
+        look();
+        return value(a.coordinates[dim]) < value(b.coordinates[dim]);
+      };
+    };
+    double extents[dimension_limit] = {};
+    for (std::int64_t dim = 0; dim < dimensions_; ++dim) {
+      const auto [low, high] = std::minmax_element(begin, end, lower(dim));
+      extents[dim] = (value(high->coordinates[dim]) - value(low->coordinates[dim])) * cells_per_step_[dim];
+    }
+    const std::int64_t longest = std::max_element(extents, extents + dimensions_) - extents;
+    TreePoint* const middle = begin + std::bit_ceil(static_cast<std::uint64_t>(end - begin)) / 2;
+    std::nth_element(begin, middle, end, lower(longest));
+    return middle;
+  }
+
+  // Middles are rounded to what coordinates are; half extents are rounded up, and so enclose all the same.
+  void enclose(Boxes& boxes, std::int64_t points_of_a_box, int threads, const std::stop_token& stop) {
+    const std::int64_t count = node_count() * (node_points / points_of_a_box);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (std::int64_t box = 0; box < count; ++box) {
+      if (stop.stop_requested()) continue;
+      for (std::int64_t dim = 0; dim < dimensions_; ++dim) {
+        const float* const column = columns_.columns()[dim] + box * points_of_a_box;
+        double low = value(column[0]);
+        double high = low;
+        for (std::int64_t point = 1; point < points_of_a_box; ++point) {
+          low = std::min(low, value(column[point]));
+          high = std::max(high, value(column[point]));
+        }
+        const double exact = low + (high - low) / 2;
+        const float middle =
+            integers_ ? std::bit_cast<float>(static_cast<std::int32_t>(exact)) : static_cast<float>(exact);
+        const double half = std::max(high - value(middle), value(middle) - low) * cells_per_step_[dim];
+        boxes.middle(dim)[box] = middle;
+        boxes.half(dim)[box] = static_cast<float>(half * (1 + 0x1p-22));
+      }
+    }
+  }
+
+  std::int64_t dimensions_ = 0;
+  bool integers_ = false;
+  double cells_per_step_[dimension_limit] = {1, 1, 1};
+  FilterColumns<T> columns_;
+  Buffer<std::int32_t> order_;
+  Boxes nodes_;
+  Boxes leaves_;
+};
+
+// The slots of cells' ends, where cells are not bins.
+struct EndSlots {
+  std::vector<std::uint16_t> low;
+  std::vector<std::uint16_t> high;
+
+  EndSlots(const FilterPlan& plan, const Bins& bins) {
+    if (plan.joint) return;
+    const auto slot = [&](std::int64_t cell) {
+      const double distance = static_cast<double>(cell) / plan.cells_per_length;
+      return static_cast<std::uint16_t>(bins.slot(distance * distance));
+    };
+    for (std::int64_t cell = 0; cell < plan.cells; ++cell) {
+      low.push_back(slot(cell));
+      high.push_back(slot(cell + 1));
+    }
+  }
+};
+
+// A thread's share of the work.
+template <class T>
+class TreeCounter {
+ public:
+  TreeCounter(const Problem<T>& problem, const FilterPlan& plan, const EndSlots& ends, Tree<T>& first, Tree<T>& second,
+              FilterCounters<T>& counters)
+      : counters_(counters), stop_(problem.stop), first_size_(first.size()), second_size_(second.size()), packed_(1),
+        nodes_(static_cast<std::size_t>(second.node_count() + 2 * filter_block)) {
+    const FilterView& view = counters.view();
+    tree_.first_points = first.points();
+    tree_.second_points = second.points();
+    tree_.first_nodes = first.nodes();
+    tree_.first_leaves = first.leaves();
+    tree_.second_nodes = second.nodes();
+    tree_.second_leaves = second.leaves();
+    tree_.second_node_count = second.node_count();
+    tree_.later = !problem.cross;
+    const double unit = std::ldexp(1.0, -view.fraction_bits);
+    tree_.margin = static_cast<float>(node_margin * plan.error + 2 * unit);
+    tree_.plain_magic = std::bit_cast<float>(view.ahead << view.fraction_bits);
+    for (std::int64_t dim = 0; dim < problem.d(); ++dim)
+      tree_.longest[dim] =
+          static_cast<float>(problem.box[static_cast<std::size_t>(dim)] / 2 * plan.cells_per_length * (1 + 0x1p-20));
+    tree_.first_slot = plan.joint ? 1 : 0;
+    tree_.low_slots = plan.joint ? nullptr : ends.low.data();
+    tree_.high_slots = ends.high.data();
+    const std::int64_t slots = plan.joint ? plan.cells : problem.bins.slots();
+    tree_.unsettled = static_cast<std::uint32_t>(slots);
+    std::int64_t copies = filter_block;
+    while (copies > 1 && copies * (slots + 1) > counts_to_copy) copies /= 2;
+    for (std::int64_t lane = 0; lane < filter_block; ++lane)
+      tree_.copy[lane] = static_cast<std::uint32_t>(lane % copies * (slots + 1));
+    for (int height = 0; height < 3; ++height) {
+      counts_[height].resize(static_cast<std::size_t>(copies * (slots + 1)));
+      tree_.counts[height] = counts_[height].data();
+    }
+    lay_edges(plan, problem.bins.thresholds(), slots);
+    tree_.nodes = nodes_.data();
+    tree_.packed = packed_.data();
+  }
+
+  // Items are the nodes, and then the points that are in none. After a stop request counts are missing.
+  void count(std::int64_t item) {
+    FilterView& view = counters_.view();
+    const std::int64_t nodes = first_size_ / node_points;
+    const std::int64_t in_nodes = tree_.second_node_count * node_points;
+    if (item >= nodes) {
+      const std::int64_t point = nodes * node_points + item - nodes;
+      const cpu::Range range{tree_.later ? point + 1 : 0, second_size_};
+      counters_.expect(static_cast<std::uint64_t>(second_size_));
+      constexpr std::int64_t pairs_between_looks = 1 << 24;
+      for (std::int64_t first = range.begin; first < range.end; first += pairs_between_looks) {
+        if (stop_.stop_requested()) return;
+        HWY_DYNAMIC_DISPATCH(count_point)
+        (view, tree_, point, {first, std::min(first + pairs_between_looks, range.end)});
+      }
+      return;
+    }
+    HWY_DYNAMIC_DISPATCH(find_nodes)(view, tree_, item);
+    for (std::int64_t first = 0; first < tree_.node_count; first += packed_nodes) {
+      if (stop_.stop_requested()) return;
+      const cpu::Range numbers{first, std::min(first + packed_nodes, tree_.node_count)};
+      counters_.expect(static_cast<std::uint64_t>(numbers.size() * node_points * node_points));
+      if ((leaf_pairs_ += numbers.size() * node_leaves * node_leaves) > most_leaf_pairs) gather_after_edges();
+      HWY_DYNAMIC_DISPATCH(count_leaves)(view, tree_, item, numbers);
+    }
+    // What no pair of boxes has: the pairs within a leaf, and those with points that are in no node.
+    for (std::int64_t point = item * node_points; point < (item + 1) * node_points; ++point) {
+      counters_.expect(node_points + leaf_points);
+      if (tree_.later) {
+        const std::int64_t leaf_end = (point / leaf_points + 1) * leaf_points;
+        HWY_DYNAMIC_DISPATCH(count_point)(view, tree_, point, {point + 1, leaf_end});
+      }
+      HWY_DYNAMIC_DISPATCH(count_point)(view, tree_, point, {in_nodes, second_size_});
+    }
+  }
+
+  void finish() {
+    gather_after_edges();
+    for (std::size_t place = 1; place < at_edge_.size(); ++place)
+      counters_.add(static_cast<std::int64_t>(place) + tree_.first_slot - 1,
+                    at_edge_[place] * leaf_points * leaf_points);
+    constexpr std::int64_t pairs[3] = {node_points * node_points, leaf_points * leaf_points, leaf_points};
+    for (int height = 0; height < 3; ++height)
+      for (std::size_t place = 0; place < counts_[height].size(); ++place)
+        if (const std::size_t slot = place % (tree_.unsettled + 1); slot != tree_.unsettled)
+          counters_.add(static_cast<std::int64_t>(slot) + tree_.first_slot,
+                        counts_[height][place] * static_cast<std::uint64_t>(pairs[height]));
+  }
+
+ private:
+  // The squares about the beginnings of slots between which the canonical rule decides.
+  void lay_edges(const FilterPlan& plan, std::span<const double> thresholds, std::int64_t slots) {
+    constexpr double rounding = 0x1p-22;  // of the squares to float
+    for (std::int64_t place = 0; place < slots; ++place) {
+      const std::int64_t slot = place + tree_.first_slot;
+      const double threshold = slot == 0 ? 0 : thresholds[static_cast<std::size_t>(slot - 1)];
+      const double edge = std::sqrt(threshold) * plan.cells_per_length;
+      const double below = std::max(0.0, edge - plan.error);
+      const double past = edge + plan.error;
+      below_edge_.push_back(static_cast<float>(below * below * (1 - rounding)));
+      past_edge_.push_back(static_cast<float>(past * past * (1 + rounding)));
+    }
+    at_edge_.resize(static_cast<std::size_t>(slots));
+    after_edge_.resize(static_cast<std::size_t>(slots * filter_block));
+    tree_.below_edge = below_edge_.data();
+    tree_.past_edge = past_edge_.data();
+    tree_.at_edge = at_edge_.data();
+    tree_.after_edge = after_edge_.data();
+  }
+
+  // Pairs that are not nearer than the beginning of a slot count there, and not in the slot before.
+  void gather_after_edges() {
+    for (std::size_t at = filter_block; at < after_edge_.size(); ++at) {
+      const std::uint64_t pairs = std::exchange(after_edge_[at], 0);
+      const auto slot = static_cast<std::int64_t>(at) / filter_block + tree_.first_slot;
+      counters_.add(slot, pairs);
+      counters_.add(slot - 1, std::uint64_t{0} - pairs);  // modulo 2^64: the others are added at the end
+    }
+    leaf_pairs_ = 0;
+  }
+
+  FilterCounters<T>& counters_;
+  const std::stop_token& stop_;
+  std::int64_t first_size_;
+  std::int64_t second_size_;
+  TreeView tree_{};
+  std::vector<PackedLeaves> packed_;
+  std::vector<std::int32_t> nodes_;
+  std::vector<std::uint64_t> counts_[3];
+  std::vector<float> below_edge_;
+  std::vector<float> past_edge_;
+  std::vector<std::uint64_t> at_edge_;
+  std::vector<std::uint32_t> after_edge_;
+  std::int64_t leaf_pairs_ = 0;  // since the lanes were gathered
+};
+
+}  // namespace
+
+std::uint64_t bytes_to_build_trees(const Shape& shape, int threads) {
+  const auto points = static_cast<std::uint64_t>(padded(shape.points) + (shape.cross ? padded(shape.others) : 0));
+  const auto dimensions = static_cast<std::uint64_t>(shape.dimensions);
+  const auto nodes = static_cast<std::uint64_t>(std::max(shape.points, shape.others) / node_points);
+  return points * (4 * dimensions + 4 + sizeof(TreePoint)) + points / leaf_points * 9 * dimensions +
+         static_cast<std::uint64_t>(threads) *
+             (sizeof(PackedLeaves) + 4 * nodes +
+              (24 + 16 + 4 * filter_block) * static_cast<std::uint64_t>(std::max(counts_to_copy, shape.bins + 3)));
+}
+
+template <class T>
+Histogram simd_dual_tree(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const int threads = cpu::thread_count(execution);
+  const FilterPlan plan(problem, problem.periodic ? FilterCoordinates::integers : FilterCoordinates::floats);
+  // Boxes are settled where distances are known much better than to a cell.
+  if (!plan.usable || node_margin * plan.error > 0.4) {
+    const core::PhaseTimer timer(phases, "count");
+    return count_in_double(problem, execution, threads);
+  }
+  Tree<T> points;
+  Tree<T> others;
+  {
+    const core::PhaseTimer timer(phases, "build");
+    points = Tree<T>(problem, plan, problem.points, threads);
+    if (problem.cross) others = Tree<T>(problem, plan, problem.others, threads);
+  }
+  const core::PhaseTimer timer(phases, "count");
+  Tree<T>& second = problem.cross ? others : points;
+  const EndSlots ends(plan, problem.bins);
+  FilterTeam<T> team(problem, plan, threads, points.order(), second.order());
+  std::vector<TreeCounter<T>> counters;
+  counters.reserve(static_cast<std::size_t>(threads));
+  for (int part = 0; part < threads; ++part) counters.emplace_back(problem, plan, ends, points, second, team[part]);
+  const std::int64_t items = points.node_count() + points.size() % node_points;
+  for_each_item(execution, threads, items,
+                [&](int part, std::int64_t item) { counters[static_cast<std::size_t>(part)].count(item); });
+  for (TreeCounter<T>& counter : counters) counter.finish();
+  return team.finish();
+}
+
+namespace {
+
+core::Support without_weights(const Shape& shape, const execution::Machine&) {
+  constexpr std::int64_t most = std::int64_t{1} << 28;
+  if (shape.weighted)
+    return core::Support::no(
+        "it counts many pairs at once, which have no weight in common; simd_filter and simd_cells take weights");
+  if (std::max(shape.points, shape.others) > most)
+    return core::Support::no("it takes at most 2^28 points; simd_filter and simd_cells take more");
+  return along_axes(shape, "simd_filter and simd_cells take");
+}
+
+core::Memory tree_memory(const Shape& shape, int threads) {
+  return memory_to_filter(shape, threads, bytes_to_build_trees(shape, threads));
+}
+
+}  // namespace
+
+extern constinit const Variant simd_dual_tree_rung{
+    .name = "simd_dual_tree",
+    .summary = "pairs of boxes whose distances lie in one bin are counted at once, the others by the filter",
+    .change = "with few wide bins most pairs are never visited: `O(n^(2 - 1/d))`",
+    .backend = core::Backend::simd,
+    .on_ranks = true,
+    .supports = without_weights,
+    .memory = tree_memory,
+    .run = {simd_dual_tree<float>, simd_dual_tree<double>},
+};
+
+}  // namespace gradus::pair_histogram_detail
+#endif

@@ -1,0 +1,101 @@
+#include "ranks/process.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "gradus/error.hpp"
+#include "gradus/export.hpp"
+#include "gradus/mpi.hpp"
+#include "gradus/version.hpp"
+#include "ranks/mpi_header.hpp"
+
+namespace gradus::mpi {
+namespace {
+
+class MpiProcess final : public Process {
+ public:
+  MpiProcess() {
+    MPI_Comm_dup(MPI_COMM_WORLD, &meeting_);
+    MPI_Comm_set_errhandler(meeting_, MPI_ERRORS_RETURN);
+    communicator_ = mpi_communicator(MPI_COMM_WORLD);
+  }
+
+  Communicator& communicator() override { return *communicator_; }
+
+  // NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker): there is no wait for who does not come
+  bool meet(int own, std::span<int> all, double seconds) override {
+    own_ = own;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (MPI_Iallgather(&own_, 1, MPI_INT, all.data(), 1, MPI_INT, meeting_, &request) != MPI_SUCCESS) return false;
+    constexpr double most = 1;  // between two looks: where it is longer, this process was stopped
+    double waited = 0;
+    for (auto last = std::chrono::steady_clock::now();;) {
+      int done = 0;
+      if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+      if (done != 0) return true;
+      const auto now = std::chrono::steady_clock::now();
+      waited += std::min(std::chrono::duration<double>(now - std::exchange(last, now)).count(), most);
+      if (seconds > 0 && waited > seconds) return false;
+      // Nobody is in a hurry here, and the first rank may be writing.
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  // NOLINTEND(clang-analyzer-optin.mpi.MPI-Checker)
+
+  void finish() override {
+    communicator_.reset();
+    MPI_Comm_free(&meeting_);
+    MPI_Finalize();
+  }
+
+  void abort(int status) noexcept override { MPI_Abort(MPI_COMM_WORLD, status); }
+
+ private:
+  MPI_Comm meeting_ = MPI_COMM_NULL;
+  int own_ = 0;
+  std::unique_ptr<Communicator> communicator_;
+};
+
+}  // namespace
+}  // namespace gradus::mpi
+
+extern "C" GRADUS_EXPORT gradus::mpi::Process* gradus_mpi_start(const char* version) {
+  if (std::string_view(version) != GRADUS_VERSION_STRING) return nullptr;
+  // Where MPI cannot start, its own message says why, and the process ends.
+  int provided = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+  static gradus::mpi::MpiProcess process;
+  return &process;
+}
+
+// For the Python package (python/gradus/mpi.py), by functions of C, whose errors are texts.
+
+/// What MPI says of itself, as this process has loaded it.
+extern "C" GRADUS_EXPORT const char* gradus_mpi_library_version() {
+  static char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  return text;
+}
+
+/// A gradus::Communicator on the MPI_Comm at `comm`, of so many bytes, for a caller of this version; null with what was
+/// wrong in `why`. All of its processes call it together, and gradus_mpi_close() afterwards.
+extern "C" GRADUS_EXPORT gradus::Communicator* gradus_mpi_open(const char* version, const void* comm, std::size_t bytes,
+                                                               char* why, std::size_t why_size) {
+  try {
+    if (std::string_view(version) == GRADUS_VERSION_STRING)
+      return gradus::detail::mpi_communicator(comm, bytes).release();
+    std::snprintf(why, why_size, "it is that of Gradus %s, and not of %s", GRADUS_VERSION_STRING, version);
+  } catch (const std::exception& error) {
+    std::snprintf(why, why_size, "%s", error.what());
+  }
+  return nullptr;
+}
+
+extern "C" GRADUS_EXPORT void gradus_mpi_close(gradus::Communicator* communicator) { delete communicator; }

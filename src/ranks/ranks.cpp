@@ -1,0 +1,109 @@
+#include "ranks/ranks.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/error_parcel.hpp"
+
+namespace gradus::core {
+
+namespace {
+
+/// Of which all ranks, which know the same, throw the same one outside of the works.
+bool is_everybodys(const std::exception_ptr& exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const OutOfMemoryError&) {
+    return false;
+  } catch (const InterruptedError&) {
+    return false;
+  } catch (const Error&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
+Ranks::Ranks(Communicator& communicator, std::stop_token stop)
+    : communicator_(&communicator), rank_(communicator.rank()), size_(communicator.size()), asked_(std::move(stop)),
+      stop_(), stop_token_(stop_.get_token()) {}
+
+Ranks& Ranks::alone() {
+  static Ranks the_only_one;
+  return the_only_one;
+}
+
+RankRows::RankRows(Ranks& ranks, std::int64_t own) : ranks_(&ranks), own_(own) {
+  int rank = 0;
+  for (const std::int64_t rows : ranks.gather([&] { return own; })) {
+    if (rank++ < ranks.rank()) first_ += rows;
+    all_ += rows;
+  }
+}
+
+template <class T>
+Matrix<T> RankRows::rows_at(std::span<const std::int64_t> numbers, MatrixView<const T> own) const {
+  const std::size_t row_bytes = static_cast<std::size_t>(own.columns()) * sizeof(T);
+  Matrix<T> result(static_cast<std::int64_t>(numbers.size()), own.columns());
+  const std::size_t bytes = numbers.size() * row_bytes;
+  if (bytes == 0) return result;  // on all ranks
+  const auto copy_own = [&](std::byte* to) {
+    for (std::size_t index = 0; index < numbers.size(); ++index)
+      if (is_own(numbers[index])) std::memcpy(to + index * row_bytes, own.row(numbers[index] - first_), row_bytes);
+  };
+  const auto place = [](auto* words) { return reinterpret_cast<std::byte*>(words); };
+  // Each row's bytes are those of its owner and zeros elsewhere: their sum carries nothing.
+  if (ranks_->is_alone()) {
+    copy_own(place(result.data()));
+    return result;
+  }
+  const std::vector<std::uint64_t> words =
+      ranks_->sum((bytes + 7) / 8, [&](std::span<std::uint64_t> to) { copy_own(place(to.data())); });
+  std::memcpy(result.data(), words.data(), bytes);
+  return result;
+}
+
+template Matrix<float> RankRows::rows_at(std::span<const std::int64_t>, MatrixView<const float>) const;
+template Matrix<double> RankRows::rows_at(std::span<const std::int64_t>, MatrixView<const double>) const;
+
+void Ranks::put(std::span<ExactAccumulator> sums, std::span<std::uint64_t> words) {
+  for (std::size_t index = 0; index < sums.size(); ++index) {
+    const ExactAccumulator::Limbs& limbs = sums[index].propagated_limbs();
+    std::transform(limbs.begin(), limbs.end(), words.begin() + static_cast<std::ptrdiff_t>(index * limbs.size()),
+                   [](std::int64_t limb) { return static_cast<std::uint64_t>(limb); });
+  }
+}
+
+void Ranks::take(std::span<const std::uint64_t> words, std::span<ExactAccumulator> sums) {
+  ExactAccumulator::Limbs limbs;
+  for (std::size_t index = 0; index < sums.size(); ++index) {
+    const auto from = words.subspan(index * limbs.size(), limbs.size());
+    std::transform(from.begin(), from.end(), limbs.begin(),
+                   [](std::uint64_t word) { return static_cast<std::int64_t>(word); });
+    sums[index] = {};
+    sums[index].merge(limbs);
+  }
+}
+
+void Ranks::throw_agreed() {
+  const auto none = std::numeric_limits<double>::infinity();
+  double lowest[] = {failure_ ? static_cast<double>(rank_) : none};
+  communicator_->least(lowest);
+  const auto root = static_cast<int>(lowest[0]);
+  std::string parcel;
+  if (rank_ == root) parcel = parcel_of(failure_);
+  std::uint64_t size[] = {parcel.size()};
+  communicator_->broadcast(std::as_writable_bytes(std::span(size)), root);
+  parcel.resize(size[0]);
+  communicator_->broadcast(std::as_writable_bytes(std::span(parcel)), root);
+  agreed_ = true;
+  throw_parcel(parcel, root, size_);
+}
+
+void Ranks::leave() noexcept {
+  if (!agreed_ && !is_everybodys(std::current_exception())) communicator_->give_up();
+}
+
+}  // namespace gradus::core
