@@ -12,7 +12,7 @@
 
 #include "cli/command.hpp"
 #include "cli/input.hpp"
-#include "cli/life.hpp"
+#include "cli/life_steps.hpp"
 #include "cli/life_frames.hpp"
 #include "cli/life_page.hpp"
 #include "cli/output.hpp"

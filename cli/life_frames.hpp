@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/life.hpp"
+#include "cli/life_steps.hpp"
 #include "core/atomic_file.hpp"
 #include "files/gif.hpp"
 #include "life/quadtree.hpp"

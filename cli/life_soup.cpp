@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "cli/life.hpp"
+#include "cli/life_steps.hpp"
 #include "cli/output.hpp"
 #include "core/atomic_file.hpp"
 #include "core/phases.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/life.hpp"
+#include "cli/life_steps.hpp"
 #include "cli/output.hpp"
 #include "core/phases.hpp"
 #include "cpu/memory.hpp"

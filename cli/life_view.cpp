@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/life.hpp"
+#include "cli/life_steps.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
 #include "core/stop.hpp"

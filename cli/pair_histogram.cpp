@@ -1,5 +1,5 @@
 // `gradus pair-histogram`: read points, count their pairs by distance, write the histogram.
-#include "cli/pair_histogram.hpp"
+#include "cli/pair_histogram_result.hpp"
 
 #include <fmt/core.h>
 

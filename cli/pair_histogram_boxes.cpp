@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "cli/pair_histogram.hpp"
+#include "cli/pair_histogram_result.hpp"
 #include "gradus/error.hpp"
 #include "pair_histogram/arrange.hpp"
 #include "pair_histogram/prepare.hpp"

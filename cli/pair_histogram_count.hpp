@@ -17,7 +17,7 @@
 
 #include "bench/pair_histogram.hpp"
 #include "cli/input.hpp"
-#include "cli/pair_histogram.hpp"
+#include "cli/pair_histogram_result.hpp"
 #include "cli/ranks.hpp"
 #include "cli/session.hpp"
 #include "core/phases.hpp"

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "cli/output.hpp"
-#include "cli/pair_histogram.hpp"
+#include "cli/pair_histogram_result.hpp"
 #include "core/text.hpp"
 #include "gradus/error.hpp"
 

@@ -38,6 +38,10 @@ std::array<char, 64> machine_name() {
 
 }  // namespace
 
+core::Ranks& Session::ranks() const { return job == nullptr ? core::Ranks::alone() : job->ranks(); }
+
+bool Session::is_first() const { return job == nullptr ? speaks : job->rank() == 0; }
+
 std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double stall_limit,
                                            const std::stop_token& stop) {
   const std::filesystem::path folder = program_folder();

@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "cli/ranks.hpp"
 #include "cli/terminal.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
@@ -95,10 +94,6 @@ void ProgressBar::clear() {
 void Session::end_progress() const {
   if (bar) bar->clear();
 }
-
-core::Ranks& Session::ranks() const { return job == nullptr ? core::Ranks::alone() : job->ranks(); }
-
-bool Session::is_first() const { return job == nullptr ? speaks : job->rank() == 0; }
 
 void Session::print(std::string_view text) const {
   if (!is_first()) return;

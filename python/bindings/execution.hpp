@@ -25,8 +25,6 @@ struct Request {
   bool only_checks = false;  ///< a call that converts its arguments, and raises StopIteration instead of running
 };
 
-void bind_execution(nb::module_& module);
-
 Fields to_python(const RunReport& report);
 
 /// How long this thread's last call of the library took, so that what Python adds to it can be measured.

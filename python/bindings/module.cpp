@@ -2,7 +2,6 @@
 #include "python/bindings/module.hpp"
 
 #include "python/bindings/errors.hpp"
-#include "python/bindings/execution.hpp"
 
 NB_MODULE(_core, module) {
   gradus::python::bind_errors(module);

@@ -14,6 +14,7 @@
 
 #include "core/startable.hpp"
 #include "cpu/chosen_threads.hpp"
+#include "cpu/require_startable.hpp"
 #include "cpu/threads.hpp"
 #include "gradus/error.hpp"
 #include "tests/float_environments.hpp"

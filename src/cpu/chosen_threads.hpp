@@ -18,8 +18,4 @@ int ready_threads(int threads, double nanoseconds);
 /// a finite length: then a loop may use fewer (PayingTeam).
 bool may_shrink_team();
 
-/// Throws Error if the system lets the process start fewer than `threads`. Asks it only for more threads than the
-/// calling thread had before.
-void require_startable(int threads);
-
 }  // namespace gradus::cpu

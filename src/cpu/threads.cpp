@@ -22,8 +22,8 @@
 #include <system_error>
 
 #include "cpu/call.hpp"
-#include "cpu/chosen_threads.hpp"
 #include "cpu/control_group.hpp"
+#include "cpu/require_startable.hpp"
 #include "cpu/topology.hpp"
 #include "gradus/communicator.hpp"
 #include "gradus/error.hpp"

@@ -9,16 +9,10 @@
 #include <type_traits>
 
 #include "gradus/array.hpp"
+#include "shortest_paths/no_route.hpp"
 #include "shortest_paths/problem.hpp"
 
 namespace gradus::shortest_paths_detail {
-
-/// "No edge" and "no route" in matrices of callers.
-template <class T>
-constexpr T no_route() {
-  if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
-  else return std::numeric_limits<T>::max();
-}
 
 /// A matrix of weights in host memory.
 template <class T>

@@ -4,9 +4,13 @@
 #include <cstdint>
 
 #include "execution/request.hpp"
-#include "kmeans/api/plan.hpp"
+#include "kmeans/problem.hpp"
+#include "kmeans/seeding/plan.hpp"
 
 namespace gradus::kmeans_detail {
+
+/// The part of a fit that a call makes.
+enum class Extent { first_centroids, fit };
 
 Shape shape_of(const KMeansShape& shape, const KMeansOptions& options);
 

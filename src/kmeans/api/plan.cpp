@@ -3,7 +3,6 @@
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
 #include "kmeans/api/choose.hpp"
-#include "kmeans/api/estimate.hpp"
 #include "kmeans/kmeans.hpp"
 
 namespace gradus::kmeans_detail {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gradus/execution.hpp"
+#include "kmeans/api/estimate.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/ranks.hpp"
 #include "kmeans/seeding/plan.hpp"
@@ -28,9 +29,6 @@ struct JobPlan {
   // Estimated: what memory there is for copies.
   SeedingFilter filter = SeedingFilter::never;
 };
-
-/// The part of a fit that a call makes.
-enum class Extent { first_centroids, fit };
 
 /// A fit, or the choice of its first centroids.
 template <class T>

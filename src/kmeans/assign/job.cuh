@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "kmeans/means/cuda_exact_update.cuh"
-#include "kmeans/rungs/cuda_tensor.hpp"
+#include "kmeans/assign/tensor_limits.hpp"
 
 namespace gradus::kmeans_detail::tensor {
 

@@ -16,7 +16,7 @@ struct UnitCube {
 };
 
 /// The rows of n x d `points` (d at most 4) along a Hilbert curve through the cube: which row comes at each place. Rows
-/// that lie together in space come together. O(n); for the memory see order_bytes() in cuda_ordered.hpp.
+/// that lie together in space come together. O(n); for the memory see order_bytes() in persistent/ordered_limits.hpp.
 template <class T>
 cuda::DeviceBuffer<unsigned int> order_along_curve(const T* points, std::int64_t n, int d, const UnitCube<T>& cube,
                                                    const cuda::Stream& stream);

@@ -5,7 +5,7 @@
 #include <cuda_runtime.h>
 
 #include "kmeans/means/cuda_exact_sums.hpp"
-#include "kmeans/rungs/cuda_ordered.hpp"
+#include "kmeans/persistent/ordered_limits.hpp"
 
 namespace gradus::kmeans_detail {
 

@@ -29,7 +29,7 @@
 // "Accelerating exact k-means algorithms with geometric reasoning" (1999).
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"
-#include "kmeans/rungs/cuda_ordered.hpp"
+#include "kmeans/persistent/ordered_limits.hpp"
 
 #ifdef GRADUS_HAS_CUDA
 

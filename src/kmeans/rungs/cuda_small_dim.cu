@@ -35,7 +35,7 @@
 // "Adaptive precision floating-point arithmetic and fast robust geometric predicates" (1997).
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"
-#include "kmeans/rungs/cuda_small_dim.hpp"
+#include "kmeans/persistent/small_dim_limits.hpp"
 
 #ifdef GRADUS_HAS_CUDA
 #include <cuda_pipeline.h>

@@ -39,7 +39,7 @@
 // and Jegou, "Billion-scale similarity search with GPUs" (2017).
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"
-#include "kmeans/rungs/cuda_tensor.hpp"
+#include "kmeans/assign/tensor_limits.hpp"
 
 #ifdef GRADUS_HAS_CUDA
 

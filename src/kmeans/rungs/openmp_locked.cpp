@@ -12,7 +12,7 @@
 // Memory: one set of sums, 8 k (d + 2) bytes, and but for single points another for each thread.
 // Limits: the order of the additions differs from run to run, and so do the last bits of the sums. With `no_lock`
 // updates are lost, and the result is wrong: it shows what there would be to gain.
-// Source: E. W. Dijkstra, "Cooperating sequential processes" (1965); the locks: include/gradus/locks.hpp.
+// Source: E. W. Dijkstra, "Cooperating sequential processes" (1965); the locks: include/gradus/locks/.
 #include <array>
 #include <atomic>
 #include <deque>
@@ -23,7 +23,14 @@
 
 #include "core/names.hpp"
 #include "cpu/posix_locks.hpp"
-#include "gradus/locks.hpp"
+#include "gradus/locks/array_lock.hpp"
+#include "gradus/locks/clh_lock.hpp"
+#include "gradus/locks/cna_lock.hpp"
+#include "gradus/locks/mcs_lock.hpp"
+#include "gradus/locks/park_lock.hpp"
+#include "gradus/locks/tas_lock.hpp"
+#include "gradus/locks/ticket_lock.hpp"
+#include "gradus/locks/ttas_lock.hpp"
 #include "kmeans/lloyd/textbook.hpp"
 #include "kmeans/problem.hpp"
 

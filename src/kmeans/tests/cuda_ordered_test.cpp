@@ -1,5 +1,5 @@
 // What cuda_ordered's exactness and speed rest on: the bound over a box, and the order along the curve.
-#include "kmeans/rungs/cuda_ordered.hpp"
+#include "kmeans/persistent/ordered_limits.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The error bound of cuda_tensor's filter, against tensor cores as they are known to round, imitated in integers.
-#include "kmeans/rungs/cuda_tensor.hpp"
+#include "kmeans/assign/tensor_limits.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,6 @@
 // The innermost loops of simd_packed except multiply(), for each set of instructions.
+#include "matmul/simd/kernels.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "matmul/simd/kernels.cpp"
 // clang-format off

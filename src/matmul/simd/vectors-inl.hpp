@@ -11,8 +11,6 @@
 
 #include <hwy/highway.h>
 
-#include "matmul/simd/kernels.hpp"
-
 // NOLINTBEGIN(misc-definitions-in-headers): compiled once for each instruction set, in one source file each
 
 HWY_BEFORE_NAMESPACE();

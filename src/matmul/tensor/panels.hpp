@@ -42,7 +42,8 @@ inline std::uint64_t bytes_of(const Shape& shape, int parts) {
 ///
 /// * A tensor core multiplies FP16 exactly. It aligns b products and what they are added to by the largest of them,
 ///   cuts off what lies below 24 bits, adds, and cuts off again: b = 4, 8 or 16 by generation. So k products lose at
-///   most 1.5 k 2^-23 of the bound of all partial sums (as in kmeans/cuda_tensor.hpp): over the 64 of a tile 192 2^-24.
+///   most 1.5 k 2^-23 of the bound of all partial sums (as in kmeans/assign/tensor_limits.hpp): over the 64 of a tile
+///   192 2^-24.
 /// * The sums of the tiles are added with one rounding each.
 /// * High times low, twice, amounts to at most 2^-10 of it all, and is added up by the tensor core throughout:
 ///   1.5 (2 k) 2^-23 2^-10, less than k / 128 roundings.

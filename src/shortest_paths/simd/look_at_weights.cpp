@@ -1,6 +1,6 @@
 #include "shortest_paths/simd/look_at_weights.hpp"
 
-#include "shortest_paths/graph.hpp"
+#include "shortest_paths/no_route.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "shortest_paths/simd/look_at_weights.cpp"

@@ -1,6 +1,6 @@
-#include "kmeans/points/gpu_points.hpp"
-
 #include "kmeans/points/gpu_source.hpp"
+
+#include "kmeans/points/gpu_points.hpp"
 #include "kmeans/seeding/cuda_cover.hpp"
 
 namespace gradus::kmeans_detail {

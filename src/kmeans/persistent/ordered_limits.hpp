@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "core/host_device.hpp"
-#include "kmeans/rungs/cuda_small_dim.hpp"
+#include "kmeans/persistent/small_dim_limits.hpp"
 
 namespace gradus::kmeans_detail {
 
