@@ -197,8 +197,7 @@ class Soup : public Workload {
       life_detail::copy_cells(result_.view(), 0, 0, frame.cells.span());
       const std::string name = folder / (std::to_string(generation) + ".pgm");
       std::ofstream file(name, std::ios::binary);
-      if (!(file << files::life_text(frame, files::LifeOutput::pgm)).flush())
-        throw Error("cannot write '" + name + "'");
+      if (!(file << files::life_text(frame, ".pgm")).flush()) throw Error("cannot write '" + name + "'");
       std::filesystem::remove(folder / (std::to_string(generation - 1) + ".pgm"));  // all of them may be many gigabytes
     }
     return sample_of(core::seconds_since(start), phases);

@@ -10,7 +10,6 @@
 #include "core/generate.hpp"
 #include "core/names.hpp"
 #include "cpu/threads.hpp"
-#include "files/trajectory.hpp"
 
 namespace gradus::bench {
 
@@ -97,7 +96,9 @@ void require_table_for_header(const files::ReadOptions& reading, const std::vect
     if (is_given && std::ranges::none_of(paths, is_table))
       throw UsageError(std::string(option) +
                        " is for tables of text (.csv, .tsv, .txt, standard input); no input is one");
-  if (!reading.columns.empty() && std::ranges::any_of(paths, files::names_trajectory))
+  if (!reading.columns.empty() && std::ranges::any_of(paths, [](const std::string& path) {
+        return files::names_format(files::Reader::frames, path);
+      }))
     throw UsageError(
         "--columns, --drop-columns and --weight-column are for tables and arrays; a trajectory says itself which "
         "columns are "

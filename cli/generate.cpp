@@ -15,7 +15,7 @@
 #include "core/phases.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
-#include "files/graph.hpp"
+#include "files/format.hpp"
 #include "files/npy.hpp"
 
 namespace gradus::cli {
@@ -181,10 +181,11 @@ Action setup_generate(Options& options, Session& session) {
                                     if (kind < kinds_of_points) points.kind = static_cast<core::Generator>(kind);
                                   },
                                   {.choices = kinds}));
-  Options::required(options.file(
-      "-o,--output", request.output, "FILE",
-      "output file; of points .npy or .csv, of graphs " + files::written_endings() +
-          " or .npy, of cells .rle, .mc, .cells, .lif, .pbm, .pgm or .png, or - for RLE on standard output"));
+  std::string output = "output file; of points .npy or .csv";
+  for (const files::Reader reader : files::all_readers)
+    if (const files::ReadFormats* const formats = files::formats_for(reader); formats && formats->generated)
+      output += ", of " + formats->generated();
+  Options::required(options.file("-o,--output", request.output, "FILE", output));
   CLI::Option& seed = options.whole("--seed", request.seed, "seed of the random numbers");
   std::string densities;
   for (const Generator& generator : generators())

@@ -8,8 +8,7 @@
 #include "cli/help.hpp"
 #include "cpu/memory.hpp"
 #include "execution/machine.hpp"
-#include "files/graph.hpp"
-#include "files/trajectory.hpp"
+#include "files/format.hpp"
 
 namespace gradus::cli {
 
@@ -38,13 +37,15 @@ std::string gpu_text(const execution::Machine& machine) {
 
 /// The formats that the readers take, for the documents' tables.
 Json formats_json() {
-  const auto rows_of = [](const auto& formats) {
-    Json rows = Json::array();
-    for (const auto* format : formats)
+  Json all;
+  for (const files::Reader reader : files::all_readers) {
+    const files::ReadFormats* const formats = files::formats_for(reader);
+    if (formats == nullptr) continue;
+    Json& rows = all[formats->kind] = Json::array();
+    for (const files::Format* const format : formats->rows())
       rows.push_back({{"name", format->name}, {"endings", format->endings}, {"rules", format->rules}});
-    return rows;
-  };
-  return {{"graph", rows_of(files::graph_formats())}, {"trajectory", rows_of(files::trajectory_formats())}};
+  }
+  return all;
 }
 
 Json info_json(const execution::Machine& machine) {

@@ -12,9 +12,9 @@
 
 #include "cli/command.hpp"
 #include "cli/input.hpp"
-#include "cli/life_steps.hpp"
 #include "cli/life_frames.hpp"
 #include "cli/life_page.hpp"
+#include "cli/life_steps.hpp"
 #include "cli/output.hpp"
 #include "cli/report.hpp"
 #include "core/atomic_file.hpp"
@@ -22,6 +22,7 @@
 #include "core/text.hpp"
 #include "files/file.hpp"
 #include "life/files/pattern.hpp"
+#include "life/files/text.hpp"
 #include "life/quadtree.hpp"
 
 namespace gradus::cli {
@@ -305,7 +306,7 @@ int run_once(const Arguments& arguments, Session& session) {
     file->commit();
   } else {
     try {
-      text = files::life_text(later, files::LifeOutput::rle, session.execution.stop);
+      text = files::life_text(later, ".rle", session.execution.stop);
     } catch (const InterruptedError&) {
       throw;
     } catch (const Error&) {

@@ -168,7 +168,7 @@ void LifeFrames::write_to_folder(const Frame& frame) {
   const std::string name = fmt::format("{:0{}}.pgm", frame.generation, std::to_string(last_).size());
   const std::string path = std::filesystem::path(request_.folder) / name;
   core::AtomicFile file(path, execution_.stop);
-  files::write_life(file, pattern, {files::LifeOutput::pgm, false}, request_.scale);
+  files::write_life(file, pattern, *files::life_output(".pgm"), request_.scale);
   made_.push_back(path);
   file.commit();
 }

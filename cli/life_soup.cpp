@@ -101,7 +101,7 @@ int write_soup(const Soup& soup, const std::string& output, const Session& sessi
     files::write_life(*file, pattern, *kind);
     file->commit();
   } else {
-    const std::string text = files::life_text(pattern, files::LifeOutput::rle, session.execution.stop);
+    const std::string text = files::life_text(pattern, ".rle", session.execution.stop);
     session.end_progress();
     session.print(text);
   }

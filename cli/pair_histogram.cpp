@@ -23,8 +23,8 @@
 #include "cli/report.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
-#include "files/trajectory.hpp"
 #include "pair_histogram/arrange.hpp"
+#include "pair_histogram/files/trajectory.hpp"
 
 namespace gradus::cli {
 
@@ -250,7 +250,8 @@ Action setup_pair_histogram(Options& options, Session& session) {
   Options::required(options.file("INPUT", arguments->input, "INPUT",
                                  "points with 1 to 3 coordinates, one per row: .npy, .csv, .tsv; - for CSV on standard "
                                  "input; or the frames of a trajectory, added up: " +
-                                     files::trajectory_endings(", ") + "; text also with .gz or on standard input"));
+                                     files::endings_for(files::Reader::frames, ", ") +
+                                     "; text also with .gz or on standard input"));
   add_table_output(options, arguments->output,
                    "write the histogram there, .csv, .npy or .json [CSV on standard output]", true);
   options.file("--report", arguments->page, "FILE.html",

@@ -23,10 +23,10 @@
 #include "core/phases.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
-#include "files/trajectory.hpp"
 #include "pair_histogram/arrange.hpp"
 #include "pair_histogram/bins.hpp"
 #include "pair_histogram/cell.hpp"
+#include "pair_histogram/files/trajectory.hpp"
 #include "pair_histogram/prepare.hpp"
 
 namespace gradus::cli::pairs {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "cli/session.hpp"
-#include "files/trajectory.hpp"
+#include "pair_histogram/files/trajectory.hpp"
 
 namespace gradus::cli {
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "cli/pair_histogram_frames.hpp"
-#include "files/atom_selection.hpp"
 #include "files/npy.hpp"
 #include "files/points.hpp"
 #include "gradus/pair_histogram.hpp"
+#include "pair_histogram/files/atom_selection.hpp"
 
 namespace gradus::cli::pairs {
 

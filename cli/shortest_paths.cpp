@@ -21,9 +21,9 @@
 #include "cpu/threads.hpp"
 #include "execution/ways.hpp"
 #include "files/file.hpp"
-#include "files/graph.hpp"
 #include "files/npy.hpp"
 #include "files/number.hpp"
+#include "shortest_paths/files/graph.hpp"
 
 namespace gradus::cli {
 
@@ -454,7 +454,7 @@ int paths_of_edges(const Arguments& arguments, const Session& session, core::Clo
   Arguments directed = arguments;
   directed.options.undirected = arguments.options.undirected || graph.undirected;
   const Json facts{{"edges", graph.from.view.size()},
-                   {"format", graph.format->name},
+                   {"format", graph.format->file.name},
                    {"undirected", directed.options.undirected},
                    {"base", graph.names.empty() ? Json(graph.base) : Json(nullptr)}};
   const auto find = [&](const auto& weights) {

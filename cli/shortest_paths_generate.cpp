@@ -18,8 +18,8 @@
 #include "core/text.hpp"
 #include "execution/request.hpp"
 #include "files/file.hpp"
-#include "files/graph.hpp"
 #include "files/npy.hpp"
+#include "shortest_paths/files/graph.hpp"
 #include "shortest_paths/made_graphs.hpp"
 
 namespace gradus::cli {

@@ -21,11 +21,11 @@ if((GRADUS_TESTS OR GRADUS_PYTHON) AND NOT GRADUS_PROBLEMS STREQUAL gradus_rooms
 endif()
 
 # Declares the room in whose folder it is called. Files are relative to it. The library's sources in the folder itself, in
-# api/ and in rungs/ are found; a new variant is built without a change here.
+# api/ and in rungs/ are found, and in files/ readers and writers of formats that only this problem has, for the tools: a new
+# variant or format is built without a change here.
 #   SOURCES        of the library, in other folders
 #   SMALL          of all sources those compiled for size: what runs once in a call
 #   CUDA           likewise, where there is CUDA; elsewhere gpu/not_compiled.cpp, if the room has one, stands in for them
-#   FILES          readers and writers of formats that only this problem has, for the tools
 #   TESTS          each a program: frame_test.cpp is <problem>_frame_test. <problem>_test.cpp runs every variant on every
 #                  case; CTest then has a test for each variant
 #   PLAIN_TESTS    likewise, but not under the sanitizers: of judgements, documents and figures
@@ -37,11 +37,14 @@ endif()
 #   COMMANDS       parts of the command line in cli/ beside <problem>.cpp
 set(gradus_room_tests TESTS PLAIN_TESTS CUDA_TESTS FULL_TESTS CLI_TESTS FULL_CLI_TESTS)
 function(gradus_room problem)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;SMALL;CUDA;FILES;${gradus_room_tests};ATTACK;COMMANDS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "SOURCES;SMALL;CUDA;${gradus_room_tests};ATTACK;COMMANDS" ${ARGN})
   if(ROOM_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "gradus_room(${problem}): what is ${ROOM_UNPARSED_ARGUMENTS}?")
   endif()
   file(GLOB sources CONFIGURE_DEPENDS *.cpp api/*.cpp rungs/*.cpp)
+  file(GLOB formats CONFIGURE_DEPENDS files/*.cpp)
+  list(FILTER formats EXCLUDE REGEX "_test\\.cpp$")
+  set_property(GLOBAL PROPERTY gradus_${problem}_FILES ${formats})
   file(GLOB gpu_variants CONFIGURE_DEPENDS *.cu rungs/*.cu)
   list(TRANSFORM ROOM_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   list(APPEND sources ${ROOM_SOURCES})
@@ -62,7 +65,7 @@ function(gradus_room problem)
       target_sources(gradus_problems_objects PRIVATE gpu/not_compiled.cpp)
     endif()
   endif()
-  foreach(kind FILES ${gradus_room_tests} ATTACK)
+  foreach(kind ${gradus_room_tests} ATTACK)
     list(TRANSFORM ROOM_${kind} PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
     set_property(GLOBAL PROPERTY gradus_${problem}_${kind} ${ROOM_${kind}})
   endforeach()

@@ -251,4 +251,47 @@ CsvTable read_csv_stream(int descriptor, std::string_view name, const CsvOptions
   return read_csv(input, options, stop);
 }
 
+extern constinit const PointsFormat csv_points{
+    .file = {.name = "table of text",
+             .endings = ".csv .tsv .txt",
+             .rules =
+                 "A rectangle of finite numbers, each read as the nearest double (`f64`); [columns that are "
+                 "something else](#the-table) are left out by name. The separator is the first of semicolon, comma, "
+                 "tab, bar (`|`) and blanks that occurs in the first line outside quotes and makes as many fields of "
+                 "the next row; a first line `sep=;` names it. Accepted: a [header line](#header-lines), quoted "
+                 "fields, LF and CRLF, a byte-order mark, [comment lines](#the-table), blank lines before and after "
+                 "the data. Numbers look like `3`, `-2.50`, `+.5`, `5.` or `1E+05`; hexadecimal numbers and [missing "
+                 "values](#the-table) are refused, [decimal commas and groups of digits](#the-table) are read where "
+                 "that is beyond doubt. In `.tsv` files, tabs separate"},
+    .is_table = true,
+    .read =
+        [](const std::string& path, const ReadOptions& options) {
+          TextInput input(path, options.stop);
+          return read_table(input, options, path);
+        },
+};
+
+Points read_table(TextInput& input, const ReadOptions& options, const std::string& path) {
+  CsvTable table =
+      read_csv(input,
+               {.separator = csv_points.file.ending_in(path) == ".tsv" ? Separator::tab : Separator::detect,
+                .header = options.header,
+                .columns = options.columns,
+                .style = options.style,
+                .comment = options.comment,
+                .missing = options.missing,
+                .names_matter = options.names_matter,
+                .threads = options.threads},
+               options.stop);
+  if (options.note)
+    for (const std::string& note : table.notes) options.note(note);
+  return {.values = std::move(table.values),
+          .picture = {},
+          .column_names = std::move(table.column_names),
+          .row_names = std::move(table.row_names),
+          .weights = std::move(table.weights),
+          .dropped = std::move(table.dropped),
+          .from_text = true};
+}
+
 }  // namespace gradus::files

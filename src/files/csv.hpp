@@ -11,29 +11,12 @@
 #include <vector>
 
 #include "files/columns.hpp"
-#include "files/header.hpp"
-#include "files/points.hpp"
+#include "files/csv_options.hpp"
+#include "files/points_format.hpp"
 #include "files/text_input.hpp"
+#include "files/values.hpp"
 
 namespace gradus::files {
-
-/// The fields of a line are separated by a semicolon, else by a comma, else by a tab, else by a bar, else by blanks:
-/// the first of these that the first line holds outside quotes, preferably one that makes as many fields of the row
-/// below. A tab comes before a comma where it would be within a field otherwise, or where decimals are said to follow a
-/// comma. A line "sep=;" above the table says it. Blanks around a field are skipped.
-enum class Separator : char { detect = 0, semicolon = ';', comma = ',', tab = '\t', bar = '|', blanks = ' ' };
-
-struct CsvOptions {
-  Separator separator = Separator::detect;
-  HeaderLine header = HeaderLine::automatic;
-  ColumnChoice columns = {};
-  NumberStyle style = {};
-  Comment comment = {};
-  Missing missing = Missing::error;
-  bool names_matter = true;  ///< a first line of numbers that might be names is told of
-  int threads = 1;
-  std::size_t stretch = std::size_t{1} << 18;  ///< bytes, more or less, that a thread parses at a time
-};
 
 struct CsvTable {
   PointsOf<double> values;
@@ -60,5 +43,8 @@ CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, cons
 /// The same from a file descriptor, read to its end piece by piece.
 CsvTable read_csv_stream(int descriptor, std::string_view name, const CsvOptions& options = {},
                          const std::stop_token& stop = {});
+
+/// The points of a table, whose notes go to the caller. A file of this name, if one is given, says the separator.
+Points read_table(TextInput& input, const ReadOptions& options, const std::string& path = {});
 
 }  // namespace gradus::files

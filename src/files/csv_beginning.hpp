@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "files/csv.hpp"
+#include "files/csv_options.hpp"
 #include "files/csv_rows.hpp"
 
 namespace gradus::files {

@@ -5,8 +5,6 @@
 
 #include "files/file.hpp"
 #include "files/file_fields.hpp"
-#include "files/graph.hpp"
-#include "files/trajectory.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::files {
@@ -50,14 +48,6 @@ struct Names {
 /// The name without .gz, whose ending says what is packed.
 std::string unpacked_name(const std::string& path) {
   return ending_of(path) == ".gz" ? path.substr(0, path.size() - 3) : path;
-}
-
-bool is_among(std::string_view words, std::string_view word) {
-  for (std::size_t at = 0; !word.empty() && (at = words.find(word, at)) != std::string_view::npos; ++at) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -143,21 +133,6 @@ std::string advice_to_run(std::string_view command, const std::string& path) {
   Names names(path);
   names.out += "-converted";
   return "for example: " + names.put_into(command);
-}
-
-std::string readable(Reader reader) {
-  switch (reader) {
-    case Reader::points:
-      return ".npy, .npz, .csv, .tsv, .txt, .png, .jpg and .jpeg can be read, '-' is CSV from standard input, and "
-             "commands that take trajectories read " +
-             trajectory_endings();
-    case Reader::graph: return graph_endings() + " and matrices (.npy) can be read, '-' is standard input";
-    case Reader::frames: return trajectory_endings() + ", and points in .npy, .npz, .csv, .tsv and .txt can be read";
-    case Reader::pattern:
-      return "RLE (.rle), Macrocell (.mc), plaintext (.cells), Life 1.05 and 1.06 (.lif), PBM, PGM, PNG and JPEG can "
-             "be read";
-  }
-  __builtin_unreachable();
 }
 
 }  // namespace gradus::files

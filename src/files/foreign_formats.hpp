@@ -8,11 +8,9 @@
 #include <string>
 #include <string_view>
 
-namespace gradus::files {
+#include "files/format.hpp"
 
-/// Purpose for which a file is read.
-enum class Reader : std::uint8_t { points, graph, frames, pattern };
-inline constexpr std::array all_readers = {Reader::points, Reader::graph, Reader::frames, Reader::pattern};
+namespace gradus::files {
 
 /// A way to a file that can be read.
 struct Remedy {
@@ -72,8 +70,4 @@ std::string advice_to_run(std::string_view command, const std::string& path);
 inline std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
-
-/// The formats that this reader takes, for messages: ".npy, .npz, … can be read".
-std::string readable(Reader reader);
-
 }  // namespace gradus::files

@@ -7,17 +7,18 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
 #include <string>
 
-#include "files/graph.hpp"
 #include "files/npy.hpp"
 #include "files/points.hpp"
-#include "files/trajectory.hpp"
 #include "gradus/error.hpp"
 #include "life/files/pattern.hpp"
+#include "pair_histogram/files/trajectory.hpp"
+#include "shortest_paths/files/graph.hpp"
 
 namespace gradus::files {
 namespace {
@@ -110,6 +111,11 @@ const std::multimap<std::string_view, std::string> samples = {
     {"a file that lz4 has packed", "\x04\x22\x4d\x18\x64"},
 };
 
+std::vector<std::string> words_of(std::string_view text) {
+  std::istringstream words{std::string(text)};
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
 class ForeignFormats : public testing::Test {
  protected:
   ForeignFormats() { std::filesystem::create_directories(folder_); }
@@ -152,25 +158,18 @@ class ForeignFormats : public testing::Test {
   const std::string folder_ = testing::TempDir() + "gradus_foreign_" + std::to_string(::getpid());
 };
 
-/// Names under which each reader expects its own formats.
+/// Names under which each reader expects its own formats. Pictures as patterns are refused as pictures are.
 std::vector<std::string> own_names(Reader reader) {
-  switch (reader) {
-    case Reader::points: return {"p.csv", "p.tsv", "p.npy", "p.npz", "p.png"};
-    case Reader::graph: {
-      std::vector<std::string> names = {"g.npy"};
-      for (const GraphFormat* format : graph_formats())
-        names.push_back("g" + std::string(format->endings.substr(0, format->endings.find(' '))));
-      return names;
-    }
-    case Reader::frames: {
-      std::vector<std::string> names;
-      for (const TrajectoryFormat* format : trajectory_formats())
-        names.push_back("f" + std::string(format->endings.substr(0, format->endings.find(' '))));
-      return names;
-    }
-    case Reader::pattern: return {"l.rle", "l.mc", "l.cells", "l.lif"};
+  std::vector<std::string> names;
+  if (reader == Reader::pattern) {
+    for (const LifeFormat* const format : life_formats())
+      if (!format->is_picture) names.push_back("f" + words_of(format->file.endings).front());
+  } else {
+    for (const Format* const format : formats_for(reader)->rows())
+      names.push_back("f" + words_of(format->endings).front());
   }
-  __builtin_unreachable();
+  if (reader == Reader::graph) names.emplace_back("f.npy");
+  return names;
 }
 
 TEST_F(ForeignFormats, EachContentIsKnownToEveryReaderUnderAnyName) {
@@ -263,22 +262,6 @@ TEST_F(ForeignFormats, RemediesAreReadyToBeCopied) {
   EXPECT_TRUE(remedy("digraph {", "g.dot", Reader::graph).ends_with("; this needs pydot)"));
   EXPECT_EQ(remedy("\x1f\x8b", "a.npy.gz", Reader::points), "unpack it: gunzip -k a.npy.gz");
   EXPECT_EQ(remedy("\x1f\x8b", "a.rds", Reader::points).find("convert it, for example: Rscript"), 0);
-}
-
-TEST_F(ForeignFormats, EveryFormatOfTrajectoriesIsKnownByItsNames) {
-  std::set<std::string> all;
-  for (const TrajectoryFormat* format : trajectory_formats()) {
-    EXPECT_FALSE(format->name.empty() || format->rules.empty() || format->endings.empty());
-    EXPECT_NE(format->of_text == nullptr, format->of_bytes == nullptr) << format->name;
-    std::istringstream endings{std::string(format->endings)};
-    for (std::string ending; endings >> ending;) {
-      EXPECT_TRUE(ending.starts_with('.') && all.insert(ending).second) << ending;
-      EXPECT_EQ(named_trajectory("run" + ending), format) << ending;
-      EXPECT_EQ(named_trajectory("run" + ending + ".gz"), format->of_text != nullptr ? format : nullptr) << ending;
-      EXPECT_NE(trajectory_endings().find(ending), std::string::npos) << ending;
-    }
-  }
-  EXPECT_EQ(named_trajectory("run.csv"), nullptr);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "files/file.hpp"
 #include "files/file_fields.hpp"
 #include "files/foreign_formats.hpp"
+#include "files/points_format.hpp"
 
 namespace gradus::files {
 namespace {
@@ -383,5 +384,18 @@ std::vector<std::byte> png_bytes(std::string_view name, const PictureShape& shap
   core::honour_stop(stop, "stopped while making a picture");
   return all;
 }
+
+extern constinit const PointsFormat image_points{
+    .file = {.name = "picture",
+             .endings = ".png .jpg .jpeg",
+             .rules = "One point per pixel, row after row from the top; its coordinates are its channels, 0 to 255: "
+                      "gray, or red, green and blue, with opacity as a fourth channel if any pixel is not opaque. 16 "
+                      "bits are rounded to 8. No colour profile, gamma or orientation is applied. At most 2^28 pixels",
+             .may_be_packed = false},
+    .recognises = looks_like_image,
+    .has_any_name = true,
+    .read = [](const std::string& path,
+               const ReadOptions& options) { return to_points(read_image(path, options.stop), options.stop); },
+};
 
 }  // namespace gradus::files

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/atomic_file.hpp"
-#include "files/points.hpp"
+#include "files/values.hpp"
 #include "gradus/array.hpp"
 
 namespace gradus::files {

@@ -16,6 +16,7 @@
 #include "files/file.hpp"
 #include "files/file_fields.hpp"
 #include "files/foreign_formats.hpp"
+#include "files/points_format.hpp"
 
 namespace gradus::files {
 namespace {
@@ -443,6 +444,8 @@ NpyArray read_npy(const std::string& path, const std::stop_token& stop) {
   return parse_npy(file->bytes(), path, file, stop);
 }
 
+Points to_points(NpyArray&& array) { return {.values = std::move(array.values), .picture = {}, .column_names = {}}; }
+
 NpyShape npy_shape(const std::string& path) {
   const MappedFile file(path, Access::parts);
   const auto layout = layout_of<Reals>(file.bytes(), path, false);
@@ -470,18 +473,20 @@ NpyArray read_npy_rows(const std::string& path, std::int64_t first, std::int64_t
 
 Tensor parse_npy_tensor(std::span<const std::byte> bytes, std::string_view name,
                         const std::shared_ptr<const void>& owner, const std::stop_token& stop) {
-  return parse<Tensor>(bytes, name, owner, stop);
+  Tensor tensor = parse<Tensor>(bytes, name, owner, stop);
+  std::visit(
+      [&](const auto& all) {
+        tensor.own_bytes = static_cast<std::uint64_t>(all.view.rows()) * sizeof(*all.view.data());
+      },
+      tensor.values);
+  return tensor;
 }
 
 Tensor read_npy_tensor(const std::string& path, const std::stop_token& stop) {
   const auto file = std::make_shared<const MappedFile>(path, Access::repeated);
   Tensor tensor = parse_npy_tensor(file->bytes(), path, file, stop);
-  std::visit(
-      [&](const auto& all) {
-        const bool in_file = all.owner == file;
-        tensor.own_bytes = in_file ? 0 : static_cast<std::uint64_t>(all.view.rows()) * sizeof(*all.view.data());
-      },
-      tensor.values);
+  const bool in_file = std::visit([&](const auto& all) { return all.owner == file; }, tensor.values);
+  if (in_file) tensor.own_bytes = 0;
   return tensor;
 }
 
@@ -576,5 +581,22 @@ GRADUS_WRITE_NPY(double)
 GRADUS_WRITE_NPY(std::int32_t)
 GRADUS_WRITE_NPY(std::int64_t)
 #undef GRADUS_WRITE_NPY
+
+extern constinit const PointsFormat npy_points{
+    .file = {.name = "NumPy array",
+             .endings = ".npy",
+             .rules =
+                 "Format versions 1 to 3, one or two dimensions (one: n × 1; [`gradus matmul`](#gradus-matmul) takes "
+                 "more), C or Fortran order, either byte order. `f4` and `f8` that are aligned, in native byte order "
+                 "and in C order are memory-mapped and not copied. `f2`, `i1`, `i2`, `u1`, `u2` and `bool` are "
+                 "widened to `f32`; `i4`, `u4`, `i8`, `u8` to `f64`. Integers beyond 2^53 that a double cannot "
+                 "represent are refused, as are pickled and structured arrays",
+             .may_be_packed = false},
+    .recognises = looks_like_npy,
+    .has_any_name = true,
+    .read = [](const std::string& path, const ReadOptions& options) { return to_points(read_npy(path, options.stop)); },
+    .read_tensor = read_npy_tensor,
+    .in_stream = [](const ArrayBytes& all, const std::stop_token&) { return all; },
+};
 
 }  // namespace gradus::files

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/atomic_file.hpp"
-#include "files/points.hpp"
+#include "files/values.hpp"
 #include "gradus/array.hpp"
 
 namespace gradus::files {
@@ -32,6 +32,8 @@ NpyArray read_npy(const std::string& path, const std::stop_token& stop = {});
 /// The same, from memory that `owner` keeps alive; `name` stands in messages.
 NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name,
                    const std::shared_ptr<const void>& owner = {}, const std::stop_token& stop = {});
+
+Points to_points(NpyArray&& array);
 
 /// What a .npy file says of its values, and whether its length is that of so many. InputError as read_npy().
 struct NpyShape {

@@ -15,6 +15,7 @@
 #include "files/file.hpp"
 #include "files/file_fields.hpp"
 #include "files/foreign_formats.hpp"
+#include "files/npy.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::files {
@@ -270,8 +271,8 @@ bool looks_like_zip(std::span<const std::byte> bytes) {
          std::equal(magic.begin(), magic.end(), reinterpret_cast<const char*>(bytes.data()));
 }
 
-NpzArray find_npz_array(std::span<const std::byte> bytes, std::string_view name, std::string_view array,
-                        const std::shared_ptr<const void>& owner, const std::stop_token& stop) {
+ArrayBytes find_npz_array(std::span<const std::byte> bytes, std::string_view name, std::string_view array,
+                          const std::shared_ptr<const void>& owner, const std::stop_token& stop) {
   // An archive may also be a sparse matrix, a workbook or a model.
   const ForeignFormat* const format = array.empty() ? foreign_format(as_text(bytes), "") : nullptr;
   if (format != nullptr && !format->has_name("x.npz"))
@@ -280,7 +281,7 @@ NpzArray find_npz_array(std::span<const std::byte> bytes, std::string_view name,
     throw InputError("'" + std::string(name) + "': not a .npz file: it is no ZIP archive", fields_of_file(name));
   const Archive archive(bytes, name);
   const Entry& entry = choose(archive, name, array);
-  NpzArray found{.bytes = archive.packed(entry), .owner = owner, .name = std::string(name) + ":"};
+  ArrayBytes found{.bytes = archive.packed(entry), .owner = owner, .name = std::string(name) + ":"};
   found.name += core::without_control(entry.name);
   if ((entry.flags & 1) != 0) archive.refuse(Archive::about(entry) + "is encrypted");
   constexpr std::uint64_t stored = 0;
@@ -312,5 +313,38 @@ NpzArray find_npz_array(std::span<const std::byte> bytes, std::string_view name,
     archive.refuse(Archive::about(entry) + "is damaged: its checksum is another one");
   return found;
 }
+
+namespace {
+
+ArrayBytes array_in(const std::string& path, const std::stop_token& stop) {
+  const NpzPath named = *npz_path(path);
+  const auto file = std::make_shared<const MappedFile>(named.file, Access::repeated);
+  return find_npz_array(file->bytes(), named.file, named.array, file, stop);
+}
+
+}  // namespace
+
+extern constinit const PointsFormat npz_points{
+    .file = {.name = "archive of NumPy arrays",
+             .endings = ".npz",
+             .rules =
+                 "An archive of `.npy` arrays as `np.savez` and `np.savez_compressed` write it, also beyond 4 GiB; "
+                 "`data.npz:name` says which array, where there are several. Sizes and checksums are checked",
+             .may_be_packed = false},
+    .names = [](const std::string& path) { return npz_path(path).has_value(); },
+    .recognises = looks_like_zip,
+    .read =
+        [](const std::string& path, const ReadOptions& options) {
+          const ArrayBytes array = array_in(path, options.stop);
+          return to_points(parse_npy(array.bytes, array.name, array.owner, options.stop));
+        },
+    .read_tensor =
+        [](const std::string& path, const std::stop_token& stop) {
+          const ArrayBytes array = array_in(path, stop);
+          return parse_npy_tensor(array.bytes, array.name, array.owner, stop);
+        },
+    .in_stream = [](const ArrayBytes& all,
+                    const std::stop_token& stop) { return find_npz_array(all.bytes, all.name, "", all.owner, stop); },
+};
 
 }  // namespace gradus::files

@@ -830,7 +830,7 @@ TEST_F(TableFile, ADamagedArchiveIsRefused) {
   for (const std::string name : {"stored.npz", "deflated.npz", "zip64.npz"}) {
     const std::string whole = content(corpus + "npz/" + name);
     const auto rows_in = [](const std::string& bytes) {
-      const NpzArray found = find_npz_array(std::as_bytes(std::span(bytes)), "a.npz", "x", {});
+      const ArrayBytes found = find_npz_array(std::as_bytes(std::span(bytes)), "a.npz", "x", {});
       return rows_of(
           Points{.values = parse_npy(found.bytes, found.name, found.owner).values, .picture = {}, .column_names = {}});
     };

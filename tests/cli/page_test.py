@@ -214,12 +214,12 @@ class Drawn(PageCase):
         path = self.path("page.html")
         water = self.file("w.xyz", "".join(f'6\nLattice="20 0 0 0 20 0 0 0 20" Properties=species:S:1:pos:R:3\n'
                                            f"O 1 1 {frame}\nH 2 1 1\nH 1 2 1\nO 5 1 1\nH 6 1 1\nH 5 2 1\n" for frame in range(1, 4)))
-        self.succeed("generate", "road-grid", "--rows", 8, "--columns", 9, "-o", self.path("roads.gr"), "--quiet")
+        self.succeed("generate", "road-grid", "--rows", 8, "--columns", 9, "-o", self.path("roads.csv"), "--quiet")
         gun = os.path.join(DATA, "life", "gosper_gun.rle")
         for job, charts, pictures in [
                 (["pair-histogram", water, "--bin-width", 1, "--bins", 8, "--rdf", "--partial"], ["counts", "g", "density", "coordination"], 0),
                 (["pair-histogram", water, "--bin-width", 1, "--bins", 8, "--rdf"], ["counts", "g", "density", "coordination"], 0),
-                (["shortest-paths", self.path("roads.gr"), "--from", 3, "--to", 60], ["distances of 71 pairs", "the shortest route from 3 to 60"], 0),
+                (["shortest-paths", self.path("roads.csv"), "--from", 3, "--to", 60], ["distances of 71 pairs", "the shortest route from 3 to 60"], 0),
                 (["life", gun, "-g", 300], ["population by generation"], 2),
                 (["kmeans", os.path.join(DATA, "picture.png"), "-k", "2..3"], ["counts", "inertia by k", "silhouette by k"], 2)]:
             self.succeed(*job, "--report", path, "--quiet")

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "files/atom_selection.hpp"
+#include "pair_histogram/files/atom_selection.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const gradus::files::Frame frame = [] {

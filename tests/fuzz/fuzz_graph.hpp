@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "files/graph.hpp"
+#include "shortest_paths/files/graph.hpp"
 
 namespace gradus::fuzz {
 

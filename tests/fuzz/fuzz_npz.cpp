@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(data, size));
   for (const char* const array : {"", "x", "y"}) {
     try {
-      const gradus::files::NpzArray found = gradus::files::find_npz_array(bytes, "input", array, {});
+      const gradus::files::ArrayBytes found = gradus::files::find_npz_array(bytes, "input", array, {});
       if (!found.owner &&
           (found.bytes.data() < bytes.data() || found.bytes.data() + found.bytes.size() > bytes.data() + bytes.size()))
         std::abort();

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <functional>
 
-#include "files/trajectory.hpp"
+#include "pair_histogram/files/trajectory.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

@@ -205,9 +205,7 @@ class MacrocellText {
 
 }  // namespace
 
-std::unique_ptr<LifeReader> macrocell_reader(std::string name, const LifeReadOptions& options) {
-  return std::make_unique<MacrocellReader>(std::move(name), options);
-}
+namespace {
 
 void write_macrocell(TextOutput& output, const LifePattern& pattern) {
   const std::stop_token& stop = output.target().stop;
@@ -225,5 +223,23 @@ void write_macrocell(TextOutput& output, const LifePattern& pattern) {
   write_comments(output, pattern, "#");
   MacrocellText(output, tree).write();
 }
+
+}  // namespace
+
+extern constinit const LifeFormat life_macrocell_format{
+    .id = "life_macrocell",
+    .file = {.name = "Macrocell",
+             .endings = ".mc",
+             .rules =
+                 "Macrocell, of two states: a tree in which equal squares are there once. Cells may lie 2^119 away. "
+                 "Rows are counted as in Golly: the root of level k covers the rows from -2^(k-1) + 1 to 2^(k-1). A "
+                 "file whose last square is not the largest was cut off, and is refused; one with a rule and no "
+                 "square is an empty plane"},
+    .begins = [](std::string_view text) { return text.starts_with("[M2]"); },
+    .reader = make_life_reader<MacrocellReader>,
+    .written = ".mc",
+    .write = [](TextOutput& output, const LifePattern& pattern, std::string_view,
+                std::int64_t) { write_macrocell(output, pattern); },
+};
 
 }  // namespace gradus::files

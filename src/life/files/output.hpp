@@ -69,11 +69,4 @@ std::string rule_text(const LifePattern& pattern);
 /// A line for each comment, whose first character becomes `mark`; "#C " where '#' alone would make more of it.
 void write_comments(TextOutput& output, const LifePattern& pattern, std::string_view mark);
 
-void write_rle(TextOutput& output, const LifePattern& pattern);
-void write_macrocell(TextOutput& output, const LifePattern& pattern);
-void write_plaintext(TextOutput& output, const LifePattern& pattern);
-void write_life106(TextOutput& output, const LifePattern& pattern);
-void write_netpbm(TextOutput& output, const LifePattern& pattern, bool gray, std::int64_t scale);
-void write_life_png(core::AtomicFile& file, const LifePattern& pattern, std::int64_t scale);
-
 }  // namespace gradus::files

@@ -272,18 +272,6 @@ class ImageReader final : public LifeReader {
   std::string bytes_;
 };
 
-}  // namespace
-
-std::unique_ptr<LifeReader> netpbm_reader(std::string name, const LifeReadOptions& options) {
-  return std::make_unique<NetpbmReader>(std::move(name), options);
-}
-
-std::unique_ptr<LifeReader> image_reader(std::string name, const LifeReadOptions& options) {
-  return std::make_unique<ImageReader>(std::move(name), options);
-}
-
-namespace {
-
 /// As many cells as the box has, from (left, top) on; dead ones beyond the given.
 LifeGrid window_of(const LifeGridView& cells, std::int64_t left, std::int64_t top, const life_detail::LifeBox& box,
                    const LifeTarget& target) {
@@ -340,8 +328,6 @@ const std::uint64_t* scaled(const LifeGrid& cells, std::int64_t y, std::int64_t 
   return words.data();
 }
 
-}  // namespace
-
 void write_netpbm(TextOutput& output, const LifePattern& pattern, bool gray, std::int64_t scale) {
   const LifeGrid cells = picture_of(pattern, output.target(), scale);
   const std::string sizes = std::to_string(cells.width() * scale) + " " + std::to_string(cells.height() * scale) + "\n";
@@ -368,5 +354,38 @@ void write_life_png(core::AtomicFile& file, const LifePattern& pattern, std::int
   }
   write_png(file, {width, cells.height() * scale, 1}, pixels);
 }
+
+}  // namespace
+
+extern constinit const LifeFormat life_netpbm_format{
+    .id = "life_netpbm",
+    .file = {.name = "PBM or PGM",
+             .endings = ".pbm .pgm .pnm",
+             .rules = "Plain or binary. In PBM 1 is alive; in PGM and in pictures what is not white"},
+    .is_picture = true,
+    .begins =
+        [](std::string_view text) {
+          return text.size() > 2 && text[0] == 'P' && text[1] >= '1' && text[1] <= '6' &&
+                 (text[2] == '\n' || text[2] == ' ' || text[2] == '\r' || text[2] == '#');
+        },
+    .reader = make_life_reader<NetpbmReader>,
+    .written = ".pbm .pgm",
+    .write = [](TextOutput& output, const LifePattern& pattern, std::string_view ending,
+                std::int64_t scale) { write_netpbm(output, pattern, ending == ".pgm", scale); },
+};
+
+extern constinit const LifeFormat life_image_format{
+    .id = "life_image",
+    .file = {.name = "picture",
+             .endings = ".png .jpg .jpeg",
+             .rules =
+                 "As in PGM; what is fully transparent is dead. A pixel is a cell: a picture written with `--scale` "
+                 "shows a larger pattern, write it with `--scale 1` to read it back"},
+    .is_picture = true,
+    .begins = [](std::string_view text) { return looks_like_image(std::as_bytes(std::span(text))); },
+    .reader = make_life_reader<ImageReader>,
+    .written = ".png",
+    .write_file = write_life_png,
+};
 
 }  // namespace gradus::files

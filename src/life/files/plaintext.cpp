@@ -125,20 +125,6 @@ class Life106Reader final : public LifeReader {
   LifeCells cells_;
 };
 
-}  // namespace
-
-std::unique_ptr<LifeReader> plaintext_reader(std::string name, const LifeReadOptions& options) {
-  return std::make_unique<PlaintextReader>(std::move(name), options);
-}
-
-std::unique_ptr<LifeReader> life105_reader(std::string name, const LifeReadOptions& options) {
-  return std::make_unique<Life105Reader>(std::move(name), options);
-}
-
-std::unique_ptr<LifeReader> life106_reader(std::string name, const LifeReadOptions& options) {
-  return std::make_unique<Life106Reader>(std::move(name), options);
-}
-
 void write_life106(TextOutput& output, const LifePattern& pattern) {
   const LifeRuns runs(pattern, output.target());
   std::int64_t count = 0;
@@ -175,5 +161,44 @@ void write_plaintext(TextOutput& output, const LifePattern& pattern) {
   });
   output.write(box.height > 0 ? "\n" : ".\n");  // a file without a byte is no pattern
 }
+
+}  // namespace
+
+extern constinit const LifeFormat life_106_format{
+    .id = "life_106",
+    .file = {.name = "Life 1.06", .endings = ".lif .life", .rules = "Life 1.06: `x y` of each live cell"},
+    .begins = [](std::string_view text) { return text.starts_with("#Life 1.06"); },
+    .reader = make_life_reader<Life106Reader>,
+    .written = ".lif .life",
+    .write = [](TextOutput& output, const LifePattern& pattern, std::string_view,
+                std::int64_t) { write_life106(output, pattern); },
+};
+
+extern constinit const LifeFormat life_105_format{
+    .id = "life_105",
+    .file = {.name = "Life 1.05",
+             .endings = ".lif .life",
+             .rules =
+                 "Life 1.05: blocks of `.` and `*` behind lines `#P x y`; a block behind `#P` alone follows the one "
+                 "before, or begins at (0, 0)"},
+    .begins = [](std::string_view text) { return text.starts_with("#Life 1.05"); },
+    // Blocks whose first line is missing.
+    .has_line = [](std::string_view line,
+                   bool blocks) { return blocks && line.find_first_not_of(".*") == std::string_view::npos; },
+    .reader = make_life_reader<Life105Reader>,
+};
+
+extern constinit const LifeFormat life_plaintext_format{
+    .id = "life_plaintext",
+    .file = {.name = "plaintext",
+             .endings = ".cells",
+             .rules = "Plaintext: `.` is dead, `O` or `*` alive, lines with `!` are comments"},
+    .has_line = [](std::string_view line,
+                   bool) { return line.front() == '!' || line.front() == '.' || line.front() == 'O'; },
+    .reader = make_life_reader<PlaintextReader>,
+    .written = ".cells",
+    .write = [](TextOutput& output, const LifePattern& pattern, std::string_view,
+                std::int64_t) { write_plaintext(output, pattern); },
+};
 
 }  // namespace gradus::files

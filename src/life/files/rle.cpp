@@ -258,9 +258,7 @@ class RleText {
 
 }  // namespace
 
-std::unique_ptr<LifeReader> rle_reader(std::string name, const LifeReadOptions& options) {
-  return std::make_unique<RleReader>(std::move(name), options);
-}
+namespace {
 
 void write_rle(TextOutput& output, const LifePattern& pattern) {
   const LifeRuns runs(pattern, output.target());
@@ -279,5 +277,23 @@ void write_rle(TextOutput& output, const LifePattern& pattern) {
       [&](std::int64_t x, std::int64_t y, std::int64_t count) { text.add(x - box.left, y - box.top, count); });
   text.finish();
 }
+
+}  // namespace
+
+extern constinit const LifeFormat life_rle_format{
+    .id = "life_rle",
+    .file = {.name = "RLE",
+             .endings = ".rle",
+             .rules =
+                 "A header `x = 3, y = 3, rule = B3/S23`, then runs of `b` and `o` (or `.` and `A`), `$` and `!`. "
+                 "Golly's `#CXRLE Pos=… Gen=…` and the older `#P x y`, `#R x y` and `#r 23/3` are read, other lines "
+                 "with `#` are kept as comments. A run or the end of a row beyond the header's rectangle, a number "
+                 "before `!`, or a missing `!` is an error; a missing header and text behind the `!` are none"},
+    .has_line = [](std::string_view line, bool) { return line.front() == 'x' || is_runs(line); },
+    .reader = make_life_reader<RleReader>,
+    .written = ".rle",
+    .write = [](TextOutput& output, const LifePattern& pattern, std::string_view,
+                std::int64_t) { write_rle(output, pattern); },
+};
 
 }  // namespace gradus::files

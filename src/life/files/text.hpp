@@ -12,13 +12,23 @@
 #include <vector>
 
 #include "gradus/life.hpp"
-#include "life/files/pattern.hpp"
+#include "life/files/format.hpp"
 #include "life/quadtree.hpp"
 
 namespace gradus::files {
 
 /// Places of cells that files may name, to both sides of 0.
 inline constexpr std::int64_t farthest_cell = std::int64_t{1} << 62;
+
+/// A rule, and a topology where one stands behind it: "B3/S23:T64,48".
+struct LifeWorld {
+  LifeRule rule;
+  std::optional<LifeBoundary> boundary = {};  ///< dead or torus, of this size:
+  std::int64_t width = 0;
+  std::int64_t height = 0;
+};
+/// UsageError for what is none; `place` then says where it stands in the text.
+LifeWorld parse_life_world(std::string_view text, std::size_t* place = nullptr);
 
 /// A pattern that is read piece by piece.
 class LifeReader {
@@ -66,13 +76,11 @@ class LifeReader {
   char line_end_ = '\0';  ///< '\r' of old files that have no other, once known
 };
 
-std::unique_ptr<LifeReader> rle_reader(std::string name, const LifeReadOptions& options);
-std::unique_ptr<LifeReader> macrocell_reader(std::string name, const LifeReadOptions& options);
-std::unique_ptr<LifeReader> plaintext_reader(std::string name, const LifeReadOptions& options);
-std::unique_ptr<LifeReader> life105_reader(std::string name, const LifeReadOptions& options);
-std::unique_ptr<LifeReader> life106_reader(std::string name, const LifeReadOptions& options);
-std::unique_ptr<LifeReader> netpbm_reader(std::string name, const LifeReadOptions& options);
-std::unique_ptr<LifeReader> image_reader(std::string name, const LifeReadOptions& options);
+/// For LifeFormat::reader.
+template <class Reader>
+std::unique_ptr<LifeReader> make_life_reader(std::string name, const LifeReadOptions& options) {
+  return std::make_unique<Reader>(std::move(name), options);
+}
 
 /// Live cells that come run by run: a grid where its size is known and small or much of it is alive, otherwise blocks
 /// of 8 x 8 cells that are found by a table.

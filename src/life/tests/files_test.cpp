@@ -27,12 +27,17 @@ using Cells = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-LifePattern parse(std::string_view text, std::optional<LifeFormat> format = {}, const LifeReadOptions& options = {}) {
+const LifeFormat* called(std::string_view id) {
+  const auto found = std::ranges::find(life_formats(), id, &LifeFormat::id);
+  return found != life_formats().end() ? *found : nullptr;
+}
+
+LifePattern parse(std::string_view text, const LifeFormat* format = nullptr, const LifeReadOptions& options = {}) {
   return parse_life(bytes_of(text), "test", format, options);
 }
 
 /// What is wrong with the text.
-std::string refusal(std::string_view text, std::optional<LifeFormat> format = {}, const LifeReadOptions& options = {}) {
+std::string refusal(std::string_view text, const LifeFormat* format = nullptr, const LifeReadOptions& options = {}) {
   try {
     parse(text, format, options);
   } catch (const InputError& error) {
@@ -106,7 +111,7 @@ TEST(LifePatterns, AGliderInEveryFormat) {
                 "[M2] (golly 2.0)\n#R B3/S23\n$$$$$$$.......*$\n$$$$$$$*$\n*$*$\n.......*$.......*$\n4 1 0 4 3\n")),
             (Cells{{-1, 0}, {-1, 1}, {0, 1}, {-1, 2}, {0, 2}}));
   EXPECT_EQ(cells_of(parse(".O\n..O\nOOO\n")), glider);
-  EXPECT_EQ(cells_of(parse("!Name: Glider\n!\n.*.\n..*\n***", LifeFormat::plaintext)), glider);
+  EXPECT_EQ(cells_of(parse("!Name: Glider\n!\n.*.\n..*\n***", called("life_plaintext"))), glider);
   EXPECT_EQ(cells_of(parse("#Life 1.06\n1 0\n2 1\n0 2\n1 2\n2 2\n")), glider);
   EXPECT_EQ(cells_of(parse("#Life 1.06\r\n#D in any order\r\n2 2\r\n 1\t2 \r\n0 2\r\n2 1\r\n1 0\r\n")), glider);
   EXPECT_EQ(cells_of(parse("P1\n# plain\n3 3\n0 1 0\n0 0 1\n111\n")), glider);
@@ -121,7 +126,7 @@ TEST(LifePatterns, OddSpellingsAreRead) {
   EXPECT_EQ(cells_of(parse("\xef\xbb\xbfx = 3, y = 3\n" + runs)), glider) << "a byte-order mark";
   EXPECT_EQ(cells_of(parse("\xef\xbb\xbf#Life 1.06\n1 0\n2 1\n0 2\n1 2\n2 2\n")), glider);
   EXPECT_EQ(cells_of(parse("#C old\rx = 3, y = 3\rbo$2bo$\r3o!\r")), glider) << "lines that end with CR";
-  EXPECT_EQ(cells_of(parse("!old\r.O\r..O\rOOO\r", LifeFormat::plaintext)), glider);
+  EXPECT_EQ(cells_of(parse("!old\r.O\r..O\rOOO\r", called("life_plaintext"))), glider);
   for (const std::string_view bare :
        {".A$2.A$3A!", "bo$2bo$3o! made by me", "bo$2bo$3o!\nmade by me", "bo$2bo$3o !", "..\n"})
     EXPECT_EQ(cells_of(parse(bare)), bare.starts_with("..") ? Cells{} : glider) << bare;
@@ -140,8 +145,8 @@ TEST(LifePatterns, MacrocellCountsRowsAsGollyDoes) {
   const std::string text = "[M2] (gradus)\n#R B3/S23\n$$$$$$$*$\n4 0 1 0 0\n";
   const Cells origin{{0, 0}};
   EXPECT_EQ(cells_of(parse(text)), origin);
-  EXPECT_EQ(life_text(parse("x = 1, y = 1\no!"), LifeOutput::macrocell), text);
-  EXPECT_EQ(life_text(parse(text), LifeOutput::macrocell), text);
+  EXPECT_EQ(life_text(parse("x = 1, y = 1\no!"), ".mc"), text);
+  EXPECT_EQ(life_text(parse(text), ".mc"), text);
   // The same cells make the same file, from a grid and from trees of any size and place.
   LifePattern tree;
   tree.tree = life_detail::life_tree({{1000, -700, 1}, {-1, 3, 0x8000000000000001}});
@@ -153,8 +158,8 @@ TEST(LifePatterns, MacrocellCountsRowsAsGollyDoes) {
   grid.left = box.left;
   grid.top = box.top;
   life_detail::expand(*tree.tree);
-  EXPECT_EQ(life_text(tree, LifeOutput::macrocell), life_text(grid, LifeOutput::macrocell));
-  EXPECT_EQ(life_text(tree, LifeOutput::life106), life_text(grid, LifeOutput::life106));
+  EXPECT_EQ(life_text(tree, ".mc"), life_text(grid, ".mc"));
+  EXPECT_EQ(life_text(tree, ".lif"), life_text(grid, ".lif"));
 }
 
 TEST(LifeTrees, MoveByAnyDistance) {
@@ -190,12 +195,10 @@ TEST(LifePatterns, CellsTwoToThe63Apart) {
   ASSERT_TRUE(pattern.tree.has_value());
   EXPECT_EQ(life_detail::population_of(*pattern.tree), (LifePopulation{0, 2}));
   EXPECT_FALSE(life_detail::bounding_box(*pattern.tree).has_value());
-  EXPECT_THROW((void)life_text(pattern, LifeOutput::rle), Error);
-  EXPECT_EQ(life_text(parse(life_text(pattern, LifeOutput::macrocell)), LifeOutput::macrocell),
-            life_text(pattern, LifeOutput::macrocell));
+  EXPECT_THROW((void)life_text(pattern, ".rle"), Error);
+  EXPECT_EQ(life_text(parse(life_text(pattern, ".mc")), ".mc"), life_text(pattern, ".mc"));
   // A header that would not read back is not written either.
-  EXPECT_THROW((void)life_text(parse("#Life 1.06\n4611686018427387902 0\n-4611686018427387904 0\n"), LifeOutput::rle),
-               Error);
+  EXPECT_THROW((void)life_text(parse("#Life 1.06\n4611686018427387902 0\n-4611686018427387904 0\n"), ".rle"), Error);
 }
 
 TEST(LifePatterns, HeadersAreRead) {
@@ -307,12 +310,12 @@ TEST(LifePatterns, WhatIsWrittenReadsBack) {
 TEST(LifePatterns, CommentsStayComments) {
   // What a comment of one format says is a rule, a place or a generation in another, or before the header.
   for (const std::string comment : {"!R 1/1", "!Replicator", "!r 1/1", "!P 5 6", "!G 7", "!CXRLE Pos=8,9", "!"}) {
-    const LifePattern pattern = parse(comment + "\nO\n", LifeFormat::plaintext);
-    for (const LifeOutput output : {LifeOutput::rle, LifeOutput::macrocell}) {
+    const LifePattern pattern = parse(comment + "\nO\n", called("life_plaintext"));
+    for (const char* const output : {".rle", ".mc"}) {
       const LifePattern back = parse(life_text(pattern, output));
       EXPECT_EQ(to_string(back.rule.value_or(LifeRule{})), "B3/S23") << comment;
       EXPECT_EQ(back.generation, 0U) << comment;
-      EXPECT_EQ(life_text(back, LifeOutput::life106), life_text(pattern, LifeOutput::life106)) << comment;
+      EXPECT_EQ(life_text(back, ".lif"), life_text(pattern, ".lif")) << comment;
       EXPECT_EQ(back.comments.size(), 1U) << comment;
     }
   }
@@ -324,9 +327,9 @@ TEST(LifePatterns, TopologiesAreWrittenAndPicturesShowAllOfABoundedWorld) {
   pattern.boundary = LifeBoundary::torus;
   pattern.width = 10;
   pattern.height = 7;
-  EXPECT_EQ(life_text(pattern, LifeOutput::rle), "#CXRLE Pos=0,0\nx = 3, y = 3, rule = B3/S23:T10,7\nbo$2bo$3o!\n");
+  EXPECT_EQ(life_text(pattern, ".rle"), "#CXRLE Pos=0,0\nx = 3, y = 3, rule = B3/S23:T10,7\nbo$2bo$3o!\n");
   pattern.boundary = LifeBoundary::dead;
-  EXPECT_EQ(parse(life_text(pattern, LifeOutput::macrocell)).boundary, LifeBoundary::dead);
+  EXPECT_EQ(parse(life_text(pattern, ".mc")).boundary, LifeBoundary::dead);
   write(folder / "a.pgm", pattern, 2);
   EXPECT_TRUE(content_of(folder / "a.pgm").starts_with("P5\n20 14\n255\n"));
   write(folder / "a.png", pattern, 3);
@@ -364,7 +367,7 @@ TEST(LifePatterns, BitsOfPbmAreWhereTheCellsAre) {
 TEST(LifePatterns, LinesOfRleHaveSeventyCharacters) {
   std::string text = "x = 4000, y = 2\n";
   for (int cell = 0; cell < 1000; ++cell) text += "b2ob";
-  const std::string written = life_text(parse(text + "!"), LifeOutput::rle);
+  const std::string written = life_text(parse(text + "!"), ".rle");
   std::istringstream lines(written);
   std::size_t longest = 0;
   for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
@@ -379,56 +382,55 @@ TEST(LifePatterns, SparseOnesAreWrittenWithoutAGrid) {
             "pattern");
   LifePattern far;
   far.tree = life_detail::life_tree({{-1000000000000, 3, 1}, {1000000000000, 3, 1}, {0, -5, 0x80}}, {});
-  const std::string text = life_text(far, LifeOutput::rle);
+  const std::string text = life_text(far, ".rle");
   EXPECT_LT(text.size(), 200U);
   EXPECT_EQ(cells_of(parse(text)), cells_of(far));
-  EXPECT_THROW((void)life_text(far, LifeOutput::plaintext), Error);
-  EXPECT_EQ(cells_of(parse(life_text(far, LifeOutput::macrocell))), cells_of(far));
+  EXPECT_THROW((void)life_text(far, ".cells"), Error);
+  EXPECT_EQ(cells_of(parse(life_text(far, ".mc"))), cells_of(far));
 }
 
 TEST(LifePatterns, MalformedOnesAreRefusedWithTheirPlace) {
-  const std::tuple<std::string, LifeFormat, std::string> wrong[] = {
-      {"[M3]\n", LifeFormat::macrocell, "test:1:1: '[M3]' where [M2] is expected"},
-      {"[M2]\n*$\n4 1 2 0 0\n", LifeFormat::macrocell, "test:3:5: a quarter: '2' is out of range, which is 0 to 1"},
-      {"[M2]\n4 1 0 0 0\n", LifeFormat::macrocell, "test:2:3: a quarter: '1' is out of range, which is 0 to 0"},
-      {"[M2]\n*$\n4 1 0 0 -1\n", LifeFormat::macrocell, "test:3:9: a quarter: '-1' is out of range"},
-      {"[M2]\n*$\n4 1 0 0 0\n5 2 1", LifeFormat::macrocell,
+  const std::tuple<std::string, const LifeFormat*, std::string> wrong[] = {
+      {"[M3]\n", called("life_macrocell"), "test:1:1: '[M3]' where [M2] is expected"},
+      {"[M2]\n*$\n4 1 2 0 0\n", called("life_macrocell"), "test:3:5: a quarter: '2' is out of range, which is 0 to 1"},
+      {"[M2]\n4 1 0 0 0\n", called("life_macrocell"), "test:2:3: a quarter: '1' is out of range, which is 0 to 0"},
+      {"[M2]\n*$\n4 1 0 0 -1\n", called("life_macrocell"), "test:3:9: a quarter: '-1' is out of range"},
+      {"[M2]\n*$\n4 1 0 0 0\n5 2 1", called("life_macrocell"),
        "test:4:5: quarter 1 has level 3; it should have 4; a part of the file may be missing"},
-      {"[M2]\n*$\n4 1 0 0 0\n5 2 2", LifeFormat::macrocell,
+      {"[M2]\n*$\n4 1 0 0 0\n5 2 2", called("life_macrocell"),
        "test:4:6: the line ends where a quarter is expected; a part of the file may be missing"},
-      {"[M2]\n*$\n5 1 0 0 0\n", LifeFormat::macrocell, "test:3:3: quarter 1 has level 3; it should have 4"},
-      {"[M2]\n*$\n4 1 0 0\n", LifeFormat::macrocell, "test:3:8: the line ends where a quarter is expected"},
-      {"[M2]\n*$\n4 1 0 0 0 0\n", LifeFormat::macrocell, "test:3:11: '0' follows the four quarters"},
-      {"[M2]\n*$\n4 1 0 0 x\n", LifeFormat::macrocell, "test:3:9: a quarter: 'x' is no whole number"},
-      {"[M2]\n1 0 1 0 2\n", LifeFormat::macrocell, "rules with more than two states"},
-      {"[M2]\n121 0 0 0 0\n", LifeFormat::macrocell, "test:2:1: a node of level 121; 4 to 120 are supported"},
-      {"[M2]\n.........*$\n", LifeFormat::macrocell, "test:2:9: more than 8 cells in a row"},
-      {"[M2]\n$$$$$$$$*$\n", LifeFormat::macrocell, "test:2:9: more than 8 rows"},
-      {"[M2]\n..o$\n", LifeFormat::macrocell, "test:2:3: 'o' where '.', '*', '$'"},
-      {"[M2]\n#R B3/S23/5\n", LifeFormat::macrocell, "test:2:4: rule 'B3/S23/5'"},
-      {"[M2]\n#G x\n", LifeFormat::macrocell, "test:2:4: the generation: 'x'"},
-      {"", LifeFormat::macrocell, "test:1: the file is empty"},
-      {".O.\n.x.\n", LifeFormat::plaintext, "test:2:2: 'x' where '.' (dead), 'O' (alive)"},
-      {"#Life 1.05\n#P 0 0\n*\n", LifeFormat::life106, "test:1:1: '#Life 1.05' where '#Life 1.06' is expected"},
-      {"1 2\n", LifeFormat::life106, "test:1:1: '1 2' where '#Life 1.06' is expected"},
-      {"#Life 1.06\n1\n", LifeFormat::life106, "test:2:2: the line ends where y is expected"},
-      {"#Life 1.06\n 1 2 3\n", LifeFormat::life106, "test:2:4: y: '2 3' is no whole number"},
-      {"#Life 1.06\n4611686018427387904 0\n", LifeFormat::life106,
-       "test:2:1: x: '4611686018427387904' is out of range"},
-      {"#Life 1.06\n99999999999999999999 0\n", LifeFormat::life106, "out of range"},
-      {"", LifeFormat::life106, "test:1: the file is empty"},
-      {"P3\n1 1\n255\n0 0 0\n", LifeFormat::netpbm, "test:1:1: a picture in colours (PPM)"},
-      {"P1\n2 x\n", LifeFormat::netpbm, "test:2:3: the height: 'x' is no whole number"},
-      {"P1\n0 3\n", LifeFormat::netpbm, "test:2:1: the width: '0' is out of range"},
-      {"P1\n2 2\n0 1 1\n", LifeFormat::netpbm, "the file ends in row 2 of 2"},
-      {"P1\n2 2\n0 1\n1 2\n", LifeFormat::netpbm, "test:4:3: '2' where 0 or 1 is expected"},
-      {"P2\n2 1\n7\n3 8\n", LifeFormat::netpbm, "test:4:3: '8' where a number up to 7 is expected"},
-      {"P2\n2 1\n65536\n", LifeFormat::netpbm, "the value of white: '65536' is out of range"},
-      {"P4\n9 2\n\xff\xff\xff"s, LifeFormat::netpbm, "the file ends in row 2 of 2"},
-      {"P5\n2147483647 2147483647 255\n", LifeFormat::netpbm, "which take more than"},
-      {"P5\n2147483648 1 255\n", LifeFormat::netpbm, "out of range"},
-      {"P5\n2", LifeFormat::netpbm, "the file ends within the header"},
-      {"x = 3\x01, y = 3\no!", LifeFormat::rle, "test:1:5: the width x: '3\\x01' is no whole number"},
+      {"[M2]\n*$\n5 1 0 0 0\n", called("life_macrocell"), "test:3:3: quarter 1 has level 3; it should have 4"},
+      {"[M2]\n*$\n4 1 0 0\n", called("life_macrocell"), "test:3:8: the line ends where a quarter is expected"},
+      {"[M2]\n*$\n4 1 0 0 0 0\n", called("life_macrocell"), "test:3:11: '0' follows the four quarters"},
+      {"[M2]\n*$\n4 1 0 0 x\n", called("life_macrocell"), "test:3:9: a quarter: 'x' is no whole number"},
+      {"[M2]\n1 0 1 0 2\n", called("life_macrocell"), "rules with more than two states"},
+      {"[M2]\n121 0 0 0 0\n", called("life_macrocell"), "test:2:1: a node of level 121; 4 to 120 are supported"},
+      {"[M2]\n.........*$\n", called("life_macrocell"), "test:2:9: more than 8 cells in a row"},
+      {"[M2]\n$$$$$$$$*$\n", called("life_macrocell"), "test:2:9: more than 8 rows"},
+      {"[M2]\n..o$\n", called("life_macrocell"), "test:2:3: 'o' where '.', '*', '$'"},
+      {"[M2]\n#R B3/S23/5\n", called("life_macrocell"), "test:2:4: rule 'B3/S23/5'"},
+      {"[M2]\n#G x\n", called("life_macrocell"), "test:2:4: the generation: 'x'"},
+      {"", called("life_macrocell"), "test:1: the file is empty"},
+      {".O.\n.x.\n", called("life_plaintext"), "test:2:2: 'x' where '.' (dead), 'O' (alive)"},
+      {"#Life 1.05\n#P 0 0\n*\n", called("life_106"), "test:1:1: '#Life 1.05' where '#Life 1.06' is expected"},
+      {"1 2\n", called("life_106"), "test:1:1: '1 2' where '#Life 1.06' is expected"},
+      {"#Life 1.06\n1\n", called("life_106"), "test:2:2: the line ends where y is expected"},
+      {"#Life 1.06\n 1 2 3\n", called("life_106"), "test:2:4: y: '2 3' is no whole number"},
+      {"#Life 1.06\n4611686018427387904 0\n", called("life_106"), "test:2:1: x: '4611686018427387904' is out of range"},
+      {"#Life 1.06\n99999999999999999999 0\n", called("life_106"), "out of range"},
+      {"", called("life_106"), "test:1: the file is empty"},
+      {"P3\n1 1\n255\n0 0 0\n", called("life_netpbm"), "test:1:1: a picture in colours (PPM)"},
+      {"P1\n2 x\n", called("life_netpbm"), "test:2:3: the height: 'x' is no whole number"},
+      {"P1\n0 3\n", called("life_netpbm"), "test:2:1: the width: '0' is out of range"},
+      {"P1\n2 2\n0 1 1\n", called("life_netpbm"), "the file ends in row 2 of 2"},
+      {"P1\n2 2\n0 1\n1 2\n", called("life_netpbm"), "test:4:3: '2' where 0 or 1 is expected"},
+      {"P2\n2 1\n7\n3 8\n", called("life_netpbm"), "test:4:3: '8' where a number up to 7 is expected"},
+      {"P2\n2 1\n65536\n", called("life_netpbm"), "the value of white: '65536' is out of range"},
+      {"P4\n9 2\n\xff\xff\xff"s, called("life_netpbm"), "the file ends in row 2 of 2"},
+      {"P5\n2147483647 2147483647 255\n", called("life_netpbm"), "which take more than"},
+      {"P5\n2147483648 1 255\n", called("life_netpbm"), "out of range"},
+      {"P5\n2", called("life_netpbm"), "the file ends within the header"},
+      {"x = 3\x01, y = 3\no!", called("life_rle"), "test:1:5: the width x: '3\\x01' is no whole number"},
   };
   for (const auto& [text, format, says] : wrong)
     EXPECT_NE(refusal(text, format).find(says), std::string::npos) << text << "\n" << refusal(text, format);

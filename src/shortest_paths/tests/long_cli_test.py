@@ -1,5 +1,6 @@
 """What takes minutes, gigabytes of memory and of disk: a whole road map from the command line. tests/cli/run.py runs this."""
 
+import csv
 import heapq
 import json
 import os
@@ -12,16 +13,11 @@ N = ROWS * COLUMNS
 
 
 def read_roads(path):
-    """For each vertex its (end, length), by the definition of DIMACS; vertices count from 0."""
-    roads, promised = None, 0
-    with open(path) as file:
-        for line in file:
-            fields = line.split()
-            if fields[:2] == ["p", "sp"]:
-                roads, promised = [[] for _ in range(int(fields[2]))], int(fields[3])
-            elif fields and fields[0] == "a":
-                roads[int(fields[1]) - 1].append((int(fields[2]) - 1, int(fields[3])))
-    assert sum(map(len, roads)) == promised
+    """For each vertex its (end, length), from a list of edges below a header; vertices count from 0."""
+    roads = [[] for _ in range(N)]
+    with open(path, newline="") as file:
+        for road in csv.DictReader(file):
+            roads[int(road["from"]) - 1].append((int(road["to"]) - 1, int(road["weight"])))
     return roads
 
 
@@ -55,7 +51,7 @@ def row_of(path, dtype, row):
 
 class RoadGrid(Case):
     def test_all_routes_from_a_file_to_files(self):
-        graph = self.path("roads.gr")
+        graph = self.path("roads.csv")
         self.succeed("generate", "road-grid", "--rows", ROWS, "--columns", COLUMNS, "-o", graph)
         start, end = 1, N  # from corner to corner, as the file calls them
         result = self.succeed("shortest-paths", graph, "-o", self.path("paths"), "--predecessors", "--from", start, "--to", end)

@@ -1,4 +1,4 @@
-#include "files/atom_selection.hpp"
+#include "pair_histogram/files/atom_selection.hpp"
 
 #include <algorithm>
 #include <array>

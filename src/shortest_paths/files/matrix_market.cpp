@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/text.hpp"
-#include "files/edges.hpp"
+#include "shortest_paths/files/edges.hpp"
 
 namespace gradus::files {
 
@@ -237,13 +237,13 @@ class MatrixMarketReader final : public EdgeReader {
 
 extern constinit const GraphFormat matrix_market_format{
     .id = "matrix_market",
-    .name = "Matrix Market",
-    .endings = ".mtx",
-    .rules =
-        "Matrix Market, `coordinate` or `array`; `real`, `integer` or `pattern`; `general`, `symmetric` or "
-        "`skew-symmetric`. The entry in row `v`, column `w` is the edge from `v` to `w`, counted from 1. An entry of 0 "
-        "is an edge of length 0; `inf` in an array is none. The edges of a symmetric matrix go both ways, those of a "
-        "pattern are of length 1",
+    .file = {.name = "Matrix Market",
+             .endings = ".mtx",
+             .rules =
+                 "Matrix Market, `coordinate` or `array`; `real`, `integer` or `pattern`; `general`, `symmetric` or "
+                 "`skew-symmetric`. The entry in row `v`, column `w` is the edge from `v` to `w`, counted from 1. An "
+                 "entry of 0 is an edge of length 0; `inf` in an array is none. The edges of a symmetric matrix go "
+                 "both ways, those of a pattern are of length 1"},
     .recognises =
         [](std::string_view text) {
           constexpr std::string_view banner = "%%matrixmarket";

@@ -1,4 +1,4 @@
-#include "files/edge_columns.hpp"
+#include "shortest_paths/files/edge_columns.hpp"
 
 #include <algorithm>
 #include <array>

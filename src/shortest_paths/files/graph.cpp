@@ -1,15 +1,15 @@
-#include "files/graph.hpp"
+#include "shortest_paths/files/graph.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "core/text.hpp"
-#include "files/edges.hpp"
 #include "files/file.hpp"
 #include "files/foreign_formats.hpp"
 #include "files/number.hpp"
 #include "gradus/error.hpp"
+#include "shortest_paths/files/edges.hpp"
 
 namespace gradus::files {
 
@@ -39,30 +39,14 @@ struct Kind {
   std::string_view ending = {};
 };
 
-/// The endings of a format, one by one.
-template <class Use>
-void for_each_ending(const GraphFormat& format, const Use& use) {
-  std::string_view endings = format.endings;
-  while (!endings.empty()) {
-    const std::size_t length = std::min(endings.find(' '), endings.size());
-    use(endings.substr(0, length));
-    endings.remove_prefix(std::min(length + 1, endings.size()));
-  }
-}
-
 std::string_view written_ending(const GraphFormat& format) {
-  return format.endings.substr(0, format.endings.find(' '));
+  return format.file.endings.substr(0, format.file.endings.find(' '));
 }
 
 std::optional<Kind> kind_of_name(const std::string& path) {
-  std::string wanted = ending_of(path);
-  if (wanted == ".gz") wanted = ending_of(path.substr(0, path.size() - wanted.size()));
-  std::optional<Kind> found;
   for (const GraphFormat* format : formats)
-    for_each_ending(*format, [&](std::string_view ending) {
-      if (ending == wanted) found = Kind{format, ending};
-    });
-  return found;
+    if (const std::string_view ending = format->file.ending_in(path); !ending.empty()) return Kind{format, ending};
+  return std::nullopt;
 }
 
 /// Returns true if the first line that is neither blank nor a comment holds two numbers or more.
@@ -93,7 +77,7 @@ std::optional<Kind> kind_of_content(std::string_view text) {
 
 std::unique_ptr<EdgeReader> reader_of(const Kind& kind, const std::string& name, const GraphReadOptions& options) {
   const auto refuse = [&](const std::string& option, std::string_view why) {
-    throw UsageError(option + " has no effect: '" + name + "' is a " + std::string(kind.format->name) + " file, " +
+    throw UsageError(option + " has no effect: '" + name + "' is a " + std::string(kind.format->file.name) + " file, " +
                      std::string(why));
   };
   if (!kind.format->is_list) {
@@ -115,6 +99,18 @@ Graph read(TextInput& input, const Kind& kind, const GraphReadOptions& options) 
   return graph;
 }
 
+std::vector<const Format*> rows() {
+  std::vector<const Format*> rows;
+  for (const GraphFormat* const format : formats) rows.push_back(&format->file);
+  return rows;
+}
+
+std::string readable_graphs() { return graph_endings() + " and matrices (.npy) can be read, '-' is standard input"; }
+std::string generated_graphs() { return "graphs " + written_endings() + " or .npy"; }
+
+const RegisteredFormats registered(
+    Reader::graph, {.kind = "graph", .rows = rows, .text = readable_graphs, .generated = generated_graphs});
+
 }  // namespace
 
 std::span<const GraphFormat* const> graph_formats() { return formats; }
@@ -123,10 +119,9 @@ std::string graph_endings() {
   std::string text;
   for (const GraphFormat* format : formats) {
     std::string endings;
-    for_each_ending(*format,
-                    [&](std::string_view ending) { endings.append(endings.empty() ? "" : ", ").append(ending); });
+    for (const char letter : format->file.endings) endings.append(letter == ' ' ? ", " : std::string(1, letter));
     if (!text.empty()) text += ", ";
-    if (format->several.empty()) text.append(endings).append(" (").append(format->name).append(")");
+    if (format->several.empty()) text.append(endings).append(" (").append(format->file.name).append(")");
     else text.append(format->several).append(" (").append(endings).append(")");
   }
   return text;
@@ -143,7 +138,8 @@ std::string written_endings() {
   std::string text;
   for (const GraphFormat* format : formats)
     if (format->head != nullptr)
-      text.append(text.empty() ? "" : ", ").append(written_ending(*format)).append(" (").append(format->name) += ")";
+      text.append(text.empty() ? "" : ", ").append(written_ending(*format)).append(" (").append(format->file.name) +=
+          ")";
   return text;
 }
 

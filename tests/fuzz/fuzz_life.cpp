@@ -1,6 +1,5 @@
-// What the fuzzers of Life patterns share: parse_life() gives cells within the plane, which are the same after they
-// have been written and read again, or throws InputError.
-#pragma once
+// Any bytes as a pattern of Life in the format GRADUS_LIFE_FORMAT: parse_life() gives cells within the plane, which are
+// the same after they have been written and read again, or throws InputError.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,12 +16,14 @@
 
 namespace gradus::fuzz {
 
-inline void require(bool is_so) {
+namespace {
+
+void require(bool is_so) {
   if (!is_so) std::abort();
 }
 
 /// Where they are few enough to be listed.
-inline std::optional<std::vector<life_detail::LifeBlock>> blocks_of(const LifePattern& pattern) {
+std::optional<std::vector<life_detail::LifeBlock>> blocks_of(const LifePattern& pattern) {
   constexpr std::size_t most = 1 << 16;
   if (pattern.tree) {
     for (std::size_t index = 1; index < pattern.tree->nodes.size(); ++index)
@@ -34,18 +35,20 @@ inline std::optional<std::vector<life_detail::LifeBlock>> blocks_of(const LifePa
   return life_detail::blocks_of(life_detail::life_tree(pattern.cells.view(), pattern.left, pattern.top), most);
 }
 
-/// Any bytes, as this format.
-inline void parse(const std::uint8_t* data, std::size_t size, files::LifeFormat format) {
+void parse(const std::uint8_t* data, std::size_t size) {
+  const auto format =
+      std::ranges::find(files::life_formats(), std::string_view(GRADUS_LIFE_FORMAT), &files::LifeFormat::id);
+  require(format != files::life_formats().end());
   files::LifeReadOptions options;
   options.memory_limit = std::uint64_t{1} << 20;
   try {
-    const LifePattern pattern = files::parse_life(std::as_bytes(std::span(data, size)), "input", format, options);
+    const LifePattern pattern = files::parse_life(std::as_bytes(std::span(data, size)), "input", *format, options);
     if (pattern.boundary && *pattern.boundary != LifeBoundary::plane) require(pattern.width > 0 && pattern.height > 0);
     const auto blocks = blocks_of(pattern);
     if (!blocks) return;
-    for (const files::LifeOutput output : {files::LifeOutput::rle, files::LifeOutput::macrocell}) {
+    for (const char* const output : {".rle", ".mc"}) {
       const std::string text = files::life_text(pattern, output);
-      const LifePattern again = files::parse_life(std::as_bytes(std::span(text)), "written", std::nullopt, options);
+      const LifePattern again = files::parse_life(std::as_bytes(std::span(text)), "written", nullptr, options);
       require(again.rule.value_or(LifeRule{}) == pattern.rule.value_or(LifeRule{}));
       const auto same = blocks_of(again);
       require(same &&
@@ -62,4 +65,11 @@ inline void parse(const std::uint8_t* data, std::size_t size, files::LifeFormat 
   }
 }
 
+}  // namespace
+
 }  // namespace gradus::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  gradus::fuzz::parse(data, size);
+  return 0;
+}

@@ -18,8 +18,9 @@
 #include <vector>
 
 #include "files/csv.hpp"
-#include "files/graph.hpp"
+#include "files/points.hpp"
 #include "files/text_input.hpp"
+#include "shortest_paths/files/graph.hpp"
 
 namespace gradus::files {
 namespace {
@@ -881,7 +882,7 @@ TEST_F(GraphFile, TheFormatFollowsFromNameOrContent) {
 }
 
 std::vector<std::string> endings_of(const GraphFormat& format) {
-  std::istringstream words{std::string(format.endings)};
+  std::istringstream words{std::string(format.file.endings)};
   return {std::istream_iterator<std::string>(words), {}};
 }
 
@@ -889,7 +890,7 @@ TEST_F(GraphFile, EveryFormatIsReadUnderItsNamesAndAsItIsWritten) {
   std::set<std::string> all;
   for (const GraphFormat* format : graph_formats()) {
     SCOPED_TRACE(std::string(format->id));
-    EXPECT_FALSE(format->name.empty() || format->rules.empty() || endings_of(*format).empty());
+    EXPECT_FALSE(format->file.name.empty() || format->file.rules.empty() || endings_of(*format).empty());
     for (const std::string& ending : endings_of(*format)) {
       EXPECT_TRUE(ending.starts_with('.') && all.insert(ending).second) << ending;
       EXPECT_TRUE(names_graph("graph" + ending) && names_graph("graph" + ending + ".gz")) << ending;
@@ -904,7 +905,7 @@ TEST_F(GraphFile, EveryFormatIsReadUnderItsNamesAndAsItIsWritten) {
     }
     const std::string name = "written" + endings_of(*format).front();
     EXPECT_EQ(written_format(name), format);
-    EXPECT_NE(written_endings().find(std::string(format->name)), std::string::npos);
+    EXPECT_NE(written_endings().find(std::string(format->file.name)), std::string::npos);
     const Graph graph = read_graph(put(name, text));
     EXPECT_EQ(graph.format, format);
     EXPECT_EQ(graph.vertices, 3);

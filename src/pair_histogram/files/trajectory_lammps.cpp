@@ -6,7 +6,7 @@
 
 #include "core/text.hpp"
 #include "files/number.hpp"
-#include "files/trajectory_text.hpp"
+#include "pair_histogram/files/trajectory_text.hpp"
 
 namespace gradus::files {
 
@@ -207,13 +207,15 @@ class LammpsFrames : public TextFrames {
 }  // namespace
 
 extern constinit const TrajectoryFormat lammps_trajectories{
-    .name = "LAMMPS dump",
-    .endings = ".lammpstrj .dump .lammpsdump",
-    .rules =
-        "A LAMMPS dump as text: coordinates `x y z`, or unwrapped `xu yu zu`, or scaled `xs ys zs`, or both (`xsu ysu "
-        "zsu`): the first of these that the dump has. Each line has as many columns as `ITEM: ATOMS` names. The box "
-        "repeats in the directions whose bounds are `pp`. Its bounds are lines `low high`, or of the forms `xy xz yz` "
-        "and `abc origin`. `id`, `type` and `element` are read for selections",
+    .file = {.name = "LAMMPS dump",
+             .endings = ".lammpstrj .dump .lammpsdump",
+             .rules = "A LAMMPS dump as text: coordinates `x y z`, or unwrapped `xu yu zu`, or scaled `xs ys zs`, or "
+                      "both (`xsu ysu "
+                      "zsu`): the first of these that the dump has. Each line has as many columns as `ITEM: ATOMS` "
+                      "names. The box "
+                      "repeats in the directions whose bounds are `pp`. Its bounds are lines `low high`, or of the "
+                      "forms `xy xz yz` "
+                      "and `abc origin`. `id`, `type` and `element` are read for selections"},
     .recognises = [](std::string_view beginning) { return beginning.starts_with("ITEM:"); },
     .of_text = make_frame_parser<LammpsFrames>,
 };

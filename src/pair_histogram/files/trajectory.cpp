@@ -1,20 +1,11 @@
-#include "files/trajectory.hpp"
-
-#include <unistd.h>
+#include "pair_histogram/files/trajectory.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <utility>
+#include <vector>
 
-#include "core/stop.hpp"
-#include "core/text.hpp"
 #include "files/file.hpp"
 #include "files/foreign_formats.hpp"
-#include "files/image.hpp"
-#include "files/npy.hpp"
-#include "files/number.hpp"
-#include "files/trajectory_text.hpp"
 
 namespace gradus::files {
 
@@ -38,44 +29,30 @@ constexpr const TrajectoryFormat* formats[] = {
 #undef FORMAT
 };
 
-/// The name without .gz, whose ending says what is packed.
-std::string inner_name(const std::string& path) {
-  constexpr std::size_t length = 3;
-  return ending_of(path) == ".gz" ? path.substr(0, path.size() - length) : path;
-}
-
-bool is_points(std::string_view bytes) {
-  const auto raw = std::as_bytes(std::span(bytes));
-  return looks_like_npy(raw) || looks_like_image(raw);
-}
-
 /// Refuses a foreign format, unless the bytes begin as a trajectory.
 void refuse_others(std::string_view beginning, const std::string& name) {
   if (!trajectory_by_content(beginning)) refuse_foreign(beginning, name, Reader::frames);
 }
 
+std::vector<const Format*> rows() {
+  std::vector<const Format*> rows;
+  for (const TrajectoryFormat* const format : formats) rows.push_back(&format->file);
+  return rows;
+}
+
+const RegisteredFormats registered(Reader::frames,
+                                   {.kind = "trajectory", .rows = rows, .text = [] {
+                                      return endings_for(Reader::frames) +
+                                             ", and points in .npy, .npz, .csv, .tsv and .txt can be read";
+                                    }});
+
 }  // namespace
 
 std::span<const TrajectoryFormat* const> trajectory_formats() { return formats; }
 
-std::string trajectory_endings(std::string_view last) {
-  std::vector<std::string_view> endings;
-  for (const TrajectoryFormat* format : formats) {
-    const std::vector<std::string_view> own = words_of(format->endings);
-    endings.insert(endings.end(), own.begin(), own.end());
-  }
-  std::string text;
-  for (const std::string_view ending : endings)
-    text.append(text.empty() ? "" : ending == endings.back() ? last : ", ").append(ending);
-  return text;
-}
-
 const TrajectoryFormat* named_trajectory(const std::string& path) {
-  for (const TrajectoryFormat* format : formats) {
-    const std::string ending = ending_of(format->of_text != nullptr ? inner_name(path) : path);
-    if (std::ranges::count(words_of(format->endings), ending) > 0) return format;
-  }
-  return nullptr;
+  const auto found = std::ranges::find_if(formats, [&](const auto* format) { return format->file.names(path); });
+  return found != std::end(formats) ? *found : nullptr;
 }
 
 const TrajectoryFormat* trajectory_by_content(std::string_view beginning) {
@@ -111,14 +88,14 @@ FrameReader::FrameReader(std::string path, ReadOptions options, bool labels)
     format = trajectory_by_content(text->beginning());
     if (format == nullptr) {
       if (is_stream(path_)) table_ = std::move(text);
-      else if (!is_points(text->beginning())) refuse_foreign(text->beginning(), path_, Reader::frames);
+      else if (!recognises_points(text->beginning())) refuse_foreign(text->beginning(), path_, Reader::frames);
       return;
     }
   }
   unit_ = format->unit;
   if (format->of_text == nullptr) {
     if (is_stream(path_) || ending_of(path_) == ".gz")
-      throw UnsupportedError("'" + path_ + "': " + std::string(format->name) +
+      throw UnsupportedError("'" + path_ + "': " + std::string(format->file.name) +
                              " is read from a file that is not packed; write it to one");
     auto file = std::make_unique<MappedFile>(path_);
     refuse_others(as_text(file->bytes()), path_);

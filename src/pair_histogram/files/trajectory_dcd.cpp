@@ -11,7 +11,7 @@
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "files/file_fields.hpp"
-#include "files/trajectory_text.hpp"
+#include "pair_histogram/files/trajectory_text.hpp"
 
 namespace gradus::files {
 
@@ -255,13 +255,15 @@ class DcdFrames : public FrameParser {
 }  // namespace
 
 extern constinit const TrajectoryFormat dcd_trajectories{
-    .name = "DCD",
-    .endings = ".dcd",
-    .rules =
-        "The binary trajectories of CHARMM, NAMD, OpenMM and LAMMPS, in either byte order, not packed. They name no "
-        "kinds of atoms: select by `index`. The cell is lengths and angles, or their cosines. From version 25 on, "
-        "which CHARMM names in the file, the cell is a symmetric matrix. Numbers that would do for both are refused, "
-        "as cosines in a file that names such a version: give `--box`. Files that leave out fixed atoms are not read",
+    .file = {.name = "DCD",
+             .endings = ".dcd",
+             .rules =
+                 "The binary trajectories of CHARMM, NAMD, OpenMM and LAMMPS, in either byte order, not packed. They "
+                 "name no kinds of atoms: select by `index`. The cell is lengths and angles, or their cosines. From "
+                 "version 25 on, which CHARMM names in the file, the cell is a symmetric matrix. Numbers that would do "
+                 "for both are refused, as cosines in a file that names such a version: give `--box`. Files that leave "
+                 "out fixed atoms are not read",
+             .may_be_packed = false},
     .unit = LengthUnit::angstrom,
     .recognises =
         [](std::string_view beginning) {

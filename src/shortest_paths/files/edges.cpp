@@ -1,4 +1,4 @@
-#include "files/edges.hpp"
+#include "shortest_paths/files/edges.hpp"
 
 #include <algorithm>
 #include <charconv>

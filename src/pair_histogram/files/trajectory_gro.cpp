@@ -5,7 +5,7 @@
 
 #include "core/text.hpp"
 #include "files/number.hpp"
-#include "files/trajectory_text.hpp"
+#include "pair_histogram/files/trajectory_text.hpp"
 
 namespace gradus::files {
 
@@ -119,11 +119,11 @@ class GroFrames : public TextFrames {
 }  // namespace
 
 extern constinit const TrajectoryFormat gro_trajectories{
-    .name = "Gromacs .gro",
-    .endings = ".gro",
-    .rules =
-        "A Gromacs file of one frame or more, with any number of decimals; lengths stay in nm. Its box of three or "
-        "nine numbers is periodic unless all of them are 0",
+    .file = {.name = "Gromacs .gro",
+             .endings = ".gro",
+             .rules = "A Gromacs file of one frame or more, with any number of decimals; lengths stay in nm. Its box "
+                      "of three or "
+                      "nine numbers is periodic unless all of them are 0"},
     .unit = LengthUnit::nanometre,
     .recognises =
         [](std::string_view beginning) {

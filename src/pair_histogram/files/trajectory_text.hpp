@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "files/text_input.hpp"
-#include "files/trajectory.hpp"
+#include "pair_histogram/files/trajectory_format.hpp"
 
 namespace gradus::files {
 

@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "core/text.hpp"
-#include "files/edge_columns.hpp"
-#include "files/edges.hpp"
 #include "gradus/error.hpp"
+#include "shortest_paths/files/edge_columns.hpp"
+#include "shortest_paths/files/edges.hpp"
 
 namespace gradus::files {
 
@@ -680,14 +680,16 @@ class EdgeListReader final : public EdgeReader {
 
 extern constinit const GraphFormat edge_list_format{
     .id = "edge_list",
-    .name = "edge list",
+    .file = {.name = "edge list",
+             .endings = ".csv .tsv .txt .edges .edgelist .el .ncol",
+             .rules = "A list of edges, also `out.NAME` of KONECT: a line `FROM TO` (each of length 1) or `FROM TO "
+                      "WEIGHT`, or [a "
+                      "table](#tables-of-edges) with such columns, separated by the first of semicolon, comma, tab, "
+                      "bar and blanks "
+                      "that the first line has outside quotes (`.tsv`: tabs), or as a line `sep=;` above it says; "
+                      "comments begin "
+                      "with `#` or `%`"},
     .several = "lists of edges",
-    .endings = ".csv .tsv .txt .edges .edgelist .el .ncol",
-    .rules =
-        "A list of edges, also `out.NAME` of KONECT: a line `FROM TO` (each of length 1) or `FROM TO WEIGHT`, or [a "
-        "table](#tables-of-edges) with such columns, separated by the first of semicolon, comma, tab, bar and blanks "
-        "that the first line has outside quotes (`.tsv`: tabs), or as a line `sep=;` above it says; comments begin "
-        "with `#` or `%`",
     .is_list = true,
     // The first line of KONECT's files, whose names are out.NAME.
     .recognises =

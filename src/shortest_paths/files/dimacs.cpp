@@ -1,6 +1,6 @@
 // Graphs of the 9th DIMACS challenge: http://www.diag.uniroma1.it/challenge9/format.shtml
 #include "core/text.hpp"
-#include "files/edges.hpp"
+#include "shortest_paths/files/edges.hpp"
 
 namespace gradus::files {
 
@@ -89,11 +89,11 @@ class DimacsReader final : public EdgeReader {
 
 extern constinit const GraphFormat dimacs_format{
     .id = "dimacs",
-    .name = "DIMACS",
-    .endings = ".gr",
-    .rules =
-        "DIMACS (9th challenge): one line `p sp VERTICES EDGES`, a line `a FROM TO WEIGHT` for each edge, comments `c "
-        "…`. Vertices count from 1",
+    .file = {.name = "DIMACS",
+             .endings = ".gr",
+             .rules = "DIMACS (9th challenge): one line `p sp VERTICES EDGES`, a line `a FROM TO WEIGHT` for each "
+                      "edge, comments `c "
+                      "…`. Vertices count from 1"},
     .fixed_columns = "whose columns are FROM, TO and WEIGHT",
     .recognises =
         [](std::string_view text) {

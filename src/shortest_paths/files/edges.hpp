@@ -15,9 +15,9 @@
 #include <variant>
 #include <vector>
 
-#include "files/graph.hpp"
 #include "files/growing_block.hpp"
 #include "files/number.hpp"
+#include "shortest_paths/files/graph_format.hpp"
 
 namespace gradus::files {
 

@@ -1,4 +1,4 @@
-#include "files/trajectory_text.hpp"
+#include "pair_histogram/files/trajectory_text.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "files/trajectory.hpp"
+#include "pair_histogram/files/trajectory.hpp"
 
 namespace gradus::files {
 

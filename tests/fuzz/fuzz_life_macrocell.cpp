@@ -1,7 +1,0 @@
-// Any bytes as a pattern of Life in the format Macrocell, see fuzz_life.hpp.
-#include "fuzz_life.hpp"
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  gradus::fuzz::parse(data, size, gradus::files::LifeFormat::macrocell);
-  return 0;
-}
