@@ -231,6 +231,158 @@ struct RingPlace {
   }
 };
 
+/// A block: its shared memory, and where it is in each ring.
+template <class Shape>
+class PipelineBlock {
+ public:
+  using Memory = typename Shape::Memory;
+
+  struct Barriers {
+    cuda::Barrier filled[pipeline_stages];
+    cuda::Barrier emptied[pipeline_stages];
+    cuda::Barrier points_came[Shape::point_slots];  ///< with their lengths
+    cuda::Barrier points_left[Shape::point_slots];
+
+    __device__ void start() {
+      // Each reader arrives, so that racecheck can follow who read what: one lane for its warp would be no faster.
+      constexpr int readers = 128 * Shape::groups;
+      for (int stage = 0; stage < pipeline_stages; ++stage) {
+        filled[stage].start(1);
+        emptied[stage].start(readers);
+      }
+      for (int slot = 0; slot < Shape::point_slots; ++slot) {
+        points_came[slot].start(1);
+        points_left[slot].start(readers);
+      }
+      cuda::make_barriers_known();
+    }
+  };
+
+  __device__ PipelineBlock(const PipelineJob& job, Memory& memory, Barriers& barriers)
+      : job_(job), memory_(memory), barriers_(barriers),
+        chunks_(resident ? Shape::chunks : (job.stride + tensor_chunk - 1) / tensor_chunk),
+        first_tile_(job.first_tile + static_cast<int>(blockIdx.x)) {}
+
+  /// Orders the copies of all tiles: the work of one thread.
+  __device__ __forceinline__ void copy_tiles() {
+    for (int tile = first_tile_; tile < job_.end_tile; tile += static_cast<int>(gridDim.x)) {
+      const int first_row = tile * Shape::points;
+      barriers_.points_left[slot_.index].wait(slot_.parity ^ 1);  // the first time around, there are none
+      const std::int32_t beginning = job_.beginnings[tile];
+      memory_.beginnings[slot_.index] = beginning;
+      cuda::Barrier& came = barriers_.points_came[slot_.index];
+      came.arrive_for(sizeof memory_.lengths[0] + (resident ? chunks_ * Shape::point_bytes : 0));
+      came.copy(memory_.lengths[slot_.index], job_.lengths + first_row, sizeof memory_.lengths[0]);
+      if constexpr (resident)
+        for (int chunk = 0; chunk < chunks_; ++chunk)
+          came.copy_box(memory_.points[slot_.index] + chunk * Shape::point_bytes, job_.points, chunk * tensor_chunk,
+                        first_row);
+      slot_.advance();
+      int cluster_tile = beginning;
+      for (int step = 0; step < job_.cluster_tiles; ++step) {
+        copy_clusters(cluster_tile, first_row);
+        if (++cluster_tile == job_.cluster_tiles) cluster_tile = 0;
+      }
+    }
+  }
+
+  /// Multiplies, and looks at the scores: the work of every warp of the multiplying warpgroups.
+  __device__ __forceinline__ void find_possible() {
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const unsigned int own_rows = static_cast<unsigned int>(warp / 4 * 64 * row_bytes);
+    const TensorLengths largest = *job_.largest;
+    Scores scores;
+    for (int tile = first_tile_; tile < job_.end_tile; tile += static_cast<int>(gridDim.x)) {
+      barriers_.points_came[slot_.index].wait(slot_.parity);
+      int cluster_tile = memory_.beginnings[slot_.index];
+      Search<Shape> search(memory_.lengths[slot_.index] + warp * 16, largest, job_.stride, memory_.counts + warp * 16,
+                           memory_.possible + warp * 16);
+      for (int step = 0; step < job_.cluster_tiles; ++step) {
+        multiply_tile(scores, own_rows);
+        search.look(scores, memory_.half_squares[halves_.index], cluster_tile * Shape::clusters);
+        halves_.advance();
+        if (++cluster_tile == job_.cluster_tiles) cluster_tile = 0;
+      }
+      search.finish(job_, static_cast<std::int64_t>(tile) * Shape::points + warp * 16);
+      barriers_.points_left[slot_.index].arrive();
+      slot_.advance();
+    }
+  }
+
+ private:
+  using Scores = typename Search<Shape>::Scores;
+  static constexpr bool resident = Shape::resident;
+
+  __device__ __forceinline__ void copy_clusters(int cluster_tile, int first_row) {
+    for (int chunk = 0; chunk < chunks_; ++chunk) {
+      barriers_.emptied[stage_.index].wait(stage_.parity ^ 1);  // the first time around, they are
+      cuda::Barrier& filled = barriers_.filled[stage_.index];
+      unsigned char* const to = memory_.stages[stage_.index];
+      const bool is_last = chunk + 1 == chunks_;
+      filled.arrive_for(Shape::stage_bytes + (is_last ? sizeof memory_.half_squares[0] : 0));
+      filled.copy_box(to, job_.clusters, chunk * tensor_chunk, cluster_tile * Shape::clusters);
+      if constexpr (!resident) filled.copy_box(to + Shape::cluster_bytes, job_.points, chunk * tensor_chunk, first_row);
+      if (is_last)
+        filled.copy(memory_.half_squares[halves_.index], job_.half_squares + cluster_tile * Shape::clusters,
+                    sizeof memory_.half_squares[0]);
+      stage_.advance();
+    }
+    halves_.advance();
+  }
+
+  /// The scores of the warpgroup's points and of a tile of clusters, but for |c|^2 / 2.
+  __device__ __forceinline__ void multiply_tile(Scores& scores, unsigned int own_rows) {
+    int before = -1;  // the stage of the chunk before, while its products may run
+    for (int chunk = 0; chunk < chunks_; ++chunk) {
+      barriers_.filled[stage_.index].wait(stage_.parity);
+      const unsigned int clusters = cuda::shared_address(memory_.stages[stage_.index]);
+      const unsigned int points = resident ? cuda::shared_address(memory_.points[slot_.index]) +
+                                                 static_cast<unsigned int>(chunk) * Shape::point_bytes
+                                           : clusters + Shape::cluster_bytes;
+      if (chunk == 0) cuda::pin(scores);
+      multiply_chunk(scores, cuda::tile_descriptor(points + own_rows), cuda::tile_descriptor(clusters), chunk);
+      if (before >= 0) {
+        cuda::wait_for_products<1>();
+        barriers_.emptied[before].arrive();
+      }
+      before = stage_.index;
+      stage_.advance();
+    }
+    cuda::wait_for_products<0>();
+    cuda::pin(scores);
+    barriers_.emptied[before].arrive();
+  }
+
+  /// Begins the products of a chunk, sixteen of its columns each.
+  __device__ __forceinline__ void multiply_chunk(Scores& scores, std::uint64_t own, std::uint64_t all, int chunk) {
+    const auto multiply = [&]<int Parts>(std::integral_constant<int, Parts>) {
+      cuda::begin_products();
+#pragma unroll
+      for (int part = 0; part < Parts; ++part)
+        cuda::multiply_by_warpgroup(scores, own + 2 * part, all + 2 * part, chunk + part);
+      cuda::end_products();
+    };
+    constexpr int all_parts = tensor_chunk / tensor_columns;
+    const int last_parts = (job_.stride - (chunks_ - 1) * tensor_chunk) / tensor_columns;
+    // No loop: its registers would have to be those of the other ways.
+    switch (chunk + 1 < chunks_ ? all_parts : last_parts) {
+      case 1: multiply(std::integral_constant<int, 1>()); break;
+      case 2: multiply(std::integral_constant<int, 2>()); break;
+      case 3: multiply(std::integral_constant<int, 3>()); break;
+      default: multiply(std::integral_constant<int, all_parts>());
+    }
+  }
+
+  const PipelineJob& job_;
+  Memory& memory_;
+  Barriers& barriers_;
+  const int chunks_;
+  const int first_tile_;
+  RingPlace<pipeline_stages> stage_;
+  RingPlace<Shape::half_square_slots> halves_;
+  RingPlace<Shape::point_slots> slot_;
+};
+
 #endif
 
 // The possible clusters of all points. Launch shape: Shape::threads, at most as many blocks as multiprocessors;
@@ -238,128 +390,21 @@ struct RingPlace {
 template <class Shape>
 __global__ void __launch_bounds__(Shape::threads, 1) find_possible(const __grid_constant__ PipelineJob job) {
 #ifdef GRADUS_WARPGROUP_PRODUCT
-  using Memory = typename Shape::Memory;
-  constexpr bool resident = Shape::resident;
-  // Each arrives, so that racecheck can follow who read what: one lane for its warp would be no faster.
-  constexpr int readers = 128 * Shape::groups;
+  using Block = PipelineBlock<Shape>;
   extern __shared__ unsigned char dynamic_shared[];
-  Memory& memory =
-      *reinterpret_cast<Memory*>(dynamic_shared + (1024 - cuda::shared_address(dynamic_shared) % 1024) % 1024);
-  __shared__ cuda::Barrier filled[pipeline_stages];
-  __shared__ cuda::Barrier emptied[pipeline_stages];
-  __shared__ cuda::Barrier points_came[Shape::point_slots];  // with their lengths
-  __shared__ cuda::Barrier points_left[Shape::point_slots];
-  if (threadIdx.x == 0) {
-    for (int stage = 0; stage < pipeline_stages; ++stage) {
-      filled[stage].start(1);
-      emptied[stage].start(readers);
-    }
-    for (int slot = 0; slot < Shape::point_slots; ++slot) {
-      points_came[slot].start(1);
-      points_left[slot].start(readers);
-    }
-    cuda::make_barriers_known();
-  }
+  auto& memory = *reinterpret_cast<typename Block::Memory*>(
+      dynamic_shared + (1024 - cuda::shared_address(dynamic_shared) % 1024) % 1024);
+  __shared__ typename Block::Barriers barriers;
+  if (threadIdx.x == 0) barriers.start();
   __syncthreads();  // the barriers are there
-  const int chunks = resident ? Shape::chunks : (job.stride + tensor_chunk - 1) / tensor_chunk;
-  const int first_tile = job.first_tile + static_cast<int>(blockIdx.x);
-  RingPlace<pipeline_stages> stage;
-  RingPlace<Shape::half_square_slots> halves;
-  RingPlace<Shape::point_slots> slot;
+  Block block(job, memory, barriers);
   if (threadIdx.x >= 128 * Shape::groups) {
     cuda::give_up_registers<24>();
-    if (threadIdx.x != 128 * Shape::groups) return;
-    for (int tile = first_tile; tile < job.end_tile; tile += static_cast<int>(gridDim.x)) {
-      const int first_row = tile * Shape::points;
-      points_left[slot.index].wait(slot.parity ^ 1);  // the first time around, there are none
-      const std::int32_t beginning = job.beginnings[tile];
-      memory.beginnings[slot.index] = beginning;
-      points_came[slot.index].arrive_for(sizeof memory.lengths[0] + (resident ? chunks * Shape::point_bytes : 0));
-      points_came[slot.index].copy(memory.lengths[slot.index], job.lengths + first_row, sizeof memory.lengths[0]);
-      if constexpr (resident)
-        for (int chunk = 0; chunk < chunks; ++chunk)
-          points_came[slot.index].copy_box(memory.points[slot.index] + chunk * Shape::point_bytes, job.points,
-                                           chunk * tensor_chunk, first_row);
-      slot.advance();
-      int cluster_tile = beginning;
-      for (int step = 0; step < job.cluster_tiles; ++step) {
-        for (int chunk = 0; chunk < chunks; ++chunk) {
-          emptied[stage.index].wait(stage.parity ^ 1);  // the first time around, they are
-          cuda::Barrier& barrier = filled[stage.index];
-          unsigned char* const to = memory.stages[stage.index];
-          const bool is_last = chunk + 1 == chunks;
-          barrier.arrive_for(Shape::stage_bytes + (is_last ? sizeof memory.half_squares[0] : 0));
-          barrier.copy_box(to, job.clusters, chunk * tensor_chunk, cluster_tile * Shape::clusters);
-          if constexpr (!resident)
-            barrier.copy_box(to + Shape::cluster_bytes, job.points, chunk * tensor_chunk, first_row);
-          if (is_last)
-            barrier.copy(memory.half_squares[halves.index], job.half_squares + cluster_tile * Shape::clusters,
-                         sizeof memory.half_squares[0]);
-          stage.advance();
-        }
-        halves.advance();
-        if (++cluster_tile == job.cluster_tiles) cluster_tile = 0;
-      }
-    }
+    if (threadIdx.x == 128 * Shape::groups) block.copy_tiles();
     return;
   }
   cuda::take_registers<Shape::registers>();
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const unsigned int own_rows = static_cast<unsigned int>(warp / 4 * 64 * row_bytes);
-  const TensorLengths largest = *job.largest;
-  // Sixteen columns of a chunk are a product.
-  constexpr int all_parts = tensor_chunk / tensor_columns;
-  const int last_parts = (job.stride - (chunks - 1) * tensor_chunk) / tensor_columns;
-  typename Search<Shape>::Scores scores;
-  for (int tile = first_tile; tile < job.end_tile; tile += static_cast<int>(gridDim.x)) {
-    points_came[slot.index].wait(slot.parity);
-    int cluster_tile = memory.beginnings[slot.index];
-    Search<Shape> search(memory.lengths[slot.index] + warp * 16, largest, job.stride, memory.counts + warp * 16,
-                         memory.possible + warp * 16);
-    for (int step = 0; step < job.cluster_tiles; ++step) {
-      int before = -1;  // the stage of the chunk before, while its products may run
-      for (int chunk = 0; chunk < chunks; ++chunk) {
-        filled[stage.index].wait(stage.parity);
-        const unsigned int clusters = cuda::shared_address(memory.stages[stage.index]);
-        const unsigned int points = (resident ? cuda::shared_address(memory.points[slot.index]) +
-                                                    static_cast<unsigned int>(chunk) * Shape::point_bytes
-                                              : clusters + Shape::cluster_bytes) +
-                                    own_rows;
-        const std::uint64_t own = cuda::tile_descriptor(points);
-        const std::uint64_t all = cuda::tile_descriptor(clusters);
-        if (chunk == 0) cuda::pin(scores);
-        const auto multiply = [&]<int Parts>(std::integral_constant<int, Parts>) {
-          cuda::begin_products();
-#pragma unroll
-          for (int part = 0; part < Parts; ++part)
-            cuda::multiply_by_warpgroup(scores, own + 2 * part, all + 2 * part, chunk + part);
-          cuda::end_products();
-        };
-        // No loop: its registers would have to be those of the other ways.
-        switch (chunk + 1 < chunks ? all_parts : last_parts) {
-          case 1: multiply(std::integral_constant<int, 1>()); break;
-          case 2: multiply(std::integral_constant<int, 2>()); break;
-          case 3: multiply(std::integral_constant<int, 3>()); break;
-          default: multiply(std::integral_constant<int, all_parts>());
-        }
-        if (before >= 0) {
-          cuda::wait_for_products<1>();
-          emptied[before].arrive();
-        }
-        before = stage.index;
-        stage.advance();
-      }
-      cuda::wait_for_products<0>();
-      cuda::pin(scores);
-      emptied[before].arrive();
-      search.look(scores, memory.half_squares[halves.index], cluster_tile * Shape::clusters);
-      halves.advance();
-      if (++cluster_tile == job.cluster_tiles) cluster_tile = 0;
-    }
-    search.finish(job, static_cast<std::int64_t>(tile) * Shape::points + warp * 16);
-    points_left[slot.index].arrive();
-    slot.advance();
-  }
+  block.find_possible();
 #else
   __trap();
 #endif

@@ -25,8 +25,8 @@
 namespace gradus::kmeans_detail {
 
 struct Tally {
-  unsigned int changed = 0;
-  unsigned int rechecked = 0;
+  unsigned int changed;
+  unsigned int rechecked;
 };
 
 /// Adds a count of each lane to a counter of the block: one addition a warp. All lanes take part.
@@ -76,116 +76,188 @@ __device__ inline Word nanoseconds() {
   return now;
 }
 
+/// A block of the kernel: the steps of an iteration, in their order. All threads of the block take each step together.
+template <class T, class Walk>
+class FitBlock {
+ public:
+  /// `memory`: dynamic shared memory. `tally`: in shared memory too.
+  __device__ FitBlock(const SmallDimJob<T>& job, unsigned char* memory, Tally& tally)
+      : job_(job),
+        shared_(memory, job, Walk::work_bytes(job, static_cast<int>(blockDim.x) / 32)), sums_{job, shared_.sums},
+        tally_(tally), words_(sum_words(job)), area_(job.k * job.d) {}
+
+  __device__ __forceinline__ void start() {
+    for (int word = thread(); word < words_; word += threads()) shared_.sums[word] = job_.sums[word];
+    for (int half = thread(); half < 2 * words_ * job_.copies; half += threads()) shared_.moved[half] = 0;
+    for (int index = thread(); index < area_; index += threads()) {
+      shared_.centroids[index] = job_.centroids[index];
+      if (is_first()) job_.past_centroids[index] = job_.centroids[index];
+    }
+    if (thread() == 0) tally_ = {};
+    if (is_first() && thread() == 0) job_.outcome->start_nanoseconds = nanoseconds();
+    __syncthreads();  // the centroids are there
+    build_filter<T, Columns>(job_, shared_);
+    __syncthreads();  // and the filter
+  }
+
+  /// Settles the block's points, and adds what they change to the step's differences in memory.
+  __device__ __forceinline__ void assign(int step) {
+    const Tally tally = Walk::assign(job_, shared_);
+    add_counts(&tally_.changed, tally.changed);
+    add_counts(&tally_.rechecked, tally.rechecked);
+    __syncthreads();  // all of the block's points are settled and in `moved`
+    Word* const difference = differences_of(step);
+    if (tally_.changed > 0) add_moved(difference);
+    if (is_first()) {
+      // Cleared for the iteration after the next: all blocks are past the barrier behind which they read it.
+      Word* const later = differences_of(step + 1);
+      for (int word = thread(); word <= words_; word += threads()) later[word] = 0;
+    }
+    if (thread() == 0 && tally_.changed > 0) atomicAdd(&difference[words_], Word{tally_.changed});
+  }
+
+  /// Adds the differences of all blocks to the sums. Returns the number of points that changed their cluster.
+  __device__ __forceinline__ Word take_differences(int step) {
+    const Word* const difference = differences_of(step);
+    if (thread() == 0) {
+      rechecked_ += tally_.rechecked;
+      tally_ = {};
+    }
+    for (int word = thread(); word < words_; word += threads()) shared_.sums[word] += __ldcg(&difference[word]);
+    const Word changed = __ldcg(&difference[words_]);
+    __syncthreads();  // the sums are complete
+    return changed;
+  }
+
+  /// Returns true if a cluster is empty, or may be, and so is up to the frame.
+  __device__ __forceinline__ bool is_for_the_frame() const {
+    bool found = job_.iterations == 0;
+    for (int cluster = thread(); cluster < job_.k; cluster += threads()) {
+      const Presence presence = sums_.presence(cluster);
+      found |= presence == Presence::unknown || (presence == Presence::none && job_.relocates);
+    }
+    return __syncthreads_or(found) != 0;
+  }
+
+  /// Computes the next centroids. Returns true if one of them is not certain.
+  __device__ __forceinline__ bool make_means(int step) {
+    bool doubtful = false;
+    for (int index = thread(); index < area_; index += threads()) {
+      const int cluster = index / job_.d;
+      const int dim = index - cluster * job_.d;
+      shared_.next[index] = shared_.centroids[index];
+      if (sums_.count(cluster) == 0) continue;
+      const core::Certified<T> mean = sums_.mean(cluster, dim);
+      shared_.next[index] = mean.value;
+      doubtful |= !mean.certain;
+    }
+    if (is_first())
+      for (int word = thread(); word < words_; word += threads())
+        job_.past_sums[std::int64_t{step} * words_ + word] = shared_.sums[word];
+    return __syncthreads_or(doubtful) != 0;  // and the rows are complete
+  }
+
+  __device__ __forceinline__ void scale_means() {
+    for (int cluster = thread(); cluster < job_.k; cluster += threads())
+      if (sums_.count(cluster) > 0 && !scale_to_unit_length(shared_.next + cluster * job_.d, job_.d))
+        for (int dim = 0; dim < job_.d; ++dim)  // no direction: it stays
+          shared_.next[cluster * job_.d + dim] = shared_.centroids[cluster * job_.d + dim];
+    __syncthreads();  // the rows have their length
+  }
+
+  /// Puts the next centroids in the place of the last ones. Returns true if they are the same.
+  __device__ __forceinline__ bool replace_centroids(int step) {
+    bool equal = true;
+    for (int index = thread(); index < area_; index += threads()) {
+      equal &= bits_of(shared_.next[index]) == bits_of(shared_.centroids[index]);
+      shared_.centroids[index] = shared_.next[index];
+      if (is_first()) job_.past_centroids[(std::int64_t{step} + 1) * area_ + index] = shared_.next[index];
+    }
+    const bool same = __syncthreads_and(equal) != 0;  // and the centroids are complete
+    build_filter<T, Columns>(job_, shared_);
+    return same;
+  }
+
+  __device__ __forceinline__ double shift() const { return shift_of<T, Columns>(job_, shared_); }
+
+  __device__ __forceinline__ void record(int step, Word changed) const {
+    if (is_first() && thread() == 0) job_.records[step] = {0, static_cast<std::int64_t>(changed), 0, nanoseconds()};
+  }
+
+  /// The results, to memory. The outcome's count of rechecked points is added up by all blocks.
+  __device__ __forceinline__ void finish(int steps, bool pass_only, bool same, Word changed) {
+    __syncthreads();  // the centroids are complete
+    if (thread() == 0 && rechecked_ > 0) atomicAdd(&job_.outcome->rechecked, rechecked_);
+    if (!is_first()) return;
+    for (int word = thread(); word < words_; word += threads()) job_.sums[word] = shared_.sums[word];
+    for (int index = thread(); index < area_; index += threads()) job_.centroids[index] = shared_.centroids[index];
+    if (thread() != 0) return;
+    job_.outcome->steps = steps;
+    job_.outcome->pass_only = pass_only;
+    job_.outcome->same_centroids = same;
+    job_.outcome->changed = changed;
+  }
+
+ private:
+  static constexpr int Columns = Walk::columns;
+
+  __device__ static int thread() { return static_cast<int>(threadIdx.x); }
+  __device__ static int threads() { return static_cast<int>(blockDim.x); }
+  __device__ static bool is_first() { return blockIdx.x == 0; }
+
+  __device__ Word* differences_of(int step) const { return job_.differences + step % 3 * (words_ + 1); }
+
+  /// Adds what the block has noted to the differences, and clears its notes.
+  __device__ __forceinline__ void add_moved(Word* difference) {
+    // Every block begins with other words: additions to the same one would queue up.
+    const int first_word = static_cast<int>(std::int64_t{words_} * blockIdx.x / gridDim.x);
+    for (int index = thread(); index < words_; index += threads()) {
+      const int word = index + first_word < words_ ? index + first_word : index + first_word - words_;
+      Word lower = 0;
+      Word upper = 0;
+      for (int step_of_copies = 0; step_of_copies < job_.copies; ++step_of_copies) {
+        // Neighbouring threads begin with different copies, which lie in different banks.
+        const int at = word * job_.copies + ((step_of_copies + thread()) & (job_.copies - 1));
+        lower += shared_.moved[at];
+        upper += shared_.moved[at + words_ * job_.copies];
+        shared_.moved[at] = shared_.moved[at + words_ * job_.copies] = 0;
+      }
+      const Word sum = lower + (upper << 32);
+      if (sum != 0) atomicAdd(&difference[word], sum);
+    }
+  }
+
+  const SmallDimJob<T>& job_;
+  const Shared<T, Columns> shared_;
+  const JobSums<T> sums_;
+  Tally& tally_;  ///< of the block, in this pass
+  const int words_;
+  const int area_;
+  Word rechecked_ = 0;  ///< of the block, in all passes; the first thread's
+};
+
 // Launch shape: cooperative, as many blocks as the GPU holds at once or the points need.
 template <class T, class Walk>
 __global__ void __maxnreg__(Walk::registers) fit_on_gpu(const __grid_constant__ SmallDimJob<T> job) {
-  constexpr int Columns = Walk::columns;
   extern __shared__ __align__(16) unsigned char memory[];
-  __shared__ unsigned int block_changed;  // in this pass
-  __shared__ unsigned int block_rechecked;
-  const Shared<T, Columns> shared(memory, job, Walk::work_bytes(job, static_cast<int>(blockDim.x) / 32));
-  const JobSums<T> sums{job, shared.sums};
-  const int thread = static_cast<int>(threadIdx.x);
-  const int threads = static_cast<int>(blockDim.x);
-  const int words = sum_words(job);
-  const int area = job.k * job.d;
-  const bool first_block = blockIdx.x == 0;
-  const int first_word = static_cast<int>(std::int64_t{words} * blockIdx.x / gridDim.x);
+  __shared__ Tally tally;
+  FitBlock<T, Walk> block(job, memory, tally);
   cooperative_groups::grid_group grid = cooperative_groups::this_grid();
-
-  for (int word = thread; word < words; word += threads) shared.sums[word] = job.sums[word];
-  for (int half = thread; half < 2 * words * job.copies; half += threads) shared.moved[half] = 0;
-  for (int index = thread; index < area; index += threads) {
-    shared.centroids[index] = job.centroids[index];
-    if (first_block) job.past_centroids[index] = job.centroids[index];
-  }
-  if (thread == 0) block_changed = block_rechecked = 0;
-  if (first_block && thread == 0) job.outcome->start_nanoseconds = nanoseconds();
-  __syncthreads();  // the centroids are there
-  build_filter<T, Columns>(job, shared);
-  __syncthreads();  // and the filter
-
+  block.start();
   int step = 0;
   bool pass_only = false;
   bool same = false;
   Word changed = 0;
-  Word rechecked = 0;  // of the block, in all passes; the first thread's
   for (;; ++step) {
-    Word* difference = job.differences + step % 3 * (words + 1);
-    const Tally tally = Walk::assign(job, shared);
-    add_counts(&block_changed, tally.changed);
-    add_counts(&block_rechecked, tally.rechecked);
-    __syncthreads();  // all of the block's points are settled and in `moved`
-    if (block_changed > 0)
-      for (int index = thread; index < words; index += threads) {
-        // Every block begins with other words: additions to the same one would queue up.
-        const int word = index + first_word < words ? index + first_word : index + first_word - words;
-        Word lower = 0;
-        Word upper = 0;
-        for (int step_of_copies = 0; step_of_copies < job.copies; ++step_of_copies) {
-          // Neighbouring threads begin with different copies, which lie in different banks.
-          const int at = word * job.copies + ((step_of_copies + thread) & (job.copies - 1));
-          lower += shared.moved[at];
-          upper += shared.moved[at + words * job.copies];
-          shared.moved[at] = shared.moved[at + words * job.copies] = 0;
-        }
-        const Word sum = lower + (upper << 32);
-        if (sum != 0) atomicAdd(&difference[word], sum);
-      }
-    if (first_block) {
-      // Cleared for the iteration after the next: all blocks are past the barrier behind which they read it.
-      Word* later = job.differences + (step + 1) % 3 * (words + 1);
-      for (int word = thread; word <= words; word += threads) later[word] = 0;
-    }
-    if (thread == 0 && block_changed > 0) atomicAdd(&difference[words], Word{block_changed});
+    block.assign(step);
     grid.sync();  // every block's differences are in memory
-    if (thread == 0) {
-      rechecked += block_rechecked;
-      block_changed = block_rechecked = 0;
-    }
-    for (int word = thread; word < words; word += threads) shared.sums[word] += __ldcg(&difference[word]);
-    changed = __ldcg(&difference[words]);
-    __syncthreads();  // the sums are complete
-
-    bool for_the_frame = job.iterations == 0;
-    for (int cluster = thread; cluster < job.k; cluster += threads) {
-      const Presence presence = sums.presence(cluster);
-      for_the_frame |= presence == Presence::unknown || (presence == Presence::none && job.relocates);
-    }
-    pass_only = __syncthreads_or(for_the_frame) != 0;
+    changed = block.take_differences(step);
+    pass_only = block.is_for_the_frame() || block.make_means(step);
     if (pass_only) break;
-    bool doubtful = false;
-    for (int index = thread; index < area; index += threads) {
-      const int cluster = index / job.d;
-      const int dim = index - cluster * job.d;
-      shared.next[index] = shared.centroids[index];
-      if (sums.count(cluster) == 0) continue;
-      const core::Certified<T> mean = sums.mean(cluster, dim);
-      shared.next[index] = mean.value;
-      doubtful |= !mean.certain;
-    }
-    if (first_block)
-      for (int word = thread; word < words; word += threads)
-        job.past_sums[std::int64_t{step} * words + word] = shared.sums[word];
-    pass_only = __syncthreads_or(doubtful) != 0;  // and the rows are complete
-    if (pass_only) break;
-    if (job.to_unit_length) {
-      for (int cluster = thread; cluster < job.k; cluster += threads)
-        if (sums.count(cluster) > 0 && !scale_to_unit_length(shared.next + cluster * job.d, job.d))
-          for (int dim = 0; dim < job.d; ++dim)  // no direction: it stays
-            shared.next[cluster * job.d + dim] = shared.centroids[cluster * job.d + dim];
-      __syncthreads();  // the rows have their length
-    }
-    const double shift = job.shift_limit > 0 ? shift_of<T, Columns>(job, shared) : 0;
-    bool equal = true;
-    for (int index = thread; index < area; index += threads) {
-      equal &= bits_of(shared.next[index]) == bits_of(shared.centroids[index]);
-      shared.centroids[index] = shared.next[index];
-      if (first_block) job.past_centroids[(std::int64_t{step} + 1) * area + index] = shared.next[index];
-    }
-    same = __syncthreads_and(equal) != 0;  // and the centroids are complete
-    build_filter<T, Columns>(job, shared);
-    if (first_block && thread == 0) job.records[step] = {0, static_cast<std::int64_t>(changed), 0, nanoseconds()};
+    if (job.to_unit_length) block.scale_means();
+    const double shift = job.shift_limit > 0 ? block.shift() : 0;
+    same = block.replace_centroids(step);
+    block.record(step, changed);
     const auto moved = static_cast<std::int64_t>(changed);
     if (moved == 0 || (job.shift_limit > 0 && shift <= job.shift_limit) ||
         (job.changed_limit > 0 && moved <= job.changed_limit) || step + 1 == job.iterations) {
@@ -194,17 +266,7 @@ __global__ void __maxnreg__(Walk::registers) fit_on_gpu(const __grid_constant__ 
     }
     __syncthreads();  // the filter is complete
   }
-  __syncthreads();  // the centroids are complete
-  if (thread == 0 && rechecked > 0) atomicAdd(&job.outcome->rechecked, rechecked);
-  if (!first_block) return;
-  for (int word = thread; word < words; word += threads) job.sums[word] = shared.sums[word];
-  for (int index = thread; index < area; index += threads) job.centroids[index] = shared.centroids[index];
-  if (thread == 0) {
-    job.outcome->steps = step;
-    job.outcome->pass_only = pass_only;
-    job.outcome->same_centroids = same;
-    job.outcome->changed = changed;
-  }
+  block.finish(step, pass_only, same, changed);
 }
 
 }  // namespace gradus::kmeans_detail

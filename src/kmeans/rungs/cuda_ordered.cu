@@ -224,7 +224,7 @@ struct TileWalk {
     auto* const moves = reinterpret_cast<Move*>(queue + blockDim.x);
     auto* const candidates = reinterpret_cast<unsigned short*>(moves + blockDim.x / 32 * move_room);
     WarpLists lists{candidates + warp * static_cast<unsigned int>(job.k), moves + warp * move_room, 0};
-    Tally tally;
+    Tally tally{};
     for (unsigned int first = 0; first < job.tiles.count; first += gridDim.x * blockDim.x) {
       if (threadIdx.x == 0) waiting = taken = 0;
       __syncthreads();  // the queue is empty

@@ -191,7 +191,7 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
                                                                           const Shared<T, Columns>& shared) {
   constexpr unsigned int everyone = 0xffffffffu;
   constexpr unsigned int tile = 32 * PerThread;
-  Tally tally;
+  Tally tally{};
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto n = static_cast<unsigned int>(job.n);  // below 2^31, so that a step beyond it does not wrap
   const unsigned int row_bytes = columns_of<T, Columns, Exact>(job) * static_cast<unsigned int>(sizeof(Staged));

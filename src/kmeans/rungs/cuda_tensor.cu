@@ -333,13 +333,20 @@ class TensorEngine final : public RankPasses<T> {
     return static_cast<unsigned int>(per_multiprocessor * job_.gpu().multiprocessors);
   }
 
+  /// A list of four bytes for each point.
+  std::int32_t* list(std::int64_t index) { return lists_.data() + index * filter_.n; }
+
   void describe() {
+    describe_columns();
+    describe_filter();
+    describe_update();
+    if (is_pipelined_) describe_pipeline();
+  }
+
+  void describe_columns() {
     const Problem<T>& problem = job_.problem();
     const Statistics& statistics = problem.statistics;
-    const std::int64_t n = problem.n();
     const std::int64_t d = problem.d();
-    const std::int64_t k = problem.k();
-
     host_columns_.resize(static_cast<std::size_t>(2 * d));
     host_units_.resize(static_cast<std::size_t>(2 * d));
     double half = 0;
@@ -358,16 +365,17 @@ class TensorEngine final : public RankPasses<T> {
     constexpr int least_exponent = -400;
     conversion_ = {columns_.data(), std::ldexp(1.0, tensor_exponent - core::exponent_above(half, least_exponent)),
                    static_cast<int>(d), stride_};
+  }
 
-    const auto list = [&](std::int64_t index) { return lists_.data() + index * n; };
+  void describe_filter() {
+    filter_.n = job_.problem().n();
+    filter_.k = static_cast<int>(job_.problem().k());
     filter_.points = half_points_.data();
     filter_.centroids = half_centroids_.data();
     filter_.half_squares = half_squares_.data();
     filter_.point_lengths = point_lengths_.data();
     filter_.cluster_lengths = cluster_lengths_.data();
     filter_.largest = cluster_lengths_.data() + padded_clusters_;
-    filter_.n = n;
-    filter_.k = static_cast<int>(k);
     filter_.stride = stride_;
     filter_.cluster_tiles = padded_clusters_ / tensor_clusters;
     filter_.labels = labels_.data();
@@ -380,12 +388,17 @@ class TensorEngine final : public RankPasses<T> {
     filter_.noted = reinterpret_cast<unsigned int*>(list(5));
     filter_.crowded = reinterpret_cast<unsigned int*>(list(6));
     filter_.candidates = candidates_.data();
+  }
 
+  void describe_update() {
+    const Problem<T>& problem = job_.problem();
+    const Statistics& statistics = problem.statistics;
+    const std::int64_t d = problem.d();
     update_.points = job_.points();
     update_.weights = job_.weights();
-    update_.n = n;
+    update_.n = problem.n();
     update_.d = static_cast<int>(d);
-    update_.k = static_cast<int>(k);
+    update_.k = static_cast<int>(problem.k());
     update_.labels = labels_.data();
     update_.moved_points = filter_.moved_points;
     update_.moved_from = filter_.moved_from;
@@ -403,21 +416,23 @@ class TensorEngine final : public RankPasses<T> {
     device_sums_ = cuda::DeviceBuffer<Word>(sum_words(update_));
     update_.sums = device_sums_.data();
     update_.sizes = cluster_counters_.data();
-    update_.cursors = cluster_counters_.data() + k;
+    update_.cursors = cluster_counters_.data() + problem.k();
     update_.order = reinterpret_cast<unsigned int*>(list(7));
     update_.parts = parts_.data();
     update_.state = &outcome_.data()->update;
     update_.relocates = problem.empty != EmptyCluster::keep;
     update_.to_unit_length = problem.metric == Metric::cosine;
-    if (!is_pipelined_) return;
+  }
+
+  void describe_pipeline() {
     slots_ = list(4);
-    pipeline_.points = cuda::map_of_halves(half_points_.data(), n, stride_, tile_points());
+    pipeline_.points = cuda::map_of_halves(half_points_.data(), filter_.n, stride_, tile_points());
     pipeline_.clusters = cuda::map_of_halves(half_centroids_.data(), padded_clusters_, stride_, tile_clusters());
     pipeline_.half_squares = half_squares_.data();
     pipeline_.lengths = point_lengths_.data();
     pipeline_.largest = filter_.largest;
     pipeline_.beginnings = beginnings_.data();
-    pipeline_.n = n;
+    pipeline_.n = filter_.n;
     pipeline_.cluster_tiles = padded_clusters_ / tile_clusters();
     pipeline_.stride = stride_;
     pipeline_.counts = list(3);
