@@ -48,19 +48,21 @@ inline std::vector<core::Value> refused_values(const core::Option& row) {
     case core::OptionKind::choice: return {std::int64_t{std::ssize(row.choices)}};
     case core::OptionKind::integer:
       if (row.least > -0x1p31) values.emplace_back(static_cast<std::int64_t>(row.least) - 1);
-      return values;
+      if (row.most < 0x7fffffff) values.emplace_back(static_cast<std::int64_t>(row.most) + 1);
+      break;
     case core::OptionKind::real:
       if (row.finite) values.insert(values.end(), {std::nan(""), HUGE_VAL, -HUGE_VAL});
       if (std::isfinite(row.least))
         values.emplace_back(row.above_least ? row.least : std::nextafter(row.least, -HUGE_VAL));
       if (std::isfinite(row.most)) values.emplace_back(std::nextafter(row.most, HUGE_VAL));
-      return values;
+      break;
     case core::OptionKind::flag:
     case core::OptionKind::count:
     case core::OptionKind::text:
     case core::OptionKind::reals:
     case core::OptionKind::integers: break;
   }
+  if (row.optional) std::erase(values, row.load_default());
   return values;
 }
 
