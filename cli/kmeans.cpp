@@ -483,7 +483,6 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
                            " needs all points in one process, and mpirun has started several; "
                            "start the program without it");
   };
-  if (arguments.options.standardize) refuse("--standardize");
   if (arguments.chooses()) refuse("the choice among several -k");
   if (!arguments.page.empty()) refuse("--report");
   if (!arguments.options.graph_file.empty()) refuse("--dump-graph");
