@@ -258,10 +258,13 @@ files::PointsOf<T> given_centroids(const Arguments& arguments, const files::Poin
   return std::get<files::PointsOf<T>>(std::move(centroids.values));
 }
 
-/// Hashes of what a fit reads, by its role. They do not depend on files, types of files and ranks.
+/// Hashes what a fit reads, by its role, for a record; returns nothing if there is none. The hashes do not depend on
+/// files, types of files and ranks.
 template <class T>
-std::map<std::string, std::string> input_hashes(MatrixView<const T> points, const KMeansMemory<T>& memory,
-                                                const PointFiles& files, const Session& session) {
+std::map<std::string, std::string> input_hashes(const Arguments& arguments, MatrixView<const T> points,
+                                                const KMeansMemory<T>& memory, const PointFiles& files,
+                                                const Session& session) {
+  if (!session.ranks().any([&] { return arguments.is_recorded(session); })) return {};
   constexpr std::array roles{"points", "weights", "initial centroids"};
   const auto hash = [&](MatrixView<const T> rows, std::int64_t first) {
     return cpu::hash_of_rows(rows, first, cpu::thread_count(session.execution), session.execution.stop);
@@ -405,9 +408,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     return files.naming([&]() -> decltype(auto) { return naming_files(roles, function); });
   };
   memory.initial_centroids = initial.view;
-  std::map<std::string, std::string> hashes;
-  if (session.ranks().any([&] { return arguments.is_recorded(session); }))
-    hashes = input_hashes(points.view<T>(), memory, files, session);
+  const std::map<std::string, std::string> hashes = input_hashes(arguments, points.view<T>(), memory, files, session);
   require_recorded_inputs(arguments, hashes, session);
 
   ResultFiles outputs;
