@@ -1,7 +1,10 @@
+#include "gradus/rows_of_rank.hpp"
+
+#include <string>
+
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "gradus/error.hpp"
-#include "gradus/rows_of_rank.hpp"
 #include "ranks/same_call.hpp"
 
 namespace gradus {
