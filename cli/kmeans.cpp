@@ -60,6 +60,10 @@ struct Arguments {
   }
   PerRank per_rank() const { return input_per_rank ? PerRank::yes : PerRank::no; }
   bool chooses() const { return choice.clusters.size() > 1; }
+  /// Returns true if the hashes of the inputs are written or compared.
+  bool is_recorded(const Session& session) const {
+    return session.json || session.record || !output.empty() || !page.empty();
+  }
 };
 
 /// The names of the methods that choose first centroids.
@@ -254,10 +258,13 @@ files::PointsOf<T> given_centroids(const Arguments& arguments, const files::Poin
   return std::get<files::PointsOf<T>>(std::move(centroids.values));
 }
 
-/// Hashes of what a fit reads, by its role. They do not depend on files, types of files and ranks.
+/// Hashes what a fit reads, by its role, for a record; returns nothing if there is none. The hashes do not depend on
+/// files, types of files and ranks.
 template <class T>
-std::map<std::string, std::string> input_hashes(MatrixView<const T> points, const KMeansMemory<T>& memory,
-                                                const PointFiles& files, const Session& session) {
+std::map<std::string, std::string> input_hashes(const Arguments& arguments, MatrixView<const T> points,
+                                                const KMeansMemory<T>& memory, const PointFiles& files,
+                                                const Session& session) {
+  if (!session.ranks().any([&] { return arguments.is_recorded(session); })) return {};
   constexpr std::array roles{"points", "weights", "initial centroids"};
   const auto hash = [&](MatrixView<const T> rows, std::int64_t first) {
     return cpu::hash_of_rows(rows, first, cpu::thread_count(session.execution), session.execution.stop);
@@ -401,7 +408,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     return files.naming([&]() -> decltype(auto) { return naming_files(roles, function); });
   };
   memory.initial_centroids = initial.view;
-  const std::map<std::string, std::string> hashes = input_hashes(points.view<T>(), memory, files, session);
+  const std::map<std::string, std::string> hashes = input_hashes(arguments, points.view<T>(), memory, files, session);
   require_recorded_inputs(arguments, hashes, session);
 
   ResultFiles outputs;
@@ -483,7 +490,6 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
                            " needs all points in one process, and mpirun has started several; "
                            "start the program without it");
   };
-  if (arguments.options.standardize) refuse("--standardize");
   if (arguments.chooses()) refuse("the choice among several -k");
   if (!arguments.page.empty()) refuse("--report");
   if (!arguments.options.graph_file.empty()) refuse("--dump-graph");
@@ -518,8 +524,7 @@ void add_fit_options(Options& options, Arguments& arguments) {
   }
 }
 
-Action setup_kmeans(Options& options, Session& session) {
-  auto arguments = std::make_shared<Arguments>();
+void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& arguments, Session& session) {
   Options::required(options.files("INPUT", arguments->inputs, "INPUT...",
                                   "points, one per row: .npy, .npz (file.npz:array), .csv, .tsv; .png or .jpg for its "
                                   "pixels; - for CSV on standard input; several files, or a quoted pattern of names, "
@@ -570,41 +575,53 @@ Action setup_kmeans(Options& options, Session& session) {
       "--input-per-rank", arguments->input_per_rank,
       "INPUT is a file of each rank's own: {rank} in its name, and in that of --weights, is the rank's number");
   add_stall_option(options, session);
+}
 
-  return [arguments, &session] {
-    const auto start = core::Clock::now();
-    take_checkpoint_requests(arguments->options.checkpoint, session);
-    arguments->reading.threads = cpu::thread_count(session.execution);
-    std::vector<std::string> read = arguments->inputs;
-    read.insert(read.end(), {arguments->weights, arguments->centroids});
-    if (!arguments->init_folder.empty()) read.push_back(std::filesystem::path(arguments->init_folder) / summary_name);
-    if (session.job && arguments->input_per_rank)
-      for (int rank = 0; rank < session.job->size(); ++rank) read.push_back(file_of_rank(arguments->weights, rank));
-    session.ranks().agree([&] {
-      require_names(*arguments);
-      require_checkpoint_name(arguments->options.checkpoint);
-      require_one_standard_input(read);
-      require_table_for_header(arguments->reading, read);
-    });
-    if (session.job) prepare_ranks(*arguments, session);
-    if (arguments->chooses() && arguments->options.init == KMeansInit::given)
-      throw UsageError("--init: a file has the centroids of one number of clusters, and -k names several");
-    if (arguments->chooses() && !arguments->options.graph_file.empty())
-      throw UsageError("--dump-graph: the graph is that of one fit, and -k names several");
-    if (arguments->chooses() && !arguments->options.checkpoint.file.empty())
-      throw UsageError("--checkpoint: the file is that of one number of clusters, and -k names several");
-    session.ranks().agree([&] { require_no_input_overwritten(output_files(*arguments), read); });
-    const PointFiles files = read_point_files(arguments->inputs, arguments->per_rank(), arguments->reading, session);
-    session.ranks().agree([&] {
-      for (const FileRows& file : files.files) require_no_input_overwritten(output_files(*arguments), {file.path});
-    });
-    try {
-      return files.points.type() == files::ElementType::f32 ? cluster<float>(*arguments, session, files, start)
-                                                            : cluster<double>(*arguments, session, files, start);
-    } catch (const InterruptedError& stop) {
-      throw with_checkpoint(stop, arguments->options.checkpoint);
-    }
-  };
+/// UsageError for what only one fit can have.
+void require_one_fit(const Arguments& arguments) {
+  if (!arguments.chooses()) return;
+  if (arguments.options.init == KMeansInit::given)
+    throw UsageError("--init: a file has the centroids of one number of clusters, and -k names several");
+  if (!arguments.options.graph_file.empty())
+    throw UsageError("--dump-graph: the graph is that of one fit, and -k names several");
+  if (!arguments.options.checkpoint.file.empty())
+    throw UsageError("--checkpoint: the file is that of one number of clusters, and -k names several");
+}
+
+int run_kmeans(Arguments& arguments, Session& session) {
+  const auto start = core::Clock::now();
+  take_checkpoint_requests(arguments.options.checkpoint, session);
+  arguments.reading.threads = cpu::thread_count(session.execution);
+  std::vector<std::string> read = arguments.inputs;
+  read.insert(read.end(), {arguments.weights, arguments.centroids});
+  if (!arguments.init_folder.empty()) read.push_back(std::filesystem::path(arguments.init_folder) / summary_name);
+  if (session.job && arguments.input_per_rank)
+    for (int rank = 0; rank < session.job->size(); ++rank) read.push_back(file_of_rank(arguments.weights, rank));
+  session.ranks().agree([&] {
+    require_names(arguments);
+    require_checkpoint_name(arguments.options.checkpoint);
+    require_one_standard_input(read);
+    require_table_for_header(arguments.reading, read);
+  });
+  if (session.job) prepare_ranks(arguments, session);
+  require_one_fit(arguments);
+  session.ranks().agree([&] { require_no_input_overwritten(output_files(arguments), read); });
+  const PointFiles files = read_point_files(arguments.inputs, arguments.per_rank(), arguments.reading, session);
+  session.ranks().agree([&] {
+    for (const FileRows& file : files.files) require_no_input_overwritten(output_files(arguments), {file.path});
+  });
+  try {
+    return files.points.type() == files::ElementType::f32 ? cluster<float>(arguments, session, files, start)
+                                                          : cluster<double>(arguments, session, files, start);
+  } catch (const InterruptedError& stop) {
+    throw with_checkpoint(stop, arguments.options.checkpoint);
+  }
+}
+
+Action setup_kmeans(Options& options, Session& session) {
+  const auto arguments = std::make_shared<Arguments>();
+  add_kmeans_options(options, arguments, session);
+  return [arguments, &session] { return run_kmeans(*arguments, session); };
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
 #include "files/file.hpp"
+#include "gradus/rows_of_rank.hpp"
 
 namespace gradus::cli {
 
@@ -375,19 +376,18 @@ PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_
     result.files.push_back({files[file], result.rows, heads[file].rows});
     result.rows += heads[file].rows;
   }
-  constexpr std::int64_t granule = 1024;
-  const cpu::Range own =
-      cpu::share(result.rows, ranks.rank(), ranks.size(), result.rows / ranks.size() >= 16 * granule ? granule : 1);
-  result.first_row = own.begin;
+  const RowRange own = rows_of_rank(result.rows, ranks.rank(), ranks.size());
+  result.first_row = own.first;
   const Head common = common_head(files, heads);
   if (common.type == files::ElementType::f32)
-    read_share<float>(result, heads, whole, common.columns, own.size(), reading, session);
-  else read_share<double>(result, heads, whole, common.columns, own.size(), reading, session);
+    read_share<float>(result, heads, whole, common.columns, own.rows, reading, session);
+  else read_share<double>(result, heads, whole, common.columns, own.rows, reading, session);
   whole.add_names(result.points);
   if (session.is_first()) files::name_rows_left(result.points, result.rows);
   result.points.dropped = ranks.from(0, [&] { return result.points.dropped; });
   const std::vector<double> weights = ranks.from(0, [&] { return result.points.weights; });
-  if (!weights.empty()) result.points.weights.assign(weights.begin() + own.begin, weights.begin() + own.end);
+  if (!weights.empty())
+    result.points.weights.assign(weights.begin() + own.first, weights.begin() + own.first + own.rows);
   return result;
 }
 

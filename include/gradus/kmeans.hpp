@@ -167,8 +167,8 @@ struct KMeansOptions {
   KMeansMetric metric = KMeansMetric::euclidean;
   /// Standardize the columns first (gradus/kmeans_standardization.hpp; every point counts once, whatever its weight):
   /// the fit is that of a standardized copy of the points, in host memory. Given centroids are in the units of the data
-  /// and are standardized alike. Inertia, history and the cosine metric are those of the standardized points.
-  /// UnsupportedError on ranks.
+  /// and are standardized alike. Inertia, history and the cosine metric are those of the standardized points. Mean and
+  /// scale of ranks are those of all ranks' rows.
   bool standardize = false;
   std::uint64_t seed = 0;
   /// Variants that run as a graph of tasks write it here (Graphviz dot); empty: nowhere. UsageError with other
@@ -398,8 +398,8 @@ RunReport kmeans_transform(const Centroids& centroids, const Points& points,
 }
 
 /// The same with a fit's metric and standardization: the labels, inertia and distances are those that the fit would
-/// have given these points. Where the model standardizes, a standardized copy of the points is made in host memory
-/// first, and UnsupportedError is thrown on ranks. UsageError unless its standardization has as many columns as its
+/// have given these points. If the model standardizes, a standardized copy of the points is made in host memory first.
+/// All ranks have the same model. Throws UsageError unless its standardization has as many columns as its
 /// centroids.
 template <class T, RowsOf<T> Points>
 KMeansPrediction kmeans_predict(const KMeansModel<T>& model, const Points& points,

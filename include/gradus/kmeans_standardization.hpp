@@ -1,7 +1,7 @@
 /// Standardized columns: each column of a matrix brought to mean 0 and variance 1. KMeansOptions::standardize does so
 /// before a fit; the functions here do it alone, as scikit-learn's StandardScaler does, from exact sums.
 ///
-/// Canonical result, the same bits on any number of threads:
+/// Canonical result, the same bits on any number of threads and ranks:
 ///
 /// * mean_j: the exact mean of column j over all rows, rounded once to double. Every row counts once.
 /// * With t_i = double(x_ij) - mean_j, rounded to double: S1 and S2 are the exact means of t_i and of t_i * t_i, each
@@ -40,10 +40,10 @@ GRADUS_EXPORT Matrix<T> kmeans_restore(MatrixView<const T> rows, const KMeansSta
 
 }  // namespace detail
 
-/// Returns mean and scale of the columns of `points` (n x d, at least 1 x 1, in host memory or on a GPU). Runs on the
-/// CPU. Throws UsageError for a malformed view, InputError for NaN, infinity and values whose variance is beyond the
-/// range of double, UnsupportedError if Execution::communicator is set, OutOfMemoryError, and InterruptedError after a
-/// stop request.
+/// Returns mean and scale of the columns of `points` (n x d, at least 1 x 1, in host memory or on a GPU; with ranks of
+/// the rows of all). Runs on the CPU. Throws UsageError for a malformed view, InputError for NaN, infinity and values
+/// whose variance is beyond the range of double, UnsupportedError for memory of a GPU on ranks, OutOfMemoryError, and
+/// InterruptedError after a stop request.
 template <RowsOf<float, double> Points>
 KMeansStandardization kmeans_standardization(const Points& points, const Execution& execution = {}) {
   return detail::kmeans_standardization<ElementOf<Points>>(view_of(points), execution);

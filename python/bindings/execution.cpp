@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "gradus/rows_of_rank.hpp"
+
 #include "python/bindings/choices.hpp"
 #include "python/bindings/library.hpp"
 
@@ -82,6 +84,13 @@ Request make_request(const std::string& device, std::optional<std::string> varia
   return request;
 }
 
+/// (the number of the first row, rows) of this rank.
+Fields own_rows(std::int64_t rows, const Request& request) {
+  const RowRange own =
+      Job(request).run([rows](const Execution& execution) { return rows_of_rank(rows, *execution.communicator); });
+  return nb::make_tuple(own.first, own.rows);
+}
+
 }  // namespace
 
 Job::Job(const Request& request)
@@ -139,6 +148,7 @@ void bind_execution(nb::module_& module) {
             request.execution.communicator = reinterpret_cast<Communicator*>(address.value_or(0));
           },
           nb::for_setter(nb::arg("address").none()));
+  module.def("rows_of_rank", &own_rows, nb::arg("rows"), nb::arg("request"));
   module.def("has_lost_threads", &has_lost_threads);
   module.def("seconds_in_library", [] { return seconds_in_library; });
 }

@@ -1,7 +1,8 @@
 """k-means on the rows of many processes of MPI, which the functions take as `communicator=`:
 
     from mpi4py import MPI
-    result = gradus.kmeans(rows_of_this_process, 4096, communicator=MPI.COMM_WORLD)
+    own = gradus.mpi.rows_of_rank(len(points), MPI.COMM_WORLD)
+    result = gradus.kmeans(points[own], 4096, communicator=MPI.COMM_WORLD)
 
 Gradus meets MPI in a library of its own, which is opened by the first such call. It has to be of the MPI of mpi4py.
 """
@@ -11,12 +12,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import operator
 import os
 import sys
 from typing import Any, Callable, Iterator, NoReturn, TypeVar
 
 from gradus import _core, _errors
 from gradus._errors import Error, UnsupportedError, UsageError
+from gradus._options import names_arguments, request
 
 Result = TypeVar("Result")
 
@@ -140,3 +143,15 @@ def run(communicator: Any, function: Callable[..., Result], prepared: Callable[[
     arguments = _agreed(communicator, converted)
     with _joined(communicator, arguments[-1]):
         return arguments, function(*arguments)
+
+
+@names_arguments
+def rows_of_rank(rows: int, communicator: Any) -> slice:
+    """The rows of this process where `rows` are split evenly over the processes of `communicator`, in the order of the
+    ranks, as the program splits the rows of its files. All processes call this with the same number of rows."""
+
+    def prepared() -> tuple[Any, ...]:
+        return operator.index(rows), request("cpu", None, 1, "none", None, None, None, None)
+
+    _, (first, count) = run(communicator, _core.rows_of_rank, prepared)
+    return slice(first, first + count)

@@ -27,7 +27,7 @@ ENVIRONMENT = {
 }
 BEGINNING = """
 import sys
-import gradus, numpy
+import gradus, gradus.mpi, numpy
 from mpi4py import MPI
 
 comm = MPI.COMM_WORLD
@@ -57,6 +57,17 @@ for options in ({}, {"init": "k-means||", "restarts": 2, "seed": 5}, {"metric": 
     assert same(several.centroids, one.centroids) and same(several.labels, one.labels[own]) and same(several.counts, one.counts), options
     assert (several.inertia, several.iterations, several.restart) == (one.inertia, one.iterations, one.restart)
     assert [line[:3] for line in several.history] == [line[:3] for line in one.history]
+standardized = gradus.kmeans(points, 9, standardize=True)
+ours = gradus.kmeans(points[own], 9, standardize=True, communicator=comm)
+assert same(ours.centroids, standardized.centroids) and same(ours.standardized_centroids, standardized.standardized_centroids)
+assert same(ours.labels, standardized.labels[own]) and ours.inertia == standardized.inertia
+assert all(same(a, b) for a, b in zip(ours.standardization, standardized.standardization))
+assert same(gradus.kmeans_predict(ours, points[own], communicator=comm), standardized.labels[own])
+assert same(gradus.kmeans_transform(ours, points[own], communicator=comm), gradus.kmeans_transform(standardized, points)[own])
+for rows in (0, 1, 2, 1000):
+    shares = comm.allgather(gradus.mpi.rows_of_rank(rows, comm))
+    assert [row for share in shares for row in range(rows)[share]] == list(range(rows)), shares
+    assert shares[comm.rank] == gradus.mpi.rows_of_rank(rows, communicator=comm)
 first = gradus.kmeans_initial_centroids(points, 9, seed=2)
 ours = gradus.kmeans_initial_centroids(points[own], 9, seed=2, communicator=comm)
 assert same(ours.centroids, first.centroids) and same(ours.rows, first.rows)
@@ -107,6 +118,8 @@ raised(other, [], lambda: gradus.pair_histogram(points[:, :2], bin_width=1, bins
 raised(other, ["sed"], lambda: gradus.kmeans(points[own], 3, communicator=comm, **({"sed": 1} if comm.rank == 1 else {})))
 raised(other, ["clusters"], lambda: gradus.kmeans(points[own], *([] if comm.rank == 1 else [3]), communicator=comm))
 raised(gradus.UsageError, ["metric"], lambda: gradus.kmeans_predict(points[:3], points[own], metric="cos" if comm.rank == 1 else "cosine", communicator=comm))
+raised(gradus.UsageError, ["rank 1 of 3", "rows=11"], lambda: gradus.mpi.rows_of_rank(10 + (comm.rank == 1), comm))
+raised(gradus.UsageError, ["rank 2 of 3", "standardize"], lambda: gradus.kmeans(points[own], 3, standardize=comm.rank == 2, communicator=comm))
 wide = points[own].astype("f8" if comm.rank == 2 else "f4")
 raised(gradus.UsageError, ["rank 2 of 3"], lambda: gradus.kmeans(wide, 3, communicator=comm))
 raised(gradus.UnsupportedError, ["several ranks"], lambda: gradus.kmeans(points[own], 3, variant="openmp_shared", communicator=comm))

@@ -11,15 +11,6 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// With several ranks, a rank may hold no rows.
-template <class T>
-void check_points(MatrixView<const T> points, const Execution& execution) {
-  execution::check_extent(points, "points");
-  if ((points.rows() < 1 && execution.communicator == nullptr) || points.columns() < 1)
-    throw InputError(about("points") + "at least one row and one column are needed, not " +
-                     std::to_string(points.rows()) + " x " + std::to_string(points.columns()));
-}
-
 template <class T>
 void check_fit_memory(const KMeansMemory<T>& memory) {
   execution::check_view(memory.weights, "weights");
@@ -46,7 +37,25 @@ void check_against_points(MatrixView<const T> points, const KMeansOptions& optio
                      std::to_string(points.columns()) + " is needed (clusters x columns of the points)");
 }
 
+/// Throws UsageError for what only one fit can have.
+void check_only_fit(const KMeansOptions& options) {
+  const auto refuse = [](const std::string& what) {
+    throw UsageError(what + " of one fit, and several numbers of clusters are compared; leave it out");
+  };
+  if (options.init == KMeansInit::given) refuse("init: the given centroids are those");
+  if (!options.graph_file.empty()) refuse("graph_file: the graph is that");
+  if (!options.checkpoint.file.empty()) refuse("checkpoint: the file is that");
+}
+
 }  // namespace
+
+template <class T>
+void check_points(MatrixView<const T> points, const Execution& execution) {
+  execution::check_extent(points, "points");
+  if ((points.rows() < 1 && execution.communicator == nullptr) || points.columns() < 1)
+    throw InputError(about("points") + "at least one row and one column are needed, not " +
+                     std::to_string(points.rows()) + " x " + std::to_string(points.columns()));
+}
 
 void check_labels(VectorView<std::int32_t> labels, std::int64_t n) {
   execution::check_view(labels, "labels");
@@ -80,14 +89,29 @@ void check_arguments(MatrixView<const T> points, const KMeansOptions& options, c
   check_against_points(points, options, memory);
 }
 
-template <class T>
-void check_fit(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
-               const Execution& execution) {
-  if (execution.communicator != nullptr)
-    throw UnsupportedError(about("standardize") +
-                           "columns are standardized by one process alone; standardize the rows before, or "
-                           "give all rows to one process and no communicator");
-  check_arguments(points, options, memory, execution, true);
+void check_choice_options(const KMeansOptions& options, const KMeansChoiceOptions& choice) {
+  core::check_choice(choice.criterion, "criterion");
+  if (choice.clusters.empty())
+    throw UsageError(about("clusters") + "there is no number of clusters; at least one is needed");
+  for (std::size_t index = 1; index < choice.clusters.size(); ++index)
+    if (choice.clusters[index] <= choice.clusters[index - 1])
+      throw UsageError(about("clusters") + std::to_string(choice.clusters[index]) + " follows " +
+                       std::to_string(choice.clusters[index - 1]) + "; ascending numbers are needed, each one once");
+  if (choice.silhouette_points < 2)
+    throw UsageError("the silhouette needs at least 2 points, not " + std::to_string(choice.silhouette_points));
+  if (choice.clusters.size() > 1) check_only_fit(options);
+}
+
+void check_standardization(const KMeansStandardization& by, std::int64_t columns) {
+  if (std::ssize(by.mean) != columns || std::ssize(by.scale) != columns)
+    throw UsageError(about("standardization") + "there are " + std::to_string(by.mean.size()) + " means and " +
+                     std::to_string(by.scale.size()) + " scales for " + std::to_string(columns) +
+                     " columns; one of each is needed for each column");
+  for (std::size_t column = 0; column < by.mean.size(); ++column)
+    if (!std::isfinite(by.mean[column]) || !std::isfinite(by.scale[column]) || !(by.scale[column] > 0))
+      throw UsageError(about("standardization") + "column " + std::to_string(column) + " (counted from 0) has mean " +
+                       std::to_string(by.mean[column]) + " and scale " + std::to_string(by.scale[column]) +
+                       "; a finite mean and a positive scale are needed");
 }
 
 template <class T>
@@ -137,7 +161,7 @@ void check_distances(MatrixView<const T> centroids, MatrixView<const T> points, 
 #define GRADUS_INSTANTIATE(T)                                                                                         \
   template void check_arguments(MatrixView<const T>, const KMeansOptions&, const KMeansMemory<T>&, const Execution&,  \
                                 bool);                                                                                \
-  template void check_fit(MatrixView<const T>, const KMeansOptions&, const KMeansMemory<T>&, const Execution&);       \
+  template void check_points(MatrixView<const T>, const Execution&);                                                  \
   template void check_model(MatrixView<const T>, MatrixView<const T>, KMeansMetric, const Execution&);                \
   template void check_prediction(MatrixView<const T>, MatrixView<const T>, const KMeansMemory<T>&, const Execution&); \
   template void check_no_labels(const KMeansMemory<T>&);                                                              \

@@ -1,7 +1,8 @@
-// Functions that the public calls (api/) share: checks.cpp and standardization/standardized_calls.cpp define them.
+// Checks of arguments that the public calls (api/) share.
 #pragma once
 
 #include "gradus/kmeans.hpp"
+#include "gradus/kmeans_choose.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -11,6 +12,9 @@ void check_clusters(const KMeansOptions& options, std::int64_t points);
 /// Throws InputError for more clusters than there are points, which `point` and `which` describe.
 [[noreturn]] void throw_too_few(std::int64_t clusters, std::int64_t count, const char* point, const char* which = "");
 
+/// With several ranks, a rank may hold no rows.
+template <class T>
+void check_points(MatrixView<const T> points, const Execution& execution);
 /// UsageError unless there is memory for that many labels.
 void check_labels(VectorView<std::int32_t> labels, std::int64_t points);
 
@@ -18,10 +22,8 @@ void check_labels(VectorView<std::int32_t> labels, std::int64_t points);
 template <class T>
 void check_arguments(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                      const Execution& execution, bool alone);
-/// The same of a fit of standardized points. UnsupportedError on ranks.
-template <class T>
-void check_fit(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
-               const Execution& execution);
+/// UsageError for numbers of clusters that cannot be compared, and for what only one fit can have.
+void check_choice_options(const KMeansOptions& options, const KMeansChoiceOptions& choice);
 /// UsageError where a choice of first centroids has memory for labels.
 template <class T>
 void check_no_labels(const KMeansMemory<T>& memory);
@@ -36,12 +38,7 @@ void check_prediction(MatrixView<const T> centroids, MatrixView<const T> points,
 template <class T>
 void check_distances(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances);
 
-/// The public calls with KMeansOptions::standardize, on checked arguments.
-template <class T>
-KMeansResult<T> fit_standardized(MatrixView<const T> points, const KMeansOptions& options,
-                                 const KMeansMemory<T>& memory, const Execution& execution);
-template <class T>
-KMeansInitialCentroids<T> first_centroids_standardized(MatrixView<const T> points, const KMeansOptions& options,
-                                                       const KMeansMemory<T>& memory, const Execution& execution);
+/// UsageError unless there are a finite mean and a positive finite scale for each of `columns`.
+void check_standardization(const KMeansStandardization& by, std::int64_t columns);
 
 }  // namespace gradus::kmeans_detail

@@ -25,6 +25,13 @@ std::string checkpoint_text(const KMeansCheckpoint& checkpoint) {
                                                                      : "written"));
 }
 
+std::string standardization_text(const KMeansStandardization& by) {
+  const auto column = [](const std::vector<double>& numbers) {
+    return MatrixView<const double>(numbers.data(), std::ssize(numbers), 1);
+  };
+  return rows_text("means", column(by.mean)) + rows_text("scales", column(by.scale));
+}
+
 template <class T>
 JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
                         const std::string& call, const Execution& execution, RunsVariant runs_variant) {

@@ -17,6 +17,7 @@ std::string call_text(const char* call, const KMeansOptions& options);
 template <class T>
 std::string rows_text(const char* what, MatrixView<const T> rows);
 std::string checkpoint_text(const KMeansCheckpoint& checkpoint);
+std::string standardization_text(const KMeansStandardization& by);
 
 enum class RunsVariant : bool { no, yes };
 
@@ -35,12 +36,11 @@ JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::spa
 
 /// The same of any job: a process that is alone runs where its points are. `call`: makes the text.
 template <class T, class Call>
-JobPlace place_of_job(core::Ranks& ranks, MatrixView<const T> points,
-                      std::initializer_list<execution::NamedPlace> places, const Call& call, const Execution& execution,
-                      RunsVariant runs_variant) {
+JobPlace place_of_job(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
+                      const Call& call, const Execution& execution, RunsVariant runs_variant) {
   if (ranks.is_alone())
     return {execution::run_where_it_lies(points.place(), "points", execution), core::RankRows(points.rows())};
-  return begin_on_ranks(ranks, points, std::span(places.begin(), places.size()), call(), execution, runs_variant);
+  return begin_on_ranks(ranks, points, places, call(), execution, runs_variant);
 }
 
 /// This machine, with a rank's share of its GPUs' memory: for a choice of the library's.

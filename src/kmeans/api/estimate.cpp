@@ -8,6 +8,7 @@
 #include "kmeans/lloyd/lloyd.hpp"
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/points/gpu_source.hpp"
+#include "kmeans/standardization/standardized_points.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -48,6 +49,25 @@ std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, cons
 std::uint64_t device_memory(const Shape& shape, const Execution& execution, const Variant& variant) {
   return std::max(gpu_cover_bytes(shape.points, shape.dimensions, true),
                   variant.memory(shape, cpu::thread_count(execution)).device);
+}
+
+KMeansOptions options_of_fit(const KMeansOptions& options, std::int64_t clusters) {
+  KMeansOptions result = without_standardize(options);
+  result.clusters = clusters;
+  return result;
+}
+
+Execution without(std::uint64_t bytes, const Execution& execution) {
+  Execution left = execution;
+  if (left.memory_limit != 0) left.memory_limit = left.memory_limit > bytes ? left.memory_limit - bytes : 1;
+  return left;
+}
+
+std::uint64_t result_bytes(const KMeansShape& shape, std::int64_t clusters) {
+  const auto row_bytes = static_cast<std::uint64_t>(shape.dimensions) * static_cast<std::uint64_t>(shape.element_bytes);
+  return core::checked_add(4 * static_cast<std::uint64_t>(shape.points),
+                           core::checked_multiply(static_cast<std::uint64_t>(clusters), row_bytes + 8, "centroids"),
+                           "centroids");
 }
 
 }  // namespace gradus::kmeans_detail

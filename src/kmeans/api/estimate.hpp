@@ -33,4 +33,13 @@ SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, cons
 /// given back before the variant runs.
 std::uint64_t device_memory(const Shape& shape, const Execution& execution, const Variant& variant);
 
+// Of several fits, whose results are kept.
+
+/// The options of the fit with that many clusters, of points that are standardized already.
+KMeansOptions options_of_fit(const KMeansOptions& options, std::int64_t clusters);
+/// Returns the bytes of a fit's labels, centroids and counts.
+std::uint64_t result_bytes(const KMeansShape& shape, std::int64_t clusters);
+/// Returns the request with that much less memory. If none is left, the call that follows is refused.
+Execution without(std::uint64_t bytes, const Execution& execution);
+
 }  // namespace gradus::kmeans_detail

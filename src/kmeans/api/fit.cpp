@@ -6,10 +6,10 @@
 #include "execution/whole_call.hpp"
 #include "gradus/kmeans.hpp"
 #include "kmeans/api/deliver.hpp"
+#include "kmeans/api/fit.hpp"
 #include "kmeans/api/kept_job.hpp"
 #include "kmeans/api/prepared_fit.hpp"
 #include "kmeans/api/run.hpp"
-#include "kmeans/kmeans.hpp"
 #include "kmeans/lloyd/statistics.hpp"
 
 namespace gradus {
@@ -138,6 +138,8 @@ class Restarts {
   bool copies_;
 };
 
+}  // namespace
+
 template <class T>
 KMeansResult<T> fit(const FitCall<T>& call) {
   const auto start = core::Clock::now();
@@ -151,8 +153,6 @@ KMeansResult<T> fit(const FitCall<T>& call) {
   return best;
 }
 
-}  // namespace
-
 }  // namespace kmeans_detail
 
 namespace detail {
@@ -160,20 +160,20 @@ namespace detail {
 template <class T>
 KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                        const Execution& execution) {
-  if (options.standardize)
-    return execution::whole_call([&] {
-      room::check_fit(points, options, memory, execution);
-      return room::fit_standardized(points, options, memory, execution);
-    });
   return execution::whole_call<T>("kmeans", execution, [&](const Execution& here, core::Ranks& ranks) {
-    return room::fit(room::FitCall<T>{points, options, memory, here, ranks});
+    const room::FitCall<T> call{points, options, memory, here, ranks};
+    return options.standardize ? room::fit_standardized(call) : room::fit(call);
   });
 }
 
-template KMeansResult<float> kmeans(MatrixView<const float>, const KMeansOptions&, const KMeansMemory<float>&,
-                                    const Execution&);
-template KMeansResult<double> kmeans(MatrixView<const double>, const KMeansOptions&, const KMeansMemory<double>&,
-                                     const Execution&);
-
 }  // namespace detail
+
+#define GRADUS_INSTANTIATE(T)                                                                                \
+  template KMeansResult<T> kmeans_detail::fit(const kmeans_detail::FitCall<T>&);                             \
+  template KMeansResult<T> detail::kmeans(MatrixView<const T>, const KMeansOptions&, const KMeansMemory<T>&, \
+                                          const Execution&)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
 }  // namespace gradus

@@ -1,4 +1,6 @@
 // kmeans_initial_centroids(): the first centroids of a fit, and no more.
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "cpu/threads.hpp"
@@ -8,6 +10,8 @@
 #include "kmeans/api/deliver.hpp"
 #include "kmeans/api/prepared_fit.hpp"
 #include "kmeans/kmeans.hpp"
+#include "kmeans/points/host_copy.hpp"
+#include "kmeans/standardization/standardized_points.hpp"
 
 namespace gradus {
 
@@ -30,6 +34,38 @@ KMeansInitialCentroids<T> initial_centroids(const FitCall<T>& call) {
   return {std::move(first.centroids), std::move(first.rows), std::move(report)};
 }
 
+/// Copies rows of all ranks' points, by their numbers, as the caller gave them.
+template <class T>
+Matrix<T> rows_of_points(const FitCall<T>& call, const JobPlan<T>& plan, std::span<const std::int64_t> numbers) {
+  if (call.points.place().is_host()) return plan.rows.rows_at(numbers, call.points);
+  Matrix<T> rows(std::ssize(numbers), call.points.columns());
+  for (std::int64_t index = 0; index < rows.rows(); ++index) {
+    Matrix<T> copy;
+    const MatrixView<const T> row =
+        in_host_memory(call.points.slice(numbers[static_cast<std::size_t>(index)], 1), "points", plan.here, copy);
+    std::copy_n(row.row(0), row.columns(), rows.row(index));
+  }
+  return rows;
+}
+
+/// Chooses among standardized points, and returns centroids in the units of the data.
+template <class T>
+KMeansInitialCentroids<T> initial_centroids_standardized(const FitCall<T>& call) {
+  call.ranks.agree([&] { check_no_labels(call.memory); });
+  const JobPlan<T> plan = check(call);
+  const StandardizedPoints<T> points(call.points, plan.rows, plan.here);
+  Matrix<T> copy;
+  KMeansInitialCentroids<T> first =
+      initial_centroids(FitCall<T>{points.rows(), without_standardize(call.options),
+                                   points.standardized(call.memory, copy), points.here(), call.ranks, call.extent});
+  if (call.options.init == KMeansInit::given)
+    first.centroids =
+        Matrix<T>::copy_of(in_host_memory(call.memory.initial_centroids, "initial centroids", points.here(), copy));
+  else first.centroids = rows_of_points(call, plan, first.rows);
+  points.add_to(first.report);
+  return first;
+}
+
 }  // namespace
 
 }  // namespace kmeans_detail
@@ -39,16 +75,10 @@ namespace detail {
 template <class T>
 KMeansInitialCentroids<T> kmeans_initial_centroids(MatrixView<const T> points, const KMeansOptions& options,
                                                    const KMeansMemory<T>& memory, const Execution& execution) {
-  if (options.standardize)
-    return execution::whole_call([&] {
-      room::check_no_labels(memory);
-      room::check_fit(points, options, memory, execution);
-      return room::first_centroids_standardized(points, options, memory, execution);
-    });
   return execution::whole_call<T>(
       "kmeans_initial_centroids", execution, [&](const Execution& here, core::Ranks& ranks) {
-        return room::initial_centroids(
-            room::FitCall<T>{points, options, memory, here, ranks, room::Extent::first_centroids});
+        const room::FitCall<T> call{points, options, memory, here, ranks, room::Extent::first_centroids};
+        return options.standardize ? room::initial_centroids_standardized(call) : room::initial_centroids(call);
       });
 }
 

@@ -1,5 +1,8 @@
 #include "kmeans/api/plan.hpp"
 
+#include <string>
+
+#include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
 #include "kmeans/api/choose.hpp"
@@ -14,14 +17,14 @@ JobPlan<T> check(const FitCall<T>& call) {
   ranks.agree([&] { check_arguments(call.points, call.options, memory, call.execution, ranks.is_alone()); });
   const auto text = [&] {
     return call_text(call.extent == Extent::fit ? "kmeans" : "kmeans_initial_centroids", call.options) +
+           core::call_line("standardize", std::string(call.options.standardize ? "true" : "false")) +
            rows_text("initial centroids", memory.initial_centroids) + checkpoint_text(call.options.checkpoint);
   };
-  JobPlan<T> plan(place_of_job(ranks, call.points,
-                               {{call.points.place(), "points"},
-                                {memory.weights.place(), "weights"},
-                                {memory.initial_centroids.place(), "initial centroids"},
-                                {memory.labels.place(), "labels"}},
-                               text, call.execution, RunsVariant::yes));
+  const execution::NamedPlace places[] = {{call.points.place(), "points"},
+                                          {memory.weights.place(), "weights"},
+                                          {memory.initial_centroids.place(), "initial centroids"},
+                                          {memory.labels.place(), "labels"}};
+  JobPlan<T> plan(place_of_job<T>(ranks, call.points, places, text, call.execution, RunsVariant::yes));
   check_clusters(call.options, plan.rows.all());
   plan.weights = weights_of_rank(ranks, call.points, memory.weights);
   return plan;

@@ -52,10 +52,10 @@ void choose(const FitCall<T>& call, JobPlan<T>& plan);
 template <class T>
 void estimate(const FitCall<T>& call, JobPlan<T>& plan);
 
-/// All of them.
-template <class T>
-JobPlan<T> plan_of(const FitCall<T>& call) {
-  JobPlan<T> plan = check(call);
+/// All of them, of any call that has them.
+template <class Call>
+auto plan_of(const Call& call) {
+  auto plan = check(call);
   describe(call, plan);
   choose(call, plan);
   estimate(call, plan);

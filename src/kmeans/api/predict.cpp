@@ -8,6 +8,7 @@
 #include "kmeans/api/choose.hpp"
 #include "kmeans/api/deliver.hpp"
 #include "kmeans/api/estimate.hpp"
+#include "kmeans/api/model_call.hpp"
 #include "kmeans/api/prepared_points.hpp"
 #include "kmeans/api/run.hpp"
 #include "kmeans/kmeans.hpp"
@@ -22,13 +23,9 @@ namespace kmeans_detail {
 namespace {
 
 template <class T>
-struct PredictCall {
-  MatrixView<const T> centroids;
-  MatrixView<const T> points;
+struct PredictCall : ModelCall<T> {
   const KMeansMemory<T>& memory;
-  KMeansMetric metric;
-  const Execution& execution;
-  core::Ranks& ranks;
+  bool needs_labels = false;  ///< in the caller's memory
 };
 
 /// A prediction is the last assignment of a fit with these options.
@@ -42,31 +39,21 @@ KMeansOptions options_of(KMeansMetric metric) {
 template <class T>
 JobPlan<T> check(const PredictCall<T>& call) {
   const KMeansMemory<T>& memory = call.memory;
-  call.ranks.agree([&] { check_model(call.centroids, call.points, call.metric, call.execution); });
-  const auto text = [&] {
-    return call_text("kmeans_predict", {.clusters = call.centroids.rows(), .metric = call.metric}) +
-           rows_text("centroids", call.centroids);
-  };
-  JobPlan<T> plan(place_of_job(call.ranks, call.points,
-                               {{memory.weights.place(), "weights"},
-                                {memory.labels.place(), "labels"},
-                                {call.points.place(), "points"},
-                                {call.centroids.place(), "centroids"}},
-                               text, call.execution, RunsVariant::yes));
+  call.ranks.agree([&] {
+    check_prediction(call.model.centroids, call.points, memory, call.execution);
+    if (call.needs_labels) check_labels(memory.labels, call.points.rows());
+    check_arguments(call);
+  });
+  JobPlan<T> plan =
+      place(call, {{memory.weights.place(), "weights"}, {memory.labels.place(), "labels"}}, RunsVariant::yes);
   plan.weights = weights_of_rank(call.ranks, call.points, memory.weights);
   return plan;
 }
 
 template <class T>
-void describe(const PredictCall<T>& call, JobPlan<T>& plan) {
-  plan.shape = {call.points.rows(), call.points.columns(), call.centroids.rows(), static_cast<int>(sizeof(T)),
-                !plan.weights.empty()};
-}
-
-template <class T>
 void choose(const PredictCall<T>& call, JobPlan<T>& plan) {
   plan.variant = &call.ranks.agree([&]() -> const Variant& {
-    return choose(plan.shape, options_of(call.metric), plan.here, call.points.place(),
+    return choose(plan.shape, options_of(call.model.metric), plan.here, call.points.place(),
                   {{plan.weights.place(), "weights"}, {call.memory.labels.place(), "labels"}});
   });
   plan.stays_on_gpu = stays_on_gpu(*plan.variant, plan.here);
@@ -77,7 +64,8 @@ template <class T>
 void estimate(const PredictCall<T>& call, JobPlan<T>& plan) {
   call.ranks.agree([&] {
     execution::check_memory(
-        host_memory(plan.shape, options_of(call.metric), plan.here, *plan.variant, SeedingFilter::never), plan.here);
+        host_memory(plan.shape, options_of(call.model.metric), plan.here, *plan.variant, SeedingFilter::never),
+        plan.here);
     cpu::start_team(cpu::thread_count(plan.here));
   });
 }
@@ -85,19 +73,16 @@ void estimate(const PredictCall<T>& call, JobPlan<T>& plan) {
 template <class T>
 KMeansPrediction predict(const PredictCall<T>& call) {
   const auto start = core::Clock::now();
-  JobPlan<T> plan = check(call);
-  describe(call, plan);
-  choose(call, plan);
-  estimate(call, plan);
-
+  const JobPlan<T> plan = plan_of(call);
+  const KMeansModel<T>& model = call.model;
   std::vector<Phase> phases;
   Matrix<T> copied_centroids;
   PreparedPoints<T> prepared(plan, call.points,
-                             in_host_memory(call.centroids, "centroids", plan.here, copied_centroids), call.metric,
+                             in_host_memory(model.centroids, "centroids", plan.here, copied_centroids), model.metric,
                              plan.variant->memory(plan.shape, cpu::thread_count(plan.here)).device, phases);
-  prepared.require_distances(call.centroids.rows());
+  prepared.require_distances(model.centroids.rows());
   Problem<T> problem = prepared.problem();
-  problem.metric = call.metric;
+  problem.metric = model.metric;
   problem.max_iterations = 0;  // no update: only the last assignment
   const VectorView<std::int32_t> labels = call.memory.labels;
   if (!labels.empty() && !labels.place().is_host()) {
@@ -114,41 +99,62 @@ KMeansPrediction predict(const PredictCall<T>& call) {
   return {std::move(result.labels), result.inertia, std::move(result.report)};
 }
 
+/// The same of any model.
+template <class T>
+KMeansPrediction predict_by_model(const PredictCall<T>& call) {
+  if (call.model.standardization.empty()) return predict(call);
+  const StandardizedCall<T> copy(call, check(call));
+  KMeansPrediction result = predict(PredictCall<T>{copy.call(), call.memory});
+  copy.add_to(result.report);
+  return result;
+}
+
 }  // namespace
 
 }  // namespace kmeans_detail
 
 namespace detail {
 
+namespace {
+
+template <class T>
+KMeansPrediction predict(const KMeansModel<T>& model, MatrixView<const T> points, const KMeansMemory<T>& memory,
+                         const Execution& execution, bool needs_labels = false) {
+  constexpr const char* name = "kmeans_predict";
+  return execution::whole_call<T>(name, execution, [&](const Execution& here, core::Ranks& ranks) {
+    return room::predict_by_model(room::PredictCall<T>{{name, model, points, here, ranks}, memory, needs_labels});
+  });
+}
+
+}  // namespace
+
+template <class T>
+KMeansPrediction kmeans_predict(const KMeansModel<T>& model, MatrixView<const T> points, const KMeansMemory<T>& memory,
+                                const Execution& execution) {
+  return predict(model, points, memory, execution);
+}
+
 template <class T>
 KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
                                 const KMeansMemory<T>& memory, KMeansMetric metric, const Execution& execution) {
-  return execution::whole_call<T>("kmeans_predict", execution, [&](const Execution& here, core::Ranks& ranks) {
-    ranks.agree([&] { room::check_prediction(centroids, points, memory, here); });
-    return room::predict(room::PredictCall<T>{centroids, points, memory, metric, here, ranks});
-  });
+  return predict({centroids, metric, {}}, points, memory, execution);
 }
 
 template <class T>
 KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
                                 const Execution& execution) {
-  return detail::kmeans_predict(centroids, points, KMeansMemory<T>{}, metric, execution);
+  return predict({centroids, metric, {}}, points, {}, execution);
 }
 
 template <class T>
 KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
                                 VectorView<std::int32_t> labels, KMeansMetric metric, const Execution& execution) {
-  const KMeansMemory<T> memory{.labels = labels};
-  return execution::whole_call<T>("kmeans_predict", execution, [&](const Execution& here, core::Ranks& ranks) {
-    ranks.agree([&] {
-      room::check_prediction(centroids, points, memory, here);
-      room::check_labels(labels, points.rows());
-    });
-    return room::predict(room::PredictCall<T>{centroids, points, memory, metric, here, ranks});
-  });
+  return predict({centroids, metric, {}}, points, {.labels = labels}, execution, true);
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                                         \
+  template KMeansPrediction kmeans_predict(const KMeansModel<T>&, MatrixView<const T>, const KMeansMemory<T>&,        \
+                                           const Execution&);                                                         \
   template KMeansPrediction kmeans_predict(MatrixView<const T>, MatrixView<const T>, KMeansMetric, const Execution&); \
   template KMeansPrediction kmeans_predict(MatrixView<const T>, MatrixView<const T>, const KMeansMemory<T>&,          \
                                            KMeansMetric, const Execution&);                                           \

@@ -10,6 +10,7 @@
 #include "gradus/kmeans.hpp"
 #include "kmeans/api/choose.hpp"
 #include "kmeans/api/deliver.hpp"
+#include "kmeans/api/model_call.hpp"
 #include "kmeans/api/prepared_points.hpp"
 #include "kmeans/kmeans.hpp"
 #include "kmeans/lloyd/statistics.hpp"
@@ -24,22 +25,18 @@ namespace kmeans_detail {
 namespace {
 
 template <class T>
-struct TransformCall {
-  MatrixView<const T> centroids;
-  MatrixView<const T> points;
+struct TransformCall : ModelCall<T> {
   MatrixView<T> distances;
-  KMeansMetric metric;
-  const Execution& execution;
-  core::Ranks& ranks;
 };
 
 /// In host memory, beside the result.
 template <class T>
-std::uint64_t transform_memory(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
-                               const Execution& execution) {
+std::uint64_t transform_memory(const ModelCall<T>& call, const Execution& execution) {
+  const MatrixView<const T>& points = call.points;
+  const MatrixView<const T>& centroids = call.model.centroids;
   const Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
   const bool on_gpu = execution.device == Device::gpu;
-  const bool unit_length = metric == KMeansMetric::cosine;
+  const bool unit_length = call.model.metric == KMeansMetric::cosine;
   std::int64_t copied_rows = unit_length || !centroids.place().is_host() ? centroids.rows() : 0;
   if (unit_length && !centroids.place().is_host()) copied_rows += centroids.rows();
   if (unit_length && !on_gpu) copied_rows += points.rows();
@@ -50,21 +47,18 @@ std::uint64_t transform_memory(MatrixView<const T> centroids, MatrixView<const T
 }
 
 template <class T>
-JobPlan<T> check(const TransformCall<T>& call) {
-  call.ranks.agree([&] { check_distances(call.centroids, call.points, call.distances); });
-  const auto text = [&] {
-    return call_text("kmeans_transform", {.clusters = call.centroids.rows(), .metric = call.metric}) +
-           rows_text("centroids", call.centroids);
-  };
-  return JobPlan<T>(place_of_job(
-      call.ranks, call.points,
-      {{call.distances.place(), "distances"}, {call.points.place(), "points"}, {call.centroids.place(), "centroids"}},
-      text, call.execution, RunsVariant::no));
+JobPlan<T> check(const ModelCall<T>& call) {
+  call.ranks.agree([&] { check_arguments(call); });
+  return place(call, {}, RunsVariant::no);
 }
 
 template <class T>
-void describe(const TransformCall<T>& call, JobPlan<T>& plan) {
-  plan.shape = {call.points.rows(), call.points.columns(), call.centroids.rows(), static_cast<int>(sizeof(T)), false};
+JobPlan<T> check(const TransformCall<T>& call) {
+  call.ranks.agree([&] {
+    check_arguments(call);
+    check_distances(call.model.centroids, call.points, call.distances);
+  });
+  return place(call, {{call.distances.place(), "distances"}}, RunsVariant::no);
 }
 
 /// No variant: the points measure the distances themselves, wherever they are.
@@ -80,7 +74,7 @@ void estimate(const TransformCall<T>& call, JobPlan<T>& plan) {
   call.ranks.agree([&] {
     if (plan.stays_on_gpu) execution::require_gpu(execution::this_machine(), plan.here.gpu);
     execution::check_beside(call.distances.place(), "distances", plan.stays_on_gpu, plan.here.gpu);
-    execution::check_memory(transform_memory(call.centroids, call.points, call.metric, plan.here), plan.here);
+    execution::check_memory(transform_memory(call, plan.here), plan.here);
     cpu::start_team(cpu::thread_count(plan.here));
   });
 }
@@ -88,22 +82,19 @@ void estimate(const TransformCall<T>& call, JobPlan<T>& plan) {
 template <class T>
 RunReport transform(const TransformCall<T>& call) {
   const auto start = core::Clock::now();
-  JobPlan<T> plan = check(call);
-  describe(call, plan);
-  choose(call, plan);
-  estimate(call, plan);
-
+  const JobPlan<T> plan = plan_of(call);
+  const KMeansMetric metric = call.model.metric;
   std::vector<Phase> phases;
   Matrix<T> copied_centroids;
   const PreparedPoints<T> prepared(plan, call.points,
-                                   in_host_memory(call.centroids, "centroids", plan.here, copied_centroids),
-                                   call.metric, 0, phases);
+                                   in_host_memory(call.model.centroids, "centroids", plan.here, copied_centroids),
+                                   metric, 0, phases);
   if (!call.distances.place().is_host()) prepared.source().admit(call.distances.data(), "distances");
   const std::function<void(std::int64_t)> progress = progress_in("distances", call.points.rows(), plan.here);
   {
     const core::PhaseTimer timer(phases, "distances");
     progress(0);
-    call.ranks.agree([&] { prepared.source().distances(prepared.centroids(), call.metric, call.distances, progress); });
+    call.ranks.agree([&] { prepared.source().distances(prepared.centroids(), metric, call.distances, progress); });
     progress(call.points.rows());
   }
   RunReport report{.device = execution::device_name(plan.stays_on_gpu, plan.here),
@@ -112,43 +103,83 @@ RunReport transform(const TransformCall<T>& call) {
   return report;
 }
 
+/// The same to new memory.
+template <class T>
+Matrix<T> transform(const ModelCall<T>& call, const JobPlan<T>& plan) {
+  Matrix<T> distances = call.ranks.agree([&] {
+    const auto rows = static_cast<std::uint64_t>(call.points.rows());
+    const auto row_bytes = static_cast<std::uint64_t>(call.model.centroids.rows()) * sizeof(T);
+    const std::uint64_t result = core::checked_multiply(rows, row_bytes, "distances");
+    execution::check_memory(core::checked_add(result, transform_memory(call, plan.here), "the memory of the job"),
+                            plan.here);
+    return Matrix<T>(call.points.rows(), call.model.centroids.rows());
+  });
+  transform(TransformCall<T>{call, distances.view()});
+  return distances;
+}
+
+/// The same of any model.
+template <class T>
+RunReport transform_by_model(const TransformCall<T>& call) {
+  if (call.model.standardization.empty()) return transform(call);
+  const StandardizedCall<T> copy(call, check(call));
+  RunReport report = transform(TransformCall<T>{copy.call(), call.distances});
+  copy.add_to(report);
+  return report;
+}
+
+template <class T>
+Matrix<T> transform_by_model(const ModelCall<T>& call) {
+  const JobPlan<T> plan = check(call);
+  if (call.model.standardization.empty()) return transform(call, plan);
+  const StandardizedCall<T> copy(call, plan);
+  return transform(copy.call(), check(copy.call()));
+}
+
 }  // namespace
 
 }  // namespace kmeans_detail
 
 namespace detail {
 
+namespace {
+
+constexpr const char* transform_name = "kmeans_transform";
+
+}  // namespace
+
+template <class T>
+RunReport kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points, MatrixView<T> distances,
+                           const Execution& execution) {
+  return execution::whole_call<T>(transform_name, execution, [&](const Execution& here, core::Ranks& ranks) {
+    return room::transform_by_model(room::TransformCall<T>{{transform_name, model, points, here, ranks}, distances});
+  });
+}
+
+template <class T>
+Matrix<T> kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points, const Execution& execution) {
+  return execution::whole_call<T>(transform_name, execution, [&](const Execution& here, core::Ranks& ranks) {
+    return room::transform_by_model(room::ModelCall<T>{transform_name, model, points, here, ranks});
+  });
+}
+
 template <class T>
 RunReport kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
                            KMeansMetric metric, const Execution& execution) {
-  return execution::whole_call<T>("kmeans_transform", execution, [&](const Execution& here, core::Ranks& ranks) {
-    ranks.agree([&] { room::check_model(centroids, points, metric, here); });
-    return room::transform(room::TransformCall<T>{centroids, points, distances, metric, here, ranks});
-  });
+  return kmeans_transform(KMeansModel<T>{centroids, metric, {}}, points, distances, execution);
 }
 
 template <class T>
 Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
                            const Execution& execution) {
-  return execution::whole_call<T>("kmeans_transform", execution, [&](const Execution& here, core::Ranks& ranks) {
-    Matrix<T> distances = ranks.agree([&] {
-      room::check_model(centroids, points, metric, here);
-      const Execution at = execution::run_where_it_lies(points.place(), "points", here);
-      const auto result = core::checked_multiply(static_cast<std::uint64_t>(points.rows()),
-                                                 static_cast<std::uint64_t>(centroids.rows()) * sizeof(T), "distances");
-      execution::check_memory(
-          core::checked_add(result, room::transform_memory(centroids, points, metric, at), "the memory of the job"),
-          at);
-      return Matrix<T>(points.rows(), centroids.rows());
-    });
-    room::transform(room::TransformCall<T>{centroids, points, distances.view(), metric, here, ranks});
-    return distances;
-  });
+  return kmeans_transform(KMeansModel<T>{centroids, metric, {}}, points, execution);
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                                    \
-  template Matrix<T> kmeans_transform(MatrixView<const T>, MatrixView<const T>, KMeansMetric, const Execution&); \
-  template RunReport kmeans_transform(MatrixView<const T>, MatrixView<const T>, MatrixView<T>, KMeansMetric,     \
+#define GRADUS_INSTANTIATE(T)                                                                                       \
+  template Matrix<T> kmeans_transform(const KMeansModel<T>&, MatrixView<const T>, const Execution&);                \
+  template RunReport kmeans_transform(const KMeansModel<T>&, MatrixView<const T>, MatrixView<T>, const Execution&); \
+  template Matrix<T> kmeans_transform(MatrixView<const T>, MatrixView<const T>, KMeansMetric, const Execution&);    \
+  template RunReport kmeans_transform(MatrixView<const T>, MatrixView<const T>, MatrixView<T>, KMeansMetric,        \
                                       const Execution&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

@@ -16,14 +16,7 @@ Matrix<T> copy_of_gpu_rows(MatrixView<const T> /*rows*/, const char* what, const
   cuda::refuse_without_cuda(what);
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): a type
-#define GRADUS_INSTANTIATE(T)                                                                                        \
-  template std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T>, VectorView<const T>, const Execution&, \
-                                                         std::uint64_t);                                             \
-  template Matrix<T> copy_of_gpu_rows(MatrixView<const T>, const char*, const Execution&)
-// NOLINTEND(bugprone-macro-parentheses)
-GRADUS_INSTANTIATE(float);
-GRADUS_INSTANTIATE(double);
-#undef GRADUS_INSTANTIATE
+GRADUS_INSTANTIATE_GPU_SOURCE(float);
+GRADUS_INSTANTIATE_GPU_SOURCE(double);
 
 }  // namespace gradus::kmeans_detail

@@ -44,16 +44,14 @@ Matrix<T> copy_of_gpu_rows(MatrixView<const T> rows, const char* what, const Exe
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a type
-#define GRADUS_INSTANTIATE(T)                                                                                        \
-  template void GpuPoints<T>::visit(const typename PointSource<T>::Visit&) const;                                    \
-  template std::vector<const T*> GpuPoints<T>::addresses_of(std::span<const std::int64_t>, Matrix<T>&) const;        \
-  template std::unique_ptr<SeedingCover> GpuPoints<T>::cover(std::int64_t, std::int64_t, bool,                       \
-                                                             const SeedingMemory<T>&) const;                         \
-  template std::unique_ptr<PointSource<T>> GpuPoints<T>::sample(std::span<const std::int64_t>, VectorView<const T>)  \
-      const;                                                                                                         \
-  template std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T>, VectorView<const T>, const Execution&, \
-                                                         std::uint64_t);                                             \
-  template Matrix<T> copy_of_gpu_rows(MatrixView<const T>, const char*, const Execution&)
+#define GRADUS_INSTANTIATE(T)                                                                                       \
+  template void GpuPoints<T>::visit(const typename PointSource<T>::Visit&) const;                                   \
+  template std::vector<const T*> GpuPoints<T>::addresses_of(std::span<const std::int64_t>, Matrix<T>&) const;       \
+  template std::unique_ptr<SeedingCover> GpuPoints<T>::cover(std::int64_t, std::int64_t, bool,                      \
+                                                             const SeedingMemory<T>&) const;                        \
+  template std::unique_ptr<PointSource<T>> GpuPoints<T>::sample(std::span<const std::int64_t>, VectorView<const T>) \
+      const;                                                                                                        \
+  GRADUS_INSTANTIATE_GPU_SOURCE(T)
 // NOLINTEND(bugprone-macro-parentheses)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

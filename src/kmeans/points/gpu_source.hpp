@@ -19,6 +19,14 @@ std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T> points, Vector
 template <class T>
 Matrix<T> copy_of_gpu_rows(MatrixView<const T> rows, const char* what, const Execution& execution);
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a type
+/// Instantiates both functions in the unit that defines them.
+#define GRADUS_INSTANTIATE_GPU_SOURCE(T)                                                                             \
+  template std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T>, VectorView<const T>, const Execution&, \
+                                                         std::uint64_t);                                             \
+  template Matrix<T> copy_of_gpu_rows(MatrixView<const T>, const char*, const Execution&)
+// NOLINTEND(bugprone-macro-parentheses)
+
 /// Bytes of a cover (seeding/cuda_cover.hpp) on the GPU: distances, groups, and a copy of the points in bytes.
 constexpr std::uint64_t gpu_cover_bytes(std::int64_t points, std::int64_t columns, bool groups) {
   return static_cast<std::uint64_t>(points) *

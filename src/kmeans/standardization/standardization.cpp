@@ -1,11 +1,12 @@
 // Mean, scale and standardized rows (gradus/kmeans_standardization.hpp). Sums are exact, so that no bit depends on the
-// order in which threads add.
+// order in which threads and ranks add.
 #include "kmeans/standardization/standardization.hpp"
 
 #include <omp.h>
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,10 @@ using core::ExactAccumulator;
 constexpr std::string_view standardizing_stopped = "stopped while standardizing the columns";
 constexpr std::int64_t operations_of_a_sum = 16;
 
-/// Exact sums over all rows of what each(row, sums) adds for a row.
+/// Exact sums over this rank's rows of what each(row, sums) adds for a row.
 template <class Each>
-std::vector<ExactAccumulator> exact_sums(std::int64_t rows, std::size_t count, int threads, const std::stop_token& stop,
-                                         const Each& each) {
+std::vector<ExactAccumulator> own_sums(std::int64_t rows, std::size_t count, int threads, const std::stop_token& stop,
+                                       const Each& each) {
   const std::int64_t stretch =
       core::stretch_length(rows, operations_of_a_sum * static_cast<std::int64_t>(count), threads);
   std::vector<std::vector<ExactAccumulator>> parts(static_cast<std::size_t>(threads),
@@ -43,29 +44,42 @@ std::vector<ExactAccumulator> exact_sums(std::int64_t rows, std::size_t count, i
   return std::move(parts.front());
 }
 
+/// The same over the rows of all ranks.
+template <class Each>
+std::vector<ExactAccumulator> exact_sums(const core::RankRows& rows, std::size_t count, int threads,
+                                         const std::stop_token& stop, const Each& each) {
+  std::vector<ExactAccumulator> sums;
+  rows.ranks().add_up(
+      count * core::accumulator_limbs, [&] { sums = own_sums(rows.own(), count, threads, stop, each); },
+      [&](std::span<std::uint64_t> words) { core::Ranks::put(sums, words); },
+      [&](std::span<const std::uint64_t> words) { core::Ranks::take(words, sums); });
+  return sums;
+}
+
+/// `first`: the number of the first of these rows among all.
 template <class T>
-void require_finite(MatrixView<const T> points, const std::stop_token& stop) {
+void require_finite(MatrixView<const T> points, std::int64_t first, const std::stop_token& stop) {
   core::RareLook look(stop, standardizing_stopped);
   for (std::int64_t row = 0; row < points.rows(); ++row) {
     look.honour_stop();
     for (std::int64_t column = 0; column < points.columns(); ++column)
       if (const double value = static_cast<double>(points(row, column)); !std::isfinite(value))
-        throw InputError(about("points") + "row " + std::to_string(row) + ", column " + std::to_string(column) +
+        throw InputError(about("points") + "row " + std::to_string(first + row) + ", column " + std::to_string(column) +
                              " (counted from 0) is " + (std::isnan(value) ? "NaN" : "infinite") +
                              ", not a finite number",
-                         {.code = error_code::not_finite, .row = row, .column = column});
+                         {.code = error_code::not_finite, .row = first + row, .column = column});
   }
 }
 
 /// Appends mean and scale of the columns from `first` on.
 template <class T>
-void add_columns(MatrixView<const T> points, std::int64_t first, std::int64_t columns, int threads,
-                 const std::stop_token& stop, KMeansStandardization& by) {
+void add_columns(MatrixView<const T> points, const core::RankRows& rank_rows, std::int64_t first, std::int64_t columns,
+                 int threads, const std::stop_token& stop, KMeansStandardization& by) {
   const auto count = static_cast<std::size_t>(columns);
   ExactAccumulator rows;
-  rows.add(static_cast<double>(points.rows()));
+  rows.add(static_cast<double>(rank_rows.all()));
   const std::vector<ExactAccumulator> sums =
-      exact_sums(points.rows(), count, threads, stop, [&](std::int64_t row, ExactAccumulator* own) {
+      exact_sums(rank_rows, count, threads, stop, [&](std::int64_t row, ExactAccumulator* own) {
         for (std::int64_t column = 0; column < columns; ++column)
           own[column].add(static_cast<double>(points(row, first + column)));
       });
@@ -73,7 +87,7 @@ void add_columns(MatrixView<const T> points, std::int64_t first, std::int64_t co
   for (const ExactAccumulator& sum : sums) mean.push_back(sum.quotient<double>(rows));
   // About the rounded mean: what its rounding adds to the squares is subtracted again.
   const std::vector<ExactAccumulator> moments =
-      exact_sums(points.rows(), 2 * count, threads, stop, [&](std::int64_t row, ExactAccumulator* own) {
+      exact_sums(rank_rows, 2 * count, threads, stop, [&](std::int64_t row, ExactAccumulator* own) {
         for (std::int64_t column = 0; column < columns; ++column) {
           const double from_mean =
               static_cast<double>(points(row, first + column)) - mean[static_cast<std::size_t>(column)];
@@ -102,13 +116,14 @@ int standardizing_threads(std::int64_t rows, std::int64_t columns, const Executi
 }
 
 template <class T>
-KMeansStandardization standardization_of(MatrixView<const T> points, int threads, const std::stop_token& stop) {
+KMeansStandardization standardization_of(MatrixView<const T> points, const core::RankRows& rows, int threads,
+                                         const std::stop_token& stop) {
   // A sum takes a kilobyte: with all columns at a time, many of them would take more memory than the points.
   constexpr std::int64_t columns_at_a_time = 512;
-  require_finite(points, stop);
+  rows.ranks().agree([&] { require_finite(points, rows.first(), stop); });
   KMeansStandardization by;
   for (std::int64_t first = 0; first < points.columns(); first += columns_at_a_time)
-    add_columns(points, first, std::min(columns_at_a_time, points.columns() - first), threads, stop, by);
+    add_columns(points, rows, first, std::min(columns_at_a_time, points.columns() - first), threads, stop, by);
   return by;
 }
 
@@ -141,7 +156,8 @@ Matrix<T> restored(MatrixView<const T> rows, const KMeansStandardization& by) {
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                           \
-  template KMeansStandardization standardization_of(MatrixView<const T>, int, const std::stop_token&);  \
+  template KMeansStandardization standardization_of(MatrixView<const T>, const core::RankRows&, int,    \
+                                                    const std::stop_token&);                            \
   template void standardize_rows(MatrixView<const T>, MatrixView<T>, const KMeansStandardization&, int, \
                                  const std::stop_token&);                                               \
   template Matrix<T> restored(MatrixView<const T>, const KMeansStandardization&)

@@ -4,13 +4,16 @@
 #include <stop_token>
 
 #include "gradus/kmeans_standardization.hpp"
+#include "ranks/ranks.hpp"
 
 namespace gradus::kmeans_detail {
 
-/// Returns mean and scale of the columns of points in host memory. InputError, which begins with "points: ", for a
-/// value that is not finite or too large; InterruptedError after a stop request.
+/// Returns mean and scale of the columns over the rows of all ranks, who call this together. `points`: this rank's, in
+/// host memory; `stop`: the ranks' token. InputError, which begins with "points: ", for a value that is not finite or
+/// too large; InterruptedError after a stop request.
 template <class T>
-KMeansStandardization standardization_of(MatrixView<const T> points, int threads, const std::stop_token& stop);
+KMeansStandardization standardization_of(MatrixView<const T> points, const core::RankRows& rows, int threads,
+                                         const std::stop_token& stop);
 
 /// Writes the standardized rows, which may replace `rows`. InterruptedError after a stop request.
 template <class T>

@@ -79,6 +79,7 @@ OPTIONS = (
     ("--seed", 5),
     ("--weights", "FILE"),
     ("--metric", "cosine"),
+    ("--standardize",),
     ("--restarts", 3),
     ("--empty", "keep", "--tolerance", 0),
     ("--changed", 0.2, "--max-iterations", 9),
@@ -299,7 +300,6 @@ class Faults(KMeansCase):
         self.all_refused(*[
             (2, 4, points, *arguments, {"says": [says]}) for arguments, says in [
                 (["-k", "2..4"], "several -k"),
-                (["-k", 3, "--standardize"], "--standardize"),
                 (["-k", 3, "--report", self.path("page.html")], "--report"),
                 (["-k", 3, "--variant", "openmp_shared"], "does not run on several ranks"),
                 (["-k", 3, "--device", "gpu:1000"], "GPU")]])

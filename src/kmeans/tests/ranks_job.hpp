@@ -35,6 +35,12 @@ struct Change {
 };
 inline constexpr Change changes_of_options[] = {
     {"cosine", [](KMeansOptions& options) { options.metric = KMeansMetric::cosine; }},
+    {"standardize", [](KMeansOptions& options) { options.standardize = true; }},
+    {"standardize, cosine",
+     [](KMeansOptions& options) {
+       options.standardize = true;
+       options.metric = KMeansMetric::cosine;
+     }},
     {"keep", [](KMeansOptions& options) { options.empty = KMeansEmptyCluster::keep; }},
     {"restarts", [](KMeansOptions& options) { options.restarts = 3; }},
     {"no tolerance", [](KMeansOptions& options) { options.tolerance = 0; }},
@@ -105,6 +111,9 @@ inline std::string difference(const std::vector<KMeansIteration>& a, const std::
 template <class T>
 std::string difference(const KMeansResult<T>& one, const KMeansResult<T>& rank, std::int64_t first, std::int64_t rows) {
   if (!same_bits(one.centroids, rank.centroids)) return "centroids";
+  if (!same_bits(one.standardized_centroids, rank.standardized_centroids)) return "standardized centroids";
+  if (one.standardization.mean != rank.standardization.mean) return "means";
+  if (one.standardization.scale != rank.standardization.scale) return "scales";
   if (rank.labels.size() != rows || !same_bits(one.labels.data() + first, rank.labels.data(), rows)) return "labels";
   if (one.counts != rank.counts) return "counts";
   if (!same_bits(&one.inertia, &rank.inertia, 1)) return "inertia";

@@ -229,8 +229,10 @@ TYPED_TEST(KMeansRanks, choose_the_rows_of_one_process) {
   using T = TypeParam;
   for (const KMeansInit init :
        {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random, KMeansInit::first})
-    for (const Data data : {Data::plain, Data::duplicates}) {
-      const Job<T> job = make_job<T>(500, 8, 20, data, init, false);
+    for (const auto& [data, standardize] :
+         {std::pair{Data::plain, false}, {Data::duplicates, false}, {Data::plain, true}}) {
+      Job<T> job = make_job<T>(500, 8, 20, data, init, false);
+      job.options.standardize = standardize;
       const KMeansInitialCentroids<T> one =
           kmeans_initial_centroids(job.points, job.options, job.memory(0, 500), job.execution(nullptr));
       ThreadRanks ranks(3);
@@ -245,6 +247,55 @@ TYPED_TEST(KMeansRanks, choose_the_rows_of_one_process) {
       });
       for (const std::exception_ptr& each : thrown) EXPECT_EQ(each, nullptr);
     }
+}
+
+TYPED_TEST(KMeansRanks, standardize_by_all_rows) {
+  using T = TypeParam;
+  // Two shapes exceed the columns whose sums are measured at a time; ranks hold a part of the rows, none, or all.
+  for (const auto& [n, d] : {std::pair{1, 1}, {2, 3}, {333, 5}, {40, 600}, {11, 1100}})
+    for (const Data data : {Data::plain, Data::wild, Data::ends})
+      for (const auto& [size, how] : {std::pair{1, "even"}, {3, "even"}, {3, "last"}, {5, "holes"}}) {
+        SCOPED_TRACE(testing::Message() << n << " x " << d << ", " << size << " ranks, " << how);
+        const Matrix<T> points = make_points<T>(n, d, data);
+        const KMeansStandardization one = kmeans_standardization(points);
+        ThreadRanks ranks(size);
+        const std::vector<std::int64_t> first = split(n, size, how);
+        const auto thrown = ranks.run([&](Communicator& communicator) {
+          const std::int64_t from = first[static_cast<std::size_t>(communicator.rank())];
+          const std::int64_t rows = first[static_cast<std::size_t>(communicator.rank()) + 1] - from;
+          const KMeansStandardization own = kmeans_standardization(
+              points.view().slice(from, rows), {.threads = 1 + communicator.rank(), .communicator = &communicator});
+          EXPECT_EQ(own.mean, one.mean);
+          EXPECT_EQ(own.scale, one.scale);
+        });
+        for (const std::exception_ptr& each : thrown) EXPECT_EQ(each, nullptr);
+      }
+}
+
+TYPED_TEST(KMeansRanks, label_by_a_standardizing_model) {
+  using T = TypeParam;
+  Job<T> job = make_job<T>(333, 5, 7, Data::plain, KMeansInit::first, true);
+  job.options.standardize = true;
+  const KMeansResult<T> fit = kmeans(job.points, job.options);
+  const KMeansModel<T> model = kmeans_model(fit);
+  const KMeansPrediction one = kmeans_predict(model, job.points, job.memory(0, 333));
+  const Matrix<T> distances = kmeans_transform(model, job.points);
+  ThreadRanks ranks(4);
+  const std::vector<std::int64_t> first = split(333, 4, "holes");
+  const auto thrown = ranks.run([&](Communicator& communicator) {
+    const std::int64_t from = first[static_cast<std::size_t>(communicator.rank())];
+    const std::int64_t rows = first[static_cast<std::size_t>(communicator.rank()) + 1] - from;
+    const Execution execution = job.execution(&communicator);
+    const KMeansPrediction own = kmeans_predict(model, job.rows(from, rows), job.memory(from, rows), execution);
+    EXPECT_TRUE(same_bits(&own.inertia, &one.inertia, 1));
+    EXPECT_TRUE(same_bits(own.labels.data(), one.labels.data() + from, rows));
+    const Matrix<T> made = kmeans_transform(model, job.rows(from, rows), execution);
+    EXPECT_TRUE(same_bits(made.data(), distances.row(from), rows * 7));
+    Matrix<T> given(rows, 7);
+    kmeans_transform(model, job.rows(from, rows), given.view(), execution);
+    EXPECT_TRUE(same_bits(given, made));
+  });
+  for (const std::exception_ptr& each : thrown) EXPECT_EQ(each, nullptr);
 }
 
 TYPED_TEST(KMeansRanks, predict_and_transform_their_rows) {
@@ -405,6 +456,50 @@ TEST_F(KMeansRanksErrors, end_where_the_calls_differ) {
            {.initial_centroids = points.view().slice(communicator.rank(), 3)}, execution);
   });
   EXPECT_TRUE(contains(given, "'initial centroids=")) << given;
+  const std::string standardize = error<UsageError>([](int rank, Call& call) { call.options.standardize = rank == 2; });
+  EXPECT_TRUE(contains(standardize, "rank 2 of 4: 'standardize=true' here, but 'standardize=false' on rank 0"))
+      << standardize;
+}
+
+TEST_F(KMeansRanksErrors, end_where_the_models_differ) {
+  const Matrix<double> points = make_points<double>(60, 3, Data::plain);
+  const KMeansResult<double> fit = kmeans(points, {.clusters = 4, .standardize = true});
+  const auto call = [&](bool transforms, const KMeansModel<double>& model, Communicator& communicator) {
+    if (transforms) kmeans_transform(model, points, {.communicator = &communicator});
+    else kmeans_predict(model, points, {}, {.communicator = &communicator});
+  };
+  for (const bool transforms : {false, true}) {
+    const std::string none = common_error<UsageError>(3, [&](Communicator& communicator) {
+      KMeansModel<double> model = kmeans_model(fit);
+      if (communicator.rank() == 1) model.standardization = {};
+      call(transforms, model, communicator);
+    });
+    EXPECT_TRUE(contains(none, "rank 1 of 3: 'means=")) << none;
+    const std::string scale = common_error<UsageError>(3, [&](Communicator& communicator) {
+      KMeansModel<double> model = kmeans_model(fit);
+      if (communicator.rank() == 2) model.standardization.scale[1] *= 2;
+      call(transforms, model, communicator);
+    });
+    EXPECT_TRUE(contains(scale, "rank 2 of 3: 'scales=")) << scale;
+  }
+}
+
+TEST_F(KMeansRanksErrors, of_standardizing_name_the_row_among_all) {
+  const std::string nan = error<InputError>([](int rank, Call& call) {
+    call.options.standardize = true;
+    if (rank >= 2) call.points(5, 1) = std::nan("");
+  });
+  EXPECT_TRUE(contains(nan, "rank 2 of 4: points: row 105, column 1 (counted from 0) is NaN")) << nan;
+  const std::string large = error<InputError>([](int rank, Call& call) {
+    call.options.standardize = true;
+    if (rank == 1) call.points(0, 2) = 1e308;
+  });
+  EXPECT_TRUE(contains(large, "column 2 (counted from 0) are too large to be standardized")) << large;
+  const std::string memory = error<OutOfMemoryError>([](int rank, Call& call) {
+    call.options.standardize = true;
+    if (rank == 3) call.execution.memory_limit = 1000;
+  });
+  EXPECT_TRUE(contains(memory, "rank 3 of 4: a standardized copy of the points")) << memory;
 }
 
 TEST_F(KMeansRanksErrors, are_those_of_one_process) {

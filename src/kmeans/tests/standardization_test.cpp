@@ -269,13 +269,13 @@ TEST(StandardizedMemory, IsEstimatedAndGranted) {
   EXPECT_NO_THROW(kmeans(points, options, {.memory_limit = plain + copy}));
 }
 
-TEST(StandardizedCalls, AreOfOneProcess) {
+TEST(StandardizedCalls, CopyTheRowsOfOneProcess) {
   tests::ThreadRanks ranks(1);
   const auto thrown = ranks.run([](Communicator& communicator) {
-    kmeans(some_points<float>(20, 3), {.clusters = 2, .standardize = true}, {.communicator = &communicator});
+    kmeans_standardize(some_points<float>(20, 3), {{0, 0, 0}, {1, 1, 1}}, {.communicator = &communicator});
   });
   EXPECT_TRUE(contains(error_of<UnsupportedError>([&] { std::rethrow_exception(thrown.front()); }),
-                       "standardize the rows before"));
+                       "does not run on several ranks"));
 }
 
 TEST(StandardizedCalls, StopWhereTheyAreAskedTo) {

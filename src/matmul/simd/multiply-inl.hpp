@@ -53,6 +53,15 @@ HWY_INLINE void store(V value, D d, hn::TFromD<D>* to, int v, hn::Mask<D> mask) 
   else hn::StoreU(value, d, there);
 }
 
+/// Fetches what the sums are added to, and where they go: it comes from afar while they are formed.
+template <int rows, int vectors, class T>
+HWY_INLINE void prefetch_result(const Block<T>& block) {
+  constexpr std::int64_t worth_it = 32;
+  for (int row = 0; row < rows; ++row)
+    if (row < block.rows && block.steps > worth_it)
+      for (int v = 0; v < vectors; ++v) __builtin_prefetch(block.after + row * block.after_line + v * lanes_of<T>, 1);
+}
+
 /// `packed`: of A. `in_part`: the last vector has `columns` elements in the caller's matrices, and also in B where that
 /// is not padded.
 template <int rows, int vectors, bool packed, bool in_part, class T>
@@ -61,11 +70,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
   using V = hn::Vec<decltype(d)>;
   const auto mask = hn::FirstN(d, static_cast<std::size_t>(block.columns));
   const auto b_mask = strip.b_padded ? hn::FirstN(d, hn::Lanes(d)) : mask;
-  // What the sums are added to, and where they go, comes from afar while they are formed.
-  constexpr std::int64_t worth_it = 32;
-  for (int row = 0; row < rows; ++row)
-    if (row < block.rows && block.steps > worth_it)
-      for (int v = 0; v < vectors; ++v) __builtin_prefetch(block.after + row * block.after_line + v * lanes_of<T>, 1);
+  prefetch_result<rows, vectors>(block);
   V sums[rows][vectors];
 #pragma GCC unroll 12
   for (int row = 0; row < rows; ++row)

@@ -1,0 +1,44 @@
+#include "kmeans/api/model_call.hpp"
+
+#include <vector>
+
+#include "kmeans/kmeans.hpp"
+
+namespace gradus::kmeans_detail {
+
+template <class T>
+void check_arguments(const ModelCall<T>& call) {
+  const KMeansModel<T>& model = call.model;
+  check_model(model.centroids, call.points, model.metric, call.execution);
+  if (!model.standardization.empty()) check_standardization(model.standardization, model.centroids.columns());
+}
+
+template <class T>
+JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::NamedPlace> others,
+                 RunsVariant runs_variant) {
+  const KMeansModel<T>& model = call.model;
+  std::vector<execution::NamedPlace> places(others);
+  places.push_back({call.points.place(), "points"});
+  places.push_back({model.centroids.place(), "centroids"});
+  const auto text = [&] {
+    return call_text(call.name, {.clusters = model.centroids.rows(), .metric = model.metric}) +
+           rows_text("centroids", model.centroids) + standardization_text(model.standardization);
+  };
+  return JobPlan<T>(place_of_job<T>(call.ranks, call.points, places, text, call.execution, runs_variant));
+}
+
+template <class T>
+void describe(const ModelCall<T>& call, JobPlan<T>& plan) {
+  plan.shape = {call.points.rows(), call.points.columns(), call.model.centroids.rows(), static_cast<int>(sizeof(T)),
+                !plan.weights.empty()};
+}
+
+#define GRADUS_INSTANTIATE(T)                                                                                \
+  template void check_arguments(const ModelCall<T>&);                                                        \
+  template JobPlan<T> place(const ModelCall<T>&, std::initializer_list<execution::NamedPlace>, RunsVariant); \
+  template void describe(const ModelCall<T>&, JobPlan<T>&)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::kmeans_detail

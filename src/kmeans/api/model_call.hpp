@@ -1,0 +1,52 @@
+// A call that compares points with the centroids of a model: kmeans_predict() and kmeans_transform().
+#pragma once
+
+#include <initializer_list>
+
+#include "kmeans/api/plan.hpp"
+#include "kmeans/standardization/standardized_points.hpp"
+
+namespace gradus::kmeans_detail {
+
+template <class T>
+struct ModelCall {
+  const char* name;
+  const KMeansModel<T>& model;
+  MatrixView<const T> points;
+  const Execution& execution;
+  core::Ranks& ranks;
+};
+
+/// Checks model and points.
+template <class T>
+void check_arguments(const ModelCall<T>& call);
+/// Returns a plan of checked arguments, after ranks have compared them: see begin_on_ranks(). `others`: the places of
+/// what the call reads and writes besides points and centroids.
+template <class T>
+JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::NamedPlace> others,
+                 RunsVariant runs_variant);
+/// `plan` has the weights, if there are any.
+template <class T>
+void describe(const ModelCall<T>& call, JobPlan<T>& plan);
+
+/// A call of a model that standardizes, as a call on a standardized copy of the points.
+template <class T>
+class StandardizedCall {
+ public:
+  StandardizedCall(const ModelCall<T>& call, const JobPlan<T>& plan)
+      : points_(call.points, call.model.standardization, plan.rows, plan.here),
+        model_{.centroids = call.model.centroids, .metric = call.model.metric}, call_{call.name, model_, points_.rows(),
+                                                                                      points_.here(), call.ranks} {}
+  StandardizedCall(const StandardizedCall&) = delete;
+  StandardizedCall& operator=(const StandardizedCall&) = delete;
+
+  const ModelCall<T>& call() const { return call_; }
+  void add_to(RunReport& report) const { points_.add_to(report); }
+
+ private:
+  StandardizedPoints<T> points_;
+  KMeansModel<T> model_;
+  ModelCall<T> call_;
+};
+
+}  // namespace gradus::kmeans_detail
