@@ -31,7 +31,9 @@
 #include "cpu/threads.hpp"
 #include "files/image.hpp"
 #include "files/npy.hpp"
+#include "kmeans/graph_file.hpp"
 #include "kmeans/options.hpp"
+#include "kmeans/problem.hpp"
 
 namespace gradus::cli {
 
@@ -201,8 +203,9 @@ const std::vector<std::string>& result_names() {
   return names;
 }
 
-std::vector<std::string> output_files(const Arguments& arguments) {
-  std::vector<std::string> files{arguments.options.graph_file, arguments.page, arguments.options.checkpoint.file};
+std::vector<std::string> output_files(const Arguments& arguments, const Session& session) {
+  std::vector<std::string> files{kmeans_detail::graph_file(session.execution), arguments.page,
+                                 arguments.options.checkpoint.file};
   if (!arguments.output.empty())
     for (const std::string& name : result_names()) files.push_back(std::filesystem::path(arguments.output) / name);
   return files;
@@ -224,7 +227,7 @@ std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> poi
   constexpr double difference = 1e-3;
   constexpr int restarts = 10;
   if (seconds > soon || arguments.options.restarts > 1 || !why_nothing_is_random(arguments.options.init).empty() ||
-      !arguments.options.graph_file.empty())
+      !kmeans_detail::graph_file(execution).empty())
     return "";
   KMeansOptions options = arguments.options;
   options.restarts = restarts;
@@ -486,7 +489,7 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
   if (arguments.options.standardize) refuse("--standardize");
   if (arguments.chooses()) refuse("the choice among several -k");
   if (!arguments.page.empty()) refuse("--report");
-  if (!arguments.options.graph_file.empty()) refuse("--dump-graph");
+  if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph");
   if (session.execution.device != Device::cpu && !session.names_gpu) session.execution.gpu = gpu_of_rank(*session.job);
   const int threads = cpu::thread_count(session.execution);
   if (const std::string note = note_of_binding(*session.job, threads); !note.empty()) session.note(note);
@@ -511,7 +514,6 @@ void add_fit_options(Options& options, Arguments& arguments) {
       continue;
     }
     CLI::Option& option = options.row(row, &fit);
-    if (row.is_file) options.not_repeated(option);
     if (row.name == "restarts")
       options.useless_where(option, [&fit] { return fit.restarts == 1 ? "" : why_nothing_is_random(fit.init); });
     if (row.name == "seed") options.useless_where(option, [&fit] { return why_nothing_is_random(fit.init); });
@@ -563,6 +565,7 @@ Action setup_kmeans(Options& options, Session& session) {
 
   options.heading("How to cluster");
   add_fit_options(options, *arguments);
+  options.variant_options(kmeans_detail::ladder, session.execution);
   add_checkpoint_options(options, arguments->options.checkpoint);
 
   options.heading(std::string(ranks_heading));
@@ -589,14 +592,15 @@ Action setup_kmeans(Options& options, Session& session) {
     if (session.job) prepare_ranks(*arguments, session);
     if (arguments->chooses() && arguments->options.init == KMeansInit::given)
       throw UsageError("--init: a file has the centroids of one number of clusters, and -k names several");
-    if (arguments->chooses() && !arguments->options.graph_file.empty())
+    if (arguments->chooses() && !kmeans_detail::graph_file(session.execution).empty())
       throw UsageError("--dump-graph: the graph is that of one fit, and -k names several");
     if (arguments->chooses() && !arguments->options.checkpoint.file.empty())
       throw UsageError("--checkpoint: the file is that of one number of clusters, and -k names several");
-    session.ranks().agree([&] { require_no_input_overwritten(output_files(*arguments), read); });
+    session.ranks().agree([&] { require_no_input_overwritten(output_files(*arguments, session), read); });
     const PointFiles files = read_point_files(arguments->inputs, arguments->per_rank(), arguments->reading, session);
     session.ranks().agree([&] {
-      for (const FileRows& file : files.files) require_no_input_overwritten(output_files(*arguments), {file.path});
+      for (const FileRows& file : files.files)
+        require_no_input_overwritten(output_files(*arguments, session), {file.path});
     });
     try {
       return files.points.type() == files::ElementType::f32 ? cluster<float>(*arguments, session, files, start)

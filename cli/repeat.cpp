@@ -65,11 +65,6 @@ std::vector<std::string> command_of_run(const CLI::App& app, const Session& sess
   return words;
 }
 
-Json json_of(const core::Option& row, const core::Value& value) {
-  if (row.kind == core::OptionKind::choice) return core::value_text(row, value);
-  return std::visit([](const auto& content) { return Json(content); }, value);
-}
-
 std::string text_of_file(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
@@ -78,6 +73,11 @@ std::string text_of_file(const std::string& path) {
 }
 
 }  // namespace
+
+Json json_of(const core::Option& row, const core::Value& value) {
+  if (row.kind == core::OptionKind::choice) return core::value_text(row, value);
+  return std::visit([](const auto& content) { return Json(content); }, value);
+}
 
 RepeatedRecord::RepeatedRecord(const std::string& file) : file_(file) {
   std::error_code none;

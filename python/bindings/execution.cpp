@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 #include "python/bindings/choices.hpp"
 #include "python/bindings/library.hpp"
@@ -125,6 +126,12 @@ void bind_execution(nb::module_& module) {
           nb::arg("block_size").none(), nb::arg("memory_limit").none(), nb::arg("stream").none(),
           nb::arg("progress").none())
       .def_rw("only_checks", &Request::only_checks)
+      .def(
+          "set_variant_option",
+          [](Request& request, std::string name, std::string value) {
+            request.execution.variant_options.push_back({std::move(name), std::move(value)});
+          },
+          nb::arg("name"), nb::arg("value"))
       .def_prop_rw(
           "communicator",
           [](const Request& request) {

@@ -51,7 +51,6 @@ void set_options(std::span<const core::Option> rows, void* options, const nb::di
 }
 
 nb::typed<nb::list, Fields> facts_of(std::span<const core::Option> rows, const void* defaults) {
-  constexpr std::string_view kinds[] = {"flag", "integer", "count", "real", "choice", "text"};
   nb::typed<nb::list, Fields> facts;
   for (const core::Option& row : rows) {
     if (!row.recorded) continue;
@@ -59,8 +58,8 @@ nb::typed<nb::list, Fields> facts_of(std::span<const core::Option> rows, const v
     for (const core::Choice& choice : row.choices)
       for (const std::string_view name : {choice.name, choice.alias})
         if (!name.empty()) choices.append(text(name));
-    facts.append(nb::make_tuple(text(row.front_name()), text(kinds[static_cast<std::size_t>(row.kind)]),
-                                nb::tuple(choices), object_of(row, row.get(defaults))));
+    facts.append(nb::make_tuple(text(row.front_name()), text(to_string(row.kind)), nb::tuple(choices),
+                                object_of(row, row.get(defaults))));
   }
   return facts;
 }

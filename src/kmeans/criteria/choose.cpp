@@ -15,6 +15,7 @@
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
 #include "kmeans/criteria/criteria.hpp"
+#include "kmeans/graph_file.hpp"
 #include "kmeans/kmeans.hpp"
 #include "kmeans/points/host_copy.hpp"
 #include "kmeans/standardization/standardized_points.hpp"
@@ -25,7 +26,7 @@ namespace room = kmeans_detail;
 
 namespace {
 
-void check_choice_options(const KMeansOptions& options, const KMeansChoiceOptions& choice) {
+void check_choice_options(const KMeansOptions& options, const KMeansChoiceOptions& choice, const Execution& execution) {
   core::check_choice(choice.criterion, "criterion");
   if (choice.clusters.empty())
     throw UsageError(about("clusters") + "there is no number of clusters; at least one is needed");
@@ -40,7 +41,7 @@ void check_choice_options(const KMeansOptions& options, const KMeansChoiceOption
     throw UsageError(what + " of one fit, and several numbers of clusters are compared; leave it out");
   };
   if (options.init == KMeansInit::given) refuse("init: the given centroids are those");
-  if (!options.graph_file.empty()) refuse("graph_file: the graph is that");
+  if (!room::graph_file(execution).empty()) refuse("dump_graph: the graph is that");
   if (!options.checkpoint.file.empty()) refuse("checkpoint: the file is that");
 }
 
@@ -177,7 +178,7 @@ template <class T>
 void check_choice(MatrixView<const T> points, const KMeansOptions& options, const KMeansChoiceOptions& choice,
                   const KMeansMemory<T>& memory, const Execution& execution) {
   execution::check_execution(execution);
-  check_choice_options(options, choice);
+  check_choice_options(options, choice, execution);
   // The least number that is too large, if one is.
   const auto too_many = std::ranges::upper_bound(choice.clusters, points.rows());
   const std::int64_t clusters = choice.clusters.front() < 1         ? choice.clusters.front()
@@ -221,7 +222,7 @@ std::optional<std::size_t> kmeans_recommended(std::span<const KMeansCandidate> c
 MemoryEstimate kmeans_choose_memory(const KMeansShape& shape, const KMeansOptions& options,
                                     const KMeansChoiceOptions& choice, const Execution& execution) {
   execution::check_execution(execution);
-  check_choice_options(options, choice);
+  check_choice_options(options, choice, execution);
   KMeansShape fitted = shape;
   Execution here = execution::run_where_it_lies(shape.place, "points", execution);
   if (here.memory_limit == 0) here.memory_limit = cpu::available_memory();
