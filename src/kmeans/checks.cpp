@@ -55,14 +55,15 @@ void check_labels(VectorView<std::int32_t> labels, std::int64_t n) {
                    std::to_string(n) + " points");
 }
 
-void throw_too_few(std::int64_t clusters, std::int64_t count, const char* point, const char* which) {
+void throw_too_few(std::int64_t clusters, std::int64_t count, const char* point, const char* which,
+                   const ErrorMessage& other_remedy) {
   throw InputError(about("points") + std::to_string(clusters) + " clusters were asked for, but there " +
                        (count == 1 ? "is" : "are") + " only " + std::to_string(count) + " " + point +
                        (count == 1 ? "" : "s") + which,
                    {.code = error_code::too_few_points,
                     .value = std::to_string(clusters),
                     .allowed = "at most " + std::to_string(count),
-                    .remedy = "ask for at most that many clusters"});
+                    .remedy = ErrorMessage("ask for at most that many clusters") + other_remedy});
 }
 
 void check_clusters(const KMeansOptions& options, std::int64_t n) {

@@ -9,7 +9,8 @@ void check_options(const KMeansOptions& options);
 /// `points`: of all ranks.
 void check_clusters(const KMeansOptions& options, std::int64_t points);
 /// Throws InputError for more clusters than there are points, which `point` and `which` describe.
-[[noreturn]] void throw_too_few(std::int64_t clusters, std::int64_t count, const char* point, const char* which = "");
+[[noreturn]] void throw_too_few(std::int64_t clusters, std::int64_t count, const char* point, const char* which = "",
+                                const ErrorMessage& other_remedy = {});
 
 /// UsageError unless there is memory for that many labels.
 void check_labels(VectorView<std::int32_t> labels, std::int64_t points);
