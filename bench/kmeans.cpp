@@ -33,19 +33,30 @@ constexpr std::string_view problem_name = "kmeans";
 // The oracle is plain; it gets no more multiply-adds than this, and a prefix of the points where there are more.
 constexpr double oracle_operations = 2e8;
 
+constexpr std::string_view locked_variant = "openmp_locked";
+
+/// The values of an option of `openmp_locked`.
+std::vector<std::string> choices_of(std::string_view option) {
+  const Variant& variant = core::find_variant(kmeans_detail::variants(), locked_variant, problem_name);
+  std::vector<std::string> names;
+  for (const core::Choice& choice : core::find_option(variant.options->rows, option)->choices)
+    names.emplace_back(choice.name);
+  return names;
+}
+
 /// What `openmp_locked` does.
 struct Locking {
   std::string lock{};
-  KMeansLocked locked = KMeansLocked::point;
+  std::string granularity = choices_of("locked").front();
 
-  static const std::vector<std::string>& granularities() {
-    static const std::vector<std::string> names{"point", "chunk", "thread"};
-    return names;
-  }
-  const std::string& granularity() const { return granularities()[static_cast<std::size_t>(locked)]; }
   std::string title() const {
-    if (lock.empty() && locked == KMeansLocked::point) return "";
-    return fmt::format(", {} for each {}", lock.empty() ? "std_mutex" : lock, granularity());
+    if (lock.empty() && granularity == choices_of("locked").front()) return "";
+    return fmt::format(", {} for each {}", lock.empty() ? "std_mutex" : lock, granularity);
+  }
+  std::vector<VariantOption> options() const {
+    std::vector<VariantOption> options{{"locked", granularity}};
+    if (!lock.empty()) options.push_back({"lock", lock});
+    return options;
   }
   /// Without a lock updates are lost, which is what is measured then.
   bool loses_updates() const { return lock == "no_lock"; }
@@ -68,7 +79,7 @@ class Fit : public Workload {
   ordered_json facts() const override {
     ordered_json facts = {{"points", points_name_},  {"n", points_.rows()},      {"d", points_.columns()}, {"k", k_},
                           {"dtype", type_name<T>()}, {"iterations", iterations_}};
-    if (!locking_.title().empty()) facts.update({{"lock", locking_.lock}, {"locked", locking_.granularity()}});
+    if (!locking_.title().empty()) facts.update({{"lock", locking_.lock}, {"locked", locking_.granularity}});
     return facts;
   }
 
@@ -126,11 +137,9 @@ class Fit : public Workload {
     options.init = KMeansInit::given;
     options.max_iterations = iterations;
     options.tolerance = 0;
-    if (row.variant == "openmp_locked") {
-      options.lock = locking_.lock;
-      options.locked = locking_.locked;
-    }
-    return kmeans(points, options, {.initial_centroids = points_.slice(0, k_)}, execution_of(row, stop_));
+    Execution execution = execution_of(row, stop_);
+    if (row.variant == locked_variant) execution.variant_options = locking_.options();
+    return kmeans(points, options, {.initial_centroids = points_.slice(0, k_)}, execution);
   }
 
   Problem<T> problem_of(MatrixView<const T> points, int iterations) const {
@@ -146,7 +155,7 @@ class Fit : public Workload {
     return core::find_variant(kmeans_detail::variants(), name, problem_name);
   }
 
-  bool is_wrong_on_purpose(const Row& row) const { return row.variant == "openmp_locked" && locking_.loses_updates(); }
+  bool is_wrong_on_purpose(const Row& row) const { return row.variant == locked_variant && locking_.loses_updates(); }
 
   // How many of the points, and for how many iterations, the oracle can follow in a moment.
   std::pair<std::int64_t, int> oracle_share() const {
@@ -258,10 +267,9 @@ class Fits : public Workloads {
                     .initial = "std_mutex",
                     .parse = [this](const std::string& label, const std::string& text) {
                       locks_.clear();
-                      for (const std::string& name : parse_list(label, text)) {
-                        locks_.push_back(core::with_underscores(name));
-                        kmeans_detail::require_lock(name);
-                      }
+                      const std::vector<std::string> names = choices_of("lock");
+                      for (const std::string& name : parse_list(label, text))
+                        locks_.push_back(names[parse_choice(label, core::with_underscores(name), names)]);
                     }});
     axes.push_back({.name = "locked",
                     .letter = "",
@@ -270,9 +278,9 @@ class Fits : public Workloads {
                     .initial = "point",
                     .parse =
                         [this](const std::string& label, const std::string& text) {
-                          locked_ = static_cast<KMeansLocked>(parse_choice(label, text, Locking::granularities()));
+                          locked_ = choices_of("locked")[parse_choice(label, text, choices_of("locked"))];
                         },
-                    .choices = Locking::granularities()});
+                    .choices = choices_of("locked")});
     return axes;
   }
 
@@ -311,7 +319,7 @@ class Fits : public Workloads {
   PointAxes points_{{.generator = "uniform", .rows = 1000000, .columns = 16, .file = ""}};
   std::vector<int> clusters_ = {16};
   std::vector<std::string> locks_ = {""};
-  KMeansLocked locked_ = KMeansLocked::point;
+  std::string locked_ = choices_of("locked").front();
   int iterations_ = 10;  ///< at most; the fit also ends when no label changes
 };
 
@@ -333,6 +341,7 @@ const ProblemRow kmeans_problem{
     .verify = verify_room<kmeans_detail::Trial>,
     .cases = case_names_of<kmeans_detail::Trial>,
     .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<Fits>(); },
+    .options = core::option_table<KMeansOptions>,
 };
 
 }  // namespace gradus::bench

@@ -11,6 +11,7 @@
 #include "bench/verify.hpp"
 #include "bench/workload.hpp"
 #include "core/ladder.hpp"
+#include "core/options.hpp"
 #include "execution/machine.hpp"
 
 namespace gradus::bench {
@@ -27,6 +28,7 @@ struct ProblemRow {
   std::vector<std::string> (*cases)();
   /// What is measured: the axes with their usual values, and the inputs that they stand for.
   std::unique_ptr<Workloads> (*workloads)();
+  core::OptionTable options = {};  ///< what is computed, for the documents and for Python's signatures
 };
 
 /// In the order of every list that a person sees.

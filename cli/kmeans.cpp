@@ -31,7 +31,9 @@
 #include "cpu/threads.hpp"
 #include "files/image.hpp"
 #include "files/npy.hpp"
+#include "kmeans/graph_file.hpp"
 #include "kmeans/options.hpp"
+#include "kmeans/problem.hpp"
 
 namespace gradus::cli {
 
@@ -205,8 +207,9 @@ const std::vector<std::string>& result_names() {
   return names;
 }
 
-std::vector<std::string> output_files(const Arguments& arguments) {
-  std::vector<std::string> files{arguments.options.graph_file, arguments.page, arguments.options.checkpoint.file};
+std::vector<std::string> output_files(const Arguments& arguments, const Session& session) {
+  std::vector<std::string> files{kmeans_detail::graph_file(session.execution), arguments.page,
+                                 arguments.options.checkpoint.file};
   if (!arguments.output.empty())
     for (const std::string& name : result_names()) files.push_back(std::filesystem::path(arguments.output) / name);
   return files;
@@ -228,7 +231,7 @@ std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> poi
   constexpr double difference = 1e-3;
   constexpr int restarts = 10;
   if (seconds > soon || arguments.options.restarts > 1 || !why_nothing_is_random(arguments.options.init).empty() ||
-      !arguments.options.graph_file.empty())
+      !kmeans_detail::graph_file(execution).empty())
     return "";
   KMeansOptions options = arguments.options;
   options.restarts = restarts;
@@ -492,7 +495,7 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
   };
   if (arguments.chooses()) refuse("the choice among several -k");
   if (!arguments.page.empty()) refuse("--report");
-  if (!arguments.options.graph_file.empty()) refuse("--dump-graph");
+  if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph");
   if (session.execution.device != Device::cpu && !session.names_gpu) session.execution.gpu = gpu_of_rank(*session.job);
   const int threads = cpu::thread_count(session.execution);
   if (const std::string note = note_of_binding(*session.job, threads); !note.empty()) session.note(note);
@@ -517,7 +520,6 @@ void add_fit_options(Options& options, Arguments& arguments) {
       continue;
     }
     CLI::Option& option = options.row(row, &fit);
-    if (row.is_file) options.not_repeated(option);
     if (row.name == "restarts")
       options.useless_where(option, [&fit] { return fit.restarts == 1 ? "" : why_nothing_is_random(fit.init); });
     if (row.name == "seed") options.useless_where(option, [&fit] { return why_nothing_is_random(fit.init); });
@@ -568,6 +570,7 @@ void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& argu
 
   options.heading("How to cluster");
   add_fit_options(options, *arguments);
+  options.variant_options(kmeans_detail::ladder, session.execution);
   add_checkpoint_options(options, arguments->options.checkpoint);
 
   options.heading(std::string(ranks_heading));
@@ -578,11 +581,11 @@ void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& argu
 }
 
 /// UsageError for what only one fit can have.
-void require_one_fit(const Arguments& arguments) {
+void require_one_fit(const Arguments& arguments, const Session& session) {
   if (!arguments.chooses()) return;
   if (arguments.options.init == KMeansInit::given)
     throw UsageError("--init: a file has the centroids of one number of clusters, and -k names several");
-  if (!arguments.options.graph_file.empty())
+  if (!kmeans_detail::graph_file(session.execution).empty())
     throw UsageError("--dump-graph: the graph is that of one fit, and -k names several");
   if (!arguments.options.checkpoint.file.empty())
     throw UsageError("--checkpoint: the file is that of one number of clusters, and -k names several");
@@ -604,11 +607,12 @@ int run_kmeans(Arguments& arguments, Session& session) {
     require_table_for_header(arguments.reading, read);
   });
   if (session.job) prepare_ranks(arguments, session);
-  require_one_fit(arguments);
-  session.ranks().agree([&] { require_no_input_overwritten(output_files(arguments), read); });
+  require_one_fit(arguments, session);
+  session.ranks().agree([&] { require_no_input_overwritten(output_files(arguments, session), read); });
   const PointFiles files = read_point_files(arguments.inputs, arguments.per_rank(), arguments.reading, session);
   session.ranks().agree([&] {
-    for (const FileRows& file : files.files) require_no_input_overwritten(output_files(arguments), {file.path});
+    for (const FileRows& file : files.files)
+      require_no_input_overwritten(output_files(arguments, session), {file.path});
   });
   try {
     return files.points.type() == files::ElementType::f32 ? cluster<float>(arguments, session, files, start)

@@ -9,6 +9,7 @@
 #include "bench/verify.hpp"
 #include "cli/command.hpp"
 #include "cli/output.hpp"
+#include "cli/repeat.hpp"
 #include "execution/devices.hpp"
 #include "execution/machine.hpp"
 
@@ -55,6 +56,25 @@ std::string ladder(const Session& session, const bench::ProblemRow& problem, con
   return text;
 }
 
+/// The options of a table, for the documents and for Python's signatures.
+Json options_json(const core::OptionTable& table) {
+  Json options = Json::array();
+  for (const core::Option& row : table.rows) {
+    if (!row.recorded) continue;
+    Json choices = Json::array();
+    for (const core::Choice& choice : row.choices) choices.push_back(choice.name);
+    options.push_back({{"name", row.front_name()},
+                       {"kind", to_string(row.kind)},
+                       {"help", row.help},
+                       {"placeholder", row.placeholder},
+                       {"choices", std::move(choices)},
+                       {"default", json_of(row, row.default_value())},
+                       {"calls", row.calls},
+                       {"scikit_learn", row.scikit_learn}});
+  }
+  return options;
+}
+
 Json ladder_json(const bench::ProblemRow& problem, const execution::Machine& machine) {
   Json variants = Json::array();
   for (const core::VariantInfo& variant : problem.ladder->variants()) {
@@ -68,9 +88,13 @@ Json ladder_json(const bench::ProblemRow& problem, const execution::Machine& mac
              {"tolerance", bench::tolerance_json(variant.contract)},
              {"runs_here", support.supported}};
     if (!support) row["reason"] = support.reason;
+    if (variant.options != nullptr) row["options"] = options_json(*variant.options);
     variants.push_back(std::move(row));
   }
-  return {{"problem", problem.name}, {"summary", problem.summary}, {"variants", std::move(variants)}};
+  return {{"problem", problem.name},
+          {"summary", problem.summary},
+          {"variants", std::move(variants)},
+          {"options", options_json(problem.options)}};
 }
 
 int list(const std::string& name, const Session& session) {

@@ -1,9 +1,11 @@
 #include "cli/options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
+#include "core/ladder.hpp"
 #include "core/names.hpp"
 #include "core/text.hpp"
 #include "gradus/error.hpp"
@@ -122,6 +124,30 @@ CLI::Option& Options::row(const core::Option& row, void* options, decltype(bench
   CLI::Option& option = axis(own);
   if (!row.recorded || row.from_input) return option;
   return always_recorded(option, [&row, options] { return core::value_text(row, row.get(options)); });
+}
+
+void Options::variant_options(const core::Ladder& ladder, Execution& execution) {
+  std::vector<std::pair<const core::Option*, std::string>> rows;  // with the variants that have it
+  for (const core::VariantInfo& variant : ladder.variants()) {
+    if (variant.options == nullptr) continue;
+    for (const core::Option& row : variant.options->rows) {
+      const auto known = std::ranges::find(rows, row.name, [](const auto& one) { return one.first->name; });
+      if (known == rows.end()) rows.emplace_back(&row, variant.name);
+      else known->second.append(", ").append(variant.name);
+    }
+  }
+  for (const auto& [row, variants] : rows) {
+    const std::string name = "--" + bench::with_hyphens(row->name);
+    CLI::Option& option = value(name, placeholder_of(*row), std::string(row->help) + "; only for " + variants,
+                                [row = row, name, &execution](const std::string& text) {
+                                  const std::string given = core::value_text(*row, parsed(*row, name, text));
+                                  std::erase_if(execution.variant_options,
+                                                [&](const VariantOption& one) { return one.name == row->name; });
+                                  execution.variant_options.push_back({std::string(row->name), given});
+                                },
+                                {.choices = names_of_choices(*row), .file = row->is_file});
+    if (row->is_file) not_repeated(option);
+  }
 }
 
 CLI::Option& Options::not_repeated(CLI::Option& option) {

@@ -16,11 +16,16 @@
 #include "bench/axis.hpp"
 #include "bench/parse.hpp"
 #include "core/options.hpp"
+#include "gradus/execution.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
 class App;
 class Option;
 }  // namespace CLI
+
+namespace gradus::core {
+struct Ladder;
+}
 
 namespace gradus::cli {
 
@@ -93,6 +98,9 @@ class Options {
   CLI::Option& row(const core::Option& row, void* options);
   /// The same, of which the program reads more than the member holds.
   CLI::Option& row(const core::Option& row, void* options, decltype(bench::Axis::parse) parse);
+
+  /// A flag for each option that only some variants of the problem have: Execution::variant_options.
+  void variant_options(const core::Ladder& ladder, Execution& execution);
 
   /// An axis of a measurement, which `gradus bench` and experiments parse alike.
   CLI::Option& axis(const bench::Axis& axis);

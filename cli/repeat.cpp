@@ -66,6 +66,15 @@ std::vector<std::string> command_of_run(const CLI::App& app, const Session& sess
   return words;
 }
 
+std::string text_of_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  if (!stream.is_open() || stream.bad()) throw InputError(fmt::format("{}: cannot read '{}'", option_name, path));
+  return text;
+}
+
+}  // namespace
+
 Json json_of(const core::Option& row, const core::Value& value) {
   if (row.kind == core::OptionKind::choice) return core::value_text(row, value);
   return std::visit(
@@ -75,15 +84,6 @@ Json json_of(const core::Option& row, const core::Value& value) {
       },
       value);
 }
-
-std::string text_of_file(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  if (!stream.is_open() || stream.bad()) throw InputError(fmt::format("{}: cannot read '{}'", option_name, path));
-  return text;
-}
-
-}  // namespace
 
 RepeatedRecord::RepeatedRecord(const std::string& file) : file_(file) {
   std::error_code none;

@@ -52,6 +52,9 @@ bool repeats(const std::vector<std::string>& words);
 /// Options are required no more: the record may have them. Returns which were.
 std::vector<CLI::Option*> take_requirements(CLI::App& app);
 
+/// Returns the value as records have it.
+nlohmann::ordered_json json_of(const core::Option& row, const core::Value& value);
+
 /// Adds to a summary the options, the command that repeats the run, the folder in which it ran, and the hashes of its
 /// inputs by their roles.
 void add_record(nlohmann::ordered_json& summary, const Session& session, std::span<const core::Option> rows,

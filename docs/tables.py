@@ -1,8 +1,9 @@
-"""Writes the ladders that the documents show: ./dev docs.
+"""Writes what documents and Python signatures take from the program's tables: ./dev docs.
 
-usage: tables.py PROGRAM           write all tables
-       tables.py PROGRAM --check   print one line for each table that is out of date; exit status 1 if there is one
+usage: tables.py PROGRAM           write all of it
+       tables.py PROGRAM --check   print one line for each file that is out of date; exit status 1 if there is one
 
+docs/option_tables.py writes the options of a problem. The rest is tables.
 A table follows a marker in a Markdown file. That of the formats of graphs follows `<!-- formats of graph -->` and comes
 from the rows of the formats, by `gradus info`. That of a ladder follows
 
@@ -28,6 +29,8 @@ import pathlib
 import re
 import subprocess
 import sys
+
+import option_tables
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = "docs/results"
@@ -148,7 +151,8 @@ def table(root, document, problem, rows, options):
 
 
 def documents(root):
-    return sorted(path for pattern in ("*.md", "docs/*.md", "src/*/README.md") for path in root.glob(pattern))
+    patterns = ("*.md", "docs/*.md", "src/*/README.md", "python/gradus/*.py")
+    return sorted(path for pattern in patterns for path in root.glob(pattern))
 
 
 def format_table(kind, formats):
@@ -158,7 +162,10 @@ def format_table(kind, formats):
 
 
 def updated(root, document, text, rows):
-    """The document with the tables of the ladders and formats in `rows`."""
+    """The document, or the Python file, with what comes from `rows`."""
+    if document.suffix == ".py":
+        return option_tables.in_python(text, rows["options"])
+
     def ladder(match):
         problem, options = match[1], match[2]
         if problem not in rows["ladders"]:
@@ -168,15 +175,17 @@ def updated(root, document, text, rows):
 
     def formats(match):
         return f"<!-- formats of {match[1]} -->\n\n{format_table(match[1], rows['formats'][match[1]])}"
-    return FORMATS.sub(formats, LADDER.sub(ladder, text))
+    return option_tables.in_document(FORMATS.sub(formats, LADDER.sub(ladder, text)), rows)
 
 
 def rows_of(program):
-    """All rows that the program knows: of the ladders by problem, of the formats by what they hold."""
+    """All rows that the program knows: of ladders and options by problem, of formats by what they hold."""
     def ask(command):
         answer = subprocess.run([program, command, "--json"], check=True, capture_output=True, text=True).stdout
         return json.loads(answer)
-    return {"ladders": {problem["problem"].replace("-", "_"): problem["variants"] for problem in ask("list")},
+    problems = {problem["problem"].replace("-", "_"): problem for problem in ask("list")}
+    return {"ladders": {name: problem["variants"] for name, problem in problems.items()},
+            "options": {name: problem["options"] for name, problem in problems.items()},
             "formats": ask("info")["formats"]}
 
 

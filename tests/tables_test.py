@@ -2,6 +2,7 @@
 
 usage: tables_test.py FOLDER PROGRAM
 """
+import ast
 import json
 import pathlib
 import sys
@@ -14,6 +15,11 @@ import tables  # noqa: E402
 
 def row(name, backend="openmp"):
     return {"name": name, "summary": f"the idea of {name}", "change": "a | b", "contract": "same bits", "backend": backend}
+
+
+def option(name, kind="integer", **facts):
+    return {"name": name, "kind": kind, "help": f"what {name} does", "placeholder": "", "choices": [], "default": 5, "calls": "",
+            "scikit_learn": "", **facts}
 
 
 def measurement(variant, threads, seconds):
@@ -99,6 +105,51 @@ class Written(unittest.TestCase):
         text = tables.out_of_date(self.root, self.rows(self.ROWS))[self.document]
         self.assertTrue(text.endswith("-->\n\n| graph | rules |\n|---|---|\n| `.toy`, `.t` | toys |\n\nThe end.\n"))
 
+    OPTIONS = [option("size"), option("mean_of", "choice", choices=["one", "all"], default="all", calls="toy_memory"),
+               option("dry", "flag", default=False, scikit_learn="true")]
+
+    def test_options_are_listed_as_each_front_end_spells_them(self):
+        rows = {**self.rows(self.ROWS), "options": {"toy": self.OPTIONS}}
+        rows["ladders"]["toy"] = [*self.ROWS[:2], {**self.ROWS[2], "options": [option("file", "text", placeholder="FILE", default="")]}]
+        self.write("", "| x |\n|---|\n\n<!-- options of toy, but size -->\n\n| old |\n\n<!-- arguments of toy -->\n\n"
+                       "\n<!-- variant options of toy -->\n\n")
+        text = tables.out_of_date(self.root, rows)[self.document]
+        self.assertIn("| option | meaning | default |\n|---|---|---|\n| `--mean-of one\\|all` | what mean_of does | all |\n"
+                      "| `--dry` | what dry does |  |\n\n", text)
+        self.assertIn('| `size` | int | `5` | what size does |\n| `mean_of` | "one" or "all" | `"all"` |', text)
+        self.assertIn("| `--file FILE` | `cuda_toy` | what file does |  |\n", text)
+        with self.assertRaisesRegex(LookupError, "no siez"):
+            tables.option_tables.in_document("<!-- options of toy, but siez -->\n\n", rows)
+
+    def test_lines_of_python_are_written_between_the_markers(self):
+        old = '''def toy(
+    # <options of toy as arguments, but dry>
+    size: str = "old",
+    # </options>
+    # <options of toy for toy_memory as arguments>
+    # </options>
+    last: int,
+):
+    """Adds.
+
+    .. <options of toy for toy_memory as text>
+    .. </options>
+    """
+    # <options of toy for toy_memory as attributes>
+    # </options>
+    {
+        # <options of toy as scikit_learn>
+        # </options>
+    }
+'''
+        new = old.replace('    size: str = "old",\n', '    size: int = 5,\n    mean_of: str = "all",\n')
+        new = new.replace("toy_memory as arguments>\n", 'toy_memory as arguments>\n    mean_of: str = "all",\n')
+        new = new.replace("as text>\n", 'as text>\n    mean_of : "one" or "all"; what mean_of does\n')
+        new = new.replace("as attributes>\n", "as attributes>\n    self.mean_of = mean_of\n")
+        new = new.replace("as scikit_learn>\n", 'as scikit_learn>\n        "dry": "true",\n')
+        self.assertEqual(tables.option_tables.in_python(old, {"toy": self.OPTIONS}), new)
+        self.assertEqual(tables.option_tables.in_python(new, {"toy": self.OPTIONS}), new)
+
     def test_numbers_have_three_digits(self):
         for seconds, text in ((1.25, "1.25 s"), (12.34, "12.3 s"), (1234, "1230 s"), (0.9999, "1000 ms"),
                               (2.5e-5, "25.0 µs"), (4.06e-9, "4.06 ns"), (4e-10, "0.40 ns")):
@@ -112,6 +163,22 @@ class Tables(unittest.TestCase):
         rows = tables.rows_of(self.program)
         self.assertTrue(rows["ladders"] and all(rows["ladders"].values()) and all(rows["formats"].values()))
         self.assertEqual(tables.complaints(self.root, rows), [])
+
+    def test_a_new_option_is_written_everywhere(self):
+        rows = tables.rows_of(self.program)
+        rows["options"]["kmeans"].append(option("batch", calls="KMeans kmeans_memory"))
+        written = {str(path.relative_to(self.root)): text for path, text in tables.out_of_date(self.root, rows).items()}
+        self.assertEqual(sorted(written),
+                         ["docs/guide.md", "docs/python.md", "python/gradus/_kmeans.py", "python/gradus/cluster.py"])
+        self.assertIn("| `--batch N` | what batch does | 5 |\n", written["docs/guide.md"])
+        self.assertIn("| `batch` | int | `5` | what batch does |\n", written["docs/python.md"])
+
+        def calls_with_it(file):
+            functions = [node for node in ast.walk(ast.parse(written[file])) if isinstance(node, ast.FunctionDef)]
+            return {one.name for one in functions if "batch" in [argument.arg for argument in one.args.kwonlyargs]}
+        self.assertEqual(calls_with_it("python/gradus/_kmeans.py"), {"kmeans", "choose_clusters", "kmeans_memory"})
+        self.assertEqual(calls_with_it("python/gradus/cluster.py"), {"__init__"})
+        self.assertIn("        self.batch = batch\n", written["python/gradus/cluster.py"])
 
 
 if __name__ == "__main__":

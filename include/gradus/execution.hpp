@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gradus/names.hpp"
 
@@ -48,10 +49,18 @@ struct MemoryEstimate {
   std::uint64_t device = 0;  ///< on a GPU, beyond the input there
 };
 
+/// An option that only some variants of a problem have.
+struct VariantOption {
+  std::string name;
+  std::string value;  ///< as text: the name of a choice, "true" or "false", a number, the name of a file
+};
+
 struct Execution {
   Device device = Device::automatic;
   int gpu = 0;               ///< which GPU, when there are several
   std::string variant = {};  ///< empty: chosen from the shape and the machine
+  /// Options of that variant, which its row declares. UsageError for names and values that the variant does not have.
+  std::vector<VariantOption> variant_options = {};
   /// 0: one per available core, or as many of those as the work pays for. A forked child of a process that ran a job on
   /// several threads does not have them, and the runtime would wait for them: there 0 means one, and several threads
   /// are refused with UnsupportedError. A new process (exec; the methods 'spawn' and 'forkserver' of Python's

@@ -115,16 +115,6 @@ template <>
 inline constexpr auto enum_names<KMeansMetric> =
     std::to_array<EnumName<KMeansMetric>>({{KMeansMetric::euclidean, "euclidean"}, {KMeansMetric::cosine, "cosine"}});
 
-/// How much a thread of the variant `openmp_locked` adds to the shared sums each time that it has the lock.
-enum class KMeansLocked : std::uint8_t {
-  point,  ///< one point
-  chunk,  ///< the sums of some hundred points
-  thread  ///< the sums of all its points
-};
-template <>
-inline constexpr auto enum_names<KMeansLocked> = std::to_array<EnumName<KMeansLocked>>(
-    {{KMeansLocked::point, "point"}, {KMeansLocked::chunk, "chunk"}, {KMeansLocked::thread, "thread"}});
-
 /// A file in which kmeans() keeps how far it has come, so that a fit that ends early goes on elsewhere: on any number
 /// of threads and ranks, on a GPU or not, by any variant of the contract "same bits" (UnsupportedError for the others).
 /// It ends with the uninterrupted fit's bits, but for seconds, `rechecked`, and of `history` what is a variant's own.
@@ -171,14 +161,6 @@ struct KMeansOptions {
   /// scale of ranks are those of all ranks' rows.
   bool standardize = false;
   std::uint64_t seed = 0;
-  /// Variants that run as a graph of tasks write it here (Graphviz dot); empty: nowhere. UsageError with other
-  /// variants.
-  std::string graph_file = {};
-  /// Which lock `openmp_locked` takes, by its name in the ladder of locks ("clh_lock"), and for how much at a time;
-  /// empty: "std_mutex". "no_lock" is none: updates are lost, and the result is wrong. UsageError for other names, and
-  /// with other variants.
-  std::string lock = {};
-  KMeansLocked locked = KMeansLocked::point;
   KMeansCheckpoint checkpoint = {};
 };
 

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <limits>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gradus/rows_of_rank.hpp"
@@ -138,6 +139,12 @@ void bind_execution(nb::module_& module) {
           nb::arg("block_size").none(), nb::arg("memory_limit").none(), nb::arg("stream").none(),
           nb::arg("progress").none())
       .def_rw("only_checks", &Request::only_checks)
+      .def(
+          "set_variant_option",
+          [](Request& request, std::string name, std::string value) {
+            request.execution.variant_options.push_back({std::move(name), std::move(value)});
+          },
+          nb::arg("name"), nb::arg("value"))
       .def_prop_rw(
           "communicator",
           [](const Request& request) {

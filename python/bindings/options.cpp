@@ -102,7 +102,6 @@ void set_options(std::span<const core::Option> rows, void* options, const nb::di
 }
 
 nb::typed<nb::list, Fields> facts_of(std::span<const core::Option> rows) {
-  constexpr std::string_view kinds[] = {"flag", "integer", "count", "real", "choice", "text", "reals", "integers"};
   nb::typed<nb::list, Fields> facts;
   for (const core::Option& row : rows) {
     if (!row.recorded) continue;
@@ -110,8 +109,8 @@ nb::typed<nb::list, Fields> facts_of(std::span<const core::Option> rows) {
     for (const core::Choice& choice : row.choices)
       for (const std::string_view name : {choice.name, choice.alias})
         if (!name.empty()) choices.append(text(name));
-    facts.append(nb::make_tuple(text(row.front_name()), text(kinds[static_cast<std::size_t>(row.kind)]),
-                                nb::tuple(choices), object_of(row, row.default_value())));
+    facts.append(nb::make_tuple(text(row.front_name()), text(to_string(row.kind)), nb::tuple(choices),
+                                object_of(row, row.default_value())));
   }
   return facts;
 }

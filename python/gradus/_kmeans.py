@@ -208,17 +208,20 @@ def kmeans(
     *,
     init: Any = "k-means++",
     weights: Any = None,
+    # <options of kmeans as arguments, but clusters init>
     restarts: int = 1,
     max_iterations: int = 300,
-    tolerance: float = 1e-4,
+    tolerance: float = 0.0001,
     changed: float = 0.0,
     empty: str = "relocate",
     fewer_distinct: str = "error",
     metric: str = "euclidean",
     standardize: bool = False,
     seed: int = 0,
+    # </options>
     device: str = "auto",
     variant: str | None = None,
+    variant_options: Mapping[str, Any] | None = None,
     threads: int | None = None,
     pinning: str = "none",
     block_size: int | None = None,
@@ -230,11 +233,26 @@ def kmeans(
     """Clusters the rows of `points`. `init`: "k-means++", "k-means-parallel" (also "k-means||"), "random", "first", an array
     of centroids, or the path of a folder that `gradus kmeans --output` wrote: the fit begins with its centroids.
 
-    `standardize`: brings every column to mean 0 and variance 1 first, as scikit-learn's StandardScaler does, from exact
-    sums. `centroids` come back in the units of the data; pass the result itself to kmeans_predict().
+    .. <options of kmeans as text, but clusters init>
+    restarts : int; number of fits, each from its own seed; the one with the least inertia is kept
+    max_iterations : int; iteration limit
+    tolerance : float; stop when the centroids' squared movements sum to at most this times the mean variance of a
+        column, as scikit-learn does; 0: never
+    changed : float; stop when at most this share of the labels changed; 0: never
+    empty : "relocate", "keep" or "error"; a cluster that lost its points moves to the farthest point, stays, or ends
+        the job
+    fewer_distinct : "error" or "accept"; fewer different points than clusters end the job, or leave clusters that
+        repeat a centroid and have no points
+    metric : "euclidean" or "cosine"; what is near: a short distance, or a small angle between rows, which are scaled to
+        unit length (spherical k-means)
+    standardize : bool; bring every column to mean 0 and variance 1 first; centroids come back in the units of the data
+    seed : int; seed of the random numbers
+    .. </options>
 
-    `fewer_distinct`: what happens where there are fewer different points than clusters. "error", or "accept": the surplus
-    clusters repeat a centroid and have no points.
+    Columns are standardized as by scikit-learn's StandardScaler, from exact sums; pass the result itself to
+    kmeans_predict().
+
+    `variant_options`: what only the named variant has, such as {"lock": "clh_lock"} for "openmp_locked".
 
     `communicator`: one of mpi4py, whose processes all make this call. `points`, `weights` and the labels are then the rows
     of this process, in the order of the ranks; all else is that of all rows, and the same everywhere.
@@ -255,7 +273,7 @@ def kmeans(
             raise UsageError.about("restarts", f"{restarts}, but with this `init` nothing is random; leave restarts out")
         weighed = _weights(weights, rows, number, init=given)
         labels = _arrays.new((len(rows),), _LABEL, rows, number)
-        running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress)
+        running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress, variant_options)
         return rows, labels, given, weighed, options, running
 
     (rows, labels, *_), fields = run(communicator, _core.kmeans, prepared)
@@ -271,15 +289,17 @@ def choose_clusters(
     silhouette_points: int = 20000,
     init: str = "k-means++",
     weights: Any = None,
+    # <options of kmeans as arguments, but clusters init>
     restarts: int = 1,
     max_iterations: int = 300,
-    tolerance: float = 1e-4,
+    tolerance: float = 0.0001,
     changed: float = 0.0,
     empty: str = "relocate",
     fewer_distinct: str = "error",
     metric: str = "euclidean",
     standardize: bool = False,
     seed: int = 0,
+    # </options>
     device: str = "auto",
     variant: str | None = None,
     threads: int | None = None,
@@ -325,10 +345,12 @@ def kmeans_initial_centroids(
     *,
     init: Any = "k-means++",
     weights: Any = None,
+    # <options of kmeans for kmeans_initial_centroids as arguments, but init>
     fewer_distinct: str = "error",
     metric: str = "euclidean",
     standardize: bool = False,
     seed: int = 0,
+    # </options>
     device: str = "auto",
     variant: str | None = None,
     threads: int | None = None,
@@ -491,9 +513,11 @@ def kmeans_memory(
     weighted: bool = False,
     gpu: int | None = None,
     init: str = "k-means++",
+    # <options of kmeans for kmeans_memory as arguments, but init>
     restarts: int = 1,
     metric: str = "euclidean",
     standardize: bool = False,
+    # </options>
     device: str = "auto",
     variant: str | None = None,
     threads: int | None = None,

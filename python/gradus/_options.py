@@ -151,6 +151,14 @@ def _warn_of_lost_threads(process: int) -> None:
     )
 
 
+def _set_variant_options(made: _core.Request, options: Any) -> None:
+    if not isinstance(options, Mapping):
+        raise UsageError.about("variant_options", f"{options!r}; names and values are needed, such as {{'lock': 'clh_lock'}}")
+    for name, value in options.items():
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        made.set_variant_option(str(name), text)
+
+
 def request(
     device: str,
     variant: str | None,
@@ -160,12 +168,16 @@ def request(
     memory_limit: int | None,
     stream: Any,
     progress: Progress | None,
+    variant_options: Mapping[str, Any] | None = None,
 ) -> _core.Request:
     if threads is None and _core.has_lost_threads():
         _warn_of_lost_threads(os.getpid())
-    return _core.Request(
+    made = _core.Request(
         device, variant, threads, pinning, block_size, memory_limit, stream_number(stream), progress
     )
+    if variant_options is not None:
+        _set_variant_options(made, variant_options)
+    return made
 
 
 def run(

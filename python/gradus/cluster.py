@@ -8,6 +8,7 @@ same bits on every machine and any number of threads, an integer `random_state` 
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 import warnings
 from numbers import Integral, Number, Real
@@ -19,7 +20,7 @@ from gradus import _arrays, _core, _gpu, _numbers
 from gradus._errors import InputError, OutOfMemoryError, UnsupportedError
 from gradus._gpu import OnGpu
 from gradus._kmeans import KMeansModel, KMeansResult, kmeans, kmeans_initial_centroids, kmeans_predict, kmeans_transform
-from gradus._options import stream_number
+from gradus._options import OptionRow, option_rows, stream_number
 
 _NEEDED = "gradus.KMeans, k_means and kmeans_plusplus need scikit-learn 1.6 or newer{}: pip install 'scikit-learn>=1.6'"
 
@@ -181,6 +182,37 @@ def _enough_samples(samples: int, clusters: int) -> None:
         raise ValueError(f"n_samples={samples} should be >= n_clusters={clusters}.")
 
 
+# Options that the estimator has besides scikit-learn's.
+_OPTIONS = (
+    # <options of kmeans for KMeans as names>
+    "empty",
+    "metric",
+    "standardize",
+    # </options>
+)
+# Options that the estimator does not have, with the values by which it acts as scikit-learn's.
+_AS_SCIKIT_LEARN: dict[str, Any] = {
+    # <options of kmeans as scikit_learn>
+    "fewer_distinct": "accept",
+    # </options>
+}
+
+
+def _constraint(row: OptionRow) -> list[Any]:
+    """The values of an option in the words of scikit-learn's checks. Ranges of numbers are checked by the library."""
+    if row.kind == "choice":
+        return [StrOptions(set(row.choices))]
+    kinds: dict[str, list[Any]] = {
+        "flag": ["boolean"], "integer": [Integral], "count": [Integral], "real": [Real], "text": [str],
+    }  # fmt: skip
+    return kinds[row.kind]
+
+
+@functools.cache
+def _keywords(call: Callable[..., Any]) -> frozenset[str]:
+    return frozenset(inspect.signature(call).parameters)
+
+
 class _Enough(Exception):
     """A callback wants the fit to end here."""
 
@@ -248,16 +280,21 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     Other Parameters
     ----------------
-    metric : "euclidean" or "cosine"
-    empty : "relocate" (as scikit-learn), "keep" or "error": what happens to a cluster that lost its last point
-    standardize : bring every column to mean 0 and variance 1 first, as StandardScaler does; cluster_centers_ are in the
-        units of X, inertia_ and distances those of the standardized columns. predict, transform and score standardize
-        their X as fit did: by standardization_
+    .. <options of kmeans for KMeans as text>
+    empty : "relocate", "keep" or "error"; a cluster that lost its points moves to the farthest point, stays, or ends
+        the job
+    metric : "euclidean" or "cosine"; what is near: a short distance, or a small angle between rows, which are scaled to
+        unit length (spherical k-means)
+    standardize : bool; bring every column to mean 0 and variance 1 first; centroids come back in the units of the data
+    .. </options>
     device : "auto", "cpu", "gpu" or "gpu:1"
     variant : a name of `gradus.variants("kmeans")`; None: the fastest with the exact result
     threads : None: all cores, or what OMP_NUM_THREADS and threadpoolctl leave
     memory_limit : bytes that a job may take beyond its input, and a sparse X made dense
     stream : a stream of CUDA on which points on a GPU were written
+
+    With standardize=True, inertia_ and distances are those of the standardized columns. predict, transform and score
+    standardize their X as fit did: by standardization_.
     """
 
     n_features_in_: int
@@ -272,9 +309,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         "random_state": _RANDOM_STATE,
         "copy_x": ["boolean"],
         "algorithm": [StrOptions({"lloyd", "elkan"})],
-        "metric": [StrOptions({"euclidean", "cosine"})],
-        "empty": [StrOptions({"relocate", "keep", "error"})],
-        "standardize": ["boolean"],
+        **{name: _constraint(option_rows("kmeans")[name]) for name in _OPTIONS},
         "device": [str],
         "variant": [str, None],
         "threads": [_AT_LEAST_ONE, None],
@@ -294,9 +329,11 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         random_state: Any = None,
         copy_x: bool = True,
         algorithm: str = "lloyd",
-        metric: str = "euclidean",
+        # <options of kmeans for KMeans as arguments>
         empty: str = "relocate",
+        metric: str = "euclidean",
         standardize: bool = False,
+        # </options>
         device: str = "auto",
         variant: str | None = None,
         threads: int | None = None,
@@ -312,9 +349,11 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.random_state = random_state
         self.copy_x = copy_x
         self.algorithm = algorithm
-        self.metric = metric
+        # <options of kmeans for KMeans as attributes>
         self.empty = empty
+        self.metric = metric
         self.standardize = standardize
+        # </options>
         self.device = device
         self.variant = variant
         self.threads = threads
@@ -436,6 +475,12 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """The inertia of X, negative."""
         return -self._predicted(X, "score", sample_weight)[1]
 
+    def _options(self, call: Callable[..., Any]) -> dict[str, Any]:
+        """The arguments of the call that scikit-learn has no words for."""
+        given = {name: getattr(self, name) for name in _OPTIONS}
+        taken = _keywords(call)
+        return {name: value for name, value in {**_AS_SCIKIT_LEARN, **given}.items() if name in taken}
+
     def _where(self) -> dict[str, Any]:
         return {
             "device": self.device,
@@ -520,12 +565,9 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             weights=weights,
             restarts=restarts,
             tolerance=self.tol,
-            empty=self.empty,
-            fewer_distinct="accept",
-            metric=self.metric,
-            standardize=bool(self.standardize),
             seed=seed,
             variant=self.variant,
+            **self._options(kmeans),
             **{"max_iterations": self.max_iter, **self._where(), **limits},
         )
 
@@ -569,10 +611,8 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                 clusters,
                 init=init,
                 weights=_weights(sample_weight, X),
-                fewer_distinct="accept",
-                metric=self.metric,
-                standardize=bool(self.standardize),
                 seed=_seed(random_state),
+                **self._options(kmeans_initial_centroids),
                 **self._where(),
             ).rows
             centers = X[rows]
@@ -725,13 +765,13 @@ def kmeans_plusplus(
             n_clusters,
             init="k-means++",
             weights=weights,
-            fewer_distinct="accept",
             metric=metric,
             seed=_seed(random_state),
             device=device,
             threads=threads,
             memory_limit=memory_limit,
             stream=stream,
+            **_AS_SCIKIT_LEARN,
         ).rows
     except InputError as error:
         if isinstance(rows, np.ndarray):

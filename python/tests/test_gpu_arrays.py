@@ -11,6 +11,7 @@ from inspect import signature
 import gradus
 import numpy as np
 import pytest
+from conftest import accepting_coinciding_points
 from gradus import _arrays, _core, _gpu
 
 WHY_NO_GPU = gradus.info()["why_no_gpu"]
@@ -110,7 +111,7 @@ def problems():
         "many columns": (points(800, 200), 10, {"init": "first"}),
         "rows apart": (points(2000, 8)[:, 1:6], 6, {}),
         "half": (points(2000, 16, np.float16), 8, {}),
-        "fewer distinct": (repeated, 6, {"fewer_distinct": "accept"}),
+        "fewer distinct": (repeated, 6, accepting_coinciding_points()),
     }
 
 

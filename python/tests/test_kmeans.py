@@ -10,6 +10,7 @@ import time
 import gradus
 import numpy as np
 import pytest
+from conftest import accepting_coinciding_points
 
 
 def bits(result):
@@ -141,16 +142,30 @@ def test_initial_centroids_that_are_given_have_no_rows(points):
 
 
 @pytest.mark.parametrize("init", ["k-means++", "k-means||", "random", "first"])
-def test_fewer_distinct_points_than_clusters(init):
+def test_fewer_different_points_than_clusters(init):
     points = np.repeat(np.array([[0.0, 1], [5, 5], [9, 2]]), [4, 3, 5], axis=0)
     with pytest.raises(gradus.InputError, match="only 3 different points"):
         gradus.kmeans(points, 6, init=init)
-    result = gradus.kmeans(points, 6, init=init, fewer_distinct="accept")
+    accepting = accepting_coinciding_points()
+    result = gradus.kmeans(points, 6, init=init, **accepting)
     assert result.converged and result.inertia == 0
     assert sorted(result.counts) == [0, 0, 0, 3, 4, 5]
     assert len(np.unique(result.centroids, axis=0)) == 3
-    first = gradus.kmeans_initial_centroids(points, 6, init=init, fewer_distinct="accept")
+    first = gradus.kmeans_initial_centroids(points, 6, init=init, **accepting)
     assert (first.centroids == points[first.rows]).all()
+
+
+def test_options_of_single_variants(points):
+    whole = gradus.kmeans(points, 5, variant="openmp_locked", threads=1)
+    found = gradus.kmeans(points, 5, variant="openmp_locked", threads=1, variant_options={"lock": "ticket_lock", "locked": "point"})
+    assert bits(found) == bits(whole)
+    for options, words in [({"lock": "clh"}, "did you mean 'clh_lock'"), ({"lok": "clh_lock"}, "did you mean 'lock'")]:
+        with pytest.raises(gradus.UsageError, match=words):
+            gradus.kmeans(points, 5, variant="openmp_locked", variant_options=options)
+    with pytest.raises(gradus.UsageError, match="'sequential' does not have the option lock.*'openmp_locked'"):
+        gradus.kmeans(points, 5, variant="sequential", variant_options={"lock": "clh_lock"})
+    with pytest.raises(gradus.UsageError, match="variant_options: 'lock'; names and values"):
+        gradus.kmeans(points, 5, variant="openmp_locked", variant_options="lock")
 
 
 def test_memory_that_does_not_suffice(points):
@@ -190,7 +205,6 @@ BAD = [
     (lambda x: gradus.kmeans(x, 3, init="randm"), gradus.UsageError, "did you mean 'random'"),
     (lambda x: gradus.kmeans(x, 3, init="given"), gradus.UsageError, "array"),
     (lambda x: gradus.kmeans(x, 3, empty="kep"), gradus.UsageError, "did you mean 'keep'"),
-    (lambda x: gradus.kmeans(x, 3, fewer_distinct="acept"), gradus.UsageError, "did you mean 'accept'"),
     (lambda x: gradus.kmeans_initial_centroids(x, 3, init="given"), gradus.UsageError, "array"),
     (lambda x: gradus.kmeans_initial_centroids(x, 0), gradus.UsageError, "clusters"),
     (lambda x: gradus.kmeans_initial_centroids(x, 3, seed=-1), gradus.UsageError, "seed"),

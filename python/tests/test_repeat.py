@@ -118,6 +118,9 @@ def test_names_and_aliases():
         if row.kind == "choice":
             with pytest.raises(gradus.UsageError, match=f"^{name}: there is no 'zzz', only "):
                 gradus.kmeans(points, 4, **{name: "zzz"})
+            for choice in filter(str.isidentifier, row.choices):
+                with pytest.raises(gradus.UsageError, match=f"did you mean '{choice}'"):
+                    gradus.kmeans(points, 4, **{name: choice[:-1]})
 
 
 def recorded(folder, *words):

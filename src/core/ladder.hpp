@@ -24,6 +24,8 @@ struct Machine;
 
 namespace gradus::core {
 
+struct OptionTable;
+
 using gradus::Backend;
 
 /// Yes, or the reason why not.
@@ -122,6 +124,7 @@ struct VariantInfo {
   bool deterministic = true;
   bool device_input = false;
   bool rival = false;
+  const OptionTable* options = nullptr;
 };
 
 template <class Shape>
@@ -155,11 +158,11 @@ struct Variant {
   std::string_view change = {};  ///< what differs from the rung before, and why that helps
   Contract contract = {};
   Backend backend;
-  bool deterministic = true;  ///< gives its own bits again on as many threads; `same_bits` on any number
-  bool device_input = false;  ///< takes views of GPU memory; the frame brings all other views there
-  bool writes_graph = false;  ///< writes its graph of tasks where the options name a file
-  bool on_ranks = false;      ///< ranks may do its work together: see Execution::communicator
-  bool rival = false;         ///< another library, which need not be on the machine; never chosen
+  bool deterministic = true;             ///< gives its own bits again on as many threads; `same_bits` on any number
+  bool device_input = false;             ///< takes views of GPU memory; the frame brings all other views there
+  bool on_ranks = false;                 ///< ranks may do its work together: see Execution::communicator
+  bool rival = false;                    ///< another library, which need not be on the machine; never chosen
+  const OptionTable* options = nullptr;  ///< those that other variants lack: see core/variant_options.hpp
   /// Whether it can do a job of this shape on this machine.
   Support (*supports)(const Shape& shape, const execution::Machine& machine) = everywhere<Shape>;
   /// What the job takes there, with so many threads.
@@ -168,7 +171,7 @@ struct Variant {
   Runs<Room> run;
 
   operator VariantInfo() const {
-    return {name, summary, change, backend, contract, deterministic, device_input, rival};
+    return {name, summary, change, backend, contract, deterministic, device_input, rival, options};
   }
 };
 

@@ -26,6 +26,21 @@ using Value = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, do
 
 enum class OptionKind : std::uint8_t { flag, integer, count, real, choice, text, reals, integers };
 
+}  // namespace gradus::core
+
+template <>
+inline constexpr auto gradus::enum_names<gradus::core::OptionKind> =
+    std::to_array<gradus::EnumName<gradus::core::OptionKind>>({{gradus::core::OptionKind::flag, "flag"},
+                                                               {gradus::core::OptionKind::integer, "integer"},
+                                                               {gradus::core::OptionKind::count, "count"},
+                                                               {gradus::core::OptionKind::real, "real"},
+                                                               {gradus::core::OptionKind::choice, "choice"},
+                                                               {gradus::core::OptionKind::text, "text"},
+                                                               {gradus::core::OptionKind::reals, "reals"},
+                                                               {gradus::core::OptionKind::integers, "integers"}});
+
+namespace gradus::core {
+
 /// The name of an enumerator without its type.
 struct Choice {
   std::string_view name;
@@ -42,13 +57,15 @@ struct OptionFacts {
   char letter = 0;                    ///< the short flag, or 0
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  bool above_least = false;  ///< `least` itself is refused
-  bool finite = true;        ///< NaN (without a range) and infinity are refused
-  bool is_file = false;      ///< the text is the name of a file
-  bool in_job = true;        ///< part of what identifies a job, for checkpoints and across ranks
-  bool recorded = true;      ///< part of the record of a run, and an argument in Python
-  bool optional = false;     ///< the default means that the option is not given: None in Python, null in records
-  bool from_input = false;   ///< in the program the input decides where the option is not given
+  bool above_least = false;     ///< `least` itself is refused
+  bool finite = true;           ///< NaN (without a range) and infinity are refused
+  bool is_file = false;         ///< the text is the name of a file
+  bool in_job = true;           ///< part of what identifies a job, for checkpoints and across ranks
+  bool recorded = true;         ///< part of the record of a run, and an argument in Python
+  bool optional = false;        ///< the default means that the option is not given: None in Python, null in records
+  bool from_input = false;      ///< in the program the input decides where the option is not given
+  std::string_view calls = {};  ///< other calls in Python that have the argument: "kmeans_memory KMeans"
+  std::string_view scikit_learn = {};  ///< the value by which an estimator that lacks the option acts as scikit-learn's
 };
 
 struct Option : OptionFacts {
@@ -74,6 +91,13 @@ struct Option : OptionFacts {
 /// The table of an options struct, in the order of its members. Specialized in src/<problem>/options.hpp.
 template <class Options>
 inline constexpr std::array<Option, 0> option_rows{};
+
+/// A table, for code that does not know the struct.
+struct OptionTable {
+  std::span<const Option> rows = {};
+};
+template <class Options>
+inline constexpr OptionTable option_table{option_rows<Options>};
 
 /// Returns the index of the choice of that name or alias. A hyphen stands for an underscore and vice versa.
 constexpr std::optional<std::size_t> find_choice(std::span<const Choice> choices, std::string_view text) {

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <vector>
 
+#include "core/variant_options.hpp"
 #include "gradus/error.hpp"
 #include "tests/options.hpp"
 
@@ -120,6 +123,45 @@ TEST(Options, AreLinesOfAJob) {
 TEST(Options, AreFoundByBothNames) {
   EXPECT_EQ(find_option(option_rows<Paint>, "gloss"), find_option(option_rows<Paint>, "gloss_share"));
   EXPECT_EQ(find_option(option_rows<Paint>, "glos"), nullptr);
+}
+
+std::string error_of(const std::vector<VariantOption>& given, const VariantOptions& variant) {
+  const VariantOptions all[] = {{"plain"}, {"painted", &option_table<Paint>}};
+  try {
+    check_variant_options(Execution{.variant_options = given}, variant, all, "wall");
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(VariantOptions, AreReadFromTheirTexts) {
+  Execution execution;
+  Paint expected;
+  for (const Option& row : option_rows<Paint>) {
+    const Value other = tests::other_value(row, row.get(&expected));
+    row.set(&expected, other);
+    execution.variant_options.push_back({std::string(row.name), value_text(row, other)});
+  }
+  EXPECT_EQ(option_lines(variant_options<Paint>(execution)), option_lines(expected));
+  EXPECT_EQ(variant_options<Paint>({.variant_options = {{"colour", "dark_red"}}}).colour, Colour::dark_red);
+}
+
+TEST(VariantOptions, RefuseWhatAVariantDoesNotHave) {
+  const VariantOptions painted{"painted", &option_table<Paint>};
+  EXPECT_EQ(error_of({{"coats", "9"}, {"dry", "false"}}, painted), "");
+  EXPECT_EQ(error_of({{"coats", "10"}}, painted), "coats must be at most 9, not 10");
+  EXPECT_EQ(error_of({{"coats", "two"}}, painted), "coats: 'two' is not an integer");
+  EXPECT_EQ(error_of({{"seed", "-1"}}, painted), "seed: '-1' is not an integer of at least 0");
+  EXPECT_EQ(error_of({{"gloss", "0.5x"}}, painted), "gloss_share: '0.5x' is not a number");
+  EXPECT_EQ(error_of({{"dry", "yes"}}, painted), "dry: 'yes' is not true or false");
+  EXPECT_EQ(error_of({{"colour", "gren"}}, painted),
+            "colour: 'gren' is not one of dark-red, green (did you mean 'green'?)");
+  EXPECT_EQ(error_of({{"coat", "1"}}, painted),
+            "variant_options: no wall variant has an option 'coat' (did you mean 'coats'?)");
+  EXPECT_EQ(error_of({{"coats", "1"}}, {"plain"}),
+            "wall variant 'plain' does not have the option coats; leave it out, or ask for a variant that has it: "
+            "'painted'");
 }
 
 TEST(EnumNames, LeadThereAndBack) {

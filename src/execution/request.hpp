@@ -10,9 +10,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/checked.hpp"
 #include "core/ladder.hpp"
+#include "core/variant_options.hpp"
 #include "execution/devices.hpp"
 #include "execution/machine.hpp"
 #include "gradus/array.hpp"
@@ -173,11 +175,22 @@ void check_runs_here(const Variant& variant, const Shape& shape, const Execution
   if (execution.gpu_memory_limit != 0) check_gpu_memory(variant.memory(shape, 1).device, execution);
 }
 
-/// wanted_variant(), with the errors of check_runs_here().
+/// UsageError unless the variant has the options that the request gives to it.
+template <class Variant>
+void check_variant_options(core::Rows<Variant> variants, const Variant& variant, const Execution& execution,
+                           std::string_view problem) {
+  if (execution.variant_options.empty()) return;
+  std::vector<core::VariantOptions> all;
+  for (const Variant& other : variants) all.push_back({other.name, other.options});
+  core::check_variant_options(execution, {variant.name, variant.options}, all, problem);
+}
+
+/// wanted_variant(), with the errors of check_variant_options() and check_runs_here().
 template <class Variant, class Shape>
 const Variant& choose(core::Rows<Variant> variants, const Variant& (*best)(const Shape&, const Machine&, Device),
                       const Shape& shape, const Execution& execution, std::string_view problem) {
   const Variant& variant = wanted_variant(variants, best, shape, execution, problem);
+  check_variant_options(variants, variant, execution, problem);
   check_runs_here(variant, shape, execution, problem);
   return variant;
 }

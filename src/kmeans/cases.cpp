@@ -349,7 +349,7 @@ void add_fewer_points(std::vector<Case>& list) {
   const auto add = [&list](const std::string& name, const std::function<CaseData(std::uint64_t)>& make) {
     list.push_back({"fewer_points_" + name, [make](std::uint64_t seed) {
                       CaseData data = make(seed);
-                      data.fewer_distinct = KMeansFewerDistinct::accept;
+                      accept_coinciding_points(data);
                       return data;
                     }});
   };
@@ -636,6 +636,8 @@ std::string describe(double value) {
 }
 
 }  // namespace
+
+void accept_coinciding_points(KMeansOptions& options) { options.fewer_distinct = KMeansFewerDistinct::accept; }
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> list = make_cases();

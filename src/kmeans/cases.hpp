@@ -34,6 +34,9 @@ struct Case {
 
 const std::vector<Case>& cases();
 
+/// Lets a fit be made where points coincide, so that a test need not count the different ones.
+void accept_coinciding_points(KMeansOptions& options);
+
 /// Judges a result by its contract: "" where it is right beside the oracle's, otherwise what is wrong.
 ///
 /// The textbook's rounding sends a point between two clusters to the other one now and then, and its centroids follow.

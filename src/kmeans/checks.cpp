@@ -5,6 +5,7 @@
 
 #include "core/options.hpp"
 #include "execution/request.hpp"
+#include "kmeans/graph_file.hpp"
 #include "kmeans/kmeans.hpp"
 
 namespace gradus::kmeans_detail {
@@ -38,12 +39,12 @@ void check_against_points(MatrixView<const T> points, const KMeansOptions& optio
 }
 
 /// Throws UsageError for what only one fit can have.
-void check_only_fit(const KMeansOptions& options) {
+void check_only_fit(const KMeansOptions& options, const Execution& execution) {
   const auto refuse = [](const std::string& what) {
     throw UsageError(what + " of one fit, and several numbers of clusters are compared; leave it out");
   };
   if (options.init == KMeansInit::given) refuse("init: the given centroids are those");
-  if (!options.graph_file.empty()) refuse("graph_file: the graph is that");
+  if (!graph_file(execution).empty()) refuse("dump_graph: the graph is that");
   if (!options.checkpoint.file.empty()) refuse("checkpoint: the file is that");
 }
 
@@ -64,14 +65,15 @@ void check_labels(VectorView<std::int32_t> labels, std::int64_t n) {
                    std::to_string(n) + " points");
 }
 
-void throw_too_few(std::int64_t clusters, std::int64_t count, const char* point, const char* which) {
+void throw_too_few(std::int64_t clusters, std::int64_t count, const char* point, const char* which,
+                   const ErrorMessage& other_remedy) {
   throw InputError(about("points") + std::to_string(clusters) + " clusters were asked for, but there " +
                        (count == 1 ? "is" : "are") + " only " + std::to_string(count) + " " + point +
                        (count == 1 ? "" : "s") + which,
                    {.code = error_code::too_few_points,
                     .value = std::to_string(clusters),
                     .allowed = "at most " + std::to_string(count),
-                    .remedy = "ask for at most that many clusters"});
+                    .remedy = ErrorMessage("ask for at most that many clusters") + other_remedy});
 }
 
 void check_clusters(const KMeansOptions& options, std::int64_t n) {
@@ -89,7 +91,7 @@ void check_arguments(MatrixView<const T> points, const KMeansOptions& options, c
   check_against_points(points, options, memory);
 }
 
-void check_choice_options(const KMeansOptions& options, const KMeansChoiceOptions& choice) {
+void check_choice_options(const KMeansOptions& options, const KMeansChoiceOptions& choice, const Execution& execution) {
   core::check_choice(choice.criterion, "criterion");
   if (choice.clusters.empty())
     throw UsageError(about("clusters") + "there is no number of clusters; at least one is needed");
@@ -99,7 +101,7 @@ void check_choice_options(const KMeansOptions& options, const KMeansChoiceOption
                        std::to_string(choice.clusters[index - 1]) + "; ascending numbers are needed, each one once");
   if (choice.silhouette_points < 2)
     throw UsageError("the silhouette needs at least 2 points, not " + std::to_string(choice.silhouette_points));
-  if (choice.clusters.size() > 1) check_only_fit(options);
+  if (choice.clusters.size() > 1) check_only_fit(options, execution);
 }
 
 void check_standardization(const KMeansStandardization& by, std::int64_t columns) {

@@ -10,7 +10,8 @@ void check_options(const KMeansOptions& options);
 /// `points`: of all ranks.
 void check_clusters(const KMeansOptions& options, std::int64_t points);
 /// Throws InputError for more clusters than there are points, which `point` and `which` describe.
-[[noreturn]] void throw_too_few(std::int64_t clusters, std::int64_t count, const char* point, const char* which = "");
+[[noreturn]] void throw_too_few(std::int64_t clusters, std::int64_t count, const char* point, const char* which = "",
+                                const ErrorMessage& other_remedy = {});
 
 /// With several ranks, a rank may hold no rows.
 template <class T>
@@ -23,7 +24,7 @@ template <class T>
 void check_arguments(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                      const Execution& execution, bool alone);
 /// UsageError for numbers of clusters that cannot be compared, and for what only one fit can have.
-void check_choice_options(const KMeansOptions& options, const KMeansChoiceOptions& choice);
+void check_choice_options(const KMeansOptions& options, const KMeansChoiceOptions& choice, const Execution& execution);
 /// UsageError where a choice of first centroids has memory for labels.
 template <class T>
 void check_no_labels(const KMeansMemory<T>& memory);

@@ -10,47 +10,45 @@ template <>
 inline constexpr auto option_rows<KMeansOptions> = std::to_array<Option>({
     option<&KMeansOptions::clusters>(
         {.name = "clusters", .help = "number of clusters", .letter = 'k', .least = 1, .most = 0x7fffffff}),
-    option<&KMeansOptions::init>({.name = "init", .help = "first centroids"}),
+    option<&KMeansOptions::init>(
+        {.name = "init", .help = "first centroids", .calls = "kmeans_initial_centroids kmeans_memory"}),
     option<&KMeansOptions::restarts>(
-        {.name = "restarts", .help = "number of fits, each from its own seed; the best one is kept", .least = 1}),
+        {.name = "restarts",
+         .help = "number of fits, each from its own seed; the one with the least inertia is kept",
+         .least = 1,
+         .calls = "kmeans_memory"}),
     option<&KMeansOptions::max_iterations>({.name = "max_iterations", .help = "iteration limit", .least = 1}),
     option<&KMeansOptions::tolerance>({.name = "tolerance",
-                                       .help = "stop when the centroids' squared movements sum to less than this times "
-                                               "the mean variance of a column",
+                                       .help = "stop when the centroids' squared movements sum to at most this times "
+                                               "the mean variance of a column, as scikit-learn does; 0: never",
                                        .least = 0}),
     option<&KMeansOptions::changed_fraction>({.name = "changed_fraction",
-                                              .help = "stop when at most this share of the labels changed",
+                                              .help = "stop when at most this share of the labels changed; 0: never",
                                               .shown = "changed",
                                               .least = 0,
                                               .most = 1}),
     option<&KMeansOptions::empty>(
         {.name = "empty",
-         .help = "a cluster that lost its points moves to the farthest point, stays, or ends the job"}),
+         .help = "a cluster that lost its points moves to the farthest point, stays, or ends the job",
+         .calls = "KMeans"}),
     option<&KMeansOptions::fewer_distinct>(
         {.name = "fewer_distinct",
          .help = "fewer different points than clusters end the job, or leave clusters that repeat a centroid and have "
-                 "no points"}),
-    option<&KMeansOptions::metric>({.name = "metric", .help = "what is near: a short distance, or a small angle"}),
+                 "no points",
+         .calls = "kmeans_initial_centroids",
+         .scikit_learn = "accept"}),
+    option<&KMeansOptions::metric>({.name = "metric",
+                                    .help = "what is near: a short distance, or a small angle between rows, which are "
+                                            "scaled to unit length (spherical k-means)",
+                                    .calls = "kmeans_initial_centroids kmeans_memory KMeans"}),
     // Not in the key of a job: the fit beneath is one of standardized points.
     option<&KMeansOptions::standardize>(
         {.name = "standardize",
          .help = "bring every column to mean 0 and variance 1 first; centroids come back in the units of the data",
-         .in_job = false}),
-    option<&KMeansOptions::seed>({.name = "seed", .help = "seed of the random numbers"}),
-    // What one variant alone has.
-    option<&KMeansOptions::graph_file>({.name = "graph_file",
-                                        .help = "write the graph of tasks of a task-graph variant (Graphviz)",
-                                        .shown = "dump_graph",
-                                        .placeholder = "FILE.dot",
-                                        .is_file = true,
-                                        .in_job = false,
-                                        .recorded = false}),
-    option<&KMeansOptions::lock>({.name = "lock",
-                                  .help = "the lock that the variant openmp_locked takes ('gradus list locks')",
-                                  .in_job = false,
-                                  .recorded = false}),
-    option<&KMeansOptions::locked>(
-        {.name = "locked", .help = "for how much it takes it", .in_job = false, .recorded = false}),
+         .in_job = false,
+         .calls = "kmeans_initial_centroids kmeans_memory KMeans"}),
+    option<&KMeansOptions::seed>(
+        {.name = "seed", .help = "seed of the random numbers", .calls = "kmeans_initial_centroids"}),
 });
 
 template <>

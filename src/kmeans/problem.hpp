@@ -99,11 +99,8 @@ struct Problem {
   /// null: the problem is not for a variant.
   const PointSource<T>* source = nullptr;
   std::int32_t* labels_on_gpu = nullptr;  ///< where the labels are wanted, if the engine can leave them there
-  std::string graph_file;                 ///< where a variant that is a graph of tasks writes it; empty: nowhere
-  std::string lock;                       ///< of `openmp_locked`; empty: its own choice
-  KMeansLocked locked = KMeansLocked::point;
-  std::shared_ptr<ByteRows<T>> bytes;  ///< a copy of the points in bytes, where the choice of centroids left one
-  bool may_copy = true;                ///< whether there is memory for what RowFacts::copy_bytes counts
+  std::shared_ptr<ByteRows<T>> bytes;     ///< a copy of the points in bytes, where the choice of centroids left one
+  bool may_copy = true;                   ///< whether there is memory for what RowFacts::copy_bytes counts
   core::ExactAccumulator* rank_inertia = nullptr;  ///< of an engine on ranks: where finish() leaves its points' inertia
   Checkpoints<T>* checkpoints = nullptr;    ///< told of the fit's state; null: nobody asks (lloyd/checkpoints.hpp)
   const FitState<T>* fit_so_far = nullptr;  ///< where the fit goes on; null: at its beginning
@@ -147,7 +144,6 @@ struct Room {
   using Result = KMeansResult<T>;
   /// What a row says beside.
   struct RowFacts {
-    bool takes_lock = false;  ///< KMeansOptions::lock
     /// Bytes in host memory of a copy of the points that makes iterations faster, taken where there is room for it;
     /// null: none.
     std::uint64_t (*copy_bytes)(const Shape&) = nullptr;
@@ -177,9 +173,6 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
 /// What one core takes about for a pass of a production variant, and for the distances of all points to all centroids.
 double nanoseconds_of_a_pass(const Shape& shape);
 double nanoseconds_of_distances(const Shape& shape);
-
-/// UsageError with a suggestion where `openmp_locked` knows no such lock.
-void require_lock(const std::string& name);
 
 /// The canonical squared distance.
 template <class T>

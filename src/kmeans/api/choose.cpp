@@ -9,19 +9,6 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-void check_graph_file(const Variant& variant, const std::string& graph_file) {
-  if (graph_file.empty() || variant.writes_graph) return;
-  throw UsageError("kmeans variant '" + std::string(variant.name) + "' has no task graph to write to '" + graph_file +
-                   "'; the variants that have one: " + core::names_of_those_with(&Variant::writes_graph, variants()));
-}
-
-void check_lock(const Variant& variant, const KMeansOptions& options) {
-  if (!options.lock.empty()) require_lock(options.lock);
-  if ((options.lock.empty() && options.locked == KMeansLocked::point) || variant.facts.takes_lock) return;
-  throw UsageError("kmeans variant '" + std::string(variant.name) + "' takes no lock" +
-                   (options.lock.empty() ? "" : ", not '" + options.lock + "'") + "; 'openmp_locked' does");
-}
-
 /// Returns true if the variant supports checkpoints. Any variant that does can resume another's.
 bool has_checkpoints(const Variant& variant) { return variant.contract.kind == core::Contract::same_bits; }
 
@@ -54,8 +41,7 @@ const Variant& choose(const Shape& shape, const KMeansOptions& options, const Ex
     execution::check_beside(other.place, other.what, variant.backend == core::Backend::cuda, execution.gpu);
     execution::check_takes_device_input(variants(), variant, other.place, other.what, "kmeans");
   }
-  check_graph_file(variant, options.graph_file);
-  check_lock(variant, options);
+  execution::check_variant_options(variants(), variant, execution, "kmeans");
   check_checkpoint(variant, options.checkpoint);
   execution::check_runs_here(variant, shape, execution, "kmeans");
   return variant;

@@ -32,7 +32,7 @@ struct ChoiceCall {
 template <class T>
 void check(const ChoiceCall<T>& call) {
   execution::check_execution(call.execution);
-  room::check_choice_options(call.options, call.choice);
+  room::check_choice_options(call.options, call.choice, call.execution);
   const std::vector<std::int64_t>& clusters = call.choice.clusters;
   // The least number that is too large, if one is.
   const auto too_many = std::ranges::upper_bound(clusters, call.points.rows());

@@ -17,7 +17,7 @@ namespace room = kmeans_detail;
 MemoryEstimate kmeans_choose_memory(const KMeansShape& shape, const KMeansOptions& options,
                                     const KMeansChoiceOptions& choice, const Execution& execution) {
   execution::check_execution(execution);
-  room::check_choice_options(options, choice);
+  room::check_choice_options(options, choice, execution);
   KMeansShape fitted = shape;
   Execution here = execution::run_where_it_lies(shape.place, "points", execution);
   if (here.memory_limit == 0) here.memory_limit = cpu::available_memory();

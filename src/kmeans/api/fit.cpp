@@ -32,9 +32,6 @@ Problem<T> problem_of(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFi
   problem.empty = options.empty;
   problem.different_points = prepared.different_points();
   problem.metric = options.metric;
-  problem.graph_file = options.graph_file;
-  problem.lock = options.lock;
-  problem.locked = options.locked;
   problem.may_copy = plan.filter != SeedingFilter::never;
   const VectorView<std::int32_t> labels = call.memory.labels;
   if (!labels.empty() && !labels.place().is_host()) {

@@ -70,7 +70,7 @@ std::int64_t PreparedPoints<T>::different_points(const KMeansOptions& options) c
   const std::int64_t count = count_different(*source_, options.clusters);
   if (count == options.clusters || accepts_fewer_different(options)) return count;
   throw_too_few(options.clusters, count, "different point",
-                source_->host_weights().empty() ? "" : " of positive weight");
+                source_->host_weights().empty() ? "" : " of positive weight", how_to_accept_fewer());
 }
 
 template <class T>

@@ -12,6 +12,7 @@
 // Limits: those of `cuda_all_gpu`.
 // Source: NVIDIA's CUDA C++ Programming Guide, "CUDA Graphs"; the laboratory's experiment with task graphs.
 #include "kmeans/gpu/support.hpp"
+#include "kmeans/graph_file.hpp"
 #include "kmeans/problem.hpp"
 
 #ifdef GRADUS_HAS_CUDA
@@ -44,15 +45,14 @@ void dump_graph(cudaGraph_t graph, const std::string& path) {
 template <class T>
 class GraphLoop {
  public:
-  GraphLoop(LoopMemory<T>& memory, const Execution& /*execution*/) : memory_(memory), state_(1) {
+  GraphLoop(LoopMemory<T>& memory, const Execution& execution) : memory_(memory), state_(1) {
     const cuda::Stream& stream = memory.job.stream();
     stream.wait();  // what was begun before is not part of the graph
     cuda::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
     launch_assign_and_sum(memory, 0, memory.job.problem().n());
     launch_update(memory);
     cuda::check(cudaStreamEndCapture(stream, &graph_), "cudaStreamEndCapture");
-    const std::string& file = memory.job.problem().graph_file;
-    if (!file.empty()) dump_graph(graph_, file);
+    if (const std::string file = graph_file(execution); !file.empty()) dump_graph(graph_, file);
     cuda::check(cudaGraphInstantiate(&executable_, graph_, 0), "cudaGraphInstantiate");
   }
   GraphLoop(const GraphLoop&) = delete;
@@ -113,7 +113,7 @@ extern constinit const Variant cuda_graph_rung{
     .backend = core::Backend::cuda,
     .deterministic = false,
     .device_input = true,
-    .writes_graph = true,
+    .options = &graph_options,
     .supports = sums_in_shared,
     .memory = gpu_float_sums,
     .run = GRADUS_CUDA_RUNS(cuda_graph<float>, cuda_graph<double>),

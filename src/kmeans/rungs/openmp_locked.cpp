@@ -18,10 +18,9 @@
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <string_view>
 #include <type_traits>
 
-#include "core/names.hpp"
+#include "core/variant_options.hpp"
 #include "cpu/posix_locks.hpp"
 #include "gradus/locks/array_lock.hpp"
 #include "gradus/locks/clh_lock.hpp"
@@ -34,9 +33,72 @@
 #include "kmeans/lloyd/textbook.hpp"
 #include "kmeans/problem.hpp"
 
-namespace gradus::kmeans_detail {
+namespace gradus {
 
 namespace {
+
+enum class LockName : std::uint8_t {
+  no_lock,
+  openmp_critical,
+  pthread_mutex,
+  std_mutex,
+  pthread_spin,
+  tas_lock,
+  ttas_lock,
+  ticket_lock,
+  array_lock,
+  clh_lock,
+  mcs_lock,
+  cna_lock,
+  park_lock
+};
+
+/// How much a thread adds to the shared sums each time that it has the lock.
+enum class Locked : std::uint8_t {
+  point,  ///< one point
+  chunk,  ///< the sums of some hundred points
+  thread  ///< the sums of all its points
+};
+
+struct LockOptions {
+  LockName lock = LockName::std_mutex;
+  Locked locked = Locked::point;
+};
+
+}  // namespace
+
+template <>
+inline constexpr auto enum_names<LockName> =
+    std::to_array<EnumName<LockName>>({{LockName::no_lock, "no_lock"},
+                                       {LockName::openmp_critical, "openmp_critical"},
+                                       {LockName::pthread_mutex, "pthread_mutex"},
+                                       {LockName::std_mutex, "std_mutex"},
+                                       {LockName::pthread_spin, "pthread_spin"},
+                                       {LockName::tas_lock, "tas_lock"},
+                                       {LockName::ttas_lock, "ttas_lock"},
+                                       {LockName::ticket_lock, "ticket_lock"},
+                                       {LockName::array_lock, "array_lock"},
+                                       {LockName::clh_lock, "clh_lock"},
+                                       {LockName::mcs_lock, "mcs_lock"},
+                                       {LockName::cna_lock, "cna_lock"},
+                                       {LockName::park_lock, "park_lock"}});
+template <>
+inline constexpr auto enum_names<Locked> =
+    std::to_array<EnumName<Locked>>({{Locked::point, "point"}, {Locked::chunk, "chunk"}, {Locked::thread, "thread"}});
+
+template <>
+inline constexpr auto core::option_rows<LockOptions> = std::to_array<core::Option>({
+    core::option<&LockOptions::lock>(
+        {.name = "lock", .help = "the lock that threads take ('gradus list locks')", .placeholder = "NAME"}),
+    core::option<&LockOptions::locked>({.name = "locked",
+                                        .help = "how much a thread adds each time that it has the lock"}),
+});
+
+namespace kmeans_detail {
+
+namespace {
+
+constinit const core::OptionTable lock_options = core::option_table<LockOptions>;
 
 struct NoLock {};
 struct OpenMpCritical {};
@@ -55,25 +117,24 @@ void with(Lock& lock, const Section& section) {
   }
 }
 
-constexpr std::string_view lock_names[] = {"no_lock",  "openmp_critical", "pthread_mutex", "std_mutex",  "pthread_spin",
-                                           "tas_lock", "ttas_lock",       "ticket_lock",   "array_lock", "clh_lock",
-                                           "mcs_lock", "cna_lock",        "park_lock"};
-
 /// use(type) with the lock of this name as std::type_identity.
 template <class Use>
-Outcome with_lock(std::string_view name, const Use& use) {
-  if (name == "no_lock") return use(std::type_identity<NoLock>());
-  if (name == "openmp_critical") return use(std::type_identity<OpenMpCritical>());
-  if (name == "pthread_mutex") return use(std::type_identity<cpu::PthreadMutex>());
-  if (name == "pthread_spin") return use(std::type_identity<cpu::PthreadSpin>());
-  if (name == "tas_lock") return use(std::type_identity<tas_lock>());
-  if (name == "ttas_lock") return use(std::type_identity<ttas_lock>());
-  if (name == "ticket_lock") return use(std::type_identity<ticket_lock>());
-  if (name == "array_lock") return use(std::type_identity<array_lock>());
-  if (name == "clh_lock") return use(std::type_identity<clh_lock>());
-  if (name == "mcs_lock") return use(std::type_identity<mcs_lock>());
-  if (name == "cna_lock") return use(std::type_identity<cna_lock>());
-  if (name == "park_lock") return use(std::type_identity<park_lock>());
+Outcome with_lock(LockName name, const Use& use) {
+  switch (name) {
+    case LockName::no_lock: return use(std::type_identity<NoLock>());
+    case LockName::openmp_critical: return use(std::type_identity<OpenMpCritical>());
+    case LockName::pthread_mutex: return use(std::type_identity<cpu::PthreadMutex>());
+    case LockName::pthread_spin: return use(std::type_identity<cpu::PthreadSpin>());
+    case LockName::tas_lock: return use(std::type_identity<tas_lock>());
+    case LockName::ttas_lock: return use(std::type_identity<ttas_lock>());
+    case LockName::ticket_lock: return use(std::type_identity<ticket_lock>());
+    case LockName::array_lock: return use(std::type_identity<array_lock>());
+    case LockName::clh_lock: return use(std::type_identity<clh_lock>());
+    case LockName::mcs_lock: return use(std::type_identity<mcs_lock>());
+    case LockName::cna_lock: return use(std::type_identity<cna_lock>());
+    case LockName::park_lock: return use(std::type_identity<park_lock>());
+    case LockName::std_mutex: break;
+  }
   return use(std::type_identity<std::mutex>());
 }
 
@@ -111,7 +172,7 @@ void add_all(FloatSums<T>& sums, const FloatSums<T>& other) {
 
 template <class Lock, class T>
 Outcome assign_and_add(const Problem<T>& job, MatrixView<const T> centroids, std::int32_t* labels, FloatSums<T>& sums,
-                       std::deque<FloatSums<T>>& own_sums, int threads) {
+                       std::deque<FloatSums<T>>& own_sums, Locked amount, int threads) {
   constexpr bool locked = !std::is_same_v<Lock, NoLock>;
   constexpr std::int64_t points_of_chunk = 512;
   const std::int64_t stretch = std::min(points_of_chunk, points_between_looks(job));
@@ -136,7 +197,7 @@ Outcome assign_and_add(const Problem<T>& job, MatrixView<const T> centroids, std
           with(lock, [&] { add_one<locked>(sums, point, nearest.cluster); });
         }
       }
-      if (own != nullptr && (job.locked == KMeansLocked::chunk || last == share.end)) {
+      if (own != nullptr && (amount == Locked::chunk || last == share.end)) {
         with(lock, [&] { add_all<locked>(sums, *own); });
         own->clear();
       }
@@ -147,23 +208,18 @@ Outcome assign_and_add(const Problem<T>& job, MatrixView<const T> centroids, std
 
 }  // namespace
 
-void require_lock(const std::string& name) {
-  const std::string wanted = core::with_underscores(name);
-  if (std::ranges::find(lock_names, wanted) != std::end(lock_names)) return;
-  throw UsageError("there is no lock '" + name + "'" + core::did_you_mean(wanted, lock_names) +
-                   "; 'gradus list locks' shows them");
-}
-
 template <class T>
 KMeansResult<T> openmp_locked(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
+  const auto options = core::variant_options<LockOptions>(execution);
   std::deque<FloatSums<T>> own_sums;
-  if (problem.locked != KMeansLocked::point)
+  if (options.locked != Locked::point)
     for (int thread = 0; thread < threads; ++thread) own_sums.emplace_back(problem);
-  const auto assign_and_sum = [&own_sums, threads](const Problem<T>& job, MatrixView<const T> centroids,
-                                                   std::int32_t* labels, FloatSums<T>& sums) {
-    return with_lock(core::with_underscores(job.lock), [&](auto lock) {
-      return assign_and_add<typename decltype(lock)::type>(job, centroids, labels, sums, own_sums, threads);
+  const auto assign_and_sum = [&own_sums, options, threads](const Problem<T>& job, MatrixView<const T> centroids,
+                                                            std::int32_t* labels, FloatSums<T>& sums) {
+    return with_lock(options.lock, [&](auto lock) {
+      return assign_and_add<typename decltype(lock)::type>(job, centroids, labels, sums, own_sums, options.locked,
+                                                           threads);
     });
   };
   TextbookEngine engine(problem, assign_and_sum);
@@ -177,9 +233,10 @@ extern constinit const Variant openmp_locked_rung{
     .contract = textbook,
     .backend = core::Backend::openmp,
     .deterministic = false,
+    .options = &lock_options,
     .memory = float_sums_per_thread,
-    .facts = {.takes_lock = true},
     .run = {openmp_locked<float>, openmp_locked<double>},
 };
 
-}  // namespace gradus::kmeans_detail
+}  // namespace kmeans_detail
+}  // namespace gradus

@@ -14,7 +14,7 @@
 // The graph is that of one iteration; Lloyd's frame (lloyd.hpp) closes the loop, for the stop request, the progress
 // report and the errors of an iteration belong to the calling thread. The graph is built once and run in every
 // iteration. It is held as a list of tasks and edges, from which both oneTBB's graph and the picture in
-// KMeansOptions::graph_file are made, so that the picture is of the graph that ran.
+// the variant option `dump_graph` are made, so that the picture is of the graph that ran.
 //
 // Work of an iteration: n k d subtractions, multiplications and additions, n (d + 2) additions, chunks k (d + 2)
 // additions in the tree; n d element reads from memory. Memory: 8 k (d + 2) bytes for each of at most four chunks per
@@ -40,6 +40,7 @@
 #include "core/atomic_file.hpp"
 #include "core/startable.hpp"
 #include "cpu/thread_sanitizer.hpp"
+#include "kmeans/graph_file.hpp"
 #include "kmeans/lloyd/textbook.hpp"
 #include "kmeans/problem.hpp"
 
@@ -241,7 +242,8 @@ template <class T>
 KMeansResult<T> tbb_flow_graph(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
   Iteration<T> iteration(problem, threads);
-  if (!problem.graph_file.empty()) core::write_atomically(problem.graph_file, iteration.tasks().to_dot());
+  if (const std::string file = graph_file(execution); !file.empty())
+    core::write_atomically(file, iteration.tasks().to_dot());
   FlowGraph graph(iteration.tasks(), execution, threads);
   const auto assign_and_sum = [&](const Problem<T>&, MatrixView<const T> centroids, std::int32_t* labels,
                                   FloatSums<T>& total) { return iteration.run(graph, centroids, labels, total); };
@@ -263,7 +265,7 @@ extern constinit const Variant tbb_flow_graph_rung{
     .change = "more chunks than threads and no barrier: whatever is ready runs, sums are added two by two as they come",
     .contract = textbook,
     .backend = core::Backend::tbb,
-    .writes_graph = true,
+    .options = &graph_options,
     .memory = float_sums_per_chunk,
     .run = {tbb_flow_graph<float>, tbb_flow_graph<double>},
 };

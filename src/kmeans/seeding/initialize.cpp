@@ -263,6 +263,10 @@ bool accepts_fewer_different(const KMeansOptions& options) {
   return options.fewer_distinct == KMeansFewerDistinct::accept;
 }
 
+ErrorMessage how_to_accept_fewer() {
+  return ", or for clusters without points: " + option("KMeansOptions::fewer_distinct", "accept");
+}
+
 template <class T>
 FirstCentroids<T> initialize(const PointSource<T>& points, const KMeansOptions& options, MatrixView<const T> given,
                              const Execution& execution, int restart, const SeedingMemory<T>& memory,

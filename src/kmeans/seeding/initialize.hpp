@@ -18,6 +18,8 @@ struct FirstCentroids {
 
 /// Returns true if a fit is made where there are fewer different points than clusters.
 bool accepts_fewer_different(const KMeansOptions& options);
+/// Returns the remedy, which continues a sentence.
+ErrorMessage how_to_accept_fewer();
 
 /// k x d centroids by `options.init` for restart number `restart`; a function of data, options and seed alone.
 /// `points` are finite and all ranks' hold at least k different rows of positive weight, or the options accept fewer.

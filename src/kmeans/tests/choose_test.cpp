@@ -157,13 +157,14 @@ TEST(ChooseCalls, RefuseWhatCannotBe) {
     std::string says;
     KMeansChoiceOptions choice;
     KMeansOptions options = {};
+    Execution execution = {};
   };
   KMeansOptions given{.init = KMeansInit::given};
-  KMeansOptions graph;
-  graph.graph_file = "graph.dot";
+  Execution graph;
+  graph.variant_options = {{"dump_graph", "graph.dot"}};
   KMeansOptions kept;
   kept.checkpoint.file = "fit.npz";
-  for (const auto& [says, choice, options] :
+  for (const auto& [says, choice, options, execution] :
        std::vector<Wrong>{{"at least one is needed", {}},
                           {"2 follows 3; ascending numbers", {.clusters = {3, 2}}},
                           {"3 follows 3", {.clusters = {3, 3}}},
@@ -171,11 +172,12 @@ TEST(ChooseCalls, RefuseWhatCannotBe) {
                           {"criterion: 9", {.clusters = {2, 3}, .criterion = static_cast<KMeansCriterion>(9)}},
                           {"at least 2 points, not 1", {.clusters = {2, 3}, .silhouette_points = 1}},
                           {"init: the given centroids are those of one fit", {.clusters = {2, 3}}, given},
-                          {"graph_file: the graph is that of one fit", {.clusters = {2, 3}}, graph},
+                          {"dump_graph: the graph is that of one fit", {.clusters = {2, 3}}, {}, graph},
                           {"checkpoint: the file is that of one fit", {.clusters = {2, 3}}, kept},
                           {"restarts must be at least 1", {.clusters = {2, 3}}, {.restarts = 0}}}) {
-    const std::string message =
-        error_of<UsageError>([&, &choice = choice, &options = options] { kmeans_choose(points, options, choice); });
+    const std::string message = error_of<UsageError>([&, &choice = choice, &options = options, &execution = execution] {
+      kmeans_choose(points, options, choice, {}, execution);
+    });
     EXPECT_TRUE(contains(message, says)) << message;
   }
   std::vector<std::int32_t> labels(39);

@@ -14,6 +14,7 @@ import zipfile
 import zlib
 from fractions import Fraction
 
+from advice import advice_in
 from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase, content, gradus, read_npy, read_png,
                  write_npy)
 
@@ -162,13 +163,32 @@ class KMeans(Case):
         self.assertEqual(read_npy(os.path.join(out, "labels.npy"))[2], [0, 0, 1, 1])
         self.assertEqual(self.summary(points, "-k", 2, "--init", start, "--weights", weights)["init"], "given")
 
-    def test_fewer_distinct_points_than_clusters(self):
+    def test_fewer_different_points_than_clusters(self):
         points = self.file("p.csv", "1,1\n5,5\n1,1\n1,1\n")
-        self.refused(3, "kmeans", points, "-k", 3, says=["only 2 different points"])
-        self.refused(2, "kmeans", points, "-k", 3, "--fewer-distinct", "acept", says=["--fewer-distinct", "accept"])
+        refused = self.refused(3, "kmeans", points, "-k", 3, says=["only 2 different points"])
+        (advice,) = advice_in(refused.stderr)
+        self.refused(2, "kmeans", points, "-k", 3, advice.option, advice.value[:-1], says=[advice.option, advice.value])
         for init in ("k-means++", "k-means-parallel", "random", "first"):
-            summary = self.summary(points, "-k", 3, "--init", init, "--fewer-distinct", "accept")
+            summary = self.summary(points, "-k", 3, "--init", init, advice.option, advice.value)
             self.assertEqual((sorted(summary["counts"]), summary["inertia"], summary["converged"]), ([0, 1, 3], 0, True))
+
+    def test_options_of_single_variants(self):
+        points = self.points()
+        (problem,) = json.loads(self.succeed("list", "kmeans", "--json").stdout)
+        owners = {}
+        for variant in problem["variants"]:
+            for row in variant.get("options", []):
+                owners.setdefault((row["name"], (row["choices"] or [self.path("x.dot")])[-1]), []).append(variant["name"])
+        self.assertGreater(len(owners), 2)
+        for (name, value), variants in owners.items():
+            option = "--" + name.replace("_", "-")
+            self.refused(2, "kmeans", points, "-k", 3, "--variant", "sequential", option, value,
+                         says=["'sequential' does not have the option " + option, *map("'{}'".format, variants)])
+            self.assertEqual(self.summary(points, "-k", 3, "--variant", variants[0], option, value)["k"], 3)
+            self.assertIn(option, self.succeed("kmeans", "--help").stdout)
+        self.refused(2, "kmeans", points, "-k", 3, "--variant", "openmp_locked", "--lock", "clh", says=["--lock", "clh_lock"])
+        self.refused(2, "kmeans", points, "-k", "2..3", "--variant", "tbb_flow_graph", "--dump-graph", self.path("x.dot"),
+                     says=["--dump-graph: the graph is that of one fit"])
 
     def test_weights_of_a_prediction(self):
         points = write_npy(self.path("p.npy"), "<f4", (4, 1), [0, 1, 10, 14])

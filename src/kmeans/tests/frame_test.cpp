@@ -17,6 +17,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "core/options.hpp"
 #include "core/philox.hpp"
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
@@ -664,7 +665,7 @@ TEST_P(Frame, fewer_different_points_than_clusters_are_accepted_where_asked) {
           options.weights = few.weights;
           if (init == KMeansInit::given) options.initial_centroids = view(first);
           error_of<InputError>([&] { kmeans(view(few.points), options, on(1)); });
-          options.fewer_distinct = KMeansFewerDistinct::accept;
+          accept_coinciding_points(options);
           const KMeansResult<double> result = kmeans(view(few.points), options, on(1));
           EXPECT_EQ(result.stop_reason, KMeansStopReason::labels_unchanged);
           EXPECT_TRUE(metric == KMeansMetric::euclidean ? result.inertia == 0 : result.inertia < 1e-20);
@@ -702,10 +703,10 @@ TEST_P(Frame, to_accept_fewer_different_points_changes_nothing_else) {
   options.restarts = 2;
   for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random}) {
     options.init = init;
-    options.fewer_distinct = KMeansFewerDistinct::error;
     const KMeansResult<double> one = kmeans(view(points), options, on(2));
-    options.fewer_distinct = KMeansFewerDistinct::accept;
-    const KMeansResult<double> other = kmeans(view(points), options, on(2));
+    KMeansJob<double> accepting = options;
+    accept_coinciding_points(accepting);
+    const KMeansResult<double> other = kmeans(view(points), accepting, on(2));
     EXPECT_TRUE(same_bits(one.centroids, other.centroids));
     EXPECT_EQ(labels_of(one), labels_of(other));
     EXPECT_EQ(one.iterations, other.iterations);
@@ -831,22 +832,28 @@ std::filesystem::path scratch_folder() {
   return pattern;
 }
 
+bool writes_graph(const kmeans_detail::Variant& variant) {
+  return variant.options != nullptr && core::find_option(variant.options->rows, "dump_graph") != nullptr;
+}
+
 TEST_P(Frame, task_graph_is_written_or_refused) {
   const std::filesystem::path folder = scratch_folder();
   const Matrix<float> points = whole_numbers<float>(5000, 2, 15);
   KMeansJob<float> options;
   options.clusters = 4;
   Execution execution = on(2);
-  options.graph_file = (folder / "graph.dot").string();
-  if (GetParam()->writes_graph) {
+  std::string graph = (folder / "graph.dot").string();
+  execution.variant_options = {{"dump_graph", graph}};
+  if (writes_graph(*GetParam())) {
     kmeans(view(points), options, execution);
-    std::ifstream file(options.graph_file);
+    std::ifstream file(graph);
     const std::string dot(std::istreambuf_iterator<char>(file), {});
     EXPECT_TRUE(dot.starts_with("digraph ")) << dot;
     EXPECT_TRUE(dot.ends_with("}\n")) << dot;
-    options.graph_file = (folder / "missing" / "graph.dot").string();
+    graph = (folder / "missing" / "graph.dot").string();
+    execution.variant_options = {{"dump_graph", graph}};
     const std::string message = error_of<Error>([&] { kmeans(view(points), options, execution); });
-    EXPECT_TRUE(contains(message, options.graph_file)) << message;
+    EXPECT_TRUE(contains(message, graph)) << message;
     if (GetParam()->backend == core::Backend::cuda) return;  // CUDA draws its graph itself
     EXPECT_TRUE(dot.starts_with("digraph " + std::string(GetParam()->name) + " {\n")) << dot;
     // Every point is assigned in exactly one task; every task follows from the start and leads to the total.
@@ -870,7 +877,7 @@ TEST_P(Frame, task_graph_is_written_or_refused) {
   std::vector<std::string> left;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     left.push_back(entry.path().filename().string());
-  EXPECT_EQ(left, GetParam()->writes_graph ? std::vector<std::string>{"graph.dot"} : std::vector<std::string>{});
+  EXPECT_EQ(left, writes_graph(*GetParam()) ? std::vector<std::string>{"graph.dot"} : std::vector<std::string>{});
   std::filesystem::remove_all(folder);
 }
 
@@ -1086,7 +1093,7 @@ TEST(FirstCentroids, repeat_the_rows_that_there_are) {
   KMeansJob<double> options;
   options.clusters = 7;
   options.weights = weights;
-  options.fewer_distinct = KMeansFewerDistinct::accept;
+  accept_coinciding_points(options);
   for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random})
     for (options.seed = 0; options.seed < 8; ++options.seed) {
       options.init = init;

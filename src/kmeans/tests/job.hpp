@@ -2,11 +2,11 @@
 #pragma once
 
 #include "gradus/kmeans.hpp"
+#include "kmeans/cases.hpp"
 
 namespace gradus {
 
-/// Lets a fit be made where points coincide, so that a test need not count the different ones.
-inline void accept_coinciding_points(KMeansOptions& options) { options.fewer_distinct = KMeansFewerDistinct::accept; }
+using kmeans_detail::accept_coinciding_points;
 
 template <class T>
 struct KMeansJob : KMeansOptions, KMeansMemory<T> {};

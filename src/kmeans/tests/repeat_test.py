@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 
 from kit import Case, content
@@ -17,7 +16,6 @@ RUNS = [
     ["-k", "2..5", "--choose", "davies-bouldin"],
     ["-k", 4, "--dtype", "f64", "--variant", "sequential", "--tolerance", "0"],
 ]
-CHOICES = re.compile(r"^  (--[a-z-]+) ([a-z]+(?:\|[a-z]+)+)$|^  (--[a-z-]+) ([a-z]+(?:\|[a-z]+)+)  ", re.M)
 
 
 class Repeated(Case):
@@ -52,17 +50,14 @@ class Repeated(Case):
 
     def test_every_choice(self):
         points = self.points()
-        help = self.succeed("kmeans", "--help").stdout
-        options = help[help.index("How to cluster"):help.index("Where and how to run")]
-        choices = [(one[0] or one[2], name) for one in CHOICES.findall(options) for name in (one[1] or one[3]).split("|")]
-        self.assertGreater(len(choices), 6)
+        (problem,) = json.loads(self.succeed("list", "kmeans", "--json").stdout)
+        choices = [(row["name"], name) for row in problem["options"] for name in row["choices"] if name != "given"]
+        self.assertGreater(len(choices), 10)
         for option, name in choices:
-            if option == "--locked":  # of one variant
-                continue
             with self.subTest(option=option, name=name):
-                first = self.run_twice(points, "-k", 3, option, name)
+                first = self.run_twice(points, "-k", 3, "--" + option.replace("_", "-"), name)
                 recorded = json.loads(content(os.path.join(first, "summary.json")))["options"]
-                self.assertEqual(recorded[option[2:].replace("-", "_")], name)
+                self.assertEqual(recorded[option], name)
                 for folder in (first, self.path("again")):
                     shutil.rmtree(folder)
 

@@ -1,0 +1,37 @@
+// Options that only some variants have (Execution::variant_options). Such a variant keeps them in a struct of its own
+// with a table (core/options.hpp), which its row names.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "core/options.hpp"
+#include "gradus/execution.hpp"
+
+namespace gradus::core {
+
+/// A variant and the table of its options; null: it has none.
+struct VariantOptions {
+  std::string_view variant;
+  const OptionTable* table = nullptr;
+};
+
+/// Returns the value that the text stands for. Throws UsageError if the option does not allow it.
+Value value_of(const Option& row, std::string_view text);
+
+/// Throws UsageError unless the variant has each option of the request and allows its value. `all`: the variants of the
+/// problem.
+void check_variant_options(const Execution& execution, const VariantOptions& variant,
+                           std::span<const VariantOptions> all, std::string_view problem);
+
+/// Returns a variant's options with the values of the request, which were checked.
+template <class Options>
+Options variant_options(const Execution& execution) {
+  Options options;
+  for (const VariantOption& given : execution.variant_options)
+    if (const Option* row = find_option(option_rows<Options>, given.name))
+      row->set(&options, value_of(*row, given.value));
+  return options;
+}
+
+}  // namespace gradus::core
