@@ -7,6 +7,7 @@
 
 #include "core/exact_conversion.hpp"
 #include "python/bindings/library.hpp"
+#include "python/bindings/fields.hpp"
 #include "python/bindings/module.hpp"
 
 namespace gradus::python {

@@ -15,6 +15,7 @@
 
 #include "python/bindings/choices.hpp"
 #include "python/bindings/library.hpp"
+#include "python/bindings/module.hpp"
 
 namespace gradus::python {
 

@@ -12,7 +12,7 @@
 #include "gradus/error.hpp"
 #include "gradus/execution.hpp"
 #include "gradus/run_report.hpp"
-#include "python/bindings/module.hpp"
+#include "python/bindings/fields.hpp"
 
 namespace gradus::python {
 

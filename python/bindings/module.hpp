@@ -5,9 +5,6 @@
 
 namespace gradus::python {
 
-/// What a function gives to its part in Python: it is not told which element is what, nor are type checkers.
-using Fields = nanobind::typed<nanobind::tuple, nanobind::any, nanobind::ellipsis>;
-
 void bind_execution(nanobind::module_& module);
 void bind_arrays(nanobind::module_& module);
 void bind_machine(nanobind::module_& module);

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "core/options.hpp"
-#include "python/bindings/module.hpp"
+#include "python/bindings/fields.hpp"
 
 namespace gradus::python {
 

@@ -7,6 +7,7 @@
 #include "pair_histogram/options.hpp"
 #include "python/bindings/arrays.hpp"
 #include "python/bindings/execution.hpp"
+#include "python/bindings/fields.hpp"
 #include "python/bindings/module.hpp"
 #include "python/bindings/options.hpp"
 

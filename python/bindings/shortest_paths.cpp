@@ -6,6 +6,7 @@
 
 #include "python/bindings/arrays.hpp"
 #include "python/bindings/execution.hpp"
+#include "python/bindings/fields.hpp"
 #include "python/bindings/module.hpp"
 #include "python/bindings/options.hpp"
 #include "shortest_paths/options.hpp"

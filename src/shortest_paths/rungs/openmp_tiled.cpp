@@ -1,6 +1,6 @@
 // openmp_tiled: tile after tile of vertices in the middle; for each the diagonal, its cross, and the rest.
 //
-// What changes from `openmp_rows`: a whole tile of vertices is allowed in the middle at once. First the tile on the
+// What changes from the rung before: a whole tile of vertices is allowed in the middle at once. First the tile on the
 // diagonal, for only it depends on itself; then the tiles of its row and of its column, which depend on it and on
 // themselves; then all others, each on a tile of the column and one of the row. A tile is fetched once for as many
 // relaxations as its side, so caches serve what memory did, and threads wait N / tile times instead of N. The loops
