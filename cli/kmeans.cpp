@@ -495,8 +495,9 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
   if (const std::string note = note_of_binding(*session.job, threads); !note.empty()) session.note(note);
 }
 
-/// The options of the table. Only --clusters, which may name several numbers, is not among them.
-void add_fit_options(Options& options, Arguments& arguments) {
+/// The options of the table, and of single variants. Only --clusters, which may name several numbers, is not among
+/// them.
+void add_fit_options(Options& options, Arguments& arguments, Session& session) {
   KMeansOptions& fit = arguments.options;
   for (const core::Option& row : core::option_rows<KMeansOptions>) {
     if (row.name == "clusters") continue;
@@ -518,6 +519,7 @@ void add_fit_options(Options& options, Arguments& arguments) {
       options.useless_where(option, [&fit] { return fit.restarts == 1 ? "" : why_nothing_is_random(fit.init); });
     if (row.name == "seed") options.useless_where(option, [&fit] { return why_nothing_is_random(fit.init); });
   }
+  options.variant_options(kmeans_detail::ladder, session.execution);
 }
 
 Action setup_kmeans(Options& options, Session& session) {
@@ -564,8 +566,7 @@ Action setup_kmeans(Options& options, Session& session) {
                 "the silhouette is exact up to so many points, and that of so many of them beyond", std::int64_t{2});
 
   options.heading("How to cluster");
-  add_fit_options(options, *arguments);
-  options.variant_options(kmeans_detail::ladder, session.execution);
+  add_fit_options(options, *arguments, session);
   add_checkpoint_options(options, arguments->options.checkpoint);
 
   options.heading(std::string(ranks_heading));
