@@ -478,6 +478,14 @@ void require_names(const Arguments& arguments) {
                      "; the name has {rank} in it, as points-{rank}.npy");
 }
 
+/// Throws UsageError for what only one fit can have, where several numbers of clusters are compared.
+void refuse_options_of_one_fit(const Arguments& arguments, const Session& session) {
+  const auto refuse = [](const std::string& what) { throw UsageError(what + ", and -k names several"); };
+  if (arguments.options.init == KMeansInit::given) refuse("--init: a file has the centroids of one number of clusters");
+  if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph: the graph is that of one fit");
+  if (!arguments.options.checkpoint.file.empty()) refuse("--checkpoint: the file is that of one number of clusters");
+}
+
 /// On several ranks: UnsupportedError for what wants all rows in one place; the GPU of this one; and what a person
 /// should know of how the launcher has placed them.
 void prepare_ranks(const Arguments& arguments, Session& session) {
@@ -591,12 +599,7 @@ Action setup_kmeans(Options& options, Session& session) {
       require_table_for_header(arguments->reading, read);
     });
     if (session.job) prepare_ranks(*arguments, session);
-    if (arguments->chooses() && arguments->options.init == KMeansInit::given)
-      throw UsageError("--init: a file has the centroids of one number of clusters, and -k names several");
-    if (arguments->chooses() && !kmeans_detail::graph_file(session.execution).empty())
-      throw UsageError("--dump-graph: the graph is that of one fit, and -k names several");
-    if (arguments->chooses() && !arguments->options.checkpoint.file.empty())
-      throw UsageError("--checkpoint: the file is that of one number of clusters, and -k names several");
+    if (arguments->chooses()) refuse_options_of_one_fit(*arguments, session);
     session.ranks().agree([&] { require_no_input_overwritten(output_files(*arguments, session), read); });
     const PointFiles files = read_point_files(arguments->inputs, arguments->per_rank(), arguments->reading, session);
     session.ranks().agree([&] {
