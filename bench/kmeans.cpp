@@ -341,7 +341,6 @@ const ProblemRow kmeans_problem{
     .verify = verify_room<kmeans_detail::Trial>,
     .cases = case_names_of<kmeans_detail::Trial>,
     .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<Fits>(); },
-    .options = core::option_table<KMeansOptions>,
 };
 
 }  // namespace gradus::bench

@@ -22,13 +22,12 @@ struct ProblemRow {
   std::string_view figures;  ///< what its own columns of the table of measurements mean, in whole sentences
 
   const core::Ladder* ladder;                  ///< that of the room
-  std::span<const core::Option> options = {};  ///< the table of the room
+  std::span<const core::Option> options = {};  ///< of a call: the table of the room
   /// Every variant on every case against the oracle. UsageError for names of variants and cases that are in no table.
   VerifyReport (*verify)(const VerifyOptions& options, const VerifyProgress& progress);
   std::vector<std::string> (*cases)();
   /// What is measured: the axes with their usual values, and the inputs that they stand for.
   std::unique_ptr<Workloads> (*workloads)();
-  core::OptionTable options = {};  ///< what is computed, for the documents and for Python's signatures
 };
 
 /// In the order of every list that a person sees.

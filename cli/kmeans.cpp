@@ -485,6 +485,14 @@ void require_names(const Arguments& arguments) {
                      "; the name has {rank} in it, as points-{rank}.npy");
 }
 
+/// Throws UsageError for what only one fit can have, where several numbers of clusters are compared.
+void refuse_options_of_one_fit(const Arguments& arguments, const Session& session) {
+  const auto refuse = [](const std::string& what) { throw UsageError(what + ", and -k names several"); };
+  if (arguments.options.init == KMeansInit::given) refuse("--init: a file has the centroids of one number of clusters");
+  if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph: the graph is that of one fit");
+  if (!arguments.options.checkpoint.file.empty()) refuse("--checkpoint: the file is that of one number of clusters");
+}
+
 /// On several ranks: UnsupportedError for what wants all rows in one place; the GPU of this one; and what a person
 /// should know of how the launcher has placed them.
 void prepare_ranks(const Arguments& arguments, Session& session) {
@@ -501,8 +509,9 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
   if (const std::string note = note_of_binding(*session.job, threads); !note.empty()) session.note(note);
 }
 
-/// The options of the table. Only --clusters, which may name several numbers, is not among them.
-void add_fit_options(Options& options, Arguments& arguments) {
+/// The options of the table, and of single variants. Only --clusters, which may name several numbers, is not among
+/// them.
+void add_fit_options(Options& options, Arguments& arguments, Session& session) {
   KMeansOptions& fit = arguments.options;
   for (const core::Option& row : core::option_rows<KMeansOptions>) {
     if (row.name == "clusters") continue;
@@ -524,6 +533,7 @@ void add_fit_options(Options& options, Arguments& arguments) {
       options.useless_where(option, [&fit] { return fit.restarts == 1 ? "" : why_nothing_is_random(fit.init); });
     if (row.name == "seed") options.useless_where(option, [&fit] { return why_nothing_is_random(fit.init); });
   }
+  options.variant_options(kmeans_detail::ladder, session.execution);
 }
 
 void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& arguments, Session& session) {
@@ -569,8 +579,7 @@ void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& argu
                 "the silhouette is exact up to so many points, and that of so many of them beyond", std::int64_t{2});
 
   options.heading("How to cluster");
-  add_fit_options(options, *arguments);
-  options.variant_options(kmeans_detail::ladder, session.execution);
+  add_fit_options(options, *arguments, session);
   add_checkpoint_options(options, arguments->options.checkpoint);
 
   options.heading(std::string(ranks_heading));
@@ -578,17 +587,6 @@ void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& argu
       "--input-per-rank", arguments->input_per_rank,
       "INPUT is a file of each rank's own: {rank} in its name, and in that of --weights, is the rank's number");
   add_stall_option(options, session);
-}
-
-/// UsageError for what only one fit can have.
-void require_one_fit(const Arguments& arguments, const Session& session) {
-  if (!arguments.chooses()) return;
-  if (arguments.options.init == KMeansInit::given)
-    throw UsageError("--init: a file has the centroids of one number of clusters, and -k names several");
-  if (!kmeans_detail::graph_file(session.execution).empty())
-    throw UsageError("--dump-graph: the graph is that of one fit, and -k names several");
-  if (!arguments.options.checkpoint.file.empty())
-    throw UsageError("--checkpoint: the file is that of one number of clusters, and -k names several");
 }
 
 int run_kmeans(Arguments& arguments, Session& session) {
@@ -607,7 +605,7 @@ int run_kmeans(Arguments& arguments, Session& session) {
     require_table_for_header(arguments.reading, read);
   });
   if (session.job) prepare_ranks(arguments, session);
-  require_one_fit(arguments, session);
+  if (arguments.chooses()) refuse_options_of_one_fit(arguments, session);
   session.ranks().agree([&] { require_no_input_overwritten(output_files(arguments, session), read); });
   const PointFiles files = read_point_files(arguments.inputs, arguments.per_rank(), arguments.reading, session);
   session.ranks().agree([&] {

@@ -57,9 +57,9 @@ std::string ladder(const Session& session, const bench::ProblemRow& problem, con
 }
 
 /// The options of a table, for the documents and for Python's signatures.
-Json options_json(const core::OptionTable& table) {
+Json options_json(std::span<const core::Option> rows) {
   Json options = Json::array();
-  for (const core::Option& row : table.rows) {
+  for (const core::Option& row : rows) {
     if (!row.recorded) continue;
     Json choices = Json::array();
     for (const core::Choice& choice : row.choices) choices.push_back(choice.name);
@@ -88,7 +88,7 @@ Json ladder_json(const bench::ProblemRow& problem, const execution::Machine& mac
              {"tolerance", bench::tolerance_json(variant.contract)},
              {"runs_here", support.supported}};
     if (!support) row["reason"] = support.reason;
-    if (variant.options != nullptr) row["options"] = options_json(*variant.options);
+    if (variant.options != nullptr) row["options"] = options_json(variant.options->rows);
     variants.push_back(std::move(row));
   }
   return {{"problem", problem.name},

@@ -47,6 +47,8 @@ Value unchecked_value(const Option& row, std::string_view text) {
     case OptionKind::count: return number_of<std::uint64_t>(row, text, "an integer of at least 0");
     case OptionKind::real: return number_of<double>(row, text, "a number");
     case OptionKind::text: return std::string(text);
+    case OptionKind::reals:
+    case OptionKind::integers: refuse_text(row, text, "a single value: lists are no options of variants");
     case OptionKind::flag: break;
   }
   if (text != "true" && text != "false") refuse_text(row, text, "true or false");

@@ -43,8 +43,6 @@ void change_type(Values& values, std::span<const std::int64_t> shape, std::span<
 
 }  // namespace
 
-std::string_view to_string(ElementType type) { return type == ElementType::f32 ? "f32" : "f64"; }
-
 std::string about_element(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
                           std::int64_t position, const std::string& what) {
   const auto index = [&](std::size_t dim) {

@@ -1,6 +1,7 @@
 // Values read from a file, whose element type is known only at run time.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,11 +15,11 @@
 
 #include "files/columns.hpp"
 #include "gradus/array.hpp"
+#include "gradus/names.hpp"
 
 namespace gradus::files {
 
 enum class ElementType : std::uint8_t { f32, f64 };
-std::string_view to_string(ElementType type);
 
 template <class T>
 inline constexpr ElementType element_type_of = sizeof(T) == 4 ? ElementType::f32 : ElementType::f64;
@@ -124,3 +125,11 @@ std::string about_element(std::span<const std::int64_t> shape, std::span<const s
                           std::int64_t position, const std::string& what);
 
 }  // namespace gradus::files
+
+namespace gradus {
+
+template <>
+inline constexpr auto enum_names<files::ElementType> =
+    std::to_array<EnumName<files::ElementType>>({{files::ElementType::f32, "f32"}, {files::ElementType::f64, "f64"}});
+
+}  // namespace gradus
