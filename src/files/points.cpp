@@ -13,7 +13,8 @@
 
 namespace gradus::files {
 
-// The formats, in the order in which a name or a content is tried and in which texts list them.
+// The formats, in the order in which a name or a content is tried and in which texts list them. The CMake files of the
+// fuzzers read this list.
 // clang-format off
 #define GRADUS_POINTS_FORMATS \
   FORMAT(npy) \

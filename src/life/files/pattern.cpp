@@ -95,8 +95,6 @@ LifePattern read(TextInput& input, const LifeFormat& format, const LifeReadOptio
 
 std::span<const LifeFormat* const> life_formats() { return formats; }
 
-bool names_life(const std::string& path) { return format_of_name(path) != nullptr; }
-
 LifePattern read_life(const std::string& path, const LifeReadOptions& options) {
   TextInput input(path, options.stop, options.progress);
   const LifeFormat* format = format_of_beginning(input.beginning());

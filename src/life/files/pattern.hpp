@@ -31,9 +31,6 @@ LifePattern read_life(const std::string& path, const LifeReadOptions& options = 
 LifePattern parse_life(std::span<const std::byte> bytes, std::string_view name, const LifeFormat* format,
                        const LifeReadOptions& options = {});
 
-/// Returns true if the ending of the name is that of a format.
-bool names_life(const std::string& path);
-
 /// How a pattern is written: by the ending of the name, LifeFormat::written; texts also with .gz behind it. Nothing for
 /// other names.
 struct LifeOutputKind {
