@@ -4,7 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "bench/parse.hpp"
+#include "core/options.hpp"
 
 namespace gradus::bench {
 
@@ -22,10 +26,26 @@ struct Axis {
   std::function<std::string()> useless = {};  ///< why it has no effect beside the other axes, or ""; may be null
 };
 
+/// The axis of an option of a table, which sets the member of `options`.
+Axis axis_of(const core::Option& row, void* options);
+
 // Axes that several problems have. Each sets `target`, which outlives it, from what it is initially.
 
 Axis yes_no_axis(std::string name, std::string help, bool& target);
 Axis seed_axis(std::string help, std::uint64_t& target);
+/// One of the enumerators.
+template <NamedEnum Enum>
+Axis choice_axis(std::string name, std::string help, Enum& target) {
+  constexpr auto& choices = core::detail::choices_of<Enum>;
+  return {
+      .name = std::move(name),
+      .letter = "",
+      .form = form_of(choices),
+      .help = std::move(help),
+      .initial = std::string(gradus::to_string(target)),
+      .parse = [&target](const std::string& label, const std::string& text) { target = parse_enum<Enum>(label, text); },
+      .choices = names_of(choices)};
+}
 /// Types of elements, of `all`; `help` says of what.
 Axis types_axis(const std::string& help, const std::vector<std::string>& all, std::vector<std::string>& target);
 

@@ -34,7 +34,7 @@ VariantRun read_run(const json& run) {
   if (!run.contains("pinning")) return result;
   result.pinnings.clear();
   for (const std::string& name : run.at("pinning").get<std::vector<std::string>>())
-    result.pinnings.push_back(pinning_called(name));
+    result.pinnings.push_back(parse_enum<Pinning>("pinning", name));
   return result;
 }
 

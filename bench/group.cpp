@@ -247,21 +247,6 @@ bool same_settings(const Row& first, const Row& second) {
          first.pinning == second.pinning && first.block_size == second.block_size;
 }
 
-std::string_view to_string(Pinning pinning) {
-  switch (pinning) {
-    case Pinning::none: return "none";
-    case Pinning::compact: return "compact";
-    case Pinning::scatter: return "scatter";
-  }
-  return "?";
-}
-
-Pinning pinning_called(std::string_view name) {
-  for (const Pinning pinning : {Pinning::none, Pinning::compact, Pinning::scatter})
-    if (to_string(pinning) == name) return pinning;
-  throw UsageError("there is no pinning '" + std::string(name) + "'; there are none, compact and scatter");
-}
-
 std::string_view heading_of(double Ceilings::*ceiling) { return name_of(ceiling).heading; }
 
 std::vector<Row> rows_of(const core::VariantInfo& variant, const core::Support& support, const VariantRun& run) {

@@ -66,10 +66,6 @@ struct BenchCallbacks : Making {
 /// The same variant with the same threads, ranks, pinning and block size.
 bool same_settings(const Row& first, const Row& second);
 
-std::string_view to_string(Pinning pinning);
-/// UsageError where there is none of this name.
-Pinning pinning_called(std::string_view name);
-
 /// The rows of one variant in a run, without figures yet; just one, with the reason, if it cannot run here.
 std::vector<Row> rows_of(const core::VariantInfo& variant, const core::Support& support, const VariantRun& run);
 

@@ -15,6 +15,7 @@
 #include "cpu/threads.hpp"
 #include "kmeans/cases.hpp"
 #include "kmeans/lloyd/statistics.hpp"
+#include "kmeans/options.hpp"
 #include "kmeans/oracle.hpp"
 #include "kmeans/points/host_points.hpp"
 
@@ -328,6 +329,7 @@ const ProblemRow kmeans_problem{
         "of "
         "the time in one iteration.",
     .ladder = &kmeans_detail::ladder,
+    .options = core::option_rows<KMeansOptions>,
     .verify = verify_room<kmeans_detail::Trial>,
     .cases = case_names_of<kmeans_detail::Trial>,
     .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<Fits>(); },

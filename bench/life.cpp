@@ -20,6 +20,7 @@
 #include "life/bits/cells.hpp"
 #include "life/cases.hpp"
 #include "life/files/pattern.hpp"
+#include "life/options.hpp"
 #include "life/quadtree.hpp"
 
 namespace gradus::bench {
@@ -277,17 +278,7 @@ class Soups : public Workloads {
                    throw;
                  }
              }},
-        {.name = "boundary",
-         .letter = "",
-         .form = "plane|dead|torus",
-         .help = "what lies beyond the grid",
-         .initial = "torus",
-         .parse =
-             [this](const std::string& label, const std::string& text) {
-               constexpr LifeBoundary meanings[] = {LifeBoundary::plane, LifeBoundary::dead, LifeBoundary::torus};
-               axes_.boundary = meanings[parse_choice(label, text, {"plane", "dead", "torus"})];
-             },
-         .choices = {"plane", "dead", "torus"}},
+        choice_axis("boundary", "what lies beyond the grid", axes_.boundary),
         {.name = "density",
          .letter = "",
          .form = "X",
@@ -360,6 +351,7 @@ const ProblemRow life_problem{
         "written in each generation, as a bit, as a share of the rate at which as many threads read memory; more than "
         "100 % where cells stay in caches from one generation to the next.",
     .ladder = &life_detail::ladder,
+    .options = core::option_rows<LifeOptions>,
     .verify = verify_room<life_detail::Trial>,
     .cases = case_names_of<life_detail::Trial>,
     .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<Soups>(); },

@@ -19,6 +19,7 @@
 #include "core/text.hpp"
 #include "execution/request.hpp"
 #include "matmul/cases.hpp"
+#include "matmul/options.hpp"
 
 namespace gradus::bench {
 
@@ -310,6 +311,7 @@ const ProblemRow matmul_problem{
         "a share of the rate at which as many threads multiply and add; read: each matrix once, as a share of the "
         "rate at which they read memory.",
     .ladder = &matmul_detail::ladder,
+    .options = core::option_rows<MatmulOptions>,
     .verify = verify_room<matmul_detail::Trial>,
     .cases = case_names_of<matmul_detail::Trial>,
     .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<AllProducts>(); },

@@ -20,48 +20,27 @@
 #include "pair_histogram/bins.hpp"
 #include "pair_histogram/cases.hpp"
 #include "pair_histogram/cell.hpp"
+#include "pair_histogram/options.hpp"
 #include "pair_histogram/oracle.hpp"
 #include "pair_histogram/prepare.hpp"
 
 namespace gradus::bench {
 
-std::vector<Axis> bin_axes(PairHistogramBins& bins, std::string& edges_file) {
-  return {
-      {.name = "bin-width",
-       .letter = "",
-       .form = "W",
-       .help = "width of the bins; the first begins at distance 0",
-       .initial = "",
-       .parse = [&bins](const std::string& label,
-                        const std::string& text) { bins.bin_width = parse_positive(label, text); }},
-      {.name = "bins",
-       .letter = "",
-       .form = "N",
-       .help = "number of bins",
-       .initial = "up to --cutoff, or to half of --box",
-       .parse =
-           [&bins](const std::string& label, const std::string& text) {
-             bins.bins = parse_whole(label, text, 1, std::numeric_limits<std::int64_t>::max());
-           }},
-      {.name = "edges",
-       .letter = "",
-       .form = "FILE",
-       .help = "instead: increasing distances between which the bins lie",
-       .initial = "",
-       .parse =
-           [&edges_file](const std::string& label, const std::string& text) {
-             if (text.empty()) throw UsageError(label + ": the name of the file is empty");
-             edges_file = text;
-           },
-       .file = true},
-      {.name = "cutoff",
-       .letter = "",
-       .form = "R",
-       .help = "count no pair at this distance or farther",
-       .initial = "",
-       .parse = [&bins](const std::string& label,
-                        const std::string& text) { bins.cutoff = parse_positive(label, text); }},
+namespace {
+
+Axis own_axis(std::string_view name, PairHistogramOptions& options) {
+  return axis_of(core::option_row<PairHistogramOptions>(name), &options);
+}
+
+}  // namespace
+
+std::vector<Axis> bin_axes(PairHistogramOptions& options, std::string& edges_file) {
+  Axis edges = own_axis("edges", options);
+  edges.parse = [&edges_file](const std::string& label, const std::string& text) {
+    if (text.empty()) throw UsageError(label + ": the name of the file is empty");
+    edges_file = text;
   };
+  return {own_axis("bin_width", options), own_axis("bins", options), std::move(edges), own_axis("cutoff", options)};
 }
 
 namespace {
@@ -73,39 +52,34 @@ bool may_be_angles(const std::array<double, 3>& tilts) {
 
 }  // namespace
 
-Axis box_axis(std::vector<double>& box) {
-  return {.name = "box",
-          .letter = "",
-          .form = "X,Y,Z",
-          .help =
-              "lengths of a periodic box: distances are between nearest images; of a triclinic cell LX,LY,LZ,XY,XZ,YZ "
-              "(lengths and tilts, as LAMMPS has them), or the nine numbers of its vectors",
-          .initial = "",
-          .parse = [&box](const std::string& label, const std::string& text) {
-            box.clear();
-            const std::vector<std::string> parts = parse_list(label, text);
-            constexpr std::size_t with_tilts = 6;
-            constexpr std::size_t vectors = 9;
-            if (parts.size() != with_tilts && parts.size() != vectors) {
-              for (const std::string& part : parts) box.push_back(parse_positive(label, part));
-              return;
-            }
-            constexpr double most = std::numeric_limits<double>::max();
-            const std::vector<double> numbers = parse_real_list(label, text, -most, most);
-            box = numbers;
-            if (parts.size() == vectors) return;
-            for (std::size_t axis = 0; axis < 3; ++axis) parse_positive(label, parts[axis]);
-            const auto [x, y, z] = std::array{numbers[0], numbers[1], numbers[2]};
-            const auto [xy, xz, yz] = std::array{numbers[3], numbers[4], numbers[5]};
-            if (may_be_angles({xy, xz, yz}))
-              throw UsageError(
-                  label +
-                  ": the last three of six numbers are the tilts XY,XZ,YZ, but these may be angles: all are from 30 to "
-                  "150; if they are tilts, give the nine numbers of the vectors, " +
-                  fmt::format("{},0,0,{},{},0,{},{},{}", parts[0], parts[3], parts[1], parts[4], parts[5], parts[2]) +
-                  "; if they are angles, the vectors that MDAnalysis names triclinic_dimensions");
-            box = {x, 0, 0, xy, y, 0, xz, yz, z};
-          }};
+Axis box_axis(PairHistogramOptions& options) {
+  Axis axis = own_axis("box", options);
+  axis.parse = [&box = options.box](const std::string& label, const std::string& text) {
+    box.clear();
+    const std::vector<std::string> parts = parse_list(label, text);
+    constexpr std::size_t with_tilts = 6;
+    constexpr std::size_t vectors = 9;
+    if (parts.size() != with_tilts && parts.size() != vectors) {
+      for (const std::string& part : parts) box.push_back(parse_positive(label, part));
+      return;
+    }
+    constexpr double most = std::numeric_limits<double>::max();
+    const std::vector<double> numbers = parse_real_list(label, text, -most, most);
+    box = numbers;
+    if (parts.size() == vectors) return;
+    for (std::size_t axis = 0; axis < 3; ++axis) parse_positive(label, parts[axis]);
+    const auto [x, y, z] = std::array{numbers[0], numbers[1], numbers[2]};
+    const auto [xy, xz, yz] = std::array{numbers[3], numbers[4], numbers[5]};
+    if (may_be_angles({xy, xz, yz}))
+      throw UsageError(
+          label +
+          ": the last three of six numbers are the tilts XY,XZ,YZ, but these may be angles: all are from 30 to "
+          "150; if they are tilts, give the nine numbers of the vectors, " +
+          fmt::format("{},0,0,{},{},0,{},{},{}", parts[0], parts[3], parts[1], parts[4], parts[5], parts[2]) +
+          "; if they are angles, the vectors that MDAnalysis names triclinic_dimensions");
+    box = {x, 0, 0, xy, y, 0, xz, yz, z};
+  };
+  return axis;
 }
 
 void check_bins(const PairHistogramBins& bins, const std::string& edges_file) {
@@ -170,11 +144,8 @@ std::string giga(double rate) { return fmt::format("{:.{}f}", 1e-9 * rate, rate 
 template <class T>
 class Count : public Workload {
  public:
-  Count(MatrixView<const T> points, std::string points_name, const PairHistogramBins& bins,
-        const std::vector<double>& box, std::stop_token stop)
-      : points_(points), points_name_(std::move(points_name)), stop_(std::move(stop)) {
-    options_.bins = bins;
-    options_.box = box;
+  Count(MatrixView<const T> points, std::string points_name, PairHistogramOptions options, std::stop_token stop)
+      : points_(points), points_name_(std::move(points_name)), stop_(std::move(stop)), options_(std::move(options)) {
     problem_ = pair_histogram_detail::prepare<T>(points, options_, {}, Execution{});
   }
 
@@ -289,12 +260,12 @@ class Counts : public Workloads {
  public:
   std::vector<Axis> axes() override {
     std::vector<Axis> axes = points_.axes();
-    for (Axis& axis : bin_axes(bins_, edges_file_)) {
+    for (Axis& axis : bin_axes(options_, edges_file_)) {
       if (axis.name == "bin-width") axis.initial = "500 for lab-atoms";
       if (axis.name == "bins") axis.initial = "80 for lab-atoms; else " + axis.initial;
       axes.push_back(std::move(axis));
     }
-    axes.push_back(box_axis(box_));
+    axes.push_back(box_axis(options_));
     return axes;
   }
 
@@ -302,22 +273,21 @@ class Counts : public Workloads {
     points_.prepare(making, {edges_file_});
     const auto sets = points_.sets();
     const bool published = core::with_underscores(sets.front().first.generator) == "lab_atoms";
-    const bool no_bins = bins_.bin_width == 0 && bins_.bins == 0 && bins_.cutoff == 0 && edges_file_.empty();
+    const bool no_bins =
+        options_.bins.bin_width == 0 && options_.bins.bins == 0 && options_.bins.cutoff == 0 && edges_file_.empty();
     if (published && no_bins) {
-      bins_.bin_width = 500;
-      bins_.bins = 80;
+      options_.bins.bin_width = 500;
+      options_.bins.bins = 80;
     }
-    check_bins(bins_, edges_file_);
-    PairHistogramOptions options{.bins = bins_, .box = box_};
-    complete_bins(options);
-    bins_ = options.bins;
+    check_bins(options_.bins, edges_file_);
+    complete_bins(options_);
     if (!edges_file_.empty()) {
       files::ReadOptions reading = points_.reading();
       reading.stop = making.stop;
-      bins_.edges = read_edges(edges_file_, reading);
+      options_.bins.edges = read_edges(edges_file_, reading);
     }
-    pair_histogram_detail::Bins::bytes(bins_);  // bins of which there cannot be so many,
-    (void)pair_histogram_detail::Bins(bins_);   // and impossible ones
+    pair_histogram_detail::Bins::bytes(options_.bins);  // bins of which there cannot be so many,
+    (void)pair_histogram_detail::Bins(options_.bins);   // and impossible ones
     for (const auto& [set, type] : sets)
       if (!set.generator.empty()) require_pairs(set.rows);
   }
@@ -333,7 +303,7 @@ class Counts : public Workloads {
   void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
     points_.for_each(making, [&]<class T>(MatrixView<const T> points, const PointSet& set) {
       require_pairs(points.rows());
-      Count<T> count(points, set.name(), bins_, box_, making.stop);
+      Count<T> count(points, set.name(), options_, making.stop);
       use(count);
     });
   }
@@ -344,9 +314,8 @@ class Counts : public Workloads {
   }
 
   PointAxes points_{{.generator = "lab_atoms", .rows = 20000, .columns = 3, .file = ""}};
-  PairHistogramBins bins_;
+  PairHistogramOptions options_;
   std::string edges_file_;
-  std::vector<double> box_;  ///< lengths of a periodic box; empty: open space
 };
 
 }  // namespace
@@ -362,6 +331,7 @@ const ProblemRow pair_histogram_problem{
         "as "
         "many threads; a variant that passes over pairs may come above 100 %.",
     .ladder = &pair_histogram_detail::ladder,
+    .options = core::option_rows<PairHistogramOptions>,
     .verify = verify_room<pair_histogram_detail::Trial>,
     .cases = case_names_of<pair_histogram_detail::Trial>,
     .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<Counts>(); },

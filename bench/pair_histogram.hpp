@@ -11,8 +11,8 @@
 namespace gradus::bench {
 
 /// bin-width, bins, edges and cutoff; the file of edges is named only, for read_edges().
-std::vector<Axis> bin_axes(PairHistogramBins& bins, std::string& edges_file);
-Axis box_axis(std::vector<double>& box);
+std::vector<Axis> bin_axes(PairHistogramOptions& options, std::string& edges_file);
+Axis box_axis(PairHistogramOptions& options);
 
 /// UsageError unless there is either a width or a file of edges.
 void check_bins(const PairHistogramBins& bins, const std::string& edges_file);

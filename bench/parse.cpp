@@ -65,6 +65,18 @@ double parse_positive(std::string_view name, std::string_view text) {
   throw_unlike(name, text, "a finite number greater than 0");
 }
 
+std::vector<std::string> names_of(std::span<const core::Choice> choices) {
+  std::vector<std::string> names;
+  for (const core::Choice& choice : choices) names.emplace_back(choice.name);
+  return names;
+}
+
+std::string form_of(std::span<const core::Choice> choices) {
+  std::string form;
+  for (const core::Choice& choice : choices) form.append(form.empty() ? "" : "|").append(choice.name);
+  return form;
+}
+
 std::size_t parse_choice(std::string_view name, std::string_view text, const std::vector<std::string>& choices) {
   const std::string wanted = core::with_underscores(text);
   std::string all;

@@ -3,11 +3,23 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/options.hpp"
+
 namespace gradus::bench {
+
+/// The names of choices, and the form that stands for them in a help: "a|b|c".
+std::vector<std::string> names_of(std::span<const core::Choice> choices);
+std::string form_of(std::span<const core::Choice> choices);
+template <NamedEnum Enum>
+std::vector<std::string> names_of() {
+  return names_of(core::detail::choices_of<Enum>);
+}
 
 /// `text` as a whole number in [least, most].
 std::int64_t parse_whole(std::string_view name, std::string_view text, std::int64_t least, std::int64_t most);
@@ -16,6 +28,12 @@ double parse_real(std::string_view name, std::string_view text, double least, do
 double parse_positive(std::string_view name, std::string_view text);
 /// The index of `text` among `choices` (a hyphen stands for an underscore and vice versa).
 std::size_t parse_choice(std::string_view name, std::string_view text, const std::vector<std::string>& choices);
+/// The enumerator of that name or alias.
+template <NamedEnum Enum>
+Enum parse_enum(std::string_view name, std::string_view text) {
+  if (const std::optional<Enum> found = from_string<Enum>(text)) return *found;
+  return static_cast<Enum>(parse_choice(name, text, names_of(core::detail::choices_of<Enum>)));
+}
 
 /// "a,b,c" as its parts, none of them empty.
 std::vector<std::string> parse_list(std::string_view name, std::string_view text);

@@ -107,13 +107,6 @@ void require_table_for_header(const files::ReadOptions& reading, const std::vect
 bool PointAxes::is_file() const { return !is_generator(data_); }
 
 std::vector<Axis> PointAxes::axes() {
-  std::vector<std::string> headers;
-  std::string header_form;
-  for (const auto& [word, meaning] : header_choices) {
-    if (!headers.empty()) header_form += '|';
-    header_form += word;
-    headers.emplace_back(word);
-  }
   return {
       {.name = "shape",
        .letter = "",
@@ -135,10 +128,9 @@ std::vector<Axis> PointAxes::axes() {
            [this](const std::string& label, const std::string& text) {
              types_.clear();
              for (const std::string& name : parse_list(label, text))
-               types_.push_back(parse_choice(label, name, {"f32", "f64"}) == 0 ? files::ElementType::f32
-                                                                               : files::ElementType::f64);
+               types_.push_back(parse_enum<files::ElementType>(label, name));
            },
-       .choices = {"f32", "f64"}},
+       .choices = names_of<files::ElementType>()},
       {.name = "data",
        .letter = "",
        .form = "KIND|FILE",
@@ -147,16 +139,7 @@ std::vector<Axis> PointAxes::axes() {
        .parse = [this](const std::string&, const std::string& text) { data_ = text; },
        .choices = generator_names(),
        .file = true},
-      {.name = "header",
-       .letter = "",
-       .form = header_form,
-       .help = std::string(header_help),
-       .initial = headers.front(),
-       .parse =
-           [this, headers](const std::string& label, const std::string& text) {
-             reading_.header = header_choices[parse_choice(label, text, headers)].second;
-           },
-       .choices = headers},
+      choice_axis("header", std::string(header_help), reading_.header),
   };
 }
 

@@ -35,8 +35,6 @@ std::vector<std::string> generator_names();
 files::Points make_points(const PointSet& set, files::ElementType type, files::ReadOptions reading);
 
 /// How --header says whether a table has a line of names; also in the words of the command line.
-inline const std::vector<std::pair<std::string_view, files::HeaderLine>> header_choices{
-    {"auto", files::HeaderLine::automatic}, {"yes", files::HeaderLine::yes}, {"no", files::HeaderLine::no}};
 inline constexpr std::string_view header_help = "whether the first line of a .csv, .tsv or .txt names its columns";
 /// UsageError where it was said and none of the inputs is a table of text. Empty paths are no inputs.
 void require_table_for_header(const files::ReadOptions& reading, const std::vector<std::string>& paths);
@@ -85,7 +83,7 @@ class PointAxes {
 /// "f32" or "f64".
 template <class T>
 std::string_view type_name() {
-  return files::to_string(sizeof(T) == 4 ? files::ElementType::f32 : files::ElementType::f64);
+  return gradus::to_string(sizeof(T) == 4 ? files::ElementType::f32 : files::ElementType::f64);
 }
 
 /// "1000 x 3 f32 uniform"

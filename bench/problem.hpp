@@ -20,7 +20,8 @@ struct ProblemRow {
   std::string_view summary;  ///< one line, in lower case, without a full stop: what it is, and what a person gets
   std::string_view figures;  ///< what its own columns of the table of measurements mean, in whole sentences
 
-  const core::Ladder* ladder;  ///< that of the room
+  const core::Ladder* ladder;                  ///< that of the room
+  std::span<const core::Option> options = {};  ///< the table of the room
   /// Every variant on every case against the oracle. UsageError for names of variants and cases that are in no table.
   VerifyReport (*verify)(const VerifyOptions& options, const VerifyProgress& progress);
   std::vector<std::string> (*cases)();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "bench/parse.hpp"
 #include "core/text.hpp"
 #include "files/file.hpp"
 #include "gradus/error.hpp"
@@ -92,7 +93,7 @@ constexpr std::array group_keys{"label", "title", "verified", "rows"};
 
 Pinning pinning_of(const JsonValue& value) {
   try {
-    return pinning_called(value.text());
+    return parse_enum<Pinning>("pinning", value.text());
   } catch (const UsageError& error) {
     value.fail("is wrong: " + std::string(error.what()));
   }

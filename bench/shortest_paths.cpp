@@ -16,6 +16,7 @@
 #include "core/text.hpp"
 #include "shortest_paths/cases.hpp"
 #include "shortest_paths/made_graphs.hpp"
+#include "shortest_paths/options.hpp"
 #include "shortest_paths/random_graph.hpp"
 #include "shortest_paths/sparse_graph.hpp"
 
@@ -385,6 +386,7 @@ const ProblemRow shortest_paths_problem{
         "all of them. add+min: the same as a share of the rate at which as many threads add and take minima. edges: of "
         "lists, sources times edges over the time, in 10^6 per second.",
     .ladder = &shortest_paths_detail::ladder,
+    .options = core::option_rows<ShortestPathsOptions>,
     .verify = verify_room<shortest_paths_detail::Trial>,
     .cases = case_names_of<shortest_paths_detail::Trial>,
     .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<AllPaths>(); },

@@ -70,7 +70,7 @@ std::string ceilings_text(const std::vector<bench::TeamCeilings>& teams, const S
   TextTable table({{"threads"}, {"pin"}, {"read GB/s"}, {"copy GB/s"}, {"fma G/s f32"}, {"f64"}});
   for (const bench::TeamCeilings& team : teams)
     table.add({team.on_gpu ? "GPU" : fmt::format("{}", team.threads),
-               team.on_gpu ? "-" : std::string(bench::to_string(team.pinning)),
+               team.on_gpu ? "-" : std::string(to_string(team.pinning)),
                fmt::format("{:.1f}", 1e-9 * team.ceilings.read_bytes_per_second),
                fmt::format("{:.1f}", 1e-9 * team.ceilings.copy_bytes_per_second),
                fmt::format("{:.1f}", 1e-9 * team.ceilings.fma_f32_per_second),
@@ -92,7 +92,7 @@ std::string published_text(const bench::Experiment& experiment, const bench::Rep
     table.add({published.shape, published.variant.empty() ? "-" : published.variant, bench::published_text(published),
                published.threads ? fmt::format("{}", *published.threads) : "-",
                row ? bench::measured_text(published, *row, report) : "-", row ? fmt::format("{}", row->threads) : "-",
-               row ? std::string(bench::to_string(row->pinning)) : "-", published.note});
+               row ? std::string(to_string(row->pinning)) : "-", published.note});
   }
   return fmt::format("{}\n{}\n", session.bold("published, and here"), table.text(session));
 }
@@ -345,13 +345,14 @@ Action setup_bench(Options& options, Session& session) {
                                         target->run.block_sizes = parse_whole_list("--block-size", text, 32, 1024);
                                       }),
                         [target] { return why_not_with(has_blocks, "runs on a GPU", *target); });
-  options.useless_where(options.value("--pin", "HOW,...", "none, compact, scatter [none]",
+  const std::vector<std::string> pinnings = bench::names_of<Pinning>();
+  options.useless_where(options.value("--pin", "HOW,...", fmt::format("{} [none]", fmt::join(pinnings, ", ")),
                                       [target](const std::string& text) {
                                         target->run.pinnings.clear();
                                         for (const std::string& name : parse_list("--pin", text))
-                                          target->run.pinnings.push_back(bench::pinning_called(name));
+                                          target->run.pinnings.push_back(bench::parse_enum<Pinning>("--pin", name));
                                       },
-                                      {.choices = {"none", "compact", "scatter"}}),
+                                      {.choices = pinnings}),
                         [target] { return why_not_with(has_threads, "runs on several threads of the CPU", *target); });
   add_axes(options, *target, axes);
 

@@ -33,7 +33,7 @@ std::vector<std::string> cells_of(const bench::Change& change) {
   std::vector<std::string> cells = {
       row.variant,
       row.ranks > 1 ? fmt::format("{} x {}", row.ranks, row.threads) : fmt::format("{}", row.threads),
-      std::string(bench::to_string(row.pinning)),
+      std::string(to_string(row.pinning)),
       row.block_size > 0 ? fmt::format("{}", row.block_size) : "-",
       time(*change.before),
       time(row)};

@@ -2,11 +2,16 @@
 
 #include <algorithm>
 
+#include "bench/parse.hpp"
+#include "bench/problem.hpp"
+
 namespace gradus::cli {
 
 std::string spelled(const OptionReference& option) {
-  std::string flag = "--" + option.name.substr(option.name.rfind(':') + 1);  // npos + 1 is 0
-  std::ranges::replace(flag, '_', '-');
+  std::string_view name = std::string_view(option.name).substr(option.name.rfind(':') + 1);  // npos + 1 is 0
+  for (const bench::ProblemRow* problem : bench::problems())
+    if (const core::Option* row = core::find_option(problem->options, name)) name = row->front_name();
+  const std::string flag = "--" + bench::with_hyphens(name);
   return option.value.empty() ? flag : flag + " " + option.value;
 }
 

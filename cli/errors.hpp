@@ -11,7 +11,7 @@
 
 namespace gradus::cli {
 
-/// Spells an option as it is given to the program: "--empty keep".
+/// Spells an option as it is given to the program, by the name in the table of its problem: "--empty keep".
 std::string spelled(const OptionReference& option);
 
 /// The path in quotes, or "standard input".

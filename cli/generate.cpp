@@ -130,13 +130,7 @@ void add_points(Options& options, Session& session, Arguments* arguments, CLI::O
                 [arguments](const std::string& text) {
                   arguments->columns = parse_whole("--dimensions", text, 1, std::numeric_limits<std::int64_t>::max());
                 });
-  const std::vector<std::string> types{"f32", "f64"};
-  options.value("--dtype", "f32|f64", "type of a coordinate [f32; of lab-atoms: f64]",
-                [arguments, types](const std::string& text) {
-                  arguments->dtype =
-                      parse_choice("--dtype", text, types) == 0 ? files::ElementType::f32 : files::ElementType::f64;
-                },
-                {.choices = types});
+  options.choice("--dtype", arguments->dtype, "type of a coordinate", "f32; of lab-atoms: f64");
   const auto not_published = [&options, &points, arguments](CLI::Option& option) {
     options.useless_where(option, [&points, arguments] {
       const bool published = arguments->makes_points() &&

@@ -25,7 +25,7 @@ namespace {
 }  // namespace
 
 void add_header_option(Options& options, const Session& session, files::ReadOptions& reading) {
-  options.choice("--header", reading.header, bench::header_choices, std::string(bench::header_help));
+  options.choice("--header", reading.header, std::string(bench::header_help));
   // A file that is read once for each type is in doubt once.
   reading.note = [&session, said = std::make_shared<std::set<std::string>>()](const std::string& note) {
     if (said->insert(note).second) session.note(note);
@@ -69,15 +69,11 @@ void add_column_options(Options& options, files::ReadOptions& reading, ColumnRol
     if (row.why_useless) options.useless_where(option, row.why_useless);
   }
   options.choice("--missing", reading.missing,
-                 {{"error", files::Missing::error}, {"drop-rows", files::Missing::drop_rows}},
                  "what becomes of rows of a table of text that lack a number: an empty field, NA, nan");
 }
 
 void add_style_options(Options& options, files::NumberStyle& style) {
-  options.choice(
-      "--decimal", style.decimal,
-      {{"auto", files::Decimal::automatic}, {"point", files::Decimal::point}, {"comma", files::Decimal::comma}},
-      "what decimals follow in tables of text");
+  options.choice("--decimal", style.decimal, "what decimals follow in tables of text");
   constexpr std::string_view marks = ",.'_ ";
   const std::vector<std::string> words{"comma", "point", "apostrophe", "underscore", "blank"};
   options.value(
@@ -91,13 +87,7 @@ void add_style_options(Options& options, files::NumberStyle& style) {
 }
 
 void add_reading_options(Options& options, const Session& session, files::ReadOptions& reading) {
-  const std::vector<std::string> choices{"f32", "f64"};
-  options.value("--dtype", "f32|f64", "compute in this type [the least that holds the file's values]",
-                [&reading, choices](const std::string& text) {
-                  reading.type =
-                      parse_choice("--dtype", text, choices) == 0 ? files::ElementType::f32 : files::ElementType::f64;
-                },
-                {.choices = choices});
+  options.choice("--dtype", reading.type, "compute in this type", "the least that holds the file's values");
   add_header_option(options, session, reading);
   add_style_options(options, reading.style);
   options.value("--comment", "CHAR|none",

@@ -118,7 +118,7 @@ Json facts_of(const Arguments& arguments, const Inputs& inputs) {
           {"n", inputs.points.rows()},
           {"d", inputs.points.columns()},
           {"k", inputs.centroids.rows()},
-          {"dtype", files::to_string(inputs.points.type())},
+          {"dtype", to_string(inputs.points.type())},
           {"metric", to_string(inputs.metric)}};
 }
 

@@ -10,18 +10,21 @@
 #include <optional>
 #include <vector>
 
+#include "bench/parse.hpp"
 #include "cli/command.hpp"
 #include "cli/input.hpp"
 #include "cli/life.hpp"
 #include "cli/life_frames.hpp"
 #include "cli/life_page.hpp"
 #include "cli/output.hpp"
+#include "cli/repeat.hpp"
 #include "cli/report.hpp"
 #include "core/atomic_file.hpp"
 #include "core/phases.hpp"
 #include "core/text.hpp"
 #include "files/file.hpp"
 #include "life/files/pattern.hpp"
+#include "life/options.hpp"
 #include "life/quadtree.hpp"
 
 namespace gradus::cli {
@@ -40,7 +43,8 @@ struct Arguments {
   std::string output;
   std::string folder;  ///< of frames
   std::string page;    ///< the file of --report
-  std::int64_t generations = 1;
+  LifeOptions
+      options;  ///< rule and boundary: those of the input stand before them, `world` and `boundary` before these
   std::optional<std::int64_t> every;
   std::int64_t scale = 1;
   std::int64_t delay = 100;               ///< milliseconds
@@ -48,8 +52,6 @@ struct Arguments {
   std::optional<files::LifeWorld> world;  ///< of --rule, with a topology perhaps
   std::optional<LifeBoundary> boundary;
   std::optional<LifeSize> size;
-  bool until_stable = false;
-  bool hashes = false;
   bool view = false;
 
   bool is_gif() const { return !output.empty() && files::ending_of(output) == ".gif"; }
@@ -58,7 +60,7 @@ struct Arguments {
   /// Generations of a step; for a page alone so many that a chart shows them all.
   std::int64_t step() const {
     constexpr std::int64_t most_steps = 500;
-    return every ? *every : makes_frames() ? 1 : std::max<std::int64_t>(1, generations / most_steps);
+    return every ? *every : makes_frames() ? 1 : std::max<std::int64_t>(1, options.generations / most_steps);
   }
 };
 
@@ -75,7 +77,9 @@ LifeSize size_of_grid(const Arguments& arguments, const LifePattern& pattern) {
 
 /// What the command line says goes before what the file says.
 LifeOptions options_of(const Arguments& arguments, const LifePattern& pattern) {
-  LifeOptions options = life_options(pattern);
+  LifeOptions options = arguments.options;
+  options.rule = life_options(pattern).rule;
+  options.boundary = life_options(pattern).boundary;
   if (arguments.world) {
     options.rule = arguments.world->rule;
     options.boundary = arguments.world->boundary.value_or(options.boundary);
@@ -84,12 +88,9 @@ LifeOptions options_of(const Arguments& arguments, const LifePattern& pattern) {
   else if (arguments.size && options.boundary == LifeBoundary::plane) options.boundary = LifeBoundary::torus;
   if (arguments.size && options.boundary == LifeBoundary::plane)
     throw UsageError("--size: a plane has none; it goes with --boundary dead or torus");
-  options.generations = arguments.generations;
-  options.until_stable = arguments.until_stable;
-  options.hashes = arguments.hashes;
-  if (std::uint64_t last = 0; __builtin_add_overflow(pattern.generation, arguments.generations, &last))
+  if (std::uint64_t last = 0; __builtin_add_overflow(pattern.generation, arguments.options.generations, &last))
     throw InputError(fmt::format("'{}': it is of generation {}, and {} more are beyond 2^64 - 1", arguments.input,
-                                 pattern.generation, arguments.generations));
+                                 pattern.generation, arguments.options.generations));
   return options;
 }
 
@@ -101,8 +102,7 @@ std::string population_text(LifePopulation population) {
 }
 
 /// "1000", "2^30", "1e6".
-std::int64_t parse_generations(const std::string& text) {
-  constexpr std::string_view name = "--generations";
+std::int64_t parse_generations(const std::string& name, const std::string& text) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   const auto is_number = [](std::string_view digits) {
     return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
@@ -210,7 +210,7 @@ int run_steps(const Arguments& arguments, Session& session) {
   const double read = core::seconds_since(start);
   const LifeOptions options = options_of(arguments, pattern);
   const LifeSize size = size_of_grid(arguments, pattern);
-  frames.begin(options, size, pattern.generation + static_cast<std::uint64_t>(arguments.generations));
+  frames.begin(options, size, pattern.generation + static_cast<std::uint64_t>(arguments.options.generations));
   std::optional<LifeSteps> steps;
   naming_files({{"cells", arguments.input}},
                [&] { steps.emplace(std::move(pattern), options, size, session.execution); });
@@ -224,12 +224,12 @@ int run_steps(const Arguments& arguments, Session& session) {
   std::vector<PagePicture> pictures;
   if (page) pictures.push_back(picture_of(steps->now(), session.execution.stop));
   LifeResult result;
-  for (std::int64_t left = arguments.generations; left > 0;) {
+  for (std::int64_t left = arguments.options.generations; left > 0;) {
     const std::int64_t step = std::min(left, arguments.step());
     steps->advance(step);
     look();
     left -= step;
-    session.execution.progress({"frames", arguments.generations - left, arguments.generations, {}});
+    session.execution.progress({"frames", arguments.options.generations - left, arguments.options.generations, {}});
   }
   const auto write_start = core::Clock::now();
   // Beside the frames in a folder there may be the last generation, as a pattern.
@@ -243,13 +243,14 @@ int run_steps(const Arguments& arguments, Session& session) {
   session.end_progress();
   const double written = core::seconds_since(write_start);
   const double seconds = core::seconds_since(start);
-  result.generations = arguments.generations;
+  result.generations = arguments.options.generations;
   result.population = steps->population();
   result.report = steps->report();
   Json summary = summary_of(arguments, options, size, result);
   if (arguments.makes_frames()) summary["frames"] = frames.count();
   add_report(summary, result.report);
   if (page) summary["history"] = std::move(history);
+  add_record(summary, session, core::option_rows<LifeOptions>, &options);
   summary["seconds"] = seconds_of(read, "life", result.report.phases, written, seconds);
   if (page) {
     pictures.push_back(picture_of(steps->now(), session.execution.stop));
@@ -279,7 +280,7 @@ int run_view(const Arguments& arguments, Session& session) {
   naming_files({{"cells", arguments.input}},
                [&] { steps.emplace(std::move(pattern), options, size, session.execution); });
   session.end_progress();
-  const std::int64_t until = arguments.counts_generations ? arguments.generations : -1;
+  const std::int64_t until = arguments.counts_generations ? arguments.options.generations : -1;
   return view_life(*steps, options, size, arguments.every.value_or(1), until, session);
 }
 
@@ -328,6 +329,7 @@ int run_once(const Arguments& arguments, Session& session) {
     add_report(summary, result.report);
     if (!file && !text.empty()) summary["rle"] = text;
     else if (!file) summary["rle"] = nullptr;
+    add_record(summary, session, core::option_rows<LifeOptions>, &options);
     summary["seconds"] = seconds_of(read, "life", result.report.phases, written, seconds);
     session.print_json(summary);
     return 0;
@@ -353,33 +355,22 @@ auto where_all_is_shown(const Arguments* arguments) {
 
 void add_generations(Options& options, Arguments* arguments) {
   options.heading("Generations");
-  options.value("-g,--generations", "N",
-                "how many, also as 2^30 or 1e6; with --until-stable at most; --view stops there for a while [1; with "
-                "--until-stable 1000000]",
-                [arguments](const std::string& text) {
-                  arguments->generations = parse_generations(text);
-                  arguments->counts_generations = true;
-                });
-  options.value("--rule", "B3/S23",
-                "rule, also as b3s23 or 23/3, by its name (HighLife), or with a topology (B3/S23:T64,48) [that of the "
-                "file, or B3/S23]",
-                [arguments](const std::string& text) {
-                  try {
-                    arguments->world = files::parse_life_world(text);
-                  } catch (UsageError& error) {
-                    error.set_message(about("--rule") + error.message());
-                    throw;
-                  }
-                });
-  const std::vector<std::string> boundaries{"plane", "dead", "torus"};
-  options.value("--boundary", "plane|dead|torus",
-                "plane: unbounded; dead: all beyond the grid is dead for ever [that of the file, or plane; with --size "
-                "torus]",
-                [arguments, boundaries](const std::string& text) {
-                  constexpr LifeBoundary meanings[] = {LifeBoundary::plane, LifeBoundary::dead, LifeBoundary::torus};
-                  arguments->boundary = meanings[parse_choice("--boundary", text, boundaries)];
-                },
-                {.choices = boundaries});
+  const auto row = [](std::string_view name) -> const core::Option& { return core::option_row<LifeOptions>(name); };
+  options.row(row("generations"), &arguments->options, [arguments](const std::string& label, const std::string& text) {
+    arguments->options.generations = parse_generations(label, text);
+    arguments->counts_generations = true;
+  });
+  options.row(row("rule"), &arguments->options, [arguments](const std::string& label, const std::string& text) {
+    try {
+      arguments->world = files::parse_life_world(text);
+    } catch (UsageError& error) {
+      error.set_message(about(label) + error.message());
+      throw;
+    }
+  });
+  options.row(row("boundary"), &arguments->options, [arguments](const std::string& label, const std::string& text) {
+    arguments->boundary = bench::parse_enum<LifeBoundary>(label, text);
+  });
   options.value("--size", "WxH",
                 "size of the grid, W for a square, whose first cell lies at (-W/2, -H/2) [that of the file, or of the "
                 "pattern]",
@@ -391,22 +382,19 @@ void add_generations(Options& options, Arguments* arguments) {
     if (arguments->makes_frames()) return "frames are made step by step";
     return arguments->page.empty() ? "" : "--report looks at the pattern step by step";
   };
-  options.useless_where(options.flag("--until-stable", arguments->until_stable,
-                                     "stop at the first generation that was there before, and say which it is"),
-                        where_all_is_one);
-  options.useless_where(options.flag("--hashes", arguments->hashes, "also a hash of each generation"),
-                        where_all_is_one);
+  for (const char* const name : {"until_stable", "hashes"})
+    options.useless_where(options.row(row(name), &arguments->options), where_all_is_one);
 }
 
 void add_pictures(Options& options, Arguments* arguments) {
   options.heading("Pictures and live view");
   options.flag("--view", arguments->view, "show the generations in the terminal; ? lists the keys");
-  options.useless_where(options.file("--report", arguments->page, "FILE.html",
-                                     "a page with the population over the generations, the first picture and the last"),
-                        where_all_is_shown(arguments));
-  options.useless_where(
-      options.file("--frames", arguments->folder, "DIR", "a PGM of each generation in this folder, named after it"),
-      where_all_is_shown(arguments));
+  const auto place = [&](CLI::Option& option) {
+    options.useless_where(options.not_repeated(option), where_all_is_shown(arguments));
+  };
+  place(options.file("--report", arguments->page, "FILE.html",
+                     "a page with the population over the generations, the first picture and the last"));
+  place(options.file("--frames", arguments->folder, "DIR", "a PGM of each generation in this folder, named after it"));
   options.useless_where(
       options.value(
           "--every", "N",
@@ -452,12 +440,12 @@ Action setup_life(Options& options, Session& session) {
             if (files::ending_of(text) != ".gif") output_kind(text);
             arguments->output = text;
           },
-          {.choices = {}, .file = true}),
+          {.choices = {}, .file = true, .is_result = false}),
       where_all_is_shown(arguments));
   add_generations(options, arguments);
   add_pictures(options, arguments);
   return [shared, &session] {
-    if (shared->until_stable && !shared->counts_generations) shared->generations = patience;
+    if (shared->options.until_stable && !shared->counts_generations) shared->options.generations = patience;
     return run_life(*shared, session);
   };
 }
@@ -477,13 +465,20 @@ LifeSize parse_life_size(const std::string& name, const std::string& text, std::
 
 ProblemCommands life_commands();
 ProblemCommands life_commands() {
-  return {.commands = {{"life", "generations of Conway's Game of Life, or of any other rule B/S",
+  return {.commands = {{"life",
+                        "generations of Conway's Game of Life, or of any other rule B/S",
                         "gradus life pattern.rle --generations 1000 -o later.rle\n"
                         "gradus life pattern.rle --generations 1000 --boundary torus --size 64x64\n"
                         "gradus life pattern.rle --generations 10000 --rule B36/S23 --until-stable\n"
                         "gradus life pattern.rle --generations 100 --scale 4 -o film.gif",
-                        Common::job, problem_name, setup_life, "gradus life pattern.rle --generations 1000",
-                        "a pattern after 1000 generations"}},
+                        Common::job,
+                        problem_name,
+                        setup_life,
+                        "gradus life pattern.rle --generations 1000",
+                        "a pattern after 1000 generations",
+                        {},
+                        false,
+                        true}},
           .generators = {life_soup_generator()},
           .examples = {{"verify", "gradus verify life --case '65x65 torus B3/S23 8' --threads 1,2"},
                        {"bench", "gradus bench life --size 1024,1000x37 --generations 100 --threads 1,2"}}};

@@ -17,14 +17,34 @@
 #include "life/files/pattern.hpp"
 #include "life/quadtree.hpp"
 
+namespace gradus {
+
+namespace cli {
+
+/// Cells that are the same one: turned about the middle, or seen in a mirror. The names are those of the groups.
+enum class Symmetry : std::uint8_t { c1, c2, c4, d2_rows, d2_columns, d2_diagonal, d4, d4_diagonal, d8 };
+
+}  // namespace cli
+
+template <>
+inline constexpr auto enum_names<cli::Symmetry> =
+    std::to_array<EnumName<cli::Symmetry>>({{cli::Symmetry::c1, "C1"},
+                                            {cli::Symmetry::c2, "C2"},
+                                            {cli::Symmetry::c4, "C4"},
+                                            {cli::Symmetry::d2_rows, "D2-"},
+                                            {cli::Symmetry::d2_columns, "D2|"},
+                                            {cli::Symmetry::d2_diagonal, "D2x"},
+                                            {cli::Symmetry::d4, "D4+"},
+                                            {cli::Symmetry::d4_diagonal, "D4x"},
+                                            {cli::Symmetry::d8, "D8"}});
+
+}  // namespace gradus
+
 namespace gradus::cli {
 
 namespace {
 
 constexpr std::uint64_t stream = 64;
-
-/// Cells that are the same one: turned about the middle, or seen in a mirror. The names are those of the groups.
-enum class Symmetry : std::uint8_t { c1, c2, c4, d2_rows, d2_columns, d2_diagonal, d4, d4_diagonal, d8 };
 
 struct Soup {
   LifeSize size{64, 64};
@@ -129,15 +149,6 @@ Action setup_life_soup(Options& options, Session& session, const Generator::Requ
                 });
   options.choice(
       "--symmetry", soup->symmetry,
-      {{"C1", Symmetry::c1},
-       {"C2", Symmetry::c2},
-       {"C4", Symmetry::c4},
-       {"D2-", Symmetry::d2_rows},
-       {"D2|", Symmetry::d2_columns},
-       {"D2x", Symmetry::d2_diagonal},
-       {"D4+", Symmetry::d4},
-       {"D4x", Symmetry::d4_diagonal},
-       {"D8", Symmetry::d8}},
       "turned by halves (C2) or quarters (C4), mirrored at lines (-, |, +) or diagonals (x), all of it (D8)");
   options.value("--rule", "B3/S23", "the rule in the header [B3/S23]", [soup = soup.get()](const std::string& text) {
     try {
@@ -147,9 +158,7 @@ Action setup_life_soup(Options& options, Session& session, const Generator::Requ
       throw;
     }
   });
-  options.choice("--boundary", soup->boundary,
-                 {{"plane", LifeBoundary::plane}, {"dead", LifeBoundary::dead}, {"torus", LifeBoundary::torus}},
-                 "the topology in the header");
+  options.choice("--boundary", soup->boundary, "the topology in the header");
   return [soup, &session, &request] {
     soup->seed = request.seed;
     soup->density = request.density.value_or(soup->density);

@@ -107,64 +107,21 @@ CLI::Option& Options::real(const std::string& names, double& target, const std::
                [=, &target](const std::string& text) { target = parse_real(name, text, least, most); });
 }
 
-namespace {
-
-std::string placeholder_of(const core::Option& row) {
-  if (!row.placeholder.empty()) return std::string(row.placeholder);
-  if (row.kind == core::OptionKind::real) return "X";
-  if (row.kind == core::OptionKind::text) return row.is_file ? "FILE" : "NAME";
-  if (row.kind != core::OptionKind::choice) return "N";
-  std::string names;
-  for (const core::Choice& choice : row.choices) names.append(names.empty() ? "" : "|").append(choice.name);
-  return names;
-}
-
-std::vector<std::string> names_of_choices(const core::Option& row) {
-  std::vector<std::string> names;
-  for (const core::Choice& choice : row.choices) names.emplace_back(choice.name);
-  return names;
-}
-
-core::Value parsed(const core::Option& row, const std::string& name, const std::string& text) {
-  using Integers = std::numeric_limits<std::int64_t>;
-  switch (row.kind) {
-    case core::OptionKind::integer:
-      return parse_whole(name, text, row.least > -0x1p63 ? static_cast<std::int64_t>(row.least) : Integers::min(),
-                         row.most < 0x1p63 ? static_cast<std::int64_t>(row.most) : Integers::max());
-    case core::OptionKind::count: return parse_unsigned(name, text, 0, std::numeric_limits<std::uint64_t>::max());
-    case core::OptionKind::real: {
-      if (row.above_least && row.least == 0) return parse_positive(name, text);
-      constexpr double greatest = std::numeric_limits<double>::max();
-      return parse_real(name, text, std::max(row.least, -greatest), std::min(row.most, greatest));
-    }
-    case core::OptionKind::choice: {
-      const std::optional<std::size_t> alias = core::find_choice(row.choices, text);
-      return static_cast<std::int64_t>(alias ? *alias : parse_choice(name, text, names_of_choices(row)));
-    }
-    case core::OptionKind::flag:
-    case core::OptionKind::text: break;
-  }
-  if (row.is_file && text.empty()) throw UsageError(name + ": the name of the file is empty");
-  return text;
-}
-
-}  // namespace
-
 CLI::Option& Options::row(const core::Option& row, void* options) {
-  const std::string name = "--" + bench::with_hyphens(row.front_name());
-  const std::string names = row.letter == 0 ? name : "-" + std::string(1, row.letter) + "," + name;
-  const std::string help(row.help);
-  const auto current = [&row, options] { return core::value_text(row, row.get(options)); };
-  if (row.kind == core::OptionKind::flag) {
-    CLI::Option& flag = added(*app_.add_flag_function(
-        names, [&row, options](std::int64_t count) { row.set(options, core::Value(count > 0)); }, help));
-    return row.recorded ? always_recorded(flag, [current] { return current() == "true" ? "true" : ""; }) : flag;
-  }
-  CLI::Option& option =
-      value(names, placeholder_of(row), row.kind == core::OptionKind::text ? help : with_default(help, current()),
-            [&row, options, name](const std::string& text) { row.set(options, parsed(row, name, text)); },
-            {.choices = names_of_choices(row), .file = row.is_file});
-  return row.recorded ? always_recorded(option, current) : option;
+  if (row.kind != core::OptionKind::flag) return this->row(row, options, bench::axis_of(row, options).parse);
+  CLI::Option& flag = added(*app_.add_flag_function(
+      "--" + bench::with_hyphens(row.front_name()),
+      [&row, options](std::int64_t count) { row.set(options, core::Value(count > 0)); }, std::string(row.help)));
+  if (!row.recorded) return flag;
+  return always_recorded(flag, [&row, options] { return row.get(options) == core::Value(true) ? "true" : ""; });
+}
+
+CLI::Option& Options::row(const core::Option& row, void* options, decltype(bench::Axis::parse) parse) {
+  bench::Axis own = bench::axis_of(row, options);
+  own.parse = std::move(parse);
+  CLI::Option& option = axis(own);
+  if (!row.recorded || row.from_input) return option;
+  return always_recorded(option, [&row, options] { return core::value_text(row, row.get(options)); });
 }
 
 CLI::Option& Options::not_repeated(CLI::Option& option) {

@@ -30,8 +30,8 @@ struct OptionValue {
   bool file = false;
   bool list = false;      ///< several values separated by commas, as the placeholder says: "NAME,..."
   bool is_result = true;  ///< helps to determine the result, so that --repeat takes it from a record
-  /// The value as the command line writes it, given or not; empty: records have what was given. Flags: "" where not
-  /// set.
+  /// The value as the command line writes it, given or not; where it is "" or there is no function, records have what
+  /// was given. Flags: "" where not set.
   std::function<std::string()> current = {};
 };
 using OptionValues = std::map<const CLI::Option*, OptionValue>;
@@ -84,13 +84,15 @@ class Options {
   /// One of a few names. The target's value is shown as the default.
   template <NamedEnum Enum>
   CLI::Option& choice(const std::string& names, Enum& target, const std::string& description);
-  template <class T>
-  CLI::Option& choice(const std::string& names, T& target,
-                      const std::vector<std::pair<std::string_view, std::type_identity_t<T>>>& choices,
-                      const std::string& description);
+  /// The same where none may be given, which `initial` explains.
+  template <NamedEnum Enum>
+  CLI::Option& choice(const std::string& names, std::optional<Enum>& target, const std::string& description,
+                      std::string_view initial);
 
   /// An option of a table: its flag sets the member of `options`, whose value is shown as the default.
   CLI::Option& row(const core::Option& row, void* options);
+  /// The same, of which the program reads more than the member holds.
+  CLI::Option& row(const core::Option& row, void* options, decltype(bench::Axis::parse) parse);
 
   /// An axis of a measurement, which `gradus bench` and experiments parse alike.
   CLI::Option& axis(const bench::Axis& axis);
@@ -140,28 +142,21 @@ CLI::Option& Options::whole(const std::string& names, Integer& target, const std
 
 template <NamedEnum Enum>
 CLI::Option& Options::choice(const std::string& names, Enum& target, const std::string& description) {
-  std::vector<std::pair<std::string_view, Enum>> choices;
-  for (const EnumName<Enum>& row : enum_names<Enum>) choices.emplace_back(row.name, row.value);
-  return choice<Enum>(names, target, choices, description);
+  const std::string name = shown_name(names);
+  constexpr auto& choices = core::detail::choices_of<Enum>;
+  return value(names, bench::form_of(choices), with_default(description, to_string(target)),
+               [=, &target](const std::string& text) { target = bench::parse_enum<Enum>(name, text); },
+               {bench::names_of(choices)});
 }
 
-template <class T>
-CLI::Option& Options::choice(const std::string& names, T& target,
-                             const std::vector<std::pair<std::string_view, std::type_identity_t<T>>>& choices,
-                             const std::string& description) {
+template <NamedEnum Enum>
+CLI::Option& Options::choice(const std::string& names, std::optional<Enum>& target, const std::string& description,
+                             std::string_view initial) {
   const std::string name = shown_name(names);
-  std::vector<std::string> words;
-  std::vector<T> meanings;
-  std::string placeholder;
-  std::string initial;
-  for (const auto& [word, meaning] : choices) {
-    words.emplace_back(word);
-    meanings.push_back(meaning);
-    placeholder += (placeholder.empty() ? "" : "|") + words.back();
-    if (meaning == target && initial.empty()) initial = word;
-  }
-  return value(names, placeholder, with_default(description, initial),
-               [=, &target](const std::string& text) { target = meanings[parse_choice(name, text, words)]; }, {words});
+  constexpr auto& choices = core::detail::choices_of<Enum>;
+  return value(names, bench::form_of(choices), with_default(description, initial),
+               [=, &target](const std::string& text) { target = bench::parse_enum<Enum>(name, text); },
+               {bench::names_of(choices)});
 }
 
 }  // namespace gradus::cli

@@ -20,11 +20,14 @@
 #include "cli/output.hpp"
 #include "cli/pair_histogram_count.hpp"
 #include "cli/ranks.hpp"
+#include "cli/repeat.hpp"
 #include "cli/report.hpp"
+#include "core/names.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "files/trajectory.hpp"
 #include "pair_histogram/arrange.hpp"
+#include "pair_histogram/options.hpp"
 
 namespace gradus::cli {
 
@@ -83,9 +86,9 @@ double least_reach_of_all(const Arguments& arguments, files::FrameReader& reader
 
 /// Sets the cutoff of bins without a number and a cutoff to half of the least box of all frames.
 void complete_bins_of_frames(Arguments& arguments) {
-  PairHistogramBins& bins = arguments.bins;
+  PairHistogramBins& bins = arguments.options.bins;
   const bool is_complete = !arguments.edges.empty() || bins.bins != 0 || bins.cutoff != 0;
-  if (is_complete || !arguments.box.empty() || files::is_stream(arguments.input)) return;
+  if (is_complete || !arguments.options.box.empty() || files::is_stream(arguments.input)) return;
   files::FrameReader reader(arguments.input, arguments.reading);
   const double least = least_reach(arguments, reader);
   if (std::isfinite(least)) bins.cutoff = least;
@@ -132,6 +135,7 @@ int count_pairs(const Arguments& arguments, const Session& session, files::Frame
     std::vector<Phase> phases;
     for (const Part& part : sum.parts)
       for (const Phase& phase : part.histogram.report.phases) core::add_phase(phases, phase.name, phase.seconds);
+    add_record(all, session, core::option_rows<PairHistogramOptions>, &sum.options);
     all["seconds"] =
         seconds_of(read + sum.read, "histogram", phases, core::seconds_since(write_start), core::seconds_since(start));
     return all;
@@ -189,27 +193,31 @@ void prepare_ranks(const std::vector<std::string>& inputs, const Session& sessio
   if (!note.empty()) session.note(note);
 }
 
+void add_bin_options(Options& options, Arguments& arguments) {
+  options.heading("Bins");
+  PairHistogramOptions& own = arguments.options;
+  for (const bench::Axis& axis : bench::bin_axes(own, arguments.edges))
+    options.row(core::option_row<PairHistogramOptions>(core::with_underscores(axis.name)), &own, axis.parse);
+  options.flag("--centers", arguments.centers, "also a column with the middle of each bin");
+}
+
 void add_space_options(Options& options, Arguments& arguments) {
-  constexpr double most = std::numeric_limits<double>::max();
   options.heading("Space");
-  options.axis(bench::box_axis(arguments.box));
-  options.value("--box-origin", "X,Y,Z", "lower corner of the box [0,0,0]", [&arguments](const std::string& text) {
-    arguments.box_origin = parse_real_list("--box-origin", text, -most, most);
+  PairHistogramOptions& own = arguments.options;
+  const auto row = [](std::string_view name) -> const core::Option& {
+    return core::option_row<PairHistogramOptions>(name);
+  };
+  options.row(row("box"), &own, bench::box_axis(own).parse);
+  options.row(row("box_origin"), &own);
+  options.row(row("periodic"), &own, [&own](const std::string& label, const std::string& text) {
+    if (text != "none") pair_histogram_detail::check_directions(text, label);
+    own.periodic = text;
   });
-  options.value("--periodic", "AXES",
-                "directions in which the box repeats, some of xyz (of a triclinic cell its vectors), or none [all of "
-                "--box, or what the file says]",
-                [&arguments](const std::string& text) {
-                  if (text != "none") pair_histogram_detail::check_directions(text, "--periodic");
-                  arguments.periodic = text;
-                });
-  options.value("--dimensions", "AXES",
-                "measure distances in these columns alone: xy of a layer, whose g then goes by rings [all]",
-                [&arguments](const std::string& text) {
-                  pair_histogram_detail::check_directions(text, "--dimensions");
-                  arguments.dimensions = text;
-                });
-  options.flag("--fold", arguments.fold, "move points that lie outside the box into it, by whole lengths");
+  options.row(row("dimensions"), &own, [&own](const std::string& label, const std::string& text) {
+    pair_histogram_detail::check_directions(text, label);
+    own.dimensions = text;
+  });
+  options.row(row("fold"), &own);
   options.flag("--rdf", arguments.radial,
                "also the radial distribution g, the density around a point, and the coordination number");
   options.useless_where(
@@ -253,9 +261,10 @@ Action setup_pair_histogram(Options& options, Session& session) {
                                      files::trajectory_endings(", ") + "; text also with .gz or on standard input"));
   add_table_output(options, arguments->output,
                    "write the histogram there, .csv, .npy or .json [CSV on standard output]", true);
-  options.file("--report", arguments->page, "FILE.html",
-               "a page with charts of the counts, of g, density and coordination with --rdf, and of all kinds of pairs "
-               "together with --partial");
+  options.not_repeated(options.file(
+      "--report", arguments->page, "FILE.html",
+      "a page with charts of the counts, of g, density and coordination with --rdf, and of all kinds of pairs "
+      "together with --partial"));
   options.file("--cross", arguments->others, "FILE", "count the pairs between the points and those of this file");
   options.file("--weights", arguments->weights, "FILE", "one weight per point; a pair weighs their product");
   options.useless_where(
@@ -268,16 +277,14 @@ Action setup_pair_histogram(Options& options, Session& session) {
                                                                 ? ""
                                                                 : "--weights and --cross-weights name files of weights";
                                                    }});
-  options.heading("Bins");
-  for (const bench::Axis& axis : bench::bin_axes(arguments->bins, arguments->edges)) options.axis(axis);
-  options.flag("--centers", arguments->centers, "also a column with the middle of each bin");
+  add_bin_options(options, *arguments);
   add_atom_options(options, *arguments);
   add_space_options(options, *arguments);
   options.heading(std::string(ranks_heading));
   add_stall_option(options, session);
   return [arguments, &session] {
     const auto start = core::Clock::now();
-    bench::check_bins(arguments->bins, arguments->edges);
+    bench::check_bins(arguments->options.bins, arguments->edges);
     const std::vector<std::string> inputs{arguments->input, arguments->others, arguments->weights,
                                           arguments->other_weights, arguments->edges};
     arguments->reading.threads = cpu::thread_count(session.execution);
@@ -331,6 +338,7 @@ ProblemCommands pair_histogram_commands() {
                         "gradus pair-histogram points.npy --bin-width 2 --bins 50",
                         "count their pairs by distance",
                         {},
+                        true,
                         true}},
           .examples = {
               {"verify", "gradus verify pair-histogram --variant openmp_privatized --threads 1,2"},

@@ -27,12 +27,7 @@ struct Arguments {
   std::string output;
   std::string page;  ///< the file of --report
   files::ReadOptions reading;
-  PairHistogramBins bins;
-  std::vector<double> box;
-  std::vector<double> box_origin;
-  std::string periodic;    ///< of "xyz", or none; empty: as the file says, or all of --box
-  std::string dimensions;  ///< of "xyz"; empty: all columns
-  bool fold = false;
+  PairHistogramOptions options{.periodic = ""};  ///< `periodic` is empty: as the file says, or all of --box
   bool radial = false;
   bool centers = false;
   bool partial = false;
@@ -89,6 +84,7 @@ struct Sum {
   std::int64_t all_points = 0;
   double inverse_volumes = 0;
   Box box;                        ///< of the first frame
+  PairHistogramOptions options;   ///< likewise
   std::uint64_t memory = 0;       ///< at most
   double read = 0;                ///< seconds
   std::int64_t folded_atoms = 0;  ///< that were moved into the box without having been asked to

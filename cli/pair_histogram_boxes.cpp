@@ -12,28 +12,26 @@
 namespace gradus::cli::pairs {
 
 Box box_of(const Arguments& arguments, const files::Frame& frame) {
-  const bool is_given = !arguments.box.empty();
-  if (!is_given && arguments.periodic.empty() && !frame.undecided_box.empty())
+  const bool is_given = !arguments.options.box.empty();
+  if (!is_given && arguments.options.periodic.empty() && !frame.undecided_box.empty())
     throw InputError(frame.undecided_box + (frame.box.empty() ? " (--box)" : " (--periodic), or give the box (--box)"));
-  if (!is_given && frame.box.empty() && !arguments.periodic.empty() && arguments.periodic != "none")
+  if (!is_given && frame.box.empty() && !arguments.options.periodic.empty() && arguments.options.periodic != "none")
     throw UsageError(fmt::format("--periodic: '{}' gives no box that could repeat; give it by --box", arguments.input));
-  Box box{is_given ? arguments.box : frame.box, frame.box_origin, is_given ? "xyz" : frame.periodic};
-  if (!arguments.periodic.empty()) box.periodic = arguments.periodic;
+  Box box{is_given ? arguments.options.box : frame.box, frame.box_origin, is_given ? "xyz" : frame.periodic};
+  if (!arguments.options.periodic.empty()) box.periodic = arguments.options.periodic;
   if (box.periodic == "none" || box.periodic.empty()) box = {};
   // The corner of the file's box serves one that is given, where both have as many columns.
   if (is_given && frame.points.columns() > 0 && std::ssize(box.origin) != frame.points.columns()) box.origin.clear();
   if (box.lengths.empty()) box.periodic = "xyz";
-  if (!arguments.box_origin.empty()) box.origin = arguments.box_origin;
+  if (!arguments.options.box_origin.empty()) box.origin = arguments.options.box_origin;
   return box;
 }
 
 PairHistogramOptions options_in(const Arguments& arguments, const Box& box) {
-  PairHistogramOptions options;
-  options.bins = arguments.bins;
+  PairHistogramOptions options = arguments.options;
   options.box = box.lengths;
   options.box_origin = box.origin;
   options.periodic = box.periodic;
-  options.dimensions = arguments.dimensions;
   return options;
 }
 

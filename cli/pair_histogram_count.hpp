@@ -46,7 +46,7 @@ decltype(auto) naming_inputs(const Arguments& arguments, const Function& functio
     if (error.code() == error_code::no_effect && fields.argument == "box_origin")
       error.set_message("--box-origin has no effect: there is no periodic box, which --box or a trajectory gives");
     // What comes from a file is bad input.
-    if (error.code() == error_code::flat_cell && arguments.box.empty()) {
+    if (error.code() == error_code::flat_cell && arguments.options.box.empty()) {
       fields.file = arguments.input;
       throw InputError(about(shown_path(arguments.input)) + error.message(), std::move(fields));
     }
@@ -150,7 +150,7 @@ class Counter {
     }
     if (!arguments.weights.empty()) weights_ = read_vector_as<T>(arguments.weights, reading);
     if (!arguments.other_weights.empty()) other_weights_ = read_vector_as<T>(arguments.other_weights, reading);
-    bins_ = arguments.bins;
+    bins_ = arguments.options.bins;
     if (!arguments.edges.empty()) bins_.edges = bench::read_edges(arguments.edges, reading);
     sum_.read += core::seconds_since(start);
   }
@@ -171,9 +171,9 @@ class Counter {
     options.bins = bins_;
     bench::complete_bins(options);
     bins_ = options.bins;
-    const bool folds_by_itself = arguments_.box.empty() && is_trajectory_ && !box.lengths.empty();
-    options.fold = arguments_.fold || folds_by_itself;
-    if (arguments_.fold && box.lengths.empty()) throw UsageError("--fold needs a periodic box");
+    const bool folds_by_itself = arguments_.options.box.empty() && is_trajectory_ && !box.lengths.empty();
+    options.fold = arguments_.options.fold || folds_by_itself;
+    if (arguments_.options.fold && box.lengths.empty()) throw UsageError("--fold needs a periodic box");
     naming_inputs(arguments_, [&] {
       std::vector<Pairs> all;
       pair_histogram_detail::Arranged<T> job;
@@ -183,22 +183,25 @@ class Counter {
         if (others_reader_) others = std::get<files::PointsOf<T>>(others_.points.values);
         job = pair_histogram_detail::arrange<T>(points.view, others.view, options,
                                                 cpu::thread_count(session_.execution), session_.execution.stop);
-        if (is_trajectory_ && arguments_.box.empty()) check_reach(job.options, reach_of_frames);
+        if (is_trajectory_ && arguments_.options.box.empty()) check_reach(job.options, reach_of_frames);
         points.view = job.points;
         others.view = job.others;
         if (arguments_.partial) all = of_kinds(frame, points);
         else all.push_back(of_sides(frame, points, others));
       });
       for (const Pairs& pairs : all) count(pairs, job.options);
-      if (!arguments_.fold) sum_.folded_atoms += job.folded;
-      if (!arguments_.fold && job.folded > 0) ++sum_.folded_frames;
+      if (!arguments_.options.fold) sum_.folded_atoms += job.folded;
+      if (!arguments_.options.fold && job.folded > 0) ++sum_.folded_frames;
       if (sum_.frames == 0) sum_.dimensions = job.dimensions;
     });
     if (arguments_.radial) {
       require_space(sum_);
       sum_.inverse_volumes += 1 / volume_of(arguments_, box);
     }
-    if (sum_.frames++ == 0) sum_.box = box;
+    if (sum_.frames++ == 0) {
+      sum_.box = box;
+      sum_.options = options;
+    }
   }
 
   /// When all frames of the points were added: the others must have none left.
@@ -266,8 +269,8 @@ class Counter {
     if (!others_frames_) return;
     std::optional<files::Frame> frame = others_frames_->next();
     if (!frame) throw InputError(fmt::format("'{}': it has fewer frames than the points", arguments_.others));
-    const bool is_undecided = arguments_.periodic.empty() && !frame->undecided_box.empty();
-    if (arguments_.box.empty() && (is_undecided || !(box_of(arguments_, *frame) == box)))
+    const bool is_undecided = arguments_.options.periodic.empty() && !frame->undecided_box.empty();
+    if (arguments_.options.box.empty() && (is_undecided || !(box_of(arguments_, *frame) == box)))
       throw InputError(fmt::format("'{}': its periodic box is not that of the points; say with --box which one it is",
                                    arguments_.others));
     require_same_atoms(*frame, first_other_ids_,

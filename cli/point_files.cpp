@@ -97,7 +97,7 @@ void require_alike(const std::string& file, const Head& head, const std::string&
     throw InputError(
         fmt::format("'{}': values of type {}, but those of '{}' are {}; --dtype f32 or --dtype f64 reads "
                     "all of them as one type",
-                    file, files::to_string(head.type), first, files::to_string(of_first.type)));
+                    file, to_string(head.type), first, to_string(of_first.type)));
 }
 
 void require_same_names(const std::vector<std::string>& files, const std::vector<Head>& heads) {

@@ -81,7 +81,8 @@ void add_threads(Options& options, Execution& execution) {
 }
 
 void add_device(Options& options, Session& session) {
-  options.value("--device", "auto|cpu|gpu[:N]", "where to run; auto takes a GPU if it helps [auto]",
+  options.value("--device", bench::form_of(core::detail::choices_of<Device>) + "[:N]",
+                "where to run; auto takes a GPU if it helps [auto]",
                 [&session](const std::string& text) {
                   Execution& execution = session.execution;
                   session.names_gpu = text.starts_with("gpu:");
@@ -90,10 +91,9 @@ void add_device(Options& options, Session& session) {
                     execution.gpu = static_cast<int>(parse_whole("--device", text.substr(4), 0, 1023));
                     return;
                   }
-                  constexpr Device devices[] = {Device::automatic, Device::cpu, Device::gpu};
-                  execution.device = devices[parse_choice("--device", text, {"auto", "cpu", "gpu"})];
+                  execution.device = bench::parse_enum<Device>("--device", text);
                 },
-                {.choices = {"auto", "cpu", "gpu"}});
+                {.choices = bench::names_of<Device>()});
 }
 
 void add_limits(Options& options, Execution& execution) {
@@ -114,9 +114,7 @@ void add_job_options(Options& options, Session& session, std::string_view proble
                 },
                 {.choices = bench::variant_names(bench::find_problem(problem))});
   add_threads(options, execution);
-  options.choice("--pin", execution.pinning,
-                 {{"none", Pinning::none}, {"compact", Pinning::compact}, {"scatter", Pinning::scatter}},
-                 "bind threads to cores: side by side, or far apart");
+  options.choice("--pin", execution.pinning, "bind threads to cores: side by side, or far apart");
   options.value("--block-size", "N", "threads per GPU block [the variant's own]",
                 [&execution](const std::string& text) {
                   execution.block_size = static_cast<int>(parse_whole("--block-size", text, 1, 1024));

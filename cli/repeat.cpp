@@ -53,9 +53,10 @@ std::vector<std::string> command_of_run(const CLI::App& app, const Session& sess
     const bool is_useless = std::ranges::any_of(
         session.uses, [&](const auto& use) { return use.first == option && !use.second().empty(); });
     std::vector<std::string> texts = option->count() > 0 ? option->results() : std::vector<std::string>{};
-    if (value.current) texts = {value.current()};
     const bool is_flag = option->get_items_expected_max() == 0;
-    if (is_useless || texts.empty() || (is_flag && texts.front().empty())) continue;
+    if (const std::string text = value.current ? value.current() : ""; !text.empty()) texts = {text};
+    else if (is_flag && value.current) texts.clear();
+    if (is_useless || texts.empty()) continue;
     if (option->get_positional())  // a name that begins as an option does is the name of a file
       for (const std::string& text : texts) words.push_back((text.starts_with("--") ? "./" : "") + text);
     else if (is_flag) words.push_back(name_of(*option));
@@ -67,7 +68,12 @@ std::vector<std::string> command_of_run(const CLI::App& app, const Session& sess
 
 Json json_of(const core::Option& row, const core::Value& value) {
   if (row.kind == core::OptionKind::choice) return core::value_text(row, value);
-  return std::visit([](const auto& content) { return Json(content); }, value);
+  return std::visit(
+      [](const auto& content) -> Json {
+        if constexpr (std::is_same_v<decltype(content), const std::monostate&>) return nullptr;
+        else return content;
+      },
+      value);
 }
 
 std::string text_of_file(const std::string& path) {

@@ -13,6 +13,7 @@
 #include "cli/command.hpp"
 #include "cli/input.hpp"
 #include "cli/output.hpp"
+#include "cli/repeat.hpp"
 #include "cli/report.hpp"
 #include "cli/shortest_paths.hpp"
 #include "cli/shortest_paths_page.hpp"
@@ -24,6 +25,7 @@
 #include "files/graph.hpp"
 #include "files/npy.hpp"
 #include "files/number.hpp"
+#include "shortest_paths/options.hpp"
 
 namespace gradus::cli {
 
@@ -209,6 +211,7 @@ int find_route(const Arguments& arguments, const Session& session, const Graph& 
   if (session.json) {
     Json summary = beginning_of_summary<T>(arguments, vertices.count, facts, result.report);
     summary["route"] = route_json(vertices, route);
+    add_record(summary, session, core::option_rows<ShortestPathsOptions>, &arguments.options);
     summary["seconds"] = seconds_of(read, "paths", result.report.phases, 0, seconds);
     session.print_json(summary);
     return 0;
@@ -326,6 +329,7 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   }
   if (route) summary["route"] = route_json(vertices, *route);
   summary["memory_bytes"] = memory_with(ran);
+  add_record(summary, session, core::option_rows<ShortestPathsOptions>, &options);
   const double seconds = core::seconds_since(start);
   summary["seconds"] = seconds_of(read, "paths", result.report.phases, core::seconds_since(write_start), seconds);
   if (outputs) {
@@ -495,13 +499,8 @@ bool is_matrix(const std::string& path) {
 
 void add_graph_options(Options& options, Session& session, Arguments& arguments) {
   options.heading("Graph");
-  options.flag("--undirected", arguments.options.undirected, "each edge may be gone both ways");
-  options.flag("--unweighted", arguments.options.unweighted, "each edge is of length 1, whatever its weight");
-  options.value("--no-edge", "VALUE", "another weight that stands for no edge, for example 0 or -1",
-                [&arguments](const std::string& text) {
-                  constexpr double most = std::numeric_limits<double>::max();
-                  arguments.options.no_edge = parse_real("--no-edge", text, -most, most);
-                });
+  for (const char* const name : {"undirected", "unweighted", "no_edge"})
+    options.row(core::option_row<ShortestPathsOptions>(name), &arguments.options);
   options.value("--dtype", "i32|i64|f64",
                 "type of the weights of a text, and of distances [the least that holds the weights]",
                 [&arguments](const std::string& text) {
@@ -517,8 +516,7 @@ void add_graph_options(Options& options, Session& session, Arguments& arguments)
                 {.choices = {"0", "1"}});
   options.flag("--names", arguments.reading.names,
                "vertices of a list of edges are names, also where they are numbers");
-  options.choice("--header", arguments.reading.header, bench::header_choices,
-                 "whether the first line of a list of edges names its columns");
+  options.choice("--header", arguments.reading.header, "whether the first line of a list of edges names its columns");
   options.value(
       "--columns", "FROM,TO[,WEIGHT]",
       "which columns of a list of edges these are, by name or number from 1 [the first two or three]",
@@ -529,6 +527,21 @@ void add_graph_options(Options& options, Session& session, Arguments& arguments)
   arguments.reading.progress = [&session](std::int64_t done, std::int64_t total) {
     session.execution.progress({"read", done, total, {}});
   };
+}
+
+/// Returns the names between the commas.
+std::vector<std::string> sources_in(const std::string& label, const std::string& text) {
+  std::vector<std::string> sources;
+  std::string_view rest = text;
+  for (bool more = true; more;) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view source = files::trimmed(rest.substr(0, comma));
+    if (source.empty()) throw UsageError(label + ": " + core::excerpt(text) + " has an empty place");
+    sources.emplace_back(source);
+    more = comma != std::string_view::npos;
+    if (more) rest.remove_prefix(comma + 1);
+  }
+  return sources;
 }
 
 Action setup_shortest_paths(Options& options, Session& session) {
@@ -546,24 +559,19 @@ Action setup_shortest_paths(Options& options, Session& session) {
                                      " is not a folder; the result is several files (--json prints its summary)");
                   arguments->output = text;
                 },
-                {.choices = {}, .file = true});
-  options.file("--report", arguments->page, "FILE.html",
-               "a page with the distribution of distances, and with the route of --from and --to or else the longest");
+                {.choices = {}, .file = true, .is_result = false});
+  options.not_repeated(options.file(
+      "--report", arguments->page, "FILE.html",
+      "a page with the distribution of distances, and with the route of --from and --to or else the longest"));
   options.heading("Paths");
-  options.flag("--predecessors", arguments->options.predecessors,
-               "also find the last vertex but one of each shortest route");
-  options.value("--sources", "A,B", "find the routes from these vertices only",
-                [arguments = arguments.get()](const std::string& text) {
-                  std::string_view rest = text;
-                  for (bool more = true; more;) {
-                    const std::size_t comma = rest.find(',');
-                    const std::string_view source = files::trimmed(rest.substr(0, comma));
-                    if (source.empty()) throw UsageError("--sources: " + core::excerpt(text) + " has an empty place");
-                    arguments->sources.emplace_back(source);
-                    more = comma != std::string_view::npos;
-                    if (more) rest.remove_prefix(comma + 1);
-                  }
-                });
+  const auto row = [](std::string_view name) -> const core::Option& {
+    return core::option_row<ShortestPathsOptions>(name);
+  };
+  options.row(row("predecessors"), &arguments->options);
+  options.row(row("sources"), &arguments->options,
+              [arguments = arguments.get()](const std::string& label, const std::string& text) {
+                arguments->sources = sources_in(label, text);
+              });
   const auto vertex = [&](const char* name, const char* placeholder, const char* description, std::string& target,
                           const std::string& other, const char* missing) {
     options.useless_where(options.value(name, placeholder, description,
@@ -576,9 +584,7 @@ Action setup_shortest_paths(Options& options, Session& session) {
   vertex("--from", "A", "print the shortest route from this vertex, as the file calls it, to that of --to",
          arguments->from, arguments->to, "it needs --to");
   vertex("--to", "B", "the last vertex of that route", arguments->to, arguments->from, "it needs --from");
-  options.whole("--tile", arguments->options.tile,
-                "side of the tiles of variants that work in such; 0: the variant's own choice", std::int64_t{0},
-                std::int64_t{1} << 20);
+  options.row(row("tile"), &arguments->options);
   add_graph_options(options, session, *arguments);
   return [arguments, &session] {
     const auto start = core::Clock::now();
@@ -594,27 +600,28 @@ Action setup_shortest_paths(Options& options, Session& session) {
 
 ProblemCommands shortest_paths_commands();
 ProblemCommands shortest_paths_commands() {
-  return {
-      .commands = {{"shortest-paths",
-                    "find the shortest paths between all vertices of a graph",
-                    "gradus shortest-paths roads.gr --from 3 --to 17\n"
-                    "gradus shortest-paths flights.csv --undirected -o paths --predecessors\n"
-                    "gradus shortest-paths adjacency.npy --no-edge 0 --from 3 --to 17",
-                    Common::job,
-                    problem_name,
-                    setup_shortest_paths,
-                    "gradus shortest-paths roads.gr --from 3 --to 17",
-                    "find the shortest route",
-                    {{"distances.npy",
-                      "N x N (of --sources: S x N), of the weights' type; written by gradus shortest-paths "
-                      "--output"},
-                     {"predecessors.npy", "likewise, int32: the last vertex but one of each route, or -1"},
-                     {"names.txt", "where vertices have names: a line for each, in the order of rows and columns"}}}},
-      .generators = {road_grid_generator(), random_graph_generator()},
-      .examples = {{"generate", "gradus generate road-grid --rows 20 --columns 30 -o roads.gr"},
-                   {"generate", "gradus generate random-graph --vertices 1000 --edges 5000 -o graph.csv"},
-                   {"verify", "gradus verify shortest-paths --case grid,negative --threads 1,2"},
-                   {"bench", "gradus bench shortest-paths --vertices 1024 --tile 64 --threads 1,2"}}};
+  return {.commands = {{"shortest-paths",
+                        "find the shortest paths between all vertices of a graph",
+                        "gradus shortest-paths roads.gr --from 3 --to 17\n"
+                        "gradus shortest-paths flights.csv --undirected -o paths --predecessors\n"
+                        "gradus shortest-paths adjacency.npy --no-edge 0 --from 3 --to 17",
+                        Common::job,
+                        problem_name,
+                        setup_shortest_paths,
+                        "gradus shortest-paths roads.gr --from 3 --to 17",
+                        "find the shortest route",
+                        {{"distances.npy",
+                          "N x N (of --sources: S x N), of the weights' type; written by gradus shortest-paths "
+                          "--output"},
+                         {"predecessors.npy", "likewise, int32: the last vertex but one of each route, or -1"},
+                         {"names.txt", "where vertices have names: a line for each, in the order of rows and columns"}},
+                        false,
+                        true}},
+          .generators = {road_grid_generator(), random_graph_generator()},
+          .examples = {{"generate", "gradus generate road-grid --rows 20 --columns 30 -o roads.gr"},
+                       {"generate", "gradus generate random-graph --vertices 1000 --edges 5000 -o graph.csv"},
+                       {"verify", "gradus verify shortest-paths --case grid,negative --threads 1,2"},
+                       {"bench", "gradus bench shortest-paths --vertices 1024 --tile 64 --threads 1,2"}}};
 }
 
 }  // namespace gradus::cli

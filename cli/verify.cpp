@@ -106,9 +106,7 @@ Action setup_verify(Options& options, Session& session) {
                 [arguments](const std::string& text) { arguments->options.variants = parse_list("--variant", text); },
                 {.choices = bench::all_variant_names()});
   options.useless_where(
-      options.choice("--device", arguments->options.device,
-                     {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"gpu", Device::gpu}},
-                     "without --variant: all variants, or those that run there"),
+      options.choice("--device", arguments->options.device, "without --variant: all variants, or those that run there"),
       [arguments = arguments.get()] {
         return arguments->options.variants.empty() ? "" : "--variant names the variants, and so where they run";
       });

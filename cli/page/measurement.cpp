@@ -46,7 +46,7 @@ std::string settings_text(const Row& row) {
   if (row.on_gpu) return row.block_size > 0 ? fmt::format("blocks of {}", row.block_size) : "GPU";
   const std::string ranks = row.ranks > 1 ? fmt::format("{} ranks, ", row.ranks) : std::string();
   return fmt::format("{}{} thread{}{}", ranks, row.threads, row.threads == 1 ? "" : "s",
-                     row.pinning == Pinning::none ? "" : fmt::format(", {}", bench::to_string(row.pinning)));
+                     row.pinning == Pinning::none ? "" : fmt::format(", {}", to_string(row.pinning)));
 }
 
 std::string row_name(const Row& row) { return fmt::format("{} ({})", row.variant, settings_text(row)); }
@@ -97,7 +97,7 @@ void add_over(Page& page, const Rows& rows, const std::string& name, int Row::*s
   for (const Row* row : rows) {
     if (row->on_gpu != of_gpu || row->*setting == 0) continue;
     std::string line = row->variant;
-    if (!of_gpu && pinnings.size() > 1) line += fmt::format(", {}", bench::to_string(row->pinning));
+    if (!of_gpu && pinnings.size() > 1) line += fmt::format(", {}", to_string(row->pinning));
     auto known = std::ranges::find(lines, line, &std::pair<std::string, Rows>::first);
     if (known == lines.end()) known = lines.insert(lines.end(), {line, {}});
     known->second.push_back(row);
@@ -264,7 +264,7 @@ void add_rows(Page& page, const Group& group) {
   for (const Row& row : group.rows) {
     std::vector<PageTable::Cell>& cells = table.rows.emplace_back();
     cells = {row.variant, fmt::format("{}", row.threads), row.ranks > 1 ? fmt::format("{}", row.ranks) : "-",
-             std::string(bench::to_string(row.pinning)), row.block_size > 0 ? fmt::format("{}", row.block_size) : "-"};
+             std::string(to_string(row.pinning)), row.block_size > 0 ? fmt::format("{}", row.block_size) : "-"};
     if (row.trouble.empty()) {
       for (const double seconds : {row.seconds.median, row.seconds.lowest, row.seconds.highest})
         cells.emplace_back(fmt::format("{:.6g}", milliseconds(seconds)));
@@ -462,7 +462,7 @@ void add_facts(Page& page, const bench::ResultFile& result) {
   for (const auto& [key, rate] : bench::ceiling_rates) table.columns.push_back({with_spaces(std::string(key))});
   for (const bench::TeamCeilings& team : result.report.ceilings) {
     table.rows.push_back(
-        {team.on_gpu ? "GPU" : "CPU", fmt::format("{}", team.threads), std::string(bench::to_string(team.pinning))});
+        {team.on_gpu ? "GPU" : "CPU", fmt::format("{}", team.threads), std::string(to_string(team.pinning))});
     for (const auto& [key, rate] : bench::ceiling_rates)
       table.rows.back().emplace_back(team.ceilings.*rate > 0 ? fmt::format("{:.4g}", team.ceilings.*rate) : "");
   }

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "gradus/names.hpp"
+
 namespace gradus {
 
 class Communicator;
@@ -17,6 +19,9 @@ enum class Device : std::uint8_t {
   cpu,
   gpu
 };
+template <>
+inline constexpr auto enum_names<Device> =
+    std::to_array<EnumName<Device>>({{Device::automatic, "auto"}, {Device::cpu, "cpu"}, {Device::gpu, "gpu"}});
 
 /// How worker threads are bound to cores.
 enum class Pinning : std::uint8_t {
@@ -24,6 +29,10 @@ enum class Pinning : std::uint8_t {
   compact,  ///< neighbouring threads on neighbouring cores: caches are shared
   scatter   ///< neighbouring threads as far apart as possible: every cache and memory channel is used
 };
+template <>
+inline constexpr auto enum_names<Pinning> = std::to_array<EnumName<Pinning>>({{Pinning::none, "none"},
+                                                                              {Pinning::compact, "compact"},
+                                                                              {Pinning::scatter, "scatter"}});
 
 /// What a long job reports now and then.
 struct Progress {

@@ -36,6 +36,7 @@
 #include "gradus/array.hpp"
 #include "gradus/execution.hpp"
 #include "gradus/export.hpp"
+#include "gradus/names.hpp"
 #include "gradus/run_report.hpp"
 
 namespace gradus {
@@ -58,7 +59,9 @@ GRADUS_EXPORT LifeRule life_rule(std::string_view text);
 GRADUS_EXPORT std::string to_string(const LifeRule& rule);
 
 enum class LifeBoundary : std::uint8_t { plane, dead, torus };
-GRADUS_EXPORT std::string_view to_string(LifeBoundary boundary);
+template <>
+inline constexpr auto enum_names<LifeBoundary> = std::to_array<EnumName<LifeBoundary>>(
+    {{LifeBoundary::plane, "plane"}, {LifeBoundary::dead, "dead"}, {LifeBoundary::torus, "torus"}});
 
 /// Packed cells: rows of 64-bit words, cell x of a row is bit x % 64 of word x / 64. Bits past `width` are 0 in what
 /// the library gives, and mean nothing in what it is given.

@@ -8,12 +8,18 @@
 #include <vector>
 
 #include "gradus/export.hpp"
+#include "gradus/names.hpp"
 
 namespace gradus {
 
 /// What a variant is made with. Those of `cuda` run on a GPU, all others on the processor.
 enum class Backend : std::uint8_t { sequential, openmp, tbb, simd, cuda };
-GRADUS_EXPORT std::string_view to_string(Backend backend);
+template <>
+inline constexpr auto enum_names<Backend> = std::to_array<EnumName<Backend>>({{Backend::sequential, "sequential"},
+                                                                              {Backend::openmp, "openmp"},
+                                                                              {Backend::tbb, "tbb"},
+                                                                              {Backend::simd, "simd"},
+                                                                              {Backend::cuda, "cuda"}});
 
 /// A rung of a ladder, as this machine sees it.
 struct VariantRow {

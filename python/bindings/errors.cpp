@@ -6,6 +6,7 @@
 #include <string>
 
 #include "gradus/error.hpp"
+#include "python/bindings/options.hpp"
 
 namespace gradus::python {
 
@@ -15,7 +16,8 @@ namespace {
 
 /// Spells an option as an argument: empty="keep".
 std::string spelled(const OptionReference& option) {
-  const std::string name = option.name.substr(option.name.rfind(':') + 1);  // npos + 1 is 0
+  const std::string_view member = std::string_view(option.name).substr(option.name.rfind(':') + 1);  // npos + 1 is 0
+  const std::string name(name_of_argument(member));
   switch (option.kind) {
     case OptionReference::Value::none: break;
     case OptionReference::Value::flag: return name + "=True";

@@ -4,9 +4,11 @@
 #include <nanobind/stl/string.h>
 #include <omp.h>
 
-#include <array>
+#include <algorithm>
 #include <charconv>
+#include <limits>
 #include <string_view>
+#include <vector>
 
 #include "python/bindings/choices.hpp"
 #include "python/bindings/library.hpp"
@@ -18,15 +20,9 @@ namespace {
 constexpr auto between_looks = std::chrono::milliseconds(50);
 
 void set_device(Execution& execution, const std::string& text) {
-  constexpr std::array<std::string_view, 3> names{"auto", "cpu", "gpu"};
   constexpr std::string_view numbered = "gpu:";
-  if (text == "auto") return;
-  if (text == "cpu") {
-    execution.device = Device::cpu;
-    return;
-  }
-  if (text == "gpu") {
-    execution.device = Device::gpu;
+  if (const std::optional<Device> named = from_string<Device>(text)) {
+    execution.device = *named;
     return;
   }
   if (text.starts_with(numbered)) {
@@ -38,13 +34,21 @@ void set_device(Execution& execution, const std::string& text) {
       return;
     }
   }
-  throw UsageError(about("device") + "there is no '" + text + "', only auto, cpu, gpu and gpu:0, gpu:1, ..." +
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const EnumName<Device>& row : enum_names<Device>)
+    list.append(names.empty() ? "" : ", ").append(names.emplace_back(row.name));
+  throw UsageError(about("device") + "there is no '" + text + "', only " + list + " and gpu:0, gpu:1, ..." +
                    did_you_mean(text, names));
 }
 
-Pinning pinning_of(const std::string& text) {
-  constexpr std::array<std::string_view, 3> names{"none", "compact", "scatter"};
-  return choice<Pinning>("pinning", text, names);
+/// Throws UsageError if the number has too many bits.
+int narrow(const char* name, std::int64_t number) {
+  constexpr int most = std::numeric_limits<int>::max();
+  if (number > most)
+    throw UsageError(about(name) + std::to_string(number) + " is more than the greatest number, " +
+                     std::to_string(most));
+  return static_cast<int>(std::max<std::int64_t>(number, std::numeric_limits<int>::min()));
 }
 
 /// Fewer threads than the machine has, where the environment (OMP_NUM_THREADS) or threadpoolctl says so.
@@ -54,8 +58,8 @@ int usual_threads() {
   return limit < this_machine().cores ? limit : 0;
 }
 
-Request make_request(const std::string& device, std::optional<std::string> variant, std::optional<int> threads,
-                     const std::string& pinning, std::optional<int> block_size,
+Request make_request(const std::string& device, std::optional<std::string> variant, std::optional<std::int64_t> threads,
+                     const std::string& pinning, std::optional<std::int64_t> block_size,
                      std::optional<std::uint64_t> memory_limit, std::optional<std::uint64_t> stream,
                      nb::object progress) {
   Request request;
@@ -64,9 +68,9 @@ Request make_request(const std::string& device, std::optional<std::string> varia
   execution.variant = std::move(variant).value_or("");
   if (threads && *threads < 1)
     throw UsageError(about("threads") + std::to_string(*threads) + "; one is the least, None stands for all cores");
-  execution.threads = threads ? *threads : usual_threads();
-  execution.pinning = pinning_of(pinning);
-  execution.block_size = block_size.value_or(0);
+  execution.threads = threads ? narrow("threads", *threads) : usual_threads();
+  execution.pinning = choice<Pinning>("pinning", pinning);
+  execution.block_size = narrow("block_size", block_size.value_or(0));
   execution.memory_limit = memory_limit.value_or(0);
   execution.gpu_memory_limit = memory_limit.value_or(0);
   // DLPack's number of the legacy default stream is 1, CUDA's is null.
@@ -115,9 +119,9 @@ void bind_execution(nb::module_& module) {
   nb::class_<Request>(module, "Request")
       .def(
           "__init__",
-          [](Request* place, const std::string& device, std::optional<std::string> variant, std::optional<int> threads,
-             const std::string& pinning, std::optional<int> block_size, std::optional<std::uint64_t> memory_limit,
-             std::optional<std::uint64_t> stream, nb::object progress) {
+          [](Request* place, const std::string& device, std::optional<std::string> variant,
+             std::optional<std::int64_t> threads, const std::string& pinning, std::optional<std::int64_t> block_size,
+             std::optional<std::uint64_t> memory_limit, std::optional<std::uint64_t> stream, nb::object progress) {
             new (place) Request(make_request(device, std::move(variant), threads, pinning, block_size, memory_limit,
                                              stream, std::move(progress)));
           },

@@ -145,10 +145,10 @@ std::string hash_of(const Input& points) {
   return with_element_of(points, [&]<class T>(T) { return hash_of_rows(matrix_of<const T>(points, "points"), {}); });
 }
 
-Fields project(const Input& points, std::int64_t most_points, std::uint64_t seed, const Request& request) {
+Fields project(const Input& points, std::int64_t most_points, const OptionValues& given, const Request& request) {
   return with_element_of(points, [&]<class T>(T) -> Fields {
     const auto view = matrix_of<const T>(points, "points");
-    const KMeansProjectionOptions options{.points = most_points, .seed = seed};
+    const KMeansProjectionOptions options{.points = most_points, .seed = options_of<KMeansOptions>(given).seed};
     KMeansProjection found =
         Job(request).run([&](const Execution& execution) { return kmeans_projection(view, options, execution); });
     return nb::make_tuple(to_numpy(std::move(found.rows)), to_numpy(std::move(found.places)));
@@ -182,7 +182,7 @@ void bind_kmeans(nb::module_& module) {
   module.def("kmeans_transform", &transform, arg("centroids"), arg("points"), arg("distances").none(), arg("metric"),
              arg("mean").none(), arg("scale").none(), arg("request"));
   module.def("hash_of_rows", &hash_of, arg("points"));
-  module.def("kmeans_projection", &project, arg("points"), arg("most_points"), arg("seed"), arg("request"));
+  module.def("kmeans_projection", &project, arg("points"), arg("most_points"), arg("options"), arg("request"));
   module.def("kmeans_memory", &memory_of, arg("points"), arg("dimensions"), arg("element_bytes"), arg("weighted"),
              arg("gpu").none(), arg("options"), arg("request"));
 }

@@ -27,6 +27,9 @@ std::string did_you_mean(std::string_view name, std::span<const std::string_view
   return core::did_you_mean(name, candidates);
 }
 void check_value(const core::Option& row, const core::Value& value) { core::check_value(row, value, row.front_name()); }
+void refuse_integer(const core::Option& row, const std::string& value) {
+  core::refuse_integer(row, row.front_name(), value);
+}
 template <class T>
 std::string hash_of_rows(MatrixView<const T> rows, const Execution& execution) {
   return cpu::hash_text(cpu::hash_of_rows(rows, 0, cpu::thread_count(execution), execution.stop));

@@ -26,6 +26,7 @@ GRADUS_EXPORT void check_host_memory(std::uint64_t needed, const Execution& exec
 GRADUS_EXPORT bool has_lost_threads();
 GRADUS_EXPORT std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
 GRADUS_EXPORT void check_value(const core::Option& row, const core::Value& value);
+GRADUS_EXPORT void refuse_integer(const core::Option& row, const std::string& value);
 template <class T>
 GRADUS_EXPORT std::string hash_of_rows(MatrixView<const T> rows, const Execution& execution);
 GRADUS_EXPORT int run_program(int argument_count, char** arguments);

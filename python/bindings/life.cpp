@@ -3,10 +3,11 @@
 
 #include <nanobind/stl/string.h>
 
+#include "life/options.hpp"
 #include "python/bindings/arrays.hpp"
-#include "python/bindings/choices.hpp"
 #include "python/bindings/execution.hpp"
 #include "python/bindings/module.hpp"
+#include "python/bindings/options.hpp"
 
 namespace gradus::python {
 
@@ -33,17 +34,8 @@ nb::object to_python(const LifeTree& tree) {
 }
 
 /// `words`: rows of packed cells.
-Fields generations_of(const Input& words, std::int64_t width, std::int64_t generations, const std::string& rule,
-                      const std::string& boundary, std::int64_t left, std::int64_t top, bool hashes, bool until_stable,
-                      const Request& request) {
-  constexpr std::array<std::string_view, 3> boundaries{"plane", "dead", "torus"};
-  const LifeOptions options{.rule = life_rule(rule),
-                            .boundary = choice<LifeBoundary>("boundary", boundary, boundaries),
-                            .generations = generations,
-                            .left = left,
-                            .top = top,
-                            .hashes = hashes,
-                            .until_stable = until_stable};
+Fields generations_of(const Input& words, std::int64_t width, const OptionValues& given, const Request& request) {
+  const auto options = options_of<LifeOptions>(given);
   const auto rows = matrix_of<const std::uint64_t>(words, "cells");
   const LifeGridView cells{rows.data(), rows.rows(), width, rows.row_stride(), rows.place()};
   LifeResult result = Job(request).run([&](const Execution& execution) { return life(cells, options, execution); });
@@ -51,7 +43,7 @@ Fields generations_of(const Input& words, std::int64_t width, std::int64_t gener
   const nb::object tree = result.tree ? to_python(*result.tree) : nb::none();
   const nb::object cycle =
       result.cycle ? nb::object(nb::make_tuple(result.cycle->preperiod, result.cycle->period)) : nb::none();
-  const nb::object all_hashes = hashes ? python::to_numpy(std::move(result.hashes)) : nb::none();
+  const nb::object all_hashes = options.hashes ? python::to_numpy(std::move(result.hashes)) : nb::none();
   return nb::make_tuple(to_numpy(std::move(result.cells)), found_width, result.left, result.top, result.background,
                         tree, result.population.high, result.population.low, result.generations, all_hashes, cycle,
                         python::to_python(result.report));
@@ -61,8 +53,8 @@ Fields generations_of(const Input& words, std::int64_t width, std::int64_t gener
 
 void bind_life(nb::module_& module) {
   using nb::arg;
-  module.def("life", &generations_of, arg("words"), arg("width"), arg("generations"), arg("rule"), arg("boundary"),
-             arg("left"), arg("top"), arg("hashes"), arg("until_stable"), arg("request"));
+  bind_options<LifeOptions>(module, "life_options");
+  module.def("life", &generations_of, arg("words"), arg("width"), arg("options"), arg("request"));
 }
 
 }  // namespace gradus::python

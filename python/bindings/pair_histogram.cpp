@@ -3,28 +3,22 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
+#include "pair_histogram/options.hpp"
 #include "python/bindings/arrays.hpp"
 #include "python/bindings/execution.hpp"
 #include "python/bindings/module.hpp"
+#include "python/bindings/options.hpp"
 
 namespace gradus::python {
 
 namespace {
 
-Fields count(const Input& points, double bin_width, std::int64_t bins, std::vector<double> edges, double cutoff,
-             const std::optional<Input>& others, std::vector<double> box, std::vector<double> box_origin,
-             std::string periodic, std::string dimensions, bool fold, const std::optional<Input>& weights,
-             const std::optional<Input>& other_weights, const Request& request) {
+/// Last comes the volume of the box, or none where it is open.
+Fields count(const Input& points, const std::optional<Input>& others, const std::optional<Input>& weights,
+             const std::optional<Input>& other_weights, const OptionValues& given, const Request& request) {
   return with_element_of(points, [&]<class T>(T) -> Fields {
-    PairHistogramOptions options{
-        .bins = {.bin_width = bin_width, .bins = bins, .edges = std::move(edges), .cutoff = cutoff},
-        .box = std::move(box),
-        .box_origin = std::move(box_origin),
-        .periodic = std::move(periodic),
-        .dimensions = std::move(dimensions),
-        .fold = fold};
+    auto options = options_of<PairHistogramOptions>(given);
     options.bins = pair_histogram_complete_bins(options);
     const auto view = matrix_of<const T>(points, "points");
     const PairHistogramMemory<T> memory{.others = matrix_of<T>(others, "others"),
@@ -33,8 +27,11 @@ Fields count(const Input& points, double bin_width, std::int64_t bins, std::vect
     PairHistogramResult result =
         Job(request).run([&](const Execution& execution) { return pair_histogram(view, options, memory, execution); });
     const nb::object weighted = result.weighted.empty() ? nb::none() : to_numpy(std::move(result.weighted));
+    const nb::object volume = pair_histogram_has_volume(options)
+                                  ? nb::cast(pair_histogram_volume(options.box, options.periodic, options.dimensions))
+                                  : nb::none();
     return nb::make_tuple(to_numpy(std::move(result.edges)), to_numpy(std::move(result.counts)), weighted, result.below,
-                          result.beyond, result.pairs, result.flat, to_python(result.report));
+                          result.beyond, result.pairs, result.flat, to_python(result.report), volume);
   });
 }
 
@@ -85,25 +82,16 @@ Fields radial_distribution(const Fields& histogram, std::int64_t dimensions, std
                         to_numpy(std::move(result.coordination)));
 }
 
-/// None where the box is open.
-std::optional<double> volume(std::vector<double> box, std::string periodic, std::string dimensions) {
-  const PairHistogramOptions options{
-      .box = std::move(box), .periodic = std::move(periodic), .dimensions = std::move(dimensions)};
-  if (!pair_histogram_has_volume(options)) return std::nullopt;
-  return pair_histogram_volume(options.box, options.periodic, options.dimensions);
-}
-
 }  // namespace
 
 void bind_pair_histogram(nb::module_& module) {
   using nb::arg;
-  module.def("pair_histogram", &count, arg("points"), arg("bin_width"), arg("bins"), arg("edges"), arg("cutoff"),
-             arg("others").none(), arg("box"), arg("box_origin"), arg("periodic"), arg("dimensions"), arg("fold"),
-             arg("weights").none(), arg("other_weights").none(), arg("request"));
+  bind_options<PairHistogramOptions>(module, "pair_histogram_options");
+  module.def("pair_histogram", &count, arg("points"), arg("others").none(), arg("weights").none(),
+             arg("other_weights").none(), arg("options"), arg("request"));
   module.def("pair_histogram_add", &add, arg("sum"), arg("next"));
   module.def("pair_histogram_radial_distribution", &radial_distribution, arg("histogram"), arg("dimensions"),
              arg("points"), arg("others"), arg("volume"), arg("frames"));
-  module.def("pair_histogram_volume", &volume, arg("box"), arg("periodic"), arg("dimensions"));
 }
 
 }  // namespace gradus::python

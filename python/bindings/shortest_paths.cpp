@@ -7,6 +7,8 @@
 #include "python/bindings/arrays.hpp"
 #include "python/bindings/execution.hpp"
 #include "python/bindings/module.hpp"
+#include "python/bindings/options.hpp"
+#include "shortest_paths/options.hpp"
 
 namespace gradus::python {
 
@@ -20,15 +22,6 @@ Fields with_weight_of(const Input& weights, Run run) {
   return with_element_of(weights, run);
 }
 
-ShortestPathsOptions options_of(bool directed, bool unweighted, bool predecessors, std::vector<std::int64_t> sources,
-                                std::optional<double> no_edge) {
-  return {.predecessors = predecessors,
-          .no_edge = no_edge,
-          .sources = std::move(sources),
-          .undirected = !directed,
-          .unweighted = unweighted};
-}
-
 /// `graph`: whatever the library has a shortest_paths() of.
 template <class T, class Graph>
 Fields paths_of(const Graph& graph, const ShortestPathsOptions& options, const Request& request) {
@@ -38,18 +31,16 @@ Fields paths_of(const Graph& graph, const ShortestPathsOptions& options, const R
   return nb::make_tuple(to_numpy(std::move(result.distances)), predecessors, to_python(result.report));
 }
 
-Fields of_matrix(const Input& weights, bool directed, bool unweighted, bool predecessors,
-                 std::vector<std::int64_t> sources, std::optional<double> no_edge, const Request& request) {
-  const ShortestPathsOptions options = options_of(directed, unweighted, predecessors, std::move(sources), no_edge);
+Fields of_matrix(const Input& weights, const OptionValues& given, const Request& request) {
+  const auto options = options_of<ShortestPathsOptions>(given);
   return with_weight_of(
       weights, [&]<class T>(T) { return paths_of<T>(matrix_of<const T>(weights, "graph"), options, request); });
 }
 
 /// `places`: where the edges of each vertex begin (CSR), or the vertex of each edge.
 Fields of_edges(bool compressed, std::int64_t vertices, const Input& places, const Input& targets, const Input& weights,
-                bool directed, bool unweighted, bool predecessors, std::vector<std::int64_t> sources,
-                std::optional<double> no_edge, const Request& request) {
-  const ShortestPathsOptions options = options_of(directed, unweighted, predecessors, std::move(sources), no_edge);
+                const OptionValues& given, const Request& request) {
+  const auto options = options_of<ShortestPathsOptions>(given);
   const auto to = vector_of<const std::int32_t>(targets, "graph: columns");
   return with_weight_of(weights, [&]<class T>(T) {
     const auto lengths = vector_of<const T>(weights, "graph: data");
@@ -69,11 +60,10 @@ std::vector<std::int32_t> route(const Input& predecessors, std::int64_t from, st
 
 void bind_shortest_paths(nb::module_& module) {
   using nb::arg;
-  module.def("shortest_paths", &of_matrix, arg("weights"), arg("directed"), arg("unweighted"), arg("predecessors"),
-             arg("sources"), arg("no_edge").none(), arg("request"));
+  bind_options<ShortestPathsOptions>(module, "shortest_paths_options");
+  module.def("shortest_paths", &of_matrix, arg("weights"), arg("options"), arg("request"));
   module.def("shortest_paths_of_edges", &of_edges, arg("compressed"), arg("vertices"), arg("places"), arg("targets"),
-             arg("weights"), arg("directed"), arg("unweighted"), arg("predecessors"), arg("sources"),
-             arg("no_edge").none(), arg("request"));
+             arg("weights"), arg("options"), arg("request"));
   module.def("shortest_path_route", &route, arg("predecessors"), arg("source"), arg("target"));
 }
 

@@ -478,7 +478,7 @@ def kmeans_projection(
     options = options_in("kmeans", {"seed": seed})
     rows = _arrays.matrix(points, "points")
     running = request("cpu", None, 1, "none", None, memory_limit, None, None)
-    return KMeansProjection._make(_core.kmeans_projection(rows, most_points, options.get("seed", 0), running))
+    return KMeansProjection._make(_core.kmeans_projection(rows, most_points, options, running))
 
 
 @names_arguments

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradus import _arrays, _core
 from gradus._errors import InputError, UsageError
-from gradus._options import Progress, RunReport, names_arguments, request
+from gradus._options import Progress, RunReport, names_arguments, options_in, request
 
 Array = np.ndarray[Any, Any]
 
@@ -89,6 +89,7 @@ def life(
     of a rule with B0 the plane beyond is alive: `background` is True, and `cells` and `population` are those of the
     dead cells. `until_stable`: stop when a generation occurs again.
     """
+    options = options_in("life", locals())
     array = _arrays._to_numpy(cells, "cells")
     if array.ndim != 2:
         raise UsageError.about("cells", f"an array of the shape {array.shape}; two dimensions are needed, a row for each row")
@@ -104,7 +105,7 @@ def life(
         )
     running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
     words, width, left, top, background, tree, high, low, computed, all_hashes, cycle, report = _core.life(
-        _packed(array), array.shape[1], generations, rule, boundary, left, top, hashes, until_stable, running
+        _packed(array), array.shape[1], options, running
     )
     if tree is not None:
         root, levels, leaves, quarters = tree

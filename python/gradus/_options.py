@@ -12,7 +12,7 @@ from typing import Any, Callable, Mapping, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
-from gradus import _core, _numbers
+from gradus import _core
 from gradus._errors import UsageError
 
 #: progress(phase, done, total, detail); what it raises ends the job and comes out of the call.
@@ -42,8 +42,8 @@ def _of_wrong_type(function: Callable[..., Any], args: tuple[Any, ...], named: M
         if not isinstance(value, wanted):
             told = repr(value) if isinstance(value, (str, bytes, numbers.Number, type(None))) else f"a {type(value).__name__}"
             return f"{name}: {told}; {words} is needed"
-        least = 0 if name in ("memory_limit", "block_size", "seed") else -(2**31)
-        if kinds[0] == "int" and not least <= int(value) < (2**64 if least == 0 else 2**63):
+        least, most = (0, 2**64) if name == "memory_limit" else (-(2**63), 2**63)
+        if kinds[0] == "int" and not least <= int(value) < most:
             return f"{name}: {value!r} is out of range"
     return None
 
@@ -73,8 +73,6 @@ def names_arguments(function: Callable[Parameters, Result]) -> Callable[Paramete
         except TypeError as error:
             better = _in_words(function, args, named)
             entered = error.__traceback__ is not None and error.__traceback__.tb_next is not None
-            if better is None and "incompatible function arguments" in str(error):
-                better = f"{function.__name__}(): an argument is of a type, or a number of a size, that is not taken"
             if better is None and entered:
                 raise
             wrong = error if better is None else TypeError(better)
@@ -92,7 +90,7 @@ class OptionRow(NamedTuple):
     """What the library's table says of an option."""
 
     name: str
-    kind: str  #: "flag", "integer", "count", "real", "choice" or "text"
+    kind: str  #: "flag", "integer", "count", "real", "choice", "text", "reals" or "integers"
     choices: tuple[str, ...]  #: names and aliases
     default: Any
 
@@ -103,26 +101,6 @@ def option_rows(problem: str) -> dict[str, OptionRow]:
     return {row[0]: OptionRow(*row) for row in getattr(_core, f"{problem}_options")()}
 
 
-_TAKEN: dict[str, Any] = {
-    "flag": (bool, np.bool_), "integer": numbers.Integral, "count": numbers.Integral, "choice": str, "text": str
-}  # fmt: skip
-
-
-def _value(row: OptionRow, value: Any) -> Any:
-    if row.kind == "real":
-        return _numbers.number(value, row.name)
-    if not isinstance(value, _TAKEN[row.kind]):
-        raise TypeError("incompatible function arguments")  # names_arguments() says which
-    if row.kind not in ("integer", "count"):
-        return bool(value) if row.kind == "flag" else value
-    number = int(value)
-    if row.kind == "count" and not 0 <= number < 2**64:
-        raise UsageError.about(row.name, f"{number}; a whole number from 0 to 2^64 - 1 is needed")
-    if row.kind == "integer" and not -(2**63) <= number < 2**63:
-        raise UsageError.about(row.name, f"{number} is out of range")
-    return number
-
-
 @functools.cache
 def _defaults(problem: str) -> list[tuple[str, Any, type]]:
     return [(name, row.default, type(row.default)) for name, row in option_rows(problem).items()]
@@ -130,12 +108,13 @@ def _defaults(problem: str) -> list[tuple[str, Any, type]]:
 
 def options_in(problem: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """The options of a problem that are among a call's arguments, by the library's table; not those with their default.
+    The compiled part converts and checks them.
 
     A call of a small job takes some 10 microseconds here, so this loop is short."""
     options = {}
     for name, default, kind in _defaults(problem):
         if name in arguments and ((value := arguments[name]).__class__ is not kind or value != default):
-            options[name] = _value(option_rows(problem)[name], value)
+            options[name] = value
     return options
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradus import _arrays, _core, _numbers
 from gradus._errors import UsageError
-from gradus._options import Progress, RunReport, names_arguments, request, run, stream_number
+from gradus._options import Progress, RunReport, names_arguments, options_in, request, run, stream_number
 
 Array = np.ndarray[Any, Any]
 
@@ -132,6 +132,8 @@ def pair_histogram(
     shared out among them, and each gets the whole result.
     """
 
+    call = locals()
+
     def prepared() -> tuple[Any, ...]:
         if bin_width is None and edges is None:
             raise UsageError("bin_width or edges is needed: the bins of the histogram")
@@ -143,17 +145,14 @@ def pair_histogram(
             None if other_weights is None else _arrays.vector(other_weights, "other_weights", rows.dtype, number)
         )
         _arrays.on_one_gpu(points=rows, others=second, weights=weighed, other_weights=other_weighed)
-        lengths, origin = _arrays.numbers_of(box, "box"), _arrays.numbers_of(box_origin, "box_origin")
         return (
-            rows, 0.0 if bin_width is None else _numbers.number(bin_width, "bin_width"), 0 if bins is None else bins,
-            _arrays.numbers_of(edges, "edges"), 0.0 if cutoff is None else _numbers.number(cutoff, "cutoff"), second,
-            lengths, origin, periodic, dimensions or "", fold, weighed, other_weighed,
+            rows, second, weighed, other_weighed, options_in("pair_histogram", call),
             request(device, variant, threads, pinning, block_size, memory_limit, number, progress),
         )  # fmt: skip
 
     arguments, fields = run(communicator, _core.pair_histogram, prepared)
-    borders, counts, weighted, below, beyond, pairs, flat, report = fields
-    rows, second, lengths = arguments[0], arguments[5], arguments[6]
+    borders, counts, weighted, below, beyond, pairs, flat, report, volume = fields
+    rows, second = arguments[:2]
     return PairHistogramResult(
         borders,
         counts,
@@ -166,5 +165,5 @@ def pair_histogram(
         len(rows),
         0 if second is None else len(second),
         len(dimensions) if dimensions else rows.shape[1],
-        _core.pair_histogram_volume(lengths, periodic, dimensions or ""),
+        volume,
     )

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
-from typing import Any
+from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
 from gradus import _arrays, _core
 from gradus._errors import InputError, UsageError
-from gradus._kmeans import KMeansResult, kmeans
+from gradus._kmeans import kmeans
+from gradus._life import life
+from gradus._matmul import matmul
+from gradus._pair_histogram import pair_histogram
+from gradus._shortest_paths import shortest_paths
 
 Array = np.ndarray[Any, Any]
 
 _TYPES: dict[str, np.dtype[Any]] = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
+_NOT_HERE = ("select", "cross-select", "partial", "frames")  #: options of the program that calls here do not have
 
 
 def _summary(file: str) -> dict[str, Any]:
@@ -23,11 +29,11 @@ def _summary(file: str) -> dict[str, Any]:
             summary = json.load(stream)
     except (OSError, ValueError) as error:
         raise InputError.about("record", f"{file!r} cannot be read: {error}") from error
-    needed = {"problem", "options", "command", "directory", "input_hashes", "dtype"}
+    needed = {"problem", "options", "command", "directory", "input_hashes"}
     if not isinstance(summary, dict) or not needed <= summary.keys():
-        raise InputError.about("record", f"{file!r} does not say how to repeat a run; a summary that 'gradus kmeans' wrote is needed")
-    if summary["problem"] != "kmeans":
-        raise UsageError.about("record", f"{file!r} is that of 'gradus {summary['command'][1]}'; repeat() knows k-means alone")
+        raise InputError.about("record", f"{file!r} does not say how to repeat a run; a summary that 'gradus' wrote is needed")
+    if summary["problem"] not in _CALLS:
+        raise UsageError.about("record", f"{file!r} is that of 'gradus {summary['command'][1]}', which repeat() does not know")
     return summary
 
 
@@ -38,7 +44,8 @@ class _Record:
         path = os.fspath(record)
         self.file = os.path.join(path, "summary.json") if os.path.isdir(path) else path
         self.summary = _summary(self.file)
-        self.dtype = _TYPES[self.summary["dtype"]]
+        self.problem: str = self.summary["problem"]
+        self.dtype = _TYPES.get(self.summary.get("dtype", ""))
         words = self.summary["command"][2:]
         self.named = dict(word[2:].partition("=")[::2] for word in words if word.startswith("--"))
         self.inputs = [word for word in words if not word.startswith("--")]
@@ -50,6 +57,8 @@ class _Record:
     def array(self, name: str, argument: str) -> Array:
         """The numbers of a file of NumPy."""
         path, _, member = self._found(name).partition(".npz:")
+        if self.named.keys() & {"columns", "drop-columns"}:
+            raise InputError.about("record", f"{self.file!r} is that of some columns of a file; pass their numbers as {argument}=")
         try:
             if member:
                 with np.load(path + ".npz") as arrays:
@@ -72,21 +81,37 @@ class _Record:
 
     def _numbers(self, name: str, argument: str, role: str, columns: int | None = None) -> Array:
         numbers = self.array(name, argument)
-        rows: Array = numbers.astype(self.dtype) if columns is None else numbers.astype(self.dtype).reshape(-1, columns)
-        self.require_same(role, argument, rows)
+        rows: Array = numbers if self.dtype is None else numbers.astype(self.dtype)
+        rows = rows if columns is None else rows.reshape(-1, columns)
+        if role in self.summary["input_hashes"]:
+            self.require_same(role, argument, rows)
         return rows
 
-    def points(self) -> Array:
-        if len(self.inputs) != 1:
-            raise UsageError.about("points", f"{self.file!r} is the record of several files; pass their rows as points=")
-        return self._numbers(self.inputs[0], "points", "points")
+    def input(self, place: int, argument: str) -> Array:
+        """The numbers of an argument without a name."""
+        inputs = len([option for option in _CALLS[self.problem].inputs.values() if isinstance(option, int)])
+        if len(self.inputs) != inputs:
+            raise UsageError.about(argument, f"{self.file!r} is the record of several files; pass their rows as {argument}=")
+        return self._numbers(self.inputs[place], argument, argument)
 
-    def weights(self) -> Array | None:
-        if "weights" not in self.summary["input_hashes"]:
-            return None
-        if not self.named.get("weights"):
-            raise UsageError.about("weights", f"{self.file!r} is the record of weights in a column; pass them as weights=")
-        return self._numbers(self.named["weights"], "weights", "weights", 1).reshape(-1)
+    def optional(self, option: str, argument: str) -> Array | None:
+        """The numbers of the file that an option names."""
+        if self.named.get(option):
+            return self._numbers(self.named[option], argument, argument, 1 if "weights" in option else None)
+        if "weights" in option and self.named.get("weight-column"):
+            raise UsageError.about(argument, f"{self.file!r} is the record of weights in a column; pass them as {argument}=")
+        return None
+
+    def argument(self, name: str) -> Any:
+        option = _CALLS[self.problem].inputs[name]
+        if option == "init":
+            return self.init()
+        if option is None:
+            raise UsageError.about(name, f"{self.file!r} is the record of a file that is no array; read it, and pass {name}=")
+        numbers = self.input(option, name) if isinstance(option, int) else self.optional(option, name)
+        if numbers is not None and "weights" in name:
+            return numbers.reshape(-1)
+        return np.swapaxes(numbers, -1, -2) if numbers is not None and f"transpose-{name}" in self.named else numbers
 
     def init(self) -> Any:
         if self.summary["options"]["init"] != "given":
@@ -96,19 +121,51 @@ class _Record:
             name = os.path.join(name, "centroids.npy")
         return self._numbers(name, "init", "initial centroids")
 
+    def options(self) -> dict[str, Any]:
+        """The options as the call has them."""
+        for name in _NOT_HERE:
+            if name in self.named:
+                raise UsageError.about("record", f"{self.file!r} has --{name}, which the call in Python has not")
+        options = dict(self.summary["options"])
+        if "undirected" in options:
+            options["directed"] = not options["undirected"]
+        if self.problem == "matmul" and "add" not in self.named:
+            options["beta"] = None
+        return options
 
-def repeat(record: Any, **changes: Any) -> KMeansResult:
-    """Runs `gradus kmeans` again as its `summary.json` says, with the same bits: inputs, options, and the variant if one was
-    named. `record`: that file, or the folder that `gradus kmeans --output` wrote.
 
-    `changes`: arguments of kmeans() that replace the recorded ones. Inputs are read from files of NumPy, and refused where
-    they have changed since; pass `points`, `weights` or `init` that come from other files.
+class _Call(NamedTuple):
+    function: Callable[..., Any]
+    #: which file of the record an argument comes from: the place of an argument of the program, the name of an option,
+    #: or None where the package has no reader
+    inputs: dict[str, int | str | None]
+
+
+_CALLS = {
+    "kmeans": _Call(kmeans, {"points": 0, "weights": "weights", "init": "init"}),
+    "matmul": _Call(matmul, {"a": 0, "b": 1, "add": "add"}),
+    "pair_histogram": _Call(
+        pair_histogram, {"points": 0, "others": "cross", "weights": "weights", "other_weights": "cross-weights"}
+    ),
+    "shortest_paths": _Call(shortest_paths, {"graph": 0}),
+    "life": _Call(life, {"cells": None}),
+}
+
+
+def repeat(record: Any, **changes: Any) -> Any:
+    """Runs `gradus kmeans`, `matmul`, `pair-histogram`, `shortest-paths` or `life` again as a summary says, with the same bits:
+    inputs, options, and the variant if one was named. `record`: that file, or the folder that `--output` wrote.
+
+    `changes`: arguments of the call in Python that replace the recorded ones. Inputs are read from files of NumPy, those of
+    kmeans() are refused where they have changed since; pass the arguments that come from other files.
     """
     recorded = _Record(record)
-    arguments: dict[str, Any] = {**recorded.summary["options"], **changes}
+    call = _CALLS[recorded.problem]
+    known = inspect.signature(call.function).parameters
+    arguments = {name: value for name, value in {**recorded.options(), **changes}.items() if name in known or name in changes}
     if recorded.named.get("variant"):
         arguments.setdefault("variant", recorded.named["variant"])
-    for name in ("points", "weights", "init"):
+    for name in call.inputs:
         if name not in changes:
-            arguments[name] = getattr(recorded, name)()
-    return kmeans(**arguments)
+            arguments[name] = recorded.argument(name)
+    return call.function(**arguments)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradus import _arrays, _core, _numbers
 from gradus._errors import InputError, UsageError
-from gradus._options import Progress, RunReport, names_arguments, request
+from gradus._options import Progress, RunReport, names_arguments, options_in, request
 
 Array = np.ndarray[Any, Any]
 
@@ -97,6 +97,7 @@ def shortest_paths(
     predecessors: bool = False,
     sources: int | Sequence[int] | Array | None = None,
     no_edge: float | None = None,
+    tile: int = 0,
     device: str = "auto",
     variant: str | None = None,
     threads: int | None = None,
@@ -111,11 +112,16 @@ def shortest_paths(
     `graph`: a square array, in which `no_edge`, infinity and the greatest number of a whole type stand for no edge, and
     0 is an edge of length 0; or a sparse array of SciPy, whose stored elements are the edges, zeros too, and of two in
     the same place the lighter one. Masked elements are no edges. `directed=False`: each edge may be gone both ways.
-    `unweighted=True`: each edge is of length 1, whatever its weight.
+    `unweighted=True`: each edge is of length 1, whatever its weight. `tile`: side of the tiles of variants that work in
+    such; 0 leaves it to the variant.
     """
+    call = locals()
     running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
     chosen = _sources(sources)
-    rows = [] if chosen is None else chosen.tolist()
+    if not isinstance(directed, (bool, np.bool_)):
+        raise TypeError("directed: True or False is needed")
+    call.update(sources=None if chosen is None else chosen.tolist(), undirected=not directed)
+    options = options_in("shortest_paths", call)
     if no_edge is not None:
         no_edge = _numbers.number(no_edge, "no_edge")
     if hasattr(graph, "tocoo") and hasattr(graph, "nnz"):
@@ -134,7 +140,7 @@ def shortest_paths(
         )
         targets = _integers(edges.indices if compressed else edges.col, "graph: columns", np.int32)
         found = _core.shortest_paths_of_edges(
-            compressed, vertices, places, targets, weights, directed, unweighted, predecessors, rows, no_edge, running
+            compressed, vertices, places, targets, weights, {**options, "no_edge": no_edge}, running
         )
     else:
         masked = graph.mask if isinstance(graph, np.ma.MaskedArray) else None
@@ -145,8 +151,6 @@ def shortest_paths(
         if masked is not None:  # no edges, as in scipy.sparse.csgraph
             none = np.inf if weights.dtype.kind == "f" else np.iinfo(weights.dtype).max
             weights = np.where(masked, weights.dtype.type(none), weights)
-        found = _core.shortest_paths(
-            _arrays.in_rows(weights), directed, unweighted, predecessors, rows, no_edge, running
-        )
+        found = _core.shortest_paths(_arrays.in_rows(weights), {**options, "no_edge": no_edge}, running)
     distances, last_but_one, report = found
     return ShortestPathsResult(distances, last_but_one, RunReport(*report), chosen)

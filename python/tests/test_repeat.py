@@ -26,6 +26,7 @@ RUNS = [
 def program(*words, cwd):
     done = subprocess.run([sys.executable, "-m", "gradus", *map(str, words)], cwd=cwd, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.fixture
@@ -42,22 +43,29 @@ def same(folder, fit):
     assert fit.centroids.dtype == centroids.dtype and fit.centroids.tobytes() == centroids.tobytes()
 
 
-@pytest.mark.parametrize("call, names", [
-    (gradus.kmeans, None), (gradus.choose_clusters, None), (gradus.kmeans_initial_centroids, None), (gradus.kmeans_memory, None),
-    (gradus.kmeans_projection, None), (gradus.matmul, {"accuracy"}),
+# Arguments that are of another type or default than the option: what was written before the tables, or more than it.
+OTHERS = {"clusters", "init", "alpha", "beta", "accuracy", "edges", "box", "box_origin", "sources", "generations", "boundary"}
+NOT_IN_PYTHON = {"measure_error", "undirected"}
+
+
+@pytest.mark.parametrize("call, problem", [
+    (gradus.kmeans, "kmeans"), (gradus.choose_clusters, "kmeans"), (gradus.kmeans_initial_centroids, "kmeans"),
+    (gradus.kmeans_memory, "kmeans"), (gradus.kmeans_projection, "kmeans"), (gradus.matmul, "matmul"),
+    (gradus.pair_histogram, "pair_histogram"), (gradus.shortest_paths, "shortest_paths"), (gradus.life, "life"),
 ])  # fmt: skip
-def test_signatures_are_those_of_the_table(call, names):
-    rows = option_rows("matmul" if call is gradus.matmul else "kmeans")
+def test_signatures_are_those_of_the_table(call, problem):
+    rows = option_rows(problem)
     parameters = inspect.signature(call).parameters
     for name, row in rows.items():
-        if name not in parameters or name == "clusters" or (names and name not in names):
+        if name not in parameters or name in OTHERS:
             continue
         parameter = parameters[name]
-        assert parameter.annotation == ANNOTATIONS[row.kind] or (name == "init" and parameter.annotation == "Any"), name
-        if call is not gradus.matmul:  # whose accuracy is strict unless another one is named
-            assert parameter.default == row.default and type(parameter.default) is type(row.default), name
+        assert parameter.annotation == ANNOTATIONS[row.kind] + (" | None" if row.default is None else ""), name
+        assert parameter.default == row.default and type(parameter.default) is type(row.default), name
+    if call.__name__ == problem:
+        assert set(rows) - NOT_IN_PYTHON <= set(parameters)
     if call is gradus.kmeans:
-        assert list(rows) == [name for name in parameters if name in rows] and set(rows) <= set(parameters)
+        assert list(rows) == [name for name in parameters if name in rows]
 
 
 @pytest.mark.parametrize("options", RUNS)
@@ -110,3 +118,71 @@ def test_names_and_aliases():
         if row.kind == "choice":
             with pytest.raises(gradus.UsageError, match=f"^{name}: there is no 'zzz', only "):
                 gradus.kmeans(points, 4, **{name: "zzz"})
+
+
+def recorded(folder, *words):
+    """What a command says with --json, as the file of a record."""
+    (folder / "record.json").write_text(program(*words, "--json", cwd=folder))
+    return folder / "record.json"
+
+
+@pytest.mark.parametrize("options", [
+    [], ["--alpha", "0.1", "--add", "b.npy", "--beta", "1e-30"], ["--transpose-a", "--transpose-b"],
+    ["--dtype", "f64", "--variant", "openmp", "--measure-error"],
+])  # fmt: skip
+def test_matmul(folder, options):
+    for seed, name in enumerate(("a.npy", "b.npy")):
+        np.save(folder / name, np.random.default_rng(seed).random((6, 6)).astype(np.float32))
+    product = gradus.repeat(recorded(folder, "matmul", "a.npy", "b.npy", *options, "-o", "out.npy"))
+    expected = np.load(folder / "out.npy")
+    assert product.dtype == expected.dtype and product.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("options", [
+    ["--bin-width", "0.1", "--bins", 12], ["--edges", "edges.npy", "--dimensions", "xz"],
+    ["--bin-width", "0.1", "--cutoff", "0.7", "--cross", "others.npy", "--cross-weights", "heavy.npy", "--weights", "weights.npy"],
+    ["--bin-width", "0.1", "--box", "1,1.5,1", "--box-origin", "1,1,1", "--periodic", "xy", "--fold"],
+])  # fmt: skip
+def test_pair_histogram(folder, options):
+    points = np.load(folder / "points.npy")[:, :3]
+    np.save(folder / "points.npy", points)
+    np.save(folder / "others.npy", points[:40] + np.float32(0.25))
+    np.save(folder / "heavy.npy", np.arange(40, dtype=np.float32))
+    np.save(folder / "edges.npy", np.array([0.1, 0.30000000000000004, 0.5, 2.0]))
+    record = recorded(folder, "pair-histogram", "points.npy", *options)
+    counted = gradus.repeat(record)
+    expected = json.loads(record.read_text())
+    assert counted.counts.tolist() == expected["counts"] and counted.edges.tolist() == expected["edges"]
+    assert (counted.weighted is None) == ("weighted" not in expected)
+    if counted.weighted is not None:
+        assert counted.weighted.tolist() == expected["weighted"]
+
+
+@pytest.mark.parametrize("options", [
+    [], ["--predecessors", "--sources", "2,0"], ["--no-edge", 9, "--undirected", "--unweighted"],
+    ["--variant", "openmp_tiled", "--tile", 2],
+])  # fmt: skip
+def test_shortest_paths(folder, options):
+    np.save(folder / "graph.npy", np.random.default_rng(5).integers(1, 10, (7, 7)).astype(np.int32))
+    program("shortest-paths", "graph.npy", *options, "-o", "out", cwd=folder)
+    found = gradus.repeat(folder / "out")
+    assert found.distances.tobytes() == np.load(folder / "out" / "distances.npy").tobytes()
+    if "--predecessors" in options:
+        assert found.predecessors.tobytes() == np.load(folder / "out" / "predecessors.npy").tobytes()
+
+
+def test_life(folder):
+    (folder / "glider.rle").write_text("x = 3, y = 3, rule = B3/S23\nbob$2bo$3o!\n")
+    record = recorded(folder, "life", "glider.rle", "-g", 9, "--rule", "HighLife", "--hashes")
+    with pytest.raises(gradus.UsageError, match="cells: .*pass cells="):
+        gradus.repeat(record)
+    found = gradus.repeat(record, cells=[[0, 1, 0], [0, 0, 1], [1, 1, 1]])
+    expected = json.loads(record.read_text())
+    assert [f"{number:016x}" for number in found.hashes] == expected["hashes"]
+
+
+def test_what_the_call_in_python_has_not(folder):
+    (folder / "water.xyz").write_text("2\n\nO 0 0 0\nH 1 1 1\n")
+    record = recorded(folder, "pair-histogram", "water.xyz", "--bin-width", 1, "--bins", 3, "--partial")
+    with pytest.raises(gradus.UsageError, match="--partial"):
+        gradus.repeat(record)

@@ -22,11 +22,30 @@ def test_strict_types():
     (lambda: gradus.kmeans([[1.0]], 2.0), r"kmeans\(\): clusters: 2.0; a whole number is needed$"),
     (lambda: gradus.kmeans([[1.0]], 1, metric=None), "metric: None; a string is needed$"),
     (lambda: gradus.kmeans([[1.0]], 1, memory_limit=-1), "memory_limit: -1 is out of range$"),
-    (lambda: gradus.kmeans([[1.0]], 1, threads=2**40), r"^kmeans\(\): an argument is of a type, or a number of a size"),
-    (lambda: gradus.life([[1]], 2**63), "generations: 9223372036854775808 is out of range$"),
+    (lambda: gradus.kmeans([[1.0]], 1, threads=2**63), "threads: 9223372036854775808 is out of range$"),
+    (lambda: gradus.life([[1]], 1.5), r"life\(\): generations: 1.5; a whole number is needed$"),
     (lambda: gradus.shortest_paths([[0.0]], directed="no"), "directed: 'no'; True or False is needed$"),
     (lambda: gradus.kmeans_memory(np.zeros((3, 3)), 1, 1), "points: a ndarray; a whole number is needed$"),
 ])  # fmt: skip
 def test_the_name_that_was_meant(call, meant):
     with pytest.raises(TypeError, match=meant):
+        call()
+
+
+@pytest.mark.parametrize("call, meant", [
+    (lambda: gradus.kmeans([[1.0]], 1, threads=2**40), "^threads: 1099511627776 is more than the greatest number, 2147483647$"),
+    (lambda: gradus.life([[1]], 2**63),
+     "^generations must be a whole number from 0 to 9223372036854775807, not 9223372036854775808$"),
+    (lambda: gradus.life([[1]], -1), "^generations must be at least 0, not -1$"),
+    (lambda: gradus.kmeans([[1.0]], 1, seed=2**64),
+     "^seed must be a whole number from 0 to 18446744073709551615, not 18446744073709551616$"),
+    (lambda: gradus.kmeans([[1.0]], 1, restarts=-(2**70)), "^restarts must be a whole number from 1 to "),
+    (lambda: gradus.shortest_paths([[0.0]], tile=-1), "^tile must be at least 0, not -1$"),
+    (lambda: gradus.pair_histogram([[1.0]], bin_width=-1, bins=1), "^bin_width must be greater than 0, not -1$"),
+    (lambda: gradus.pair_histogram([[1.0]], bin_width=1, bins=0), "^bins must be at least 1, not 0$"),
+    (lambda: gradus.life([[1]], 1, boundary="zzz"), "^boundary: there is no 'zzz', only plane, dead, torus"),
+    (lambda: gradus.life([[1]], 1, rule="B9"), "B9"),
+])  # fmt: skip
+def test_values_are_checked_by_the_table(call, meant):
+    with pytest.raises(gradus.UsageError, match=meant):
         call()

@@ -1,6 +1,7 @@
 #include "core/options.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "core/text.hpp"
 #include "gradus/error.hpp"
@@ -13,10 +14,28 @@ bool is_number(const Option& row) {
   return row.kind == OptionKind::integer || row.kind == OptionKind::count || row.kind == OptionKind::real;
 }
 
+template <class Element, class Text>
+std::string list_text(const std::vector<Element>& elements, const Text& text_of_one) {
+  std::string text;
+  for (const Element element : elements) text.append(text.empty() ? "" : ",").append(text_of_one(element));
+  return text;
+}
+
 double number_of(const Value& value) {
   if (const double* real = std::get_if<double>(&value)) return *real;
   if (const std::int64_t* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
   return static_cast<double>(std::get<std::uint64_t>(value));
+}
+
+/// Returns the text of a line of options: all bits of numbers; of many numbers a hash.
+std::string exact_text(const Option& row, const Value& value) {
+  constexpr std::size_t few = 9;  // which a person can compare
+  if (const double* const real = std::get_if<double>(&value)) return text_of(*real);
+  const auto* const reals = std::get_if<std::vector<double>>(&value);
+  if (reals == nullptr) return std::holds_alternative<std::monostate>(value) ? "none" : value_text(row, value);
+  const std::string text = list_text(*reals, text_of);
+  if (reals->size() <= few) return text;
+  return std::to_string(reals->size()) + " numbers with the hash " + std::to_string(hash_of(text));
 }
 
 }  // namespace
@@ -33,11 +52,26 @@ void refuse_choice(std::string_view name, std::int64_t number, std::size_t choic
       {.code = error_code::unknown_choice, .value = std::to_string(number)});
 }
 
+std::pair<std::int64_t, std::int64_t> integer_range(const Option& row) {
+  using Integers = std::numeric_limits<std::int64_t>;
+  return {row.least > -0x1p63 ? static_cast<std::int64_t>(row.least) : Integers::min(),
+          row.most < 0x1p63 ? static_cast<std::int64_t>(row.most) : Integers::max()};
+}
+
+void refuse_integer(const Option& row, std::string_view name, const std::string& value) {
+  const auto [least, most] = integer_range(row);
+  refuse_value(name, value,
+               "a whole number from " + (row.kind == OptionKind::count
+                                             ? "0 to " + std::to_string(std::numeric_limits<std::uint64_t>::max())
+                                             : std::to_string(least) + " to " + std::to_string(most)));
+}
+
 void check_option(const Option& row, const void* options) {
   if (is_number(row) || row.kind == OptionKind::choice) check_value(row, row.get(options), row.name);
 }
 
 void check_value(const Option& row, const Value& value, std::string_view name) {
+  if (std::holds_alternative<std::monostate>(value)) return;
   if (row.kind == OptionKind::choice) {
     const std::int64_t number = std::get<std::int64_t>(value);
     if (number < 0 || number >= std::ssize(row.choices)) refuse_choice(name, number, row.choices.size());
@@ -52,12 +86,16 @@ void check_value(const Option& row, const Value& value, std::string_view name) {
 }
 
 std::string value_text(const Option& row, const Value& value) {
+  if (std::holds_alternative<std::monostate>(value)) return "";
   if (row.kind == OptionKind::choice)
     return std::string(row.choices[static_cast<std::size_t>(std::get<std::int64_t>(value))].name);
   if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const double* real = std::get_if<double>(&value)) return number_text(*real);
   if (const std::int64_t* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
   if (const std::uint64_t* count = std::get_if<std::uint64_t>(&value)) return std::to_string(*count);
+  if (const auto* reals = std::get_if<std::vector<double>>(&value)) return list_text(*reals, number_text);
+  if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value))
+    return list_text(*integers, [](std::int64_t integer) { return std::to_string(integer); });
   return std::get<std::string>(value);
 }
 
@@ -65,9 +103,7 @@ std::string option_lines(std::span<const Option> rows, const void* options) {
   std::string lines;
   for (const Option& row : rows) {
     if (!row.in_job) continue;
-    const Value value = row.get(options);
-    const double* const real = std::get_if<double>(&value);
-    lines += call_line(std::string(row.name).c_str(), real ? text_of(*real) : value_text(row, value));
+    lines += call_line(std::string(row.name).c_str(), exact_text(row, row.get(options)));
   }
   return lines;
 }

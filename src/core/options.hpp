@@ -11,16 +11,20 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "gradus/names.hpp"
 
 namespace gradus::core {
 
-/// A value of any option. A choice is the index of an enumerator.
-using Value = std::variant<bool, std::int64_t, std::uint64_t, double, std::string>;
+/// A value of any option. A choice is the index of an enumerator; std::monostate stands for an option that is not
+/// given.
+using Value = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, std::vector<double>,
+                           std::vector<std::int64_t>>;
 
-enum class OptionKind : std::uint8_t { flag, integer, count, real, choice, text };
+enum class OptionKind : std::uint8_t { flag, integer, count, real, choice, text, reals, integers };
 
 /// The name of an enumerator without its type.
 struct Choice {
@@ -34,6 +38,7 @@ struct OptionFacts {
   std::string_view help;              ///< one sentence without a full stop
   std::string_view shown = {};        ///< the name in the program, in Python and in records, where it is another one
   std::string_view placeholder = {};  ///< what stands for the value in the program's help, where it is no usual word
+  std::string_view initial = {};      ///< what the program's help calls the default, where it is no value
   char letter = 0;                    ///< the short flag, or 0
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
@@ -42,16 +47,28 @@ struct OptionFacts {
   bool is_file = false;      ///< the text is the name of a file
   bool in_job = true;        ///< part of what identifies a job, for checkpoints and across ranks
   bool recorded = true;      ///< part of the record of a run, and an argument in Python
+  bool optional = false;     ///< the default means that the option is not given: None in Python, null in records
+  bool from_input = false;   ///< in the program the input decides where the option is not given
 };
 
 struct Option : OptionFacts {
   OptionKind kind = OptionKind::flag;
   std::span<const Choice> choices = {};
-  Value (*get)(const void* options) = nullptr;
-  void (*set)(void* options, const Value& value) = nullptr;
+  Value (*load)(const void* options) = nullptr;
+  void (*store)(void* options, const Value& value) = nullptr;
+  Value (*load_default)() = nullptr;
+
+  Value get(const void* options) const { return given(load(options)); }
+  void set(void* options, const Value& value) const {
+    store(options, std::holds_alternative<std::monostate>(value) ? load_default() : value);
+  }
+  Value default_value() const { return given(load_default()); }
 
   /// The name in the program, in Python and in records.
   constexpr std::string_view front_name() const { return shown.empty() ? name : shown; }
+
+ private:
+  Value given(Value value) const { return optional && value == load_default() ? Value() : value; }
 };
 
 /// The table of an options struct, in the order of its members. Specialized in src/<problem>/options.hpp.
@@ -85,6 +102,18 @@ void check_choice(Enum value, std::string_view name) {
   if (number < 0 || number >= std::ssize(enum_names<Enum>)) refuse_choice(name, number, enum_names<Enum>.size());
 }
 
+/// Returns the row of a name, which must exist.
+template <class Options>
+constexpr const Option& option_row(std::string_view name) {
+  return *find_option(option_rows<Options>, name);
+}
+
+/// The least and the greatest value of an option that is an integer, with 64 bits.
+std::pair<std::int64_t, std::int64_t> integer_range(const Option& row);
+
+/// Throws the UsageError for an integer that has too many bits for the option. `value`: its digits.
+[[noreturn]] void refuse_integer(const Option& row, std::string_view name, const std::string& value);
+
 /// Throws UsageError if the option has a value out of its range, or no enumerator.
 void check_option(const Option& row, const void* options);
 
@@ -98,12 +127,6 @@ std::string value_text(const Option& row, const Value& value);
 std::string option_lines(std::span<const Option> rows, const void* options);
 
 template <class Options>
-Value default_value(const Option& row) {
-  const Options defaults;
-  return row.get(&defaults);
-}
-
-template <class Options>
 void check_options(const Options& options) {
   for (const Option& row : option_rows<Options>) check_option(row, &options);
 }
@@ -112,6 +135,11 @@ template <class Options>
 std::string option_lines(const Options& options) {
   return option_lines(option_rows<Options>, &options);
 }
+
+/// Converts a member of another type to text and back, by text(const Content&) and value(const std::string&).
+/// Specialized next to the table.
+template <class Content>
+struct TextOf;
 
 namespace detail {
 
@@ -126,11 +154,32 @@ inline constexpr auto choices_of = [] {
 }();
 
 template <class Member>
-struct MemberTypes;
+struct StructOf;
 template <class Struct, class Type>
-struct MemberTypes<Type Struct::*> {
+struct StructOf<Type Struct::*> {
   using Options = Struct;
-  using Content = Type;
+};
+
+/// Returns the member of a member of ... of `options`.
+template <auto first, auto... rest>
+constexpr auto& member_of(auto& options) {
+  if constexpr (sizeof...(rest) == 0) return options.*first;
+  else return member_of<rest...>(options.*first);
+}
+
+template <class Content>
+concept WrittenAsText = requires(const Content& content) {
+  TextOf<Content>::text(content);
+};
+
+/// The type of what an optional member holds.
+template <class Content>
+struct Inside {
+  using Type = Content;
+};
+template <class Content>
+struct Inside<std::optional<Content>> {
+  using Type = Content;
 };
 
 template <class Content>
@@ -138,24 +187,51 @@ constexpr OptionKind kind_of() {
   if constexpr (std::is_same_v<Content, bool>) return OptionKind::flag;
   else if constexpr (std::is_enum_v<Content>) return OptionKind::choice;
   else if constexpr (std::is_same_v<Content, double>) return OptionKind::real;
+  else if constexpr (std::is_same_v<Content, std::vector<double>>) return OptionKind::reals;
+  else if constexpr (std::is_same_v<Content, std::vector<std::int64_t>>) return OptionKind::integers;
   else if constexpr (std::is_unsigned_v<Content>) return OptionKind::count;
   else if constexpr (std::is_integral_v<Content>) return OptionKind::integer;
   else return OptionKind::text;
 }
 
-/// The type in which a Value holds it.
+/// The type in which a Value holds a number or an enumerator.
 template <class Content>
-using Held = std::conditional_t<std::is_same_v<Content, bool> || std::is_same_v<Content, double> ||
-                                    std::is_same_v<Content, std::string>,
-                                Content, std::conditional_t<std::is_unsigned_v<Content>, std::uint64_t, std::int64_t>>;
+using HeldNumber = std::conditional_t<std::is_same_v<Content, bool>, bool,
+                                      std::conditional_t<std::is_unsigned_v<Content>, std::uint64_t, std::int64_t>>;
+
+template <class Content>
+Value load(const Content& content) {
+  if constexpr (WrittenAsText<Content>) return TextOf<Content>::text(content);
+  else if constexpr (std::is_integral_v<Content> || std::is_enum_v<Content>)
+    return static_cast<HeldNumber<Content>>(content);
+  else return content;
+}
+template <class Content>
+Value load(const std::optional<Content>& content) {
+  return content ? load(*content) : Value();
+}
+
+template <class Content>
+void store(Content& content, const Value& value) {
+  if constexpr (WrittenAsText<Content>) content = TextOf<Content>::value(std::get<std::string>(value));
+  else if constexpr (std::is_integral_v<Content> || std::is_enum_v<Content>)
+    content = static_cast<Content>(std::get<HeldNumber<Content>>(value));
+  else content = std::get<Content>(value);
+}
+template <class Content>
+void store(std::optional<Content>& content, const Value& value) {
+  if (std::holds_alternative<std::monostate>(value)) content.reset();
+  else store(content.emplace(), value);
+}
 
 }  // namespace detail
 
-/// Returns the row of a member.
-template <auto member>
+/// Returns the row of a member; of a member of a member, if two are named.
+template <auto first, auto... rest>
 constexpr Option option(const OptionFacts& facts) {
-  using Options = typename detail::MemberTypes<decltype(member)>::Options;
-  using Content = typename detail::MemberTypes<decltype(member)>::Content;
+  using Options = typename detail::StructOf<decltype(first)>::Options;
+  using Member = std::remove_reference_t<decltype(detail::member_of<first, rest...>(std::declval<Options&>()))>;
+  using Content = typename detail::Inside<Member>::Type;
   Option row{facts};
   row.kind = detail::kind_of<Content>();
   if constexpr (std::is_integral_v<Content>) {
@@ -163,11 +239,15 @@ constexpr Option option(const OptionFacts& facts) {
     row.most = std::min(row.most, static_cast<double>(std::numeric_limits<Content>::max()));
   }
   if constexpr (std::is_enum_v<Content>) row.choices = detail::choices_of<Content>;
-  row.get = [](const void* options) -> Value {
-    return static_cast<detail::Held<Content>>(static_cast<const Options*>(options)->*member);
+  row.load = [](const void* options) {
+    return detail::load(detail::member_of<first, rest...>(*static_cast<const Options*>(options)));
   };
-  row.set = [](void* options, const Value& value) {
-    static_cast<Options*>(options)->*member = static_cast<Content>(std::get<detail::Held<Content>>(value));
+  row.store = [](void* options, const Value& value) {
+    detail::store(detail::member_of<first, rest...>(*static_cast<Options*>(options)), value);
+  };
+  row.load_default = [] {
+    const Options defaults;
+    return detail::load(detail::member_of<first, rest...>(defaults));
   };
   return row;
 }

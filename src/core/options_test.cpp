@@ -24,6 +24,12 @@ struct Paint {
   bool dry = false;
   Colour colour = Colour::green;
   std::string name = "wall";
+  std::optional<double> price = {};
+  std::vector<double> mixture = {};
+  std::vector<std::int64_t> places = {};
+  struct Shop {
+    std::int64_t tins = 0;
+  } shop = {};
 };
 
 namespace core {
@@ -38,6 +44,10 @@ inline constexpr auto option_rows<Paint> = std::to_array<Option>({
     option<&Paint::dry>({.name = "dry", .help = ""}),
     option<&Paint::colour>({.name = "colour", .help = ""}),
     option<&Paint::name>({.name = "name", .help = ""}),
+    option<&Paint::price>({.name = "price", .help = "", .least = 0, .optional = true}),
+    option<&Paint::mixture>({.name = "mixture", .help = "", .optional = true}),
+    option<&Paint::places>({.name = "places", .help = "", .optional = true}),
+    option<&Paint::shop, &Paint::Shop::tins>({.name = "tins", .help = "", .least = 1, .optional = true}),
 });
 
 namespace {
@@ -55,11 +65,15 @@ TEST(Options, ReadAndWriteTheirMembers) {
   Paint paint;
   for (const Option& row : option_rows<Paint>) {
     const Value before = row.get(&paint);
-    EXPECT_EQ(before, default_value<Paint>(row)) << row.name;
+    EXPECT_EQ(before, row.default_value()) << row.name;
+    EXPECT_EQ(std::holds_alternative<std::monostate>(before), row.optional) << row.name;
     const Value other = tests::other_value(row, before);
     row.set(&paint, other);
     EXPECT_EQ(row.get(&paint), other) << row.name;
     EXPECT_NE(value_text(row, other), value_text(row, before)) << row.name;
+    row.set(&paint, before);
+    EXPECT_EQ(row.get(&paint), before) << row.name;
+    row.set(&paint, other);
   }
   EXPECT_EQ(error_of(paint), "");
 }
@@ -74,6 +88,8 @@ TEST(Options, RefuseWhatIsOutOfRange) {
   EXPECT_EQ(error_of({.dilution = 0}), "dilution must be greater than 0, not 0");
   EXPECT_EQ(error_of({.dilution = std::nan("")}), "dilution must be greater than 0, not nan");
   EXPECT_EQ(error_of({.dilution = HUGE_VAL}), "");
+  EXPECT_EQ(error_of({.price = -1}), "price must be at least 0, not -1");
+  EXPECT_EQ(error_of({.shop = {-1}}), "tins must be at least 1, not -1");
   EXPECT_EQ(error_of({.colour = static_cast<Colour>(2)}), "colour: 2 is not one of the values 0 to 1");
   int values = 0;
   for (const Option& row : option_rows<Paint>)
@@ -87,8 +103,18 @@ TEST(Options, RefuseWhatIsOutOfRange) {
 }
 
 TEST(Options, AreLinesOfAJob) {
-  EXPECT_EQ(option_lines(Paint{}),
-            "coats=2\nseed=3\ngloss_share=0.10000000000000001\ndilution=1\ndry=false\ncolour=green\nname=wall\n");
+  EXPECT_EQ(
+      option_lines(Paint{}),
+      "coats=2\nseed=3\ngloss_share=0.10000000000000001\ndilution=1\ndry=false\ncolour=green\nname=wall\nprice=none\n"
+      "mixture=none\nplaces=none\ntins=none\n");
+  Paint paint{.price = 0.1, .mixture = {0.5, 0.1}, .places = {3, -4}, .shop = {7}};
+  EXPECT_TRUE(option_lines(paint).ends_with(
+      "price=0.10000000000000001\nmixture=0.5,0.10000000000000001\nplaces=3,-4\ntins=7\n"));
+  paint.mixture.assign(1000, 0.1);
+  const std::string many = option_lines(paint);
+  EXPECT_NE(many.find("mixture=1000 numbers with the hash "), std::string::npos);
+  paint.mixture.back() += 0x1p-56;
+  EXPECT_NE(option_lines(paint), many);
 }
 
 TEST(Options, AreFoundByBothNames) {

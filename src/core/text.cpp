@@ -68,6 +68,12 @@ std::string reason(int error_number) { return ": " + std::generic_category().mes
 
 std::string call_line(const char* name, const std::string& value) { return std::string(name) + "=" + value + "\n"; }
 
+std::uint64_t hash_of(std::string_view bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
+  return hash;
+}
+
 std::string text_of(double number) {
   char text[40];
   std::snprintf(text, sizeof text, "%.17g", number);

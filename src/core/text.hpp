@@ -23,6 +23,9 @@ std::string size_text(std::uint64_t bytes);
 /// ": No space left on device" and the like, for an errno value.
 std::string reason(int error_number);
 
+/// Returns the FNV-1a hash of the bytes. Texts of the same length that differ in one byte have different ones.
+std::uint64_t hash_of(std::string_view bytes);
+
 /// Writes all bits of the number.
 std::string text_of(double number);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/options.hpp"
 #include "core/text.hpp"
 #include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
@@ -84,8 +85,8 @@ void check_execution(const Execution& execution, TakesRanks takes_ranks) {
     throw UnsupportedError(about("communicator") +
                            "this call does not run on several ranks; give it all rows on one of them, and no "
                            "communicator");
-  check_choice(execution.device, Device::gpu, "device");
-  check_choice(execution.pinning, Pinning::scatter, "pinning");
+  core::check_choice(execution.device, "device");
+  core::check_choice(execution.pinning, "pinning");
   if (execution.pinning != Pinning::none && execution.communicator != nullptr &&
       execution.communicator->neighbours() > 1)
     throw UnsupportedError(

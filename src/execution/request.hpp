@@ -39,16 +39,6 @@ void check_view(VectorView<T> elements, const char* what) {
   detail::check_view(facts_of(elements), what);
 }
 
-/// UsageError for a value that is no enumerator; `last` is the last one.
-template <class Enum>
-void check_choice(Enum value, Enum last, const char* what) {
-  const auto number = static_cast<int>(value);
-  if (number >= 0 && number <= static_cast<int>(last)) return;
-  throw UsageError(
-      about(what) + std::to_string(number) + " is not one of the values 0 to " + std::to_string(static_cast<int>(last)),
-      {.code = error_code::unknown_choice, .value = std::to_string(number)});
-}
-
 /// UsageError where the product of the factors, none of them negative, has more than 63 bits.
 void check_size(std::initializer_list<std::int64_t> factors, const char* what);
 

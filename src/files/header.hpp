@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "gradus/names.hpp"
+
 namespace gradus::files {
 
 /// What the first line of a table is.
@@ -94,3 +96,15 @@ inline bool may_separate(char mark) { return mark == ';' || mark == ',' || mark 
 bool all_numbers(std::span<const FirstField> fields);
 
 }  // namespace gradus::files
+
+namespace gradus {
+
+template <>
+inline constexpr auto enum_names<files::HeaderLine> = std::to_array<EnumName<files::HeaderLine>>(
+    {{files::HeaderLine::automatic, "auto"}, {files::HeaderLine::yes, "yes"}, {files::HeaderLine::no, "no"}});
+
+template <>
+inline constexpr auto enum_names<files::Missing> = std::to_array<EnumName<files::Missing>>(
+    {{files::Missing::error, "error"}, {files::Missing::drop_rows, "drop-rows"}});
+
+}  // namespace gradus

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "gradus/names.hpp"
+
 namespace gradus::files {
 
 inline bool is_blank(char character) { return character == ' ' || character == '\t'; }
@@ -65,3 +67,11 @@ inline constexpr std::string_view either_comma_fault =
     " may have decimals behind its comma, or a group of three digits; say --decimal comma or --thousands comma";
 
 }  // namespace gradus::files
+
+namespace gradus {
+
+template <>
+inline constexpr auto enum_names<files::Decimal> = std::to_array<EnumName<files::Decimal>>(
+    {{files::Decimal::automatic, "auto"}, {files::Decimal::point, "point"}, {files::Decimal::comma, "comma"}});
+
+}  // namespace gradus

@@ -264,8 +264,6 @@ template VectorOf<float> of_rows_left(VectorOf<float>, std::span<const std::int6
 template VectorOf<double> of_rows_left(VectorOf<double>, std::span<const std::int64_t>, std::int64_t,
                                        const std::string&);
 
-std::string_view to_string(ElementType type) { return type == ElementType::f32 ? "f32" : "f64"; }
-
 std::string about_element(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
                           std::int64_t position, const std::string& what) {
   const auto index = [&](std::size_t dim) {

@@ -24,7 +24,6 @@ namespace gradus::files {
 class TextInput;
 
 enum class ElementType : std::uint8_t { f32, f64 };
-std::string_view to_string(ElementType type);
 
 /// A view and whatever keeps its memory alive: a mapped file or a buffer.
 template <class T>
@@ -181,3 +180,11 @@ template <class T>
 VectorOf<T> read_vector(const std::string& path, const ReadOptions& options = {});
 
 }  // namespace gradus::files
+
+namespace gradus {
+
+template <>
+inline constexpr auto enum_names<files::ElementType> =
+    std::to_array<EnumName<files::ElementType>>({{files::ElementType::f32, "f32"}, {files::ElementType::f64, "f64"}});
+
+}  // namespace gradus

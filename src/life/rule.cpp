@@ -187,15 +187,6 @@ std::string to_string(const LifeRule& rule) {
   return text;
 }
 
-std::string_view to_string(LifeBoundary boundary) {
-  switch (boundary) {
-    case LifeBoundary::plane: return "plane";
-    case LifeBoundary::dead: return "dead";
-    case LifeBoundary::torus: return "torus";
-  }
-  return "?";
-}
-
 std::string to_string(LifePopulation population) {
   __extension__ using UInt128 = unsigned __int128;
   UInt128 rest = static_cast<UInt128>(population.high) << 64 | population.low;

@@ -8,6 +8,7 @@
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "pair_histogram/options.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -41,10 +42,14 @@ std::int64_t bin_count(const PairHistogramBins& bins) {
   return bins.edges.empty() ? bins.bins : static_cast<std::int64_t>(bins.edges.size()) - 1;
 }
 
+/// Throws UsageError if the value is out of the option's range.
+void check_value(std::string_view name, const core::Value& value) {
+  core::check_value(core::option_row<PairHistogramOptions>(name), value, name);
+}
+
 void check_uniform(const PairHistogramBins& bins) {
-  if (!(bins.bin_width > 0) || std::isinf(bins.bin_width))
-    throw UsageError("the bin width must be a finite number above zero, not " + core::number_text(bins.bin_width));
-  if (bins.bins < 1) throw UsageError("the number of bins must be at least 1, not " + std::to_string(bins.bins));
+  check_value("bin_width", bins.bin_width);
+  check_value("bins", bins.bins);
   if (std::isinf(bins.bin_width * static_cast<double>(bins.bins)))
     throw UsageError("the bins reach beyond the largest double");
 }
@@ -76,8 +81,7 @@ Bins::Bins(const PairHistogramBins& bins, const std::stop_token& stop) {
   core::RareLook look(stop, "stopped while preparing the bins");
   if (bins.edges.empty()) check_uniform(bins);
   else check_edges(bins);
-  if (!(bins.cutoff >= 0) || std::isinf(bins.cutoff))
-    throw UsageError("the cutoff must be a finite number and not negative, not " + core::number_text(bins.cutoff));
+  if (bins.cutoff != 0) check_value("cutoff", bins.cutoff);
   const std::uint64_t room = bytes(bins) / (2 * sizeof(double));
 
   edges_.reserve(static_cast<std::size_t>(room));

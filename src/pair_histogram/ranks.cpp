@@ -7,6 +7,7 @@
 #include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
+#include "pair_histogram/options.hpp"
 #include "ranks/same_call.hpp"
 
 namespace gradus::pair_histogram_detail {
@@ -30,30 +31,13 @@ std::string rows_line(const char* name, VectorView<const T> values, const Execut
   return rows_line(name, MatrixView<const T>(values.data(), values.size(), 1, 1, values.place()), execution);
 }
 
-std::string numbers_line(const char* name, const std::vector<double>& numbers, const Execution& execution) {
-  constexpr std::size_t few = 9;  // which a person can compare
-  if (numbers.size() > few)
-    return rows_line(name, VectorView<const double>(numbers.data(), std::ssize(numbers)), execution);
-  std::string text;
-  for (const double number : numbers) {
-    if (!text.empty()) text += ',';
-    text += core::text_of(number);
-  }
-  return call_line(name, text);
-}
-
 /// All that the result depends on.
 template <class T>
 std::string call_text(MatrixView<const T> points, const PairHistogramOptions& options,
                       const PairHistogramMemory<T>& memory, const Execution& here) {
   return call_line("variant", here.variant.empty() ? std::string("the best") : core::with_underscores(here.variant)) +
-         call_line("bin width", options.bins.bin_width) + call_line("bins", options.bins.bins) +
-         numbers_line("edges", options.bins.edges, here) + call_line("cutoff", options.bins.cutoff) +
-         numbers_line("box", options.box, here) + numbers_line("box origin", options.box_origin, here) +
-         call_line("periodic", options.periodic) + call_line("dimensions", options.dimensions) +
-         call_line("fold", std::int64_t{options.fold}) + rows_line("points", points, here) +
-         rows_line("others", memory.others, here) + rows_line("weights", memory.weights, here) +
-         rows_line("other weights", memory.other_weights, here);
+         core::option_lines(options) + rows_line("points", points, here) + rows_line("others", memory.others, here) +
+         rows_line("weights", memory.weights, here) + rows_line("other weights", memory.other_weights, here);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/text.hpp"
+
 namespace gradus::core {
 
 namespace {
@@ -17,13 +19,6 @@ std::vector<std::string> lines_of(const std::string& text) {
     begin = end + 1;
   }
   return lines;
-}
-
-/// FNV-1a. Texts of the same length that differ in one byte have different ones.
-std::uint64_t hash_of(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
-  return hash;
 }
 
 }  // namespace

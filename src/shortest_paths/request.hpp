@@ -12,6 +12,7 @@
 #include "execution/request.hpp"
 #include "shortest_paths/finish.hpp"
 #include "shortest_paths/graph.hpp"
+#include "shortest_paths/options.hpp"
 #include "shortest_paths/sparse_graph.hpp"
 
 namespace gradus::shortest_paths_detail {
@@ -59,10 +60,6 @@ inline void check_sources(const std::vector<std::int64_t>& sources, std::int64_t
     if (source < 0 || source >= n)
       throw UsageError("there is no vertex " + std::to_string(source) + " among " + std::to_string(n) +
                        " (counted from 0)");
-}
-
-inline void check_tile(const ShortestPathsOptions& options) {
-  if (options.tile < 0) throw UsageError(about("tile") + std::to_string(options.tile) + " is not a size");
 }
 
 /// What the caller asks for, checked.
@@ -144,7 +141,7 @@ struct Request {
 
  private:
   void check_rest() {
-    check_tile(options);
+    core::check_options(options);
     check_sources(options.sources, n());
     check_result(memory.distances, rows(), n(), "distances");
     check_result(memory.predecessors, rows(), n(), "predecessors");

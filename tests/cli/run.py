@@ -8,6 +8,7 @@ what tests/cli/cli_test.py wants to know of its commands:
 
   json_jobs(case)   for each command that takes --json: what to call it with
   NARROWED          words behind an example of the documents that would take half a minute or more
+  repeated_jobs(case)  for each command that takes --repeat: jobs, each as (words, ending of the output or None)
   INPUTS            for each file of the reader's own that examples name: a command that makes one
 """
 

@@ -343,7 +343,7 @@ bool make_simpler(KMeansCase<T>& made, std::int64_t step) {
     constexpr std::string_view kept[] = {"clusters", "init", "max_iterations", "tolerance", "seed"};
     if (std::ranges::find(kept, row.name) != std::end(kept)) continue;
     KMeansOptions* const own = &options;
-    const core::Value usual = core::default_value<KMeansOptions>(row);
+    const core::Value usual = row.default_value();
     if (row.get(own) == usual || !take(1)) continue;
     row.set(own, usual);
     return true;

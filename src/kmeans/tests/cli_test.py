@@ -29,6 +29,10 @@ def json_jobs(case):
     }
 
 
+def repeated_jobs(case):  # tests/repeat_test.py has more of them
+    return {"kmeans": [([case.points(), "-k", 3, "--tolerance", "0.30000000000000004"], ""), ([case.points(), "-k", 2], None)]}
+
+
 NARROWED = {
     "gradus verify kmeans": "--case uniform_17x1_k17 --threads 2",
     "gradus bench kmeans": "--variants sequential --shape 500x2 --repeats 1",

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/checked.hpp"
+#include "life/options.hpp"
 
 namespace gradus::life_detail {
 
@@ -12,9 +13,7 @@ bool is_near(std::int64_t place) {
 }
 
 void check(const LifeOptions& options) {
-  execution::check_choice(options.boundary, LifeBoundary::torus, "boundary");
-  if (options.generations < 0)
-    throw UsageError("the number of generations must not be negative, not " + std::to_string(options.generations));
+  core::check_options(options);
   if ((options.rule.birth | options.rule.survival) >= 1U << 9)
     throw UsageError(about("rule") + "a list of neighbours has bits 0 to 8 alone");
   if (!is_near(options.left) || !is_near(options.top))

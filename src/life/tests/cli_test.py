@@ -26,6 +26,16 @@ def json_jobs(case):
     return {"life": [path]}
 
 
+def repeated_jobs(case):
+    plain = case.file("plain.rle", GLIDER)
+    torus = case.file("torus.rle", GLIDER.replace("B3/S23", "B36/S23:T10,12"))
+    jobs = [[], ["-g", "1e2"], ["--rule", "HighLife"], ["--rule", "B3/S23:T64,48", "-g", 30, "--hashes"], ["--size", "9x7"],
+            ["--boundary", "dead", "--size", 20, "--generations", 50, "--until-stable"], ["--until-stable", "--boundary", "torus"],
+            ["--variant", "sequential", "--boundary", "torus"]]
+    return {"life": [([pattern, *words], ending) for pattern in (plain, torus) for words in jobs for ending in (None, ".rle")]
+            + [([plain, "-g", 6, "--scale", 3, "--every", 2, "--delay", 50], ".gif")]}
+
+
 NARROWED = {
     "gradus bench life": "--size 64 --repeats 1",
     "gradus bench life --size 1024,1000x37 --generations 100 --threads 1,2": "--variants openmp_bit_sliced --repeats 1",

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "gradus/life.hpp"
+#include "life/options.hpp"
 #include "tests/lies.hpp"
+#include "tests/options.hpp"
 
 namespace gradus {
 namespace {
@@ -99,12 +101,13 @@ TEST_F(LifeViews, ValuesThatThereAreNotAreRefused) {
        {LifeShape{.height = -1}, LifeShape{.height = most, .width = 2}, LifeShape{.width = -5}})
     expect_usage([&] { life_memory(shape, {}); }, "");
   LifeOptions options = torus_;
-  options.generations = -1;
-  expect_usage([&] { life(grid_, options); }, "generations");
-  expect_usage([&] { life_memory({.height = 5, .width = 5}, options); }, "generations");
-  options = torus_;
-  options.boundary = tests::no_such<LifeBoundary>(3);
-  expect_usage([&] { life(grid_, options); }, "boundary");
+  for (const core::Option& row : core::option_rows<LifeOptions>)
+    for (const core::Value& value : tests::refused_values(row)) {
+      options = torus_;
+      row.set(&options, value);
+      expect_usage([&] { life(grid_, options); }, std::string(row.name));
+      expect_usage([&] { life_memory({.height = 5, .width = 5}, options); }, std::string(row.name));
+    }
   options = torus_;
   options.rule.birth = 512;
   expect_usage([&] { life(grid_, options); }, "rule");

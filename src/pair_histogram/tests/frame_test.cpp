@@ -141,12 +141,12 @@ TEST(Bins, ACutoffEndsTheBins) {
 
 TEST(PairHistogram, RefusesImpossibleBins) {
   const Matrix<double> points = uniform(5, 3);
-  refused<UsageError>(points, bins_of(0, 10), {"bin width", "0"});
-  refused<UsageError>(points, bins_of(-1.5, 10), {"bin width", "-1.5"});
-  refused<UsageError>(points, bins_of(nan, 10), {"bin width", "nan"});
-  refused<UsageError>(points, bins_of(infinity, 10), {"bin width", "inf"});
-  refused<UsageError>(points, bins_of(1, 0), {"number of bins", "at least 1", "0"});
-  refused<UsageError>(points, bins_of(1, -3), {"number of bins", "-3"});
+  refused<UsageError>(points, bins_of(0, 10), {"bin_width", "greater than 0", "0"});
+  refused<UsageError>(points, bins_of(-1.5, 10), {"bin_width", "-1.5"});
+  refused<UsageError>(points, bins_of(nan, 10), {"bin_width", "nan"});
+  refused<UsageError>(points, bins_of(infinity, 10), {"bin_width", "inf"});
+  refused<UsageError>(points, bins_of(1, 0), {"bins", "at least 1", "0"});
+  refused<UsageError>(points, bins_of(1, -3), {"bins", "at least 1", "-3"});
   refused<UsageError>(points, bins_of(1, room::bin_limit + 1), {"16777217 bins", "16777216"});
   refused<UsageError>(points, bins_of(1, std::numeric_limits<std::int64_t>::max()), {"9223372036854775807 bins"});
   refused<UsageError>(points, bins_of(1e308, 2), {"largest double"});

@@ -357,16 +357,16 @@ TEST_F(PairHistogramRanksErrors, end_where_the_calls_differ) {
     });
   };
   const std::pair<const char*, std::function<void(Call&)>> changes[] = {
-      {"'bin width=0.25' here, but 'bin width=0.5' on rank 0",
+      {"'bin_width=0.25' here, but 'bin_width=0.5' on rank 0",
        [](Call& call) { call.problem.options.bins.bin_width = 0.25; }},
       {"'bins=11' here, but 'bins=10' on rank 0", [](Call& call) { ++call.problem.options.bins.bins; }},
-      {"'edges=0,1' here, but 'edges=' on rank 0",
+      {"'edges=0,1' here, but 'edges=none' on rank 0",
        [](Call& call) {
          call.problem.options.bins.edges = {0, 1};
        }},
-      {"'cutoff=2' here, but 'cutoff=0'", [](Call& call) { call.problem.options.bins.cutoff = 2; }},
+      {"'cutoff=2' here, but 'cutoff=none'", [](Call& call) { call.problem.options.bins.cutoff = 2; }},
       {"'box=30,30,31' here, but 'box=30,30,30'", [](Call& call) { call.problem.options.box[2] = 31; }},
-      {"'box origin=0,0,0' here, but 'box origin='",
+      {"'box_origin=0,0,0' here, but 'box_origin=none'",
        [](Call& call) {
          call.problem.options.box_origin = {0, 0, 0};
        }},

@@ -6,6 +6,7 @@
 #include "cpu/threads.hpp"
 #include "shortest_paths/api/steps.hpp"
 #include "shortest_paths/memory.hpp"
+#include "shortest_paths/options.hpp"
 
 namespace gradus {
 
@@ -20,7 +21,7 @@ void check(const ShortestPathsShape& shape, const ShortestPathsOptions& options,
   if (n < 0 || n > std::numeric_limits<std::int32_t>::max())
     throw UsageError("a graph has 0 to 2147483647 vertices, not " + std::to_string(n));
   room::check_sources(options.sources, n);
-  room::check_tile(options);
+  core::check_options(options);
   if (shape.edges < -1)
     throw UsageError(about("edges") + std::to_string(shape.edges) + " is not a number of them, nor -1");
   execution::check_size({shape.edges < 0 ? 1 : shape.edges, 64}, "edges");

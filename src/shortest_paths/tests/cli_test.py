@@ -20,6 +20,18 @@ def json_jobs(case):
     return {"shortest-paths": [write_npy(case.path("roads.npy"), "<i4", (4, 4), ROADS), "-o", case.path("paths")]}
 
 
+def repeated_jobs(case):
+    matrix = write_npy(case.path("matrix.npy"), "<i4", (4, 4), ROADS)
+    roads = case.file("roads.csv", "from,to,km\nRome,Oslo,2000.5\nOslo,Bern,5900\nBern,Rome,1\n")
+    return {"shortest-paths": [
+        ([matrix], ""), ([matrix, "--predecessors", "--sources", "2,0"], ""), ([matrix, "--from", 0, "--to", 3], None),
+        ([matrix, "--no-edge", 2, "--undirected", "--unweighted", "--variant", "openmp_tiled", "--tile", 2], ""),
+        ([matrix, "--no-edge", "-1"], ""),
+        ([roads, "--undirected", "--predecessors"], ""), ([roads, "--sources", "Oslo", "--from", "Oslo", "--to", "Rome"], ""),
+        ([roads, "--columns", "to,from,km", "--dtype", "f64"], ""),
+    ]}
+
+
 NARROWED = {
     "gradus bench shortest-paths": "--variants sequential --vertices 100 --repeats 1",
     "gradus bench shortest-paths --vertices 20000 --degree 5 --sources 100 --variants openmp_dijkstra": "--repeats 1",

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "gradus/shortest_paths.hpp"
+#include "shortest_paths/options.hpp"
 #include "tests/lies.hpp"
+#include "tests/options.hpp"
 
 namespace gradus {
 namespace {
@@ -107,11 +109,15 @@ TYPED_TEST(ShortestPathsViews, MemoryRefusesImpossibleSizes) {
                                                                          {.vertices = 5, .element_bytes = 0},
                                                                          {.vertices = 5, .element_bytes = 5}})
     expect_usage([&] { shortest_paths_memory(shape, {}); }, "");
-  ShortestPathsOptions options;
-  options.tile = -1;
-  expect_usage([&] { shortest_paths_memory({.vertices = 5}, options); }, "tile");
-  expect_usage([&] { shortest_paths(this->weights(), options); }, "tile");
-  expect_usage([&] { shortest_paths(this->edges(), options); }, "tile");
+  for (const core::Option& row : core::option_rows<ShortestPathsOptions>)
+    for (const core::Value& value : tests::refused_values(row)) {
+      ShortestPathsOptions options;
+      row.set(&options, value);
+      const std::string name(row.name);
+      expect_usage([&] { shortest_paths_memory({.vertices = 5}, options); }, name);
+      expect_usage([&] { shortest_paths(this->weights(), options); }, name);
+      expect_usage([&] { shortest_paths(this->edges(), options); }, name);
+    }
 }
 
 TEST(ShortestPathsRoutes, OfPredecessorsRefuseLies) {
