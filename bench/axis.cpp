@@ -52,15 +52,19 @@ core::Value parsed(const core::Option& row, const std::string& label, const std:
 }  // namespace
 
 Axis axis_of(const core::Option& row, void* options) {
+  return axis_of(row, row.get(options), [&row, options](const core::Value& value) { row.set(options, value); });
+}
+
+Axis axis_of(const core::Option& row, const core::Value& value, std::function<void(const core::Value&)> take) {
   std::string initial(row.initial);
-  if (initial.empty() && row.kind != core::OptionKind::text) initial = core::value_text(row, row.get(options));
+  if (initial.empty() && row.kind != core::OptionKind::text) initial = core::value_text(row, value);
   return {.name = with_hyphens(row.front_name()),
           .letter = row.letter == 0 ? "" : std::string(1, row.letter),
           .form = placeholder_of(row),
           .help = std::string(row.help),
           .initial = std::move(initial),
-          .parse = [&row, options](const std::string& label,
-                                   const std::string& text) { row.set(options, parsed(row, label, text)); },
+          .parse = [&row, take = std::move(take)](const std::string& label,
+                                                  const std::string& text) { take(parsed(row, label, text)); },
           .choices = names_of(row.choices),
           .file = row.is_file};
 }

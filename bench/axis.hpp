@@ -28,6 +28,8 @@ struct Axis {
 
 /// The axis of an option of a table, which sets the member of `options`.
 Axis axis_of(const core::Option& row, void* options);
+/// The same with the `value` that holds where it is not given; take() is given the other ones.
+Axis axis_of(const core::Option& row, const core::Value& value, std::function<void(const core::Value&)> take);
 
 // Axes that several problems have. Each sets `target`, which outlives it, from what it is initially.
 

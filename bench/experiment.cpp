@@ -16,13 +16,13 @@ namespace gradus::bench {
 
 namespace {
 
-namespace files = std::filesystem;
+namespace fs = std::filesystem;
 using nlohmann::json;
 
 // Where the files may lie: beside the installed program, or in the source tree that it was built from.
-std::vector<files::path> folders() {
+std::vector<fs::path> folders() {
   std::error_code ignored;
-  const files::path program = files::read_symlink("/proc/self/exe", ignored);
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   return {program.parent_path().parent_path() / "share/gradus/experiments", GRADUS_EXPERIMENTS};
 }
 
@@ -237,9 +237,9 @@ Published published_of(const json& figure) {
 
 std::vector<std::string> experiment_names() {
   std::set<std::string> names;
-  for (const files::path& folder : folders()) {
+  for (const fs::path& folder : folders()) {
     std::error_code missing;
-    for (const auto& entry : files::directory_iterator(folder, missing))
+    for (const auto& entry : fs::directory_iterator(folder, missing))
       if (entry.path().extension() == ".json") names.insert(entry.path().stem());
   }
   return {names.begin(), names.end()};
@@ -247,10 +247,10 @@ std::vector<std::string> experiment_names() {
 
 std::string find_experiment(const std::string& name) {
   if (name.ends_with(".json")) return name;
-  for (const files::path& folder : folders()) {
-    const files::path file = folder / (with_hyphens(name) + ".json");
+  for (const fs::path& folder : folders()) {
+    const fs::path file = folder / (with_hyphens(name) + ".json");
     std::error_code ignored;
-    if (files::is_regular_file(file, ignored)) return file;
+    if (fs::is_regular_file(file, ignored)) return file;
   }
   const std::vector<std::string> names = experiment_names();
   std::string all;
@@ -263,7 +263,7 @@ std::string find_experiment(const std::string& name) {
 Experiment read_experiment(const std::string& path) {
   std::ifstream stream(path);
   std::error_code ignored;
-  if (!stream || files::is_directory(path, ignored)) throw InputError("cannot read the experiment '" + path + "'");
+  if (!stream || fs::is_directory(path, ignored)) throw InputError("cannot read the experiment '" + path + "'");
   try {
     return from_json(json::parse(stream));
   } catch (const json::exception& error) {

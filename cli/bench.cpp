@@ -27,7 +27,7 @@ struct Candidate {
   std::shared_ptr<bench::Workloads> workloads;
 };
 
-struct Arguments {
+struct BenchArguments {
   std::string problem;
   std::string experiment;
   double scale = 1;
@@ -131,7 +131,7 @@ std::string claims_text(const Judged& judged, const Session& session) {
   return text;
 }
 
-bench::Experiment prepared_experiment(const Arguments& arguments, const Session& session) {
+bench::Experiment prepared_experiment(const BenchArguments& arguments, const Session& session) {
   bench::Experiment experiment = bench::read_experiment(bench::find_experiment(arguments.experiment));
   bench::scale(experiment, arguments.scale);
   for (bench::Bench& part : experiment.parts) {
@@ -146,7 +146,7 @@ bench::Experiment prepared_experiment(const Arguments& arguments, const Session&
   return experiment;
 }
 
-void require_one_of_both(const Arguments& arguments) {
+void require_one_of_both(const BenchArguments& arguments) {
   if (!arguments.experiment.empty()) return;
   if (arguments.problem.empty())
     throw UsageError(fmt::format("say what to measure: 'gradus bench {}', or 'gradus bench --experiment NAME'",
@@ -155,13 +155,13 @@ void require_one_of_both(const Arguments& arguments) {
 }
 
 // Why the axes of one have no effect: empty where there is no experiment.
-std::string why_not_of_experiment(const Arguments& arguments) {
+std::string why_not_of_experiment(const BenchArguments& arguments) {
   if (arguments.experiment.empty()) return "";
   return "an experiment has its own problem, variants and axes; it takes --threads, --scale, --repeats and --min-time";
 }
 
 // Likewise where no variant that will be measured is of this kind.
-std::string why_not_with(bool (*kind)(core::Backend), std::string_view kinds, const Arguments& arguments) {
+std::string why_not_with(bool (*kind)(core::Backend), std::string_view kinds, const BenchArguments& arguments) {
   if (arguments.problem.empty()) return "";
   const bench::ProblemRow& problem = bench::find_problem(arguments.problem);
   for (const std::string& name : arguments.run.variants)
@@ -217,7 +217,7 @@ std::vector<SharedAxis> shared_axes(const std::vector<Candidate>& candidates) {
 }
 
 // Why the axis has no effect, or "".
-std::string why_not_of_problem(const SharedAxis& axis, const Arguments& arguments) {
+std::string why_not_of_problem(const SharedAxis& axis, const BenchArguments& arguments) {
   if (!arguments.experiment.empty() || arguments.problem.empty()) return why_not_of_experiment(arguments);
   const std::string_view here = bench::find_problem(arguments.problem).name;
   const bench::Axis* own = axis.of(here);
@@ -225,7 +225,7 @@ std::string why_not_of_problem(const SharedAxis& axis, const Arguments& argument
   return own->useless ? own->useless() : "";
 }
 
-void add_axes(Options& options, Arguments& arguments, const char* heading_of_all) {
+void add_axes(Options& options, BenchArguments& arguments, const char* heading_of_all) {
   for (const SharedAxis& axis : shared_axes(arguments.candidates)) {
     options.heading(axis.owners.size() == arguments.candidates.size() ? heading_of_all : "Of " + axis.names(),
                     [&arguments, axis] { return why_not_of_problem(axis, arguments); });
@@ -240,7 +240,7 @@ void add_axes(Options& options, Arguments& arguments, const char* heading_of_all
 }
 
 // Measures, shows what is to be shown, and returns the exit status.
-int measure_and_show(const Arguments& arguments, const Session& session, const bench::ProblemRow& problem,
+int measure_and_show(const BenchArguments& arguments, const Session& session, const bench::ProblemRow& problem,
                      const std::vector<bench::Bench>& parts, const bench::Making& making,
                      const bench::Experiment* experiment) {
   const bool tables = !arguments.json || !arguments.json_file.empty();
@@ -291,7 +291,7 @@ int measure_and_show(const Arguments& arguments, const Session& session, const b
   return VerificationError("").exit_status();
 }
 
-int bench_command(const Arguments& arguments, const Session& session) {
+int bench_command(const BenchArguments& arguments, const Session& session) {
   require_one_of_both(arguments);
   const bench::Making making{.progress = session.execution.progress,
                              .stop = session.execution.stop,
@@ -310,8 +310,8 @@ int bench_command(const Arguments& arguments, const Session& session) {
 }  // namespace
 
 Action setup_bench(Options& options, Session& session) {
-  auto arguments = std::make_shared<Arguments>();
-  Arguments* target = arguments.get();
+  auto arguments = std::make_shared<BenchArguments>();
+  BenchArguments* target = arguments.get();
   for (const bench::ProblemRow* problem : bench::problems())
     target->candidates.push_back({problem, problem->workloads()});
   const WhyUseless in_experiment = [target] { return why_not_of_experiment(*target); };

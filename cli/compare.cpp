@@ -17,7 +17,7 @@ namespace gradus::cli {
 
 namespace {
 
-struct Arguments {
+struct CompareArguments {
   std::string before;
   std::string after;
   std::vector<std::string> more;     ///< pairs of results
@@ -103,7 +103,7 @@ std::string legend(const bench::Comparison& comparison, std::size_t pairs) {
       rows, confidence, negligible);
 }
 
-int compare(const Arguments& arguments, const Session& session) {
+int compare(const CompareArguments& arguments, const Session& session) {
   if (arguments.more.size() % 2 != 0)
     throw UsageError("results come in pairs, OLD NEW OLD NEW ...: '" + arguments.more.back() + "' is alone");
   std::vector<bench::ResultFile> all_before;
@@ -160,8 +160,8 @@ int compare(const Arguments& arguments, const Session& session) {
 }  // namespace
 
 Action setup_compare(Options& options, Session& session) {
-  auto arguments = std::make_shared<Arguments>();
-  Arguments* target = arguments.get();
+  auto arguments = std::make_shared<CompareArguments>();
+  CompareArguments* target = arguments.get();
   Options::required(options.file("OLD", target->before, "OLD", "a result of 'gradus bench --json FILE'"));
   Options::required(options.file("NEW", target->after, "NEW", "likewise, later"));
   options.files("MORE", target->more, "OLD NEW...",

@@ -22,7 +22,7 @@ namespace gradus::cli {
 
 namespace {
 
-struct Arguments {
+struct GenerateArguments {
   core::PointSpecification points;
   std::int64_t rows = 0;
   std::int64_t columns = 0;  ///< 0: what is usual for the kind
@@ -35,7 +35,7 @@ struct Arguments {
   }
 };
 
-std::int64_t row_count(const Arguments& arguments, std::int64_t row_bytes) {
+std::int64_t row_count(const GenerateArguments& arguments, std::int64_t row_bytes) {
   if ((arguments.rows > 0) == (arguments.size_mib > 0))
     throw UsageError("give the number of points (--points) or the size of all of them (--size-mib), one of the two");
   if (arguments.rows > 0) return arguments.rows;
@@ -68,7 +68,7 @@ void require_finite(const core::PointSpecification& points) {
 }
 
 template <class T>
-int generate(const Arguments& arguments, const Session& session) {
+int generate(const GenerateArguments& arguments, const Session& session) {
   const auto start = core::Clock::now();
   if (!(arguments.points.low < arguments.points.high)) throw UsageError("--low must be less than --high");
   require_finite<T>(arguments.points);
@@ -115,7 +115,7 @@ int generate(const Arguments& arguments, const Session& session) {
 }
 
 /// `seed`: the option, which published points do not have.
-void add_points(Options& options, Session& session, Arguments* arguments, CLI::Option& seed) {
+void add_points(Options& options, Session& session, GenerateArguments* arguments, CLI::Option& seed) {
   core::PointSpecification& points = arguments->points;
   options.heading("Points", [arguments] {
     return arguments->makes_points() ? "" : fmt::format("{} has no points", arguments->request.kind);
@@ -157,7 +157,7 @@ void add_points(Options& options, Session& session, Arguments* arguments, CLI::O
 }  // namespace
 
 Action setup_generate(Options& options, Session& session) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<GenerateArguments>();
   core::PointSpecification& points = arguments->points;
   Generator::Request& request = arguments->request;
   std::vector<std::string> kinds{"uniform", "blobs", "lab-points", "lab-atoms"};

@@ -24,7 +24,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct PredictArguments {
   std::string centroids;
   std::string input;
   std::string output;
@@ -42,7 +42,7 @@ struct Inputs {
 };
 
 /// Both in one type: the one asked for, or the wider of the files' types, which changes no value.
-Inputs read_inputs(const Arguments& arguments, const Session& session) {
+Inputs read_inputs(const PredictArguments& arguments, const Session& session) {
   const auto start = core::Clock::now();
   files::ReadOptions reading = arguments.reading;
   reading.threads = cpu::thread_count(session.execution);
@@ -111,7 +111,7 @@ void write_labels(Destination& destination, VectorView<const std::int32_t> label
   destination.file().commit();
 }
 
-Json facts_of(const Arguments& arguments, const Inputs& inputs) {
+Json facts_of(const PredictArguments& arguments, const Inputs& inputs) {
   return {{"problem", "kmeans"},
           {"input", arguments.input},
           {"centroids", arguments.centroids},
@@ -130,7 +130,7 @@ void add_row_names(Json& facts, const files::RowNames* names) {
 }
 
 template <class T, class Function>
-auto run(const Arguments& arguments, const Inputs& inputs, Function&& function) {
+auto run(const PredictArguments& arguments, const Inputs& inputs, Function&& function) {
   return naming_files({{"points", arguments.input},
                        {"centroids", arguments.centroids},
                        {"weights", arguments.weights.empty() ? arguments.input : arguments.weights}},
@@ -142,7 +142,7 @@ auto run(const Arguments& arguments, const Inputs& inputs, Function&& function) 
 }
 
 template <class T>
-int predict(const Arguments& arguments, const Session& session, const Inputs& inputs) {
+int predict(const PredictArguments& arguments, const Session& session, const Inputs& inputs) {
   Destination destination(arguments.output, session.execution.stop);
   destination.expect<std::int32_t>(inputs.points.rows(), 1);
   files::VectorOf<T> weights;
@@ -183,7 +183,7 @@ int predict(const Arguments& arguments, const Session& session, const Inputs& in
 }
 
 template <class T>
-int transform(const Arguments& arguments, const Session& session, const Inputs& inputs) {
+int transform(const PredictArguments& arguments, const Session& session, const Inputs& inputs) {
   Destination destination(arguments.output, session.execution.stop);
   destination.expect<T>(inputs.points.rows(), inputs.centroids.rows());
   const auto start = core::Clock::now();
@@ -215,9 +215,9 @@ int transform(const Arguments& arguments, const Session& session, const Inputs& 
   return 0;
 }
 
-std::shared_ptr<Arguments> add_arguments(Options& options, const Session& session, const std::string& written,
-                                         bool weighted) {
-  auto arguments = std::make_shared<Arguments>();
+std::shared_ptr<PredictArguments> add_arguments(Options& options, const Session& session, const std::string& written,
+                                                bool weighted) {
+  auto arguments = std::make_shared<PredictArguments>();
   Options::required(
       options.file("CENTROIDS", arguments->centroids, "CENTROIDS",
                    "the folder that 'gradus kmeans' wrote, with its metric and standardization; or any file "

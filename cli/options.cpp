@@ -137,15 +137,12 @@ void Options::variant_options(const core::Ladder& ladder, Execution& execution) 
     }
   }
   for (const auto& [row, variants] : rows) {
-    const std::string name = "--" + bench::with_hyphens(row->name);
-    CLI::Option& option = value(name, placeholder_of(*row), std::string(row->help) + "; only for " + variants,
-                                [row = row, name, &execution](const std::string& text) {
-                                  const std::string given = core::value_text(*row, parsed(*row, name, text));
-                                  std::erase_if(execution.variant_options,
-                                                [&](const VariantOption& one) { return one.name == row->name; });
-                                  execution.variant_options.push_back({std::string(row->name), given});
-                                },
-                                {.choices = names_of_choices(*row), .file = row->is_file});
+    bench::Axis own = bench::axis_of(*row, row->default_value(), [row = row, &execution](const core::Value& value) {
+      std::erase_if(execution.variant_options, [&](const VariantOption& one) { return one.name == row->name; });
+      execution.variant_options.push_back({std::string(row->name), core::value_text(*row, value)});
+    });
+    own.help += "; only for " + variants;
+    CLI::Option& option = axis(own);
     if (row->is_file) not_repeated(option);
   }
 }

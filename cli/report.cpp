@@ -18,15 +18,15 @@ namespace gradus::cli {
 
 namespace {
 
-namespace files = std::filesystem;
+namespace fs = std::filesystem;
 
 /// The files that are meant: of a folder its summary, or all results in it in the order of their names.
 std::vector<std::string> files_of(const std::string& path) {
   std::error_code error;
-  if (!files::is_directory(path, error)) return {path};
-  if (files::exists(files::path(path) / summary_name, error)) return {(files::path(path) / summary_name).string()};
+  if (!fs::is_directory(path, error)) return {path};
+  if (fs::exists(fs::path(path) / summary_name, error)) return {(fs::path(path) / summary_name).string()};
   std::vector<std::string> found;
-  for (const auto& entry : files::directory_iterator(path, error))
+  for (const auto& entry : fs::directory_iterator(path, error))
     if (entry.path().extension() == ".json") found.push_back(entry.path().string());
   if (error) throw InputError("cannot read the folder '" + path + "': " + error.message());
   if (found.empty())
@@ -50,12 +50,12 @@ void add_file(Page& page, const std::string& path) {
   add_summary(page, file);
 }
 
-struct Arguments {
+struct ReportArguments {
   std::vector<std::string> results;
   std::string output;
 };
 
-int report(const Arguments& arguments, const Session& session) {
+int report(const ReportArguments& arguments, const Session& session) {
   std::vector<std::string> inputs;
   for (const std::string& path : arguments.results)
     for (std::string& file : files_of(path)) inputs.push_back(std::move(file));
@@ -74,7 +74,7 @@ std::string page_of(const std::vector<std::string>& paths) {
   std::vector<std::string> all;
   for (const std::string& path : paths)
     for (std::string& file : files_of(path)) all.push_back(std::move(file));
-  Page page(all.size() == 1 ? "Gradus: " + files::path(all.front()).filename().string() : "Gradus: results");
+  Page page(all.size() == 1 ? "Gradus: " + fs::path(all.front()).filename().string() : "Gradus: results");
   for (const std::string& path : all) add_file(page, path);
   return page.html();
 }
@@ -107,8 +107,8 @@ std::string page_note() {
 }
 
 Action setup_report(Options& options, Session& session) {
-  auto arguments = std::make_shared<Arguments>();
-  Arguments* target = arguments.get();
+  auto arguments = std::make_shared<ReportArguments>();
+  ReportArguments* target = arguments.get();
   Options::required(options.files("RESULT", target->results, "RESULT...",
                                   "JSON files of 'gradus bench', summaries of jobs, or folders of them"));
   Options::required(options.file("-o,--output", target->output, "FILE.html", "the page"));

@@ -14,13 +14,13 @@ namespace gradus::cli {
 
 namespace {
 
-struct Arguments {
+struct VerifyArguments {
   std::string problem{bench::problems().front()->name};
   bench::VerifyOptions options;
   bool list_cases = false;
 };
 
-bool runs_on_cpu(const Arguments& arguments) {
+bool runs_on_cpu(const VerifyArguments& arguments) {
   if (arguments.options.variants.empty()) return arguments.options.device != Device::gpu;
   return std::ranges::any_of(arguments.options.variants, [&](const std::string& name) {
     return bench::variant_info(bench::find_problem(arguments.problem), name).backend != core::Backend::cuda;
@@ -69,7 +69,7 @@ std::string report_text(const bench::VerifyReport& report, const Session& sessio
   return text;
 }
 
-int verify(const Arguments& arguments, const Session& session) {
+int verify(const VerifyArguments& arguments, const Session& session) {
   const bench::ProblemRow& problem = bench::find_problem(arguments.problem);
   if (arguments.list_cases) {
     const std::vector<std::string> names = problem.cases();
@@ -94,7 +94,7 @@ int verify(const Arguments& arguments, const Session& session) {
 }  // namespace
 
 Action setup_verify(Options& options, Session& session) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<VerifyArguments>();
   options.value("PROBLEM", "PROBLEM", with_default("which one", arguments->problem),
                 [arguments](const std::string& text) { arguments->problem = text; },
                 {.choices = bench::problem_names()});

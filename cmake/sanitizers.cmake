@@ -42,6 +42,15 @@ function(gradus_quick_options level result)
   endif()
 endfunction()
 
+# Compiles files of a target with options of their own, without the precompiled headers, which have other options. A unity
+# build compiles all files of a target alike: options would keep them out of it.
+function(gradus_file_options target options)
+  if(options AND NOT CMAKE_UNITY_BUILD)
+    set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES
+      COMPILE_OPTIONS "${options}" SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+endfunction()
+
 if(GRADUS_SANITIZE MATCHES "address")
   # GCC takes the instrumented moves of std::regex for reads of what nobody wrote (GCC bug 105562). The release build warns
   # of such reads all the same.

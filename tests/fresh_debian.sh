@@ -53,21 +53,42 @@ mount -t proc proc "$root/proc"
 mount -t sysfs -o ro sysfs "$root/sys"
 mount --rbind /dev "$root/dev"
 
-# Certificates of the host, a proxy's included, in a file that no package installs, and the settings of pip.
+# Certificates of the host, a proxy's included, in a file that no package installs.
 authorities=/etc/ssl/host-certificates.crt
-host_authorities=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
-if [ -f "$host_authorities" ]; then
+for host_authorities in "${PIP_CERT:-}" "${REQUESTS_CA_BUNDLE:-}" "${CURL_CA_BUNDLE:-}" "${SSL_CERT_FILE:-}" \
+  /etc/ssl/certs/ca-certificates.crt; do
+  [ -f "$host_authorities" ] || continue
   mkdir -p "$root/etc/ssl"
   cp -L "$host_authorities" "$root$authorities"
-fi
-pip_settings=$(env | grep -E '^PIP_(INDEX_URL|EXTRA_INDEX_URL|TRUSTED_HOST|DEFAULT_TIMEOUT|RETRIES|PROXY|NO_INDEX)=' || :)
+  break
+done
+# Files of pip's settings, each to where pip inside looks for it; variables override them.
+copy_settings() { # FROM TO
+  [ ! -f "$1" ] || install -D -m 600 "$1" "$root$2"
+}
+copy_settings /etc/xdg/pip/pip.conf /etc/xdg/pip/pip.conf
+copy_settings /etc/pip.conf /etc/pip.conf
+copy_settings "${HOME:-/root}/.pip/pip.conf" /root/.pip/pip.conf
+copy_settings "${XDG_CONFIG_HOME:-${HOME:-/root}/.config}/pip/pip.conf" /root/.config/pip/pip.conf
+copy_settings "${PIP_CONFIG_FILE:-}" /etc/pip-config-file.conf
 
-inside() {
-  # shellcheck disable=SC2046,SC2086 # a word per setting of pip, none with a blank
-  env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
-    ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} $pip_settings \
-    $([ ! -f "$root$authorities" ] || printf '%s=%s\n' SSL_CERT_FILE "$authorities" PIP_CERT "$authorities") \
-    chroot "$root" sh -c "$1" </dev/null
+# Prints the variables for a program inside, a line each.
+environment_inside() {
+  printf '%s\n' HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8
+  env | grep -E '^(https?_proxy|HTTPS?_PROXY|no_proxy|NO_PROXY|PIP_[A-Z_]+)=' | grep -vE '^PIP_(CERT|CONFIG_FILE|CACHE_DIR)=' || :
+  [ ! -f "$root/etc/pip-config-file.conf" ] || printf '%s\n' PIP_CONFIG_FILE=/etc/pip-config-file.conf
+  [ ! -f "$root$authorities" ] || for name in SSL_CERT_FILE REQUESTS_CA_BUNDLE CURL_CA_BUNDLE PIP_CERT; do
+    printf '%s\n' "$name=$authorities"
+  done
+}
+
+inside() { # SHELL-COMMAND
+  shell_command=$1
+  set --
+  while read -r variable; do set -- "$@" "$variable"; done <<LINES
+$(environment_inside)
+LINES
+  env -i "$@" chroot "$root" sh -c "$shell_command" </dev/null
 }
 
 say 'installing git, and nothing else'
