@@ -239,7 +239,7 @@ const auto& find_variant(const List& variants, std::string_view name, std::strin
                    {.code = error_code::unknown_variant, .argument = "variant", .value = std::string(name)});
 }
 
-/// For Ladder: whether one of the shapes is taken, or the reason why the last one is not.
+/// Returns whether one of the shapes is taken, or the reason why the last one is not.
 template <class Variant, class Shapes>
 Support supports_any(const Variant& variant, const Shapes& shapes, const execution::Machine& machine) {
   Support support;
@@ -247,6 +247,21 @@ Support supports_any(const Variant& variant, const Shapes& shapes, const executi
     if (support = variant.supports(shape, machine); support) break;
   return support;
 }
+
+/// The ladder of a room: of the rows that variants() returns, and of the shapes that usual_shapes() returns.
+template <class Room, auto variants, auto usual_shapes>
+inline constexpr Ladder ladder_of{
+    .problem = Room::name,
+    .variants =
+        [] {
+          const auto rows = variants();
+          return std::vector<VariantInfo>(rows.begin(), rows.end());
+        },
+    .support =
+        [](std::string_view name, const execution::Machine& machine) {
+          return supports_any(find_variant(variants(), name, Room::name), usual_shapes(), machine);
+        },
+};
 
 /// "'one', 'another'": the rows with the capability, for a message.
 template <class Variant>

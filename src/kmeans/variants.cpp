@@ -1,6 +1,7 @@
 // The ladder of k-means, in order, and the choice among its variants.
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "execution/gpu_support.hpp"
 #include "kmeans/assign/cell_table.hpp"
@@ -60,14 +61,7 @@ std::vector<Shape> usual_shapes() {
 
 }  // namespace
 
-constinit const core::Ladder ladder{
-    .problem = Room::name,
-    .variants = [] { return std::vector<core::VariantInfo>(variants().begin(), variants().end()); },
-    .support =
-        [](std::string_view name, const execution::Machine& machine) {
-          return core::supports_any(core::find_variant(variants(), name, Room::name), usual_shapes(), machine);
-        },
-};
+constinit const core::Ladder ladder = core::ladder_of<Room, variants, usual_shapes>;
 
 namespace {
 

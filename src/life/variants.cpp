@@ -1,5 +1,6 @@
 // The ladder of Life, in order, and the choice among its variants.
 #include <algorithm>
+#include <vector>
 
 #include "execution/gpu_support.hpp"
 #include "life/problem.hpp"
@@ -55,17 +56,16 @@ bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
 
 core::Rows<Variant> variants() { return table; }
 
-constinit const core::Ladder ladder{
-    .problem = Room::name,
-    .variants = [] { return std::vector<core::VariantInfo>(variants().begin(), variants().end()); },
-    .support =
-        [](std::string_view name, const execution::Machine& machine) {
-          constexpr Shape usual[] = {
-              {.height = 1000, .width = 1000, .generations = 1000, .boundary = LifeBoundary::plane},
-              {.height = 1000, .width = 1000, .generations = 1000, .boundary = LifeBoundary::torus}};
-          return core::supports_any(core::find_variant(variants(), name, Room::name), usual, machine);
-        },
-};
+namespace {
+
+std::vector<Shape> usual_shapes() {
+  return {{.height = 1000, .width = 1000, .generations = 1000, .boundary = LifeBoundary::plane},
+          {.height = 1000, .width = 1000, .generations = 1000, .boundary = LifeBoundary::torus}};
+}
+
+}  // namespace
+
+constinit const core::Ladder ladder = core::ladder_of<Room, variants, usual_shapes>;
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
   // What is given as a tree has alike parts. Whether other patterns have them shows while they run: see successor().

@@ -1,4 +1,6 @@
 // The ladder of locks, in order.
+#include <vector>
+
 #include "locks/variants.hpp"
 
 namespace gradus::locks_detail {
@@ -30,14 +32,12 @@ constexpr const Variant* table[] = {GRADUS_LADDER(GRADUS_POINT_TO_RUNG)};
 
 core::Rows<Variant> variants() { return table; }
 
-constinit const core::Ladder ladder{
-    .problem = Room::name,
-    .variants = [] { return std::vector<core::VariantInfo>(variants().begin(), variants().end()); },
-    .support =
-        [](std::string_view name, const execution::Machine& machine) {
-          constexpr Shape usual[] = {{.sections = 1000000}};
-          return core::supports_any(core::find_variant(variants(), name, Room::name), usual, machine);
-        },
-};
+namespace {
+
+std::vector<Shape> usual_shapes() { return {{.sections = 1000000}}; }
+
+}  // namespace
+
+constinit const core::Ladder ladder = core::ladder_of<Room, variants, usual_shapes>;
 
 }  // namespace gradus::locks_detail

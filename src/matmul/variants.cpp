@@ -2,6 +2,7 @@
 #include "matmul/variants.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "execution/gpu_support.hpp"
 #include "matmul/gpu/plan.hpp"
@@ -40,16 +41,15 @@ constexpr const Variant* table[] = {GRADUS_LADDER(GRADUS_POINT_TO_RUNG)};
 
 core::Rows<Variant> variants() { return table; }
 
-constinit const core::Ladder ladder{
-    .problem = Room::name,
-    .variants = [] { return std::vector<core::VariantInfo>(variants().begin(), variants().end()); },
-    .support =
-        [](std::string_view name, const execution::Machine& machine) {
-          constexpr Shape usual[] = {{.m = 1000, .n = 1000, .k = 1000},
-                                     {.m = 1000, .n = 1000, .k = 1000, .element_bytes = sizeof(double)}};
-          return core::supports_any(core::find_variant(variants(), name, Room::name), usual, machine);
-        },
-};
+namespace {
+
+std::vector<Shape> usual_shapes() {
+  return {{.m = 1000, .n = 1000, .k = 1000}, {.m = 1000, .n = 1000, .k = 1000, .element_bytes = sizeof(double)}};
+}
+
+}  // namespace
+
+constinit const core::Ladder ladder = core::ladder_of<Room, variants, usual_shapes>;
 
 namespace {
 

@@ -1,6 +1,7 @@
 // The ladder of pair-distance histograms, in order, and the choice among its variants.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "pair_histogram/problem.hpp"
 
@@ -112,14 +113,7 @@ std::vector<Shape> usual_shapes() {
 
 }  // namespace
 
-constinit const core::Ladder ladder{
-    .problem = Room::name,
-    .variants = [] { return std::vector<core::VariantInfo>(variants().begin(), variants().end()); },
-    .support =
-        [](std::string_view name, const execution::Machine& machine) {
-          return core::supports_any(core::find_variant(variants(), name, Room::name), usual_shapes(), machine);
-        },
-};
+constinit const core::Ladder ladder = core::ladder_of<Room, variants, usual_shapes>;
 
 std::vector<const Variant*> choosable(const Shape& shape, const execution::Machine& machine, Device device) {
   if (device == Device::gpu) return {&choose(shape, machine, device)};

@@ -1,4 +1,6 @@
 // The ladder of concurrent sets, in the order in which one idea follows from another.
+#include <vector>
+
 #include "sets/problem.hpp"
 
 namespace gradus::sets_detail {
@@ -31,17 +33,12 @@ namespace {
 
 constexpr const Variant* table[] = {GRADUS_LADDER(GRADUS_POINT_TO_RUNG)};
 
+std::vector<Shape> usual_shapes() { return {Shape()}; }
+
 }  // namespace
 
 core::Rows<Variant> variants() { return table; }
 
-constinit const core::Ladder ladder{
-    .problem = Room::name,
-    .variants = [] { return std::vector<core::VariantInfo>(variants().begin(), variants().end()); },
-    .support =
-        [](std::string_view name, const execution::Machine& machine) {
-          return core::find_variant(variants(), name, Room::name).supports(Shape{}, machine);
-        },
-};
+constinit const core::Ladder ladder = core::ladder_of<Room, variants, usual_shapes>;
 
 }  // namespace gradus::sets_detail

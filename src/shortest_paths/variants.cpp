@@ -1,6 +1,7 @@
 // The ladder of shortest paths, in order, and the choice among its variants.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "execution/gpu_support.hpp"
 #include "shortest_paths/problem.hpp"
@@ -91,15 +92,13 @@ bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
 
 core::Rows<Variant> variants() { return table; }
 
-constinit const core::Ladder ladder{
-    .problem = Room::name,
-    .variants = [] { return std::vector<core::VariantInfo>(variants().begin(), variants().end()); },
-    .support =
-        [](std::string_view name, const execution::Machine& machine) {
-          constexpr Shape usual[] = {{.vertices = 1000, .edges = 1000000}, {.vertices = 1000, .edges = 5000}};
-          return core::supports_any(core::find_variant(variants(), name, Room::name), usual, machine);
-        },
-};
+namespace {
+
+std::vector<Shape> usual_shapes() { return {{.vertices = 1000, .edges = 1000000}, {.vertices = 1000, .edges = 5000}}; }
+
+}  // namespace
+
+constinit const core::Ladder ladder = core::ladder_of<Room, variants, usual_shapes>;
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
   const auto best_on_gpu = [&]() -> const Variant& {

@@ -1,4 +1,6 @@
 // The ladder, in order, and the choice among its variants.
+#include <vector>
+
 #include "execution/gpu_support.hpp"
 #include "skeleton/problem.hpp"
 
@@ -19,15 +21,13 @@ constexpr const Variant* table[] = {GRADUS_LADDER(GRADUS_POINT_TO_RUNG)};
 
 core::Rows<Variant> variants() { return table; }
 
-constinit const core::Ladder ladder{
-    .problem = Room::name,
-    .variants = [] { return std::vector<core::VariantInfo>(variants().begin(), variants().end()); },
-    .support =
-        [](std::string_view name, const execution::Machine& machine) {
-          constexpr Shape usual[] = {{.values = 1000000}};
-          return core::supports_any(core::find_variant(variants(), name, Room::name), usual, machine);
-        },
-};
+namespace {
+
+std::vector<Shape> usual_shapes() { return {{.values = 1000000}}; }
+
+}  // namespace
+
+constinit const core::Ladder ladder = core::ladder_of<Room, variants, usual_shapes>;
 
 const Variant& choose(const Shape&, const execution::Machine&, Device device) {
   if (device == Device::gpu) throw UnsupportedError("skeleton has no GPU variant; use the CPU");
