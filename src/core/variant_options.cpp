@@ -40,6 +40,17 @@ Value choice_of(const Option& row, std::string_view text) {
   refuse_text(row, text, allowed, names);
 }
 
+template <class Number>
+std::vector<Number> numbers_of(const Option& row, std::string_view text, std::string_view allowed) {
+  std::vector<Number> numbers;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    numbers.push_back(number_of<Number>(row, text.substr(begin, end - begin), allowed));
+    begin = end + 1;
+  }
+  return numbers;
+}
+
 Value unchecked_value(const Option& row, std::string_view text) {
   switch (row.kind) {
     case OptionKind::choice: return choice_of(row, text);
@@ -47,8 +58,8 @@ Value unchecked_value(const Option& row, std::string_view text) {
     case OptionKind::count: return number_of<std::uint64_t>(row, text, "an integer of at least 0");
     case OptionKind::real: return number_of<double>(row, text, "a number");
     case OptionKind::text: return std::string(text);
-    case OptionKind::reals:
-    case OptionKind::integers: refuse_text(row, text, "a single value: lists are no options of variants");
+    case OptionKind::reals: return numbers_of<double>(row, text, "numbers, separated by commas");
+    case OptionKind::integers: return numbers_of<std::int64_t>(row, text, "integers, separated by commas");
     case OptionKind::flag: break;
   }
   if (text != "true" && text != "false") refuse_text(row, text, "true or false");
