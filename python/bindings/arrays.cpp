@@ -6,8 +6,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "core/exact_conversion.hpp"
-#include "python/bindings/library.hpp"
 #include "python/bindings/fields.hpp"
+#include "python/bindings/library.hpp"
 #include "python/bindings/module.hpp"
 
 namespace gradus::python {

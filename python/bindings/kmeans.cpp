@@ -12,8 +12,8 @@
 #include "python/bindings/arrays.hpp"
 #include "python/bindings/choices.hpp"
 #include "python/bindings/execution.hpp"
-#include "python/bindings/library.hpp"
 #include "python/bindings/fields.hpp"
+#include "python/bindings/library.hpp"
 #include "python/bindings/module.hpp"
 #include "python/bindings/options.hpp"
 

@@ -3,8 +3,8 @@
 
 #include "gradus/variants.hpp"
 #include "gradus/version.hpp"
-#include "python/bindings/library.hpp"
 #include "python/bindings/fields.hpp"
+#include "python/bindings/library.hpp"
 #include "python/bindings/module.hpp"
 
 namespace gradus::python {

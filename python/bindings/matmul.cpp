@@ -7,8 +7,8 @@
 #include "matmul/options.hpp"
 #include "python/bindings/arrays.hpp"
 #include "python/bindings/execution.hpp"
-#include "python/bindings/library.hpp"
 #include "python/bindings/fields.hpp"
+#include "python/bindings/library.hpp"
 #include "python/bindings/module.hpp"
 #include "python/bindings/options.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "kmeans/means/cuda_exact_update.cuh"
 #include "kmeans/assign/tensor_limits.hpp"
+#include "kmeans/means/cuda_exact_update.cuh"
 
 namespace gradus::kmeans_detail::tensor {
 

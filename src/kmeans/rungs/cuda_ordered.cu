@@ -28,8 +28,8 @@
 // curves: J. Skilling, "Programming the Hilbert curve" (2004). Bounding boxes in k-means: Pelleg and Moore,
 // "Accelerating exact k-means algorithms with geometric reasoning" (1999).
 #include "kmeans/gpu/support.hpp"
-#include "kmeans/problem.hpp"
 #include "kmeans/persistent/ordered_limits.hpp"
+#include "kmeans/problem.hpp"
 
 #ifdef GRADUS_HAS_CUDA
 

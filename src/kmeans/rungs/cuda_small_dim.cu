@@ -34,8 +34,8 @@
 // columns; centroids and sums must fit the shared memory of a block. Source: certified filters: J. R. Shewchuk,
 // "Adaptive precision floating-point arithmetic and fast robust geometric predicates" (1997).
 #include "kmeans/gpu/support.hpp"
-#include "kmeans/problem.hpp"
 #include "kmeans/persistent/small_dim_limits.hpp"
+#include "kmeans/problem.hpp"
 
 #ifdef GRADUS_HAS_CUDA
 #include <cuda_pipeline.h>

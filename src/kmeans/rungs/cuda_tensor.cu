@@ -37,9 +37,9 @@
 // floating-point arithmetic and fast robust geometric predicates" (1997). How tensor cores round: Fasi, Higham,
 // Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores" (2021). Fused product and minimum: Johnson, Douze
 // and Jegou, "Billion-scale similarity search with GPUs" (2017).
+#include "kmeans/assign/tensor_limits.hpp"
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"
-#include "kmeans/assign/tensor_limits.hpp"
 
 #ifdef GRADUS_HAS_CUDA
 
