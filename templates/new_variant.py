@@ -108,7 +108,7 @@ def main():
 listed in {table.relative_to(ROOT)}
 Now replace its head, its code, and what its row says. Then
   ./dev build && ctest --preset release -R {problem}   tests it with all others
-  build/gradus bench {problem.replace('_', '-')}       measures it
+  build/gradus bench {problem.replace('_', '-')} --variants {path.stem}   measures it
   ./dev docs                                           writes it into the tables of the documents""")
 
 

@@ -19,6 +19,7 @@ red, green, blue, opacity = 40 * x + 10 * y, 200 - 30 * x - 20 * y, 90 + 5 * x *
 
 
 def put(name, content):
+    (corpus / name).parent.mkdir(exist_ok=True)
     (corpus / name).write_bytes(content)
 
 

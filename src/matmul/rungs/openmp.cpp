@@ -15,6 +15,7 @@
 
 #include "core/checked.hpp"
 #include "core/phases.hpp"
+#include "core/stop.hpp"
 #include "cpu/threads.hpp"
 #include "matmul/problem.hpp"
 #include "matmul/textbook.hpp"
@@ -60,8 +61,9 @@ Done openmp(const Problem<T>& problem, const Execution& execution, std::vector<P
 namespace {
 
 core::Memory row_of_sums(const Shape& shape, int threads) {
+  const std::int64_t columns = std::min(shape.n, core::stretch_length(shape.n, 1));
   return {.host = core::checked_multiply(
-              core::checked_multiply(static_cast<std::uint64_t>(shape.n), static_cast<std::uint64_t>(threads), "sums"),
+              core::checked_multiply(static_cast<std::uint64_t>(columns), static_cast<std::uint64_t>(threads), "sums"),
               static_cast<std::uint64_t>(shape.element_bytes), "sums")};
 }
 
