@@ -365,7 +365,7 @@ void require_recorded_inputs(const Arguments& arguments, const std::map<std::str
   session.ranks().agree([&] {
     for (const auto& [role, option, path] :
          {std::tuple{"points", "INPUT...", arguments.inputs.front()},
-          {"weights", arguments.weights.empty() ? "--weight-column" : "--weights", arguments.file_of_weights()},
+          {"weights", arguments.weights.empty() ? "INPUT..." : "--weights", arguments.file_of_weights()},
           {"initial centroids", "--init", arguments.centroids}})
       if (hashes.contains(role)) session.record->require_same(role, option, hashes.at(role), path);
   });

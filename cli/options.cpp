@@ -114,6 +114,17 @@ CLI::Option& Options::row(const core::Option& row, void* options) {
   CLI::Option& flag = added(*app_.add_flag_function(
       "--" + bench::with_hyphens(row.front_name()),
       [&row, options](std::int64_t count) { row.set(options, core::Value(count > 0)); }, std::string(row.help)));
+  flag.multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  flag.transform(CLI::Validator(
+      [name = flag.get_name()](std::string& text) {
+        bool value = false;
+        if (!CLI::detail::lexical_cast(text, value))
+          throw UsageError(about(name) + core::excerpt(text) + " is neither true nor false",
+                           {.code = error_code::bad_argument, .value = text, .allowed = "true or false"});
+        text = value ? "1" : "0";
+        return std::string();
+      },
+      ""));
   if (!row.recorded) return flag;
   return always_recorded(flag, [&row, options] { return row.get(options) == core::Value(true) ? "true" : ""; });
 }

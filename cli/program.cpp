@@ -141,7 +141,7 @@ const CLI::App& chosen_subcommand(const CLI::App& root) {
 /// Throws UsageError if an option has too many values or, as one of the words, none.
 void refuse_count(const CLI::App& app, const std::vector<std::string>& words, const std::string& help) {
   for (const CLI::Option* option : app.get_options())
-    if (static_cast<int>(option->count()) > option->get_items_expected_max())
+    if (const int most = option->get_items_expected_max(); most > 0 && static_cast<int>(option->count()) > most)
       throw UsageError(signature_of(*option) + ": it was given more than once" + help);
   const auto is_option = [](const std::string& word) {
     return word.size() > 1 && word[0] == '-' && (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])));

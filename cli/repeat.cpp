@@ -1,5 +1,7 @@
 #include "cli/repeat.hpp"
 
+#include <glob.h>
+
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -67,10 +69,26 @@ std::vector<std::string> command_of_run(const CLI::App& app, const Session& sess
 }
 
 std::string text_of_file(const std::string& path) {
+  std::error_code none;
+  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none))
+    throw InputError(fmt::format("{}: '{}' is no regular file", option_name, path));
   std::ifstream stream(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   if (!stream.is_open() || stream.bad()) throw InputError(fmt::format("{}: cannot read '{}'", option_name, path));
   return text;
+}
+
+/// Returns true for the name of a file, for an array of an archive (file.npz:array) and for a pattern of names, if it
+/// is there.
+bool names_a_file(const std::string& name) {
+  std::error_code none;
+  if (std::filesystem::exists(name, none)) return true;
+  const std::size_t colon = name.rfind(".npz:");
+  if (colon != std::string::npos) return std::filesystem::exists(name.substr(0, colon + 4), none);
+  glob_t matches{};
+  const bool is_pattern = ::glob(name.c_str(), 0, nullptr, &matches) == 0;
+  ::globfree(&matches);
+  return is_pattern;
 }
 
 }  // namespace
@@ -93,11 +111,13 @@ RepeatedRecord::RepeatedRecord(const std::string& file) : file_(file) {
     throw InputError(fmt::format("{}: '{}' {}; a summary that 'gradus' wrote is needed", option_name, file_, why));
   };
   const Json record = Json::parse(text_of_file(file_), nullptr, false);
-  if (!record.is_object() || !record.contains("problem")) refuse("is no summary of a run");
+  if (!record.is_object() || !record.contains("problem") || !record["problem"].is_string())
+    refuse("is no summary of a run");
   if (record.contains("unfinished")) refuse("says that the result is unfinished");
   try {
     command_ = record.at("command").get<std::vector<std::string>>();
     directory_ = record.at("directory").get<std::string>();
+    if (!record.at("input_hashes").is_object()) refuse("does not say how to repeat the run");
     for (const auto& [role, hash] : record.at("input_hashes").items()) hashes_[role] = hash.get<std::string>();
   } catch (const Json::exception&) {
     refuse("does not say how to repeat the run");
@@ -116,8 +136,8 @@ void RepeatedRecord::complete(CLI::App& app, const Session& session) {
     given_.insert(option);
     replaced_.insert(name_of(*option));
     const OptionValue value = value_of(session.values, *option);
-    is_read_alike_ =
-        is_read_alike_ && (is_of_the_run(*option, value) || value.current || name_of(*option) == "--variant");
+    is_read_alike_ = is_read_alike_ &&
+                     (is_of_the_run(*option, value) || value.current || value.file || name_of(*option) == "--variant");
   }
   std::set<CLI::Option*> completed;
   std::size_t place = 0;
@@ -149,7 +169,7 @@ void RepeatedRecord::complete(CLI::App& app, const Session& session) {
 /// A relative name is looked up here, then in the folder of the recorded run.
 std::string RepeatedRecord::found(const std::string& path) const {
   std::error_code none;
-  if (std::filesystem::path(path).is_absolute() || std::filesystem::exists(path, none)) return path;
+  if (std::filesystem::path(path).is_absolute() || names_a_file(path)) return path;
   if (std::filesystem::equivalent(std::filesystem::current_path(none), directory_, none)) return path;
   return std::filesystem::path(directory_) / path;
 }

@@ -261,6 +261,8 @@ class Usage(Case):
             (["kmeans", points, "-k", "2.5"], ["'2.5'", "whole number"]),
             (["kmeans", points, "-k", "99999999999999999999"], ["-k"]),
             (["kmeans", points, "-k", "2", "-k", "3"], ["more than once"]),
+            (["kmeans", points, "-k", "2", "--standardize", "--seed"], ["--seed", "missing"]),
+            (["kmeans", points, "-k", "2", "--standardize=junk"], ["--standardize", "'junk'", "neither true nor false"]),
             (["predict", points, points, "more"], ["'more'"]),
             (["kmeans", points, "-k", "2", "--tolerance", "nan"], ["--tolerance", "'nan'"]),
             (["kmeans", points, "-k", "2", "--tolerance", "-1"], ["--tolerance", "at least 0"]),

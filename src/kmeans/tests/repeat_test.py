@@ -110,6 +110,27 @@ class Repeated(Case):
         self.succeed("kmeans", "--repeat", out, "-o", self.path("again"))
         self.assertEqual(self.files(out), self.files(self.path("again")))
 
+    def test_a_pattern_is_looked_up_here_first(self):
+        there, here = self.path("there"), self.path("here")
+        for folder in (there, here):
+            os.makedirs(folder)
+        for part, rows in enumerate(("1,2\n3,4\n9,9\n", "5,6\n7,9\n")):
+            with open(os.path.join(there, f"part-{part}.csv"), "w", encoding="utf-8") as file:
+                file.write(rows)
+        self.succeed("kmeans", "part-*.csv", "-k", 2, "-o", "out", cwd=there)
+        for part in range(2):
+            shutil.move(os.path.join(there, f"part-{part}.csv"), here)
+        self.succeed("kmeans", "--repeat", os.path.join(there, "out"), "-o", "again", cwd=here)
+        self.assertEqual(self.files(os.path.join(there, "out")), self.files(os.path.join(here, "again")))
+
+    def test_another_file_leaves_the_rest_compared(self):
+        rows = "1.5,2\n3,4\n5,6\n7,9\n"
+        points, first = self.file("points.csv", rows), self.path("first")
+        weights = [self.file(name, "1\n2\n3\n4\n") for name in ("w.csv", "other.csv")]
+        self.succeed("kmeans", points, "-k", 2, "--weights", weights[0], "-o", first)
+        self.file("points.csv", rows.replace("5,6", "6,6"))
+        self.refused(3, "kmeans", "--repeat", first, "--weights", weights[1], says=[points, "has changed"])
+
     def test_what_cannot_be_repeated(self):
         points, first = self.points(), self.path("first")
         self.succeed("kmeans", points, "-k", 4, "-o", first)
