@@ -154,6 +154,7 @@ void Options::variant_options(const core::Ladder& ladder, Execution& execution) 
     });
     own.help += "; only for " + variants;
     CLI::Option& option = axis(own);
+    values_[&option].of_variant = true;
     if (row->is_file) not_repeated(option);
   }
 }

@@ -33,8 +33,9 @@ namespace gradus::cli {
 struct OptionValue {
   std::vector<std::string> choices;
   bool file = false;
-  bool list = false;      ///< several values separated by commas, as the placeholder says: "NAME,..."
-  bool is_result = true;  ///< helps to determine the result, so that --repeat takes it from a record
+  bool list = false;        ///< several values separated by commas, as the placeholder says: "NAME,..."
+  bool is_result = true;    ///< helps to determine the result, so that --repeat takes it from a record
+  bool of_variant = false;  ///< only some variants have it: --repeat with another --variant leaves it out
   /// The value as the command line writes it, given or not; where it is "" or there is no function, records have what
   /// was given. Flags: "" where not set.
   std::function<std::string()> current = {};

@@ -153,7 +153,8 @@ void RepeatedRecord::complete(CLI::App& app, const Session& session) {
           fmt::format("{}: '{}' has {}, which this version does not know", option_name, file_, core::excerpt(word)));
     if (!is_option && option->get_items_expected_max() <= 1) ++place;
     const OptionValue value = value_of(session.values, *option);
-    if (given_.contains(option) || is_of_the_run(*option, value)) continue;
+    const bool is_of_another_variant = value.of_variant && replaced_.contains("--variant");
+    if (given_.contains(option) || is_of_another_variant || is_of_the_run(*option, value)) continue;
     const std::string text = !is_option ? word : word.size() > name.size() ? word.substr(name.size() + 1) : "true";
     const bool is_path = value.file && std::ranges::find(value.choices, text) == value.choices.end();
     if (is_path && text == "-")

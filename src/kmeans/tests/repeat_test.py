@@ -102,6 +102,14 @@ class Repeated(Case):
         self.assertEqual(self.summary(other, "--repeat", first)["n"], 5)
         self.assertNotIn("--threads=1", again["command"])
 
+    def test_another_variant_leaves_out_the_options_of_the_recorded_one(self):
+        points, first = self.points(), self.path("first")
+        self.succeed("kmeans", points, "-k", 3, "--variant", "openmp_locked", "--lock", "tas_lock", "-o", first)
+        again = self.summary("--repeat", first, "--variant", "sequential")
+        self.assertEqual(again["variant"], "sequential")
+        self.assertNotIn("--lock", " ".join(again["command"]))
+        self.assertIn("--lock=tas_lock", self.summary("--repeat", first)["command"])
+
     def test_it_runs_from_elsewhere(self):
         folder, out = self.path("data"), self.path("data/out")
         os.makedirs(folder)
