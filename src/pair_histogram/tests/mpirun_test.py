@@ -13,7 +13,7 @@ from mpirun import RanksCase
 RANKS = (5, 2, 3, 1)
 ENDINGS = (".csv", ".npy", ".json")  # their numbers have no factor in common
 # What may differ between one process and several: what says where and how long it ran.
-OF_THE_RUN = ("device", "threads", "memory_bytes", "seconds")
+OF_THE_RUN = ("command", "device", "threads", "memory_bytes", "seconds")
 
 
 class PairsCase(RanksCase):
