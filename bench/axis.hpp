@@ -28,14 +28,14 @@ struct Axis {
 
 /// The axis of an option of a table, which sets the member of `options`.
 Axis axis_of(const core::Option& row, void* options);
-/// The same with the `value` that holds where it is not given; take() is given the other ones.
+/// The axis of an option whose values take() receives. The help shows `value` as what holds without them.
 Axis axis_of(const core::Option& row, const core::Value& value, std::function<void(const core::Value&)> take);
 
 // Axes that several problems have. Each sets `target`, which outlives it, from what it is initially.
 
 Axis yes_no_axis(std::string name, std::string help, bool& target);
 Axis seed_axis(std::string help, std::uint64_t& target);
-/// One of the enumerators.
+/// An axis whose values are the names of an enum.
 template <NamedEnum Enum>
 Axis choice_axis(std::string name, std::string help, Enum& target) {
   constexpr auto& choices = core::detail::choices_of<Enum>;

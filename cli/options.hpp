@@ -90,14 +90,14 @@ class Options {
   /// One of a few names. The target's value is shown as the default.
   template <NamedEnum Enum>
   CLI::Option& choice(const std::string& names, Enum& target, const std::string& description);
-  /// The same where none may be given, which `initial` explains.
+  /// An enumerator that need not be given; `initial` says in the help what holds without it.
   template <NamedEnum Enum>
   CLI::Option& choice(const std::string& names, std::optional<Enum>& target, const std::string& description,
                       std::string_view initial);
 
   /// An option of a table: its flag sets the member of `options`, whose value is shown as the default.
   CLI::Option& row(const core::Option& row, void* options);
-  /// The same, of which the program reads more than the member holds.
+  /// A row whose text parse() reads, instead of its kind: the program takes more than the member holds.
   CLI::Option& row(const core::Option& row, void* options, decltype(bench::Axis::parse) parse);
 
   /// A flag for each option that only some variants of the problem have: Execution::variant_options.

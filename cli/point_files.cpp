@@ -60,6 +60,8 @@ bool comes_before(const std::string& one, const std::string& other) {
   return one < other;  // alike but for zeros before numbers
 }
 
+}  // namespace
+
 std::vector<std::string> files_like(const std::string& pattern) {
   glob_t found{};
   const int status = ::glob(pattern.c_str(), GLOB_ERR, nullptr, &found);
@@ -67,10 +69,11 @@ std::vector<std::string> files_like(const std::string& pattern) {
   if (status == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   ::globfree(&found);
   if (status == GLOB_NOSPACE) throw OutOfMemoryError("no memory is left for the names of the files");
-  if (files.empty()) throw InputError("'" + pattern + "': no file has a name like that");
   std::ranges::sort(files, comes_before);
   return files;
 }
+
+namespace {
 
 std::vector<std::string> expanded(const std::vector<std::string>& inputs) {
   std::vector<std::string> files;
@@ -78,6 +81,7 @@ std::vector<std::string> expanded(const std::vector<std::string>& inputs) {
     std::error_code none;
     const bool is_pattern = input.find_first_of("*?[") != std::string::npos && !std::filesystem::exists(input, none);
     const std::vector<std::string> more = is_pattern ? files_like(input) : std::vector<std::string>{input};
+    if (more.empty()) throw InputError("'" + input + "': no file has a name like that");
     files.insert(files.end(), more.begin(), more.end());
   }
   return files;

@@ -41,6 +41,9 @@ struct PointFiles {
   }
 };
 
+/// Returns the files whose names match the pattern (*, ?, []), ordered by name with digits as numbers.
+std::vector<std::string> files_like(const std::string& pattern);
+
 enum class PerRank : bool { no, yes };
 
 /// `inputs`: files or patterns (*, ?, []) of their names, which stand for what they match, ordered by name with digits

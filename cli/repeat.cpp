@@ -1,7 +1,5 @@
 #include "cli/repeat.hpp"
 
-#include <glob.h>
-
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -9,10 +7,13 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/command.hpp"
 #include "cli/help.hpp"
+#include "cli/point_files.hpp"
 #include "core/text.hpp"
+#include "files/npz.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::cli {
@@ -83,12 +84,9 @@ std::string text_of_file(const std::string& path) {
 bool names_a_file(const std::string& name) {
   std::error_code none;
   if (std::filesystem::exists(name, none)) return true;
-  const std::size_t colon = name.rfind(".npz:");
-  if (colon != std::string::npos) return std::filesystem::exists(name.substr(0, colon + 4), none);
-  glob_t matches{};
-  const bool is_pattern = ::glob(name.c_str(), 0, nullptr, &matches) == 0;
-  ::globfree(&matches);
-  return is_pattern;
+  if (const std::optional<files::NpzPath> array = files::npz_path(name))
+    return std::filesystem::exists(array->file, none);
+  return !files_like(name).empty();
 }
 
 }  // namespace

@@ -30,6 +30,7 @@
 #include "files/image.hpp"
 #include "files/npy.hpp"
 #include "files/points.hpp"
+#include "tests/files.hpp"
 
 namespace gradus::files {
 namespace {
@@ -38,33 +39,13 @@ namespace fs = std::filesystem;
 using core::AtomicFile;
 using core::excerpt;
 using core::OutputSet;
+using tests::bytes;
+using tests::content;
+using tests::expect_contains;
+using tests::message_of;
 using namespace std::string_literals;
 
-/// A directory of its own for a test, gone afterwards.
-class IoTest : public testing::Test {
- protected:
-  IoTest() {
-    std::string pattern = (fs::temp_directory_path() / "gradus-io-XXXXXX").string();
-    if (!::mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed");
-    directory_ = pattern;
-    fs::permissions(directory_, fs::perms(0755));
-  }
-  ~IoTest() override { fs::remove_all(directory_); }
-
-  std::string path(const std::string& name) const { return (directory_ / name).string(); }
-  std::string put(const std::string& name, std::string_view content) const {
-    std::ofstream(path(name), std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
-    return path(name);
-  }
-  std::vector<std::string> listing(const std::string& below = "") const {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(directory_ / below)) names.push_back(entry.path().filename());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
-  fs::path directory_;
-};
+class IoTest : public tests::FolderTest {};
 using AtomicFileTest = IoTest;
 using OutputSetTest = IoTest;
 using MappedFileTest = IoTest;
@@ -74,30 +55,6 @@ using ImageTest = IoTest;
 using PointsTest = IoTest;
 
 const std::string corpus = GRADUS_SOURCE_DIR "/tests/fuzz/corpus/";
-
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::span<const std::byte> bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
-
-/// What the error of type Expected says that `act` throws; a failure where it throws none or another one.
-template <class Expected>
-std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_NE(dynamic_cast<const Expected*>(&error), nullptr) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
-
-void expect_contains(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << "\"" << text << "\" does not contain \"" << part << "\"";
-}
 
 /// Drops root's rights to write and read everything while it lives.
 class Unprivileged {

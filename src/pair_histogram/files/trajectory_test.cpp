@@ -20,38 +20,19 @@
 #include "files/points.hpp"
 #include "gradus/error.hpp"
 #include "pair_histogram/files/trajectory.hpp"
+#include "tests/files.hpp"
 
 namespace gradus::files {
 namespace {
 
 namespace fs = std::filesystem;
+using tests::bytes;
+using tests::content;
+using tests::expect_contains;
+using tests::message_of;
 using namespace std::string_literals;
 
 const std::string corpus = GRADUS_SOURCE_DIR "/tests/fuzz/corpus/";
-
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::span<const std::byte> bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
-
-/// What the error of type Expected says that `act` throws; a failure where it throws none or another one.
-template <class Expected>
-std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_NE(dynamic_cast<const Expected*>(&error), nullptr) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
-
-void expect_contains(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << "\"" << text << "\" does not contain \"" << part << "\"";
-}
 
 std::vector<std::vector<double>> rows_of(const Points& points) {
   return points.visit([](auto view) {
@@ -410,24 +391,7 @@ TEST(Trajectory, EveryFormatIsKnownByItsNames) {
   EXPECT_EQ(named_trajectory("run.csv"), nullptr);
 }
 
-/// A directory of its own for a test, gone afterwards.
-class TrajectoryFile : public testing::Test {
- protected:
-  TrajectoryFile() {
-    std::string pattern = (fs::temp_directory_path() / "gradus-trajectory-XXXXXX").string();
-    if (!::mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed");
-    directory_ = pattern;
-  }
-  ~TrajectoryFile() override { fs::remove_all(directory_); }
-
-  std::string put(const std::string& name, std::string_view content) const {
-    const std::string path = (directory_ / name).string();
-    std::ofstream(path, std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
-    return path;
-  }
-
-  fs::path directory_;
-};
+class TrajectoryFile : public tests::FolderTest {};
 
 TEST_F(TrajectoryFile, FramesOfAnyFileOfPoints) {
   FrameReader trajectory(put("t.XYZ", "1\n\nH 1 2 3\n1\n\nH 0.1 5 6\n"), {.type = ElementType::f32, .stop = {}});

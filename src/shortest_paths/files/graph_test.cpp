@@ -21,15 +21,16 @@
 #include "files/points.hpp"
 #include "files/text_input.hpp"
 #include "shortest_paths/files/graph.hpp"
+#include "tests/files.hpp"
 
 namespace gradus::files {
 namespace {
 
+using tests::bytes;
+using tests::expect_contains;
 using namespace std::string_literals;
 using Whole = std::tuple<std::int32_t, std::int32_t, std::int64_t>;
 using Real = std::tuple<std::int32_t, std::int32_t, double>;
-
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 std::string gzipped(std::string_view text) {
   z_stream stream{};
@@ -51,7 +52,7 @@ const GraphFormat* format_called(std::string_view id) {
 }
 
 Graph parse(std::string_view text, const GraphFormat* format = nullptr, const GraphReadOptions& options = {}) {
-  return parse_graph(bytes_of(text), "test", format, options);
+  return parse_graph(bytes(text), "test", format, options);
 }
 Graph parse_list(std::string_view text, const GraphReadOptions& options = {}) {
   return parse(text, format_called("edge_list"), options);
@@ -68,10 +69,6 @@ std::string refusal(std::string_view text, const GraphFormat* format = nullptr, 
 }
 std::string list_refusal(std::string_view text, const GraphReadOptions& options = {}) {
   return refusal(text, format_called("edge_list"), options);
-}
-
-void expect_contains(const std::string& text, std::string_view part) {
-  EXPECT_NE(text.find(part), std::string::npos) << "'" << text << "' lacks '" << part << "'";
 }
 
 struct Refused {
@@ -836,26 +833,12 @@ TEST(Gzip, DamageIsRefused) {
 }
 
 TEST(Gzip, TablesToo) {
-  const CsvTable table = parse_csv(bytes_of(gzipped("x,y\n1,2\n3,4\n")), "test");
+  const CsvTable table = parse_csv(bytes(gzipped("x,y\n1,2\n3,4\n")), "test");
   EXPECT_EQ(table.values.view.rows(), 2);
   EXPECT_EQ(table.values.view(1, 1), 4);
 }
 
-class GraphFile : public testing::Test {
- protected:
-  GraphFile() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "gradus-graph-XXXXXX").string();
-    if (!::mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed");
-    directory_ = pattern;
-  }
-  ~GraphFile() override { std::filesystem::remove_all(directory_); }
-  std::string put(const std::string& name, std::string_view content) const {
-    std::string path = (directory_ / name).string();
-    std::ofstream(path, std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
-    return path;
-  }
-  std::filesystem::path directory_;
-};
+class GraphFile : public tests::FolderTest {};
 
 TEST_F(GraphFile, TheFormatFollowsFromNameOrContent) {
   const std::string dimacs = "c\np sp 2 1\na 1 2 3\n";
