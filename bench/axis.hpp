@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "bench/parse.hpp"
@@ -37,13 +36,13 @@ Axis yes_no_axis(std::string name, std::string help, bool& target);
 Axis seed_axis(std::string help, std::uint64_t& target);
 /// An axis whose values are the names of an enum.
 template <NamedEnum Enum>
-Axis choice_axis(std::string name, std::string help, Enum& target) {
+Axis choice_axis(const std::string& name, const std::string& help, Enum& target) {
   constexpr auto& choices = core::detail::choices_of<Enum>;
   return {
-      .name = std::move(name),
+      .name = name,
       .letter = "",
       .form = form_of(choices),
-      .help = std::move(help),
+      .help = help,
       .initial = std::string(gradus::to_string(target)),
       .parse = [&target](const std::string& label, const std::string& text) { target = parse_enum<Enum>(label, text); },
       .choices = names_of(choices)};

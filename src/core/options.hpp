@@ -85,7 +85,7 @@ struct Option : OptionFacts {
   constexpr std::string_view front_name() const { return shown.empty() ? name : shown; }
 
  private:
-  Value given(Value value) const { return optional && value == load_default() ? Value() : value; }
+  Value given(const Value& value) const { return optional && value == load_default() ? Value() : value; }
 };
 
 /// The table of an options struct, in the order of its members. Specialized in src/<problem>/options.hpp.

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <limits>
@@ -25,7 +24,6 @@
 namespace gradus::files {
 namespace {
 
-namespace fs = std::filesystem;
 using tests::bytes;
 using tests::content;
 using tests::expect_contains;
