@@ -100,7 +100,7 @@ inline void judge(const core::VariantInfo& variant, const RowOutcome& outcome) {
   if (outcome.ran > 0) return;
   if (runs_on_gpu(variant) && !execution::why_no_gpu(execution::this_machine()).empty())
     skip_for_want_of_gpu(outcome.refusal);
-  else if (variant.rival) GTEST_SKIP() << outcome.refusal;
+  else if (variant.baseline) GTEST_SKIP() << outcome.refusal;
   else ADD_FAILURE() << variant.name << " ran no case: " << outcome.refusal;
 }
 

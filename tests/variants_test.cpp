@@ -17,9 +17,9 @@ namespace gradus {
 namespace {
 
 /// Whether the row is a library of others.
-bool is_rival(std::string_view problem, std::string_view name) {
+bool is_baseline(std::string_view problem, std::string_view name) {
   const std::vector<core::VariantInfo> rows = execution::find_ladder(problem).variants();
-  return std::ranges::any_of(rows, [&](const core::VariantInfo& row) { return row.name == name && row.rival; });
+  return std::ranges::any_of(rows, [&](const core::VariantInfo& row) { return row.name == name && row.baseline; });
 }
 
 TEST(Variants, EveryProblemHasItsHeaderAndALadder) {
@@ -48,7 +48,7 @@ TEST(Variants, AVariantOfTheGpuIsSupportedWhereThereIsOne) {
   const std::string no_gpu = execution::why_no_gpu(execution::this_machine());
   for (const std::string_view problem : problems())
     for (const VariantRow& row : variants(problem)) {
-      if (is_rival(problem, row.name)) continue;  // its library need not be there
+      if (is_baseline(problem, row.name)) continue;  // its library need not be there
       if (row.backend != Backend::cuda) {
         EXPECT_TRUE(row.supported) << problem << ": " << row.name << ": " << row.reason;
       } else if (!no_gpu.empty()) {

@@ -123,7 +123,7 @@ struct VariantInfo {
   Contract contract = {};
   bool deterministic = true;
   bool device_input = false;
-  bool rival = false;
+  bool baseline = false;
   const OptionTable* options = nullptr;
 };
 
@@ -161,7 +161,7 @@ struct Variant {
   bool deterministic = true;             ///< gives its own bits again on as many threads; `same_bits` on any number
   bool device_input = false;             ///< takes views of GPU memory; the frame brings all other views there
   bool on_ranks = false;                 ///< ranks may do its work together: see Execution::communicator
-  bool rival = false;                    ///< another library, which need not be on the machine; never chosen
+  bool baseline = false;                 ///< another library, which need not be on the machine; never chosen
   const OptionTable* options = nullptr;  ///< those that other variants lack: see core/variant_options.hpp
   /// Whether it can do a job of this shape on this machine.
   Support (*supports)(const Shape& shape, const execution::Machine& machine) = everywhere<Shape>;
@@ -171,7 +171,7 @@ struct Variant {
   Runs<Room> run;
 
   operator VariantInfo() const {
-    return {name, summary, change, backend, contract, deterministic, device_input, rival, options};
+    return {name, summary, change, backend, contract, deterministic, device_input, baseline, options};
   }
 };
 

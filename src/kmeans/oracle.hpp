@@ -1,5 +1,5 @@
 // The plain truth: a fit by the canonical rules, one line after the other, sharing no machinery with the variants.
-// Never a rung and never timed as a rival.
+// Never a rung and never timed as a baseline.
 #pragma once
 
 #include "kmeans/problem.hpp"

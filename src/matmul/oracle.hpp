@@ -1,4 +1,4 @@
-// The canonical result and the exact one, computed plainly. Never a rung, and never timed as a rival.
+// The canonical result and the exact one, computed plainly. Never a rung, and never timed as a baseline.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // The plain truth: the canonical rule, pair by pair, sharing no machinery with the variants. Never a rung and never
-// timed as a rival.
+// timed as a baseline.
 #pragma once
 
 #include "pair_histogram/problem.hpp"

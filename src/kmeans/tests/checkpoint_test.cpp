@@ -716,7 +716,7 @@ TYPED_TEST(KMeansCheckpoints, are_refused_where_they_make_no_sense) {
   EXPECT_TRUE(contains(refused([](KMeansCheckpoint& checkpoint) { checkpoint.iterations = -1; }), "iterations"));
   int others = 0;
   for (const Variant& variant : variants()) {
-    if (variant.contract.kind == core::Contract::same_bits || !runs_here(variant) || variant.rival) continue;
+    if (variant.contract.kind == core::Contract::same_bits || !runs_here(variant) || variant.baseline) continue;
     const std::string message =
         error_of<UnsupportedError>([&] { run<T>(job, {std::string(variant.name)}, this->each_iteration()); });
     EXPECT_TRUE(contains(message, "simd_large_dim")) << message;

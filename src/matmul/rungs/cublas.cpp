@@ -1,4 +1,4 @@
-// cublas: cuBLAS, NVIDIA's library for products of matrices on its GPUs. A rival, for comparison, never chosen.
+// cublas: cuBLAS, NVIDIA's library for products of matrices on its GPUs. A baseline, for comparison, never chosen.
 //
 // What changes from `cuda_pipelined`: other people's kernels, in f64 with the tensor cores' multiply-add. In f32 they
 // are left out, for TF32 has fewer digits: all is computed in f32. The order of the sums depends on the GPU, the shape
@@ -52,7 +52,7 @@ extern constinit const Variant cublas_rung{
     .backend = core::Backend::cuda,
     .deterministic = false,
     .device_input = true,
-    .rival = true,
+    .baseline = true,
     .supports = with_cublas,
     .memory = gpu_memory,
     .run = GRADUS_CUDA_RUNS(cublas<float>, cublas<double>),

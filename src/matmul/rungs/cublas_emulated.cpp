@@ -1,4 +1,4 @@
-// cublas_emulated: cuBLAS once more, double made of whole numbers. A rival, for comparison, never chosen.
+// cublas_emulated: cuBLAS once more, double made of whole numbers. A baseline, for comparison, never chosen.
 //
 // What changes from `cublas`: each double is cut into slices of a few bits with a common exponent, and the tensor cores
 // multiply the slices as whole numbers of eight bits, many passes. That pays on GPUs whose tensor cores do little in
@@ -53,7 +53,7 @@ extern constinit const Variant cublas_emulated_rung{
     .backend = core::Backend::cuda,
     .deterministic = false,
     .device_input = true,
-    .rival = true,
+    .baseline = true,
     .supports = with_emulation,
     .memory = gpu_memory,
     .run = GRADUS_CUDA_RUNS(cublas_emulated<float>, cublas_emulated<double>),

@@ -1,4 +1,4 @@
-// openblas: OpenBLAS, the library that Debian, NumPy and many others multiply by. A rival, for comparison, never
+// openblas: OpenBLAS, the library that Debian, NumPy and many others multiply by. A baseline, for comparison, never
 // chosen.
 //
 // What changes from `simd_packed`: other people's kernels, written in assembly for each processor, and threads of their
@@ -163,7 +163,7 @@ extern constinit const Variant openblas_rung{
     .contract = textbook,
     .backend = core::Backend::openmp,
     .deterministic = false,
-    .rival = true,
+    .baseline = true,
     .supports = openblas_is_here,
     .run = {openblas<float>, openblas<double>},
 };

@@ -20,7 +20,7 @@ TEST(MatmulStop, EveryVariantStopsSoon) {
   const MatmulView<const double> matrix(row.data(), n, n, 0, 1);
   Matrix<double> product(n, n);
   for (const Variant& variant : variants()) {
-    if (variant.backend == core::Backend::cuda || variant.rival) continue;
+    if (variant.backend == core::Backend::cuda || variant.baseline) continue;
     SCOPED_TRACE(variant.name);
     Execution execution;
     execution.variant = variant.name;
@@ -42,7 +42,7 @@ TEST(MatmulStop, EveryVariantStopsWithinAnElementAndWithinARow) {
   constexpr std::int64_t deep = std::int64_t{1} << 33;
   tests::EndlessZeros<double> product(1, long_row);
   for (const Variant& variant : variants()) {
-    if (variant.backend == core::Backend::cuda || variant.rival) continue;
+    if (variant.backend == core::Backend::cuda || variant.baseline) continue;
     for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1, 1, deep}, {3, 2, deep}, {1, long_row, 500}}) {
       SCOPED_TRACE(std::string(variant.name) + ", k = " + std::to_string(k));
       Execution execution;

@@ -33,7 +33,7 @@ def program_of(options):
     if (build / "build.ninja").exists() and shutil.which("cmake") and shutil.which("ninja"):
         subprocess.run(["cmake", "--build", str(build), "--target", "kmeans_calls"], stdout=sys.stderr, check=True)
     if not program.exists():
-        raise SystemExit(f"rivals: there is no {program}; make it: cmake --build {build} --target kmeans_calls")
+        raise SystemExit(f"baselines: there is no {program}; make it: cmake --build {build} --target kmeans_calls")
     return program
 
 
@@ -49,10 +49,10 @@ class Side:
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"rivals: {self.name} ended at the request {request}")
+            raise SystemExit(f"baselines: {self.name} ended at the request {request}")
         answer = json.loads(line)
         if "error" in answer:
-            raise SystemExit(f"rivals: {self.name}: {answer['error']}, at the request {request}")
+            raise SystemExit(f"baselines: {self.name}: {answer['error']}, at the request {request}")
         return answer
 
     def load(self, path):

@@ -172,15 +172,15 @@ def neighbours(dtype):
         cutoff = BOX * (NEIGHBOURS / rows / (4 / 3 * math.pi)) ** (1 / 3)
         bins = Bins(cutoff / 15, 15)
         gradus = Gradus(options.gradus, options.threads, folder)
-        rival = Corrfunc(points, options.threads, "fastest")
+        baseline = Corrfunc(points, options.threads, "fastest")
         ours = gradus.count(bins, True)
-        agreement = explain_counts(ours["counts"], rival.count(bins, True)["counts"], gradus, bins, True, dtype, BOX)
-        samples = alternate({"Gradus": lambda: gradus.count(bins, True), "Corrfunc": lambda: rival.count(bins, True)},
+        agreement = explain_counts(ours["counts"], baseline.count(bins, True)["counts"], gradus, bins, True, dtype, BOX)
+        samples = alternate({"Gradus": lambda: gradus.count(bins, True), "Corrfunc": lambda: baseline.count(bins, True)},
                             options.repeats, name)
         ratios = {"Corrfunc": ratio_of(samples["Gradus"], samples["Corrfunc"], 1.2)}
         return line_result(name, points, bins, samples, ratios, {"Corrfunc": agreement}, box=BOX,
                            gradus_variant=ours["variant"], threads=options.threads, rechecked=ours["rechecked"],
-                           corrfunc_isa=rival.instructions, neighbours=2 * sum(ours["counts"]) / rows)
+                           corrfunc_isa=baseline.instructions, neighbours=2 * sum(ours["counts"]) / rows)
 
     return measure
 
@@ -190,26 +190,26 @@ def all_pairs(options, folder, name, rows):
     points = lab_atoms(rows, options, folder)
     bins = Bins(500.0, 80)
     gradus = Gradus(options.gradus, options.threads, folder)
-    rival = Corrfunc(points, options.threads, "avx")
+    baseline = Corrfunc(points, options.threads, "avx")
     ours = gradus.count(bins, False)
     agreement = {}
 
-    def rival_counts():
-        result = rival.count(bins, False)
+    def baseline_counts():
+        result = baseline.count(bins, False)
         agreement["Corrfunc"] = explain_counts(ours["counts"], result["counts"], gradus, bins, False, "f8", 23000.0)
         return result
 
-    samples = alternate({"Gradus": lambda: gradus.count(bins, False), "Corrfunc": rival_counts},
+    samples = alternate({"Gradus": lambda: gradus.count(bins, False), "Corrfunc": baseline_counts},
                         min(options.repeats, 2), name)
     ratios = {"Corrfunc": ratio_of(samples["Gradus"], samples["Corrfunc"], 1.2)}
     return line_result(name, points, bins, samples, ratios, agreement, box=None, gradus_variant=ours["variant"],
-                       threads=options.threads, rechecked=ours["rechecked"], corrfunc_isa=rival.instructions)
+                       threads=options.threads, rechecked=ours["rechecked"], corrfunc_isa=baseline.instructions)
 
 
 def one_core(options, folder, name, rows):
     """The filter beside the textbook's loop, both on one thread, the loop as the compiler makes it for this processor."""
     if not options.native:
-        raise SystemExit("rivals: --native is missing: a gradus built with -D GRADUS_NATIVE_SEQUENTIAL=ON")
+        raise SystemExit("baselines: --native is missing: a gradus built with -D GRADUS_NATIVE_SEQUENTIAL=ON")
     points = lab_atoms(rows, options, folder)
     bins = Bins(500.0, 80)
     contenders = {"simd_filter": Gradus(options.gradus, 1, folder, "simd_filter"),
@@ -339,7 +339,7 @@ def add_options(parser):
 
 
 def result_name(options):
-    return "pair-histogram-trajectories.json" if options.trajectories else "pair-histogram-rivals.json"
+    return "pair-histogram-trajectories.json" if options.trajectories else "pair-histogram-baselines.json"
 
 
 def versions():
@@ -368,12 +368,12 @@ def run(options, folder):
             problems.append(f"{name}: {disagreement}; no figure is given")
     if not results and not problems:
         names = "".join(f"\n  {line.name(options.scale)}" for line in LINES)
-        raise SystemExit(f"rivals: no line has such a name; the names are:{names}")
+        raise SystemExit(f"baselines: no line has such a name; the names are:{names}")
     print_table(HEADER, [row for result in results for row in table_rows(result)])
     print(f"""Medians of alternate runs, {options.threads} threads but for the line "one core".
 ± is the median deviation; range is that of the ratio run by run; of CPU time: the ratio of the medians of all threads'
 time on processors, that of the whole process where Gradus runs.
-counts: equal, or within what the rival's rounding explains. simd_filter beside simd_dual_tree: timed on a tenth of the
+counts: equal, or within what the baseline's rounding explains. simd_filter beside simd_dual_tree: timed on a tenth of the
 points and taken a hundred times.""")
     for result in results:
         for step in result.get("crossover", []):

@@ -1,4 +1,4 @@
-"""What the comparisons with rivals of all problems share: data, processes, facts, output."""
+"""What the comparisons with baselines of all problems share: data, processes, facts, output."""
 
 import datetime
 import json
@@ -51,7 +51,7 @@ def run_program(command):
     output, messages = process.communicate()
     seconds = time.perf_counter() - start
     if process.returncode != 0:
-        raise SystemExit(f"rivals: {' '.join(command)}\nended with status {process.returncode}:\n{messages.decode()}")
+        raise SystemExit(f"baselines: {' '.join(command)}\nended with status {process.returncode}:\n{messages.decode()}")
     return Ended(seconds, cpu_seconds(resource.RUSAGE_CHILDREN) - before, output.decode())
 
 

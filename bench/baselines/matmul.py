@@ -70,19 +70,19 @@ def compared(options, folder, shape, dtype):
     """The variant of Gradus for such a product; Disagreement where its result is not that of NumPy."""
     import numpy
 
-    rival = Numpy(shape, dtype)
+    baseline = Numpy(shape, dtype)
     paths = [folder / name for name in ("a.npy", "b.npy", "c.npy")]
-    numpy.save(paths[0], rival.a)
-    numpy.save(paths[1], rival.b)
+    numpy.save(paths[0], baseline.a)
+    numpy.save(paths[1], baseline.b)
     summary = json.loads(run_program([options.gradus, "matmul", *map(str, paths[:2]), "-o", str(paths[2]), "--device", "cpu",
                                       "--threads", str(options.threads), "--json", "--quiet"]).output)
     product = numpy.load(paths[2])
-    numpy.matmul(rival.a, rival.b, out=rival.c)
+    numpy.matmul(baseline.a, baseline.b, out=baseline.c)
     roundings = (shape[2] + 2) * EPSILON[dtype]
     factor = summary["error_bound"] + roundings / (1 - roundings)
-    allowed = factor * (numpy.abs(rival.a).astype(numpy.float64) @ numpy.abs(rival.b).astype(numpy.float64))
-    difference = numpy.abs(product.astype(numpy.float64) - rival.c)
-    if product.dtype != rival.c.dtype or product.shape != rival.c.shape or not (difference <= allowed).all():
+    allowed = factor * (numpy.abs(baseline.a).astype(numpy.float64) @ numpy.abs(baseline.b).astype(numpy.float64))
+    difference = numpy.abs(product.astype(numpy.float64) - baseline.c)
+    if product.dtype != baseline.c.dtype or product.shape != baseline.c.shape or not (difference <= allowed).all():
         raise Disagreement(f"{shape}: the results differ by up to {float(difference.max())}, more than rounding explains")
     return summary["variant"]
 
@@ -94,7 +94,7 @@ def gradus_seconds(options, shapes, dtype, variants):
                           "--repeats", str(options.repeats), "--min-time", str(options.min_time), "--json", "--quiet"]).output
     groups = json.loads(output)["groups"]
     if [(group["m"], group["n"], group["k"]) for group in groups] != shapes:
-        raise SystemExit("rivals: gradus bench measured other shapes than it was asked for")
+        raise SystemExit("baselines: gradus bench measured other shapes than it was asked for")
     return [[sample["seconds"] for row in group["rows"] if row["variant"] == variant for sample in row["samples"]]
             for group, variant in zip(groups, variants)]
 
@@ -118,9 +118,9 @@ def measured(options, folder, name, dtype, shapes):
                     of[index] += samples
     note("")
     return {"name": name, "dtype": dtype, "shapes": [
-        {"m": m, "n": n, "k": k, "gradus_variant": variant, "samples": {"Gradus": mine, "NumPy": rival},
-         "ratio": statistics.median(rival) / statistics.median(mine)}
-        for (m, n, k), variant, mine, rival in zip(shapes, variants, ours, theirs)]}
+        {"m": m, "n": n, "k": k, "gradus_variant": variant, "samples": {"Gradus": mine, "NumPy": baseline},
+         "ratio": statistics.median(baseline) / statistics.median(mine)}
+        for (m, n, k), variant, mine, baseline in zip(shapes, variants, ours, theirs)]}
 
 
 # ------------------------------------------------------------------------------------------------------------- report
@@ -155,7 +155,7 @@ def add_options(parser):
 
 
 def result_name(options):
-    return f"matmul-rivals-{options.threads}-cores.json"
+    return f"matmul-baselines-{options.threads}-cores.json"
 
 
 def versions():
@@ -183,7 +183,7 @@ def run(options, folder):
         except Disagreement as disagreement:
             problems.append(f"{name}: {disagreement}; no figure is given")
     if not results and not problems:
-        raise SystemExit("rivals: no line has such a name; the names are:\n  " + "\n  ".join(line[0] for line in LINES))
+        raise SystemExit("baselines: no line has such a name; the names are:\n  " + "\n  ".join(line[0] for line in LINES))
     print_table(HEADER, [row for result in results for row in table_rows(result)])
     blas = versions().get("blas", {})
     print(f"Medians of {options.rounds * options.repeats} samples; ± is the median deviation; {options.threads} threads. NumPy "

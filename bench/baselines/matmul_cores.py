@@ -4,7 +4,7 @@
     matmul_cores.py --gradus build/gradus --json docs/results/matmul-16-cores.json [--cores 1,2,16]
 
 On the first 1, 2 and 16 processors that it may use, each with as many threads:
-* everyday: `rivals.py matmul --lines everyday`, a hundred shapes beside NumPy;
+* everyday: `baselines.py matmul --lines everyday`, a hundred shapes beside NumPy;
 * square: simd_packed, OpenBLAS as Debian has it and OpenBLAS as NumPy has it, 1024 to 4096, with the share of the
   measured rate of multiply-adds;
 * vector: a matrix of 1 GiB times a vector, from both sides and of both orders, with the share of the measured read
@@ -95,7 +95,7 @@ def vectors(options, cores):
 
 def everyday(options, cores, folder):
     path = pathlib.Path(folder) / f"{cores}.json"
-    command = [sys.executable, str(FOLDER / "rivals.py"), "matmul", "--gradus", options.gradus, "--threads", str(cores),
+    command = [sys.executable, str(FOLDER / "baselines.py"), "matmul", "--gradus", options.gradus, "--threads", str(cores),
                "--lines", "everyday", "--shapes", str(options.shapes), "--scale", str(options.scale), "--json", str(path)]
     if options.quick:
         command += ["--rounds", "2", "--repeats", "3", "--min-time", "0.002", "--at-a-time", str(QUICK_SHAPES)]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Gradus beside its rivals: the same data, the same start, the same threads, alternately in one run.
+"""Gradus beside its baselines: the same data, the same start, the same threads, alternately in one run.
 
-    rivals.py PROBLEM --gradus build/gradus    the speed table
-    rivals.py PROBLEM --help                   what is timed, against whom, and how results are compared
+    baselines.py PROBLEM --gradus build/gradus    the speed table
+    baselines.py PROBLEM --help                   what is timed, against whom, and how results are compared
 
-A problem has rivals where requirements-PROBLEM.txt lists them; its module measures them.
+A problem has baselines where requirements-PROBLEM.txt lists them; its module measures them.
 """
 
 import argparse
@@ -22,7 +22,7 @@ PROBLEMS = {name: name.replace("-", "_") for name in sorted(
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Measures Gradus and its rivals alternately; checks that they agree.")
+    parser = argparse.ArgumentParser(description="Measures Gradus and its baselines alternately; checks that they agree.")
     problems = parser.add_subparsers(dest="problem", required=True, metavar="PROBLEM")
     modules = {name: importlib.import_module(module) for name, module in PROBLEMS.items()}
     for name, module in modules.items():
@@ -56,7 +56,7 @@ def main():
         os.environ[name] = str(options.threads)
 
     module = modules[options.problem]
-    with tempfile.TemporaryDirectory(prefix="gradus-rivals-") as name:
+    with tempfile.TemporaryDirectory(prefix="gradus-baselines-") as name:
         results, agrees = module.run(options, pathlib.Path(name))
     report = {"problem": PROBLEMS[options.problem], "facts": facts(options, module.versions()),
               "scale": options.scale, "repeats": options.repeats, **results}

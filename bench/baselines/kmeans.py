@@ -9,7 +9,7 @@ With --everyday or --sweep whole calls are timed instead, in a process on each s
 --sweep     200 random shapes, given start, 10 iterations: those that are slower than scikit-learn, with their phases
 --python    what the Python package adds to the same call in C++, and gradus.KMeans beside scikit-learn's
 For the first two a Python that finds NumPy, SciPy and scikit-learn, and a build folder with gradus and kmeans_calls
-(cmake --build build --target kmeans_calls), are enough: rivals.py kmeans --gradus build/gradus --sweep.
+(cmake --build build --target kmeans_calls), are enough: baselines.py kmeans --gradus build/gradus --sweep.
 """
 
 import json
@@ -90,7 +90,7 @@ def first_or_strided(points, clusters):
             where = numpy.sort(where)
             chosen = where[numpy.linspace(0, len(where) - 1, clusters).astype(int)]
             return sample[chosen].copy(), f"{clusters} different rows, evenly strided"
-    raise SystemExit(f"rivals: the data hold fewer than {clusters} different rows")
+    raise SystemExit(f"baselines: the data hold fewer than {clusters} different rows")
 
 
 def off_the_grid(first):
@@ -103,7 +103,7 @@ def off_the_grid(first):
 
 
 class Line:
-    """A line of the speed table. `targets`: how many times as fast as each rival Gradus is to be."""
+    """A line of the speed table. `targets`: how many times as fast as each baseline Gradus is to be."""
 
     def __init__(self, kind, rows, columns, dtype, clusters, make, targets):
         self.kind, self.rows, self.columns, self.dtype, self.clusters = kind, rows, columns, dtype, clusters
@@ -294,21 +294,21 @@ def check_inertia(name, ours, theirs, tolerance):
     return difference
 
 
-def compare(points, gradus, rival, program, scale):
-    """What of the rival's result is like ours, in numbers for the raw file."""
-    labels = rival.get("labels")
-    found = {"iterations": int(rival["iterations"])}
+def compare(points, gradus, baseline, program, scale):
+    """What of the baseline's result is like ours, in numbers for the raw file."""
+    labels = baseline.get("labels")
+    found = {"iterations": int(baseline["iterations"])}
     if labels is None:  # FAISS gives centroids only
-        labels = nearest(points, rival["centroids"])
+        labels = nearest(points, baseline["centroids"])
     else:
         # The two fits, which may have parted by a rounded label early on; and the same question put to both: which of
         # our final centroids is nearest.
         found["labels_different"] = explain_labels(points, (gradus["labels"], gradus["centroids"]),
-                                                   (labels, rival["centroids"]), points.mean(axis=0, dtype="f8"))
+                                                   (labels, baseline["centroids"]), points.mean(axis=0, dtype="f8"))
         found["labels_different_of_our_centroids"] = explain_labels(
             points, (gradus["labels"], gradus["centroids"]),
             (program.nearest(points, gradus["centroids"]), gradus["centroids"]), 0.0)
-    found["inertia"] = inertia_of(points, rival["centroids"], labels)
+    found["inertia"] = inertia_of(points, baseline["centroids"], labels)
     check_inertia("its own labels and centroids", gradus["inertia"],
                   inertia_of(points, gradus["centroids"], gradus["labels"]), 1e-11)
     tolerance = 1e-9 if points.dtype == "f8" else program.inertia_tolerance_f32
@@ -321,7 +321,7 @@ def compare(points, gradus, rival, program, scale):
 # -------------------------------------------------------------------------------------------------------------- runs
 
 
-def measure_line(line, options, folder, gradus, rivals):
+def measure_line(line, options, folder, gradus, baselines):
     import numpy
 
     rows = line.scaled(options.scale)
@@ -332,9 +332,9 @@ def measure_line(line, options, folder, gradus, rivals):
     numpy.save(folder / "points.npy", points)
     numpy.save(folder / "first.npy", first)
 
-    programs = [rival for rival in rivals if rival.name in line.targets]
+    programs = [baseline for baseline in baselines if baseline.name in line.targets]
     ours = gradus.fit(line.clusters, ITERATIONS)  # not timed: it brings the file into memory, and is the one compared
-    samples = {gradus.name: [], **{rival.name: [] for rival in programs}}
+    samples = {gradus.name: [], **{baseline.name: [] for baseline in programs}}
     process_seconds = []
     agreement = {}
     for round_number in range(options.repeats):
@@ -343,21 +343,21 @@ def measure_line(line, options, folder, gradus, rivals):
             raise Disagreement("two runs of Gradus differ")
         samples[gradus.name].append(result["seconds"])
         process_seconds.append(result["process_seconds"])
-        for rival in programs:
-            note(f"{line.name(rows)}: round {round_number + 1} of {options.repeats}, {rival.name}")
-            result = rival.fit(points, first, line.clusters, ITERATIONS)
-            samples[rival.name].append(result["seconds"])
+        for baseline in programs:
+            note(f"{line.name(rows)}: round {round_number + 1} of {options.repeats}, {baseline.name}")
+            result = baseline.fit(points, first, line.clusters, ITERATIONS)
+            samples[baseline.name].append(result["seconds"])
             if round_number == 0:
-                agreement[rival.name] = compare(points, ours, result, rival, options.scale)
+                agreement[baseline.name] = compare(points, ours, result, baseline, options.scale)
     note("")
     ratios = {}
-    for rival in programs:
-        pairs = [b / a for a, b in zip(samples[gradus.name], samples[rival.name])]
-        ratios[rival.name] = {
-            "median": statistics.median(samples[rival.name]) / statistics.median(samples[gradus.name]),
+    for baseline in programs:
+        pairs = [b / a for a, b in zip(samples[gradus.name], samples[baseline.name])]
+        ratios[baseline.name] = {
+            "median": statistics.median(samples[baseline.name]) / statistics.median(samples[gradus.name]),
             "lowest": min(pairs),
             "highest": max(pairs),
-            "target": line.targets[rival.name],
+            "target": line.targets[baseline.name],
         }
     return {
         "name": line.name(rows),
@@ -417,7 +417,7 @@ def print_rungs(rungs):
 
 
 def speed_rows(result):
-    """The line as rows of the printed table, one for each rival."""
+    """The line as rows of the printed table, one for each baseline."""
     ours = result["seconds"]["Gradus"]
     for name, ratio in result["ratios"].items():
         theirs = result["seconds"][name]
@@ -440,7 +440,7 @@ def speed_rows(result):
         ]
 
 
-SPEED_HEADER = ["points", "Gradus variant", "Gradus ms", "process ms", "rival", "rival ms", "ratio", "range", "target",
+SPEED_HEADER = ["points", "Gradus variant", "Gradus ms", "process ms", "baseline", "baseline ms", "ratio", "range", "target",
                 "", "labels", "inertia differs by"]
 
 
@@ -464,7 +464,7 @@ def agreement_sets():
     yield "every point ten times", points, points[: 10 * 12 : 10].copy()
 
 
-def agree(options, folder, gradus, rival):
+def agree(options, folder, gradus, baseline):
     """Until no label changes, the same labels and the same inertia to 1e-9."""
     import numpy
 
@@ -473,27 +473,27 @@ def agree(options, folder, gradus, rival):
         numpy.save(folder / "points.npy", points)
         numpy.save(folder / "first.npy", first)
         ours = gradus.fit(len(first), 3000)
-        theirs = rival.fit(points, first, len(first), 3000)
+        theirs = baseline.fit(points, first, len(first), 3000)
         different = int(numpy.count_nonzero(ours["labels"] != theirs["labels"]))
         inertia = inertia_of(points, theirs["centroids"], theirs["labels"])
         difference = abs(ours["inertia"] - inertia) / inertia
         results.append({
             "name": name, "n": len(points), "d": points.shape[1], "k": len(first), "dtype": "f64",
-            "iterations": {"Gradus": ours["iterations"], rival.name: int(theirs["iterations"])},
-            "inertia": {"Gradus": ours["inertia"], rival.name: inertia,
-                        rival.name + " reported": theirs["inertia_reported"]},
+            "iterations": {"Gradus": ours["iterations"], baseline.name: int(theirs["iterations"])},
+            "inertia": {"Gradus": ours["inertia"], baseline.name: inertia,
+                        baseline.name + " reported": theirs["inertia_reported"]},
             "labels_different": different, "inertia_difference": difference,
             "agrees": different == 0 and difference <= 1e-9,
         })
     rows = [[r["name"], f"{r['n']} x {r['d']}", str(r["k"]), str(r["iterations"]["Gradus"]),
-             str(r["iterations"][rival.name]),
+             str(r["iterations"][baseline.name]),
              "equal" if r["labels_different"] == 0 else f"{r['labels_different']} differ",
              f"{r['inertia_difference']:.1e}", "agrees" if r["agrees"] else "DISAGREES"] for r in results]
-    print_table(["points", "shape", "K", "iterations", "of " + rival.name, "labels", "inertia differs by", ""], rows)
+    print_table(["points", "shape", "K", "iterations", "of " + baseline.name, "labels", "inertia differs by", ""], rows)
     return {"agreement": results}, all(result["agrees"] for result in results)
 
 
-def speed(options, folder, gradus, rivals):
+def speed(options, folder, gradus, baselines):
     results = []
     rungs = []
     problems = []
@@ -501,19 +501,19 @@ def speed(options, folder, gradus, rivals):
         if options.lines and not any(word in line.name(line.rows) for word in options.lines):
             continue
         try:
-            results.append(measure_line(line, options, folder, gradus, rivals))
+            results.append(measure_line(line, options, folder, gradus, baselines))
             if line.name(line.rows) == RUNGS_ON:
                 rungs = measure_rungs(options, folder, line.clusters)
         except Disagreement as disagreement:
             problems.append(f"{line.name(line.scaled(options.scale))}: {disagreement}; no figure is given")
     if not results and not problems:
         names = "".join(f"\n  {line.name(line.rows)}" for line in KMEANS_LINES)
-        raise SystemExit(f"rivals: no line has such a name; the names are:{names}")
+        raise SystemExit(f"baselines: no line has such a name; the names are:{names}")
     print_table(SPEED_HEADER, [row for result in results for row in speed_rows(result)])
     print(f"""{ITERATIONS} iterations, tolerance 0; medians of {options.repeats} alternate runs, {options.threads} threads.
 ± is the median deviation; range is that of the ratio run by run.
 Labels: "equal", or how many differ; the double-precision distances of each of these to the two centroids differ by no
-more than the rival's rounding and the difference of the two programs' centroids explain. The inertia, recomputed in
+more than the baseline's rounding and the difference of the two programs' centroids explain. The inertia, recomputed in
 double precision, is compared to 1e-9 for f64 and 1e-4 for f32 (1e-3 for FAISS, which fills an empty cluster by
 splitting a large one).""")
     if rungs:
@@ -561,7 +561,7 @@ def result_name(options):
         return f"kmeans-python-{options.threads}-cores.json"
     if options.criteria:
         return "kmeans-criteria.json"
-    return "kmeans-agreement.json" if options.agree else "kmeans-rivals.json"
+    return "kmeans-agreement.json" if options.agree else "kmeans-baselines.json"
 
 
 def run(options, folder):
@@ -579,7 +579,7 @@ def run(options, folder):
 
         return kmeans_criteria.run(options, folder)
     gradus = Gradus(options.gradus, options.threads, folder)
-    rival = ScikitLearn(options.threads)
+    baseline = ScikitLearn(options.threads)
     if options.agree:
-        return agree(options, folder, gradus, rival)
-    return speed(options, folder, gradus, [rival, Faiss(options.threads)])
+        return agree(options, folder, gradus, baseline)
+    return speed(options, folder, gradus, [baseline, Faiss(options.threads)])

@@ -49,11 +49,11 @@ def run(options, folder):
                              str(folder / "out"), "--threads", str(options.threads), "--json"])
         summary = json.loads(ended.output)
         ours = next(fit for fit in summary["choice"]["fits"] if fit["k"] == summary["k"])
-        rival = theirs(points, numpy.load(folder / "out" / "labels.npy"))
-        difference = {key: abs(ours[key] - value) / max(abs(value), 1e-300) for key, value in rival.items()}
+        baseline = theirs(points, numpy.load(folder / "out" / "labels.npy"))
+        difference = {key: abs(ours[key] - value) / max(abs(value), 1e-300) for key, value in baseline.items()}
         bound = WIDER.get(name, BOUND)
         results.append({"name": name, "n": len(points), "d": points.shape[1], "k": summary["k"], "dtype": summary["dtype"],
-                        "Gradus": {key: ours[key] for key in rival}, "scikit-learn": rival, "difference": difference,
+                        "Gradus": {key: ours[key] for key in baseline}, "scikit-learn": baseline, "difference": difference,
                         "bound": bound, "agrees": all(value <= bound for value in difference.values())})
     print_table(["points", "shape", "K", "silhouette", "Calinski-Harabasz", "Davies-Bouldin", "differ by at most", ""],
                 [[r["name"], f"{r['n']} x {r['d']} {r['dtype']}", str(r["k"]), f"{r['Gradus']['silhouette']:.6f}",

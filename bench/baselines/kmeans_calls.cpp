@@ -1,4 +1,4 @@
-// Whole k-means calls in one process, as a long-lived program makes them: what bench/rivals/kmeans_calls.py times
+// Whole k-means calls in one process, as a long-lived program makes them: what bench/baselines/kmeans_calls.py times
 // beside scikit-learn. A request is a line of JSON on standard input, the answer a line on standard output; the end of
 // the input ends the program.
 //

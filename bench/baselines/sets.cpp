@@ -1,6 +1,6 @@
 // Gradus' concurrent sets beside those of libcds, xenium, oneTBB and Abseil, in one process: the job and its judge are
-// those of `gradus bench sets` (src/sets/job.hpp), and so are keys, mixes and clocks. bench/rivals/sets.py compiles and
-// runs this.
+// those of `gradus bench sets` (src/sets/job.hpp), and so are keys, mixes and clocks. bench/baselines/sets.py compiles
+// and runs this.
 //
 //   sets THREADS REPEATS SCALE [WORD,...]      a line of JSON for each subject of each line of the table
 #include <absl/container/flat_hash_set.h>
@@ -43,9 +43,9 @@ namespace {
 using Key = std::int64_t;
 using Rcu = cds::urcu::gc<cds::urcu::general_buffered<>>;
 
-std::int64_t range_of_keys = 0;  ///< of the job under way: where a rival's loop differs, every key is asked for
+std::int64_t range_of_keys = 0;  ///< of the job under way: where a baseline's loop differs, every key is asked for
 
-/// A rival as the job wants it.
+/// A baseline as the job wants it.
 template <class Set>
 class Adapted {
  public:
@@ -202,7 +202,7 @@ struct Subject {
   Run run;
 };
 template <class Set>
-Outcome rival(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
+Outcome baseline(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   range_of_keys = problem.range;
   return run_job<Adapted<Set>>(problem, execution, phases, true);
 }
@@ -228,16 +228,16 @@ std::vector<Line> table() {
   const std::vector<Subject> lists = {
       {"gradus lazy_list_hazard_pointers", ours("lazy_list_hazard_pointers")},
       {"gradus lock_free_list_hazard_pointers", ours("lock_free_list_hazard_pointers")},
-      {"libcds LazyList HP", rival<Cds<container::LazyList<cds::gc::HP, Key, LazyTraits>>>},
-      {"libcds MichaelList HP", rival<Cds<container::MichaelList<cds::gc::HP, Key, ListTraits>>>},
+      {"libcds LazyList HP", baseline<Cds<container::LazyList<cds::gc::HP, Key, LazyTraits>>>},
+      {"libcds MichaelList HP", baseline<Cds<container::MichaelList<cds::gc::HP, Key, ListTraits>>>},
       {"xenium list HP",
-       rival<Xenium<xenium::harris_michael_list_based_set<Key, xenium::policy::reclaimer<XeniumHazards>>>>},
+       baseline<Xenium<xenium::harris_michael_list_based_set<Key, xenium::policy::reclaimer<XeniumHazards>>>>},
       {"gradus lazy_list_epoch", ours("lazy_list_epoch")},
       {"gradus lock_free_list_epoch", ours("lock_free_list_epoch")},
-      {"libcds LazyList RCU", rival<Cds<container::LazyList<Rcu, Key, LazyTraits>>>},
-      {"libcds MichaelList RCU", rival<Cds<container::MichaelList<Rcu, Key, ListTraits>>>},
+      {"libcds LazyList RCU", baseline<Cds<container::LazyList<Rcu, Key, LazyTraits>>>},
+      {"libcds MichaelList RCU", baseline<Cds<container::MichaelList<Rcu, Key, ListTraits>>>},
       {"xenium list epoch",
-       rival<Xenium<xenium::harris_michael_list_based_set<Key, xenium::policy::reclaimer<epoch_based<>>>>>},
+       baseline<Xenium<xenium::harris_michael_list_based_set<Key, xenium::policy::reclaimer<epoch_based<>>>>>},
   };
   std::vector<Line> lines;
   for (const std::int64_t size : {1024, 8192})
@@ -247,18 +247,18 @@ std::vector<Line> table() {
                        size, mix, lists});
   const std::vector<Subject> skip_lists = {
       {"gradus skip_list_hazard_pointers", ours("skip_list_hazard_pointers")},
-      {"libcds SkipListSet HP", rival<Cds<container::SkipListSet<cds::gc::HP, Key, SkipTraits>>>},
+      {"libcds SkipListSet HP", baseline<Cds<container::SkipListSet<cds::gc::HP, Key, SkipTraits>>>},
       {"gradus skip_list_epoch", ours("skip_list_epoch")},
-      {"libcds SkipListSet RCU", rival<Cds<container::SkipListSet<Rcu, Key, SkipTraits>>>},
+      {"libcds SkipListSet RCU", baseline<Cds<container::SkipListSet<Rcu, Key, SkipTraits>>>},
   };
   const std::vector<Subject> hash_sets = {
       {"gradus split_ordered_hazard_pointers", ours("split_ordered_hazard_pointers")},
-      {"libcds SplitListSet HP", rival<Cds<container::SplitListSet<cds::gc::HP, Key, SplitTraits>>>},
-      {"xenium hash map HP", rival<XeniumHash<XeniumHazards>>},
+      {"libcds SplitListSet HP", baseline<Cds<container::SplitListSet<cds::gc::HP, Key, SplitTraits>>>},
+      {"xenium hash map HP", baseline<XeniumHash<XeniumHazards>>},
       {"gradus split_ordered_epoch", ours("split_ordered_epoch")},
-      {"libcds SplitListSet RCU", rival<Cds<container::SplitListSet<Rcu, Key, SplitTraits>>>},
-      {"xenium hash map epoch", rival<XeniumHash<epoch_based<>>>},
-      {"striped absl::flat_hash_set", rival<Striped>},
+      {"libcds SplitListSet RCU", baseline<Cds<container::SplitListSet<Rcu, Key, SplitTraits>>>},
+      {"xenium hash map epoch", baseline<XeniumHash<epoch_based<>>>},
+      {"striped absl::flat_hash_set", baseline<Striped>},
   };
   lines.push_back({"skip list 90/5/5", 1000000, {90, 5, 5}, skip_lists});
   lines.push_back({"skip list 90/10/0", 1000000, {90, 10, 0}, skip_lists});
@@ -266,11 +266,11 @@ std::vector<Line> table() {
   // oneTBB's set takes its memory from this allocator, whose nodes lie closer than malloc's.
   lines.back().subjects.push_back({"gradus skip_list_leak, oneTBB's allocator",
                                    own<skip_list_set<Key, leak, std::less<>, tbb::scalable_allocator<Key>>>});
-  lines.back().subjects.push_back({"tbb::concurrent_set", rival<Tbb<tbb::concurrent_set<Key>>>});
+  lines.back().subjects.push_back({"tbb::concurrent_set", baseline<Tbb<tbb::concurrent_set<Key>>>});
   lines.push_back({"hash set 90/5/5", 1000000, {90, 5, 5}, hash_sets});
   lines.push_back({"hash set 90/10/0", 1000000, {90, 10, 0}, hash_sets});
   lines.back().subjects.push_back({"gradus split_ordered_leak", ours("split_ordered_leak")});
-  lines.back().subjects.push_back({"tbb::concurrent_unordered_set", rival<Tbb<tbb::concurrent_unordered_set<Key>>>});
+  lines.back().subjects.push_back({"tbb::concurrent_unordered_set", baseline<Tbb<tbb::concurrent_unordered_set<Key>>>});
   return lines;
 }
 

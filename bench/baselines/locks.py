@@ -11,9 +11,9 @@ import subprocess
 
 from common import REPOSITORY, note, print_table, run_program
 
-# Of each rival library: what it is linked with.
+# Of each baseline library: what it is linked with.
 LIBRARIES = ["-ltbb", "-lnsync_cpp"]
-HEADER = ["work", "threads", "best of ours", "ns", "best rival", "ns", "rival / ours", "queue locks over ConcurrencyKit's"]
+HEADER = ["work", "threads", "best of ours", "ns", "best baseline", "ns", "baseline / ours", "queue locks over ConcurrencyKit's"]
 # Ours, and ConcurrencyKit's own of the same kind.
 PAIRS = [("array_lock", "ck anderson"), ("clh_lock", "ck clh"), ("mcs_lock", "ck mcs"), ("ticket_lock", "ck ticket")]
 WITHOUT_ORDER = ["tas_lock", "ttas_lock", "park_lock"]
@@ -24,7 +24,7 @@ def add_options(parser):
 
 
 def result_name(options):
-    return f"locks-rivals-{options.threads}-cores.json"
+    return f"locks-baselines-{options.threads}-cores.json"
 
 
 def versions():
@@ -72,10 +72,10 @@ def best(line, is_ours):
 
 
 def table_row(line):
-    ours, rival = best(line, True), best(line, False)
-    own, other = median_of(line, ours), median_of(line, rival)
+    ours, baseline = best(line, True), best(line, False)
+    own, other = median_of(line, ours), median_of(line, baseline)
     pairs = ", ".join(f"{median_of(line, theirs) / median_of(line, mine):.2f}" for mine, theirs in PAIRS[:3])
-    return [f"{line['name']} {line['critical']}/{line['outside']}", str(line["threads"]), ours, f"{own:.4g}", rival, f"{other:.4g}",
+    return [f"{line['name']} {line['critical']}/{line['outside']}", str(line["threads"]), ours, f"{own:.4g}", baseline, f"{other:.4g}",
             f"{other / own:.2f}", pairs]
 
 
@@ -108,7 +108,7 @@ def run(options, folder):
                              f"{name}:{threads}:{critical}:{outside}"])
         results += json.loads(ended.output)
     if not results:
-        raise SystemExit("rivals: no line has such a name")
+        raise SystemExit("baselines: no line has such a name")
     note("")
     print_table(HEADER, [table_row(line) for line in results])
     print(f"Medians of {options.repeats} samples of {options.seconds * options.scale:g} s, in nanoseconds from one critical section to the next; "

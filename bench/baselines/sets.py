@@ -27,11 +27,11 @@ def compile_program(options, folder):
                             check=True).stdout.split()
     command = [options.compiler, "-std=c++20", "-O3", "-DNDEBUG", "-fopenmp", "-mcx16",
                *(f"-I{REPOSITORY / part}" for part in ("include", "src", "")),
-               str(REPOSITORY / "bench" / "rivals" / "sets.cpp"), str(build / "libgradus_internal.a"),
+               str(REPOSITORY / "bench" / "baselines" / "sets.cpp"), str(build / "libgradus_internal.a"),
                str(build / "libgradus_floors.a"), "-o", str(program), "-pthread", "-lhwloc", "-ltbb", "-ltbbmalloc", "-lhwy", *abseil, "-lcds"]
     compiled = subprocess.run(command, capture_output=True, text=True, check=False)
     if compiled.returncode != 0:
-        raise SystemExit(f"rivals: {' '.join(command)}\n{compiled.stderr}")
+        raise SystemExit(f"baselines: {' '.join(command)}\n{compiled.stderr}")
     return program
 
 
@@ -49,7 +49,7 @@ def add_options(parser):
 
 
 def result_name(options):
-    return f"sets-rivals-{options.threads}-threads.json"
+    return f"sets-baselines-{options.threads}-threads.json"
 
 
 def versions():
@@ -74,7 +74,7 @@ def measured(options, program):
     if process.returncode == 5:
         raise Disagreement(messages.strip())
     if process.returncode != 0:
-        raise SystemExit(f"rivals: {program} ended with status {process.returncode}:\n{messages}")
+        raise SystemExit(f"baselines: {program} ended with status {process.returncode}:\n{messages}")
     return lines
 
 
@@ -90,7 +90,7 @@ def run(options, folder):
         print(f"DISAGREES: {disagreement}")
         return {"lines": [], "disagreements": [str(disagreement)]}, False
     if not lines:
-        raise SystemExit("rivals: no line has such a name")
+        raise SystemExit("baselines: no line has such a name")
     table = []
     for name, rows in lines.items():
         best = {}

@@ -169,7 +169,7 @@ def add_options(_parser):
 
 
 def result_name(options):
-    return f"life-rivals-{options.threads}-thread{'s' if options.threads > 1 else ''}.json"
+    return f"life-baselines-{options.threads}-thread{'s' if options.threads > 1 else ''}.json"
 
 
 def versions():
@@ -188,7 +188,7 @@ def run(options, folder):
         except Disagreement as disagreement:
             problems.append(f"{line[0].format(line[2])}: {disagreement}; no figure is given")
     if not results and not problems:
-        raise SystemExit("rivals: no line has such a name; the names are:\n  " +
+        raise SystemExit("baselines: no line has such a name; the names are:\n  " +
                          "\n  ".join(line[0].format(line[2]) for line in LINES + TREES))
     print_table(HEADER, [row for result in results for row in table_rows(result)])
     if not problems:

@@ -215,7 +215,7 @@ def memory(folder):
     for kind in ("NumPy", "memory map", "columns of rows", "Fortran order"):
         ended = subprocess.run([sys.executable, "-c", MEMORY, kind, str(path)], capture_output=True, text=True, check=False)
         if ended.returncode != 0:
-            raise SystemExit(f"rivals: memory of {kind}:\n{ended.stderr}")
+            raise SystemExit(f"baselines: memory of {kind}:\n{ended.stderr}")
         row = json.loads(ended.stdout)
         row["allowed"] = row["estimate"] + row["results"] + row["copy"] + MEMORY_MEBIBYTES * 2**20
         row["reached"] = row["grown"] <= row["allowed"]

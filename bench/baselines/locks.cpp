@@ -1,4 +1,5 @@
-// Gradus' locks and those of other libraries under the same work, in turns. bench/rivals/locks.py builds and runs it.
+// Gradus' locks and those of other libraries under the same work, in turns. bench/baselines/locks.py builds and runs
+// it.
 //
 // usage: locks SECONDS REPEATS NAME:THREADS:CRITICAL:OUTSIDE...
 //

@@ -1,6 +1,6 @@
 """All-pairs shortest paths: Gradus beside SciPy's scipy.sparse.csgraph, igraph and NetworKit.
 
-What is timed is the search alone, on both sides: rivals with the graph in memory; of Gradus, the total less
+What is timed is the search alone, on both sides: baselines with the graph in memory; of Gradus, the total less
 reading and writing, as its summary tells, in a process that has done nothing before, which costs it some milliseconds.
 On the small graphs of the lines "peers" and "everyday" it is a call in a warm process, as theirs are: `gradus bench` on
 a random graph of as many vertices and edges. There and on dense graphs both sides get a matrix. SciPy and igraph
@@ -182,9 +182,9 @@ def measured(name, graph, contenders, repeats, targets, warm=None):
     note("")
     if warm:
         samples["Gradus"] = warm.seconds(variant)
-    ratios = [{"of": ours, "beside": rival, "target": target,
-               "median": statistics.median(samples[rival]) / statistics.median(samples[ours])}
-              for ours, rival, target in targets]
+    ratios = [{"of": ours, "beside": baseline, "target": target,
+               "median": statistics.median(samples[baseline]) / statistics.median(samples[ours])}
+              for ours, baseline, target in targets]
     return {"name": name, "vertices": graph.vertices, "edges": len(graph.length), "gradus_variant": variant,
             "samples": samples, "ratios": ratios}
 
@@ -274,7 +274,7 @@ def add_options(_):
 
 
 def result_name(_):
-    return "shortest-paths-rivals.json"
+    return "shortest-paths-baselines.json"
 
 
 def versions():
@@ -296,7 +296,7 @@ def run(options, folder):
         except Disagreement as disagreement:
             problems.append(f"{name}: {disagreement}; no figure is given")
     if not results and not problems:
-        raise SystemExit("rivals: no line has such a name; the names are:\n  " +
+        raise SystemExit("baselines: no line has such a name; the names are:\n  " +
                          "\n  ".join(line[0].format(line[1]) for line in LINES))
     print_table(HEADER, [row for result in results for row in table_rows(result)])
     print(f"""Medians of alternate runs; all threads are {options.threads}; ± is the median deviation. All distances of all programs are equal."""
