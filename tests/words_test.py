@@ -1,0 +1,146 @@
+"""How the project writes: openings of comments, and words of the glossary in comments, messages and documents.
+
+usage: words_test.py FOLDER                  run the tests on the files below FOLDER
+       words_test.py FOLDER --list [PATH...] print each place below the paths, or everywhere
+       words_test.py FOLDER --changed BASE   print each place in a line changed since the git revision BASE; status 1 if any
+
+A ratchet: each area has a limit, which may only fall. CONTRIBUTING.md says how to write instead.
+"""
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from prose import passages
+
+# Words to replace, and what to write.
+GLOSSARY = [(re.compile(words, re.IGNORECASE), write) for words, write in [
+    (r"\b(lies?|lay|lying)\b", "is in, resides in, is at"),
+    (r"\b(looks?|looked|looking) (at|into)\b", "reads, scans, examines, polls"),
+    (r"\b(looks?|looked|looking) for\b", "searches"),
+    (r"\btells?\b|\btold\b", "receives, reports, is notified"),
+    (r"\bbeside\b", "next to, in addition to"),
+    (r"\bhonou?r(s|ed)?\b", "supports, responds to"),
+    (r"\bstretch(es)?\b", "chunk, block, range"),
+    (r"\brivals?\b", "baseline, other library"),
+    (r"\bof (its|their|his|our|your) own\b", "separate, private"),
+    (r"\b(nobody|anybody|somebody)\b", "no caller, no thread"),
+    (r"\bwhole numbers?\b", "integer"),
+    (r"\bfloating numbers?\b", "floating-point number"),
+    (r"\bso (many|much)\b", "that many, n"),
+    (r"\bprocessors?\b(?!.s manual)", "CPU"),
+    (r"\b(goes|go|going|went) on\b", "continues, resumes"),
+    (r"\banew\b", "again"),
+    (r"\bmeanwhile\b", "concurrently"),
+    (r"\blikewise\b", "also"),
+    (r"\b(vertex|vertices) in the middle\b", "intermediate vertex"),
+    (r"\ba person\b", "the user"),
+    (r"\bpacked by gzip\b", "gzip-compressed"),
+    (r"\b(is|are|was|were|be) (right|wrong)\b", "is correct, is incorrect"),
+    (r"\bends with (an? )?(status|exit|\w*error)", "throws, fails with, exits with"),
+    (r"\b(is|are) (said|taken)\b", "say who does it"),
+    (r"\bcomes? to\b", "is, becomes"),
+    (r"\bthat of\b|\bthose of\b", "repeat the noun"),
+]]
+OPENING = re.compile(r"\s*(Of|What|Whether|Where|How|Those|That|So|Who)\b")
+
+# How many places each area has; 0 where none is named. Areas are matched by the longest prefix.
+LIMITS = {"": 4744}
+ENDINGS = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".py", ".pyi", ".md", ".sh", ".cmake"}
+# Raw results and old notes of releases are records. The tables above name the words themselves.
+LEFT_OUT = ("docs/results/", "docs/history/", "tests/words_test.py", "tests/prose.py", "data/", "tests/corpus/")
+
+
+def places(path, name):
+    """Yields (line, words, advice) for each place in a file."""
+    for passage in passages(path):
+        if passage.kind == "comment" and (match := OPENING.match(passage.text)):
+            yield passage.line_at(match.start(1)), match[1], "begin with a verb or the noun"
+        if passage.kind == "message" and not re.search(r"\w \w", passage.text):
+            continue
+        text = passage.text.replace("\n", " ")
+        for words, write in GLOSSARY:
+            for match in words.finditer(text):
+                yield passage.line_at(match.start()), match[0], write
+
+
+def files(root):
+    listed = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=False).stdout.split("\n")
+    if listed == [""]:
+        listed = [str(path.relative_to(root)) for path in sorted(root.rglob("*")) if path.is_file() and "build" not in path.parts[0]]
+    for name in listed:
+        path = root / name
+        if (path.suffix in ENDINGS or path.name in ("CMakeLists.txt", "dev")) and not name.startswith(LEFT_OUT) and path.is_file():
+            yield name, path
+
+
+def found_in(root, below=("",)):
+    return [(name, *place) for name, path in files(root) if name.startswith(tuple(below)) for place in places(path, name)]
+
+
+def area(name):
+    return max((prefix for prefix in LIMITS if name.startswith(prefix)), key=len, default="")
+
+
+def changed_lines(root, base):
+    """{file: lines that differ from the revision}."""
+    lines, name = collections.defaultdict(set), ""
+    for line in subprocess.run(["git", "diff", "--unified=0", "--no-renames", base], cwd=root, capture_output=True, text=True,
+                               check=True).stdout.split("\n"):
+        if line.startswith("+++ b/"):
+            name = line[6:]
+        elif match := re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))?", line):
+            lines[name].update(range(int(match[1]), int(match[1]) + int(match[2] or 1)))
+    return lines
+
+
+def print_places(found):
+    for name, line, words, write in found:
+        print(f"{name}:{line}: '{words}': {write}")
+
+
+class Rules(unittest.TestCase):
+    def found(self, name, text):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / name
+            path.write_text(text, encoding="utf-8")
+            return [(line, words) for line, words, _ in places(path, name)]
+
+    def test_comments_messages_and_documents_are_read(self):
+        text = '/// What it\n/// lies\n/// on.\nint lies;  ///< the processor\nthrow E("a whole number");\nf("lie");\n'
+        self.assertEqual(self.found("a.hpp", text), [(1, "What"), (2, "lies"), (4, "processor"), (5, "whole number")])
+        self.assertEqual(self.found("a.hpp", "// a whole\n// number\n"), [(1, "whole number")])
+        self.assertEqual(self.found("a.py", '"""Of it."""\nx = "a whole number"  # lies\n'), [(1, "Of"), (2, "whole number"), (2, "lies")])
+        self.assertEqual(self.found("a.md", "a\n\nlies `lies`\n```\nlies\n```\nwhole\nnumber\n"), [(3, "lies"), (7, "whole number")])
+        self.assertEqual(self.found("a.cmake", "# What\nset(lies)  # lies\n"), [(1, "What"), (2, "lies")])
+
+    def test_other_words_pass(self):
+        self.assertEqual(self.found("a.hpp", "/// Returns what is left. Multiprocessors relied on it.\nint x;\n"), [])
+
+
+class Words(unittest.TestCase):
+    root = None
+
+    def test_no_area_gets_worse(self):
+        counts = collections.Counter(area(name) for name, *_ in found_in(self.root))
+        for prefix in {*counts, *LIMITS}:
+            with self.subTest(area=prefix):
+                limit = LIMITS.get(prefix, 0)
+                self.assertLessEqual(counts[prefix], limit, f"'{prefix}' may have {limit} places: ./dev words {prefix} names them")
+                self.assertGreaterEqual(counts[prefix], limit, f"lower the limit of '{prefix}' in tests/words_test.py")
+
+
+if __name__ == "__main__":
+    Words.root = pathlib.Path(sys.argv.pop(1)).resolve()
+    if sys.argv[1:2] == ["--list"]:
+        print_places(found_in(Words.root, sys.argv[2:] or ("",)))
+    elif sys.argv[1:2] == ["--changed"]:
+        changed = changed_lines(Words.root, sys.argv[2])
+        wanted = [place for place in found_in(Words.root) if place[1] in changed[place[0]]]
+        print_places(wanted)
+        sys.exit(bool(wanted))
+    else:
+        unittest.main()
