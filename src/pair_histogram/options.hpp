@@ -1,4 +1,4 @@
-// The options of a histogram, a row for each: see core/options.hpp.
+// The option rows of a histogram: see core/options.hpp.
 #pragma once
 
 #include "core/options.hpp"

@@ -1,5 +1,5 @@
-// The plain truth: the canonical rule, pair by pair, sharing no machinery with the variants. Never a rung and never
-// timed as a baseline.
+// The reference: the canonical rule applied pair by pair, sharing no code with the variants. Not a rung and not a
+// timing baseline.
 #pragma once
 
 #include "pair_histogram/problem.hpp"

@@ -1,5 +1,4 @@
-// What all variants of the pair-distance histogram share: the problem they are given, its shape, the histogram they
-// fill, and the row of the table.
+// The problem, shape, histogram and table row that all variants of the pair-distance histogram share.
 #pragma once
 
 #include <algorithm>
@@ -27,10 +26,10 @@ namespace gradus::pair_histogram_detail {
 
 inline constexpr int dimension_limit = 3;
 
-/// What the points lie in.
+/// The geometry of the space that contains the points.
 enum class Space : std::uint8_t {
   open,
-  box,  ///< a periodic box along the axes
+  box,  ///< a periodic axis-aligned box
   cell  ///< a triclinic periodic cell, in three dimensions
 };
 
