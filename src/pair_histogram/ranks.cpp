@@ -31,7 +31,7 @@ std::string rows_line(const char* name, VectorView<const T> values, const Execut
   return rows_line(name, MatrixView<const T>(values.data(), values.size(), 1, 1, values.place()), execution);
 }
 
-/// All that the result depends on.
+/// Returns a text of everything that the result depends on.
 template <class T>
 std::string call_text(MatrixView<const T> points, const PairHistogramOptions& options,
                       const PairHistogramMemory<T>& memory, const Execution& here) {
@@ -95,7 +95,7 @@ Histogram take(std::span<const std::uint64_t> words, std::int64_t slots, int sum
       const std::uint64_t low = *from++ + carry;
       const std::uint64_t high = *from++ + (low >> half_bits);
       sum[word] = high << half_bits | (low & half_mask);
-      carry = high >> half_bits;  // of the last word it is what a negative sum wraps by
+      carry = high >> half_bits;  // in the last word: the wrap-around of a negative sum
     }
   }
   histogram.rechecked = *from;
