@@ -58,7 +58,7 @@ template <class T>
 [[noreturn]] void throw_unmovable(const char* what, std::int64_t row, std::int64_t column, double low, double high) {
   throw InputError(about(what) + "the value in row " + std::to_string(row) + ", column " + std::to_string(column) +
                        " (counted from 0) cannot be moved into the periodic box: no " +
-                       (sizeof(T) == 4 ? "float" : "double") + " near it lies between " + core::number_text(low) +
+                       (sizeof(T) == 4 ? "float" : "double") + " near it is between " + core::number_text(low) +
                        " and " + core::number_text(high),
                    {.code = error_code::outside_box, .row = row, .column = column});
 }
@@ -102,7 +102,7 @@ class CellFolding {
         constexpr double most = 0x1p50;  // larger integers would round
         if (!(std::abs(whole[vector]) <= most))
           throw InputError(
-              about(what_) + "row " + std::to_string(number) + " (counted from 0) lies more than 2^50 cells away",
+              about(what_) + "row " + std::to_string(number) + " (counted from 0) is more than 2^50 cells away",
               {.code = error_code::outside_box, .row = number});
       }
       if (!is_moved) break;

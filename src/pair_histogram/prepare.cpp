@@ -51,7 +51,7 @@ template <class T>
   const double corner = problem.box_origin[column];
   throw InputError(about(what) + "the value in row " + std::to_string(row) + ", column " + std::to_string(column) +
                        " (counted from 0) is " + core::number_text(value) +
-                       " and lies outside the periodic box, which goes from " + core::number_text(corner) + " to " +
+                       " and outside the periodic box, which goes from " + core::number_text(corner) + " to " +
                        core::number_text(corner + problem.box[column]) + (problem.triclinic ? " around the cell" : ""),
                    {.code = error_code::outside_box,
                     .row = row,

@@ -57,7 +57,7 @@ Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const P
     const auto check = [](const auto& view, const char* what) {
       execution::check_view(view, what);
       if (!view.place().is_host())
-        throw UnsupportedError(about(what) + "they lie on " + execution::gpu_number(view.place().gpu) +
+        throw UnsupportedError(about(what) + "they are on " + execution::gpu_number(view.place().gpu) +
                                ", where no variant runs on several ranks; copy them to host memory");
     };
     check(points, "points");

@@ -126,13 +126,13 @@ class AtomSelection::Parser {
     const auto number = [&](const char* begin, std::int64_t& value) {
       const auto [stop, error] = std::from_chars(begin, end, value);
       if (error != std::errc{} || value < 0)
-        fail(core::excerpt(word_) + " is not a whole number, or a range such as 1-100");
+        fail(core::excerpt(word_) + " is not an integer, or a range such as 1-100");
       return stop;
     };
     const char* at = number(word_.data(), range.first);
     range.last = range.first;
     if (at != end && *at == '-') at = number(at + 1, range.last);
-    if (at != end) fail(core::excerpt(word_) + " is not a whole number, or a range such as 1-100");
+    if (at != end) fail(core::excerpt(word_) + " is not an integer, or a range such as 1-100");
     if (range.last < range.first) fail("the range " + core::excerpt(word_) + " ends before it begins");
     return range;
   }

@@ -62,7 +62,7 @@ class GroFrames : public TextFrames {
       std::int64_t id = 0;
       const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), id);
       if (error != std::errc{} || stop != word.data() + word.size())
-        fail(core::excerpt(word) + " is not a whole number (of the atom)");
+        fail(core::excerpt(word) + " is not an integer (number of the atom)");
       ids.push_back(id);
     }
     if (labels()) {
@@ -88,7 +88,7 @@ class GroFrames : public TextFrames {
     if (words.size() != axes && words.size() != axes * axes)
       fail("the box has " + std::to_string(words.size()) + " numbers; three or nine are needed");
     if (words.size() == axes && has_nine_ && is_last_line_open())
-      fail("the box has three numbers, but that of the frame before has nine");
+      fail("the box has three numbers, but the box of the frame before has nine");
     std::array<double, axes * axes> numbers{};
     for (std::size_t index = 0; index < words.size(); ++index) numbers[index] = number(words[index], "box");
     if (std::ranges::all_of(numbers, [](double value) { return value == 0; })) return;

@@ -273,7 +273,7 @@ std::vector<double> TextFrames::positions(std::int64_t count, const Columns& col
         std::int64_t id = 0;
         const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), id);
         if (error != std::errc{} || stop != word.data() + word.size())
-          fail(core::excerpt(word) + " is not a whole number (id)");
+          fail(core::excerpt(word) + " is not an integer (id)");
         ids.push_back(id);
       }
     }

@@ -191,15 +191,15 @@ class XyzFrames : public TextFrames {
 }  // namespace
 
 extern constinit const TrajectoryFormat xyz_trajectories{
-    .file =
-        {.name = "XYZ",
-         .endings = ".xyz .extxyz",
-         .rules =
-             "A line with the number of atoms, a comment, and for each atom a name and three coordinates; further "
-             "columns are skipped. In the comment of extended XYZ, `Lattice=\"…\"` gives a box (with its corner at "
-             "zero, or at `Origin=\"…\"`) that repeats in all directions, or in those of `pbc=\"T T F\"`; lists may "
-             "have commas and brackets (`pbc=[T, T, F]`). `Properties=…` gives the positions of the columns `pos`, "
-             "`species` and `id` and the number of columns"},
+    .file = {.name = "XYZ",
+             .endings = ".xyz .extxyz",
+             .rules =
+                 "A line with the number of atoms, a comment, and for each atom a name and three coordinates; further "
+                 "columns are skipped. In the comment of extended XYZ, `Lattice=\"…\"` gives a box (with its corner at "
+                 "zero, or at `Origin=\"…\"`) that repeats in all directions, or in the directions of `pbc=\"T T F\"`; "
+                 "lists may "
+                 "have commas and brackets (`pbc=[T, T, F]`). `Properties=…` gives the positions of the columns `pos`, "
+                 "`species` and `id` and the number of columns"},
     .unit = LengthUnit::angstrom,
     .recognises =
         [](std::string_view beginning) {

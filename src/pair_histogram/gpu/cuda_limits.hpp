@@ -88,11 +88,11 @@ inline std::uint64_t gpu_filter_bytes(const Shape& shape) {
 
 // Helpers for the rows of GPU variants.
 
-inline constexpr const char* gpu_takes_cells = "cuda_filter and cuda_tiled_privatized take";
+inline constexpr const char* gpu_variants_with_cells = "cuda_filter and cuda_tiled_privatized support";
 
 inline core::Support along_axes_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (core::Support gpu = execution::supported_on_gpu(machine); !gpu) return gpu;
-  return along_axes(shape, gpu_takes_cells);
+  return along_axes(shape, gpu_variants_with_cells);
 }
 
 // Checks a block's shared memory for the largest number of threads.
@@ -106,7 +106,7 @@ inline core::Support histogram_of_cells_in_shared(const Shape& shape, const exec
 
 inline core::Support histogram_in_shared(const Shape& shape, const execution::Machine& machine) {
   if (core::Support fits = histogram_of_cells_in_shared(shape, machine); !fits) return fits;
-  return along_axes(shape, gpu_takes_cells);
+  return along_axes(shape, gpu_variants_with_cells);
 }
 
 // Host memory: staging for transfers and the received histogram.

@@ -760,7 +760,7 @@ core::Support without_weights(const Shape& shape, const execution::Machine&) {
         "it counts many pairs at once, which have no weight in common; simd_filter and simd_cells support weights");
   if (std::max(shape.points, shape.others) > most)
     return core::Support::no("it supports at most 2^28 points; simd_filter and simd_cells support more");
-  return along_axes(shape, "simd_filter and simd_cells take");
+  return along_axes(shape, "simd_filter and simd_cells support");
 }
 
 core::Memory tree_memory(const Shape& shape, int threads) {

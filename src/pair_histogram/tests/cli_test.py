@@ -239,8 +239,8 @@ class PairHistogram(Case):
             ("(type O", ["character 8", "a closing parenthesis"]),
             ("type O) or all", ["character 7", "'and', 'or' or the end is expected, not ')'"]),
             ("index 5-2", ["the range '5-2' ends before it begins"]),
-            ("id x", ["'x' is not a whole number"]),
-            ("index -1", ["'-1' is not a whole number"]),
+            ("id x", ["'x' is not an integer"]),
+            ("index -1", ["'-1' is not an integer"]),
             ("id 1,", ["a value is expected behind the comma"]),
             ("", ["something to select by is missing"]),
             ("not " * 200 + "all", ["more than 100 levels"]),
@@ -518,7 +518,7 @@ class PairHistogram(Case):
             self.refused(2, "pair-histogram", points, *job, "--box", box, says=says)
         self.refused(2, "pair-histogram", flat, *job, "--box", "1,0,0,0,1,0,0,0,1", says=["nine numbers of a cell", "3 columns"])
         self.refused(4, "pair-histogram", points, *job, "--box", "9,0,0,1,9,0,0,0,9", "--variant", "simd_dual_tree",
-                               says=["simd_dual_tree", "simd_filter and simd_cells take triclinic cells"])
+                               says=["simd_dual_tree", "simd_filter and simd_cells support triclinic cells"])
 
     def test_six_numbers_that_may_be_angles(self):
         points = self.file("p.csv", "0,0,0\n1,1,1\n")

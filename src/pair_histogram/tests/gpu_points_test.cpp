@@ -253,7 +253,7 @@ TEST_F(OnGpu, the_first_bad_value_is_named_as_by_the_host) {
     points(69999, 0) = -1e200;
     same_message("row 69999, column 0 (counted from 0) is too large");
     points(69999, 0) = 10.5;
-    same_message("row 69999, column 0 (counted from 0) is 10.5 and lies outside the periodic box");
+    same_message("row 69999, column 0 (counted from 0) is 10.5 and outside the periodic box");
     points(69999, 0) = 5;
   };
   same_messages_of_points("points");

@@ -118,7 +118,7 @@ std::string difference(const PairHistogramResult& one, const PairHistogramResult
   if (!bits(one.weighted, rank.weighted)) return "weighted";
   if (one.below != rank.below || one.beyond != rank.beyond || one.pairs != rank.pairs) return "pairs in no bin";
   if (one.report.variant != rank.report.variant) return "the variant";
-  if (!same_bits(&one.report.rechecked, &rank.report.rechecked, 1)) return "what was looked at again";
+  if (!same_bits(&one.report.rechecked, &rank.report.rechecked, 1)) return "the share of rechecked pairs";
   return "";
 }
 
@@ -403,8 +403,8 @@ TEST_F(PairHistogramRanksErrors, are_those_of_one_process) {
   EXPECT_TRUE(contains(
       error<InputError>([](int, Call& call) { call.problem.points(7, 1) = std::numeric_limits<double>::quiet_NaN(); }),
       "rank 0 of 4: points: the value in row 7, column 1"));
-  EXPECT_TRUE(contains(error<InputError>([](int, Call& call) { call.problem.points(9, 0) = 40; }),
-                       "lies outside the periodic box"));
+  EXPECT_TRUE(
+      contains(error<InputError>([](int, Call& call) { call.problem.points(9, 0) = 40; }), "outside the periodic box"));
   EXPECT_TRUE(contains(error<UsageError>([](int, Call& call) { call.problem.options.bins.bins = 0; }), "bins"));
   EXPECT_TRUE(contains(error<UsageError>([](int, Call& call) {
                          call.problem.options.box = {30, 30, 8};

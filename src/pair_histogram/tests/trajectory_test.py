@@ -190,7 +190,7 @@ class CutFiles(TrajectoryCase):
         cut = frame[:frame.index("9.0   0.0") + 3]
         path = self.file("g.gro", frame + cut)
         self.refused(3, "pair-histogram", path, *self.JOB,
-                     says=["g.gro:10", "three numbers, but that of the frame before has nine", "the frame before it is whole: --frames :1"])
+                     says=["g.gro:10", "three numbers, but the box of the frame before has nine", "the frame before it is whole: --frames :1"])
         self.answer(self.file("h.gro", frame + cut + "\n"), *self.JOB)  # a box that has changed
         self.assertIn(self.NOTE, self.succeed("pair-histogram", self.file("i.gro", cut), *self.JOB).stderr)
 
