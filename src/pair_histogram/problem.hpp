@@ -85,7 +85,7 @@ struct Problem {
   int sum_words() const { return weighted() ? sums.words() : 0; }
   Space space() const { return triclinic ? Space::cell : periodic ? Space::box : Space::open; }
   Shape shape() const;
-  /// The second points of pairs and their weights: those of the points unless `cross`.
+  /// The second points of pairs and their weights: `others` if `cross`, otherwise the points themselves.
   const MatrixView<const T>& second() const { return cross ? others : points; }
   const VectorView<const T>& second_weights() const { return cross ? other_weights : weights; }
   /// Return the encoded weights of a first or second point, for `sums`.

@@ -84,7 +84,7 @@ class FrameParser {
 struct TrajectoryFormat {
   Format file;
   LengthUnit unit = LengthUnit::unknown;
-  /// Returns true if the first lines are those of this format, and not those of a table of numbers.
+  /// Returns true if the first lines have this format and are not a table of numbers.
   bool (*recognises)(std::string_view beginning);
   /// One of the two is set: a reader of text, possibly compressed, or a reader of bytes, which the caller keeps alive.
   std::unique_ptr<FrameParser> (*of_text)(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels) = nullptr;
