@@ -23,7 +23,8 @@ class CsvParser {
   CsvParser(std::string_view name, const CsvOptions& options, const std::stop_token& stop)
       : name_(name), options_(options), stop_(stop), beginning_(name, options, stop) {}
 
-  /// Takes whole rows from the beginning of `text`, all of it where it is the last, and returns how many bytes.
+  /// Consumes whole rows from the beginning of `text`, or all of it if it is the last piece. Returns the number of
+  /// bytes consumed.
   std::size_t consume(std::string_view text, bool last) {
     if (!started_) refuse_foreign(text, std::string(name_), Reader::points);
     if (!last) text = text.substr(0, text.find_last_of('\n') + 1);
@@ -69,7 +70,7 @@ class CsvParser {
  private:
   // ---- Rows ----
 
-  /// The end of the rows that were taken: of all whole ones.
+  /// Parses all whole rows and returns the end of the last one.
   const char* take_rows(const char* at, const char* end, bool last) {
     const auto threads = static_cast<std::size_t>(std::max(options_.threads, 1));
     const bool quotes = find_character(at, end, '"') != end;
@@ -93,7 +94,7 @@ class CsvParser {
     return at;
   }
 
-  /// The end of a row some way behind `at`; nullptr: there is none, because a quote stays open.
+  /// Returns the end of a row some way after `at`, or nullptr if a quote is not closed.
   const char* stretch_end(const char* at, const char* end, bool quotes) const {
     const char* const wanted = at + std::min(end - at, static_cast<std::ptrdiff_t>(options_.stretch)) - 1;
     if (!quotes) {
@@ -109,7 +110,7 @@ class CsvParser {
     return row;
   }
 
-  /// Parses the first `count` stretches and appends what is in them.
+  /// Parses the first `count` blocks and appends their contents.
   void parse(std::size_t count, int threads) {
     const auto each = [&](const auto& use) {
       const auto all = static_cast<std::ptrdiff_t>(count);
@@ -137,7 +138,7 @@ class CsvParser {
         std::copy_n(from, stretch.count, to);
         return;
       }
-      for (std::size_t row = 0; row < stretch.rows; ++row) {  // the weight stands behind the coordinates
+      for (std::size_t row = 0; row < stretch.rows; ++row) {  // the weight follows the coordinates
         std::copy_n(from + row * rows_.numbers, coordinates, to + row * coordinates);
         weights_[weights + rows_before[index] + row] = from[row * rows_.numbers + coordinates];
       }
@@ -147,7 +148,7 @@ class CsvParser {
       for (std::size_t index = 0; index < count; ++index) row_names_->append(stretches_[index].row_names);
   }
 
-  /// Counts what is in the stretch, of which all before was counted, and tells what is wrong.
+  /// Adds a block to the counts, and throws its first error. All earlier blocks must have been checked.
   void check(const CsvStretch& stretch) {
     const auto in_file = [&](std::size_t line) { return line == 0 ? 0 : line_ - 1 + line; };
     std::size_t blank = blank_line_;
@@ -162,7 +163,7 @@ class CsvParser {
     line_ += stretch.lines;
   }
 
-  /// What a stretch lacks, whose first row and line follow those that were counted.
+  /// Adds the rows of a block that lack numbers. Its rows and lines follow those already counted.
   void add_lacking(const LackingRows& more) {
     const std::size_t before = row_count_ + lacking_.rows.size();
     if (lacking_.empty()) {
@@ -177,18 +178,18 @@ class CsvParser {
       lacking_.per_column[column] += more.per_column[column];
   }
 
-  // ---- Behind the last row ----
+  // ---- After the last row ----
 
-  /// Whether the first column seems to number the rows, which a person should hear of.
+  /// Adds a note if the first column seems to number the rows.
   void note_counting(MatrixView<const double> view, std::vector<std::string>& notes) const {
     const ColumnChoice& choice = options_.columns;
     if (!choice.offers_columns || !choice.taken.empty() || view.columns() < 2 || rows_.places[0] != 0) return;
     const bool unnamed = !rows_.names.empty() && rows_.names[0].empty();
-    constexpr std::int64_t least_rows = 5;  // which rise by chance once in 120 times
+    constexpr std::int64_t least_rows = 5;  // they rise by chance once in 120 tables
     if (view.rows() < (unnamed ? 2 : least_rows)) return;
     bool from_zero = unnamed;
     bool from_one = unnamed;
-    std::int64_t number = 0;  // of the row among all, also those that were left out
+    std::int64_t number = 0;  // of the row among all rows, including those left out
     auto left_out = lacking_.rows.begin();
     for (std::int64_t row = 0; row < view.rows(); ++row, ++number) {
       for (; left_out != lacking_.rows.end() && static_cast<std::int64_t>(*left_out) == number; ++left_out) ++number;
@@ -216,9 +217,9 @@ class CsvParser {
   const CsvRows& rows_ = beginning_.rows();
   const ChosenColumns& chosen_ = beginning_.chosen();
   bool started_ = false;
-  std::size_t line_ = 1;        ///< of the text at hand
-  std::size_t blank_line_ = 0;  ///< blank line behind rows, 0: none
-  std::size_t row_count_ = 0;   ///< that lack nothing
+  std::size_t line_ = 1;        ///< line number of the current position
+  std::size_t blank_line_ = 0;  ///< first blank line after rows; 0: none
+  std::size_t row_count_ = 0;   ///< complete rows
   LackingRows lacking_;
   std::vector<double> weights_;
   std::vector<CsvStretch> stretches_;

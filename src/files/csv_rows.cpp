@@ -13,7 +13,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the first of eight characters is taken for the lowest byte");
 
-/// The first of two characters, or the end: eight characters at a time.
+/// Returns the first of two characters, or the end. Scans eight characters at a time.
 const char* find_either(const char* at, const char* end, char one, char other) {
   constexpr std::uint64_t ones = 0x0101010101010101u;
   constexpr std::uint64_t highs = 0x8080808080808080u;
@@ -24,7 +24,7 @@ const char* find_either(const char* at, const char* end, char one, char other) {
     std::memcpy(&eight, at, sizeof eight);
     const std::uint64_t differs = eight ^ all_one;
     const std::uint64_t differs_too = eight ^ all_other;
-    // The high bit of each byte that is zero; a borrow may set more, but none below.
+    // Sets the high bit of each zero byte. A borrow may set further bits, but only above the first zero byte.
     const std::uint64_t found = (((differs - ones) & ~differs) | ((differs_too - ones) & ~differs_too)) & highs;
     if (found != 0) return at + std::countr_zero(found) / 8;
   }
@@ -32,7 +32,7 @@ const char* find_either(const char* at, const char* end, char one, char other) {
   return at;
 }
 
-/// Past the end of the line on which `at` stands.
+/// Returns the position after the end of the line at `at`.
 const char* next_line(const char* at, const char* end) {
   const char* const stop = find_character(at, end, '\n');
   return stop == end ? end : stop + 1;
@@ -56,7 +56,7 @@ std::string without_quotes(std::string_view field) {
   std::string text;
   for (std::size_t index = 0; index < field.size(); ++index) {
     text += field[index];
-    if (field[index] == '"') ++index;  // of a doubled quote, one is left
+    if (field[index] == '"') ++index;  // keeps one of two doubled quotes
   }
   return text;
 }
@@ -133,7 +133,7 @@ const char* CsvRows::number(const char* at, const char* end, double& value) cons
   return !text.empty() && parse_number(text.data(), stop, value, quoted_format) == stop ? close + 1 : nullptr;
 }
 
-/// Over a field that is no coordinate.
+/// Skips a field that is not a coordinate and returns its end.
 const char* CsvRows::skip(const char* at, const char* end, std::size_t column, CsvStretch& stretch) const {
   std::string_view text;
   const char* const stop = field(at, end, text);
@@ -152,7 +152,7 @@ const char* CsvRows::skip(const char* at, const char* end, std::size_t column, C
   return stop;
 }
 
-/// Appends the numbers of one row that lacks none; the beginning of the next line.
+/// Appends the numbers of one row if it lacks none. Returns the beginning of the next line.
 const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) const {
   double* const values = stretch.values.get() + stretch.count;
   const bool plain = format.is_plain();
@@ -178,7 +178,7 @@ const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) c
     if (const std::ptrdiff_t place = places[column]; place >= 0) {
       stop = plain && at != end && *at != '"' ? parse_number(at, end, values[place]) : number(at, end, values[place]);
       if (!stop || !std::isfinite(values[place])) stop = nullptr;
-      if (stop && stop != end && *stop == separator && separator != ' ') {  // as it mostly is
+      if (stop && stop != end && *stop == separator && separator != ' ') {  // the most common case
         at = stop + 1;
         ++column;
         continue;
@@ -217,7 +217,8 @@ const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) c
       const bool quoted = text.starts_with('"');
       if (quoted && !closing_quote(begin, end))
         throw Bad{column + 1, "the field " + core::excerpt(trimmed(text)) + " has no closing quote"};
-      while (quoted && !at_line_end(after, end) && !separates(*after)) ++after;  // the text behind the quote, too
+      // includes text after the closing quote
+      while (quoted && !at_line_end(after, end) && !separates(*after)) ++after;
       if (quoted) text = trimmed({begin, static_cast<std::size_t>(after - begin)});
       throw Bad{column + 1, fault_of(text, column), std::string(trimmed(text))};
     }
@@ -227,7 +228,7 @@ const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) c
 }
 
 void CsvRows::parse(CsvStretch& stretch) const {
-  // A number and what separates it from the next one take two bytes.
+  // A number and its separator take at least two bytes.
   const std::size_t room = stretch.text.size() / 2 + 1 + numbers;
   if (stretch.room < room) {
     stretch.values = std::make_unique_for_overwrite<double[]>(room);
