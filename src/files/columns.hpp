@@ -56,7 +56,7 @@ struct ColumnChoice {
   ColumnList dropped;  ///< not together with `taken`
   ColumnList id;       ///< empty, or one column that names the rows
   ColumnList weight;   ///< empty, or one column that weights the rows
-  /// If `taken` is empty and the table has all these columns, they are taken, in this order.
+  /// If `taken` is empty and the table has all these columns, exactly these are used, in this order.
   std::vector<std::string> expected;
   /// True if messages may recommend --columns, --drop-columns and --missing, or --id-column. Only then is a first
   /// column that seems to number the rows reported.

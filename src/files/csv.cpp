@@ -204,8 +204,8 @@ class CsvParser {
     const std::string item = column_items(rows_.names, first);
     notes.push_back(std::string(name_) + ": the first column, " +
                     (unnamed ? "which has no name" : column_text(rows_.names, 0)) +
-                    (counts ? ", counts the rows" : ", is whole numbers that rise from row to row") +
-                    ", and is taken as a coordinate; if it names the rows, say " +
+                    (counts ? ", counts the rows" : ", has integers that rise from row to row") +
+                    ", and is read as a coordinate; if it names the rows, say " +
                     (choice.offers_id && !chosen_.id ? "--id-column " : "--drop-columns ") + item +
                     (choice.empty() ? " (if not, --columns 1- says so)" : ""));
   }

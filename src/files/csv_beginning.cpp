@@ -201,7 +201,7 @@ bool CsvBeginning::first_line(const char*& at, const char* end, bool last) {
   return true;
 }
 
-/// Handles a line "sep=;" above a table, which tells spreadsheets the separator. Returns false for any other line.
+/// Handles a line "sep=;" above a table, which gives spreadsheets the separator. Returns false for any other line.
 bool CsvBeginning::take_separator_line(std::string_view line) {
   const std::optional<char> mark = separator_given_by(line);
   if (!mark) return false;
@@ -323,7 +323,7 @@ bool CsvBeginning::is_header(const std::vector<FirstField>& fields, const std::v
   if (options_.header == HeaderLine::yes) {
     // --header applies to all tables of a command and may be incorrect for one of them.
     if (all_numbers(fields) && !guess_header(fields).doubtful)
-      note("is made of numbers and taken as names of columns, as --header says");
+      note("is made of numbers and read as names of columns, as --header says");
     return true;
   }
   const ColumnChoice& choice = options_.columns;
@@ -340,9 +340,9 @@ bool CsvBeginning::is_header(const std::vector<FirstField>& fields, const std::v
       guess.broken && options_.missing == Missing::drop_rows && is_missing(fields[*guess.broken].text);
   if (guess.undecided || (guess.broken && !left_out)) refuse_first_line(guess, fields, below);
   const bool unlike_rows = !guess.broken && !guess.is_header && options_.names_matter && is_unlike(plain, rows);
-  if (guess.doubtful && guess.is_header) note("is taken as names of columns; if it is a row, say --header no");
+  if (guess.doubtful && guess.is_header) note("is read as names of columns; if it is a row, say --header no");
   else if ((guess.doubtful || unlike_rows) && options_.names_matter)
-    note("is taken as a row of numbers; if it names the columns, say --header yes");
+    note("is read as a row of numbers; if it names the columns, say --header yes");
   return guess.is_header;
 }
 
@@ -498,7 +498,7 @@ bool CsvBeginning::first_row(const char* at, const char* end, bool last) {
     if (longer_comment_ != 0) fail(longer_comment_, 1, std::string(row_or_comment));
     notes_.push_back(at_line(first_line_) + "one name less than the " + std::to_string(fields.size()) +
                      " columns of line " + std::to_string(line_) +
-                     ": the first column is taken as one without a name, as R writes the names of rows");
+                     ": the first column is read as one without a name, as R writes the names of rows");
   }
   rows_.columns = names.empty() ? fields.size() : names.size();
   for (std::size_t column = 0; column < fields.size() && names.empty() && options_.header == HeaderLine::automatic;
@@ -506,7 +506,7 @@ bool CsvBeginning::first_row(const char* at, const char* end, bool last) {
     if (const std::string text = without_quotes(fields[column]); options_.columns.asks_for(text, fields.size()))
       fail(line_, column + 1,
            core::excerpt(text) +
-               " is asked for as a column, but the line is taken as a row; if it names the columns, say --header yes");
+               " is asked for as a column, but the line is read as a row; if it names the columns, say --header yes");
   chosen_ = choose_columns(options_.columns, names, rows_.columns, name_);
   rows_.places = chosen_.places(rows_.columns);
   rows_.coordinates = chosen_.taken.size();

@@ -150,7 +150,7 @@ std::string CsvRows::fault_of_text(std::span<const std::string_view> first,
                       : "; take " + them + " out of --columns";
   if (offers_id)
     what += ", --id-column " + column_items(names, std::span(text).first(1)) +
-            (one ? " keeps it beside the answer" : " keeps one beside the answer");
+            (one ? " keeps it next to the answer" : " keeps one next to the answer");
   return what + ending;
 }
 

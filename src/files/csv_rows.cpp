@@ -11,7 +11,7 @@ namespace gradus::files {
 
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "the first of eight characters is taken for the lowest byte");
+static_assert(std::endian::native == std::endian::little, "the first of eight characters must be the lowest byte");
 
 /// Returns the first of two characters, or the end. Scans eight characters at a time.
 const char* find_either(const char* at, const char* end, char one, char other) {

@@ -136,7 +136,7 @@ MappedFile::MappedFile(const std::string& path, Access access) : path_(path) {
   if (file.number() < 0 || ::fstat(file.number(), &status) != 0) refuse(reason(errno));
   if (S_ISDIR(status.st_mode)) refuse(reason(EISDIR));
   if (!S_ISREG(status.st_mode))
-    refuse(": it is not a regular file; where - is taken as a file's name, it is standard input");
+    refuse(": it is not a regular file; where - is accepted as a file's name, it is standard input");
   if (status.st_size == 0) refuse(": the file is empty");
   size_ = static_cast<std::size_t>(status.st_size);
   void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number(), 0);

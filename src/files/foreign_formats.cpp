@@ -45,7 +45,7 @@ struct Names {
   }
 };
 
-/// Returns the name without .gz, so that its ending tells the compressed content.
+/// Returns the name without .gz, so that its ending identifies the compressed content.
 std::string unpacked_name(const std::string& path) {
   return ending_of(path) == ".gz" ? path.substr(0, path.size() - 3) : path;
 }

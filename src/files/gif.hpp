@@ -9,7 +9,7 @@
 
 namespace gradus::files {
 
-/// Writes black on white frames that repeat forever.
+/// Writes an animation in black on white that repeats forever.
 class GifWriter {
  public:
   /// Frames are shown for `hundredths` of a second each. Throws Error if a side has more than 65,535 pixels. The caller

@@ -21,7 +21,7 @@
 namespace gradus::files {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "native byte order is taken for little-endian here");
+static_assert(std::endian::native == std::endian::little, "native byte order must be little-endian here");
 
 constexpr std::string_view magic = "\x93NUMPY";
 
@@ -384,7 +384,7 @@ Layout<Values> layout_of(std::span<const std::byte> bytes, std::string_view name
   std::size_t header_size = 0;
   for (std::size_t index = length_bytes; index-- > 0;) header_size = header_size << 8 | byte_at(8 + index);
   if (header_size > bytes.size() - header_begin)
-    refuse(name, "the .npy header is said to take " + std::to_string(header_size) + " bytes, but only " +
+    refuse(name, "the .npy header claims to take " + std::to_string(header_size) + " bytes, but only " +
                      std::to_string(bytes.size() - header_begin) + " are there");
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + header_begin, header_size);
   Header header = HeaderParser(text, header_begin, name).parse();

@@ -67,7 +67,7 @@ class Archive {
       refuse(about(entry) + "does not begin where the archive's directory says");
     const std::uint64_t names = number(entry.offset + 26, 2) + number(entry.offset + 28, 2);
     const std::uint64_t left = directory_ - entry.offset - local_size;
-    if (names > left || entry.packed > left - names) refuse(about(entry) + "goes on beyond its end");
+    if (names > left || entry.packed > left - names) refuse(about(entry) + "extends beyond its end");
     return bytes_.subspan(entry.offset + local_size + names, entry.packed);
   }
 
@@ -114,7 +114,7 @@ class Archive {
       limit = at;
     }
     if (directory_ > limit || size > limit - directory_)
-      refuse("the ZIP archive's directory goes on beyond the end of the file");
+      refuse("the ZIP archive's directory extends beyond the end of the file");
     const std::uint64_t stop = directory_ + size;
     std::uint64_t at = directory_;
     for (std::uint64_t entry = 0; entry < count; ++entry) at = read_entry(at, stop);
@@ -296,7 +296,7 @@ ArrayBytes find_npz_array(std::span<const std::byte> bytes, std::string_view nam
     // Two bits can encode at most 258 bytes.
     constexpr std::uint64_t most_expansion = 1032;
     if (entry.size / most_expansion > entry.packed)
-      archive.refuse(Archive::about(entry) + "is said to unpack to " + core::size_text(entry.size) + ", more than " +
+      archive.refuse(Archive::about(entry) + "claims to unpack to " + core::size_text(entry.size) + ", more than " +
                      core::size_text(entry.packed) + " of packed data can hold");
     // Not initialised, because it is written exactly once.
     auto memory = std::shared_ptr<std::byte[]>(new (std::nothrow) std::byte[std::max<std::uint64_t>(entry.size, 1)]);

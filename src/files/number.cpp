@@ -35,7 +35,7 @@ double value_out_of_range(const char* begin, const char* end) {
 
 __extension__ using UInt128 = unsigned __int128;
 
-static_assert(std::endian::native == std::endian::little, "the first of eight digits is taken for the lowest byte");
+static_assert(std::endian::native == std::endian::little, "the first of eight digits must be the lowest byte");
 
 /// Returns a word in which the high half of each byte is zero for the leading digits and nonzero for the first other
 /// character.

@@ -63,7 +63,7 @@ Comma comma_in(std::string_view field);
 
 /// Messages for an assumed decimal comma, and for an ambiguous comma.
 inline constexpr std::string_view decimal_comma_note =
-    "decimals are taken to follow a comma (--decimal comma says so; --decimal point: a point)";
+    "decimals are assumed to follow a comma (--decimal comma says so; --decimal point: a point)";
 inline constexpr std::string_view either_comma_fault =
     " may have decimals behind its comma, or a group of three digits; say --decimal comma or --thousands comma";
 

@@ -108,7 +108,7 @@ Points choose(Points points, const std::string& path, const ReadOptions& options
   if (points.from_text || options.columns.empty()) return points;
   if (points.picture)
     throw InputError("'" + path +
-                     "': a picture, of which all channels are taken; columns are those of a table or array");
+                     "': a picture, whose channels all count; only tables and arrays have columns to choose");
   const ChosenColumns chosen =
       choose_columns(options.columns, {}, static_cast<std::size_t>(points.columns()), "'" + path + "'");
   std::visit([&](auto from) { keep_columns(points, std::move(from), chosen, path, options.stop); },

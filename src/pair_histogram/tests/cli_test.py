@@ -830,7 +830,7 @@ class Bench(Case):
         edges = self.file("edges.csv", "1\n3\n4\n")
         result = self.succeed("bench", "pair-histogram", "--data", points, "--edges", edges, "--box", "9,9",
                               "--variants", "sequential", "--repeats", 1, "--dtype", "f32,f64", "--json")
-        self.assertEqual(result.stderr.count("p.csv:1: the first line, '0,1', is taken as a row"), 1)  # read for each type
+        self.assertEqual(result.stderr.count("p.csv:1: the first line, '0,1', is read as a row"), 1)  # read for each type
         answer = json.loads(result.stdout)
         group = answer["groups"][0]
         self.assertEqual((group["points"], group["n"], group["box"]), (points, 4, [9, 9]))
