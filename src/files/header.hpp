@@ -53,8 +53,7 @@ struct HeaderGuess {
 /// Judges a first line by itself:
 /// * A line of words is a header. If it also has numbers, it is a header only if a word comes first: id,2019,2020.
 /// * A line of numbers is a row. This is doubtful if the numbers count up (0,1,2), are evenly spaced (400,402,404), are
-/// years
-///   or are all in quotes.
+///   years or are all in quotes.
 /// * A line without words and numbers is a header if a field begins like a number without being one, as in dates or in
 ///   1st,2nd.
 /// * Any other line is a broken row: 1.5,N/A,2 and 0x10,2, for example.
@@ -66,8 +65,7 @@ HeaderGuess guess_header(std::span<const FirstField> fields);
 /// * An empty field before numbers that look like names is the header that pandas and R write above an index.
 /// * A line of numbers above a row with one field more, the first being a word, is the header that R writes.
 /// * A word in a coordinate column leaves the line undecided if the next row has a number there, or if the numbers of
-/// the
-///   line look like names. Otherwise the line is a row, with a doubt.
+///   the line look like names. Otherwise the line is a row, with a doubt.
 HeaderGuess guess_header(std::span<const FirstField> first, std::span<const FirstField> next,
                          const std::vector<bool>& coordinates);
 

@@ -15,10 +15,9 @@ namespace gradus::pair_histogram_detail {
 ///
 /// * Columns that do not count are removed. Two columns of a triclinic cell become three; the last one is all zeros.
 /// * An open direction gets a period of four times the extent of the points or the reach of the bins, whichever is
-/// longer.
-///   This exceeds twice every separation, so that the nearest image is the separation itself. In a cell, vectors
-///   perpendicular to the repeating ones replace the open vectors. Their length is scaled by a power of two that
-///   depends on the points.
+///   longer. This exceeds twice every separation, so that the nearest image is the separation itself. In a cell,
+///   vectors perpendicular to the repeating ones replace the open vectors. Their length is scaled by a power of two
+///   that depends on the points.
 template <class T>
 struct Arranged {
   MatrixView<const T> points;

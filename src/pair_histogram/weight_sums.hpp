@@ -6,11 +6,9 @@
 // WeightSums then chooses the first form that can hold all sums:
 //
 // * narrow: weights are integers below 2^63, and all products together are below 2^127. One 64-bit multiplication and
-// one
-//   128-bit addition.
+//   one 128-bit addition.
 // * wide: weights are integers below 2^63. Products are below 2^126, and fewer than 2^63 of them sum to less than
-// 2^189:
-//   three words.
+//   2^189: three words.
 // * shifted: the significant bits of both weights are multiplied (at most 106 bits) and added at the position of their
 //   exponents. The number of words follows from the least and the greatest product and the number of products.
 //

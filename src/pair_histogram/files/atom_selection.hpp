@@ -14,8 +14,7 @@ namespace gradus::files {
 ///
 /// * all
 /// * type, element, name or residue, followed by words separated by blanks or commas: atoms with one of these words,
-/// spelt
-///   as in the file
+///   spelt as in the file
 /// * id or index, followed by integers and inclusive ranges A-B: by the file's ids, or by the positions in the frame,
 ///   counted from 0
 /// * not, and, or, in this order of precedence, and parentheses

@@ -26,22 +26,19 @@ const TrajectoryFormat* trajectory_by_content(std::string_view beginning);
 /// Reads the frames of a trajectory one by one, on request.
 ///
 /// * XYZ: a line with the number of atoms, a comment, and one line per atom with its name and three coordinates; the
-/// rest
-///   of the line is skipped. In extended XYZ the comment may hold Lattice="..." (three vectors, with the corner at zero
-///   or at Origin="..."), pbc="T T F" or one T or F for all directions (without pbc a lattice is periodic), and
+///   rest of the line is skipped. In extended XYZ the comment may hold Lattice="..." (three vectors, with the corner at
+///   zero or at Origin="..."), pbc="T T F" or one T or F for all directions (without pbc a lattice is periodic), and
 ///   Properties=..., which gives the positions of the columns pos, species and id and the number of columns per line.
 ///   Lists may also have commas and brackets.
 /// * LAMMPS dump: coordinates x y z, unwrapped xu yu zu, scaled xs ys zs, or both, xsu ysu zsu. The frame's box is
-/// periodic
-///   where its bounds are pp. The bounds may also have the forms "xy xz yz" and "abc origin". Each line has as many
-///   columns as ITEM: ATOMS names; of these the columns id, type and element are read too.
+///   periodic where its bounds are pp. The bounds may also have the forms "xy xz yz" and "abc origin". Each line has as
+///   many columns as ITEM: ATOMS names; of these the columns id, type and element are read too.
 /// * Gromacs .gro: a title, a line with the number of atoms, one line per atom with columns of fixed width (residue,
-/// atom,
-///   number, coordinates, optionally velocities), and the box, which is periodic unless it is zero. Lengths are in nm.
+///   atom, number, coordinates, optionally velocities), and the box, which is periodic unless it is zero. Lengths are
+///   in nm.
 /// * DCD with 32-bit coordinates, in either byte order, without fixed atoms; it has no kinds of atoms. Its cell is
-/// given by
-///   lengths and angles, by lengths and cosines, or from CHARMM 25 on by a symmetric matrix. The corner is at zero, and
-///   the cell is periodic unless it is zero.
+///   given by lengths and angles, by lengths and cosines, or from CHARMM 25 on by a symmetric matrix. The corner is at
+///   zero, and the cell is periodic unless it is zero.
 ///
 /// Atoms with ids (LAMMPS, XYZ) are returned in the order of their ids, whatever their order in the file. Duplicate ids
 /// and anything else that deviates from the above throw InputError with file:line. Numbers in text may have a Fortran

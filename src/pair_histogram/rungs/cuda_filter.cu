@@ -4,9 +4,8 @@
 // What changes from the rungs above, which all compute the same square root and division in double:
 //
 // * Float, in units of bins. The points are scaled so that a bin is 1 wide and centred around zero, so that an offset
-// of
-//   the points costs no precision. A pair takes 3 differences, 3 multiply-adds, an approximate reciprocal square root
-//   and one more multiply-add, s * rsqrt(s) + magic. The low bits of this float are the distance as a fixed-point
+//   of the points costs no precision. A pair takes 3 differences, 3 multiply-adds, an approximate reciprocal square
+//   root and one more multiply-add, s * rsqrt(s) + magic. The low bits of this float are the distance as a fixed-point
 //   number: the bin and 16 bits of fraction. In a periodic box the separation is the minimum of |x_i - x_j| and the
 //   box's edge minus |x_i - x_j|. In a triclinic cell the points are in its brick (cell.hpp) and multiples of its
 //   vectors are subtracted, which takes 12 operations more than open space; a box takes 6 more.
@@ -80,8 +79,7 @@ enum class Counting : std::uint8_t {
 
 // A block's shared memory, in words. It starts with the counters; SharedLayout gives the offsets of the other parts:
 // - per warp a stage of second points, a queue of packets with doubtful pairs (the numbers of their first points) and
-// the
-//   queue's length
+//   the queue's length
 // - per cell the number of pairs that the canonical rule moves to the previous cell
 // - the number of all rechecked pairs
 // - the table of cells

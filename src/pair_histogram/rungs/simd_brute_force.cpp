@@ -3,16 +3,14 @@
 //
 // What changes from `openmp_privatized`:
 // * The points are copied into columns (structure of arrays), so that one load fetches the same coordinate of
-// neighbouring
-//   points. The loop over second points becomes the vector loop: it subtracts, multiplies, adds, takes the square root,
-//   divides and truncates for 2, 4 or 8 pairs at once. Each operation rounds as the canonical rule says and none is
-//   fused, so no pair needs a second check.
+//   neighbouring points. The loop over second points becomes the vector loop: it subtracts, multiplies, adds, takes the
+//   square root, divides and truncates for 2, 4 or 8 pairs at once. Each operation rounds as the canonical rule says
+//   and none is fused, so no pair needs a second check.
 // * Counting is not vectorised: two lanes may hold the same bin, and the second increment must see the first. The bins
 //   of a row of pairs are written to a small buffer and counted one by one, into four copies of the counters in turn.
 //   An increment would otherwise wait for the store of a previous increment to the same counter.
 // * Tiles. Work is distributed as pairs of tiles of 1024 points, which stay in the L1 cache. For one set of points
-// these
-//   are the tile pairs on and above the diagonal. A thread that has finished its share steals from others.
+//   these are the tile pairs on and above the diagonal. A thread that has finished its share steals from others.
 //
 // Work per pair: 3 d - 1 additions and multiplications, a square root and a division, each for `lanes` pairs at once;
 // one increment. The square root and the division dominate the time; simd_filter avoids them. With explicit edges, a

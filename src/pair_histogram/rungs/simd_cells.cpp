@@ -5,10 +5,9 @@
 // molecular dynamics do.
 //
 // * Columns. The cells form columns along the last axis, and the points of a column are contiguous in memory. The
-// points
-//   near a height of a column are therefore one contiguous run, which suits vector units. The column width, between a
-//   quarter of the reach and the whole reach, is chosen so that a run is about one vector long; the cells are thin. The
-//   number of cells never exceeds roughly the number of points.
+//   points near a height of a column are therefore one contiguous run, which suits vector units. The column width,
+//   between a quarter of the reach and the whole reach, is chosen so that a run is about one vector long; the cells are
+//   thin. The number of cells never exceeds roughly the number of points.
 // * Groups. Up to eight neighbouring points of a column share a list of nearby points. For each column in reach of the
 //   group's bounding box, the list takes the run that may be near enough and packs (Compress) the points whose distance
 //   from the box is within reach. The filter of simd_filter then pairs each point of the group with the whole list.

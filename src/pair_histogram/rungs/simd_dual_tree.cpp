@@ -13,15 +13,13 @@
 //   the boxes. In a periodic box it uses the difference to the nearest image and caps separations at half of the box.
 //   This is valid because the separation changes no faster than the difference.
 // * A node of 256 points collects the nodes that it cannot settle as a whole. Each of its 16 leaves then tests the
-// leaves
-//   of these nodes, 32 nodes at a time, so that they stay in the cache.
+//   leaves of these nodes, 32 nodes at a time, so that they stay in the cache.
 // * The remaining work is pairs of leaves of 16 points each. Usually a single edge separates their least and greatest
 //   distance, so each pair is on one side of it or the other. Two comparisons of the squared distance decide without a
 //   root: one with slightly less than the edge's square and one with slightly more. Each lane counts how often each
 //   comparison holds; if the two counts differ, some pair is doubtful.
 // * If several edges are between the bounds, each point of the leaf tests the other leaf again, as a box of zero
-// extent.
-//   If that fails too, the filter of simd_filter counts the vector of 16 pairs.
+//   extent. If that fails too, the filter of simd_filter counts the vector of 16 pairs.
 // * The canonical rule decides doubtful pairs.
 // * Up to 255 points remain after the last full node. They are paired with all others by the filter.
 //

@@ -16,10 +16,9 @@
 //   other pairs go to a queue, and the canonical rule moves them to the correct bin before the end. With 80 bins of
 //   width 500 in a cube of edge 23,000, about 2 pairs in 10,000 go to the queue.
 // * Counting costs the most: one increment per pair, however many lanes there are. But k bin numbers below `bins` form
-// one
-//   number of k digits, and the bins^k counters of such numbers fit in the cache for k = 2 up to about 250 bins and for
-//   k = 4 up to 10. So k pairs share one increment, and consecutive increments rarely hit the same counter. At the end
-//   each counter is added to the bins of its digits.
+//   one number of k digits, and the bins^k counters of such numbers fit in the cache for k = 2 up to about 250 bins and
+//   for k = 4 up to 10. So k pairs share one increment, and consecutive increments rarely hit the same counter. At the
+//   end each counter is added to the bins of its digits.
 // * Edges other than multiples of a width: a table of at least 4096 cells of equal width gives the bin of each cell. A
 //   special entry marks cells that contain an edge or come closer than E to one; their pairs are doubtful. Weighted
 //   counts use the same table, one pair at a time, and add the products of weights to exact sums.
