@@ -18,8 +18,8 @@ namespace gradus::files {
 class ColumnList {
  public:
   ColumnList() = default;
-  /// Parses items separated by commas. Throws UsageError, with a message that begins with `label`, if there are none,
-  /// or one is empty or a decreasing range.
+  /// Parses items separated by commas. Throws UsageError about `label` if there are none, or one is empty or a
+  /// decreasing range.
   ColumnList(std::string_view label, std::string_view text);
 
   bool empty() const { return items_.empty(); }
@@ -35,8 +35,7 @@ class ColumnList {
   std::size_t size() const { return items_.size(); }
 
   /// Returns the numbers from 0 of these columns of a table, without duplicates, in the order of the items. `names` is
-  /// empty if columns have none. Throws InputError, with a message that begins with `file`, for missing or ambiguous
-  /// columns.
+  /// empty if columns have none. Throws InputError about `file` for missing or ambiguous columns.
   std::vector<std::size_t> find(std::span<const std::string> names, std::size_t columns, std::string_view file) const;
 
  private:
@@ -90,8 +89,7 @@ struct ChosenColumns {
   std::vector<std::ptrdiff_t> places(std::size_t columns) const;
 };
 
-/// Resolves the choice. Throws InputError, with a message that begins with `file`, if the table lacks a chosen column
-/// or no column remains.
+/// Resolves the choice. Throws InputError about `file` if the table lacks a chosen column or no column remains.
 ChosenColumns choose_columns(const ColumnChoice& choice, std::span<const std::string> names, std::size_t columns,
                              std::string_view file);
 

@@ -23,8 +23,7 @@ class CsvParser {
   CsvParser(std::string_view name, const CsvOptions& options, const std::stop_token& stop)
       : name_(name), options_(options), stop_(stop), beginning_(name, options, stop) {}
 
-  /// Consumes whole rows from the beginning of `text`, or all of it if it is the last piece. Returns the number of
-  /// bytes consumed.
+  /// Consumes whole rows of `text`, or all of it if it is the last piece. Returns the number of bytes consumed.
   std::size_t consume(std::string_view text, bool last) {
     if (!started_) refuse_foreign(text, std::string(name_), Reader::points);
     if (!last) text = text.substr(0, text.find_last_of('\n') + 1);

@@ -44,8 +44,7 @@ CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, cons
 CsvTable read_csv_stream(int descriptor, std::string_view name, const CsvOptions& options = {},
                          const std::stop_token& stop = {});
 
-/// Reads the points of a table and passes its notes to the caller. The ending of `path`, if given, may determine the
-/// separator.
+/// Reads the points of a table and passes on its notes. The ending of `path`, if given, may determine the separator.
 Points read_table(TextInput& input, const ReadOptions& options, const std::string& path = {});
 
 }  // namespace gradus::files

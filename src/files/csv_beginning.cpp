@@ -210,7 +210,7 @@ bool CsvBeginning::take_separator_line(std::string_view line) {
   return true;
 }
 
-/// Returns the end of the line at `at`, skipping newlines within quotes; nullptr if a quote is not closed. Marks in
+/// Returns the end of the line at `at`, or nullptr if a quote is not closed. Skips newlines within quotes. Marks in
 /// `seen` which characters may separate fields.
 const char* CsvBeginning::end_of_first_line(const char* at, const char* end, Marks& seen) const {
   bool field_begins = true;
@@ -521,8 +521,7 @@ bool CsvBeginning::first_row(const char* at, const char* end, bool last) {
   return true;
 }
 
-/// Rejects a table whose first row shows that columns are text, if the user has not chosen columns but can. The rows
-/// below it begin at `at`.
+/// Rejects a table whose first row has text columns, if the user can choose columns but has not. `at` is the next row.
 void CsvBeginning::refuse_text(std::span<const std::string_view> first, const char* at, const char* end) const {
   constexpr std::size_t most_rows = 16;
   std::vector<std::vector<std::string_view>> below;

@@ -20,8 +20,7 @@ class CsvBeginning {
  public:
   CsvBeginning(std::string_view name, const CsvOptions& options, const std::stop_token& stop);
 
-  /// Consumes text up to the first row and returns the new position. settled() is then true, unless the text does not
-  /// suffice to decide.
+  /// Consumes text up to the first row and returns the new position. Sets settled() if the text suffices to decide.
   const char* take(const char* at, const char* end, bool last);
 
   bool settled() const { return settled_; }

@@ -35,8 +35,7 @@ inline const char* without_line_end(const char* at, const char* next) {
   return next;
 }
 
-/// Returns the closing quote of the field whose opening quote is at `at`, skipping doubled quotes; nullptr if there is
-/// none.
+/// Returns the closing quote of the field at `at`, skipping doubled quotes; nullptr if there is none.
 const char* closing_quote(const char* at, const char* end);
 
 /// Returns the text of a field without its quotes; doubled quotes become one.
@@ -111,8 +110,7 @@ struct CsvRows {
   /// Returns the end of the row or comment at `at`, skipping newlines within quotes; nullptr if a quote is not closed.
   const char* row_end(const char* at, const char* end) const;
 
-  /// Sets `text` to the field at `at`, including its quotes, and returns its end, where a separator or the line end
-  /// should follow.
+  /// Sets `text` to the field at `at`, with its quotes, and returns its end, where a separator should follow.
   const char* field(const char* at, const char* end, std::string_view& text) const;
 
   /// Returns the fields of a row without line end, each with its quotes and any text after them.

@@ -45,8 +45,7 @@ Descriptor::~Descriptor() {
 
 namespace {
 
-/// All mapped files, for the signal handler, which must not take a lock. Files beyond this capacity still end the
-/// process by SIGBUS if they are truncated.
+/// All mapped files, for the signal handler, which must not take a lock. Further files are not protected.
 std::array<std::atomic<const MappedFile*>, 64> mapped{};
 
 void enter(const MappedFile* file) {

@@ -37,8 +37,8 @@ enum class Access : unsigned char {
   parts      ///< only the parts named by read_ahead()
 };
 
-/// A regular file, mapped read-only. Throws InputError with the path if the file is missing, unreadable, empty or not a
-/// regular file.
+/// A regular file, mapped read-only. Throws InputError, with the path, if it is unreadable, empty or not a regular
+/// file.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path, Access access = Access::once);
@@ -57,10 +57,9 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-/// Prevents a mapped file that is truncated while being read from ending the process with SIGBUS. A program calls this
-/// once, before its jobs. If a file is truncated, the missing part reads as zeros, and the signal handler calls
-/// `ask_to_stop` and waits until a stop is requested through `stop`. The job's results and messages are then useless:
-/// see truncated_file().
+/// Keeps a program alive if a mapped file is truncated while being read (SIGBUS). Called once, before the program's
+/// jobs. The missing part reads as zeros, and the signal handler calls `ask_to_stop` and waits until a stop is
+/// requested through `stop`. The job's results and messages are then useless: see truncated_file().
 void outlive_truncated_files(void (*ask_to_stop)(), std::stop_token stop);
 
 /// Returns the path of the first mapped file found to be truncated, or null.

@@ -38,8 +38,7 @@ struct ForeignFormat {
   std::string_view name;     ///< with an article
   std::string_view endings;  ///< of file names, lower case, blank-separated; or whole file names
   std::string_view begins;   ///< signature at the start of the file; empty: none
-  /// Recognises the content if a signature does not suffice. Without signature and function, only the name identifies
-  /// the format.
+  /// Recognises the content if a signature does not suffice. If both are missing, only the name counts.
   bool (*recognises)(std::string_view bytes) = nullptr;
   std::array<Remedy, 3> remedies = {};
   /// Readers that support files of that name, as a sum of Remedy::bit(). The format is foreign to all other readers;
@@ -55,16 +54,16 @@ struct ForeignFormat {
 /// Returns all rows. Of rows with the same content, the first one applies unless the name indicates another.
 std::span<const ForeignFormat> foreign_formats();
 
-/// Returns the format indicated by the content, or else by the name; null if none is known. `bytes` is the beginning of
-/// the content: at least 64 KiB, or all of it.
+/// Returns the format of the content, or else of the name; null if none is known. `bytes` is the beginning: at least 64
+/// KiB, or all of it.
 const ForeignFormat* foreign_format(std::string_view bytes, const std::string& path);
 
 /// Throws InputError, or UnsupportedError for frames, with the name of the format and a remedy, if foreign_format()
 /// recognises one. Call it after ruling out the reader's own formats and before parsing.
 void refuse_foreign(std::string_view bytes, const std::string& path, Reader reader);
 
-/// Returns advice to run a command on the file: "for example: iconv … t.csv > t-converted.csv". The command may have
-/// the placeholders of Remedy::text.
+/// Returns advice to run a command, with the placeholders of Remedy::text: "for example: iconv … t.csv >
+/// t-converted.csv".
 std::string advice_to_run(std::string_view command, const std::string& path);
 
 /// Converts bytes to the argument type of these functions.

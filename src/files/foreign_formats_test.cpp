@@ -1,5 +1,4 @@
-// Tests that every reader recognises each unsupported format, under any file name, and never reads it as another
-// format.
+// Tests that every reader recognises each unsupported format, under any file name.
 #include "files/foreign_formats.hpp"
 
 #include <gtest/gtest.h>

@@ -38,8 +38,7 @@ struct ReadFormats {
 };
 
 /// Registers formats. The unit that lists the rows defines a static object of this class. Units that do not know the
-/// list can then name the formats: lower-level readers, readers for another purpose, and the guide. Without such a unit
-/// a program has no formats for the purpose.
+/// list can then name the formats: lower-level readers, readers for another purpose, and the guide.
 class RegisteredFormats {
  public:
   RegisteredFormats(Reader reader, ReadFormats formats) noexcept;
@@ -51,8 +50,7 @@ const ReadFormats* formats_for(Reader reader);
 /// Returns true if one of these formats has the file's name.
 bool names_format(Reader reader, const std::string& path);
 
-/// Returns all their endings, for example ".xyz, .extxyz and .gro" with `last` before the last one. Empty without
-/// formats.
+/// Returns all their endings, for example ".xyz, .extxyz and .gro", with `last` before the last one.
 std::string endings_for(Reader reader, std::string_view last = " and ");
 
 /// Returns the formats of a reader, for messages: ".npy, .npz, … can be read".

@@ -12,8 +12,7 @@
 
 namespace gradus::files {
 
-/// Numbers in separately mapped pages. Growing remaps the pages instead of copying, so that a table of unknown size
-/// never occupies memory twice.
+/// Numbers in separate pages. Growing remaps the pages, so a table of unknown size never occupies memory twice.
 template <class T>
 class GrowingBlock {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -189,8 +189,7 @@ struct JpegErrors : jpeg_error_mgr {
   std::longjmp(errors->place, 1);
 }
 
-/// The library reports missing data as a warning and fills the gap with grey; here it is an error. Warnings that do not
-/// affect pixels are ignored.
+/// The library only warns of missing data and fills it with grey; here it is an error. Harmless warnings are ignored.
 void jpeg_warned(j_common_ptr jpeg, int level) {
   if (level >= 0) return;
   switch (jpeg->err->msg_code) {

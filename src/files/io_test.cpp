@@ -139,8 +139,7 @@ TEST_F(AtomicFileTest, WithoutCommitNothingIsLeft) {
   EXPECT_EQ(content(path("old")), "old");
 }
 
-// A write of gigabytes takes many system calls. A stop request may come between any two of them, and until the
-// renaming.
+// A large write takes many system calls. A stop request may come between any two, and until the renaming.
 TEST_F(AtomicFileTest, AStopRequestEndsTheWritingAndLeavesNothing) {
   put("old", "old");
   for (const bool after_the_writing : {false, true}) {

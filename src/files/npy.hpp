@@ -48,8 +48,7 @@ NpyShape npy_shape(const std::string& path);
 NpyArray read_npy_rows(const std::string& path, std::int64_t first, std::int64_t rows,
                        const std::stop_token& stop = {});
 
-/// Like read_npy() and parse_npy(), but for up to 64 dimensions and in the order of the file: arrays in Fortran order
-/// are viewed in place too.
+/// Like read_npy() and parse_npy(), for up to 64 dimensions. Views arrays in Fortran order in place too.
 Tensor read_npy_tensor(const std::string& path, const std::stop_token& stop = {});
 Tensor parse_npy_tensor(std::span<const std::byte> bytes, std::string_view name,
                         const std::shared_ptr<const void>& owner = {}, const std::stop_token& stop = {});

@@ -26,8 +26,7 @@ bool equal_but_for_case(std::string_view text, std::string_view lower) {
 
 namespace {
 
-/// Parses a number for which std::from_chars reports an overflow or underflow. It does not distinguish the two, but the
-/// C library does.
+/// Parses a number that std::from_chars reports out of range. The C library distinguishes overflow and underflow.
 double value_out_of_range(const char* begin, const char* end) {
   static const locale_t c_locale = ::newlocale(LC_ALL_MASK, "C", nullptr);
   return ::strtod_l(std::string(begin, end).c_str(), nullptr, c_locale);
@@ -37,13 +36,11 @@ __extension__ using UInt128 = unsigned __int128;
 
 static_assert(std::endian::native == std::endian::little, "the first of eight digits must be the lowest byte");
 
-/// Returns a word in which the high half of each byte is zero for the leading digits and nonzero for the first other
-/// character.
+/// The high half of each byte of the result is zero for leading digits and nonzero for the first other character.
 std::uint64_t differences_from_digits(std::uint64_t eight) {
   constexpr std::uint64_t high = 0xf0f0f0f0f0f0f0f0u;
   constexpr std::uint64_t zeros = 0x3030303030303030u;
-  // The second term excludes ':' to '?', which have the high half of digits. Carries come only from characters that are
-  // not digits.
+  // The second term excludes ':' to '?', which have the high half of digits. Carries come only from non-digits.
   return ((eight & high) ^ zeros) | (((eight + 0x0606060606060606u) & high) ^ zeros);
 }
 
@@ -60,8 +57,8 @@ std::uint64_t value_of(std::uint64_t eight) {
   return (eight & 0x0000ffff0000ffffu) * (1 + (std::uint64_t{10000} << 32)) >> 32;
 }
 
-/// 10^-n is in [mantissa * 2^exponent, (mantissa + 1) * 2^exponent); for n = 0 it equals the lower bound. The
-/// mantissa's highest bit is set.
+/// 10^-n is in [mantissa * 2^exponent, (mantissa + 1) * 2^exponent), exact for n = 0. The mantissa's highest bit is
+/// set.
 struct NegativePower {
   std::uint64_t mantissa = 0;
   int exponent = 0;
@@ -97,8 +94,8 @@ constexpr auto negative_powers_of_ten = [] {
 bool nearest_double(std::uint64_t number, int decimals, double& value) {
   const NegativePower& power = negative_powers_of_ten[static_cast<std::size_t>(decimals)];
   const int shift = std::countl_zero(number);
-  // The exact value exceeds the product by less than 1 in `high`. If the exact value is halfway between two doubles,
-  // the product is just below the halfway point.
+  // The exact value exceeds the product by less than 1 in `high`. If it is halfway between two doubles, the product is
+  // just below.
   const auto high = static_cast<std::uint64_t>(static_cast<UInt128>(number << shift) * power.mantissa >> 64);
   const int dropped = high >> 63 != 0 ? 11 : 10;
   const std::uint64_t half = std::uint64_t{1} << (dropped - 1);
@@ -148,8 +145,7 @@ const char* short_number(const char* at, const char* end, double& value) {
   return at + length;
 }
 
-/// Parses a number of at most 19 digits without an exponent, the common case. Returns its end, or nullptr for other
-/// numbers.
+/// Parses a number of at most 19 digits without exponent, the common case. Returns its end, or nullptr for others.
 const char* everyday_number(const char* begin, const char* end, double& value) {
   const bool negative = *begin == '-';
   const char* at = begin + (negative ? 1 : 0);

@@ -57,8 +57,7 @@ bool is_number(std::string_view text, NumberFormat format = {});
 
 /// Possible meanings of a comma in a number.
 enum class Comma : std::uint8_t { none, decimals, either };
-/// Returns Comma::none if the field is not a number with a comma, and Comma::either if exactly three digits follow,
-/// which may be a group.
+/// Returns Comma::either if exactly three digits follow the comma, and Comma::none if the field is no such number.
 Comma comma_in(std::string_view field);
 
 /// Messages for an assumed decimal comma, and for an ambiguous comma.

@@ -13,8 +13,7 @@ namespace gradus::files {
 
 class TextInput;
 
-/// Returns true if read_points() reads the file as a text table. A stream, whose content is still unknown, counts as
-/// one.
+/// Returns true if read_points() reads the file as a text table. A stream counts as one.
 bool is_table(const std::string& path);
 
 /// Returns true if the name alone determines the format of points.
@@ -47,8 +46,7 @@ std::optional<PointsShape> shape_in_rows(const std::string& path, const ReadOpti
 /// Reads some rows of a file for which shape_in_rows() returns a shape.
 Points read_rows(const std::string& path, std::int64_t first, std::int64_t rows, const ReadOptions& options = {});
 
-/// Reads like read_points(), but keeps .npy arrays of up to 64 dimensions and either order as they are. Other files
-/// have two dimensions.
+/// Reads like read_points(), but keeps the dimensions (up to 64) and order of .npy arrays.
 Tensor read_tensor(const std::string& path, const ReadOptions& options = {});
 
 /// Reads a file of one column or one row, as T.

@@ -837,8 +837,7 @@ TEST_F(TableFile, ADamagedArchiveIsRefused) {
           Points{.values = parse_npy(found.bytes, found.name, found.owner).values, .picture = {}, .column_names = {}});
     };
     ASSERT_EQ(rows_in(whole), ramp);
-    // An archive truncated anywhere, or with any byte changed, is rejected or, if the byte is in an unused time or
-    // attribute, gives the same array.
+    // An archive that is truncated or has any byte changed is rejected, or the byte is unused (times, attributes).
     for (std::size_t length = 0; length < whole.size(); ++length)
       EXPECT_NE(refusal([&] { rows_in(whole.substr(0, length)); }), "accepted") << name << length;
     EXPECT_NE(refusal([&] { rows_in(whole + "x"); }), "accepted");

@@ -1,5 +1,4 @@
-// Reads text from a file, from standard input or from memory, gzip-compressed or not, in pieces. Removes a UTF-8
-// byte-order mark at the beginning.
+// Reads text from a file, standard input or memory, gzip-compressed or not, in pieces and without a byte-order mark.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +28,7 @@ using ReadBytes = std::function<std::size_t(char* into, std::size_t room)>;
 /// for data that is damaged, truncated or followed by something else.
 ReadBytes gunzip(ReadBytes packed, std::string name);
 
-/// Consumes whole lines from the beginning of `text`, or all of it if it is the last piece. Returns the number of bytes
-/// consumed.
+/// Consumes whole lines of `text`, or all of it if it is the last piece. Returns the number of bytes consumed.
 using TakeLines = std::function<std::size_t(std::string_view text, bool last)>;
 
 /// Receives the number of bytes read so far and the size of the file.
@@ -38,8 +36,7 @@ using ReadProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 
 class TextInput {
  public:
-  /// Opens a file by its path, or standard input if the path is "-". Reads a pipe as data arrives; otherwise throws
-  /// like MappedFile.
+  /// Opens a file, or standard input for "-". Reads a pipe as data arrives; otherwise throws like MappedFile.
   explicit TextInput(const std::string& path, std::stop_token stop = {}, ReadProgress progress = {});
   /// Reads bytes in memory, which the caller keeps alive. `name` appears in messages.
   TextInput(std::span<const std::byte> bytes, std::string_view name, std::stop_token stop = {});

@@ -79,8 +79,7 @@ struct Points {
   }
 };
 
-/// Numbers in any number of dimensions, in their memory layout: the element with indices i is at the sum of i[d] *
-/// strides[d].
+/// Numbers in any number of dimensions: the element with indices i is at the sum of i[d] * strides[d].
 struct Tensor {
   std::vector<std::int64_t> shape;                         ///< empty: a single number
   std::vector<std::int64_t> strides;                       ///< in elements; 0 if there are no elements
@@ -98,15 +97,13 @@ struct Tensor {
   }
 };
 
-/// Converts points to `type`; returns them unchanged if they have this type. Messages use `name` and count rows from
-/// `first_row`.
+/// Converts points to `type`, if necessary. Messages use `name` and count rows from `first_row`.
 Points convert(Points points, ElementType type, std::string_view name, const std::stop_token& stop = {},
                std::int64_t first_row = 0);
 
 Tensor convert(Tensor tensor, ElementType type, std::string_view name, const std::stop_token& stop = {});
 
-/// If rows were left out and have no names, names the remaining rows by their numbers in the file. `rows` is the number
-/// of remaining rows of all files.
+/// If rows were left out and have no names, names the rest by numbers in the file. `rows`: remaining rows of all files.
 void name_rows_left(Points& points, std::int64_t rows);
 
 /// Converts the points' own weights to T. `name` appears in messages.

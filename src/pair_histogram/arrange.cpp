@@ -95,7 +95,6 @@ void take_cell(const std::vector<double>& box, Region& region, const Directions&
   }
 }
 
-/// Returns the numbers of the given columns.
 std::vector<double> picked(const std::vector<double>& numbers, const std::vector<std::size_t>& columns) {
   std::vector<double> some;
   for (const std::size_t column : columns) some.push_back(numbers[column]);
@@ -148,8 +147,7 @@ double dot(const Vector& left, const Vector& right) {
   return left[0] * right[0] + left[1] * right[1] + left[2] * right[2];
 }
 
-/// Returns the vector times the smallest power of two that makes it at least `length` long. A zero vector, which only
-/// an invalid cell has, is returned unchanged.
+/// Returns the vector times the smallest power of two that makes it at least `length` long. Keeps zero vectors.
 Vector stretched(Vector vector, double length) {
   const double own = std::sqrt(dot(vector, vector));
   if (!(own > 0) || !std::isfinite(length / own)) return vector;
@@ -158,7 +156,6 @@ Vector stretched(Vector vector, double length) {
   return vector;
 }
 
-/// The range of the points in each column.
 struct Extent {
   Vector lowest{};
   Vector highest{};
@@ -166,8 +163,7 @@ struct Extent {
 
 constexpr double ample = 4;  // times the extent, so that fractions of a separation stay clear of one half
 
-/// Gives open columns of an axis-aligned box a length at which the nearest image of a separation is the separation
-/// itself.
+/// Gives open columns of an axis-aligned box lengths at which separations are their own nearest images.
 void close_lengths(Region& region, const Extent& extent, double reach) {
   if (region.origin.empty()) region.origin.assign(region.count(), 0.0);
   for (std::size_t column = 0; column < region.count(); ++column) {

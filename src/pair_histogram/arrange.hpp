@@ -1,5 +1,4 @@
-// Transforms the caller's space to the one that variants support: all columns count, and the box repeats in every
-// direction.
+// Transforms a job to the form that variants support: all columns count, and the box repeats in every direction.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +34,7 @@ template <class T>
 Arranged<T> arrange(MatrixView<const T> points, MatrixView<const T> others, const PairHistogramOptions& options,
                     int threads, const std::stop_token& stop);
 
-/// Arranges the options alone, for points with `columns` columns, and sets `columns` to the new number. Open directions
-/// get lengths as if all points coincided.
+/// Arranges the options alone, and updates `columns`. Lengths of open directions are those for coinciding points.
 PairHistogramOptions arranged_options(const PairHistogramOptions& options, std::int64_t& columns);
 
 /// Returns true if the box repeats in every direction that counts. Throws UsageError for invalid options.
@@ -45,8 +43,7 @@ bool repeats_everywhere(const PairHistogramOptions& options);
 /// Returns the smallest number of columns that points may have with these options.
 std::int64_t columns_for(const PairHistogramOptions& options);
 
-/// Throws UsageError, with a message that begins with `what`, unless the text is some of the letters x, y and z, each
-/// once.
+/// Throws UsageError about `what`, unless the text is some of the letters x, y and z, each once.
 void check_directions(std::string_view text, std::string_view what);
 
 }  // namespace gradus::pair_histogram_detail

@@ -14,9 +14,8 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-/// Returns the smallest non-negative double for which the monotonic predicate `holds` is true, or infinity if no finite
-/// double satisfies it. Bisects over bit patterns, which order non-negative doubles. A good `guess` takes a few steps,
-/// a bad one 64.
+/// Returns the smallest non-negative double for which the monotonic predicate `holds` is true, or infinity. Bisects
+/// over bit patterns, which order non-negative doubles. A good `guess` takes a few steps, a bad one 64.
 template <class Holds>
 double least_double(double guess, const Holds& holds) {
   std::uint64_t below = std::bit_cast<std::uint64_t>(guess * (1 - 0x1p-49));  // assumed not to hold
@@ -42,7 +41,6 @@ std::int64_t bin_count(const PairHistogramBins& bins) {
   return bins.edges.empty() ? bins.bins : static_cast<std::int64_t>(bins.edges.size()) - 1;
 }
 
-/// Throws UsageError if the value is out of the option's range.
 void check_value(std::string_view name, const core::Value& value) {
   core::check_value(core::option_row<PairHistogramOptions>(name), value, name);
 }

@@ -21,32 +21,29 @@ inline constexpr std::int64_t bin_limit = std::int64_t{1} << 24;
 class Bins {
  public:
   Bins() = default;
-  /// Throws UsageError if the bins are invalid and InterruptedError after a stop request. Leaves out bins that begin at
-  /// or beyond the cutoff.
+  /// Leaves out bins that begin at or beyond the cutoff. Throws UsageError for invalid bins, InterruptedError after a
+  /// stop.
   explicit Bins(const PairHistogramBins& bins, const std::stop_token& stop = {});
   /// Returns the most bytes that such bins take. Throws UsageError if there are more than bin_limit.
   static std::uint64_t bytes(const PairHistogramBins& bins);
 
   std::int64_t count() const { return static_cast<std::int64_t>(edges_.size()) - 1; }
-  /// Returns count() + 1 increasing distances: bin i holds edge i <= distance < edge i + 1, also for uniform bins. Edge
-  /// i of uniform bins is the smallest double whose quotient by the width is at least i, so it is i times the width up
-  /// to rounding.
+  /// Returns count() + 1 increasing distances: bin i holds edge i <= distance < edge i + 1. Edge i of uniform bins is
+  /// the smallest double whose quotient by the width is at least i, so it is i times the width up to rounding.
   std::span<const double> edges() const { return edges_; }
   /// Returns the edges for display: rounded multiples of the width for uniform bins, and the cutoff as given.
   std::vector<double> nominal_edges() const;
-  /// Returns count() + 1 thresholds: threshold i is the smallest squared distance at or past edge i. The first is 0 if
-  /// no pair can be below it.
+  /// Returns count() + 1 thresholds: the smallest squared distance at or past each edge; 0 if no pair can be below it.
   std::span<const double> thresholds() const { return thresholds_; }
   /// Returns the width of uniform bins, 0 for other bins.
   double width() const { return width_; }
   /// Returns the last edge. No pair at this distance or farther is in a bin.
   double reach() const { return edges_.back(); }
 
-  /// Returns the slot of distances beyond the last bin.
   std::int64_t beyond() const { return count() + 1; }
 
-  /// Returns the number of slots. Bins are slots 1 to count(); slot 0 holds pairs below the first edge, slot count() +
-  /// 1 pairs beyond the last.
+  /// Slot 0 counts pairs below the first edge, slots 1 to count() the bins, and slot count() + 1 pairs beyond the last
+  /// edge.
   std::int64_t slots() const { return count() + 2; }
   /// Returns the canonical slot of a squared distance. O(log bins).
   std::int64_t slot(double squared) const;

@@ -96,8 +96,7 @@ std::vector<double> square_roots(std::int64_t from, std::int64_t to) {
   return edges;
 }
 
-// Returns points on a lattice with a step of one ulp at an offset of 1e8, where an ulp of double is 2^-26; they extend
-// over `ulps` steps.
+// Returns points on a lattice with a step of one ulp (2^-26) at an offset of 1e8, extending over `ulps` steps.
 Matrix<double> few_ulps_apart(std::int64_t n, std::int64_t d, std::uint64_t seed, std::int64_t ulps) {
   Matrix<double> points = uniform(n, d, seed, 0, static_cast<double>(ulps + 1));
   for (std::int64_t index = 0; index < n * d; ++index)
@@ -281,7 +280,6 @@ void add_cells(const Add& add, const Cells& cells) {
   });
 }
 
-/// Adds jobs of each kind in such cells.
 void add_jobs_in_cells(const Add& add, const Cells& cells) {
   add("triclinic_without_tilt", [](auto seed) {
     return boxed(plain(in_cell(300, seed, {10, 0, 0, 0, 10, 0, 0, 0, 10}, 150), 0.5, 10),
@@ -463,8 +461,7 @@ void add_sums_of_weights(const Add& add) {
     return weighing(crossed(plain(scaled(lattice(90, 1), 0), 1, 2), scaled(lattice(60, 1), 0)),
                     [](std::int64_t row) { return row % 30 == 13 ? 0x1p-120 : (row % 2 == 0 ? 0x1p120 : -0x1p120); });
   });
-  // 2^53 + 1 and 2^53 + 3 are halfway between two doubles and round to the even one. With a much lower bit added they
-  // do not.
+  // 2^53 + 1 and 2^53 + 3 are halfway between two doubles and round to even, unless a much lower bit is added.
   for (const auto& [name, last] : {std::pair("tie", 0.0), std::pair("bit_past_a_tie", 0x1p-60),
                                    std::pair("bit_before_a_tie", -0x1p-60), std::pair("far_bit_past_a_tie", 0x1p-140)})
     add("weights_with_a_" + std::string(name), [=, last = last](auto) {

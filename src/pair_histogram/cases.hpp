@@ -31,8 +31,8 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// Compares a result with the oracle's. All variants must give the same bits. Returns "" if it is correct, otherwise a
-/// description of the difference.
+/// Compares a result with the oracle's bit by bit. Returns "" if it is correct, otherwise a description of the
+/// difference.
 std::string compare(const PairHistogramResult& result, const PairHistogramResult& truth);
 
 /// A case in type T. The oracle's result is computed on first use and kept for all variants and thread counts.
@@ -48,9 +48,8 @@ class PreparedCase {
   const PairHistogramResult& truth() const;
   /// Returns true if a variant with this contract must be correct on the case.
   static bool promises(const core::Contract&) { return true; }
-  /// Returns "" if the result is correct.
   std::string compare_with_truth(const PairHistogramResult& result) const { return compare(result, truth()); }
-  /// Runs `variant` on the case and compares. Returns "" if the result is correct.
+  /// Runs `variant` on the case. Returns "" if the result is correct.
   std::string check(const Variant& variant, const Execution& execution) const;
 
  private:

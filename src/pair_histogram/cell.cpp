@@ -40,8 +40,7 @@ bool shortens(const Cell& cell, const Step& step) {
   return dot(sum, sum) < worthwhile * dot(cell.reciprocal[step.changed], cell.reciprocal[step.changed]);
 }
 
-/// Returns the first step, in the order given in gradus/pair_histogram.hpp, that shortens a reciprocal vector. If there
-/// is none, returns a step with zero factors.
+/// Returns the first step, in the header's order, that shortens a reciprocal vector, or a step with zero factors.
 Step next_step(const Cell& cell) {
   const auto& shares = cell.reciprocal;
   for (int changed = 0; changed < 3; ++changed)

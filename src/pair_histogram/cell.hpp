@@ -23,8 +23,7 @@ struct Cell {
   Cell() = default;
   /// Copies the vectors as given; check_box() must have accepted them.
   explicit Cell(const std::vector<double>& box);
-  /// Returns the cell with the lattice's reduced vectors. They define the canonical result: see
-  /// gradus/pair_histogram.hpp.
+  /// Returns the cell with the lattice's reduced vectors, which gradus/pair_histogram.hpp defines.
   static Cell reduced(const std::vector<double>& box);
 
   /// Returns the distance between opposite faces, for example V / |b x c|.
@@ -56,8 +55,7 @@ struct Cell {
 /// double; only the Cell gives canonical results.
 struct Brick {
   double axes[3][3] = {};  ///< unit vectors u, v, w
-  /// Lattice vectors along these axes: (edge 0, 0, 0), (shift, edge 1, 0), (shift, shift, edge 2). A shift is at most
-  /// half of the edge of its column.
+  /// Lattice vectors along these axes: (edge 0, 0, 0), (shift, edge 1, 0), (shift, shift, edge 2). |shift| <= edge / 2.
   double vectors[3][3] = {};
   double inverse[3] = {};  ///< of the edges
 

@@ -169,8 +169,7 @@ Matrix<T> fold(MatrixView<const T> points, const char* what, const std::vector<d
       const auto x = static_cast<double>(given);
       if (!(std::abs(x) <= core::largest_magnitude)) core::throw_bad_value(what, row, column, x);
       T value = moved<T>(x, low, length);
-      // Rounding may cross a face. No other T is between the exact position and the rounded one, so the next T is the
-      // nearest inside.
+      // Rounding may cross a face. The next T is then the nearest T inside the box.
       if (!is_inside(value)) {
         const bool is_below = static_cast<double>(value) < low;
         value = std::nextafter(value, is_below ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest());

@@ -1,5 +1,5 @@
-// The reference: the canonical rule applied pair by pair, sharing no code with the variants. Not a rung and not a
-// timing baseline.
+// The reference: the canonical rule, pair by pair, sharing no code with the variants. Neither a rung nor a timing
+// baseline.
 #pragma once
 
 #include "pair_histogram/problem.hpp"

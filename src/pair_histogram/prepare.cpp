@@ -61,9 +61,8 @@ template <class T>
                     .remedy = flag("PairHistogramOptions::fold") + " moves such points in by whole lengths"});
 }
 
-/// Rejects the first row with a value for which inside(column, value) is false. The values that satisfy `inside` form
-/// an interval, so checking the extremes in `ranges` suffices. All rows are scanned only to find the row for the
-/// message.
+/// Rejects the first row with a value for which inside(column, value) is false. The accepted values form an interval,
+/// so checking the extremes in `ranges` suffices; rows are scanned only for the message.
 template <class T, class Inside>
 void refuse_outside(const Problem<T>& problem, MatrixView<const T> rows, const core::ColumnRanges& ranges,
                     const char* what, const Inside& inside) {

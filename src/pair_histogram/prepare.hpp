@@ -11,10 +11,9 @@ namespace gradus::pair_histogram_detail {
 /// Throws UsageError if the periodic box is invalid for points of that many dimensions. An empty box is open space.
 void check_box(const std::vector<double>& box, const std::vector<double>& origin, std::int64_t dimensions);
 
-/// Returns the distance below which a pair has only one image: half of the least length, or half of the least height of
-/// the reduced cell. Infinite in open space.
+/// Returns half of the least length or of the reduced cell's least height: the distance below which a pair has one
+/// image.
 double greatest_reach(const std::vector<double>& box);
-/// Throws UsageError if bins reach farther than greatest_reach(box).
 void check_reach(double reach, const std::vector<double>& box);
 
 /// Sets up the problem, except for `lowest`, `highest` and `sums`, which depend on the points' values. This and the
@@ -23,8 +22,7 @@ template <class T>
 Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions& options,
                     const PairHistogramMemory<T>& memory, const Execution& execution);
 
-/// Describes a problem from sizes alone, for an estimate. Assumes the longest sums of weights; extents stay unknown.
-/// Throws UsageError if the sizes are invalid.
+/// Describes a problem from sizes alone, for an estimate, with the longest sums of weights and unknown extents.
 Shape describe_shape(const PairHistogramShape& shape, const PairHistogramOptions& options, const Execution& execution);
 
 /// Scans the points and weights and completes the problem. Runs on the GPU if the data is there (Problem::gpu),
@@ -32,7 +30,6 @@ Shape describe_shape(const PairHistogramShape& shape, const PairHistogramOptions
 template <class T>
 void examine(Problem<T>& problem, int threads);
 
-/// Calls describe() and examine(), for points in host memory.
 template <class T>
 Problem<T> prepare(MatrixView<const T> points, const PairHistogramOptions& options,
                    const PairHistogramMemory<T>& memory, const Execution& execution);

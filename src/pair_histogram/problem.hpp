@@ -1,4 +1,4 @@
-// The problem, shape, histogram and table row that all variants of the pair-distance histogram share.
+// Types that all variants of the pair-distance histogram share: problem, shape, histogram and table row.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,6 @@ namespace gradus::pair_histogram_detail {
 
 inline constexpr int dimension_limit = 3;
 
-/// The geometry of the space that contains the points.
 enum class Space : std::uint8_t {
   open,
   box,  ///< a periodic axis-aligned box
@@ -113,7 +112,6 @@ struct Histogram {
   const std::uint64_t* sum(std::int64_t slot) const { return weights.data() + slot * sum_words; }
   /// Adds another histogram. Throws InterruptedError after a stop request.
   void add(const Histogram& other, const std::stop_token& stop = {});
-  /// Returns the bytes of one slot.
   static std::uint64_t slot_bytes(const Shape& shape) {
     return sizeof(std::uint64_t) * static_cast<std::uint64_t>(1 + (shape.weighted ? shape.sum_words : 0));
   }

@@ -31,7 +31,6 @@ std::string rows_line(const char* name, VectorView<const T> values, const Execut
   return rows_line(name, MatrixView<const T>(values.data(), values.size(), 1, 1, values.place()), execution);
 }
 
-/// Returns a text of everything that the result depends on.
 template <class T>
 std::string call_text(MatrixView<const T> points, const PairHistogramOptions& options,
                       const PairHistogramMemory<T>& memory, const Execution& here) {

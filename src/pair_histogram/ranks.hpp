@@ -21,27 +21,24 @@ template <class T>
 Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const PairHistogramOptions& options,
                          const PairHistogramMemory<T>& memory, const Execution& execution);
 
-/// Returns the number of words of a histogram in transit. Sums of weights travel as half words, so that adding up to
-/// 2^32 ranks cannot wrap.
+/// Words of a histogram in transit. Sums of weights travel as half words, so that adding up to 2^32 ranks cannot wrap.
 inline std::int64_t words_on_ranks(std::int64_t slots, int sum_words) { return slots * (1 + 2 * sum_words) + 1; }
 void put(const Histogram& histogram, std::span<std::uint64_t> words);
 Histogram take(std::span<const std::uint64_t> words, std::int64_t slots, int sum_words);
 
-/// Returns the sum of the ranks' histograms, which must have equal numbers of slots and words.
 inline Histogram sum_of_ranks(core::Ranks& ranks, const Histogram& own) {
   const std::int64_t slots = std::ssize(own.counts);
   const auto words = static_cast<std::size_t>(words_on_ranks(slots, own.sum_words));
   return take(ranks.sum(words, [&](std::span<std::uint64_t> to) { put(own, to); }), slots, own.sum_words);
 }
 
-/// Runs a long work(look) on each rank, like Ranks::agree(). If one rank fails, the others stop soon instead of
-/// finishing. The work must call look() regularly on the calling thread. About once a second look() synchronises with
-/// the other ranks and throws if the work of one has failed. Between these meetings Ranks::stop() has no effect, so the
-/// work should poll the caller's stop token.
+/// Runs a long work(look) on each rank, like Ranks::agree(), but if one rank fails, the others stop soon. The work must
+/// call look() regularly on the calling thread. About once a second look() synchronises with the other ranks and throws
+/// if the work of one has failed. In between Ranks::stop() has no effect, so the work should poll the caller's stop
+/// token.
 template <class Work>
 void agree_at_length(core::Ranks& ranks, const Work& work) {
   constexpr double seconds_between = 1;
-  // Returns true if any rank is still working.
   const auto meet = [&](bool works, const std::exception_ptr& failure) {
     return ranks.sum(1, [&](std::span<std::uint64_t> words) {
       if (failure) std::rethrow_exception(failure);

@@ -12,7 +12,6 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// Returns the slot of a squared distance by the canonical rule itself.
 inline std::int64_t slot_of(const Bins& bins, double squared) {
   const double distance = std::sqrt(squared);
   if (!(distance < bins.reach())) return bins.beyond();
@@ -27,8 +26,7 @@ std::int64_t first_partner(const Problem<T>& problem, std::int64_t row) {
   return problem.cross ? 0 : row + 1;
 }
 
-/// Calls run(dimensions, space) with both as compile-time constants, so that the compiler can unroll loops and remove
-/// unused branches.
+/// Calls run(dimensions, space) with compile-time constants, so that the compiler can remove unused code.
 template <class T, class Run>
 void with_dimensions(const Problem<T>& problem, const Run& run) {
   if (problem.triclinic) return run(std::integral_constant<int, 3>(), std::integral_constant<Space, Space::cell>());
@@ -43,8 +41,7 @@ void with_dimensions(const Problem<T>& problem, const Run& run) {
   }
 }
 
-/// Calls body(begin, end) for consecutive blocks of the second points of `row`. After a stop request some blocks are
-/// skipped.
+/// Calls body(begin, end) for blocks of the second points of `row`. After a stop request some blocks are skipped.
 template <class T, class Body>
 void in_stretches(const Problem<T>& problem, std::int64_t row, const Body& body) {
   constexpr std::int64_t stretch = core::operations_between_looks / 16;
@@ -53,8 +50,7 @@ void in_stretches(const Problem<T>& problem, std::int64_t row, const Body& body)
     body(begin, std::min(begin + stretch, m));
 }
 
-/// Calls add(slot, second) for each pair of the point `row`, as in `sequential`. After a stop request some pairs are
-/// skipped.
+/// Calls add(slot, second) for the pairs of the point `row`. After a stop request some pairs are skipped.
 template <class T, class Add>
 void visit_pairs(const Problem<T>& problem, std::int64_t row, const Add& add) {
   with_dimensions(problem, [&](auto dimensions, auto space) {
@@ -68,8 +64,8 @@ void visit_pairs(const Problem<T>& problem, std::int64_t row, const Add& add) {
 }
 
 /// Calls body(begin, end) for consecutive ranges that cover all first points. After each range, about a tenth of a
-/// second, it responds to a stop request and reports progress in pairs. A range holds a multiple of `threads` points,
-/// except the last.
+/// second, it responds to stop requests and reports progress. Ranges hold a multiple of `threads` points, except the
+/// last.
 template <class T, class Body>
 void in_portions(const Problem<T>& problem, const Execution& execution, int threads, const Body& body) {
   constexpr std::int64_t pairs_of_a_thread = std::int64_t{1} << 24;

@@ -76,8 +76,8 @@ struct TilePair {
   cpu::Range second;
 };
 
-/// All pairs of points as numbered pairs of tiles: with others a rectangle of tile pairs, otherwise the triangle on and
-/// above the diagonal, row by row.
+/// All pairs of points as numbered pairs of tiles: with others a rectangle, otherwise the triangle including the
+/// diagonal.
 class TilePairs {
  public:
   TilePairs(std::int64_t first, std::int64_t second, bool cross, std::int64_t tile)

@@ -31,8 +31,7 @@ namespace {
 
 constexpr const Variant* table[] = {GRADUS_LADDER(GRADUS_POINT_TO_RUNG)};
 
-// Returns the share of space that a cube of half-edge `reach` around a point covers; 1 if the reach is half of every
-// extent.
+// Returns the share of space within a cube of half-edge `reach`; 1 if the reach is half of every extent.
 double share_in_reach(const Shape& shape) {
   double share = 1;
   for (std::int64_t dim = 0; dim < shape.dimensions; ++dim) {
@@ -54,9 +53,8 @@ bool cells_pay(const Shape& shape) {
   return std::max(shape.points, shape.others) >= fewest && share_in_reach(shape) <= share;
 }
 
-// The tree leaves a share of about 1.4 times leaf side / bin width of the pairs to be counted one by one; it settles
-// nearly all pairs out of reach. Measured in three dimensions: it pays below a share of 0.8, from 5000 points on. The
-// threshold leaves a margin.
+// The tree leaves a share of about 1.4 times leaf side / bin width of the pairs in reach to be counted one by one.
+// Measured in three dimensions: it pays below a share of 0.8, from 5000 points on. The threshold leaves a margin.
 bool tree_pays(const Shape& shape, const execution::Machine& machine) {
   constexpr std::int64_t fewest = 5000;
   constexpr double leaf_points = 16;
@@ -86,8 +84,7 @@ const Variant& best_on_cpu(const Shape& shape, const execution::Machine& machine
   return simd_filter_rung;
 }
 
-// The first GPU use in a process takes about 0.3 s to initialise (docs/decisions/0020). In this time 16 cores filter
-// about 5e9 pairs.
+// The first GPU use in a process takes about 0.3 s (docs/decisions/0020), in which 16 cores filter about 5e9 pairs.
 bool gpu_pays(const Shape& shape, const Variant& on_cpu) {
   constexpr double worth_a_gpu = 5e9;  // pairs
   return &on_cpu == &simd_filter_rung && !shape.weighted && shape.pairs() >= worth_a_gpu;

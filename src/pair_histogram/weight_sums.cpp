@@ -55,8 +55,7 @@ int WeightSums::most_words(int element_bytes) {
 
 double WeightSums::round(const std::uint64_t* sum) const {
   const bool negative = sum[words_ - 1] >> 63;
-  // Visits the words of the magnitude from the lowest on. A negative number is complemented, and one is added while all
-  // lower words are zero.
+  // Visits the words of the magnitude from the lowest on. A negative number is negated word by word.
   bool all_zero_below = true;
   core::UInt128 top = 0;  // the highest nonzero word and the word below it
   bool sticky = false;    // true if any bit below `top` is set

@@ -1,5 +1,4 @@
-// Exact sums of the products of two weights: integers in two's complement, with as many 64-bit words as the weights
-// need.
+// Exact sums of the products of two weights: integers in two's complement, with as many 64-bit words as needed.
 //
 // A double is an integer times a power of two. So all weights of a set are integers times one common power of two,
 // their products are integers times another one, and so are all sums of products. WeightSpan scans the weights once.
@@ -44,8 +43,7 @@ struct WeightSpan {
   }
 };
 
-/// The product of two weights: three words in two's complement, to be added from word `begin` of a sum, and their sign
-/// extension.
+/// The product of two weights in two's complement, with its sign extension. `low` belongs to word `begin` of a sum.
 struct WeightProduct {
   std::uint64_t low = 0;
   std::uint64_t middle = 0;
@@ -65,11 +63,9 @@ class WeightSums {
   static int most_words(int element_bytes);
 
   GRADUS_HOST_DEVICE Form form() const { return form_; }
-  /// Returns the words of a sum: 2 if narrow, 3 if wide; if shifted, at least 3 words follow the start of every
-  /// product.
+  /// Words of a sum: 2 if narrow, 3 if wide; if shifted, at least 3 words follow the start of every product.
   GRADUS_HOST_DEVICE int words() const { return words_; }
 
-  /// Encodes a weight for product().
   GRADUS_HOST_DEVICE std::int64_t encode_first(double weight) const { return encode(weight, first_); }
   GRADUS_HOST_DEVICE std::int64_t encode_second(double weight) const { return encode(weight, second_); }
 
@@ -142,8 +138,7 @@ class WeightSums {
   }
 
   static core::Scaled significant_bits(std::int64_t encoded) { return core::scaled(weight_of_bits(encoded)); }
-  /// Adds the product's three words, which are always within the sum, then the sign or carry as far as it changes
-  /// words.
+  /// Adds the product's three words, which are always within the sum, then the sign or carry while it changes words.
   void add_shifted(std::uint64_t* sum, const core::Scaled& first, const core::Scaled& second) const {
     const core::UInt128 value = static_cast<core::UInt128>(first.mantissa) * second.mantissa;
     if (value == 0) return;  // a zero has no meaningful exponent
@@ -169,7 +164,6 @@ class WeightSums {
     }
   }
 
-  /// Adds one sum to another.
   static void add_sum(std::uint64_t* sum, const std::uint64_t* other, int words) {
     std::uint64_t carry = 0;
     for (int word = 0; word < words; ++word) {

@@ -20,13 +20,11 @@ namespace gradus::files {
 /// * not, and, or, in this order of precedence, and parentheses
 class AtomSelection {
  public:
-  /// Parses a selection. Throws UsageError, with the position, if it is invalid; messages begin with the name of the
-  /// option.
+  /// Parses a selection. Throws UsageError, about the option and with the position, if it is invalid.
   AtomSelection(std::string_view text, std::string_view option);
 
-  /// Returns the row numbers of the selected atoms, increasing. Throws InputError, with a message that begins with
-  /// `what`, if the file lacks data that the selection needs, or no atom has a word, id or index that the selection
-  /// names.
+  /// Returns the row numbers of the selected atoms, increasing. Throws InputError about `what` if the file lacks data
+  /// that the selection needs, or no atom has a word, id or index that it names.
   std::vector<std::int64_t> rows(const Frame& frame, const std::string& what) const;
 
   const std::string& text() const { return text_; }

@@ -40,9 +40,8 @@ const TrajectoryFormat* trajectory_by_content(std::string_view beginning);
 ///   given by lengths and angles, by lengths and cosines, or from CHARMM 25 on by a symmetric matrix. The corner is at
 ///   zero, and the cell is periodic unless it is zero.
 ///
-/// Atoms with ids (LAMMPS, XYZ) are returned in the order of their ids, whatever their order in the file. Duplicate ids
-/// and anything else that deviates from the above throw InputError with file:line. Numbers in text may have a Fortran
-/// exponent (D).
+/// Atoms with ids (LAMMPS, XYZ) are returned in the order of their ids. Duplicate ids and anything else that deviates
+/// from the above throw InputError with file:line. Numbers in text may have a Fortran exponent (D).
 class TrajectoryReader {
  public:
   /// Reads from memory. The caller keeps `text` alive; `name` appears in messages. Without a format, the beginning of
@@ -57,8 +56,7 @@ class TrajectoryReader {
   TrajectoryReader& operator=(const TrajectoryReader&) = delete;
   ~TrajectoryReader();
 
-  /// Returns the next frame, or nothing after the last. The first call throws if there is no frame. Throws
-  /// InterruptedError after a stop request.
+  /// Returns the next frame, or nothing after the last. Throws if the file has no frame, and after a stop request.
   std::optional<Frame> next(FrameParts parts = FrameParts::all) { return parser_->read(parts); }
 
   /// Skips the next frame and reads only its length. Returns false if there was none.

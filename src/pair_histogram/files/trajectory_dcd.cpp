@@ -127,8 +127,7 @@ class DcdFrames : public FrameParser {
            "it claims " + std::to_string(atoms_) + " atoms, but has only " + std::to_string(bytes_.size()) + " bytes");
   }
 
-  /// Reads the title: a number of lines and that many lines of 80 bytes. Some programs write other record lengths
-  /// around it.
+  /// Reads the title: a count, and that many lines of 80 bytes. Some programs write other record lengths around it.
   void read_title() {
     constexpr std::size_t mark = sizeof(std::int32_t);
     constexpr std::size_t line = 80;
@@ -161,8 +160,8 @@ class DcdFrames : public FrameParser {
   using Cell = std::array<double, 6>;  ///< in the file's order
   static bool is_possible_length(double length) { return length > 0 && length <= core::largest_magnitude; }
 
-  /// Returns the vectors of a cell given by lengths and angles, in the file's order A, gamma, B, beta, alpha, C.
-  /// Returns nothing if no cell has such angles.
+  /// Returns the vectors of a cell given by lengths and angles (A, gamma, B, beta, alpha, C), or nothing if they are
+  /// invalid.
   static std::optional<BoxVectors> vectors_of_angles(const Cell& cell, bool in_degrees) {
     constexpr double right = 90;
     constexpr double straight = 180;
@@ -181,8 +180,8 @@ class DcdFrames : public FrameParser {
     return BoxVectors{a, 0, 0, b * cosines[2], b * sine, 0, x, y, z};
   }
 
-  /// Returns the vectors of a cell given by a symmetric matrix, in the file's order XX, XY, YY, XZ, YZ, ZZ. Returns
-  /// nothing unless the matrix is positive definite, as it must be for a cell.
+  /// Returns the vectors of a cell given by a symmetric matrix (XX, XY, YY, XZ, YZ, ZZ), or nothing unless it is
+  /// positive definite.
   static std::optional<BoxVectors> vectors_of_matrix(const Cell& cell) {
     const auto [xx, xy, yy, xz, yz, zz] = cell;
     const double plane = xx * yy - xy * xy;
@@ -211,9 +210,9 @@ class DcdFrames : public FrameParser {
     frame.periodic = "xyz";
   }
 
-  /// CHARMM writes a matrix from version 25 on. Most programs that write lengths with angles or cosines name an earlier
-  /// version (NAMD, OpenMM, LAMMPS, VMD), but not all do (cpptraj). If the numbers are valid in both ways, the box
-  /// stays undecided.
+  /// CHARMM writes a matrix from version 25 on. Most writers of lengths with angles or cosines name an earlier version
+  /// (NAMD, OpenMM, LAMMPS, VMD), but not all do (cpptraj). If the numbers are valid in both ways, the box stays
+  /// undecided.
   std::optional<BoxVectors> cell_vectors(const Cell& cell, std::size_t place, Frame& frame) const {
     constexpr int first_with_matrix = 25;
     constexpr double least_angle = 20;  // degrees: no simulation uses a sharper one

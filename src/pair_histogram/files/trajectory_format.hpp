@@ -18,8 +18,7 @@
 
 namespace gradus::files {
 
-/// A box is orthogonal if its off-diagonal numbers are at most this share of its shortest edge. Computed lattices have
-/// about 1e-17 there.
+/// The off-diagonal numbers of an orthogonal box, relative to its shortest edge. Computed lattices have about 1e-17.
 inline constexpr double box_tolerance = 1e-12;
 
 /// One word per atom, stored as an index into the distinct words.
@@ -28,8 +27,7 @@ struct AtomWords {
   std::vector<std::int32_t> of_atoms;
 };
 
-/// Labels of atoms, null if the file does not have them. In an XYZ file the word before the coordinates is type,
-/// element and name at once.
+/// Labels of atoms, null if the file lacks them. In XYZ the word before the coordinates is type, element and name.
 struct AtomLabels {
   std::shared_ptr<const AtomWords> types;
   std::shared_ptr<const AtomWords> elements;
@@ -38,7 +36,6 @@ struct AtomLabels {
   std::shared_ptr<const std::vector<std::int64_t>> ids;
 };
 
-/// One frame of a trajectory.
 struct Frame {
   Points points;      ///< n x 3 from a trajectory, f64
   AtomLabels labels;  ///< if requested; ids of LAMMPS and XYZ always

@@ -87,7 +87,6 @@ class LammpsFrames : public TextFrames {
     return bounds;
   }
 
-  /// Reads the numbers of a line of bounds.
   template <std::size_t Count>
   std::array<double, Count> bound_numbers() {
     const std::vector<std::string_view> words = words_of(line("the bounds of the box"));

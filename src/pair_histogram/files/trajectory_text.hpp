@@ -57,8 +57,7 @@ class TextFrames : public FrameParser {
   /// Returns file:line of the last line read.
   std::string place() const;
 
-  /// Returns the next line without its end, valid until the next call. Throws if there is none; the message says that
-  /// `what` is missing.
+  /// Returns the next line without its end, valid until the next call. If there is none, throws that `what` is missing.
   std::string_view line(const char* what);
   std::string_view line_of_atom(std::int64_t atom, std::int64_t count);
   /// Skips blank lines and returns true if nothing else is left.
@@ -68,11 +67,9 @@ class TextFrames : public FrameParser {
   std::int64_t atom_count(std::string_view text, std::int64_t least) const;
   std::int64_t check_count(std::int64_t count, std::int64_t least) const;
   double number(std::string_view word, const char* what) const;
-  /// Skips the lines of atoms. Fails at a line that begins with `head`, if given: the frame has fewer atoms than it
-  /// claims.
+  /// Skips the lines of atoms. A line that begins with `head` is an error: the frame has fewer atoms than it claims.
   void pass_atoms(std::int64_t count, std::string_view head = {});
-  /// Sets the frame's box. `periodic` names the directions that repeat, from "xyz". In open space an invalid box is
-  /// ignored.
+  /// Sets the frame's box, which repeats in the directions `periodic`. In open space an invalid box is ignored.
   void set_box(Frame& frame, const BoxVectors& vectors, const std::array<double, trajectory_axes>& corner,
                std::string periodic) const;
 
@@ -86,8 +83,7 @@ class TextFrames : public FrameParser {
     std::optional<std::size_t> element;
     std::optional<std::size_t> id;
   };
-  /// Reads the atoms' lines and returns the coordinates, in the order of ids if there are any. Sets the labels if
-  /// requested.
+  /// Reads the atoms' lines. Returns the coordinates, in the order of any ids, and sets the requested labels.
   std::vector<double> positions(std::int64_t count, const Columns& columns, AtomLabels& labels);
   bool labels() const { return labels_; }
   void honour_stop(std::int64_t atom) const;

@@ -36,9 +36,8 @@ std::string_view take_value(std::string_view& comment) {
   return value;
 }
 
-/// Returns the value of `key` in the comment of an extended XYZ frame: key=value, key="value with blanks", key={value
-/// with blanks} or key=[a, list], with or without blanks around the sign. Ignores the case of keys, because writers
-/// differ.
+/// Returns the value of `key` (in any case) in the comment of an extended XYZ frame: key=value, key="value with
+/// blanks", key={value with blanks} or key=[a, list], with or without blanks around the sign.
 std::optional<std::string_view> value_of(std::string_view comment, std::string_view key) {
   while (!(comment = trimmed(comment)).empty()) {
     const std::size_t stop = std::min(comment.find_first_of("= \t"), comment.size());
@@ -113,8 +112,7 @@ class XyzFrames : public TextFrames {
     set_box(frame, vectors, corner, flags ? periodic_directions(*flags) : "xyz");
   }
 
-  /// Rejects a list of lists unless it is symmetric: writers disagree whether the inner lists are the vectors or the
-  /// rows of a matrix with the vectors as columns.
+  /// Rejects an asymmetric list of lists: writers disagree whether the vectors are its inner lists or its columns.
   void check_nested(const BoxVectors& vectors) const {
     for (std::size_t row = 0; row < axes; ++row)
       for (std::size_t column = 0; column < row; ++column)
@@ -124,8 +122,7 @@ class XyzFrames : public TextFrames {
               "vectors; write Lattice=\"ax ay az bx by bz cx cy cz\"");
   }
 
-  /// Parses the value of pbc: T or F, True or False, 1 or 0, for each direction or once for all. Returns the periodic
-  /// directions.
+  /// Parses the value of pbc: T or F, True or False, 1 or 0, once or per direction. Returns the periodic directions.
   std::string periodic_directions(std::string_view text) const {
     std::vector<std::string_view> flags = list_of(text);
     if (flags.size() == 1) flags.assign(axes, flags.front());
@@ -143,8 +140,7 @@ class XyzFrames : public TextFrames {
     return periodic;
   }
 
-  /// Parses Properties=species:S:1:pos:R:3:..., which names the columns in order, each with its type and number of
-  /// columns.
+  /// Parses Properties=species:S:1:pos:R:3:..., a list of columns, each with its type and width in columns.
   Columns xyz_columns(std::string_view comment) const {
     const auto properties = value_of(comment, "properties");
     if (!properties) {

@@ -10,8 +10,7 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-// Launches aim at this duration, so that stop requests take effect soon. The first launch is small because rungs
-// differ.
+// Launches aim at this duration, to respond to stop requests. The first launch is small because rungs differ.
 constexpr double seconds_of_a_launch = 0.2;
 constexpr double pairs_of_the_first_launch = 0x1p32;
 // With up to 1024 first points, a block has at most 2^31 pairs, which fit 32-bit counters.

@@ -24,8 +24,7 @@ struct Place {
   double z;
 };
 
-/// Points on the GPU, one column per coordinate, so that adjacent threads read adjacent elements. Missing columns are
-/// zero and add nothing to a squared distance.
+/// Points on the GPU, one column per coordinate, for coalesced loads. Missing columns are zero.
 template <class T>
 struct DevicePoints {
   const T* x = nullptr;
@@ -68,8 +67,7 @@ struct DeviceSums {
   int slots = 0;
   int words_of_a_sum = 0;
 
-  /// Adds word by word with atomics. The previous value of a word shows whether to carry. Exact in any order of
-  /// additions.
+  /// Adds word by word with atomics. The previous value of a word shows whether to carry.
   __device__ void add(int slot, const WeightProduct& weight) const {
     WeightSums::add_by(weight, words_of_a_sum, [&](int word, std::uint64_t value) {
       return static_cast<std::uint64_t>(atomicAdd(&words[std::int64_t{word} * slots + slot], Word{value}));
@@ -106,8 +104,7 @@ struct PairJob {
 
   __device__ std::int64_t first_partner(std::int64_t point) const { return cross || point < begin ? begin : point + 1; }
 
-  /// Returns the canonical squared distance. `periodic` and `weighted` are compile-time constants, so that kernels
-  /// contain no unused code.
+  /// Returns the canonical squared distance.
   template <bool periodic>
   __device__ double squared_distance(const Place& a, const Place& b) const {
     const double x = separation<periodic>(a.x, b.x, box[0]);
@@ -138,9 +135,8 @@ struct PairJob {
 };
 
 /// The histogram of a block in shared memory, as in `cuda_privatized`, with sums of weights and one or more copies. The
-/// copies of a slot's counter are adjacent. Counters have 32 bits, because a launch gives a block fewer than 2^32
-/// pairs. If sums of weights have more than `words_in_shared` words, they are added directly to the result in global
-/// memory.
+/// copies of a slot's counter are adjacent. 32-bit counters suffice, because a launch gives a block fewer than 2^32
+/// pairs. Sums of more than `words_in_shared` words are added directly to the result in global memory.
 template <bool weighted>
 class BlockHistogram {
  public:
@@ -252,7 +248,7 @@ class CudaPairs {
  public:
   using Kernel = void (*)(PairJob<T>);
 
-  /// Measures phase to_device. The problem must be on the GPU already (bring_to_gpu()).
+  /// Sets up the job (phase to_device). The problem must be on the GPU already (bring_to_gpu()).
   CudaPairs(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases);
 
   PairJob<T>& job() { return job_; }
@@ -260,10 +256,10 @@ class CudaPairs {
   const execution::Gpu& gpu() const { return gpu_; }
   cuda::Arena& memory() { return gpu_job_.memory(); }
 
-  /// Measures phase count. Launches the kernel with one thread per first point for consecutive ranges of second points.
-  /// Between launches, responds to stop requests and reports progress.
+  /// Launches the kernel with one thread per first point for consecutive ranges of second points (phase count). Between
+  /// launches, responds to stop requests and reports progress.
   void count(const char* name, Kernel kernel, int threads, std::uint64_t shared_bytes);
-  /// Measures phase to_host.
+  /// Copies the result to the host (phase to_host).
   Histogram histogram();
 
  private:
@@ -279,7 +275,6 @@ class CudaPairs {
   cuda::DeviceBuffer<Word> long_sums_;  ///< sums longer than words_in_shared, which the arena has no room for
 };
 
-/// Throws InterruptedError if a stop was requested.
 void honour_stop(const Execution& execution, std::int64_t done, std::int64_t total);
 
 /// Calls run(periodic, weighted) with the problem's properties as compile-time constants.

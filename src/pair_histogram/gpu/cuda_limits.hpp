@@ -1,5 +1,4 @@
-// Bytes that the CUDA rungs need in a block's shared memory and in global memory: for the table of variants and for
-// allocation.
+// Bytes that the CUDA rungs need in shared and global memory, for the table of variants and for allocation.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +25,7 @@ constexpr std::uint64_t tile_bytes(int threads, int element_bytes, bool weighted
   return static_cast<std::uint64_t>(threads) * (3 * static_cast<std::uint64_t>(element_bytes) + (weighted ? 8 : 0));
 }
 
-/// Returns the number of copies of a block's histogram: one per lane of a warp, or fewer if they would crowd out other
-/// blocks.
+/// Returns the copies of a block's histogram: one per lane of a warp, or fewer if they would crowd out other blocks.
 constexpr int histogram_copies(std::int64_t slots, bool weighted) {
   constexpr std::uint64_t room = 32 << 10;
   int copies = 32;
@@ -65,7 +63,6 @@ constexpr std::uint64_t sort_room(std::int64_t points) {
   return (std::uint64_t{1} << 20) + static_cast<std::uint64_t>(points) / 2;
 }
 
-/// Returns the device bytes that group_places() uses.
 constexpr std::uint64_t group_bytes(std::int64_t points) {
   constexpr std::size_t place = 4 * sizeof(float);
   return 2 * cuda::part_bytes(2 * points, sizeof(std::uint32_t)) +

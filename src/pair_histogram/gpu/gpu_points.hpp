@@ -1,5 +1,4 @@
-// Points and weights in a GPU's memory, and what the host needs to know about them. A build without CUDA implements
-// these functions by core::not_compiled().
+// Points and weights in a GPU's memory. A build without CUDA implements these functions by core::not_compiled().
 #pragma once
 
 #include <memory>
@@ -10,11 +9,10 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// Brings the problem to the GPU of `execution`. Points and weights that are on that GPU are used in place, after
-/// pending work in Execution::stream; others are copied. Afterwards the problem's views are in the GPU's memory and
-/// Problem::gpu is the job. `job_bytes` is the additional device memory of the variant (Variant::memory). Throws
-/// UsageError if a view is not where it claims to be. Throws OutOfMemoryError with the needed and the free bytes if
-/// memory does not suffice.
+/// Brings the problem to the GPU of `execution`, and sets its views and Problem::gpu. Data already on that GPU is used
+/// in place, after pending work in Execution::stream; other data is copied. `job_bytes` is the variant's additional
+/// device memory (Variant::memory). Throws UsageError if a view is not where it claims to be, and OutOfMemoryError,
+/// with the needed and the free bytes, if memory does not suffice.
 template <class T>
 std::shared_ptr<cuda::Job> bring_to_gpu(Problem<T>& problem, const Execution& execution, std::uint64_t job_bytes);
 

@@ -124,8 +124,7 @@ struct FloatBrick {
   float inverse[dimension_limit] = {};  ///< of the edges
 
   /// Reduces a separation to the nearest image: subtracts the nearest multiples of the vectors, the last vector first.
-  /// Correct for every separation within reach: no edge is shorter than the least height of the cell
-  /// (FilterPlan::keeps_images_apart).
+  /// Correct within reach, because no edge is shorter than the cell's least height (FilterPlan::keeps_images_apart).
   __device__ void take_vectors_away(float& x, float& y, float& z) const {
     const float third = whole(z, 2);
     x = fmaf(-third, vectors[2][0], x);
@@ -269,8 +268,7 @@ __device__ __noinline__ void settle(const FilterJob<T>& job, int first, int seco
   }
 }
 
-// Recomputes the pairs of a lane's first points with the packet of second points at `second` and settles the doubtful
-// ones.
+// Recomputes the pairs of a lane's first points with a packet of second points and settles the doubtful ones.
 template <Counting counting, Space space, bool clamped, class T>
 __device__ __noinline__ void settle_packet(const FilterJob<T>& job, int first, int second) {
   float4 points[points_of_a_lane];
@@ -498,8 +496,7 @@ __device__ int group_of_column(const FilterJob<T>& job, int group, int column) {
   return second >= job.second_groups ? second - job.second_groups : second;
 }
 
-// Returns a bit mask of the columns in [begin, end) that may be in reach, for at most one warp's width. Must be called
-// by all lanes.
+// Returns a bit mask of the columns, from `begin` on, that may be in reach. Must be called by all lanes.
 template <Space space, class T>
 __device__ __noinline__ unsigned int columns_in_reach(const FilterJob<T>& job, int group, int begin, int end) {
   const int column = begin + lane_of_warp();
@@ -551,9 +548,8 @@ __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_c
   flush<counting>(job);
 }
 
-// Counts all pairs in double: with weights, or if the filter does not help. The histogram is in shared memory or, with
-// too many bins, in global memory. Launch shape: one thread per first point. No thread returns early, because all must
-// reach the barriers.
+// Counts all pairs in double, with the histogram in shared memory or, with too many bins, in global memory. Launch
+// shape: one thread per first point. No thread returns early, because all must reach the barriers.
 template <class T, Space space, bool weighted, bool in_shared>
 __global__ void count_in_double(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];

@@ -1,5 +1,4 @@
-// simd_brute_force: vector instructions in double process as many pairs at once as a vector has lanes. Each thread
-// counts all its pairs privately.
+// simd_brute_force: vector instructions in double process as many pairs at once as a vector has lanes.
 //
 // What changes from `openmp_privatized`:
 // * The points are copied into columns (structure of arrays), so that one load fetches the same coordinate of

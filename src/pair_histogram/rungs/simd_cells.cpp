@@ -96,8 +96,7 @@ namespace {
 
 constexpr int columns_of(int dimensions) { return dimensions == in_a_cell ? dimension_limit : dimensions; }
 
-// Loads one vector of a run's points at `place` and appends the points near the group's box. Returns the list's new
-// length.
+// Appends the points near the group's box from one vector of a run. Returns the list's new length.
 template <int D>
 HWY_INLINE std::int64_t append_near(const FilterView& view, const CellGroup& group, const PointRun& run,
                                     std::int64_t place, std::int64_t length) {
@@ -126,8 +125,7 @@ HWY_INLINE std::int64_t append_near(const FilterView& view, const CellGroup& gro
   return length + static_cast<std::int64_t>(hn::CountTrue(f, near));
 }
 
-// Counts the pairs of the group with the list. Place `own` of the list is the group's first point, if it is in the
-// list.
+// Counts the pairs of the group with the list. The group's first point is at place `own` of the list, if at all.
 template <int D, int joint>
 HWY_INLINE void count_list(FilterView& view, const CellGroup& group, std::int64_t length, std::int64_t own) {
   constexpr int dimensions = columns_of(D);
@@ -214,8 +212,7 @@ constexpr std::int64_t item_points = 256;
 constexpr std::int64_t points_to_a_run = 16;
 constexpr std::int64_t points_to_a_call = std::int64_t{1} << 24;           // the counters do not overflow within a call
 constexpr std::int64_t weighted_points_to_a_call = std::int64_t{1} << 19;  // sums of several words take longer
-// A brick has at least this many cells across. An image's coordinates then wrap neither within a cell nor far from the
-// group (place_image()).
+// At least this many cells across a brick keep an image's coordinates from wrapping within a cell or near the group.
 constexpr std::int64_t fewest_across_a_brick = 4;
 constexpr int sort_threads = 8;  // each has one counter per cell
 constexpr double widest = 1.0;   // column width, relative to the reach
@@ -269,8 +266,7 @@ struct CellRanges {
   }
 };
 
-// The grid: columns of cells along the last axis of the points, or along the first axis in a brick, where coordinates
-// wrap as in a box.
+// The grid: columns of cells along the last axis of the points, or along the first axis of a brick.
 struct Grid {
   Axis axis[dimension_limit];  // [0], [1]: across; [2]: along
   double length_per_step[dimension_limit] = {};
@@ -362,8 +358,7 @@ class SortedPoints {
   Buffer<std::int32_t> order_;
 };
 
-// A stable counting sort. Each thread counts a share of the points. Within a cell, its points follow the points of all
-// threads before it.
+// A stable counting sort: within a cell, the points of a thread's share follow the points of all threads before it.
 template <class T>
 void SortedPoints<T>::sort(const FilterColumns<T>& columns, const Grid& grid, int threads,
                            const std::stop_token& stop) {
@@ -425,8 +420,7 @@ class CellCounter {
       if (axis.periodic && (across == 2 || !in_brick_))  // otherwise each image is handled separately
         longest_[across] = std::clamp<std::int64_t>((std::int64_t{1} << 31) - axis.reach - 8, 0, longest_[across]);
     }
-    // The distance from the box never exceeds the distance from a point in it. Float rounding is far below the factor
-    // 1.001.
+    // The distance from the box never exceeds the distance from a point in it. The factor 1.001 covers float rounding.
     group_.first = first.columns();
     group_.second = second.columns();
     group_.first_weights = first.weights();
@@ -521,9 +515,8 @@ class CellCounter {
     });
   }
 
-  // Calls body(cell, turns, squared distance) for the images of the cells of an axis across a brick that may be near
-  // the group. `turns` is the image's number of turns around the axis. Earlier turns around other axes shift the group
-  // down by `shift` steps.
+  // Calls body(cell, turns, squared distance) for the images of cells across a brick that may be near the group. An
+  // image is `turns` turns around the axis; turns around other axes shift the group down by `shift` steps.
   template <class Body>
   void visit_images(int across, std::int64_t shift, const Body& body) {
     const Axis& axis = grid_.axis[across];
@@ -541,8 +534,7 @@ class CellCounter {
     }
   }
 
-  // Sets the origin of the coordinates of a cell's image: the middle of the group or, if coordinates would wrap, the
-  // nearest origin from which they do not.
+  // Measures a cell image's coordinates from the middle of the group, or from as near to it as they do not wrap.
   void place_image(int across, std::int64_t cell, std::int64_t shift) {
     const Axis& axis = grid_.axis[across];
     constexpr std::int64_t half_turn = std::int64_t{1} << 31;

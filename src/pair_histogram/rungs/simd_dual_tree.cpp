@@ -78,8 +78,7 @@ struct DividedLeaf {
   std::int64_t edge;
 };
 
-// The trees as the kernels read them, and the kernels' output. Plain data: it is passed to code for other instruction
-// sets.
+// The trees as the kernels read them, and their output. Plain data: it is passed to code for other instruction sets.
 struct TreeView {
   const float* const* first_points;
   const float* const* second_points;
@@ -238,8 +237,7 @@ HWY_NOINLINE void queue_about_edge(FilterView& view, const TreeView& tree, std::
   }
 }
 
-// Counts the pairs of two leaves divided by one edge. Only the side of the edge matters, so no root is needed and the
-// counts stay in registers.
+// Counts the pairs of two leaves divided by one edge. Needs no root, and keeps the counts in registers.
 template <int D, bool periodic>
 HWY_INLINE void count_divided(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
   const Numbers u;
@@ -474,8 +472,8 @@ class Tree {
     }
   }
 
-  // Halves a range across its longest side, recursively, at multiples of whole leaves. After a stop request some ranges
-  // stay unsorted.
+  // Halves a range across its longest side, recursively, at multiples of whole leaves. Stops early after a stop
+  // request.
   void split(TreePoint* begin, TreePoint* end, const std::stop_token& stop) {
     const std::int64_t count = end - begin;
     if (count <= leaf_points || stop.stop_requested()) return;
@@ -498,8 +496,7 @@ class Tree {
 #pragma omp taskwait
   }
 
-  // Moves the lower half of a range along its longest side to the front and returns the start of the upper half. Calls
-  // `look` at every comparison.
+  // Partitions a range at the median of its longest side and returns the middle. Calls `look` at every comparison.
   template <class Look>
   TreePoint* halve(TreePoint* begin, TreePoint* end, const Look& look) const {
     const auto lower = [&](std::int64_t dim) {

@@ -44,8 +44,7 @@
 #define GRADUS_PAIR_HISTOGRAM_SIMD_FILTER
 namespace gradus::pair_histogram_detail {
 
-// The pairs of two ranges of points. If `later`, both ranges index the same columns and each point pairs with later
-// ones.
+// The pairs of two ranges of points. If `later`, both ranges are of one set and each point pairs with later ones.
 struct FilterTiles {
   const float* const* first;
   const float* const* second;

@@ -236,8 +236,7 @@ struct Weights {
   const std::int64_t* second = nullptr;
 };
 
-// Counts the pairs of a first point with `vectors` vectors of second points. Only `kept` lanes of the last vector
-// count.
+// Counts the pairs of a first point with `vectors` vectors of second points; only `kept` lanes of the last count.
 template <int D, bool periodic, int joint, class Where>
 HWY_INLINE void count_row(FilterView& view, const FirstPoint& first, const float* const* columns, Where where,
                           std::int64_t vectors, std::int64_t kept, const PairNumbers& numbers, const Weights& weights) {
@@ -272,8 +271,7 @@ HWY_INLINE void count_row(FilterView& view, const FirstPoint& first, const float
   }
 }
 
-// Counts the pairs of a first point with the second points in [begin, end). Reads up to one vector past the end and
-// ignores it.
+// Counts the pairs of a first point with a range of second points. Reads, and ignores, up to a vector past the end.
 template <int D, bool periodic, int joint>
 HWY_INLINE void count_run(FilterView& view, const FirstPoint& first, const float* const* columns, std::int64_t begin,
                           std::int64_t end, const PairNumbers& numbers, const Weights& weights) {

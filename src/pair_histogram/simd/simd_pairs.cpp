@@ -9,8 +9,7 @@ namespace gradus::pair_histogram_detail {
 namespace {
 
 constexpr int float_bits = 23;  // bits of a float's mantissa
-// A counter for two pairs pays while all counters fit in the L2 cache; for more pairs, while they nearly fit in the L1
-// cache.
+// A counter for two pairs pays while all counters fit in the L2 cache; for more pairs, nearly in the L1 cache.
 constexpr std::int64_t counters_of_two = 1 << 16;
 constexpr std::int64_t counters_of_more = 19000;
 constexpr std::int64_t copied_counters = 9500;

@@ -123,8 +123,7 @@ template <class T>
 class FilterColumns {
  public:
   FilterColumns() = default;
-  /// Puts row order[i] of the points at place i; if `order` is empty, row i. Throws InterruptedError after a stop
-  /// request.
+  /// Puts row order[i], or without an order row i, at place i. Throws InterruptedError after a stop request.
   FilterColumns(const Problem<T>& problem, const FilterPlan& plan, MatrixView<const T> points,
                 std::span<const std::int32_t> order, int threads);
   const float* const* columns() const { return pointers_.data(); }
@@ -178,8 +177,7 @@ class FilterCounters {
   FilterCounters& operator=(const FilterCounters&) = delete;
 
   FilterView& view() { return view_; }
-  /// Announces that at most `pairs` more pairs are counted before the next call. Empties the counters if they could
-  /// overflow.
+  /// Announces at most `pairs` more pairs before the next call. Empties the counters if they could overflow.
   void expect(std::uint64_t pairs) {
     if ((expected_ += pairs) > counter_limit) empty_counters(pairs);
   }
@@ -230,8 +228,7 @@ class FilterTeam {
   std::vector<std::unique_ptr<FilterCounters<T>>> counters_;
 };
 
-/// Counts all pairs in double by the canonical rule (simd_brute_force). The other rungs fall back to it if filtering
-/// does not help.
+/// Counts all pairs in double by the canonical rule (simd_brute_force): the fallback if filtering does not help.
 template <class T>
 Histogram count_in_double(const Problem<T>& problem, const Execution& execution, int threads);
 /// The rung that other rungs fall back to for problems that they do not support.
@@ -246,8 +243,7 @@ std::uint64_t bytes_to_sort_into_cells(const Shape& shape, int threads);
 /// Returns the bytes that simd_dual_tree needs in addition to bytes_to_filter().
 std::uint64_t bytes_to_build_trees(const Shape& shape, int threads);
 
-/// Returns the memory of a filtering variant that needs `more` bytes in addition. Allows for the fallback to
-/// count_in_double().
+/// Returns the memory of a filtering variant that needs `more` bytes, or of the fallback to count_in_double().
 inline core::Memory memory_to_filter(const Shape& shape, int threads, std::uint64_t more) {
   return {.host = std::max(bytes_to_count_in_double(shape, threads), bytes_to_filter(shape, threads) + more)};
 }

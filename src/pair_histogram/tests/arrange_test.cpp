@@ -38,8 +38,7 @@ Matrix<T> points_in(const Vectors& vectors, std::int64_t count, double low = 0, 
   return points;
 }
 
-/// Returns the counts of bins of one width. Each pair counts by its nearest image within `within` vectors, in the given
-/// columns.
+/// Counts pairs in bins of one width by the nearest of the images within `within` vectors, in the given columns.
 template <class T>
 std::vector<std::uint64_t> counts_of(const Matrix<T>& points, const Vectors& vectors, double width, std::size_t bins,
                                      const std::string& columns = "xyz", int within = 3) {

@@ -211,8 +211,7 @@ class Maker {
     return least;
   }
 
-  /// Returns the distance of two points of the case, or of two coordinates of a point, so that bins begin at real
-  /// distances.
+  /// Returns the distance of two points, or of two coordinates of a point, so that bins begin at real distances.
   double some_distance() {
     if (made_.points.size() < 2) return 1;
     const std::vector<T>& a = made_.points[size(random_.below(static_cast<std::int64_t>(made_.points.size())))];
@@ -279,8 +278,7 @@ class Maker {
     if (bins.cutoff > half) bins.cutoff = half;
   }
 
-  /// Moves points to distances from the first point that are nearly edges, which a low-precision filter must leave
-  /// undecided.
+  /// Moves points to distances from the first point that are nearly edges, so that a filter cannot decide them.
   void move_near_edges(double width) {
     made_.kind += "; near edges";
     const double least = random_.uniform(-53, -12);

@@ -1,5 +1,4 @@
-// A reference for pair-distance histograms: visits each pair, as include/gradus/pair_histogram.hpp defines the result.
-// It shares no code with the library.
+// A reference that visits each pair, as include/gradus/pair_histogram.hpp says. Shares no code with the library.
 #pragma once
 
 #include <cstdint>

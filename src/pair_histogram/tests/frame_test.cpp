@@ -126,8 +126,7 @@ TEST(Bins, ACutoffEndsTheBins) {
   EXPECT_EQ(edges({.bin_width = 1, .bins = 9, .edges = {}, .cutoff = 3}), (std::vector<double>{0, 1, 2, 3}));
   EXPECT_EQ(edges({.bin_width = 1, .bins = 2, .edges = {}, .cutoff = 3}), (std::vector<double>{0, 1, 2}));
   EXPECT_EQ(edges({.bin_width = 1, .bins = 9, .edges = {}, .cutoff = 0x1p-1074}).size(), 2u);
-  // A bin that begins at the cutoff up to rounding is left out: 0.009 / 0.001 is 9, but 9 * 0.001 is
-  // 0.009000000000000001.
+  // A bin that begins at the cutoff up to rounding is left out: 9 * 0.001 is 0.009000000000000001.
   for (const double cutoff : {0.009, 9 * 0.001}) {
     EXPECT_EQ(edges({.bin_width = 0.001, .bins = 20, .edges = {}, .cutoff = cutoff}).size(), 10u);
     EXPECT_EQ(edges({.bin_width = 0.001, .bins = 20, .edges = {}, .cutoff = cutoff}).back(), cutoff);
@@ -347,9 +346,8 @@ TEST(PairHistogram, HonoursAStopRequest) {
   }
 }
 
-// Teaching rungs report pairs after each portion. Fast rungs count their own portions, and the calling thread reports
-// some of them, so a short job has only the last report. A GPU counts these pairs in one launch and reports once;
-// long_test.cpp has a job of several launches.
+// Fast rungs count their own portions, and only the calling thread reports, so a short job has only the last report. A
+// GPU counts these pairs in one launch; long_test.cpp has a job of several launches.
 TEST(PairHistogram, ReportsProgressToTheEnd) {
   constexpr std::int64_t pairs = std::int64_t{9000} * 8999 / 2;  // more than one portion of a thread
   const Matrix<double> points = uniform(9000, 1);
@@ -389,8 +387,7 @@ TEST(PairHistogram, ReportsSlowPortionsOnceEach) {
   EXPECT_EQ(reported, (std::vector<std::int64_t>{1, 2, 3}));
 }
 
-// Exceptions also propagate from inside the work: the first report comes after 50 ms, before any variant has counted
-// all pairs.
+// Also from inside the work: the first report comes after 50 ms, before any variant has counted all pairs.
 TEST(PairHistogram, WhatAReportThrowsReachesTheCaller) {
   const Matrix<double> points = uniform(60000, 3);
   for (const room::Variant& variant : room::variants()) {
@@ -637,8 +634,7 @@ TEST(PairHistogram, WeightsAreSummed) {
   EXPECT_EQ(result.beyond, 1u);
 }
 
-/// Returns the sums of the products of weights in bins of width 1, for points on a line with spacing 1. All variants
-/// that support weights must agree.
+/// Returns the sums of products of weights in bins of width 1, for points on a line with spacing 1, by all variants.
 std::vector<double> sums_of(const std::vector<double>& values) {
   Matrix<double> points(static_cast<std::int64_t>(values.size()), 1);
   Buffer<double> weights(points.rows());

@@ -143,8 +143,7 @@ TEST_F(OnGpu, what_is_in_host_memory_is_brought_there) {
   }
 }
 
-// Enough pairs that cuda_filter needs several launches, with many groups of points per warp in each. simd_cells is fast
-// on the host.
+// Enough pairs that cuda_filter needs several launches. simd_cells is fast on the host.
 TEST_F(OnGpu, several_launches) {
   const Matrix<double> points = uniform(900'000, 3);
   const Matrix<double> others = uniform(500'000, 3, 9);

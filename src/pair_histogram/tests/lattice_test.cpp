@@ -1,6 +1,5 @@
-// Tests triclinic cells of every shape with integers: integer lattices and points, every image that can be in reach,
-// and exact squared distances. The reference knows the short vectors from which a lattice was made, and shares no code
-// with the library.
+// Tests triclinic cells of every shape with exact integer arithmetic over every image that can be in reach. The
+// reference knows the short vectors from which a lattice was made, and shares no code with the library.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -119,8 +118,8 @@ Lattice make_lattice(Random& random) {
   }
 }
 
-/// Returns the least squared distance of all images if it is below `reach` squared, otherwise -1. A fraction of a
-/// separation changes by at most reach / height.
+/// Returns the least squared distance of all images, or -1 if it is not below `reach` squared. Visits the images whose
+/// fractions differ by at most reach / height.
 std::int64_t nearest(const Vectors& v, const Integers& apart, long double reach) {
   const auto volume = static_cast<long double>(determinant(v));
   std::array<std::int64_t, 3> low{};
@@ -147,8 +146,7 @@ std::int64_t nearest(const Vectors& v, const Integers& apart, long double reach)
   return least;
 }
 
-/// Returns points at corners, faces and quarters of the cell, and anywhere in the box around it or, if `unfolded`, far
-/// outside.
+/// Returns points at corners, faces and quarters of the cell, and in the box around it or, if `unfolded`, far outside.
 std::vector<Integers> make_points(const Vectors& v, std::int64_t count, bool unfolded, Random& random) {
   std::vector<Integers> points;
   for (std::int64_t row = 0; row < count; ++row) {

@@ -1,5 +1,4 @@
-// Compares every variant with the oracle, on every case and in both types. A new row of the table is tested
-// automatically.
+// Compares every variant with the oracle, on every case and in both types. Covers new rows automatically.
 #include "pair_histogram/cases.hpp"
 #include "tests/ladder_test.hpp"
 

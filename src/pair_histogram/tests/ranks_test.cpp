@@ -1,5 +1,5 @@
-// Tests that a histogram on any number of ranks has the bits of one process, and that a failure on one rank ends the
-// job on all ranks with the same error.
+// Tests that any number of ranks gives the bits of one process, and that a failure on one rank ends the job on all
+// ranks with the same error.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,8 +26,7 @@ using tests::ThreadRanks;
 
 constexpr int numbers_of_ranks[] = {1, 2, 3, 5, 8};
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Problems
+// ---- Problems ----
 
 /// The data behind a job's views.
 template <class T>
@@ -70,8 +69,7 @@ std::vector<T> make_weights(std::int64_t n, int spread) {
   return weights;
 }
 
-/// Returns problems of which most have more work items than ranks: tiles of some thousand points, portions of cells,
-/// tree nodes.
+/// Returns problems, most of which have more work items than ranks.
 template <class T>
 std::vector<Problem<T>> problems() {
   std::vector<Problem<T>> all;
@@ -106,8 +104,7 @@ std::vector<Problem<T>> problems() {
   return all;
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Comparisons
+// ---- Comparisons ----
 
 std::string difference(const PairHistogramResult& one, const PairHistogramResult& rank) {
   const auto bits = [](const auto& a, const auto& b) {
@@ -326,8 +323,7 @@ TEST(PairHistogramRanksSums, carry_from_half_word_to_half_word) {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Errors
+// ---- Errors ----
 
 class PairHistogramRanksErrors : public testing::Test {
  protected:
