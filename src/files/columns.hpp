@@ -23,9 +23,7 @@ class ColumnList {
   ColumnList(std::string_view label, std::string_view text);
 
   bool empty() const { return items_.empty(); }
-  /// Returns the option whose value the list is.
   const std::string& label() const { return label_; }
-  /// Returns a list of names.
   static ColumnList of_names(std::string_view label, std::span<const std::string> names);
 
   /// Returns true if some item can only be a name.
@@ -66,7 +64,6 @@ struct ColumnChoice {
   bool holds_names() const {
     return taken.holds_names() || dropped.holds_names() || id.holds_names() || weight.holds_names();
   }
-  /// Returns true if ColumnList::asks_for() does for one of the lists.
   bool asks_for(std::string_view name, std::size_t columns) const {
     return taken.asks_for(name, columns) || dropped.asks_for(name, columns) || id.asks_for(name, columns) ||
            weight.asks_for(name, columns);
@@ -120,7 +117,6 @@ class RowNames {
   }
   void append(const RowNames& more);
   void clear() { shorten(0); }
-  /// Keeps only the names of the first `size` rows.
   void shorten(std::int64_t size) {
     ends_.resize(static_cast<std::size_t>(size));
     text_.resize(ends_.empty() ? 0 : ends_.back());

@@ -40,7 +40,6 @@ CsvTable read_csv(const std::string& path, const CsvOptions& options = {}, const
 CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, const CsvOptions& options = {},
                    const std::stop_token& stop = {});
 
-/// Reads a table from a file descriptor, to its end.
 CsvTable read_csv_stream(int descriptor, std::string_view name, const CsvOptions& options = {},
                          const std::stop_token& stop = {});
 

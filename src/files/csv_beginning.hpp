@@ -60,7 +60,6 @@ class CsvBeginning {
   void refuse_lost_rows() const;
   void refuse_text(std::span<const std::string_view> first, const char* at, const char* end) const;
 
-  /// Returns the position after the end of the line at `at`.
   const char* next_line(const char* at, const char* end);
   std::string at_line(std::size_t line) const { return std::string(name_) + ":" + std::to_string(line) + ": "; }
 
@@ -77,7 +76,7 @@ class CsvBeginning {
   std::string header_note_;
   std::vector<std::string> notes_;
   std::size_t longer_comment_ = 0;  ///< line of a comment below the header with one field more than the header; 0: none
-  /// comments above the first line, with their line numbers
+  /// Comments above the first line, with their line numbers.
   std::vector<std::pair<std::size_t, std::string>> comments_;
 };
 

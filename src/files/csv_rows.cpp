@@ -217,7 +217,7 @@ const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) c
       const bool quoted = text.starts_with('"');
       if (quoted && !closing_quote(begin, end))
         throw Bad{column + 1, "the field " + core::excerpt(trimmed(text)) + " has no closing quote"};
-      // includes text after the closing quote
+      // Includes text after the closing quote.
       while (quoted && !at_line_end(after, end) && !separates(*after)) ++after;
       if (quoted) text = trimmed({begin, static_cast<std::size_t>(after - begin)});
       throw Bad{column + 1, fault_of(text, column), std::string(trimmed(text))};

@@ -18,7 +18,6 @@
 
 namespace gradus::files {
 
-/// Returns the first such character, or the end.
 inline const char* find_character(const char* at, const char* end, char character) {
   const void* const found = at == end ? nullptr : std::memchr(at, character, static_cast<std::size_t>(end - at));
   return found ? static_cast<const char*>(found) : end;
@@ -47,7 +46,6 @@ inline constexpr std::string_view row_or_comment =
     "if "
     "it is a comment";
 
-/// Rows that lack a number.
 struct LackingRows {
   std::vector<std::size_t> rows;        ///< row numbers, from 0
   std::vector<std::size_t> per_column;  ///< rows that lack a number, per column; empty: none

@@ -17,7 +17,6 @@ std::string ending_of(const std::string& path);
 /// substitution of a shell) or a terminal. Returns false for a missing file.
 bool is_stream(const std::string& path);
 
-/// A file descriptor that the destructor closes.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) : number_(number) {}

@@ -54,19 +54,16 @@ struct ForeignFormat {
 /// Returns all rows. Of rows with the same content, the first one applies unless the name indicates another.
 std::span<const ForeignFormat> foreign_formats();
 
-/// Returns the format of the content, or else of the name; null if none is known. `bytes` is the beginning: at least 64
-/// KiB, or all of it.
+/// Returns the format of the content, or else of the name, or null. `bytes`: at least the first 64 KiB, or all.
 const ForeignFormat* foreign_format(std::string_view bytes, const std::string& path);
 
 /// Throws InputError, or UnsupportedError for frames, with the name of the format and a remedy, if foreign_format()
 /// recognises one. Call it after ruling out the reader's own formats and before parsing.
 void refuse_foreign(std::string_view bytes, const std::string& path, Reader reader);
 
-/// Returns advice to run a command, with the placeholders of Remedy::text: "for example: iconv … t.csv >
-/// t-converted.csv".
+/// Returns "for example: " and a command for the file. The command may have the placeholders of Remedy::text.
 std::string advice_to_run(std::string_view command, const std::string& path);
 
-/// Converts bytes to the argument type of these functions.
 inline std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

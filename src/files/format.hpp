@@ -9,7 +9,6 @@
 
 namespace gradus::files {
 
-/// The purpose of reading a file.
 enum class Reader : std::uint8_t { points, graph, frames, pattern };
 inline constexpr std::array all_readers = {Reader::points, Reader::graph, Reader::frames, Reader::pattern};
 
@@ -33,7 +32,7 @@ struct ReadFormats {
   std::string_view kind;                 ///< kind of content, for the guide: "graph"
   std::vector<const Format*> (*rows)();  ///< in the order of listings
   std::string (*text)();                 ///< for messages: ".npy, .npz, … can be read"
-  /// formats written by `gradus generate`: "graphs .mtx (Matrix Market), … or .npy"
+  /// Formats that `gradus generate` writes: "graphs .mtx (Matrix Market), … or .npy".
   std::string (*generated)() = nullptr;
 };
 

@@ -12,8 +12,7 @@ namespace gradus::files {
 /// Writes an animation in black on white that repeats forever.
 class GifWriter {
  public:
-  /// Shows frames for `hundredths` of a second. Throws Error if a side exceeds 65,535 pixels. The caller keeps `file`
-  /// alive.
+  /// Shows frames for `hundredths` of a second. Throws Error if a side exceeds 65,535 pixels. Does not own `file`.
   GifWriter(core::AtomicFile& file, std::int64_t width, std::int64_t height, int hundredths);
   GifWriter(const GifWriter&) = delete;
   GifWriter& operator=(const GifWriter&) = delete;

@@ -13,7 +13,6 @@
 
 namespace gradus::files {
 
-/// The meaning of the first line of a table.
 enum class HeaderLine : std::uint8_t {
   automatic,  ///< decided by guess_header()
   yes,        ///< names of the columns
@@ -23,7 +22,7 @@ enum class HeaderLine : std::uint8_t {
 /// Comment lines of a table.
 struct Comment {
   char mark = '#';  ///< first character of a comment; 0: no comments
-  /// set by the user; otherwise a comment with as many fields as the table is an error, because it is ambiguous
+  /// Set by the user. Otherwise a comment with as many fields as the table is an error, because it is ambiguous.
   bool said = false;
 
   bool is_default() const { return !said; }

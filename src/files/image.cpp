@@ -268,7 +268,6 @@ class JpegReader {
     refuse(name_, "damaged JPEG: " + std::string(errors_.text) + at_byte(size_ - left));
   }
 
-  /// Runs `calls`. Returns false after an error in them.
   template <class Calls>
   bool guarded(Calls& calls) {
     if (setjmp(errors_.place)) return false;

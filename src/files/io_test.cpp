@@ -350,7 +350,6 @@ TEST_F(MappedFileTest, RefusesWhatIsNoReadableFile) {
 
 // ---- .npy ----
 
-/// Returns the bytes of a .npy file, built by hand.
 std::string npy(const std::string& header, const std::string& payload, int version = 1) {
   std::string file = "\x93NUMPY"s + static_cast<char>(version) + '\0';
   for (int byte = 0; byte < (version == 1 ? 2 : 4); ++byte)
@@ -799,7 +798,6 @@ CsvTable table_of(const std::string& text, const CsvOptions& options = {}) {
   }
 }
 
-/// Returns all notes about doubtful decisions.
 std::string note_of(const CsvTable& table) {
   std::string text;
   for (const std::string& note : table.notes) text += (text.empty() ? "" : "\n") + note;

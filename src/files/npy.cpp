@@ -337,7 +337,6 @@ bool begins_as_npy(std::span<const std::byte> bytes) {
   return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
 }
 
-/// Returns the strides of a non-empty array.
 std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape, bool fortran_order) {
   std::vector<std::int64_t> strides(shape.size());
   std::int64_t stride = 1;

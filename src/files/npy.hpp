@@ -75,7 +75,6 @@ template <class T>
 void write_npy(core::AtomicFile& file, MatrixView<T> matrix);
 template <class T>
 void write_npy(core::AtomicFile& file, VectorView<T> vector);
-/// Returns the size of such a file in bytes.
 template <class T>
 std::uint64_t npy_size(std::int64_t rows, std::int64_t columns);
 template <class T>

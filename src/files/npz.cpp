@@ -39,7 +39,6 @@ constexpr std::size_t end_size_64 = 56;
 
 constexpr std::uint64_t none_32 = 0xffffffffu;  ///< the number is in another field, with 64 bits
 
-/// A file in the archive.
 struct Entry {
   std::string_view name;
   std::uint64_t method = 0;

@@ -57,8 +57,7 @@ std::uint64_t value_of(std::uint64_t eight) {
   return (eight & 0x0000ffff0000ffffu) * (1 + (std::uint64_t{10000} << 32)) >> 32;
 }
 
-/// 10^-n is in [mantissa * 2^exponent, (mantissa + 1) * 2^exponent), exact for n = 0. The mantissa's highest bit is
-/// set.
+/// 10^-n is in [mantissa * 2^exponent, (mantissa + 1) * 2^exponent), exact for n = 0. The highest bit is set.
 struct NegativePower {
   std::uint64_t mantissa = 0;
   int exponent = 0;
@@ -94,8 +93,7 @@ constexpr auto negative_powers_of_ten = [] {
 bool nearest_double(std::uint64_t number, int decimals, double& value) {
   const NegativePower& power = negative_powers_of_ten[static_cast<std::size_t>(decimals)];
   const int shift = std::countl_zero(number);
-  // The exact value exceeds the product by less than 1 in `high`. If it is halfway between two doubles, the product is
-  // just below.
+  // The exact value exceeds the product by less than 1 in `high`, so that a tie shows as a product just below it.
   const auto high = static_cast<std::uint64_t>(static_cast<UInt128>(number << shift) * power.mantissa >> 64);
   const int dropped = high >> 63 != 0 ? 11 : 10;
   const std::uint64_t half = std::uint64_t{1} << (dropped - 1);

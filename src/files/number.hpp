@@ -37,7 +37,6 @@ inline const char* parse_number(const char* begin, const char* end, double& valu
   return format.is_plain() ? parse_number(begin, end, value) : parse_foreign_number(begin, end, value, format);
 }
 
-/// The decimal separator.
 enum class Decimal : std::uint8_t {
   automatic,  ///< a point, unless the table unambiguously shows another
   point,
@@ -52,7 +51,6 @@ struct NumberStyle {
   bool is_default() const { return decimal == Decimal::automatic && group == 0; }
 };
 
-/// Returns true if the whole text is a number.
 bool is_number(std::string_view text, NumberFormat format = {});
 
 /// Possible meanings of a comma in a number.
@@ -60,7 +58,6 @@ enum class Comma : std::uint8_t { none, decimals, either };
 /// Returns Comma::either if exactly three digits follow the comma, and Comma::none if the field is no such number.
 Comma comma_in(std::string_view field);
 
-/// Messages for an assumed decimal comma, and for an ambiguous comma.
 inline constexpr std::string_view decimal_comma_note =
     "decimals are assumed to follow a comma (--decimal comma says so; --decimal point: a point)";
 inline constexpr std::string_view either_comma_fault =

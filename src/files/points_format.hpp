@@ -45,7 +45,7 @@ struct PointsFormat {
   Format file;
   bool is_table = false;                             ///< text whose columns may have names
   bool (*names)(const std::string& path) = nullptr;  ///< recognises names other than by the endings
-  /// null: cannot be distinguished from other text
+  /// Recognises the content. Null: it cannot be distinguished from other text.
   bool (*recognises)(std::span<const std::byte> beginning) = nullptr;
   bool has_any_name = false;  ///< recognised by content under any name
   Points (*read)(const std::string& path, const ReadOptions& options);

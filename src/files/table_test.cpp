@@ -175,7 +175,7 @@ TEST(Columns, WithoutAHeader) {
   EXPECT_EQ(rows_of("setosa,5.1,2\nsetosa,4,3\n", taking("2-")), (Rows{{5.1, 2}, {4, 3}}));
   EXPECT_EQ(rows_of("s0,5.1,2\ns1,4,3\n", named_by("1")), (Rows{{5.1, 2}, {4, 3}}));
   EXPECT_EQ(rows_of("x,y\n5,4\n", taking("2")), (Rows{{4}}));  // words are a header
-  // a column is requested by name, so there must be names
+  // A column is requested by name, so there must be names.
   EXPECT_EQ(rows_of("id,2019\n5,4\n", taking("2019")), (Rows{{4}}));
   EXPECT_EQ(refusal("2019,2020,2021\n5,4,3\n", taking("2019")),
             "t.csv:1:1: '2019' is asked for as a column, but the line is read as a row; if it names the columns, say "
@@ -624,7 +624,7 @@ TEST(Numbers, GroupsOfDigits) {
             (Rows{{1234.5, 2}, {12, 1000}}));
   EXPECT_EQ(rows_of("a,b\n1'234.5,2\n", written(Decimal::automatic, '\'')), (Rows{{1234.5, 2}}));
   EXPECT_EQ(rows_of("a;b\n1 234,5 ; 2\n", written(Decimal::comma, ' ')), (Rows{{1234.5, 2}}));
-  // the commas separate fields
+  // The commas separate fields.
   EXPECT_EQ(rows_of("1,234\n5,678\n", written(Decimal::automatic, ',')), (Rows{{1, 234}, {5, 678}}));
   for (const std::string number : {"1,23", "1234,567", "12,3456", "0,123", ",123", "1,234,56", "1,,234", "1.5,000"})
     EXPECT_CONTAINS(refusal("a;b\n2;" + number + "\n", written(Decimal::automatic, ',')),

@@ -65,7 +65,7 @@ bool tree_pays(const Shape& shape, const execution::Machine& machine) {
   for (std::int64_t dim = 0; dim < shape.dimensions; ++dim) volume *= shape.extent[static_cast<std::size_t>(dim)];
   const double side = std::pow(volume * leaf_points / points, 1 / static_cast<double>(shape.dimensions));
   const double width = shape.reach / static_cast<double>(shape.bins);
-  // the ball's share of its cube
+  // The ball's share of its cube.
   const double ball = shape.dimensions == 3 ? 0.52 : (shape.dimensions == 2 ? 0.79 : 1.0);
   bool reaches_across = false;
   for (std::int64_t dim = 0; dim < shape.dimensions; ++dim)

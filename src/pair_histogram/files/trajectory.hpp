@@ -68,9 +68,9 @@ class TrajectoryReader {
   std::unique_ptr<FrameParser> parser_;
 };
 
-/// Reads the frames of any file of points. A trajectory is recognised by its name or else by its content, also on
-/// standard input. Any other file of points is a single frame, read like read_points(). Throws UnsupportedError for
-/// trajectories of unsupported formats, with a hint how to convert them.
+/// Reads the frames of any file of points. A trajectory is recognised by its name or else by its content. Any other
+/// file of points is a single frame, read like read_points(). Throws UnsupportedError, with a remedy, for unsupported
+/// trajectories.
 class FrameReader {
  public:
   /// `labels`: also read the frames' labels.

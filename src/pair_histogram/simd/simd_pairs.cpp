@@ -234,7 +234,7 @@ FilterColumns<T>::FilterColumns(const Problem<T>& problem, const FilterPlan& pla
       column[place] =
           plan.coordinates == FilterCoordinates::floats
               ? static_cast<float>(relative * plan.cells_per_length)
-              // around a box from -2^31 to 2^31; the two ends coincide
+              // Around a box from -2^31 to 2^31; the two ends coincide.
               : std::bit_cast<float>(static_cast<std::uint32_t>(std::llrint(relative * steps) + plan.first_step));
     }
   };

@@ -23,7 +23,6 @@ struct PairCase {
   PairHistogramJob<T> options;  ///< its views are empty
 };
 
-/// Returns case `number` of `seed`.
 template <class T>
 PairCase<T> make_pair_case(std::uint64_t seed, std::uint64_t number);
 

@@ -12,7 +12,6 @@ namespace gradus::attack {
 template <class T>
 PairHistogramResult pair_reference(MatrixView<const T> points, const PairHistogramJob<T>& options);
 
-/// Returns half of the least height of the reduced cell.
 double half_of_cell(const std::vector<double>& box);
 
 }  // namespace gradus::attack

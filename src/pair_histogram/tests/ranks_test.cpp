@@ -119,7 +119,6 @@ std::string difference(const PairHistogramResult& one, const PairHistogramResult
   return "";
 }
 
-/// A communicator with a fault.
 enum class Fault {
   none,
   own_sums,  ///< the ranks' words are not added
@@ -227,7 +226,7 @@ class PairHistogramRanks : public testing::Test {};
 using Elements = testing::Types<float, double>;
 TYPED_TEST_SUITE(PairHistogramRanks, Elements);
 
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- Results ----
 
 TYPED_TEST(PairHistogramRanks, give_the_bits_of_one_process) {
   int run = 0;
