@@ -111,7 +111,7 @@ struct FilterPlan {
   std::array<double, dimension_limit> half_{};
   double local_reach_ = 0;
   bool triclinic_ = false;
-  /// Of a triclinic cell: the sum of its vectors' magnitudes in each column.
+  /// The sum of a triclinic cell's vectors in each column, as magnitudes.
   std::array<double, dimension_limit> spread_{};
   double placing_ = 0;  ///< error bound of a position in a triclinic cell, in units of length
 };
