@@ -18,12 +18,12 @@ namespace gradus::pair_histogram_detail {
 
 /// This rank's share of `count_of_all` items: every size-th item, because neighbouring items take about equally long.
 /// Items must mean the same on all ranks, whatever their number of threads. Without ranks the share is all items.
-struct Hand {
+struct RankShare {
   std::int64_t first = 0;
   std::int64_t step = 1;
   std::int64_t count = 0;
 
-  Hand(const Execution& execution, std::int64_t count_of_all) : count(count_of_all) {
+  RankShare(const Execution& execution, std::int64_t count_of_all) : count(count_of_all) {
     if (execution.communicator == nullptr) return;
     first = execution.communicator->rank();
     step = execution.communicator->size();
@@ -38,8 +38,8 @@ struct Hand {
 /// exception of body or of the progress callback ends the work and is rethrown.
 template <class Body>
 void for_each_item(const Execution& execution, int threads, std::int64_t all, const Body& body) {
-  const Hand hand(execution, all);
-  const std::int64_t count = hand.count;
+  const RankShare share(execution, all);
+  const std::int64_t count = share.count;
   cpu::SharedWork work(count, threads, 1);
   std::atomic<std::int64_t> done{0};
   std::atomic<bool> stopped{false};
@@ -49,7 +49,7 @@ void for_each_item(const Execution& execution, int threads, std::int64_t all, co
     failure.run([&] {
       auto reported = std::chrono::steady_clock::now();
       for (cpu::Range item = work.next(part); item.size() > 0; item = work.next(part)) {
-        body(part, hand[item.begin]);
+        body(part, share[item.begin]);
         // Relaxed order suffices: the body's results are read only after the barrier at the end of the parallel loop.
         const std::int64_t finished = done.fetch_add(1, std::memory_order_relaxed) + 1;
         if (stopped.load(std::memory_order_relaxed) || failure.happened()) break;
