@@ -135,8 +135,8 @@ Brick::Brick(const Cell& cell) {
   }
 }
 
-Around box_around(const Cell& cell, const std::array<double, 3>& origin) {
-  Around around;
+BoundingBox bounding_box(const Cell& cell, const std::array<double, 3>& origin) {
+  BoundingBox around;
   for (int axis = 0; axis < 3; ++axis) {
     const auto at = static_cast<std::size_t>(axis);
     around.low[at] = origin[at];

@@ -83,10 +83,10 @@ struct Brick {
 };
 
 /// The smallest axis-aligned box that contains a cell.
-struct Around {
+struct BoundingBox {
   std::array<double, 3> low{};
   std::array<double, 3> length{};
 };
-Around box_around(const Cell& cell, const std::array<double, 3>& origin);
+BoundingBox bounding_box(const Cell& cell, const std::array<double, 3>& origin);
 
 }  // namespace gradus::pair_histogram_detail

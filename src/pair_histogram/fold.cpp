@@ -70,7 +70,7 @@ class CellFolding {
   CellFolding(const std::vector<double>& box, const std::vector<double>& origin, const char* what)
       : cell_(box), what_(what) {
     std::copy(origin.begin(), origin.end(), origin_.begin());
-    around_ = box_around(cell_, origin_);
+    around_ = bounding_box(cell_, origin_);
   }
 
   bool is_inside(std::size_t axis, T value) const {
@@ -137,7 +137,7 @@ class CellFolding {
   Cell cell_;
   const char* what_;
   std::array<double, 3> origin_{};
-  Around around_;
+  BoundingBox around_;
 };
 
 }  // namespace

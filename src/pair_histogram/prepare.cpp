@@ -249,7 +249,7 @@ Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions& opti
   std::copy(options.box_origin.begin(), options.box_origin.end(), problem.box_origin.begin());
   if (problem.triclinic) {
     problem.cell = Cell::reduced(options.box);
-    const Around around = box_around(Cell(options.box), problem.box_origin);
+    const BoundingBox around = bounding_box(Cell(options.box), problem.box_origin);
     problem.box = around.length;
     problem.box_origin = around.low;
   } else {
