@@ -205,21 +205,21 @@ void nodes_kernel(FilterView& view, TreeView& tree, std::int64_t node) {
 }
 
 // Bounds of the squared distances for which the canonical rule must decide the side of an edge.
-struct AboutEdge {
+struct EdgeBounds {
   FloatVector below;
   FloatVector past;
 };
 
-HWY_INLINE AboutEdge about_edge(const TreeView& tree, std::int64_t edge) {
+HWY_INLINE EdgeBounds bounds_of_edge(const TreeView& tree, std::int64_t edge) {
   return {hn::Set(Floats(), tree.below_edge[edge]), hn::Set(Floats(), tree.past_edge[edge])};
 }
 
 // Queues the doubtful pairs of two leaves. The caller has counted them as past the edge for now.
 template <int D, bool periodic>
-HWY_NOINLINE void queue_about_edge(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
+HWY_NOINLINE void queue_near_edge(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
   const Floats f;
   const Integers i;
-  const AboutEdge edge = about_edge(tree, other.edge);
+  const EdgeBounds edge = bounds_of_edge(tree, other.edge);
   HWY_ALIGN std::int32_t places[2 * hn::MaxLanes(i)];
   for (std::int64_t point = leaf * leaf_points; point < (leaf + 1) * leaf_points; ++point) {
     const FirstPoint first = first_point(tree.first_points, D, point);
@@ -241,7 +241,7 @@ HWY_NOINLINE void queue_about_edge(FilterView& view, const TreeView& tree, std::
 template <int D, bool periodic>
 HWY_INLINE void count_divided(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
   const Numbers u;
-  const AboutEdge edge = about_edge(tree, other.edge);
+  const EdgeBounds edge = bounds_of_edge(tree, other.edge);
   const auto one = hn::Set(u, 1);
   auto not_below = hn::Zero(u);
   auto past = hn::Zero(u);
@@ -258,7 +258,7 @@ HWY_INLINE void count_divided(FilterView& view, const TreeView& tree, std::int64
   ++tree.at_edge[other.edge];
   std::uint32_t* const after = tree.after_edge + other.edge * filter_block;
   hn::StoreU(hn::LoadU(u, after) + not_below, u, after);
-  if (HWY_UNLIKELY(!hn::AllTrue(u, not_below == past))) queue_about_edge<D, periodic>(view, tree, leaf, other);
+  if (HWY_UNLIKELY(!hn::AllTrue(u, not_below == past))) queue_near_edge<D, periodic>(view, tree, leaf, other);
 }
 
 // Counts the pairs of a point with the leaves that it does not settle.
@@ -603,7 +603,7 @@ class TreeCounter {
       counts_[height].resize(static_cast<std::size_t>(copies * (slots + 1)));
       tree_.counts[height] = counts_[height].data();
     }
-    lay_edges(plan, problem.bins.thresholds(), slots);
+    set_edge_bounds(plan, problem.bins.thresholds(), slots);
     tree_.nodes = nodes_.data();
     tree_.packed = packed_.data();
   }
@@ -659,7 +659,7 @@ class TreeCounter {
 
  private:
   // Computes the bounds about the lower edges of slots between which the canonical rule decides.
-  void lay_edges(const FilterPlan& plan, std::span<const double> thresholds, std::int64_t slots) {
+  void set_edge_bounds(const FilterPlan& plan, std::span<const double> thresholds, std::int64_t slots) {
     constexpr double rounding = 0x1p-22;  // of the squares, to float
     for (std::int64_t place = 0; place < slots; ++place) {
       const std::int64_t slot = place + tree_.first_slot;
