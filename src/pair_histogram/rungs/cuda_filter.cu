@@ -587,7 +587,7 @@ class FilteredCount {
                 std::vector<Phase>& phases)
       : pairs_(pairs), problem_(problem), threads_(threads) {
     const core::PhaseTimer timer(phases, "to_device");
-    for (lay_counters(plan); !fits() && threads_ / 2 >= least_threads; lay_counters(plan)) threads_ /= 2;
+    for (set_up_counters(plan); !fits() && threads_ / 2 >= least_threads; set_up_counters(plan)) threads_ /= 2;
     if (!fits()) return;
     const bool grouped = groups_pay(plan);
     job_.first = scaled(pairs.job().first, plan, grouped);
@@ -618,7 +618,7 @@ class FilteredCount {
   }
 
  private:
-  void lay_counters(const FilterPlan& plan) {
+  void set_up_counters(const FilterPlan& plan) {
     counting_ = !plan.joint ? Counting::by_cell : plan.cells <= most_joint_cells ? Counting::joint : Counting::single;
     job_.cells = static_cast<int>(plan.cells);
     job_.slots = static_cast<int>(plan.joint ? plan.cells : problem_.bins.slots() + 1);  // the last slot: doubtful

@@ -117,7 +117,7 @@ FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double
   const bool finite = std::all_of(half_.begin(), half_.end(), [](double half) { return half < 1e150; }) &&
                       problem.bins.reach() > 1e-140 && problem.bins.reach() < 1e150;
   usable = finite && (!problem.triclinic || take_cell(problem)) &&
-           ((!problem.weighted() && lay_joint(problem.bins)) || lay_cells(problem.bins)) &&
+           ((!problem.weighted() && use_bins_as_cells(problem.bins)) || use_fine_cells(problem.bins)) &&
            (!problem.triclinic || keeps_images_apart(problem.bins.reach(), problem.cell.least_height() / 2));
 }
 
@@ -154,7 +154,7 @@ bool FilterPlan::keeps_images_apart(double reach, double half_height) const {
 }
 
 // Lays out cells that are the bins, for bins of one width that end at the end of a bin.
-bool FilterPlan::lay_joint(const Bins& bins) {
+bool FilterPlan::use_bins_as_cells(const Bins& bins) {
   const std::int64_t count = bins.count();
   if (!(bins.width() > 0) || count > 1 << 18) return false;
   if (std::abs(bins.reach() / bins.width() - static_cast<double>(count)) > 1e-10) return false;
@@ -167,7 +167,7 @@ bool FilterPlan::lay_joint(const Bins& bins) {
 }
 
 // Lays out finer cells; pairs in cells near an edge are doubtful.
-bool FilterPlan::lay_cells(const Bins& bins) {
+bool FilterPlan::use_fine_cells(const Bins& bins) {
   if (bins.slots() > slot_limit) return false;
   const std::int64_t wanted = std::clamp(bins.count() * cells_to_an_edge, least_cells, filter_cells_limit);
   cells = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(wanted)));
@@ -296,7 +296,7 @@ FilterCounters<T>::FilterCounters(const Problem<T>& problem, const FilterPlan& p
   view_.magic = static_cast<float>(std::ldexp(1.0, whole) + static_cast<double>(margin) * unit);
   view_.ahead = std::bit_cast<std::uint32_t>(view_.magic) >> view_.fraction_bits;  // the margin is below one cell
   view_.radix = static_cast<std::uint32_t>(plan.cells);
-  lay_counters();
+  set_up_counters();
   view_.counters = counters_.data();
   view_.by_cell = plan.by_cell.data();
   view_.doubtful = plan.doubtful;
@@ -309,7 +309,7 @@ FilterCounters<T>::FilterCounters(const Problem<T>& problem, const FilterPlan& p
 
 // Keeps several copies of the counters, so that equal numbers in neighbouring lanes do not wait for each other.
 template <class T>
-void FilterCounters<T>::lay_counters() {
+void FilterCounters<T>::set_up_counters() {
   counters_to_a_copy_ = plan_.joint ? 1 : problem_.bins.slots() + 1;
   std::uint32_t ahead = 0;
   for (int digit = 0; digit < view_.joint; ++digit) {

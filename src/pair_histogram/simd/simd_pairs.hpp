@@ -105,8 +105,8 @@ struct FilterPlan {
   bool take_cell(const Problem<T>& problem);
   bool keeps_images_apart(double reach, double half_height) const;
   double error_at(double cells_per_length, double cells) const;
-  bool lay_joint(const Bins& bins);
-  bool lay_cells(const Bins& bins);
+  bool use_bins_as_cells(const Bins& bins);
+  bool use_fine_cells(const Bins& bins);
   /// No coordinate is farther from the origin. If `wrapped` in a box: no separation is longer.
   std::array<double, dimension_limit> half_{};
   double local_reach_ = 0;
@@ -188,7 +188,7 @@ class FilterCounters {
 
  private:
   static constexpr std::uint64_t counter_limit = 0xf0000000;
-  void lay_counters();
+  void set_up_counters();
   void settle();
   void empty_counters(std::uint64_t pairs);
 
