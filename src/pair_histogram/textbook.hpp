@@ -43,18 +43,18 @@ void with_dimensions(const Problem<T>& problem, const Run& run) {
 
 /// Calls body(begin, end) for blocks of the second points of `row`. After a stop request some blocks are skipped.
 template <class T, class Body>
-void in_stretches(const Problem<T>& problem, std::int64_t row, const Body& body) {
-  constexpr std::int64_t stretch = core::operations_between_looks / 16;
+void in_blocks(const Problem<T>& problem, std::int64_t row, const Body& body) {
+  constexpr std::int64_t block = core::operations_between_looks / 16;
   const std::int64_t m = problem.m();
-  for (std::int64_t begin = first_partner(problem, row); begin < m && !problem.stop.stop_requested(); begin += stretch)
-    body(begin, std::min(begin + stretch, m));
+  for (std::int64_t begin = first_partner(problem, row); begin < m && !problem.stop.stop_requested(); begin += block)
+    body(begin, std::min(begin + block, m));
 }
 
 /// Calls add(slot, second) for the pairs of the point `row`. After a stop request some pairs are skipped.
 template <class T, class Add>
 void visit_pairs(const Problem<T>& problem, std::int64_t row, const Add& add) {
   with_dimensions(problem, [&](auto dimensions, auto space) {
-    in_stretches(problem, row, [&](std::int64_t begin, std::int64_t end) {
+    in_blocks(problem, row, [&](std::int64_t begin, std::int64_t end) {
       const T* const first = problem.points.row(row);
       const MatrixView<const T> others = problem.second();
       for (std::int64_t second = begin; second < end; ++second)

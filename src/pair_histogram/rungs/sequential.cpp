@@ -61,7 +61,7 @@ Histogram sequential(const Problem<T>& problem, const Execution& execution, std:
   with_dimensions(problem, [&](auto dimensions, auto space) {
     in_portions(problem, execution, 1, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = first; row < last; ++row)
-        in_stretches(problem, row, [&](std::int64_t begin, std::int64_t end) {
+        in_blocks(problem, row, [&](std::int64_t begin, std::int64_t end) {
           count_pairs<dimensions, space>(problem, row, begin, end, histogram);
         });
     });
