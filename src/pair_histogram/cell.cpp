@@ -136,16 +136,16 @@ Brick::Brick(const Cell& cell) {
 }
 
 BoundingBox bounding_box(const Cell& cell, const std::array<double, 3>& origin) {
-  BoundingBox around;
+  BoundingBox bounds;
   for (int axis = 0; axis < 3; ++axis) {
     const auto at = static_cast<std::size_t>(axis);
-    around.low[at] = origin[at];
+    bounds.low[at] = origin[at];
     for (const auto& vector : cell.vectors) {
-      around.low[at] += std::fmin(vector[axis], 0.0);
-      around.length[at] += std::abs(vector[axis]);
+      bounds.low[at] += std::fmin(vector[axis], 0.0);
+      bounds.length[at] += std::abs(vector[axis]);
     }
   }
-  return around;
+  return bounds;
 }
 
 }  // namespace gradus::pair_histogram_detail

@@ -70,12 +70,12 @@ class CellFolding {
   CellFolding(const std::vector<double>& box, const std::vector<double>& origin, const char* what)
       : cell_(box), what_(what) {
     std::copy(origin.begin(), origin.end(), origin_.begin());
-    around_ = bounding_box(cell_, origin_);
+    bounds_ = bounding_box(cell_, origin_);
   }
 
   bool is_inside(std::size_t axis, T value) const {
-    return static_cast<double>(value) >= around_.low[axis] &&
-           static_cast<double>(value) - around_.low[axis] <= around_.length[axis];
+    return static_cast<double>(value) >= bounds_.low[axis] &&
+           static_cast<double>(value) - bounds_.low[axis] <= bounds_.length[axis];
   }
 
   void move(T* row, std::int64_t number) const {
@@ -111,14 +111,14 @@ class CellFolding {
     for (std::size_t axis = 0; axis < 3; ++axis) {
       T value = exact(given, whole, axis).template round<T>();
       // Rounding, of the fraction too, may leave the value slightly outside a face.
-      const double low = around_.low[axis];
-      const double high = low + around_.length[axis];
+      const double low = bounds_.low[axis];
+      const double high = low + bounds_.length[axis];
       constexpr double little = 1e-9;
-      if (!is_inside(axis, value) && static_cast<double>(value) > low - little * around_.length[axis] &&
-          static_cast<double>(value) < high + little * around_.length[axis]) {
+      if (!is_inside(axis, value) && static_cast<double>(value) > low - little * bounds_.length[axis] &&
+          static_cast<double>(value) < high + little * bounds_.length[axis]) {
         value = static_cast<T>(static_cast<double>(value) < low ? low : high);
         for (int step = 0; step < 2 && !is_inside(axis, value); ++step)
-          value = std::nextafter(value, static_cast<T>(low + around_.length[axis] / 2));
+          value = std::nextafter(value, static_cast<T>(low + bounds_.length[axis] / 2));
       }
       if (!is_inside(axis, value)) throw_unmovable<T>(what_, number, static_cast<std::int64_t>(axis), low, high);
       row[axis] = value;
@@ -137,7 +137,7 @@ class CellFolding {
   Cell cell_;
   const char* what_;
   std::array<double, 3> origin_{};
-  BoundingBox around_;
+  BoundingBox bounds_;
 };
 
 }  // namespace

@@ -249,9 +249,9 @@ Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions& opti
   std::copy(options.box_origin.begin(), options.box_origin.end(), problem.box_origin.begin());
   if (problem.triclinic) {
     problem.cell = Cell::reduced(options.box);
-    const BoundingBox around = bounding_box(Cell(options.box), problem.box_origin);
-    problem.box = around.length;
-    problem.box_origin = around.low;
+    const BoundingBox bounds = bounding_box(Cell(options.box), problem.box_origin);
+    problem.box = bounds.length;
+    problem.box_origin = bounds.low;
   } else {
     std::copy(options.box.begin(), options.box.end(), problem.box.begin());
   }
