@@ -16,7 +16,7 @@
 namespace gradus::files {
 namespace {
 
-constexpr std::size_t stretches_of_a_thread = 8;
+constexpr std::size_t chunks_per_thread = 8;
 
 class CsvParser {
  public:
@@ -73,19 +73,19 @@ class CsvParser {
   const char* take_rows(const char* at, const char* end, bool last) {
     const auto threads = static_cast<std::size_t>(std::max(options_.threads, 1));
     const bool quotes = find_character(at, end, '"') != end;
-    stretches_.resize(std::max(stretches_.size(), threads * stretches_of_a_thread));
+    chunks_.resize(std::max(chunks_.size(), threads * chunks_per_thread));
     bool whole = true;
     while (at != end && whole) {
       core::honour_stop(stop_, "stopped while reading " + std::string(name_));
       std::size_t count = 0;
-      for (; count < stretches_.size() && at != end && whole; ++count) {
-        const char* stop = stretch_end(at, end, quotes);
+      for (; count < chunks_.size() && at != end && whole; ++count) {
+        const char* stop = chunk_end(at, end, quotes);
         if (!stop || (stop == at && !last)) {
           whole = last;
           if (!last) break;
           stop = end;
         }
-        stretches_[count].text = {at, static_cast<std::size_t>(stop - at)};
+        chunks_[count].text = {at, static_cast<std::size_t>(stop - at)};
         at = stop;
       }
       parse(count, static_cast<int>(threads));
@@ -94,8 +94,8 @@ class CsvParser {
   }
 
   /// Returns the end of a row some way after `at`, or nullptr if a quote is not closed.
-  const char* stretch_end(const char* at, const char* end, bool quotes) const {
-    const char* const wanted = at + std::min(end - at, static_cast<std::ptrdiff_t>(options_.stretch)) - 1;
+  const char* chunk_end(const char* at, const char* end, bool quotes) const {
+    const char* const wanted = at + std::min(end - at, static_cast<std::ptrdiff_t>(options_.chunk)) - 1;
     if (!quotes) {
       const char* const stop = find_character(wanted, end, '\n');
       return stop == end ? end : stop + 1;
@@ -117,49 +117,49 @@ class CsvParser {
 #pragma omp parallel for num_threads(team) schedule(dynamic) if (team > 1)
       for (std::ptrdiff_t index = 0; index < all; ++index) use(static_cast<std::size_t>(index));
     };
-    each([&](std::size_t index) { rows_.parse(stretches_[index]); });
+    each([&](std::size_t index) { rows_.parse(chunks_[index]); });
     const std::size_t coordinates = chosen_.taken.size();
     std::vector<std::size_t> rows_before;
     std::size_t rows = 0;
     for (std::size_t index = 0; index < count; ++index) {
-      check(stretches_[index]);
+      check(chunks_[index]);
       rows_before.push_back(rows);
-      rows += stretches_[index].rows;
+      rows += chunks_[index].rows;
     }
     double* const room = block_->room(rows * coordinates);
     const std::size_t weights = weights_.size();
     if (chosen_.weight) weights_.resize(weights + rows);
     each([&](std::size_t index) {
-      const CsvStretch& stretch = stretches_[index];
-      const double* const from = stretch.values.get();
+      const CsvChunk& chunk = chunks_[index];
+      const double* const from = chunk.values.get();
       double* const to = room + rows_before[index] * coordinates;
       if (!chosen_.weight) {
-        std::copy_n(from, stretch.count, to);
+        std::copy_n(from, chunk.count, to);
         return;
       }
-      for (std::size_t row = 0; row < stretch.rows; ++row) {  // the weight follows the coordinates
+      for (std::size_t row = 0; row < chunk.rows; ++row) {  // the weight follows the coordinates
         std::copy_n(from + row * rows_.numbers, coordinates, to + row * coordinates);
         weights_[weights + rows_before[index] + row] = from[row * rows_.numbers + coordinates];
       }
     });
     block_->add(rows * coordinates);
     if (chosen_.id)
-      for (std::size_t index = 0; index < count; ++index) row_names_->append(stretches_[index].row_names);
+      for (std::size_t index = 0; index < count; ++index) row_names_->append(chunks_[index].row_names);
   }
 
   /// Adds a block to the counts, and throws its first error. All earlier blocks must have been checked.
-  void check(const CsvStretch& stretch) {
+  void check(const CsvChunk& chunk) {
     const auto in_file = [&](std::size_t line) { return line == 0 ? 0 : line_ - 1 + line; };
     std::size_t blank = blank_line_;
-    if (blank == 0 && row_count_ + lacking_.rows.size() > 0) blank = in_file(stretch.leading_blank);
-    const bool wrong = !stretch.wrong.empty();
-    if (blank != 0 && (stretch.all_rows() > 0 || (wrong && stretch.wrong_row)))
+    if (blank == 0 && row_count_ + lacking_.rows.size() > 0) blank = in_file(chunk.leading_blank);
+    const bool wrong = !chunk.wrong.empty();
+    if (blank != 0 && (chunk.all_rows() > 0 || (wrong && chunk.wrong_row)))
       beginning_.fail(blank, 0, "a blank line between rows of numbers");
-    if (wrong) beginning_.fail(in_file(stretch.wrong_line), stretch.wrong_field, stretch.wrong, stretch.wrong_value);
-    blank_line_ = stretch.all_rows() > 0 ? in_file(stretch.trailing_blank) : blank;
-    if (!stretch.lacking.empty()) add_lacking(stretch.lacking);
-    row_count_ += stretch.rows;
-    line_ += stretch.lines;
+    if (wrong) beginning_.fail(in_file(chunk.wrong_line), chunk.wrong_field, chunk.wrong, chunk.wrong_value);
+    blank_line_ = chunk.all_rows() > 0 ? in_file(chunk.trailing_blank) : blank;
+    if (!chunk.lacking.empty()) add_lacking(chunk.lacking);
+    row_count_ += chunk.rows;
+    line_ += chunk.lines;
   }
 
   /// Adds the rows of a block that lack numbers. Its rows and lines follow those already counted.
@@ -221,7 +221,7 @@ class CsvParser {
   std::size_t row_count_ = 0;   ///< complete rows
   LackingRows lacking_;
   std::vector<double> weights_;
-  std::vector<CsvStretch> stretches_;
+  std::vector<CsvChunk> chunks_;
   std::shared_ptr<RowNames> row_names_ = std::make_shared<RowNames>();
   std::shared_ptr<GrowingBlock<double>> block_ = std::make_shared<GrowingBlock<double>>();
 };

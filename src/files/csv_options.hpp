@@ -24,7 +24,7 @@ struct CsvOptions {
   Missing missing = Missing::error;
   bool names_matter = true;  ///< report a first line of numbers that might be names
   int threads = 1;
-  std::size_t stretch = std::size_t{1} << 18;  ///< approximate bytes that a thread parses at a time
+  std::size_t chunk = std::size_t{1} << 18;  ///< approximate bytes that a thread parses at a time
 };
 
 }  // namespace gradus::files

@@ -134,7 +134,7 @@ const char* CsvRows::number(const char* at, const char* end, double& value) cons
 }
 
 /// Skips a field that is not a coordinate and returns its end.
-const char* CsvRows::skip(const char* at, const char* end, std::size_t column, CsvStretch& stretch) const {
+const char* CsvRows::skip(const char* at, const char* end, std::size_t column, CsvChunk& chunk) const {
   std::string_view text;
   const char* const stop = field(at, end, text);
   const bool quoted = text.starts_with('"');
@@ -144,23 +144,23 @@ const char* CsvRows::skip(const char* at, const char* end, std::size_t column, C
     const char* const next = skip_padding(stop, end);
     if (!at_line_end(next, end) && !separates(*next) && (separator != ' ' || next == stop))
       throw Bad{column + 1, "text follows the closing quote of a field"};
-    stretch.lines += static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    chunk.lines += static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   }
   if (places[column] != ChosenColumns::names_rows) return stop;
-  if (quoted) stretch.row_names.add(without_quotes(text));
-  else stretch.row_names.add(text);
+  if (quoted) chunk.row_names.add(without_quotes(text));
+  else chunk.row_names.add(text);
   return stop;
 }
 
 /// Appends the numbers of one row if it lacks none. Returns the beginning of the next line.
-const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) const {
-  double* const values = stretch.values.get() + stretch.count;
+const char* CsvRows::row(const char* at, const char* end, CsvChunk& chunk) const {
+  double* const values = chunk.values.get() + chunk.count;
   const bool plain = format.is_plain();
   bool lacks = false;
   const auto lack = [&](std::string_view text, std::size_t column) {
-    LackingRows& lacking = stretch.lacking;
+    LackingRows& lacking = chunk.lacking;
     if (lacking.empty() && !lacks) {
-      lacking.line = stretch.lines + 1;
+      lacking.line = chunk.lines + 1;
       lacking.field = column + 1;
       lacking.text = text.substr(0, 100);
       lacking.per_column.resize(columns);
@@ -184,7 +184,7 @@ const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) c
         continue;
       }
     } else {
-      stop = skip(at, end, column, stretch);
+      stop = skip(at, end, column, chunk);
     }
     if (!stop || !ends_field(stop, end)) {
       std::string_view text;
@@ -201,13 +201,13 @@ const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) c
           throw Bad{column + 1, counted_fields(column) + ", but line " + std::to_string(first_line) + " has " +
                                     std::to_string(columns)};
         if (lacks) {
-          stretch.lacking.rows.push_back(stretch.all_rows());
-          stretch.row_names.shorten(std::min(stretch.row_names.size(), static_cast<std::int64_t>(stretch.rows)));
+          chunk.lacking.rows.push_back(chunk.all_rows());
+          chunk.row_names.shorten(std::min(chunk.row_names.size(), static_cast<std::int64_t>(chunk.rows)));
         } else {
-          stretch.count += numbers;
-          ++stretch.rows;
+          chunk.count += numbers;
+          ++chunk.rows;
         }
-        ++stretch.lines;
+        ++chunk.lines;
         return at != end && *at == '\n' ? at + 1 : next_line(at, end);
       }
     }
@@ -227,47 +227,47 @@ const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) c
   }
 }
 
-void CsvRows::parse(CsvStretch& stretch) const {
+void CsvRows::parse(CsvChunk& chunk) const {
   // A number and its separator take at least two bytes.
-  const std::size_t room = stretch.text.size() / 2 + 1 + numbers;
-  if (stretch.room < room) {
-    stretch.values = std::make_unique_for_overwrite<double[]>(room);
-    stretch.room = room;
+  const std::size_t room = chunk.text.size() / 2 + 1 + numbers;
+  if (chunk.room < room) {
+    chunk.values = std::make_unique_for_overwrite<double[]>(room);
+    chunk.room = room;
   }
-  stretch.count = stretch.rows = stretch.lines = stretch.leading_blank = stretch.trailing_blank = 0;
-  stretch.row_names.clear();
-  stretch.lacking.clear();
-  stretch.wrong.clear();
-  const char* at = stretch.text.data();
-  const char* const end = at + stretch.text.size();
+  chunk.count = chunk.rows = chunk.lines = chunk.leading_blank = chunk.trailing_blank = 0;
+  chunk.row_names.clear();
+  chunk.lacking.clear();
+  chunk.wrong.clear();
+  const char* at = chunk.text.data();
+  const char* const end = at + chunk.text.size();
   try {
     while (at != end) {
       if (is_comment(at, end)) {
-        stretch.wrong_row = false;
+        chunk.wrong_row = false;
         const char* const next = next_line(at, end);
         if (!comment.said && is_like_row({at, static_cast<std::size_t>(next - at)}, columns))
           throw Bad{1, std::string(row_or_comment)};
         at = next;
-        ++stretch.lines;
+        ++chunk.lines;
       } else if (const char* const content = skip_padding(at, end); at_line_end(content, end)) {
-        std::size_t& blank = stretch.all_rows() == 0 ? stretch.leading_blank : stretch.trailing_blank;
-        if (blank == 0) blank = stretch.lines + 1;
+        std::size_t& blank = chunk.all_rows() == 0 ? chunk.leading_blank : chunk.trailing_blank;
+        if (blank == 0) blank = chunk.lines + 1;
         at = next_line(content, end);
-        ++stretch.lines;
+        ++chunk.lines;
       } else {
-        stretch.wrong_row = true;
-        if (stretch.trailing_blank != 0) {
-          stretch.lines = stretch.trailing_blank - 1;
+        chunk.wrong_row = true;
+        if (chunk.trailing_blank != 0) {
+          chunk.lines = chunk.trailing_blank - 1;
           throw Bad{0, "a blank line between rows of numbers"};
         }
-        at = row(at, end, stretch);
+        at = row(at, end, chunk);
       }
     }
   } catch (Bad& bad) {
-    stretch.wrong = std::move(bad.what);
-    stretch.wrong_line = stretch.lines + 1;
-    stretch.wrong_field = bad.field;
-    stretch.wrong_value = std::move(bad.value);
+    chunk.wrong = std::move(bad.what);
+    chunk.wrong_line = chunk.lines + 1;
+    chunk.wrong_field = bad.field;
+    chunk.wrong_value = std::move(bad.value);
   }
 }
 

@@ -59,7 +59,7 @@ struct LackingRows {
 };
 
 /// A block of whole rows and its parsed content. Lines count from 1 and rows from 0, within the block.
-struct CsvStretch {
+struct CsvChunk {
   std::string_view text;
   std::unique_ptr<double[]> values;  ///< the numbers of all rows, one after the other
   std::size_t room = 0;
@@ -95,7 +95,7 @@ struct CsvRows {
   bool offers_columns = false;              ///< messages may recommend options for columns and rows
   bool offers_drop = false;                 ///< messages may also recommend --drop-columns
 
-  void parse(CsvStretch& stretch) const;
+  void parse(CsvChunk& chunk) const;
 
   /// Returns true for a comment. A spreadsheet's error value begins with '#' too, but is part of a row.
   bool is_comment(const char* at, const char* end) const {
@@ -145,9 +145,9 @@ struct CsvRows {
 
  private:
   struct Bad;
-  const char* row(const char* at, const char* end, CsvStretch& stretch) const;
+  const char* row(const char* at, const char* end, CsvChunk& chunk) const;
   const char* number(const char* at, const char* end, double& value) const;
-  const char* skip(const char* at, const char* end, std::size_t column, CsvStretch& stretch) const;
+  const char* skip(const char* at, const char* end, std::size_t column, CsvChunk& chunk) const;
   bool lacks_number(std::string_view field) const;
   bool is_text_for_us(std::string_view field) const;
   bool is_coordinate(std::size_t column) const {

@@ -355,8 +355,8 @@ TEST(Rows, ThatLackNumbersAreToldTogetherOrLeftOut) {
     names.push_back("p" + std::to_string(row));
     weights.push_back(row + 0.5);
   }
-  for (const std::size_t stretch : {1, 40, 1 << 18}) {
-    options.stretch = stretch;
+  for (const std::size_t chunk : {1, 40, 1 << 18}) {
+    options.chunk = chunk;
     const CsvTable table = table_of(text, options);
     EXPECT_EQ(names_of(table), names);
     EXPECT_EQ(table.weights, weights);
@@ -748,9 +748,9 @@ TEST(CsvThreads, GiveTheSameTableAndTheSameErrors) {
   CsvOptions options = named_by("id");
   options.columns.dropped = ColumnList("--drop-columns", "note");
   for (const int threads : {1, 3})
-    for (const std::size_t stretch : {1, 37, 1000, 1 << 18}) {
+    for (const std::size_t chunk : {1, 37, 1000, 1 << 18}) {
       options.threads = threads;
-      options.stretch = stretch;
+      options.chunk = chunk;
       const CsvTable table = table_of(text, options);
       EXPECT_EQ(rows_of(table.values.view), expected);
       EXPECT_EQ((*table.row_names)[599], "p599");
@@ -766,7 +766,7 @@ TEST(CsvThreads, GiveTheSameTableAndTheSameErrors) {
                 "t.csv:728:3: the field is empty: 2 of 602 rows lack a number (columns 'x' and 'y')"},
                {"q,1,2,\"x\n\n", "t.csv:728:4: the field '\"x' has no closing quote"},
            })
-        EXPECT_CONTAINS(refusal(text + broken, options), error) << threads << " " << stretch;
+        EXPECT_CONTAINS(refusal(text + broken, options), error) << threads << " " << chunk;
       EXPECT_EQ(rows_of(table_of(text + "\n# x\n\n", options).values.view), expected);
     }
 }
