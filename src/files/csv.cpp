@@ -40,19 +40,19 @@ class CsvParser {
 
   CsvTable finish() {
     const auto row_count = static_cast<std::int64_t>(row_count_);
-    const std::size_t all_rows = row_count_ + lacking_.rows.size();
+    const std::size_t all_rows = row_count_ + incomplete_.rows.size();
     if (all_rows == 0) beginning_.fail(line_, 0, "there is no row of numbers");
-    const bool left_out = !lacking_.empty() && options_.missing == Missing::drop_rows && row_count_ > 0;
-    if (!lacking_.empty() && !left_out)
-      beginning_.fail(lacking_.line, lacking_.field, rows_.fault_of(lacking_, all_rows));
+    const bool left_out = !incomplete_.empty() && options_.missing == Missing::drop_rows && row_count_ > 0;
+    if (!incomplete_.empty() && !left_out)
+      beginning_.fail(incomplete_.line, incomplete_.field, rows_.fault_of(incomplete_, all_rows));
     block_->trim();
     CsvTable table;
     const MatrixView<const double> view(block_->data(), row_count, static_cast<std::int64_t>(chosen_.taken.size()));
     table.notes = beginning_.notes(all_rows);
     if (left_out) {
-      table.notes.push_back(std::string(name_) + ": " + rows_.count_of(lacking_, all_rows) +
-                            (lacking_.rows.size() == 1 ? " and is left out" : " and are left out"));
-      table.dropped.assign(lacking_.rows.begin(), lacking_.rows.end());
+      table.notes.push_back(std::string(name_) + ": " + rows_.count_of(incomplete_, all_rows) +
+                            (incomplete_.rows.size() == 1 ? " and is left out" : " and are left out"));
+      table.dropped.assign(incomplete_.rows.begin(), incomplete_.rows.end());
     }
     if (!rows_.names.empty())
       for (const std::size_t column : chosen_.taken) table.column_names.push_back(rows_.names[column]);
@@ -151,30 +151,30 @@ class CsvParser {
   void check(const CsvChunk& chunk) {
     const auto in_file = [&](std::size_t line) { return line == 0 ? 0 : line_ - 1 + line; };
     std::size_t blank = blank_line_;
-    if (blank == 0 && row_count_ + lacking_.rows.size() > 0) blank = in_file(chunk.leading_blank);
+    if (blank == 0 && row_count_ + incomplete_.rows.size() > 0) blank = in_file(chunk.leading_blank);
     const bool wrong = !chunk.wrong.empty();
     if (blank != 0 && (chunk.all_rows() > 0 || (wrong && chunk.wrong_row)))
       beginning_.fail(blank, 0, "a blank line between rows of numbers");
     if (wrong) beginning_.fail(in_file(chunk.wrong_line), chunk.wrong_field, chunk.wrong, chunk.wrong_value);
     blank_line_ = chunk.all_rows() > 0 ? in_file(chunk.trailing_blank) : blank;
-    if (!chunk.lacking.empty()) add_lacking(chunk.lacking);
+    if (!chunk.incomplete.empty()) add_incomplete(chunk.incomplete);
     row_count_ += chunk.rows;
     line_ += chunk.lines;
   }
 
   /// Adds the rows of a block that lack numbers. Its rows and lines follow those already counted.
-  void add_lacking(const LackingRows& more) {
-    const std::size_t before = row_count_ + lacking_.rows.size();
-    if (lacking_.empty()) {
-      lacking_ = {.rows = {},
-                  .per_column = std::vector<std::size_t>(rows_.columns),
-                  .line = line_ - 1 + more.line,
-                  .field = more.field,
-                  .text = more.text};
+  void add_incomplete(const IncompleteRows& more) {
+    const std::size_t before = row_count_ + incomplete_.rows.size();
+    if (incomplete_.empty()) {
+      incomplete_ = {.rows = {},
+                     .per_column = std::vector<std::size_t>(rows_.columns),
+                     .line = line_ - 1 + more.line,
+                     .field = more.field,
+                     .text = more.text};
     }
-    for (const std::size_t row : more.rows) lacking_.rows.push_back(before + row);
+    for (const std::size_t row : more.rows) incomplete_.rows.push_back(before + row);
     for (std::size_t column = 0; column < rows_.columns; ++column)
-      lacking_.per_column[column] += more.per_column[column];
+      incomplete_.per_column[column] += more.per_column[column];
   }
 
   // ---- After the last row ----
@@ -189,9 +189,9 @@ class CsvParser {
     bool from_zero = unnamed;
     bool from_one = unnamed;
     std::int64_t number = 0;  // of the row among all rows, including those left out
-    auto left_out = lacking_.rows.begin();
+    auto left_out = incomplete_.rows.begin();
     for (std::int64_t row = 0; row < view.rows(); ++row, ++number) {
-      for (; left_out != lacking_.rows.end() && static_cast<std::int64_t>(*left_out) == number; ++left_out) ++number;
+      for (; left_out != incomplete_.rows.end() && static_cast<std::int64_t>(*left_out) == number; ++left_out) ++number;
       const double value = view(row, 0);
       if (std::floor(value) < value || (row > 0 && value <= view(row - 1, 0))) return;
       from_zero = from_zero && value <= static_cast<double>(number);
@@ -219,7 +219,7 @@ class CsvParser {
   std::size_t line_ = 1;        ///< line number of the current position
   std::size_t blank_line_ = 0;  ///< first blank line after rows; 0: none
   std::size_t row_count_ = 0;   ///< complete rows
-  LackingRows lacking_;
+  IncompleteRows incomplete_;
   std::vector<double> weights_;
   std::vector<CsvChunk> chunks_;
   std::shared_ptr<RowNames> row_names_ = std::make_shared<RowNames>();

@@ -88,23 +88,24 @@ std::string CsvRows::fault_of(std::string_view text, std::size_t column) const {
          "; if it is written otherwise, say " + options + ")" + ways;
 }
 
-std::string CsvRows::count_of(const LackingRows& lacking, std::size_t rows) const {
-  std::vector<std::size_t> lacking_columns;
+std::string CsvRows::count_of(const IncompleteRows& incomplete, std::size_t rows) const {
+  std::vector<std::size_t> incomplete_columns;
   for (std::size_t column = 0; column < columns; ++column)
-    if (lacking.per_column[column] > 0) lacking_columns.push_back(column);
-  return std::to_string(lacking.rows.size()) + " of " + std::to_string(rows) + (rows == 1 ? " row" : " rows") +
-         (lacking.rows.size() == 1 ? " lacks" : " lack") + " a number (" + columns_text(names, lacking_columns) + ")";
+    if (incomplete.per_column[column] > 0) incomplete_columns.push_back(column);
+  return std::to_string(incomplete.rows.size()) + " of " + std::to_string(rows) + (rows == 1 ? " row" : " rows") +
+         (incomplete.rows.size() == 1 ? " lacks" : " lack") + " a number (" + columns_text(names, incomplete_columns) +
+         ")";
 }
 
-std::string CsvRows::fault_of(const LackingRows& lacking, std::size_t rows) const {
+std::string CsvRows::fault_of(const IncompleteRows& incomplete, std::size_t rows) const {
   std::vector<std::size_t> empty;   // coordinates without a number in any row
   std::vector<std::size_t> sparse;  // coordinates that lack a number in at least half of the rows
   for (std::size_t column = 0; column < columns; ++column) {
-    const std::size_t count = is_coordinate(column) ? lacking.per_column[column] : 0;
+    const std::size_t count = is_coordinate(column) ? incomplete.per_column[column] : 0;
     if (count == rows) empty.push_back(column);
     if (count > 0 && 2 * count >= rows) sparse.push_back(column);
   }
-  std::string what = lack_of(lacking.text) + ": " + count_of(lacking, rows);
+  std::string what = lack_of(incomplete.text) + ": " + count_of(incomplete, rows);
   if (!offers_columns) return what + "; fill them in, or leave out the rows";
   const auto drop = [&](std::span<const std::size_t> out) {
     if (!offers_drop) return "take " + columns_text(names, out) + " out of --columns";
@@ -114,7 +115,7 @@ std::string CsvRows::fault_of(const LackingRows& lacking, std::size_t rows) cons
     return what + "; " + columns_text(names, empty) + (empty.size() == 1 ? " has" : " have") +
            " no number at all: " + drop(empty);
   const bool may_drop = !sparse.empty() && sparse.size() < coordinates;
-  if (lacking.rows.size() == rows) return what + "; " + (may_drop ? drop(sparse) : "fill them in");
+  if (incomplete.rows.size() == rows) return what + "; " + (may_drop ? drop(sparse) : "fill them in");
   what += "; --missing drop-rows leaves such rows out";
   return may_drop ? what + ", " + drop(sparse) : what;
 }

@@ -158,14 +158,14 @@ const char* CsvRows::row(const char* at, const char* end, CsvChunk& chunk) const
   const bool plain = format.is_plain();
   bool lacks = false;
   const auto lack = [&](std::string_view text, std::size_t column) {
-    LackingRows& lacking = chunk.lacking;
-    if (lacking.empty() && !lacks) {
-      lacking.line = chunk.lines + 1;
-      lacking.field = column + 1;
-      lacking.text = text.substr(0, 100);
-      lacking.per_column.resize(columns);
+    IncompleteRows& incomplete = chunk.incomplete;
+    if (incomplete.empty() && !lacks) {
+      incomplete.line = chunk.lines + 1;
+      incomplete.field = column + 1;
+      incomplete.text = text.substr(0, 100);
+      incomplete.per_column.resize(columns);
     }
-    ++lacking.per_column[column];
+    ++incomplete.per_column[column];
     lacks = true;
   };
   for (std::size_t column = 0;;) {
@@ -201,7 +201,7 @@ const char* CsvRows::row(const char* at, const char* end, CsvChunk& chunk) const
           throw Bad{column + 1, counted_fields(column) + ", but line " + std::to_string(first_line) + " has " +
                                     std::to_string(columns)};
         if (lacks) {
-          chunk.lacking.rows.push_back(chunk.all_rows());
+          chunk.incomplete.rows.push_back(chunk.all_rows());
           chunk.row_names.shorten(std::min(chunk.row_names.size(), static_cast<std::int64_t>(chunk.rows)));
         } else {
           chunk.count += numbers;
@@ -236,7 +236,7 @@ void CsvRows::parse(CsvChunk& chunk) const {
   }
   chunk.count = chunk.rows = chunk.lines = chunk.leading_blank = chunk.trailing_blank = 0;
   chunk.row_names.clear();
-  chunk.lacking.clear();
+  chunk.incomplete.clear();
   chunk.wrong.clear();
   const char* at = chunk.text.data();
   const char* const end = at + chunk.text.size();

@@ -46,7 +46,7 @@ inline constexpr std::string_view row_or_comment =
     "if "
     "it is a comment";
 
-struct LackingRows {
+struct IncompleteRows {
   std::vector<std::size_t> rows;        ///< row numbers, from 0
   std::vector<std::size_t> per_column;  ///< rows that lack a number, per column; empty: none
   // The first field that lacks a number.
@@ -66,7 +66,7 @@ struct CsvChunk {
   std::size_t count = 0;
   RowNames row_names;
   std::size_t rows = 0;  ///< complete rows
-  LackingRows lacking;
+  IncompleteRows incomplete;
   std::size_t lines = 0;           ///< number of lines in the block
   std::size_t leading_blank = 0;   ///< first blank line before the first row; 0: none
   std::size_t trailing_blank = 0;  ///< first blank line after the last row
@@ -77,7 +77,7 @@ struct CsvChunk {
   std::string wrong_value;
   bool wrong_row = false;  ///< the error is in a row, not in a comment
 
-  std::size_t all_rows() const { return rows + lacking.rows.size(); }
+  std::size_t all_rows() const { return rows + incomplete.rows.size(); }
 };
 
 /// The parser of a table's rows. Any number of threads may use it concurrently.
@@ -134,9 +134,9 @@ struct CsvRows {
   /// Returns "'NA' is not a number" for a field that lacks a number.
   std::string lack_of(std::string_view field) const;
   /// Returns the message for a table in which some of `rows` rows lack a number, with remedies.
-  std::string fault_of(const LackingRows& lacking, std::size_t rows) const;
+  std::string fault_of(const IncompleteRows& incomplete, std::size_t rows) const;
   /// Returns "1 of 3 rows lacks a number (column 'x')".
-  std::string count_of(const LackingRows& lacking, std::size_t rows) const;
+  std::string count_of(const IncompleteRows& incomplete, std::size_t rows) const;
   /// Returns the message for a first row with text in coordinate columns, in view of the rows below, and sets `field`
   /// to the column, from 0. Returns "" if there is no such text.
   std::string fault_of_text(std::span<const std::string_view> first,
