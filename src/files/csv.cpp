@@ -152,10 +152,10 @@ class CsvParser {
     const auto in_file = [&](std::size_t line) { return line == 0 ? 0 : line_ - 1 + line; };
     std::size_t blank = blank_line_;
     if (blank == 0 && row_count_ + incomplete_.rows.size() > 0) blank = in_file(chunk.leading_blank);
-    const bool wrong = !chunk.wrong.empty();
-    if (blank != 0 && (chunk.all_rows() > 0 || (wrong && chunk.wrong_row)))
+    const bool fault = !chunk.fault.empty();
+    if (blank != 0 && (chunk.all_rows() > 0 || (fault && chunk.fault_is_in_row)))
       beginning_.fail(blank, 0, "a blank line between rows of numbers");
-    if (wrong) beginning_.fail(in_file(chunk.wrong_line), chunk.wrong_field, chunk.wrong, chunk.wrong_value);
+    if (fault) beginning_.fail(in_file(chunk.fault_line), chunk.fault_field, chunk.fault, chunk.fault_value);
     blank_line_ = chunk.all_rows() > 0 ? in_file(chunk.trailing_blank) : blank;
     if (!chunk.incomplete.empty()) add_incomplete(chunk.incomplete);
     row_count_ += chunk.rows;

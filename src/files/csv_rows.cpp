@@ -237,13 +237,13 @@ void CsvRows::parse(CsvChunk& chunk) const {
   chunk.count = chunk.rows = chunk.lines = chunk.leading_blank = chunk.trailing_blank = 0;
   chunk.row_names.clear();
   chunk.incomplete.clear();
-  chunk.wrong.clear();
+  chunk.fault.clear();
   const char* at = chunk.text.data();
   const char* const end = at + chunk.text.size();
   try {
     while (at != end) {
       if (is_comment(at, end)) {
-        chunk.wrong_row = false;
+        chunk.fault_is_in_row = false;
         const char* const next = next_line(at, end);
         if (!comment.said && is_like_row({at, static_cast<std::size_t>(next - at)}, columns))
           throw Bad{1, std::string(row_or_comment)};
@@ -255,7 +255,7 @@ void CsvRows::parse(CsvChunk& chunk) const {
         at = next_line(content, end);
         ++chunk.lines;
       } else {
-        chunk.wrong_row = true;
+        chunk.fault_is_in_row = true;
         if (chunk.trailing_blank != 0) {
           chunk.lines = chunk.trailing_blank - 1;
           throw Bad{0, "a blank line between rows of numbers"};
@@ -264,10 +264,10 @@ void CsvRows::parse(CsvChunk& chunk) const {
       }
     }
   } catch (Bad& bad) {
-    chunk.wrong = std::move(bad.what);
-    chunk.wrong_line = chunk.lines + 1;
-    chunk.wrong_field = bad.field;
-    chunk.wrong_value = std::move(bad.value);
+    chunk.fault = std::move(bad.what);
+    chunk.fault_line = chunk.lines + 1;
+    chunk.fault_field = bad.field;
+    chunk.fault_value = std::move(bad.value);
   }
 }
 

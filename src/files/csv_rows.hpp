@@ -71,11 +71,11 @@ struct CsvChunk {
   std::size_t leading_blank = 0;   ///< first blank line before the first row; 0: none
   std::size_t trailing_blank = 0;  ///< first blank line after the last row
   // The first error, if any.
-  std::string wrong;
-  std::size_t wrong_line = 0;
-  std::size_t wrong_field = 0;
-  std::string wrong_value;
-  bool wrong_row = false;  ///< the error is in a row, not in a comment
+  std::string fault;
+  std::size_t fault_line = 0;
+  std::size_t fault_field = 0;
+  std::string fault_value;
+  bool fault_is_in_row = false;  ///< the error is in a row, not in a comment
 
   std::size_t all_rows() const { return rows + incomplete.rows.size(); }
 };
