@@ -113,7 +113,7 @@ void read_zeros(int number, siginfo_t* information, void*) {
 
 }  // namespace
 
-void outlive_truncated_files(void (*ask_to_stop)(), std::stop_token stop) {
+void survive_truncated_files(void (*ask_to_stop)(), std::stop_token stop) {
   ask_program_to_stop = ask_to_stop;
   program_stop = std::move(stop);
   struct sigaction ours {};

@@ -59,7 +59,7 @@ class MappedFile {
 /// Keeps a program alive if a mapped file is truncated while being read (SIGBUS). Called once, before the program's
 /// jobs. The missing part reads as zeros, and the signal handler calls `ask_to_stop` and waits until a stop is
 /// requested through `stop`. The job's results and messages are then useless: see truncated_file().
-void outlive_truncated_files(void (*ask_to_stop)(), std::stop_token stop);
+void survive_truncated_files(void (*ask_to_stop)(), std::stop_token stop);
 
 /// Returns the path of the first mapped file found to be truncated, or null.
 const char* truncated_file();
