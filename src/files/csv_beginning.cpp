@@ -385,7 +385,7 @@ void CsvBeginning::refuse_first_line(const HeaderGuess& guess, const std::vector
 /// Rejects a first line with another number of fields than the next one, if it begins like a comment of other programs.
 void CsvBeginning::refuse_preamble(std::string_view line) const {
   constexpr std::string_view marks = "%!;/";
-  if (options_.comment.said || marks.find(line.front()) == std::string_view::npos) return;
+  if (options_.comment.is_given || marks.find(line.front()) == std::string_view::npos) return;
   if (line.front() == '/' && !line.starts_with("//")) return;
   const std::string mark = std::string("'") + line.front() + "'";
   fail(line_, 1,

@@ -118,7 +118,7 @@ std::vector<std::string_view> CsvRows::split(const char* at, const char* stop) c
 }
 
 bool CsvRows::is_like_row(std::string_view line, std::size_t fields) const {
-  if (comment.said || fields < 2) return false;
+  if (comment.is_given || fields < 2) return false;
   const char* const at = line.data();
   const std::vector<std::string_view> own = split(at, without_line_end(at, at + line.size()));
   return own.size() == fields && (separator != ' ' || own.front().size() > 1);
@@ -245,7 +245,7 @@ void CsvRows::parse(CsvChunk& chunk) const {
       if (is_comment(at, end)) {
         chunk.fault_is_in_row = false;
         const char* const next = next_line(at, end);
-        if (!comment.said && is_like_row({at, static_cast<std::size_t>(next - at)}, columns))
+        if (!comment.is_given && is_like_row({at, static_cast<std::size_t>(next - at)}, columns))
           throw Bad{1, std::string(row_or_comment)};
         at = next;
         ++chunk.lines;

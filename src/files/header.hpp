@@ -23,9 +23,9 @@ enum class HeaderLine : std::uint8_t {
 struct Comment {
   char mark = '#';  ///< first character of a comment; 0: no comments
   /// Set by the user. Otherwise a comment with as many fields as the table is an error, because it is ambiguous.
-  bool said = false;
+  bool is_given = false;
 
-  bool is_default() const { return !said; }
+  bool is_default() const { return !is_given; }
 };
 
 /// The treatment of a row that lacks a number because a field is empty, NA, nan or similar.

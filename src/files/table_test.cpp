@@ -296,12 +296,12 @@ TEST(Rows, ThatBeginWithAHashDoNotVanish) {
   EXPECT_EQ(refusal("#7,3,4\nBob,9,9\nBob,8,9\n", named_by("1")), "t.csv:1:1: " + doubt);
   EXPECT_EQ(refusal("x;y\n1;2\n#3;4\n", offered()), "t.csv:3:1: " + doubt);
   CsvOptions rows = named_by("player");
-  rows.comment = {.mark = 0, .said = true};
+  rows.comment = {.mark = 0, .is_given = true};
   EXPECT_EQ(names_of(table_of(players, rows)), (Strings{"#10", "#7", "Bob"}));
-  rows.comment = {.mark = '#', .said = true};
+  rows.comment = {.mark = '#', .is_given = true};
   EXPECT_EQ(names_of(table_of(players, rows)), Strings{"Bob"});
   CsvOptions percent = offered();
-  percent.comment = {.mark = '%', .said = true};
+  percent.comment = {.mark = '%', .is_given = true};
   EXPECT_EQ(rows_of("% a,b\n1,2\n%3,4\n5,6\n", percent), (Rows{{1, 2}, {5, 6}}));
   EXPECT_CONTAINS(refusal("1,2\n#3,4\n", percent), "t.csv:2:1: '#3' is not a number");
   EXPECT_EQ(refusal("x,y\n#10,1,2\nBob,1,2\n", named_by("1")), "t.csv:2:1: " + doubt);
@@ -543,7 +543,7 @@ TEST(Headers, OfForeignCommentsAreNamedSo) {
     EXPECT_CONTAINS(refusal(text, offered()), "t.csv:1:1: the line begins with '" + character + "'");
     EXPECT_CONTAINS(refusal(text, offered()), "say --comment '" + character + "'");
     CsvOptions said = offered();
-    said.comment = {.mark = character.front(), .said = true};
+    said.comment = {.mark = character.front(), .is_given = true};
     EXPECT_EQ(rows_of(text, said), (Rows{{1, 2}, {3, 4}}));
   }
   EXPECT_EQ(table_of("%,!x\n1,2\n", offered()).column_names, (Strings{"%", "!x"}));

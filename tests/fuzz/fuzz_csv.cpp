@@ -77,9 +77,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options[9].style = {.decimal = Decimal::automatic, .group = '.'};
   options[9].columns.id = ColumnList("--id-column", "2");
   options[10].missing = options[11].missing = gradus::files::Missing::drop_rows;
-  options[11].comment = {.mark = 0, .said = true};
+  options[11].comment = {.mark = 0, .is_given = true};
   options[11].columns.weight = ColumnList("--weight-column", "1");
-  options[12].comment = {.mark = '%', .said = true};
+  options[12].comment = {.mark = '%', .is_given = true};
   options[12].columns.dropped = ColumnList("--drop-columns", "1");
   options[13].columns.expected = {"y", "x"};
   options[13].columns.offers_columns = true;
