@@ -109,7 +109,7 @@ class CsvParser {
     return row;
   }
 
-  /// Parses the first `count` blocks and appends their contents.
+  /// Parses the first `count` chunks and appends their contents.
   void parse(std::size_t count, int threads) {
     const auto each = [&](const auto& use) {
       const auto all = static_cast<std::ptrdiff_t>(count);
@@ -147,7 +147,7 @@ class CsvParser {
       for (std::size_t index = 0; index < count; ++index) row_names_->append(chunks_[index].row_names);
   }
 
-  /// Adds a block to the counts, and throws its first error. All earlier blocks must have been checked.
+  /// Adds a chunk to the counts, and throws its first error. All earlier chunks must have been checked.
   void check(const CsvChunk& chunk) {
     const auto in_file = [&](std::size_t line) { return line == 0 ? 0 : line_ - 1 + line; };
     std::size_t blank = blank_line_;
@@ -162,7 +162,7 @@ class CsvParser {
     line_ += chunk.lines;
   }
 
-  /// Adds the rows of a block that lack numbers. Its rows and lines follow those already counted.
+  /// Adds the rows of a chunk that lack numbers. Its rows and lines follow those already counted.
   void add_incomplete(const IncompleteRows& more) {
     const std::size_t before = row_count_ + incomplete_.rows.size();
     if (incomplete_.empty()) {

@@ -1,4 +1,4 @@
-// The rows of a text table. Several threads parse blocks of whole rows concurrently.
+// The rows of a text table. Several threads parse chunks of whole rows concurrently.
 #pragma once
 
 #include <algorithm>
@@ -58,7 +58,7 @@ struct IncompleteRows {
   void clear() { *this = {}; }
 };
 
-/// A block of whole rows and its parsed content. Lines count from 1 and rows from 0, within the block.
+/// A chunk of whole rows and its parsed content. Lines count from 1 and rows from 0, within the chunk.
 struct CsvChunk {
   std::string_view text;
   std::unique_ptr<double[]> values;  ///< the numbers of all rows, one after the other
@@ -67,7 +67,7 @@ struct CsvChunk {
   RowNames row_names;
   std::size_t rows = 0;  ///< complete rows
   IncompleteRows incomplete;
-  std::size_t lines = 0;           ///< number of lines in the block
+  std::size_t lines = 0;           ///< number of lines in the chunk
   std::size_t leading_blank = 0;   ///< first blank line before the first row; 0: none
   std::size_t trailing_blank = 0;  ///< first blank line after the last row
   // The first error, if any.
