@@ -55,7 +55,7 @@ bool is_number(std::string_view text, NumberFormat format = {});
 
 /// Possible meanings of a comma in a number.
 enum class Comma : std::uint8_t { none, decimals, either };
-/// Returns Comma::either if exactly three digits follow the comma, and Comma::none if the field is no such number.
+/// Returns Comma::none if the field is not a number with a comma, Comma::either if three digits follow the comma.
 Comma comma_in(std::string_view field);
 
 inline constexpr std::string_view decimal_comma_note =

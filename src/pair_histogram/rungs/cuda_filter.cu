@@ -33,7 +33,7 @@
 // if the bound would leave too many pairs doubtful, all pairs are counted in double.
 //
 // Work per pair: 7 operations of the float pipe, 1 of the unit for roots, 1 1/2 integer operations, 1/2 addition in
-// shared memory. Bytes: 16 per second point and 128 first points. Limits: only the GPU's memory.
+// shared memory. Bytes: 16 per second point for every 128 first points. Limits: only the GPU's memory.
 // Source: filtered predicates (J. R. Shewchuk, 1997), applied to histograms; tiles in registers and privatised output:
 // N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016).
 #include "pair_histogram/gpu/cuda_limits.hpp"
@@ -234,7 +234,7 @@ __device__ unsigned int cell_of(const FilterJob<T>& job, unsigned int fixed) {
   return (fixed >> job.fraction_bits) - job.ahead;
 }
 
-// Returns true if the pair counts: both points exist and, within a group, the second comes after the first.
+// Returns true if the pair counts: both points exist, and if they are in one group, the second is the later one.
 template <class T>
 __device__ bool is_wanted(const FilterJob<T>& job, int first, int second) {
   const bool exist = (first < job.pairs.first.count) & (second < job.pairs.second.count);  // no branches

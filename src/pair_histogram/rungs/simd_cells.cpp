@@ -24,7 +24,7 @@
 //   one turn around it returns to the same place, so that coordinates along it wrap as in a box. Across the columns,
 //   each image (turn) of a column that can be in reach is visited separately, and its run of points carries the origin
 //   of its coordinates. A list thus costs the same as in a box, whatever the cell. No image is missed or counted twice
-//   as long as the bins end below half of the least height by the bound of the filter.
+//   if the bins end below half of the least height by more than the filter's error bound.
 // * The order of counting does not matter: counts are integers, and the canonical rule decides doubtful pairs from the
 //   original coordinates.
 //
@@ -501,7 +501,7 @@ class CellCounter {
       body(cell < 0 ? cell + axis.cells : (cell >= axis.cells ? cell - axis.cells : cell), square(cell));
   }
 
-  // Finds the runs near the group. Without a second set, only points from the group on; the group begins the first run.
+  // Finds the runs near the group. Without a second set they have no points before the group, which begins the first.
   void find_runs(std::int64_t own_column) {
     runs_.clear();
     if (group_.own) add_column(own_column, 0, group_.begin);

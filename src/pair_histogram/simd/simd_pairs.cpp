@@ -153,7 +153,7 @@ bool FilterPlan::keeps_images_apart(double reach, double half_height) const {
          reach + in_doubt / cells_per_length < half_height * (1 - 0x1p-40);
 }
 
-// Lays out cells that are the bins, for bins of one width that end at the end of a bin.
+// Makes the bins the cells, if they have one width and the last bin is not cut off.
 bool FilterPlan::use_bins_as_cells(const Bins& bins) {
   const std::int64_t count = bins.count();
   if (!(bins.width() > 0) || count > 1 << 18) return false;
@@ -166,7 +166,7 @@ bool FilterPlan::use_bins_as_cells(const Bins& bins) {
   return joint;
 }
 
-// Lays out finer cells; pairs in cells near an edge are doubtful.
+// Sets up cells finer than the bins. Pairs in cells near an edge are doubtful.
 bool FilterPlan::use_fine_cells(const Bins& bins) {
   if (bins.slots() > slot_limit) return false;
   const std::int64_t wanted = std::clamp(bins.count() * cells_to_an_edge, least_cells, filter_cells_limit);
