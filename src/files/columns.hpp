@@ -26,7 +26,6 @@ class ColumnList {
   const std::string& label() const { return label_; }
   static ColumnList of_names(std::string_view label, std::span<const std::string> names);
 
-  /// Returns true if some item can only be a name.
   bool holds_names() const;
   /// Returns true if some item is this name, and is not the number of one of `columns` columns.
   bool asks_for(std::string_view name, std::size_t columns) const;
@@ -47,7 +46,6 @@ class ColumnList {
   std::vector<Item> items_;
 };
 
-/// The wanted columns of a table.
 struct ColumnChoice {
   ColumnList taken;    ///< empty: all columns that are neither dropped nor the id
   ColumnList dropped;  ///< not together with `taken`
@@ -70,7 +68,6 @@ struct ColumnChoice {
   }
 };
 
-/// The chosen columns of a particular table.
 struct ChosenColumns {
   std::vector<std::size_t> taken;  ///< in their order
   std::optional<std::size_t> id;
@@ -99,7 +96,6 @@ std::string column_text(std::span<const std::string> names, std::size_t column);
 /// Returns "column 'x'" or "columns 'x', 'y' and 3 more".
 std::string columns_text(std::span<const std::string> names, std::span<const std::size_t> columns);
 
-/// One text per row.
 class RowNames {
  public:
   std::string heading;   ///< name of the column they come from; may be empty

@@ -19,13 +19,11 @@ constexpr std::ptrdiff_t bytes_between_looks = std::ptrdiff_t{1} << 18;
 /// The sample of text that may show the decimal separator or the content of a column.
 constexpr std::ptrdiff_t bytes_of_a_sample = std::ptrdiff_t{1} << 16;
 
-/// Returns true for a quoted text, a word or an integer.
 bool may_name_a_row(std::string_view field) {
   return field.starts_with('"') || is_text(field) ||
          (!field.empty() && std::all_of(field.begin(), field.end(), is_digit));
 }
 
-/// Returns true if the text is UTF-8 (RFC 3629).
 bool is_utf8(std::string_view text) {
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
   for (std::size_t at = 0; at < text.size();) {

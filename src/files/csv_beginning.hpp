@@ -67,7 +67,7 @@ class CsvBeginning {
   const CsvOptions& options_;
   const std::stop_token& stop_;
   Separator separator_;
-  bool settled_ = false;        ///< the columns are known
+  bool settled_ = false;
   std::size_t line_ = 1;        ///< line number of the current position
   std::size_t first_line_ = 0;  ///< first line that is not a comment; 0: not seen yet
   std::size_t below_line_ = 0;  ///< line of the row below the first line

@@ -32,7 +32,6 @@ const char* find_either(const char* at, const char* end, char one, char other) {
   return at;
 }
 
-/// Returns the position after the end of the line at `at`.
 const char* next_line(const char* at, const char* end) {
   const char* const stop = find_character(at, end, '\n');
   return stop == end ? end : stop + 1;

@@ -87,13 +87,13 @@ struct CsvRows {
   NumberFormat quoted_format = {};
   NumberFormat format = {};  ///< outside quotes, where the separator of fields is not part of a number
   std::size_t columns = 0;
-  std::vector<std::ptrdiff_t> places = {};  ///< see ChosenColumns
-  std::size_t coordinates = 0;              ///< per row
-  std::size_t numbers = 0;                  ///< per row: the coordinates, followed by the weight
-  std::size_t first_line = 0;               ///< line of the file that determined the number of columns
-  std::vector<std::string> names = {};      ///< of all columns, or empty
-  bool offers_columns = false;              ///< messages may recommend options for columns and rows
-  bool offers_drop = false;                 ///< messages may also recommend --drop-columns
+  std::vector<std::ptrdiff_t> places = {};
+  std::size_t coordinates = 0;  ///< per row
+  std::size_t numbers = 0;      ///< per row: the coordinates, followed by the weight
+  std::size_t first_line = 0;   ///< line of the file that determined the number of columns
+  std::vector<std::string> names = {};
+  bool offers_columns = false;  ///< messages may recommend options for columns and rows
+  bool offers_drop = false;     ///< messages may also recommend --drop-columns
 
   void parse(CsvChunk& chunk) const;
 
@@ -121,7 +121,6 @@ struct CsvRows {
     return at;
   }
 
-  /// Returns true if a separator or the line end follows `at`.
   bool ends_field(const char* at, const char* end) const {
     const char* const next = skip_padding(at, end);
     return at_line_end(next, end) || (separator == ' ' ? next != at : *next == separator);

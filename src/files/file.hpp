@@ -29,7 +29,6 @@ class Descriptor {
   int number_;
 };
 
-/// The expected access pattern of a mapping.
 enum class Access : unsigned char {
   once,      ///< sequentially, by a parser
   repeated,  ///< many times by many threads, as in an iterative method

@@ -12,7 +12,6 @@
 
 namespace gradus::files {
 
-/// A way to convert a file to a supported format.
 struct Remedy {
   enum class Kind : std::uint8_t {
     none,
@@ -20,9 +19,9 @@ struct Remedy {
     array,     ///< an expression that gives a NumPy array
     matrix,    ///< an expression that gives a SciPy matrix
     networkx,  ///< an expression that gives a networkx graph
-    python,    ///< statements
-    shell,     ///< a command line
-    advice     ///< a sentence
+    python,
+    shell,
+    advice
   };
   Kind kind = Kind::none;
   unsigned readers = 0;           ///< readers for which it is useful, as a sum of bit()

@@ -17,7 +17,7 @@ constexpr unsigned graph = Remedy::bit(Reader::graph);
 constexpr unsigned frames = Remedy::bit(Reader::frames);
 constexpr unsigned pattern = Remedy::bit(Reader::pattern);
 constexpr unsigned tables = points | graph | frames;
-constexpr unsigned sets = points | frames;  ///< of points
+constexpr unsigned sets = points | frames;
 constexpr unsigned all = tables | pattern;
 
 constexpr Remedy python(unsigned readers, std::string_view text) { return {Kind::python, readers, text}; }

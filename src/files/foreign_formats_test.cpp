@@ -126,7 +126,6 @@ class ForeignFormats : public testing::Test {
     return path;
   }
 
-  /// Returns the reader's error message for the file.
   static std::string refusal(Reader reader, const std::string& path) {
     try {
       switch (reader) {

@@ -27,7 +27,6 @@ struct Format {
   bool names(const std::string& path) const { return !ending_in(path).empty(); }
 };
 
-/// The formats that can be read for a purpose.
 struct ReadFormats {
   std::string_view kind;                 ///< kind of content, for the guide: "graph"
   std::vector<const Format*> (*rows)();  ///< in the order of listings
@@ -46,7 +45,6 @@ class RegisteredFormats {
 /// Returns the formats for this purpose, or null.
 const ReadFormats* formats_for(Reader reader);
 
-/// Returns true if one of these formats has the file's name.
 bool names_format(Reader reader, const std::string& path);
 
 /// Returns all their endings, for example ".xyz, .extxyz and .gro", with `last` before the last one.

@@ -25,7 +25,6 @@ class GrowingBlock {
     if (data_) ::munmap(data_, capacity_ * sizeof(T));
   }
 
-  /// Returns space for `count` more numbers at the end.
   T* room(std::size_t count) {
     if (capacity_ - size_ < count) resize(std::max(size_ + count, capacity_ + capacity_ / 2));
     return data_ + size_;

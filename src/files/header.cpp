@@ -14,7 +14,6 @@ namespace gradus::files {
 
 namespace {
 
-/// The kind of a field, by its text.
 enum class Look : std::uint8_t {
   empty,
   number,
@@ -98,7 +97,6 @@ Look look_of(std::string_view text) {
   return is_foreign_number(text) ? Look::foreign : Look::digits;
 }
 
-/// Returns true for numbers that often name columns.
 bool looks_like_names(const std::vector<double>& values) {
   const auto finite = [](double value) { return std::isfinite(value); };
   if (values.size() < 2 || !std::all_of(values.begin(), values.end(), finite)) return false;
@@ -236,8 +234,8 @@ HeaderGuess guess_header(std::span<const FirstField> first, std::span<const Firs
   std::vector<FirstField> judged;
   bool quoted = true;
   bool repeated = false;
-  std::optional<std::size_t> broken;  // coordinate
-  bool lacks = true;                  // all broken fields are missing numbers
+  std::optional<std::size_t> broken;
+  bool lacks = true;  // all broken fields are missing numbers
   for (std::size_t field = 0; field < first.size(); ++field) {
     const std::string& text = first[field].text;
     const Look look = looks.emplace_back(look_of(text));

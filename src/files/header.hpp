@@ -19,7 +19,6 @@ enum class HeaderLine : std::uint8_t {
   no          ///< a row of numbers
 };
 
-/// Comment lines of a table.
 struct Comment {
   char mark = '#';  ///< first character of a comment; 0: no comments
   /// Set by the user. Otherwise a comment with as many fields as the table is an error, because it is ambiguous.
@@ -29,10 +28,7 @@ struct Comment {
 };
 
 /// The treatment of a row that lacks a number because a field is empty, NA, nan or similar.
-enum class Missing : std::uint8_t {
-  error,     ///< reject the table
-  drop_rows  ///< leave out the row
-};
+enum class Missing : std::uint8_t { error, drop_rows };
 
 /// A field of the first line, without padding and quotes.
 struct FirstField {

@@ -33,7 +33,6 @@ Image read_image(const std::string& path, const std::stop_token& stop = {});
 Image parse_image(std::span<const std::byte> bytes, std::string_view name, std::int64_t pixel_limit = most_pixels,
                   const std::stop_token& stop = {});
 
-/// Returns true if the bytes begin like a PNG or JPEG file.
 bool looks_like_image(std::span<const std::byte> bytes);
 
 /// Returns one point per pixel, with its channels as coordinates from 0 to 255.

@@ -99,8 +99,6 @@ TEST(Excerpt, EscapesAndShortens) {
   EXPECT_EQ(excerpt(std::string(41, 'x')), "'" + std::string(40, 'x') + "...'");
 }
 
-// ---- Files that appear whole or not at all ----
-
 TEST_F(AtomicFileTest, AppearsAtCommitOnly) {
   AtomicFile file(path("out"));
   file.write("hello ");
@@ -348,8 +346,6 @@ TEST_F(MappedFileTest, RefusesWhatIsNoReadableFile) {
   EXPECT_EQ(refusal(path("secret")), "cannot read '" + path("secret") + "': Permission denied");
 }
 
-// ---- .npy ----
-
 std::string npy(const std::string& header, const std::string& payload, int version = 1) {
   std::string file = "\x93NUMPY"s + static_cast<char>(version) + '\0';
   for (int byte = 0; byte < (version == 1 ? 2 : 4); ++byte)
@@ -435,7 +431,6 @@ TEST_F(NpyTest, EveryTypeOrderAndVersion) {
 }
 
 TEST_F(NpyTest, HalfPrecisionIsExact) {
-  // Pairs of stored bits and their value.
   const std::pair<std::uint16_t, float> cases[] = {
       {0x0000, 0.0f},       {0x0001, 0x1p-24f},
       {0x03ff, 0x3ffp-24f}, {0x0400, 0x1p-14f},
@@ -762,8 +757,6 @@ RC_GTEST_PROP(NpyProperty, FloatRoundTrip, ()) { write_and_read_back<float>(); }
 RC_GTEST_PROP(NpyProperty, DoubleRoundTrip, ()) { write_and_read_back<double>(); }
 RC_GTEST_PROP(NpyProperty, Int32RoundTrip, ()) { write_and_read_back<std::int32_t>(); }
 RC_GTEST_PROP(NpyProperty, Int64RoundTrip, ()) { write_and_read_back<std::int64_t>(); }
-
-// ---- CSV ----
 
 /// Parses from memory and from a descriptor. Both must give the same table or error.
 CsvTable table_of(const std::string& text, const CsvOptions& options = {}) {
@@ -1103,8 +1096,6 @@ RC_GTEST_PROP(CsvProperty, ShortestTextReadsBackToTheSameBits, ()) {
               std::bit_cast<std::uint64_t>(expected[row]));
 }
 
-// ---- Pictures ----
-
 /// The images of the corpus have 5 x 3 pixels. Returns their colour at (x, y); channel 3 is the opacity.
 int colour(int x, int y, int channel) {
   switch (channel) {
@@ -1267,8 +1258,6 @@ TEST_F(ImageTest, SizesAreCheckedBeforeAllocation) {
   expect_contains(message_of<InputError>([&] { parse_image(bytes(jpeg), "x.jpg", 14); }), "5 x 3 pixels; from 1 to 14");
   EXPECT_NO_THROW(parse_image(bytes(jpeg), "x.jpg", 15));
 }
-
-// ---- Points of any format ----
 
 TEST_F(PointsTest, KindsByEndingOrContent) {
   const std::string npy_file = npy(header("<f4", "(1, 2)"), stored({1.f, 2.f}));

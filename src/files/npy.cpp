@@ -353,7 +353,7 @@ template <class Values>
 struct Layout {
   Header header;
   const ElementKind<Values>* kind;
-  std::int64_t count;  ///< number of elements
+  std::int64_t count;
   std::span<const std::byte> data;
 
   // For an array of one or two dimensions.

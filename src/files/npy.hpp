@@ -66,7 +66,6 @@ NpyNumbers read_npy_numbers(const std::string& path, const std::stop_token& stop
 NpyNumbers parse_npy_numbers(std::span<const std::byte> bytes, std::string_view name,
                              const std::shared_ptr<const void>& owner = {}, const std::stop_token& stop = {});
 
-/// Returns true if the bytes begin like a .npy file.
 bool looks_like_npy(std::span<const std::byte> bytes);
 
 /// Writes version 1.0 in C order and native byte order, with the header padded to a multiple of 64 bytes. T is float,
@@ -88,7 +87,6 @@ std::uint64_t npy_size(std::span<const std::int64_t> shape);
 template <class T>
 void write_npy_header(core::AtomicFile& file, std::int64_t rows, std::int64_t columns);
 
-/// A column of a table with mixed column types.
 struct NpyColumn {
   std::string_view name;
   std::variant<std::span<const double>, std::span<const std::uint64_t>> values;

@@ -17,7 +17,6 @@
 
 namespace gradus::files {
 
-/// An archive and the name of an array in it.
 struct NpzPath {
   std::string file;
   std::string array;  ///< without .npy; empty: the only array

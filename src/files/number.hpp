@@ -21,7 +21,6 @@ bool equal_but_for_case(std::string_view text, std::string_view lower);
 /// nullptr if there is none. A number that overflows becomes infinity; "nan" and "inf" are numbers too.
 const char* parse_number(const char* begin, const char* end, double& value);
 
-/// The notation of the numbers of a table.
 struct NumberFormat {
   char point = '.';  ///< decimal separator; 0: none
   char group = 0;    ///< separator of groups of three digits; 0: none
@@ -43,7 +42,6 @@ enum class Decimal : std::uint8_t {
   comma
 };
 
-/// The notation that the user specified.
 struct NumberStyle {
   Decimal decimal = Decimal::automatic;
   char group = 0;  ///< as in NumberFormat
@@ -53,7 +51,6 @@ struct NumberStyle {
 
 bool is_number(std::string_view text, NumberFormat format = {});
 
-/// Possible meanings of a comma in a number.
 enum class Comma : std::uint8_t { none, decimals, either };
 /// Returns Comma::none if the field is not a number with a comma, Comma::either if three digits follow the comma.
 Comma comma_in(std::string_view field);

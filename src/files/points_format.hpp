@@ -33,7 +33,6 @@ struct ReadOptions {
   std::function<void(const std::string&)> note = nullptr;
 };
 
-/// The bytes of a .npy file and the owner of their memory.
 struct ArrayBytes {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;

@@ -104,8 +104,6 @@ std::string refusal(std::string_view text, const CsvOptions& options) {
 
 constexpr std::string_view iris = "sepal,petal,species\n5.1,1.4,setosa\n4.9,1.3,virginica\n";
 
-// ---- Columns ----
-
 TEST(Columns, ByNameNumberAndRange) {
   const Strings names{"x", "y", "3", "a,b", "say \"hi\"", "x"};
   const auto find = [&](const std::string& list) { return ColumnList("--columns", list).find(names, 6, "t.csv"); };
@@ -462,8 +460,6 @@ TEST(Columns, AFirstColumnThatNumbersTheRowsIsTold) {
   EXPECT_EQ(table_of("x,y\n1.5,0\n2,0\n3,0\n4,0\n5,0\n6,0\n", offered()).notes, Strings{});
 }
 
-// ---- The first line ----
-
 TEST(Headers, AreUtf8) {
   for (const std::string name : {"temp_\xb0"
                                  "C",
@@ -563,8 +559,6 @@ TEST(Headers, WithPointsAboveDecimalCommas) {
 TEST(Headers, LinesThatEndWithCarriageReturns) {
   EXPECT_CONTAINS(refusal("1,2\r3,4\r", offered()), "for example: tr '\\r' '\\n' < t.csv > t-converted.csv");
 }
-
-// ---- Numbers ----
 
 TEST(Numbers, ThatAreMissing) {
   CsvOptions drop = offered();
@@ -734,8 +728,6 @@ TEST(Numbers, PlainOnesAreTheNearestDoubles) {
   }
 }
 
-// ---- Threads ----
-
 TEST(CsvThreads, GiveTheSameTableAndTheSameErrors) {
   std::string text = "id,x,y,note\n";
   Rows expected;
@@ -770,8 +762,6 @@ TEST(CsvThreads, GiveTheSameTableAndTheSameErrors) {
       EXPECT_EQ(rows_of(table_of(text + "\n# x\n\n", options).values.view), expected);
     }
 }
-
-// ---- Files ----
 
 class TableFile : public testing::Test {
  protected:

@@ -133,8 +133,6 @@ struct Room {
 };
 using Variant = core::Variant<Room>;
 
-// Helpers for the rows of variants.
-
 inline core::Support along_axes(const Shape& shape, const char* others_support) {
   return shape.triclinic ? core::Support::no(std::string("its periodic boxes are along the axes; ") + others_support +
                                              " triclinic cells")

@@ -116,7 +116,6 @@ class WeightSums {
     for (int word = product.begin + 3; word < words && add_word(word, product.sign); ++word) continue;
   }
 
-  /// Adds a product to a sum that no other thread uses.
   void add(std::uint64_t* sum, std::int64_t first, std::int64_t second) const {
     if (form_ == Form::narrow) return add_narrow(sum, first, second);
     if (form_ == Form::wide) return add_wide(sum, first, second);

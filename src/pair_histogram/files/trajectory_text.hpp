@@ -107,8 +107,6 @@ class TextFrames : public FrameParser {
 /// Returns the points of consecutive coordinates.
 Points points_of(std::vector<double> coordinates);
 
-// Helpers for the rows of formats.
-
 /// Implements TrajectoryFormat::of_text.
 template <class Parser>
 std::unique_ptr<FrameParser> make_frame_parser(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels) {

@@ -209,7 +209,7 @@ class Tile {
       if (points.weights != nullptr) weights_[threadIdx.x] = points.weights[mine];
     }
     count_ = static_cast<int>(end - begin < blockDim.x ? end - begin : blockDim.x);
-    __syncthreads();  // all points are loaded
+    __syncthreads();
   }
 
   __device__ int count() const { return count_; }

@@ -78,12 +78,10 @@ inline std::uint64_t gpu_filter_bytes(const Shape& shape) {
   const bool grouped = std::max(shape.points, shape.others) >= fewest_grouped;
   return (grouped ? group_bytes(shape.points) + group_bytes(shape.others) : 0) +
          cuda::part_bytes(filter_places(shape.points), place) + cuda::part_bytes(filter_places(shape.others), place) +
-         cuda::part_bytes(shape.bins + 1, sizeof(double)) +             // thresholds
-         cuda::part_bytes(filter_cells_limit, sizeof(std::uint16_t)) +  // the table of cells
-         cuda::part_bytes(1, sizeof(std::uint64_t));                    // number of doubtful pairs
+         cuda::part_bytes(shape.bins + 1, sizeof(double)) +
+         cuda::part_bytes(filter_cells_limit, sizeof(std::uint16_t)) +
+         cuda::part_bytes(1, sizeof(std::uint64_t));  // number of doubtful pairs
 }
-
-// Helpers for the rows of GPU variants.
 
 inline constexpr const char* gpu_variants_with_cells = "cuda_filter and cuda_tiled_privatized support";
 

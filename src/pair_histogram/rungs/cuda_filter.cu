@@ -86,8 +86,8 @@ enum class Counting : std::uint8_t {
 extern __shared__ __align__(16) unsigned int shared_words[];
 
 struct SharedLayout {
-  int counters = 0;  ///< number of counters
-  int stages = 0;    ///< offsets of the parts follow
+  int counters = 0;
+  int stages = 0;  ///< offsets of the parts follow
   int queues = 0;
   int queued = 0;
   int moved = 0;
@@ -320,7 +320,6 @@ __device__ inline unsigned int shared_begin() {
 // Increments a counter; `address` is in the shared address space.
 __device__ inline void increment(unsigned int address) { asm volatile("red.shared.add.u32 [%0], 1;" : : "r"(address)); }
 
-// A warp's first points and the inner loops of the kernel.
 template <class T, Counting counting, Space space, bool clamped>
 class WarpPairs {
  public:
@@ -683,7 +682,7 @@ class FilteredCount {
     job_.reach = static_cast<float>((problem_.bins.reach() * plan.cells_per_length + 4 * plan.error) * 1.001);
     const double greatest = static_cast<double>(plan.cells) - 0.5;
     job_.greatest_square = static_cast<float>(greatest * greatest);
-    constexpr int float_bits = 23;  // bits of a float's mantissa
+    constexpr int float_bits = 23;
     const int whole = counting_ == Counting::joint ? float_bits - fraction_bits_joint
                                                    : std::bit_width(static_cast<std::uint64_t>(plan.cells + 1));
     job_.fraction_bits = float_bits - whole;

@@ -161,7 +161,6 @@ constexpr std::int64_t tile_points = 1024;
 // Copies of the counters, so that consecutive increments of one bin do not wait for each other.
 constexpr std::int64_t copies = 4;
 
-// Points in double, stored by column.
 template <class T>
 struct PlainColumns {
   Buffer<double> columns;

@@ -320,7 +320,6 @@ Grid make_grid(const Problem<T>& problem, const FilterPlan& plan) {
   return grid;
 }
 
-// Points sorted by cell.
 template <class T>
 class SortedPoints {
  public:
@@ -341,10 +340,8 @@ class SortedPoints {
   /// Sets the weights, in sorted order.
   void take_weights(FilterWeights weights) { weights_ = std::move(weights); }
   std::span<const std::int32_t> order() const { return {order_.data(), static_cast<std::size_t>(order_.size())}; }
-  /// Returns the place of the first point of a cell.
   std::int64_t start(std::int64_t cell) const { return starts_[cell]; }
   std::int64_t size() const { return order_.size(); }
-  /// Returns the cell that contains the point at `place`.
   std::int64_t cell_at(std::int64_t place) const {
     return std::upper_bound(starts_.data(), starts_.data() + starts_.size(), place) - starts_.data() - 1;
   }

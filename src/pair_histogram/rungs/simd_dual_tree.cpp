@@ -395,7 +395,6 @@ constexpr double node_margin = 4;  // times the filter's error: covers the round
 constexpr std::int64_t counts_to_copy = 1024;
 constexpr std::int64_t most_leaf_pairs = std::int64_t{1} << 27;  // each adds at most leaf_points to a 32-bit lane
 
-// A point while the tree is being built.
 struct TreePoint {
   float coordinates[dimension_limit];
   std::int32_t row;
@@ -567,7 +566,6 @@ struct EndSlots {
   }
 };
 
-// The state of one thread.
 template <class T>
 class TreeCounter {
  public:

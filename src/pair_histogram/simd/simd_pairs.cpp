@@ -8,7 +8,7 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-constexpr int float_bits = 23;  // bits of a float's mantissa
+constexpr int float_bits = 23;
 // A counter for two pairs pays while all counters fit in the L2 cache; for more pairs, nearly in the L1 cache.
 constexpr std::int64_t counters_of_two = 1 << 16;
 constexpr std::int64_t counters_of_more = 19000;
@@ -324,7 +324,6 @@ void FilterCounters<T>::set_up_counters() {
   }
 }
 
-// Decides the queued pairs by the canonical rule.
 template <class T>
 void FilterCounters<T>::settle() {
   const bool weighted = problem_.weighted();

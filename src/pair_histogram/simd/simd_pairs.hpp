@@ -43,7 +43,6 @@ constexpr std::int64_t doubt_room = 256;    // entries that one step of a kernel
 /// The number of dimensions by which kernels select a triclinic cell, which has three.
 constexpr int in_a_cell = 4;
 
-/// The form of the coordinates that kernels receive.
 enum class FilterCoordinates : std::uint8_t {
   floats,    ///< open space: in cells, relative to the centre of all points
   integers,  ///< 2^32 steps around the box, or along a cell's vectors; wrapped differences give the nearest image
@@ -76,7 +75,7 @@ struct FilterView {
   std::uint64_t* weights = nullptr;  ///< the sums of all slots; null without weights
   DoubtfulPair* queue = nullptr;
   std::int64_t queued = 0;
-  void (*settle)(void* owner) = nullptr;  ///< empties the queue
+  void (*settle)(void* owner) = nullptr;
   void* owner = nullptr;
 };
 
@@ -167,7 +166,6 @@ FilterWeights second_weights(const Problem<T>& problem, std::span<const std::int
           [&](std::int64_t row) { return problem.second_weight(row); }};
 }
 
-/// The counters of one thread.
 template <class T>
 class FilterCounters {
  public:
@@ -205,7 +203,6 @@ class FilterCounters {
   std::vector<DoubtfulPair> queue_;
 };
 
-/// The counters of all threads.
 template <class T>
 class FilterTeam {
  public:

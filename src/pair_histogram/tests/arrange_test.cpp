@@ -212,7 +212,6 @@ TYPED_TEST(PairHistogramArrange, DimensionsOfACellInAnyOrderOfItsVectors) {
       EXPECT_EQ(pair_histogram_volume(box, "xyz", "xy"), 90);
       EXPECT_EQ(pair_histogram_complete_bins({.bins = {.bin_width = 0.5}, .box = box, .dimensions = "z"}).cutoff, 6);
     });
-    // The box's numbers for open directions do not matter.
     for (const Vector& open : {Vector{-1, 3, 11}, Vector{3, 1, 0}, Vector{}})
       in_each_order({plane[0], plane[1], open}, [&](const std::vector<double>& box, const std::string& periodic) {
         options.box = box;

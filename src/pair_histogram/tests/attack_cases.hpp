@@ -12,7 +12,7 @@ namespace gradus::attack {
 
 template <class T>
 struct PairCase {
-  std::string kind;  ///< human-readable description
+  std::string kind;
   Rows<T> points;
   std::int64_t columns = 1;
   bool cross = false;

@@ -170,7 +170,6 @@ double distance(const PairHistogramJob<T>& options, const T* a, const T* b, std:
 
 enum Place : std::int64_t { below = -1, beyond = -2 };
 
-/// Returns the bin, `below` or `beyond`.
 std::int64_t place_of(double distance, const PairHistogramBins& bins, const std::vector<double>& edges) {
   const auto count = static_cast<std::int64_t>(edges.size()) - 1;
   if (bins.cutoff > 0 && distance >= bins.cutoff) return beyond;

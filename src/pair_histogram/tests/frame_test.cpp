@@ -53,7 +53,6 @@ PairHistogramResult run(const Matrix<T>& points, const PairHistogramJob<T>& opti
   return pair_histogram(points.view(), options, execution);
 }
 
-/// Expects the error, with each of the words in its message.
 template <class Expected, class T>
 void refused(const Matrix<T>& points, const PairHistogramJob<T>& options, const std::vector<std::string>& says,
              const Execution& execution = {}) {
@@ -65,8 +64,6 @@ void refused(const Matrix<T>& points, const PairHistogramJob<T>& options, const 
       EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
   }
 }
-
-// --- Bins ----------------------------------------------------------------------------------------------------------
 
 double below(double value) { return std::nextafter(value, -1); }
 
@@ -135,8 +132,6 @@ TEST(Bins, ACutoffEndsTheBins) {
   EXPECT_EQ(edges({.bin_width = 0, .bins = 0, .edges = {1, 5, 8}, .cutoff = 6}), (std::vector<double>{1, 5, 6}));
   EXPECT_EQ(edges({.bin_width = 0, .bins = 0, .edges = {1, 5, 8}, .cutoff = 5}), (std::vector<double>{1, 5}));
 }
-
-// --- Errors --------------------------------------------------------------------------------------------------------
 
 TEST(PairHistogram, RefusesImpossibleBins) {
   const Matrix<double> points = uniform(5, 3);
@@ -412,8 +407,6 @@ TEST(PairHistogram, WhatAnItemThrowsReachesTheCaller) {
   EXPECT_LT(counted, 1'000'000);
 }
 
-// --- Which variant runs --------------------------------------------------------------------------------------------
-
 // Few narrow bins that reach across all points: neither cells nor a tree skip pairs.
 room::Shape all_pairs(std::int64_t points) {
   room::Shape shape;
@@ -488,8 +481,6 @@ TEST(Choice, NobodyLooksForAGpuThatWouldNotBeTaken) {
   EXPECT_EQ(room::choose(all_pairs(1000000), machine, Device::cpu).name, "simd_filter");
   EXPECT_THROW(room::choose(all_pairs(1000000), machine, Device::automatic), Error);
 }
-
-// --- Properties ----------------------------------------------------------------------------------------------------
 
 void expect_same(const PairHistogramResult& result, const PairHistogramResult& expected, const std::string& what) {
   EXPECT_EQ(result.edges, expected.edges) << what;
@@ -674,7 +665,7 @@ TEST(WeightedSums, AreExactAndRoundedOnce) {
 }
 
 TEST(WeightedSums, BeyondTheLargestDoubleAreRefused) {
-  Matrix<double> points(1 << 12, 1);  // all at the same place
+  Matrix<double> points(1 << 12, 1);
   std::fill_n(points.data(), points.rows(), 0.0);
   Buffer<double> weights(points.rows(), 0x1p500);
   PairHistogramJob<double> options = bins_of(0.5, 3);
@@ -753,7 +744,7 @@ TEST(Accumulate, RefusesWhatWouldOverflow) {
   sum.pairs = 7;
   const PairHistogramResult next = sum;
   EXPECT_THROW(pair_histogram_accumulate(sum, next), InputError);
-  EXPECT_EQ(sum.weighted, next.weighted);  // unchanged
+  EXPECT_EQ(sum.weighted, next.weighted);
   EXPECT_EQ(sum.counts, next.counts);
   sum.weighted = {1, 2};
   sum.pairs = std::numeric_limits<std::uint64_t>::max() - 6;
@@ -762,8 +753,6 @@ TEST(Accumulate, RefusesWhatWouldOverflow) {
   pair_histogram_accumulate(sum, next);
   EXPECT_EQ(sum.pairs, 8u);
 }
-
-// --- The published table -------------------------------------------------------------------------------------------
 
 class Published : public tests::WithRow<room::Variant> {};
 
@@ -780,8 +769,6 @@ TEST_P(Published, table_of_10000_points) {
 
 INSTANTIATE_TEST_SUITE_P(pair_histogram, Published, testing::ValuesIn(tests::rows_that(room::variants(), tests::any)),
                          tests::RowName());
-
-// --- The radial distribution ---------------------------------------------------------------------------------------
 
 TEST(PairHistogramRadialDistribution, OfACubicLattice) {
   // Each point of a periodic lattice has 6 neighbours at distance 1, 12 at sqrt(2) and 8 at sqrt(3).

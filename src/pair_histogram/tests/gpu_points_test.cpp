@@ -71,8 +71,6 @@ TEST_P(DeviceCases, double_equals_oracle) { check_cases<double>(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(pair_histogram, DeviceCases, testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 
-// ------------------------------------------------------------------------------------------ compared with the host
-
 PairHistogramResult by_the_host(MatrixView<const double> points, const PairHistogramJob<double>& options) {
   Execution execution;
   execution.device = Device::cpu;
@@ -224,8 +222,6 @@ TEST_F(OnGpu, work_in_the_stream_comes_first) {
   const PairHistogramResult result = pair_histogram(late.view(), bins_of(0.5, 30), late.execution());
   EXPECT_EQ(compare(result, by_the_host(points.view(), bins_of(0.5, 30))), "");
 }
-
-// -------------------------------------------------------------------------------------------------------- errors
 
 TEST_F(OnGpu, the_first_bad_value_is_named_as_by_the_host) {
   constexpr std::int64_t n = 70000;  // more than one block of the search for the row

@@ -60,7 +60,6 @@ long double least_height(const Vectors& v) {
 constexpr std::array<const char*, 8> shapes = {"any",       "along the axes", "face-centred", "hexagonal",
                                                "elongated", "flat",           "nearly flat",  "body-centred"};
 
-/// Returns vectors that are as short as the shape permits.
 Vectors short_vectors(Random& random, std::size_t shape) {
   const std::int64_t s = 4 * random.between(5, 30);
   const auto some = [&](std::int64_t most) { return random.between(-most, most); };

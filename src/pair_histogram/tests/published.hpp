@@ -13,7 +13,7 @@ inline std::vector<std::uint64_t> published_counts(std::int64_t points) {
   std::ifstream file(std::string(GRADUS_SOURCE_DIR) + "/data/pair-histogram-" + std::to_string(points) + "-500.csv");
   std::vector<std::uint64_t> counts;
   std::string line;
-  std::getline(file, line);  // skips the header
+  std::getline(file, line);
   while (std::getline(file, line)) counts.push_back(std::stoull(line.substr(line.rfind(',') + 1)));
   return counts;
 }

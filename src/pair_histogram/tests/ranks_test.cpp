@@ -26,9 +26,6 @@ using tests::ThreadRanks;
 
 constexpr int numbers_of_ranks[] = {1, 2, 3, 5, 8};
 
-// ---- Problems ----
-
-/// The data behind a job's views.
 template <class T>
 struct Problem {
   std::string name;
@@ -103,8 +100,6 @@ std::vector<Problem<T>> problems() {
   add("no others", 10, 3).others = Matrix<T>(0, 3);
   return all;
 }
-
-// ---- Comparisons ----
 
 std::string difference(const PairHistogramResult& one, const PairHistogramResult& rank) {
   const auto bits = [](const auto& a, const auto& b) {
@@ -187,7 +182,6 @@ PairHistogramResult of_one(const Problem<T>& problem, std::string_view variant) 
   return pair_histogram(problem.points, problem.options, problem.memory(), execution);
 }
 
-/// Returns how the result of any rank differs from `one`, or "".
 template <class T>
 std::string differs(const Problem<T>& problem, std::string_view variant, const PairHistogramResult& one, int size,
                     Fault fault = Fault::none) {
@@ -225,8 +219,6 @@ template <class T>
 class PairHistogramRanks : public testing::Test {};
 using Elements = testing::Types<float, double>;
 TYPED_TEST_SUITE(PairHistogramRanks, Elements);
-
-// ---- Results ----
 
 TYPED_TEST(PairHistogramRanks, give_the_bits_of_one_process) {
   int run = 0;
@@ -274,7 +266,6 @@ TYPED_TEST(PairHistogramRanks, differ_where_the_sum_is_wrong) {
     }
 }
 
-// Each rank has pairs to count if there are enough.
 TYPED_TEST(PairHistogramRanks, share_the_work) {
   const std::vector<Problem<TypeParam>> all = problems<TypeParam>();
   const Problem<TypeParam>& problem = all.front();
@@ -321,8 +312,6 @@ TEST(PairHistogramRanksSums, carry_from_half_word_to_half_word) {
     EXPECT_EQ(taken.rechecked, expected.rechecked) << words;
   }
 }
-
-// ---- Errors ----
 
 class PairHistogramRanksErrors : public testing::Test {
  protected:

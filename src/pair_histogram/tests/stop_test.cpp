@@ -57,7 +57,6 @@ TEST_P(Counting, all_pairs) {
   });
 }
 
-// A single point is paired with very many others.
 TEST_P(Counting, pairs_of_one_point) {
   const EndlessZeros<float> others(200'000'000, 1);
   const EndlessZeros<float> point(1, 1);
