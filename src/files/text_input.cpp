@@ -213,7 +213,6 @@ void TextInput::skip_mark() {
   std::memmove(buffer_.data(), buffer_.data() + byte_order_mark.size(), filled_);
 }
 
-/// Reads until the buffer holds that many bytes or the text ends.
 void TextInput::fill(std::size_t enough) {
   if (buffer_.size() < enough) buffer_.resize(std::max(enough, bytes_of_a_buffer));
   while (filled_ < enough && !ended_) {

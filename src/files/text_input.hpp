@@ -40,7 +40,6 @@ class TextInput {
   explicit TextInput(const std::string& path, std::stop_token stop = {}, ReadProgress progress = {});
   /// Reads bytes in memory, which the caller keeps alive. `name` appears in messages.
   TextInput(std::span<const std::byte> bytes, std::string_view name, std::stop_token stop = {});
-  /// Reads a file descriptor to its end.
   TextInput(int descriptor, std::string_view name, std::stop_token stop = {});
 
   TextInput(const TextInput&) = delete;

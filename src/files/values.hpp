@@ -31,7 +31,6 @@ struct PointsOf {
   std::shared_ptr<const void> owner;
 };
 
-/// Moves a matrix to points that own it.
 template <class T>
 PointsOf<T> own(Matrix<T>&& matrix) {
   auto owner = std::make_shared<const Matrix<T>>(std::move(matrix));

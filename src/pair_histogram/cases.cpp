@@ -228,7 +228,6 @@ Matrix<double> in_cell(std::int64_t n, std::uint64_t seed, const std::vector<dou
   return points;
 }
 
-/// Cells that several cases share.
 struct Cells {
   std::vector<double> tilted{10, 0, 0, 3, 9, 0, -2, 4, 11};
   std::vector<double> face_centred{0, 8, 8, 8, 0, 8, 8, 8, 0};

@@ -35,7 +35,6 @@ Execution check(MatrixView<const T> points, const PairHistogramMemory<T>& memory
   return execution::where_views_lie<room::Variant>(places, room::variants(), room::Room::name, execution);
 }
 
-/// The state of a call.
 template <class T>
 struct Job {
   room::Arranged<T> arranged;  ///< owns the data that `problem` views

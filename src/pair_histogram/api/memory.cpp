@@ -32,7 +32,6 @@ std::uint64_t room::estimate_copies(const PairHistogramShape& shape, const PairH
 
 namespace {
 
-/// Returns the bytes that are copied to a GPU.
 std::uint64_t copied_bytes(const PairHistogramShape& shape) {
   if (!shape.place.is_host()) return 0;
   return static_cast<std::uint64_t>(shape.points + shape.others) *

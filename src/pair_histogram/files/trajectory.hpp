@@ -50,7 +50,6 @@ class TrajectoryReader {
                    bool labels = false, const TrajectoryFormat* format = nullptr);
   TrajectoryReader(std::unique_ptr<TextInput> text, const TrajectoryFormat& format, std::stop_token stop = {},
                    bool labels = false);
-  /// Reads a binary format.
   TrajectoryReader(std::unique_ptr<MappedFile> file, const TrajectoryFormat& format, std::stop_token stop);
   TrajectoryReader(const TrajectoryReader&) = delete;
   TrajectoryReader& operator=(const TrajectoryReader&) = delete;

@@ -54,10 +54,8 @@ class CutFrameError : public InputError {
   using InputError::InputError;
 };
 
-/// The unit of length that a format prescribes.
 enum class LengthUnit : std::uint8_t { unknown, angstrom, nanometre };
 
-/// The parts of a frame to read.
 enum class FrameParts : std::uint8_t {
   none,  ///< only its length
   box,   ///< the box, without the atoms

@@ -22,7 +22,6 @@ inline constexpr std::int64_t trajectory_axes = 3;
 std::string_view next_word(std::string_view& line);
 std::vector<std::string_view> words_of(std::string_view line);
 
-/// Collects the words of atoms one by one.
 class AtomWordsBuilder {
  public:
   void add(std::string_view word);
@@ -104,7 +103,6 @@ class TextFrames : public FrameParser {
   bool is_open_ = false;  ///< the last line read has no end
 };
 
-/// Returns the points of consecutive coordinates.
 Points points_of(std::vector<double> coordinates);
 
 /// Implements TrajectoryFormat::of_text.
