@@ -18,8 +18,7 @@ namespace gradus::files {
 class ColumnList {
  public:
   ColumnList() = default;
-  /// Parses items separated by commas. Throws UsageError about `label` if there are none, or one is empty or a
-  /// decreasing range.
+  /// Parses comma-separated items. Throws UsageError about `label` if one is empty or a decreasing range.
   ColumnList(std::string_view label, std::string_view text);
 
   bool empty() const { return items_.empty(); }
@@ -53,10 +52,8 @@ struct ColumnChoice {
   ColumnList weight;   ///< empty, or one column that weights the rows
   /// If `taken` is empty and the table has all these columns, exactly these are used, in this order.
   std::vector<std::string> expected;
-  /// True if messages may recommend --columns, --drop-columns and --missing, or --id-column. Only then is a first
-  /// column that seems to number the rows reported.
-  bool offers_columns = false;
-  bool offers_id = false;
+  bool offers_columns = false;  ///< recommend --columns, --drop-columns, --missing; note columns of row numbers
+  bool offers_id = false;       ///< recommend --id-column
 
   bool empty() const { return taken.empty() && dropped.empty() && id.empty() && weight.empty(); }
   bool holds_names() const {

@@ -208,8 +208,7 @@ bool CsvBeginning::take_separator_line(std::string_view line) {
   return true;
 }
 
-/// Returns the end of the line at `at`, or nullptr if a quote is not closed. Skips newlines within quotes. Marks in
-/// `seen` which characters may separate fields.
+/// Returns the end of the line at `at`, or nullptr if a quote is not closed. Marks in `seen` possible separators.
 const char* CsvBeginning::end_of_first_line(const char* at, const char* end, Marks& seen) const {
   bool field_begins = true;
   for (; !at_line_end(at, end); ++at) {

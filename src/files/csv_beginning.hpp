@@ -14,8 +14,7 @@
 
 namespace gradus::files {
 
-/// Reads up to the first row. The first line that is not a comment and the row below it determine the separator, the
-/// notation of numbers, the names and the columns.
+/// Reads up to the first row. The first line and the row below it determine the separator, notation, names and columns.
 class CsvBeginning {
  public:
   CsvBeginning(std::string_view name, const CsvOptions& options, const std::stop_token& stop);

@@ -35,8 +35,7 @@ enum class Access : unsigned char {
   parts      ///< only the parts named by read_ahead()
 };
 
-/// A regular file, mapped read-only. Throws InputError, with the path, if it is unreadable, empty or not a regular
-/// file.
+/// A regular file, mapped read-only. Throws InputError if it is unreadable, empty or not a regular file.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path, Access access = Access::once);

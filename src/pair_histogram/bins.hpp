@@ -21,7 +21,7 @@ inline constexpr std::int64_t bin_limit = std::int64_t{1} << 24;
 class Bins {
  public:
   Bins() = default;
-  /// Leaves out bins that begin at or beyond the cutoff. Throws UsageError for invalid bins, InterruptedError after a
+  /// Leaves out bins that begin at or past the cutoff. Throws UsageError for invalid bins, InterruptedError after a
   /// stop.
   explicit Bins(const PairHistogramBins& bins, const std::stop_token& stop = {});
   /// Returns the most bytes that such bins take. Throws UsageError if there are more than bin_limit.
@@ -42,8 +42,7 @@ class Bins {
 
   std::int64_t beyond() const { return count() + 1; }
 
-  /// Slot 0 counts pairs below the first edge, slots 1 to count() the bins, and slot count() + 1 pairs beyond the last
-  /// edge.
+  /// Slot 0 counts pairs below the first edge, slots 1 to count() the bins, the last slot pairs beyond the last edge.
   std::int64_t slots() const { return count() + 2; }
   /// Returns the canonical slot of a squared distance. O(log bins).
   std::int64_t slot(double squared) const;

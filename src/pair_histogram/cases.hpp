@@ -1,5 +1,4 @@
-// Cases on which every variant is compared with the oracle: in pair_histogram_test, in `gradus verify`, and before any
-// timing. Each case is a small, awkward problem.
+// Small, awkward cases on which every variant is compared with the oracle: in tests, in `gradus verify`, before timing.
 #pragma once
 
 #include <functional>
@@ -31,8 +30,7 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// Compares a result with the oracle's bit by bit. Returns "" if it is correct, otherwise a description of the
-/// difference.
+/// Compares a result with the oracle's bit by bit. Returns "" if it is correct, otherwise the difference.
 std::string compare(const PairHistogramResult& result, const PairHistogramResult& truth);
 
 /// A case in type T. The oracle's result is computed on first use and kept for all variants and thread counts.

@@ -1,5 +1,4 @@
-// The reference: the canonical rule, pair by pair, sharing no code with the variants. Neither a rung nor a timing
-// baseline.
+// The reference: the canonical rule, pair by pair. Shares no code with the variants; neither a rung nor a baseline.
 #pragma once
 
 #include "pair_histogram/problem.hpp"

@@ -11,8 +11,7 @@ namespace gradus::pair_histogram_detail {
 /// Throws UsageError if the periodic box is invalid for points of that many dimensions. An empty box is open space.
 void check_box(const std::vector<double>& box, const std::vector<double>& origin, std::int64_t dimensions);
 
-/// Returns half of the least length or of the reduced cell's least height: the distance below which a pair has one
-/// image.
+/// Returns half of the least length or least height: the distance below which a pair has only one image.
 double greatest_reach(const std::vector<double>& box);
 void check_reach(double reach, const std::vector<double>& box);
 

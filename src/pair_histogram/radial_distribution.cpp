@@ -11,8 +11,7 @@ namespace gradus {
 
 namespace {
 
-/// Returns the size of the shell between two distances from a point. The factored form keeps thin, distant shells
-/// accurate.
+/// Returns the size of a shell around a point. The factored form keeps thin, distant shells accurate.
 double shell(double low, double high, std::int64_t dimensions) {
   if (dimensions == 1) return 2 * (high - low);
   if (dimensions == 2) return std::numbers::pi * (high - low) * (high + low);

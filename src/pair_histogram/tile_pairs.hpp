@@ -76,8 +76,7 @@ struct TilePair {
   cpu::Range second;
 };
 
-/// All pairs of points as numbered pairs of tiles: with others a rectangle, otherwise the triangle including the
-/// diagonal.
+/// All pairs of points as numbered pairs of tiles: with others a rectangle, else the triangle including the diagonal.
 class TilePairs {
  public:
   TilePairs(std::int64_t first, std::int64_t second, bool cross, std::int64_t tile)

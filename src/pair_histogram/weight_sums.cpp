@@ -10,8 +10,7 @@ namespace {
 
 int words_for(int bits) { return (bits + 63) / 64; }
 
-/// Returns an upper limit for the exponents of core::scaled(): a number below 2^above has its 53-bit mantissa's
-/// exponent at most 53 below `above`, unless it is denormal.
+/// An upper limit for the exponents of core::scaled(): at most 53 below `above`, except for denormal numbers.
 int greatest_exponent(const WeightSpan& span) { return std::max(span.above - 53, span.least_exponent); }
 
 /// Returns the bits of a signed sum of `pairs` products below 2^bits.

@@ -160,8 +160,7 @@ class DcdFrames : public FrameParser {
   using Cell = std::array<double, 6>;  ///< in the file's order
   static bool is_possible_length(double length) { return length > 0 && length <= core::largest_magnitude; }
 
-  /// Returns the vectors of a cell given by lengths and angles (A, gamma, B, beta, alpha, C), or nothing if they are
-  /// invalid.
+  /// Returns the vectors of a cell given by lengths and angles (A, gamma, B, beta, alpha, C), if it is valid.
   static std::optional<BoxVectors> vectors_of_angles(const Cell& cell, bool in_degrees) {
     constexpr double right = 90;
     constexpr double straight = 180;
@@ -180,8 +179,7 @@ class DcdFrames : public FrameParser {
     return BoxVectors{a, 0, 0, b * cosines[2], b * sine, 0, x, y, z};
   }
 
-  /// Returns the vectors of a cell given by a symmetric matrix (XX, XY, YY, XZ, YZ, ZZ), or nothing unless it is
-  /// positive definite.
+  /// Returns the vectors of a cell given by a matrix (XX, XY, YY, XZ, YZ, ZZ), if the matrix is positive definite.
   static std::optional<BoxVectors> vectors_of_matrix(const Cell& cell) {
     const auto [xx, xy, yy, xz, yz, zz] = cell;
     const double plane = xx * yy - xy * xy;

@@ -96,8 +96,7 @@ class GroFrames : public TextFrames {
     set_box(frame, {xx, xy, xz, yx, yy, yz, zx, zy, zz}, {}, "xyz");
   }
 
-  /// Splits the box line. Numbers that fill their columns have no blanks between them, but all have equally many
-  /// decimals.
+  /// Splits the box line. Numbers that fill their columns have no blanks between them, but equally many decimals.
   static std::vector<std::string_view> box_words(std::string_view text) {
     std::vector<std::string_view> words;
     const std::string_view all = trimmed(text);

@@ -1,5 +1,4 @@
-// Code that the CUDA rungs share: points on the GPU, the canonical slot of a pair, histograms in global and shared
-// memory, tiles of points, and launches in portions.
+// Code that the CUDA rungs share: points, bins, histograms and tiles on the GPU, and launches in portions.
 #pragma once
 
 #include <cuda_runtime.h>

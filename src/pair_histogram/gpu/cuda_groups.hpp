@@ -1,5 +1,5 @@
-// For cuda_filter: sorts points so that each group is compact, and computes the groups' bounding boxes. Pairs of groups
-// out of each other's reach can then be skipped.
+// For cuda_filter: sorts points into compact groups with bounding boxes, so that pairs of distant groups can be
+// skipped.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -471,8 +471,7 @@ class Tree {
     }
   }
 
-  // Halves a range across its longest side, recursively, at multiples of whole leaves. Stops early after a stop
-  // request.
+  // Halves a range recursively across its longest side, at multiples of whole leaves. Ends early after a stop request.
   void split(TreePoint* begin, TreePoint* end, const std::stop_token& stop) {
     const std::int64_t count = end - begin;
     if (count <= leaf_points || stop.stop_requested()) return;

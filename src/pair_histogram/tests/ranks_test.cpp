@@ -1,5 +1,4 @@
-// Tests that any number of ranks gives the bits of one process, and that a failure on one rank ends the job on all
-// ranks with the same error.
+// Tests that any number of ranks gives the bits of one process, and that a failure on one rank ends the job on all.
 #include <gtest/gtest.h>
 
 #include <cmath>
