@@ -21,7 +21,7 @@
 // * Independent warps. A lane holds 4 first points in registers. The warp loads 64 second points at a time into shared
 //   memory, and all lanes read the same one, so one broadcast serves 4 pairs per lane. There are barriers only at the
 //   start and the end.
-// * Balance. Each group of 128 points is paired with the groups after it, half the way around the ring of all groups.
+// * Balance. Each group of 128 points is paired with the groups after it, halfway around the ring of all groups.
 //   Every group has the same work, unlike in the triangle. One launch fills the GPU, and the pairs of groups are dealt
 //   to the warps in turn, so that each warp gets the same number.
 // * Groups out of reach. If few pairs are in reach and there are at least 16,384 points, the points are sorted along a

@@ -14,7 +14,8 @@
 // Work per pair: 3 d - 1 additions and multiplications, a square root and a division, each for `lanes` pairs at once;
 // one increment. The square root and the division dominate the time; simd_filter avoids them. With explicit edges, a
 // binary search of the thresholds replaces them.
-// Memory: 8 d bytes per point. Limits: none.
+// Memory: 8 d bytes per point.
+// Limits: none.
 // Source: tiling and privatised output as in N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Algorithms and framework for
 // computing 2-body statistics on GPUs" (2019), applied to vector units.
 #include "pair_histogram/simd/simd_pairs.hpp"

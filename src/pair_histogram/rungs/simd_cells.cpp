@@ -28,12 +28,12 @@
 // * The order of counting does not matter: counts are integers, and the canonical rule decides doubtful pairs from the
 //   original coordinates.
 //
-// What changes from `simd_filter`: O(n) times the number of neighbours instead of O(n^2). Work, if a point has m
-// neighbours within reach: about 1.5 m filtered pairs per point and 3 m packed coordinates per group. Each pair counts
-// for one of its points only. Sorting takes three passes over the points. Memory: 8 d + 8 bytes per point while
-// sorting, and 4 bytes per cell and sorting thread. Limits: if most points crowd into a few cells, it degrades to brute
-// force with overhead. In a triclinic cell, simd_filter counts bins that end at, or too close to, half of the least
-// height.
+// What changes from `simd_filter`: O(n) times the number of neighbours instead of O(n^2).
+// Work, if a point has m neighbours within reach: about 1.5 m filtered pairs per point and 3 m packed coordinates per
+// group. Each pair counts for one of its points only. Sorting takes three passes over the points.
+// Memory: 8 d + 8 bytes per point while sorting, and 4 bytes per cell and sorting thread.
+// Limits: if most points crowd into a few cells, it degrades to brute force with overhead. In a triclinic cell,
+// simd_filter counts bins that end at, or too close to, half of the least height.
 // Source: B. Quentrec, C. Brot (1973) for cells; S. Pall, B. Hess, "A flexible algorithm for calculating pair
 // interactions on SIMD architectures" (2013) for groups; M. Sinha, L. Garrison, "Corrfunc" (2020) for pair counts.
 #include "pair_histogram/simd/simd_pairs.hpp"

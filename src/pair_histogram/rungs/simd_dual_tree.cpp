@@ -25,11 +25,11 @@
 //
 // What changes from `simd_filter`: with bins of width w and leaves of side a, about 1.4 a / w of the pairs remain in
 // three dimensions, and a shrinks as n^(-1/d). The work grows as n^(2 - 1/d), so the method pays for many points and
-// few bins. Pairs beyond the last edge count as one wide bin. Memory: 4 d + 20 bytes per point while the tree is built;
-// then 4 d + 4 bytes, plus d / 2 for the boxes.
+// few bins. Pairs beyond the last edge count as one wide bin.
+// Memory: 4 d + 20 bytes per point while the tree is built; then 4 d + 4 bytes, plus d / 2 for the boxes.
 // Limits: no weights; at most 2^28 points.
-// Source: A. Gray, A. Moore, "N-body problems in statistical learning" (2000); Y.-C. Tu, S. Chen, S. Pandit,
-// "Computing distance histograms efficiently in scientific databases" (2009).
+// Source: A. Gray, A. Moore, "N-body problems in statistical learning" (2000); Y.-C. Tu, S. Chen, S. Pandit, "Computing
+// distance histograms efficiently in scientific databases" (2009).
 #include "cpu/threads.hpp"
 #include "pair_histogram/simd/simd_pairs.hpp"
 

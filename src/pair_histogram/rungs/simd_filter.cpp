@@ -23,10 +23,11 @@
 //   special entry marks cells that contain an edge or come closer than E to one; their pairs are doubtful. Weighted
 //   counts use the same table, one pair at a time, and add the products of weights to exact sums.
 //
-// What changes from `simd_brute_force`: twice the lanes, no square root, no division, 1/k increments per pair. Work per
-// vector of pairs: d subtractions, d + 1 multiply-adds, 8 more operations; lanes / k increments. Memory: 4 d bytes per
-// point. Limits: if more than a quarter of the pairs would be doubtful, because bins are too many or too narrow for the
-// extent of the points, it falls back to simd_brute_force.
+// What changes from `simd_brute_force`: twice the lanes, no square root, no division, 1/k increments per pair.
+// Work per vector of pairs: d subtractions, d + 1 multiply-adds, 8 more operations; lanes / k increments.
+// Memory: 4 d bytes per point.
+// Limits: if more than a quarter of the pairs would be doubtful, because bins are too many or too narrow for the extent
+// of the points, it falls back to simd_brute_force.
 // Source: filtered predicates of computational geometry (J. R. Shewchuk, 1997), applied to histograms.
 #include "pair_histogram/simd/simd_pairs.hpp"
 
