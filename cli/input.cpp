@@ -96,7 +96,7 @@ void add_reading_options(Options& options, const Session& session, files::ReadOp
                   const bool is_mark = text.size() == 1 && text.front() > ' ' && text.front() < 0x7f;
                   if (!is_mark && text != "none")
                     throw UsageError("--comment: " + core::excerpt(text) + " is neither one character nor none");
-                  reading.comment = {.mark = text == "none" ? '\0' : text.front(), .said = true};
+                  reading.comment = {.mark = text == "none" ? '\0' : text.front(), .is_given = true};
                 });
   reading.stop = session.execution.stop;
 }

@@ -416,7 +416,7 @@ int run_program(int argument_count, char** arguments) {
   try {
     session.execution.stop = stop_on_signals();
     // The thread that waits for signals takes it as it takes a user's.
-    files::outlive_truncated_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
+    files::survive_truncated_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
     status = run(argument_count, arguments, session);
     if (files::truncated_file() != nullptr) throw InputError("a file became shorter");
   } catch (const Error& error) {

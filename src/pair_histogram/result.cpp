@@ -18,7 +18,7 @@ void throw_sum_too_large(const std::vector<double>& edges, std::size_t bin) {
 
 namespace {
 
-/// The column in which all points are at one place and the box is less than half as long as in any other.
+/// Returns the column in which all points coincide and the box is less than half as long as in the others, if any.
 template <class T>
 std::string flat_column(const Problem<T>& problem) {
   if (problem.d() != dimension_limit || !problem.periodic || problem.n() + (problem.cross ? problem.m() : 0) < 3)

@@ -1,5 +1,5 @@
 // Any bytes: parse_csv() gives a rectangle of finite numbers, or throws InputError. With a header or without one, with
-// columns chosen or not, however numbers are written. Cut into small stretches, which threads could parse, the text
+// columns chosen or not, however numbers are written. Cut into small chunks, which threads could parse, the text
 // gives the same table, or the same error.
 #include <cmath>
 #include <cstdint>
@@ -77,9 +77,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options[9].style = {.decimal = Decimal::automatic, .group = '.'};
   options[9].columns.id = ColumnList("--id-column", "2");
   options[10].missing = options[11].missing = gradus::files::Missing::drop_rows;
-  options[11].comment = {.mark = 0, .said = true};
+  options[11].comment = {.mark = 0, .is_given = true};
   options[11].columns.weight = ColumnList("--weight-column", "1");
-  options[12].comment = {.mark = '%', .said = true};
+  options[12].comment = {.mark = '%', .is_given = true};
   options[12].columns.dropped = ColumnList("--drop-columns", "1");
   options[13].columns.expected = {"y", "x"};
   options[13].columns.offers_columns = true;
@@ -87,7 +87,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto [table, error] = parse(bytes, one);
     if (table) check(*table, one);
     CsvOptions cut = one;
-    cut.stretch = 1 + size % 11;
+    cut.chunk = 1 + size % 11;
     const auto [same, same_error] = parse(bytes, cut);
     require(table.has_value() == same.has_value() && error == same_error);
     if (table) compare(*table, *same);

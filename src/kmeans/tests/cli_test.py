@@ -741,7 +741,7 @@ class Headers(Case):
                             ("id,2019,2020", 2), ("1st,2nd,3rd", 2), ("x,N/A,y", 2)]:
             rows, said = self.rows(line + below)
             self.assertEqual(rows, count, line)
-            self.assertIn("p.csv:1: the first line, '%s', is taken as %s" % (line, "a row" if count == 3 else "names"), said)
+            self.assertIn("p.csv:1: the first line, '%s', is read as %s" % (line, "a row" if count == 3 else "names"), said)
             self.assertEqual(self.rows(line + below, "--quiet"), (count, ""))
             self.assertEqual(self.rows(line + below, "--header", "yes"), (2, ""), line)
         for line, count in [("x,y,z", 2), ("2.5,0,1", 3), ("7,7,7", 3), (",x,y", 2)]:
@@ -917,7 +917,7 @@ class Tables(Case):
         expected = self.succeed("transform", centroid, plain).stdout
         result = self.succeed("transform", centroid, comma)
         self.assertEqual(result.stdout, expected)
-        self.assertIn("b.csv: decimals are taken to follow a comma", result.stderr)
+        self.assertIn("b.csv: decimals are assumed to follow a comma", result.stderr)
         for table, options in ((comma, ["--decimal", "comma"]), (groups, ["--thousands", "."]), (groups, ["--thousands", "point"])):
             result = self.succeed("transform", centroid, table, *options)
             self.assertEqual((result.stdout, result.stderr), (expected, ""))

@@ -453,7 +453,7 @@ class Output(MatmulCase):
             file.write("1;2\n3;4\n")
         result = self.succeed("matmul", path, path)
         self.assertEqual(result.stdout, "7,10\n15,22\n")
-        self.assertNotIn("taken as a row", result.stderr)
+        self.assertNotIn("read as a row", result.stderr)
 
     def test_what_ran_instead_of_what_was_permitted(self):
         files = self.pair()
