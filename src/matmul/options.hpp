@@ -1,4 +1,4 @@
-// The options of a product, a row for each: see core/options.hpp.
+// The option table of a product, one row per option. See core/options.hpp.
 #pragma once
 
 #include "core/options.hpp"
