@@ -37,7 +37,7 @@ const room::Variant& choose(const room::Call<T, A, B>& call, const room::Shape& 
   return variant;
 }
 
-/// Returns bytes of host memory.
+/// Returns the bytes of host memory that the call needs.
 template <class T, class A, class B>
 std::uint64_t estimate(const room::Call<T, A, B>& call, const room::Shape& shape, const room::Variant& variant,
                        int threads) {
@@ -49,7 +49,7 @@ std::uint64_t estimate(const room::Call<T, A, B>& call, const room::Shape& shape
   return bytes;
 }
 
-/// beta C, where there is nothing to be added to it.
+/// Computes beta C, the result when there are no products to add.
 template <class T>
 void scale(const room::Problem<T>& problem) {
   for (std::int64_t batch = 0; batch < problem.batches; ++batch) {
@@ -61,7 +61,7 @@ void scale(const room::Problem<T>& problem) {
   }
 }
 
-/// The products, by the variant, in whichever memory they lie.
+/// Runs the variant, on matrices in host or GPU memory.
 template <class T>
 void multiply(const room::Variant& variant, const room::Problem<T>& problem, const room::There& there, int& threads,
               const Execution& execution, std::vector<Phase>& phases) {
@@ -82,7 +82,7 @@ void multiply(const room::Variant& variant, const room::Problem<T>& problem, con
   variant.run(problem, *request, phases);
 }
 
-/// Gives C of the call new memory.
+/// Allocates C for the call.
 template <class T, class A, class B>
 Matrix<T> allocate(room::Call<T, A, B>& call) {
   Matrix<T> product(call.batches * call.m, call.n);
@@ -91,7 +91,7 @@ Matrix<T> allocate(room::Call<T, A, B>& call) {
   return product;
 }
 
-/// Returns elements of C before it is written.
+/// Returns a sample of C from before it is overwritten.
 template <class T, class A, class B>
 room::ErrorSample<T> sample_before(const room::Call<T, A, B>& call) {
   room::Problem<T> before = call.problem();
@@ -114,7 +114,8 @@ MatmulError measure_error(const room::Call<T, A, B>& call, const room::ErrorSamp
   return sample.measure(after, cpu::start_team(threads), call.execution.stop);
 }
 
-/// The products, and their error if that is wanted. `threads`: of the estimate; afterwards those that ran.
+/// Computes the products and, if requested, measures their error. `threads` is the estimated count on entry and the
+/// actual count on return.
 template <class T, class A, class B>
 MatmulResult<T> run(room::Call<T, A, B>& call, const room::Variant& variant, int& threads, std::vector<Phase>& phases) {
   if (call.reads) {

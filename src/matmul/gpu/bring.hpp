@@ -1,4 +1,4 @@
-// Matrices on their way between the caller's memory and the job's GPU. `Job` is cuda::Job.
+// Transfers matrices between the caller's memory and the job's GPU. `Job` is cuda::Job.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace gradus::matmul_detail {
 
-/// Calls visit(matrix, row, number of the row among all) for all rows of all matrices, on the job's threads.
+/// Calls visit(matrix, row, index of the row among all rows) for every row of every matrix, on the job's threads.
 template <class T, class Job, class Visit>
 void for_packed_rows(const Given<T>& given, const Job& job, const Visit& visit) {
   const std::int64_t lines = given.matrices() * given.rows;
@@ -25,7 +25,7 @@ void for_packed_rows(const Given<T>& given, const Job& job, const Visit& visit) 
   core::honour_stop(job.stop(), "stopped while matrices were packed");
 }
 
-/// Matrices in host memory as rows with nothing between them.
+/// Returns a contiguous, row-major copy of matrices in host memory.
 template <class T, class Job>
 Buffer<std::remove_const_t<T>> packed(const Given<T>& given, const Job& job) {
   Buffer<std::remove_const_t<T>> copy(given.elements());
@@ -36,13 +36,14 @@ Buffer<std::remove_const_t<T>> packed(const Given<T>& given, const Job& job) {
   return copy;
 }
 
-/// Rows with nothing between them, at `data`, for matrices like these.
+/// Returns an operand at `data` for contiguous, row-major matrices of the same sizes.
 template <class T, class U>
 Operand<U> in_rows(const Given<T>& given, U* data) {
   return {data, given.columns, 1, given.matrices() == 1 ? 0 : given.rows * given.columns};
 }
 
-/// The matrices where they lie on the GPU already; strides without a meaning are those of rows.
+/// Returns the operand of matrices that are already on the GPU in the required layout. Strides without a meaning are
+/// set to those of contiguous rows.
 template <class T>
 Operand<T> in_place(const Given<T>& given) {
   Operand<T> operand = given.operand;
@@ -51,8 +52,9 @@ Operand<T> in_place(const Given<T>& given) {
   return operand;
 }
 
-/// Copies matrices in host memory to rows with nothing between them on the job's GPU; returns when they are there, or
-/// in the job's stream. `unturned`: room there for as many elements, for those that are sent and turned.
+/// Copies matrices from host memory into contiguous rows on the job's GPU. The copy is complete on return, or queued in
+/// the job's stream. `unturned` points to as many elements of scratch memory for matrices that are transposed on the
+/// GPU.
 template <class T, class Element, class Job>
 void fill(const Given<T>& given, Way way, Element* to, Element* unturned, Job& job) {
   switch (way) {
@@ -71,8 +73,8 @@ void fill(const Given<T>& given, Way way, Element* to, Element* unturned, Job& j
   }
 }
 
-/// The matrices on the job's GPU, with elements side by side in rows. Without `filled`, memory for them that is not
-/// written. UsageError for a view that does not lie where it says.
+/// Returns the matrices on the job's GPU, in rows of contiguous elements. If `filled` is false, returns uninitialized
+/// memory for them. Throws UsageError if a view is not in the memory that it claims.
 template <class T, class Job>
 Operand<T> bring(const Given<T>& given, const char* what, bool filled, Job& job) {
   using Element = std::remove_const_t<T>;
@@ -97,7 +99,7 @@ Operand<T> bring(const Given<T>& given, const char* what, bool filled, Job& job)
   return result;
 }
 
-/// Copies what a variant has written for bring() to where the caller wants it.
+/// Copies what a variant has written into the memory from bring() to the caller's layout.
 template <class T, class Job>
 void take_back(const Operand<T>& result, const Given<T>& given, Job& job) {
   const MatrixView<const T> rows(result.data, given.matrices() * given.rows, given.columns, job.place());

@@ -4,8 +4,9 @@
 // What changes from `openmp_tiled`: there, each product loads an element of B and a sum and stores the sum. Here:
 // * 12 rows by two vectors of C (4 rows by three vectors if there are only 16 registers) stay in registers for a chain
 //   of 256 terms. Two vectors of B and 12 elements of A are loaded for 24 vector fused multiply-adds, and nothing is
-//   stored. So many independent sums cover the latency of the units.
-// * The five loops around this kernel each keep their operands in a level of the memory hierarchy. 256 terms of 12 rows
+// * 12 rows by two vectors of C (4 rows by three vectors if there are only 16 registers) stay in registers for a chain
+//   of 256 terms. Two vectors of B and 12 elements of A are loaded for 24 vector fused multiply-adds, and nothing is
+//   stored. The sums are independent and numerous enough to hide the latency of the units.
 //   of A stay in the L1 cache and serve a strip of columns of B. Up to 4 KiB of each column of the strip stay in the L2
 //   cache and serve all rows. The packed rows of A stay in the last-level cache. C is loaded and stored once per 4 KiB
 //   of terms.
