@@ -28,8 +28,8 @@ std::int64_t batches_of(MatmulView<const A> a, MatmulView<const B> b) {
                    std::to_string(b.batches()) + "; these numbers must be the same, or one of them 1");
 }
 
-/// Turns a batch that is a single product in memory into that product: the matrices A are stacked vertically, so are
-/// those of C, and all share one B. The same holds for matrices B and C that are adjacent horizontally.
+/// Turns a batch that is a single product in memory into that product: the matrices A and C are stacked vertically and
+/// all products share one B. The same holds if the matrices B and C are adjacent horizontally and share one A.
 template <class T>
 void join_batch(Problem<T>& problem) {
   // Sizes that exist in memory have products that fit 64 bits. Without any terms, sizes are arbitrary.

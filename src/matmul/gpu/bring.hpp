@@ -43,7 +43,7 @@ Operand<U> in_rows(const Given<T>& given, U* data) {
 }
 
 /// Returns the operand of matrices that are already on the GPU in the required layout. Strides without a meaning are
-/// set to those of contiguous rows.
+/// replaced by the strides of contiguous rows.
 template <class T>
 Operand<T> in_place(const Given<T>& given) {
   Operand<T> operand = given.operand;

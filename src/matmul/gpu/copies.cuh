@@ -7,7 +7,7 @@
 
 namespace gradus::matmul_detail {
 
-/// Tells which operands allow 16-byte loads and stores.
+/// The operands that allow 16-byte loads and stores.
 struct Wide {
   bool b;
   bool c;

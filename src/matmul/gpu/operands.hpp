@@ -40,7 +40,7 @@ struct Given {
   }
 };
 
-/// How a matrix gets to the GPU in the required layout.
+/// The transfer that brings a matrix to the GPU in the required layout.
 enum class Way : std::uint8_t {
   in_place,         ///< already there
   turned,           ///< copied on the GPU into the required order
@@ -89,7 +89,7 @@ struct GpuOperands {
   }
 };
 
-/// Tells which operands are on the job's GPU.
+/// The operands that are on the job's GPU.
 struct There {
   bool a = false;
   bool b = false;

@@ -36,7 +36,7 @@ namespace gradus::matmul_detail {
 namespace {
 
 core::Support with_emulation(const Shape& shape, const execution::Machine& machine) {
-  if (shape.element_bytes != sizeof(double)) return core::Support::no("made for double; products of float by cublas");
+  if (shape.element_bytes != sizeof(double)) return core::Support::no("supports only double; use cublas for float");
   core::Support support = execution::on_gpu(shape, machine);
 #ifdef GRADUS_HAS_CUDA
   if (support) support = cublas_emulates();

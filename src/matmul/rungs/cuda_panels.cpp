@@ -3,9 +3,10 @@
 //
 // What changes from `cuda_pipelined`: the first product begins before all matrices are on the GPU. C is divided into
 // blocks, each the product of a panel of rows of A and a panel of columns of B. While the GPU computes a block, a
+// What changes from `cuda_pipelined`: the first product begins before all matrices are on the GPU. C is divided into
+// blocks, each the product of a panel of rows of A and a panel of columns of B. While the GPU computes a block, a
 // thread uploads the panels of the next block and downloads the previous one. The arithmetic hides the copies in both
-// directions, except those of the first panels and the last block.
-//
+// directions, except for the first panels and the last block.
 // * k is not divided. A block does not depend on the others and has the bits that it would have alone.
 // * The order of the blocks is known, so a panel is evicted only for one that is needed sooner. If all of A or all of B
 //   fits, it is transferred once. Otherwise one operand is transferred once, and the other once for each of its panels.
@@ -55,7 +56,7 @@ std::vector<Step> steps_of(const Shape& shape, const PanelPlan& plan, bool one_a
     for (std::int64_t number = 0; number < row_panels * column_panels; ++number) {
       const std::int64_t inside = plan.rows_outside ? column_panels : row_panels;
       const std::int64_t outer = number / inside;
-      // There and back: the last panel of a pass is the first of the next.
+      // Alternates the direction, so that the last panel of a pass is the first panel of the next.
       const std::int64_t inner = outer % 2 == 0 ? number % inside : inside - 1 - number % inside;
       const std::int64_t row = plan.rows_outside ? outer : inner;
       const std::int64_t column = plan.rows_outside ? inner : outer;

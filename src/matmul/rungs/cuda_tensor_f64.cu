@@ -271,7 +271,7 @@ core::Memory packed_gpu_memory(const Shape& shape, int threads) {
 core::Support double_on_tensor_cores(const Shape& shape, const execution::Machine& machine) {
   if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
   if (shape.element_bytes != sizeof(double))
-    return core::Support::no("made for double; products of float by cuda_pipelined");
+    return core::Support::no("supports only double; use cuda_pipelined for float");
   return execution::has_warpgroup_products(machine);
 }
 
