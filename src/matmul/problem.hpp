@@ -32,8 +32,7 @@ struct Shape {
   std::int64_t k = 0;
   int element_bytes = 4;
   MatmulAccuracy accuracy = MatmulAccuracy::strict;  ///< requested
-  bool totals =
-      false;  ///< partial sums need separate memory because C is still read or is not contiguous along either axis
+  bool totals = false;      ///< partial sums need separate memory: C is still read, or contiguous along neither axis
   core::Memory bring = {};  ///< memory that a GPU job needs to bring the matrices into the layout that variants expect
 
   /// Number of fused multiply-adds.

@@ -3,13 +3,12 @@
 //
 // What changes from `cuda_pipelined`: the first product begins before all matrices are on the GPU. C is divided into
 // blocks, each the product of a panel of rows of A and a panel of columns of B. While the GPU computes a block, a
-// What changes from `cuda_pipelined`: the first product begins before all matrices are on the GPU. C is divided into
-// blocks, each the product of a panel of rows of A and a panel of columns of B. While the GPU computes a block, a
 // thread uploads the panels of the next block and downloads the previous one. The arithmetic hides the copies in both
 // directions, except for the first panels and the last block.
+//
 // * k is not divided. A block does not depend on the others and has the bits that it would have alone.
 // * The order of the blocks is known, so a panel is evicted only for one that is needed sooner. If all of A or all of B
-//   fits, it is transferred once. Otherwise one operand is transferred once, and the other once for each of its panels.
+//   fits, it is transferred once. Otherwise one operand is transferred once, and the other once per panel of the first.
 // * gpu/panel_plan.hpp weighs panel sizes: many blocks hide more of the transfers, large blocks transfer less.
 // * In a batch of small products, several products form one step.
 //

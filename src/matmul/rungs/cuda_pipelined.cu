@@ -3,7 +3,7 @@
 // What changes from `cuda_warp_tiled`:
 // * Copies from global to shared memory bypass the registers (cp.async). They run several portions of k ahead: three
 //   portions are in flight while a fourth is used. A is transposed on the way, element by element.
-// * A thread loads its operands for the next k while it multiplies those of the current k.
+// * A thread loads its operands for the next k while it multiplies the operands of the current k.
 // * Large products of float, on GPUs with a copy engine: A and B are packed tile by tile in the layout of shared
 //   memory. One thread of a block then issues copies of 32 KiB each, and the other threads only load operands and
 //   multiply (RegisterTile, gpu/panels.cuh). No thread computes an address, and no barrier stops the whole block.
@@ -107,9 +107,7 @@ __device__ __forceinline__ void add_products(T (&sums)[rows][columns], const T* 
     for (int r = 0; r < rows; ++r)
 #pragma unroll
       for (int turn = 0; turn < columns; ++turn) {
-        const int c = r % 2 == 0
-                          ? turn
-                          : columns - 1 - turn;  // alternates direction, so that consecutive products share an operand
+        const int c = r % 2 == 0 ? turn : columns - 1 - turn;  // consecutive products share an operand
         sums[r][c] =
             fma(here[inner % 2][r / vector].at[r % vector], there[inner % 2][c / vector].at[c % vector], sums[r][c]);
       }
@@ -159,8 +157,7 @@ __global__ void __launch_bounds__(ShapeOf<T, kernel>::threads, ShapeOf<T, kernel
 #pragma unroll 1
   for (int now = 0; now < portions; ++now) {
     cuda::wait_for_copies<stages - 2>();
-    __syncthreads();  // this portion has arrived, and the previous one, which the next copies overwrite, is no longer
-                      // read
+    __syncthreads();  // this portion has arrived; the previous one may be overwritten
     if (const int next = now + stages - 1; next < portions)
       copies.order(shared + next % stages * Shape::stage_elements);
     cuda::end_group();

@@ -2,7 +2,7 @@
 //
 // What changes from `cuda_pipelined`: the innermost step. One warp instruction (mma.sync in f64) advances 16 x 8
 // elements of C by four steps of k on a tensor core, twice as fast as the FMA units. It rounds after each product, like
-// a chain of fma in ascending k, so the sums are those of `strict`.
+// a chain of fma in ascending k, so the sums equal the sums of `strict`.
 //
 // * The copy engine addresses tiles of A and B by row and column (cuda/tensor_map.hpp). It permutes units of 16 bytes
 //   on the way, so that the lanes of a warp read different banks. If addresses or sizes rule this out, A and B are
@@ -92,7 +92,7 @@ cuda::MappedMatrices matrices_of(const Operand<const double>& operand, std::int6
 }
 
 /// Adds the product of rows and columns over four values of k to the sums. A lane supplies two rows at k = lane % 4 and
-/// one column at the same k. Its sums are those of its two rows and two columns.
+/// one column at the same k. It holds the sums of its two rows and of two columns.
 __device__ __forceinline__ void multiply_add(double (&sums)[4], const Vector<double>& rows, double column) {
   asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
                : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])

@@ -1,4 +1,4 @@
-// cuda_warp_tiled: a level of warp tiles between those of blocks and threads, and 128-bit loads.
+// cuda_warp_tiled: warp tiles between block tiles and thread tiles, and 128-bit loads.
 //
 // What changes from `cuda_register_tiled`:
 // * A warp computes a tile of 32 x 64 elements (f64: 16 x 32) with 4 x 8 threads. For each k a warp reads 32 elements

@@ -69,14 +69,14 @@ std::int64_t widest_strip(std::int64_t panel, std::int64_t terms, int element_by
   return std::max(half_l2() / bytes / panel, std::int64_t{1}) * panel;
 }
 
-/// How an operand is read.
+/// The way an operand is read.
 enum class Reading : std::uint8_t {
   in_place,  ///< where the caller stored it
   shared,    ///< packed once, by all threads for all threads
   own        ///< packed by each thread for itself
 };
 
-/// How a problem is divided. A pass is a part of C; its terms are multiplied chunk by chunk.
+/// The division of a problem. A pass is a part of C; its terms are multiplied chunk by chunk.
 struct Plan {
   /// `a_line`, `b_line`: elements from a row of A or B to the next if rows are contiguous, otherwise 0.
   Plan(std::int64_t m, std::int64_t n, std::int64_t k, int element_bytes, std::int64_t a_line, std::int64_t b_line,

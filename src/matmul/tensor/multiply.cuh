@@ -206,8 +206,8 @@ static __global__ void __launch_bounds__(odd_threads)
 // ---------------------------------------------------------------------------------------------------------------------
 // The whole job
 
-/// Computes C from panels of `parts` parts. Returns false, and leaves C unchanged, if so many lines are odd that
-/// `strict` is faster.
+/// Computes C from panels of `parts` parts. Returns false, and leaves C unchanged, if `strict` is faster
+/// because many lines are odd.
 template <int parts>
 bool multiply(const Problem<float>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const cuda::Stream& stream = problem.gpu->stream();

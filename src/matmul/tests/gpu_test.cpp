@@ -1,6 +1,6 @@
 // Products of matrices in GPU memory, in any layout and together with matrices in host memory; every kernel of
-// cuda_pipelined on a shape for which it is chosen; refusals. Without a GPU all tests are skipped, except those of the
-// plan.
+// cuda_pipelined on a shape for which it is chosen; refusals. Without a GPU only the tests of the
+// plan run.
 #include <array>
 #include <cmath>
 #include <limits>
