@@ -104,7 +104,7 @@ detail::ViewFacts facts_of(MatmulView<T> view) {
 template <class T, class Input>
 void check_apart(MatmulView<T> c, MatmulView<Input> input, const char* what) {
   if (has_elements(c) && has_elements(input) && execution::overlap(facts_of(c), facts_of(input)))
-    throw UsageError(std::string("C: its memory overlaps that of ") + what + "; in-place products are not supported");
+    throw UsageError(std::string("C: its memory overlaps ") + what + "; in-place products are not supported");
 }
 
 }  // namespace gradus::matmul_detail
