@@ -82,8 +82,8 @@ struct SparseProblem {
   const SparseGraph<T>* graph = nullptr;
   std::span<const std::int64_t> sources;  ///< one row of the results per source; empty: all vertices
   std::int64_t target = -1;               ///< the only vertex whose distance is needed, or -1 for all
-  std::span<const Wider<T>>
-      least_lengths;       ///< shortest length of any route that ends at each vertex, if an edge is negative
+  /// If an edge is negative: for each vertex, the length of the shortest route that ends there.
+  std::span<const Wider<T>> least_lengths;
   bool positive = true;    ///< all edges are positive
   bool wide_sums = false;  ///< floating-point: sums might overflow in T
   MatrixView<T> distances;

@@ -513,8 +513,7 @@ core::Memory searches_memory(const Shape& shape, int threads) {
 
 extern constinit const Variant openmp_dijkstra_rung{
     .name = "openmp_dijkstra",
-    .summary =
-        "along the edges, from one vertex after the other; the vertices among threads, and those that wait in buckets",
+    .summary = "along the edges, one source after another; sources among threads, waiting vertices in buckets",
     .change =
         "work grows with edges instead of N², and sources instead of N; a row of the result is a task; vertices wait "
         "in buckets",
