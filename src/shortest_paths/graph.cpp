@@ -12,7 +12,7 @@ namespace gradus::shortest_paths_detail {
 
 namespace {
 
-constexpr std::string_view while_looking = "stopped while looking at the edges";
+constexpr std::string_view while_looking = "stopped while examining the edges";
 
 template <class T>
 bool is_impossible(T weight) {

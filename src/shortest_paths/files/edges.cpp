@@ -16,7 +16,7 @@ namespace gradus::files {
 
 namespace {
 
-/// Text of a stretch: its edges stay in the second cache.
+/// Bytes of text per block. The edges of a block fit the L2 cache.
 constexpr std::size_t bytes_of_a_stretch = std::size_t{1} << 18;
 constexpr int stretches_of_a_thread = 4;
 
@@ -79,13 +79,13 @@ const char* EdgeStretch::odd_vertex(const char* at, const char* end, std::uint64
       stop != at && is_digit(stop[-1]) && (at_line_end(stop, end) || is_blank(*stop) || *stop == ',' || *stop == ';');
   if (!is_whole)
     refuse_line(at_line_end(at, end) ? "the line ends where a vertex is expected"
-                                     : core::excerpt(word_at(at, end)) + " is not a whole number, as vertices are");
+                                     : core::excerpt(word_at(at, end)) + " is not an integer, as vertices are");
   std::string text = "there is no vertex ";
   text.append(at, stop);
   if (vertices == 0) refuse_line(text + "; there is none");
   text.append("; vertices are ").append(std::to_string(least)).append(" to ").append(std::to_string(most));
-  // No file has said how many there are.
-  if (vertices >= static_cast<std::uint64_t>(most_vertices)) text.append(", and --names takes any as names");
+  // The file does not state the number of vertices.
+  if (vertices >= static_cast<std::uint64_t>(most_vertices)) text.append(", and --names reads any as names");
   refuse_line(text);
 }
 
@@ -126,7 +126,7 @@ const char* EdgeStretch::weight(const char* at, const char* end, NumberFormat fo
   if (format.is_plain()) return weight(at, end);
   double value = 0;
   const char* const stop = parse_number(at, end, value, format);
-  if (!stop) return odd_weight(at, end);  // which says what is wrong
+  if (!stop) return odd_weight(at, end);  // reports the error
   std::string plain(at, stop);
   std::erase(plain, format.group);
   std::replace(plain.begin(), plain.end(), format.point, '.');
@@ -249,7 +249,7 @@ std::size_t EdgeReader::take(std::string_view text, bool last) {
   return size;
 }
 
-/// Parses the stretch; what is wrong with it is kept.
+/// Parses a block. Stores an error in `edges.wrong`.
 void EdgeReader::parse(std::string_view text, EdgeStretch& edges, std::size_t most_edges) {
   edges.start(text.size(), real_, most_edges);
   try {
@@ -260,7 +260,7 @@ void EdgeReader::parse(std::string_view text, EdgeStretch& edges, std::size_t mo
 }
 
 void EdgeReader::append(std::string_view text, EdgeStretch& edges) {
-  // Which line is one too many, only another look tells, which stops there.
+  // Finds the first excess line by parsing again, up to the promised number of edges.
   if (const std::size_t left = promised_ - edges_.count(); edges.count > left && !is_ordered())
     parse(text, edges, left);
   if (edges.beyond != 0 && beyond_ == 0) beyond_ = lines_ + edges.beyond;

@@ -191,7 +191,7 @@ TEST(Dimacs, Refusals) {
                   {"p sp 2 1\na 18446744073709551617 1 3\n", "there is no vertex 18446744073709551617"},
                   {"p sp 2 1\na 4294967297 1 3\n", "there is no vertex 4294967297"},
                   {"p sp 2 1\na 1.0 1 3\n", "'.0' stands where a blank is expected"},
-                  {"p sp 2 1\na x 1 3\n", "'x' is not a whole number"},
+                  {"p sp 2 1\na x 1 3\n", "'x' is not an integer"},
                   {"p sp 2 1\na 1 2\n", "test:2: the line ends where a weight is expected"},
                   {"p sp 2 1\na 1\n", "test:2: the line ends where a vertex is expected"},
                   {"p sp 2 1\na\n", "test:2: the line ends where a vertex is expected"},
@@ -290,7 +290,7 @@ TEST(MatrixMarket, Refusals) {
                   {"3 3 1\n%%MatrixMarket matrix coordinate integer general\n1 2 3\n", "test:3: a second line"},
                   {"3 3 1\n1 2 3\n%%MatrixMarket matrix coordinate integer general\n", "test:4: a second line"}});
   expect_refused(format_called("matrix_market"), "%%MatrixMarket matrix coordinate integer symmetric\n",
-                 {{"3 3 1\n1 2 3\n", "test:3: the entry 1 2 lies above the diagonal"}});
+                 {{"3 3 1\n1 2 3\n", "test:3: the entry 1 2 is above the diagonal"}});
   expect_refused(format_called("matrix_market"), "%%MatrixMarket matrix coordinate integer skew-symmetric\n",
                  {{"3 3 1\n2 2 3\n", "on the diagonal"},
                   {"3 3 1\n2 1 -9223372036854775808\n", "opposite"},
@@ -394,11 +394,11 @@ TEST(EdgeList, HeaderLines) {
   options.base = 1;
   EXPECT_EQ(parse_list("source,target\n1,2\n", options).vertices, 2);
   ASSERT_EQ(notes.size(), 1U);
-  expect_contains(notes[0], "test:1: the first line, 'source,target', is taken as names of columns");
+  expect_contains(notes[0], "test:1: the first line, 'source,target', is read as column names");
   options.base = {};
   EXPECT_EQ(parse_list("home work\nwork shop\n", options).vertices, 3);
   ASSERT_EQ(notes.size(), 2U);
-  expect_contains(notes[1], "is taken as an edge");
+  expect_contains(notes[1], "is read as an edge");
   EXPECT_EQ(parse_list("a b weight\nhome work 3\n", options).vertices, 2);
   EXPECT_EQ(parse_list("a b 1\nhome work 3\n", options).vertices, 4);
   options.header = HeaderLine::yes;
@@ -526,7 +526,7 @@ TEST(EdgeList, FirstLinesOfNumbersThatMayNameColumns) {
     const auto lines = static_cast<std::int64_t>(std::count(text.begin(), text.end(), '\n'));
     EXPECT_EQ(parse_list(text, options).from.view.size(), lines);
     ASSERT_EQ(notes.size(), 1U);
-    expect_contains(notes[0], "is taken as an edge; if it names the columns, say --header yes");
+    expect_contains(notes[0], "is read as an edge; if it names the columns, say --header yes");
     notes.clear();
     options.header = HeaderLine::yes;
     EXPECT_EQ(parse_list(text, options).from.view.size(), lines - 1);
@@ -684,14 +684,14 @@ TEST(EdgeList, Refusals) {
                   {"1 2 3\n1 2\n", "test:2: the line ends where a weight is expected"},
                   {"1 2 3\n1\n", "test:2: the line ends where a vertex is expected"},
                   {"from to weight\n1 2\n", "test:2: 2 fields"},
-                  {"1,2\n,3\n", "test:2: '' is not a whole number"},
-                  {"1 2\na 3\n", "test:2: 'a' is not a whole number, as the vertices of line 1 are; --names"},
-                  {"1,2\n1a,3\n", "test:2: '1a' is not a whole number"},
+                  {"1,2\n,3\n", "test:2: '' is not an integer"},
+                  {"1 2\na 3\n", "test:2: 'a' is not an integer, as the vertices of line 1 are; --names"},
+                  {"1,2\n1a,3\n", "test:2: '1a' is not an integer"},
                   {"to,from\n1,2\n", "test:1: column 1 is called 'to', but columns are FROM, TO and WEIGHT"},
                   {"weight,from,to\n5,1,2\n", "test:1: column 1 is called 'weight'"},
                   {"from,Cost,to\n1,5,2\n", "test:1: column 2 is called 'Cost'"},
-                  {"10,2\n1,002\n", "test:2: '002' begins with 0; --names takes vertices as names"},
-                  {"1,2\n1.5,3\n", "test:2: '1.5' is not a whole number"},
+                  {"10,2\n1,002\n", "test:2: '002' begins with 0; --names reads vertices as names"},
+                  {"1,2\n1.5,3\n", "test:2: '1.5' is not an integer"},
                   {"1,2\n-1,3\n", "test:2: there is no vertex -1"},
                   {"-1,2\n", "test:1: there is no vertex -1"},
                   {"1,2\n99999999999,3\n", "test:2: there is no vertex 99999999999; vertices are 0 to 2147483646"},
@@ -703,7 +703,7 @@ TEST(EdgeList, Refusals) {
                   {"a,b\n\"c,d\n", "no closing quote"},
                   {"a,b\n\"c\"d,e\n", "'d' stands where a comma is expected"},
                   {"a,b\n#N/A,c\n", "test:2: an error value of a spreadsheet"},
-                  {"1;2\n3,4\n", "test:2: '3,4' is not a whole number"},
+                  {"1;2\n3,4\n", "test:2: '3,4' is not an integer"},
                   {"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n", ".mtx"}});
   GraphReadOptions based;
   based.base = 0;

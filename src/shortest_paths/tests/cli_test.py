@@ -476,7 +476,7 @@ class GraphFiles(Case):
 
     def test_numbers_as_names_of_columns(self):
         path = self.file("pandas.csv", "0,1,2\n0,1,5\n1,2,6\n")
-        self.assertIn("pandas.csv:1: the first line, '0,1,2', is taken as an edge; if it names the columns, say --header yes",
+        self.assertIn("pandas.csv:1: the first line, '0,1,2', is read as an edge; if it names the columns, say --header yes",
                       self.succeed("shortest-paths", path).stderr)
         self.assertEqual(self.route(path, "--header", "yes", "--from", 0, "--to", 2), "11: 0 1 2")
         index = self.file("index.csv", ",0,1\n0,5,6\n1,6,7\n")
@@ -494,7 +494,7 @@ class GraphFiles(Case):
 
     def test_a_header_line(self):
         plain = self.file("h.csv", "home,work\nwork,shop\n")
-        self.assertIn("is taken as an edge", self.succeed("shortest-paths", plain).stderr)
+        self.assertIn("is read as an edge", self.succeed("shortest-paths", plain).stderr)
         for header, n in (("yes", 2), ("no", 3)):
             result = self.succeed("shortest-paths", plain, "--header", header, "--json")
             self.assertEqual((json.loads(result.stdout)["n"], result.stderr), (n, ""))
