@@ -16,7 +16,7 @@ constexpr std::string_view while_looking = "stopped while examining the edges";
 
 template <class T>
 bool is_impossible(T weight) {
-  return std::is_floating_point_v<T> && !(weight > -std::numeric_limits<T>::infinity());  // also NaN
+  return std::is_floating_point_v<T> && !(weight > -std::numeric_limits<T>::infinity());  // also true for NaN
 }
 
 template <class T>
@@ -82,7 +82,7 @@ void fill(const Graph<T>& graph, MatrixView<C> distances, int threads, const std
     for (std::int64_t u = first; u < std::min(first + stretch, n); ++u) {
       const T* const from = graph.weights.row(u);
       C* const to = distances.row(u);
-      for (std::int64_t v = 0; v < n; ++v)  // 0 is added, for -0 becomes 0 so
+      for (std::int64_t v = 0; v < n; ++v)  // adding 0 turns -0 into 0
         to[v] = graph.is_edge(from[v]) ? static_cast<C>(from[v]) + C{0} : unreachable<C>();
       to[u] = 0;
     }

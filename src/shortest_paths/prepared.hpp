@@ -1,4 +1,4 @@
-// The graph in the forms that a job needs, and what its edges tell.
+// The graph in the forms that a job needs, and facts about its edges.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Whether the job runs on a GPU whatever the edges are like, so that they can be looked at there.
+/// Returns true if the job runs on a GPU whatever its edges are, so that the GPU can examine them.
 template <class T>
 bool is_bound_for_gpu(const Request<T>& request) {
-  // For less the processor is done before the GPU has answered.
+  // For smaller graphs the CPU finishes before the GPU responds.
   constexpr std::int64_t worth_a_look_there = 512;
   const Execution& execution = request.execution;
   if (!request.is_matrix()) return false;
@@ -31,16 +31,16 @@ bool is_bound_for_gpu(const Request<T>& request) {
   return choose(full, execution::GrantedMachine(execution), Device::gpu).device_input;
 }
 
-/// See above.
+/// The prepared graph.
 template <class T>
 struct Prepared {
-  Graph<T> graph;         ///< a matrix, once there is one: in host memory, or where the caller has it on a GPU
-  SparseGraph<T> sparse;  ///< lists, once there are some
-  Matrix<T> weights;      ///< of `graph`, where the caller gave no such matrix
+  Graph<T> graph;         ///< the matrix, if has_matrix: in host memory, or the caller's on a GPU
+  SparseGraph<T> sparse;  ///< the edge lists, if has_lists
+  Matrix<T> weights;      ///< memory of `graph`, if the caller has no suitable matrix
   Examined<T> facts;
   bool has_matrix = false;
   bool has_lists = false;
-  std::shared_ptr<cuda::Job> job;  ///< on a GPU, once the graph was brought there
+  std::shared_ptr<cuda::Job> job;  ///< the GPU job, once the graph has been brought to the GPU
   Graph<T> there;                  ///< the graph on the job's GPU
 
   void bring_to_gpu(const Execution& execution, std::uint64_t job_bytes, std::vector<Phase>& phases) {

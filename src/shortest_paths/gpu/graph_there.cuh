@@ -1,4 +1,4 @@
-// A graph as kernels see it.
+// A graph as kernels access it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct GraphThere {
   std::int64_t stride;
   T no_edge;
 
-  /// Its weights lie on a GPU.
+  /// The weights must be on a GPU.
   explicit GraphThere(const Graph<T>& graph)
       : weights(graph.weights.data()), n(graph.n()), stride(graph.weights.row_stride()), no_edge(graph.no_edge) {}
 

@@ -1,4 +1,4 @@
-// What GPU code defines, in a build without CUDA.
+// Definitions of the GPU functions for a build without CUDA.
 #include "core/not_compiled.hpp"
 #include "shortest_paths/gpu/gpu_graph.hpp"
 #include "shortest_paths/gpu/run_on_gpu.hpp"

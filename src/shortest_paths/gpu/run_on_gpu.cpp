@@ -8,7 +8,7 @@ namespace gradus::shortest_paths_detail {
 
 namespace {
 
-/// What is left to do when a variant has found the distances on a GPU, and what is left is not for one.
+/// Completes the results on the host if the remaining work is not supported on a GPU.
 template <class T, class C>
 void complete_by_host(const Request<T>& request, const Prepared<T>& input, MatrixView<const C> solved, C greatest,
                       MatrixView<T> distances, MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
@@ -41,7 +41,7 @@ void complete_by_host(const Request<T>& request, const Prepared<T>& input, Matri
     copy_matrix(MatrixView<const std::int32_t>(predecessors_here), predecessors, *input.job);
 }
 
-/// As solve(), by a variant that works on a GPU, to which the graph was brought.
+/// Finds all distances with a variant on the GPU to which the graph was brought.
 template <class T, class C>
 void solve_on_gpu(const Request<T>& request, const Variant& variant, const Prepared<T>& input, MatrixView<T> distances,
                   MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
@@ -56,7 +56,7 @@ void solve_on_gpu(const Request<T>& request, const Variant& variant, const Prepa
   if (is_there(distances)) admit(job, distances.data(), "distances");
   if (is_there(predecessors)) admit(job, predecessors.data(), "predecessors");
 
-  // The variant works where the result is wanted, or where the copy of the weights is, unless these are still needed.
+  // The variant works in the result's memory or in the copy of the weights, unless the weights are still needed.
   const MatrixView<T> copy(const_cast<T*>(input.there.weights.data()), n, n, input.there.weights.place());
   MatrixView<C> solved;
   if constexpr (std::is_same_v<T, C>) {
