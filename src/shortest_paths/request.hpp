@@ -86,11 +86,11 @@ struct Request {
     check_rest();
     if (!options.sources.empty()) check_results_are_here("of chosen sources");
     if (overlap(memory.predecessors, weights))
-      throw UsageError(about("predecessors") + "their memory overlaps that of weights or distances");
+      throw UsageError(about("predecessors") + "their memory overlaps the weights or distances");
     const bool same = options.sources.empty() && memory.distances.data() == weights.data() &&
                       memory.distances.row_stride() == weights.row_stride();
     if (!same && overlap(memory.distances, weights))
-      throw UsageError(about("distances") + "their memory overlaps that of the weights, and is not the same");
+      throw UsageError(about("distances") + "their memory overlaps part of the weights");
     execution = execution::where_views_lie<Variant>(places(), variants(), Room::name, execution);
     choose_threads();
   }
@@ -146,9 +146,9 @@ struct Request {
     check_result(memory.distances, rows(), n(), "distances");
     check_result(memory.predecessors, rows(), n(), "predecessors");
     if (memory.predecessors.rows() > 0 && !options.predecessors)
-      throw UsageError(about("predecessors") + "there is memory for them, but they are not wanted");
+      throw UsageError(about("predecessors") + "memory was passed, but they are not requested");
     if (overlap(memory.predecessors, memory.distances))
-      throw UsageError(about("predecessors") + "their memory overlaps that of weights or distances");
+      throw UsageError(about("predecessors") + "their memory overlaps the weights or distances");
   }
   void check_results_are_here(const std::string& results) const {
     if (!memory.distances.place().is_host() || !memory.predecessors.place().is_host())

@@ -315,11 +315,11 @@ class EdgeListReader final : public EdgeReader {
       note(lines_ + 1, "a vertex begins with 0, so that vertices are names (--base 0 or 1: numbers)");
     named_ = options_.names || padded || !is_whole(from.text) || !is_whole(to.text);
     if (named_ && options_.base)
-      refuse_line("--base " + std::to_string(*options_.base) + ": vertices are names, which nothing counts");
+      refuse_line("--base " + std::to_string(*options_.base) + ": vertices are names, which have no base");
     if (!options_.names)
       for (const FirstField& vertex : {from, to})
         if (is_number(vertex.text) && vertex.text.find('.') != std::string::npos)
-          refuse_line(core::excerpt(vertex.text) + " is no whole number, as numbers of vertices are; " +
+          refuse_line(core::excerpt(vertex.text) + " is not an integer, as vertex numbers are; " +
                       asks_for_columns() + ", and --names reads it as a name");
     least_ = options_.base.value_or(0);
   }

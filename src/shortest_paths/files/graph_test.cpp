@@ -1,4 +1,4 @@
-// Readers of graphs: what they make of every format, and what they refuse with which words.
+// Tests the graph readers: the graphs that they read from every format, and the messages of their refusals.
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -58,7 +58,7 @@ Graph parse_list(std::string_view text, const GraphReadOptions& options = {}) {
   return parse(text, format_called("edge_list"), options);
 }
 
-/// What is wrong with the text.
+/// Returns the message with which the text is refused.
 std::string refusal(std::string_view text, const GraphFormat* format = nullptr, const GraphReadOptions& options = {}) {
   try {
     parse(text, format, options);
@@ -76,7 +76,7 @@ struct Refused {
   std::string says;
 };
 
-/// Each text behind `beginning`.
+/// Expects each text to be refused after `beginning`.
 void expect_refused(const GraphFormat* format, const std::string& beginning, const std::vector<Refused>& table) {
   for (const auto& [text, says] : table) {
     SCOPED_TRACE(text);
@@ -124,7 +124,7 @@ TEST(Dimacs, WeightsTakeTheNarrowestType) {
     return parse("p sp 2 2\na 1 2 1\na 1 2 " + weight + "\n").weights.index();
   };
   EXPECT_EQ(type("2147483646"), 1U);
-  EXPECT_EQ(type("2147483647"), 2U);  // of int32 it stands for no edge
+  EXPECT_EQ(type("2147483647"), 2U);  // the value means "no edge" in int32
   EXPECT_EQ(type("-2147483648"), 1U);
   EXPECT_EQ(type("-2147483649"), 2U);
   EXPECT_EQ(type("9223372036854775806"), 2U);
@@ -476,7 +476,7 @@ TEST(EdgeList, AdviceForTables) {
                   {"from,to,type,km,minutes\na,b,c,1,2\n",
                    "--columns FROM,TO,WEIGHT says which columns these are, by name or number"},
                   {"0 0 1 0.5\n", "--columns FROM,TO,WEIGHT says which columns these are, by number from 1"},
-                  {"3.5,1,2\n", "'3.5' is no whole number, as numbers of vertices are; --columns FROM,TO,WEIGHT"},
+                  {"3.5,1,2\n", "'3.5' is not an integer, as vertex numbers are; --columns FROM,TO,WEIGHT"},
                   {"1 2 {}\n", "--columns 1,2 leaves them out"},
                   {"1 -> 2\n", "'->' stands between two vertices; --columns 1,3 leaves it out"},
                   {"1 -- 2 5\n", "'--' stands between two vertices; --columns FROM,TO,WEIGHT"},
@@ -538,7 +538,7 @@ TEST(EdgeList, FirstLinesOfNumbersThatMayNameColumns) {
   for (const std::string text : {"1 2\n2 3\n", "0\t1\n1\t2\n", "0,1,5\n1,2,6\n", "7,9\n1,2\n"})
     parse_list(text, options);
   EXPECT_TRUE(notes.empty());
-  // pandas: an index, and numbers as names of columns
+  // pandas: an index, and numbers as column names
   const std::string index = ",0,1\n0,5,6\n1,6,7\n";
   expect_contains(list_refusal(index), "test:1: column 1 has no name");
   expect_contains(list_refusal(index), "--columns 2,3");
@@ -723,7 +723,7 @@ TEST(GraphFiles, OptionsWithoutEffectAreRefused) {
   EXPECT_THROW(parse("%%MatrixMarket matrix coordinate real general\n0 0 0\n", {}, options), UsageError);
 }
 
-/// A graph of some megabytes of text, as each format writes it.
+/// A graph of several megabytes of text, in each format.
 struct Large {
   std::vector<Whole> edges;
   std::string dimacs, market, list;
@@ -778,11 +778,11 @@ TEST(GraphFiles, LinesAreCountedAcrossStretches) {
     };
     line_of(large.dimacs, "x\n");
     line_of(large.market, "1 2 3 4\n");
-    // One edge too many is the last one of the file.
+    // The excess edge is the last one of the file.
     const auto lines = std::count(large.dimacs.begin(), large.dimacs.end(), '\n');
     expect_contains(refusal(large.dimacs + "a 1 1 1\n", {}, options),
                     "test:" + std::to_string(lines + 1) + ": more edges");
-    // One type for all, wherever the number stands that decides.
+    // All weights have one type, wherever the deciding number is.
     std::string text = large.dimacs;
     text.replace(text.rfind(' ') + 1, std::string::npos, "1.5e3");
     EXPECT_EQ(parse(text, {}, options).weights.index(), 3U);

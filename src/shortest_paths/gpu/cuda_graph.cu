@@ -116,7 +116,7 @@ __device__ Word bits_of(L length) {
 
 struct RoundThere {
   Word* lengths;  ///< for each vertex, the negated length of the shortest route found that ends there
-  Word* changed;  ///< the next word: set if some length improved
+  Word* changed;  ///< set if a length improved; the next word is set if one is impossible without a cycle
   __device__ Word* beyond() const { return changed + 1; }
 };
 
