@@ -196,21 +196,21 @@ class Workspace {
 };
 
 /// Reports the progress of the calling thread at intervals. An exception from the callback stops the product.
-class Teller {
+class ProgressReporter {
  public:
-  explicit Teller(const Execution& execution) : progress_(execution.progress) {}
+  explicit ProgressReporter(const Execution& execution) : progress_(execution.progress) {}
 
-  void tell(std::int64_t done, std::int64_t total) {
-    if (!progress_ || failure_.happened() || core::seconds_since(told_) < 0.05) return;
+  void report(std::int64_t done, std::int64_t total) {
+    if (!progress_ || failure_.happened() || core::seconds_since(last_report_) < 0.05) return;
     failure_.run([&] { progress_({"multiply", done, total, {}}); });
-    told_ = core::Clock::now();
+    last_report_ = core::Clock::now();
   }
   bool failed() const { return failure_.happened(); }
   void rethrow() const { failure_.rethrow(); }
 
  private:
   const std::function<void(const Progress&)>& progress_;
-  core::Clock::time_point told_;  // the epoch at first, so that a small product need not read the clock
+  core::Clock::time_point last_report_;  // the epoch at first, so that a small product need not read the clock
   core::FirstFailure failure_;
 };
 
@@ -218,11 +218,11 @@ class Teller {
 template <class T>
 class Product {
  public:
-  /// `totals`: m x n partial sums if they cannot stay in C, otherwise null. `teller`: reports the progress of thread 0,
-  /// or null.
-  Product(const Problem<T>& problem, const Plan& plan, Workspace<T>& workspace, T* totals, Teller* teller, int thread,
-          int threads)
-      : problem_(problem), plan_(plan), workspace_(workspace), totals_(totals), teller_(teller), thread_(thread),
+  /// `totals`: m x n partial sums if they cannot stay in C, otherwise null. `reporter`: reports the progress of thread
+  /// 0, or null.
+  Product(const Problem<T>& problem, const Plan& plan, Workspace<T>& workspace, T* totals, ProgressReporter* reporter,
+          int thread, int threads)
+      : problem_(problem), plan_(plan), workspace_(workspace), totals_(totals), reporter_(reporter), thread_(thread),
         threads_(threads) {}
 
   /// Runs this thread's share. Every thread of the team must call it. After a stop request all leave at the same
@@ -242,13 +242,13 @@ class Product {
     std::int64_t row, rows, column, columns;
   };
 
-  bool stopped() const { return problem_.stop.stop_requested() || (teller_ != nullptr && teller_->failed()); }
+  bool stopped() const { return problem_.stop.stop_requested() || (reporter_ != nullptr && reporter_->failed()); }
 
-  void tell() const {
-    if (thread_ != 0 || teller_ == nullptr) return;
+  void report() const {
+    if (thread_ != 0 || reporter_ == nullptr) return;
     const std::int64_t passes =
         (problem_.m + plan_.pass_m - 1) / plan_.pass_m * ((problem_.n + plan_.pass_n - 1) / plan_.pass_n);
-    teller_->tell(turn_, passes * plan_.chunks);
+    reporter_->report(turn_, passes * plan_.chunks);
   }
 
   /// Waits at a barrier until the other threads have packed what this thread reads.
@@ -303,7 +303,7 @@ class Product {
                                : cpu::Range{unit_of(thread_, slivers, panels), unit_of(thread_ + 1, slivers, panels)};
     std::int64_t packed_strip = -1;
     for (std::int64_t unit = own.begin; unit < own.end && !stopped(); ++unit) {
-      tell();
+      report();
       const std::int64_t column = unit / slivers * plan_.strip;
       const std::int64_t row = unit % slivers * plan_.sliver;
       Strip<T> strip;
@@ -379,7 +379,7 @@ class Product {
   const Plan& plan_;
   Workspace<T>& workspace_;
   T* totals_;
-  Teller* teller_;
+  ProgressReporter* reporter_;
   int thread_;
   int threads_;
   std::int64_t turn_ = 0;
@@ -419,7 +419,7 @@ class Products {
         plan_(plan_of(problem_, geometry, threads)), threads_(threads) {}
 
   /// Computes one product with a team of `threads`.
-  void multiply_one(std::int64_t batch, Teller& teller) const {
+  void multiply_one(std::int64_t batch, ProgressReporter& reporter) const {
     const Problem<T> problem = problem_.at(batch);
     if (lines_.is_one) {
       if (threads_ == 1) return multiply_lines(problem, {0, problem.m});
@@ -447,13 +447,13 @@ class Products {
     }
     Workspace<T> workspace(plan_, threads_);
     Buffer<T> totals(needs_totals(problem, plan_) ? problem.m * problem.n : 0);
-    if (threads_ == 1) return Product<T>(problem, plan_, workspace, totals.data(), &teller, 0, 1).run();
+    if (threads_ == 1) return Product<T>(problem, plan_, workspace, totals.data(), &reporter, 0, 1).run();
 #pragma omp parallel num_threads(threads_)
-    Product<T>(problem, plan_, workspace, totals.data(), &teller, omp_get_thread_num(), omp_get_num_threads()).run();
+    Product<T>(problem, plan_, workspace, totals.data(), &reporter, omp_get_thread_num(), omp_get_num_threads()).run();
   }
 
   /// Computes the whole batch. Each thread of the team computes whole products, so the plan must be for one thread.
-  void multiply_each(int team, Teller& teller) const {
+  void multiply_each(int team, ProgressReporter& reporter) const {
     const std::int64_t totals_size = !lines_.is_one && needs_totals(problem_, plan_) ? problem_.m * problem_.n : 0;
 #pragma omp parallel num_threads(team)
     {
@@ -462,8 +462,8 @@ class Products {
       cpu::Scratch sums(is_row_ ? row_sums_bytes() : 0);
       const cpu::Range own = cpu::share(problem_.batches, omp_get_thread_num(), omp_get_num_threads());
       for (std::int64_t batch = own.begin; batch < own.end; ++batch) {
-        if (problem_.stop.stop_requested() || teller.failed()) break;
-        if (omp_get_thread_num() == 0) teller.tell(batch - own.begin, own.size());
+        if (problem_.stop.stop_requested() || reporter.failed()) break;
+        if (omp_get_thread_num() == 0) reporter.report(batch - own.begin, own.size());
         const Problem<T> problem = problem_.at(batch);
         if (lines_.is_one) {
           multiply_lines(problem, {0, problem.m});
@@ -533,17 +533,17 @@ Done simd_packed(const Problem<T>& problem, const Execution& execution, std::vec
   const bool whole_products =
       problem.batches > 1 && problem.batches >= threads && (each < 1e7 || problem.batches >= 8 * std::int64_t{threads});
   const Products<T> products(problem, geometry<T>(), whole_products ? 1 : threads);
-  Teller teller(execution);
+  ProgressReporter reporter(execution);
   if (whole_products) {
-    products.multiply_each(threads, teller);
+    products.multiply_each(threads, reporter);
   } else {
     for (std::int64_t batch = 0; batch < problem.batches; ++batch) {
       core::honour_stop(problem.stop, "stopped while multiplying");
-      products.multiply_one(batch, teller);
-      teller.rethrow();
+      products.multiply_one(batch, reporter);
+      reporter.rethrow();
     }
   }
-  teller.rethrow();
+  reporter.rethrow();
   core::honour_stop(problem.stop, "stopped while multiplying");
   return {};
 }
