@@ -13,7 +13,7 @@ namespace gradus::matmul_detail {
 
 /// Calls visit(matrix, row, index of the row among all rows) for every row of every matrix, on the job's threads.
 template <class T, class Job, class Visit>
-void for_packed_rows(const Given<T>& given, const Job& job, const Visit& visit) {
+void for_packed_rows(const CallerMatrix<T>& given, const Job& job, const Visit& visit) {
   const std::int64_t lines = given.matrices() * given.rows;
   const std::int64_t stretch = core::stretch_length(lines, given.columns, job.threads());
 #pragma omp parallel for num_threads(job.threads()) schedule(static)
@@ -27,7 +27,7 @@ void for_packed_rows(const Given<T>& given, const Job& job, const Visit& visit) 
 
 /// Returns a contiguous, row-major copy of matrices in host memory.
 template <class T, class Job>
-Buffer<std::remove_const_t<T>> packed(const Given<T>& given, const Job& job) {
+Buffer<std::remove_const_t<T>> packed(const CallerMatrix<T>& given, const Job& job) {
   Buffer<std::remove_const_t<T>> copy(given.elements());
   for_packed_rows(given, job, [&](const Operand<T>& from, std::int64_t row, std::int64_t line) {
     for (std::int64_t column = 0; column < given.columns; ++column)
@@ -38,14 +38,14 @@ Buffer<std::remove_const_t<T>> packed(const Given<T>& given, const Job& job) {
 
 /// Returns an operand at `data` for contiguous, row-major matrices of the same sizes.
 template <class T, class U>
-Operand<U> in_rows(const Given<T>& given, U* data) {
+Operand<U> in_rows(const CallerMatrix<T>& given, U* data) {
   return {data, given.columns, 1, given.matrices() == 1 ? 0 : given.rows * given.columns};
 }
 
 /// Returns the operand of matrices that are already on the GPU in the required layout. Strides without a meaning are
 /// replaced by the strides of contiguous rows.
 template <class T>
-Operand<T> in_place(const Given<T>& given) {
+Operand<T> in_place(const CallerMatrix<T>& given) {
   Operand<T> operand = given.operand;
   operand.column_stride = 1;
   if (given.rows == 1) operand.row_stride = given.columns;
@@ -56,11 +56,11 @@ Operand<T> in_place(const Given<T>& given) {
 /// the job's stream. `unturned` points to as many elements of scratch memory for matrices that are transposed on the
 /// GPU.
 template <class T, class Element, class Job>
-void fill(const Given<T>& given, Way way, Element* to, Element* unturned, Job& job) {
+void fill(const CallerMatrix<T>& given, Way way, Element* to, Element* unturned, Job& job) {
   switch (way) {
     case Way::sent: job.copy_here(MatrixView<const Element>(*given.lines()), to); break;
     case Way::sent_and_turned: {
-      const Given<T> turned = given.transposed();
+      const CallerMatrix<T> turned = given.transposed();
       job.copy_here(MatrixView<const Element>(*turned.lines()), unturned);
       turn(Operand<const Element>(in_rows<T, const Element>(turned, unturned).transposed()), in_rows(given, to),
            given.matrices(), given.rows, given.columns, job);
@@ -76,7 +76,7 @@ void fill(const Given<T>& given, Way way, Element* to, Element* unturned, Job& j
 /// Returns the matrices on the job's GPU, in rows of contiguous elements. If `filled` is false, returns uninitialized
 /// memory for them. Throws UsageError if a view is not in the memory that it claims.
 template <class T, class Job>
-Operand<T> bring(const Given<T>& given, const char* what, bool filled, Job& job) {
+Operand<T> bring(const CallerMatrix<T>& given, const char* what, bool filled, Job& job) {
   using Element = std::remove_const_t<T>;
   const Way way = way_of(given);
   if (given.there) job.admit(given.operand.data, what);
@@ -101,7 +101,7 @@ Operand<T> bring(const Given<T>& given, const char* what, bool filled, Job& job)
 
 /// Copies what a variant has written into the memory from bring() to the caller's layout.
 template <class T, class Job>
-void take_back(const Operand<T>& result, const Given<T>& given, Job& job) {
+void take_back(const Operand<T>& result, const CallerMatrix<T>& given, Job& job) {
   const MatrixView<const T> rows(result.data, given.matrices() * given.rows, given.columns, job.place());
   switch (way_of(given)) {
     case Way::in_place: break;

@@ -14,14 +14,14 @@ namespace gradus::matmul_detail {
 
 /// A matrix, or a batch of matrices, in the caller's layout.
 template <class T>
-struct Given {
+struct CallerMatrix {
   Operand<T> operand;
   std::int64_t batches = 1;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   bool there = false;  ///< on the job's GPU
 
-  Given transposed() const { return {operand.transposed(), batches, columns, rows, there}; }
+  CallerMatrix transposed() const { return {operand.transposed(), batches, columns, rows, there}; }
   /// Returns the number of distinct matrices in memory.
   std::int64_t matrices() const { return operand.batch_stride == 0 ? 1 : batches; }
   std::int64_t elements() const { return matrices() * rows * columns; }
@@ -50,7 +50,7 @@ enum class Way : std::uint8_t {
 };
 
 template <class T>
-Way way_of(const Given<T>& given) {
+Way way_of(const CallerMatrix<T>& given) {
   if (given.there) return given.has_rows() ? Way::in_place : Way::turned;
   if (given.lines()) return Way::sent;
   // A result returns the same way, which a copy in host memory keeps simple.
@@ -59,7 +59,7 @@ Way way_of(const Given<T>& given) {
 
 /// Returns the memory that the transfer needs.
 template <class T>
-core::Memory memory_of(const Given<T>& given) {
+core::Memory memory_of(const CallerMatrix<T>& given) {
   const auto bytes = cuda::part_bytes(given.elements(), sizeof(T));
   switch (way_of(given)) {
     case Way::in_place: return {};
@@ -75,9 +75,9 @@ core::Memory memory_of(const Given<T>& given) {
 template <class T>
 struct GpuOperands {
   Problem<T> problem;  ///< in the caller's layout
-  Given<const T> a;
-  Given<const T> b;
-  Given<T> c;
+  CallerMatrix<const T> a;
+  CallerMatrix<const T> b;
+  CallerMatrix<T> c;
 
   core::Memory memory() const {
     core::Memory sum;

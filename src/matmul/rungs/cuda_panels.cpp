@@ -232,38 +232,38 @@ class PanelRun {
     const auto b = b_places_.place_for(number, b_wanted_);
     if (!a.is_filled) fill(a_of(step), way_of_panel(a_of(step), a_unturned_), a.memory, a_unturned_, job);
     if (!b.is_filled) fill(b_of(step), way_of_panel(b_of(step), b_unturned_), b.memory, b_unturned_, job);
-    const Given<T> c = c_of(step);
+    const CallerMatrix<T> c = c_of(step);
     if (problem_.beta != 0) fill(c, way_of(c), c_places_[number % 2], static_cast<T*>(nullptr), job);
     job.stream().wait();
     ready_[number] = {a.memory, b.memory};
   }
 
   void take_away(std::size_t number, cuda::Job& job) {
-    const Given<T> c = c_of(steps_[number]);
+    const CallerMatrix<T> c = c_of(steps_[number]);
     take_back(in_rows(c, c_places_[number % 2]), c, job);
   }
 
   /// Returns how to transfer one panel. A panel may be contiguous although the whole matrix is not, for example if it
   /// has one row or is the last product of a batch. Memory for transposing exists only if the whole matrix is
   /// transposed.
-  static Way way_of_panel(const Given<const T>& panel, const T* unturned) {
+  static Way way_of_panel(const CallerMatrix<const T>& panel, const T* unturned) {
     const Way way = way_of(panel);
     return way == Way::sent_and_turned && unturned == nullptr ? Way::packed : way;
   }
 
-  Given<const T> a_of(const Step& step) const {
+  CallerMatrix<const T> a_of(const Step& step) const {
     Operand<const T> a = problem_.a.at(step.first_product);
     a.batch_stride = problem_.a.batch_stride;
     a.data = &a(step.first_row, 0);
     return {a, step.products, step.rows, problem_.k, false};
   }
-  Given<const T> b_of(const Step& step) const {
+  CallerMatrix<const T> b_of(const Step& step) const {
     Operand<const T> b = problem_.b.at(step.first_product);
     b.batch_stride = problem_.b.batch_stride;
     b.data = &b(0, step.first_column);
     return {b, step.products, problem_.k, step.columns, false};
   }
-  Given<T> c_of(const Step& step) const {
+  CallerMatrix<T> c_of(const Step& step) const {
     Operand<T> c = problem_.c.at(step.first_product);
     c.batch_stride = problem_.c.batch_stride;
     c.data = &c(step.first_row, step.first_column);
@@ -310,7 +310,7 @@ Done cuda_panels(const Problem<T>& problem, const Execution& execution, std::vec
   const std::uint64_t most = execution::gpu_memory_to_take(execution);
   const auto is_turned = [](const Operand<const T>& operand, std::int64_t batches, std::int64_t rows,
                             std::int64_t columns) {
-    return way_of(Given<const T>{operand, batches, rows, columns, false}) == Way::sent_and_turned;
+    return way_of(CallerMatrix<const T>{operand, batches, rows, columns, false}) == Way::sent_and_turned;
   };
   const PanelNeeds needs{
       .a_is_turned = is_turned(problem.a, problem.batches, problem.m, problem.k),
