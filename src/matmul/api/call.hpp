@@ -56,7 +56,7 @@ struct Call {
   std::int64_t n = 0;
   execution::NamedPlace places[3] = {};
   Execution execution = {};
-  There there = {};
+  OnGpu there = {};
 
   /// Returns all of an operand, or an empty view if the call does not read it.
   template <class From>

@@ -63,7 +63,7 @@ void scale(const room::Problem<T>& problem) {
 
 /// Runs the variant, on matrices in host or GPU memory.
 template <class T>
-void multiply(const room::Variant& variant, const room::Problem<T>& problem, const room::There& there, int& threads,
+void multiply(const room::Variant& variant, const room::Problem<T>& problem, const room::OnGpu& there, int& threads,
               const Execution& execution, std::vector<Phase>& phases) {
   if (variant.device_input) {
     threads = cpu::start_team(cpu::chosen_threads(std::numeric_limits<double>::infinity(), execution));

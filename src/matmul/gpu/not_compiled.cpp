@@ -5,7 +5,7 @@
 namespace gradus::matmul_detail {
 
 template <class T>
-void run_on_gpu(const Problem<T>&, const There&, const Variant&, const Execution&, std::vector<Phase>&) {
+void run_on_gpu(const Problem<T>&, const OnGpu&, const Variant&, const Execution&, std::vector<Phase>&) {
   core::not_compiled("CUDA");
 }
 
@@ -15,7 +15,7 @@ void scale_on_gpu(const Problem<T>&, const Execution&) {
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                                       \
-  template void run_on_gpu(const Problem<T>&, const There&, const Variant&, const Execution&, std::vector<Phase>&); \
+  template void run_on_gpu(const Problem<T>&, const OnGpu&, const Variant&, const Execution&, std::vector<Phase>&); \
   template void scale_on_gpu(const Problem<T>&, const Execution&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

@@ -90,14 +90,14 @@ struct GpuOperands {
 };
 
 /// The operands that are on the job's GPU.
-struct There {
+struct OnGpu {
   bool a = false;
   bool b = false;
   bool c = false;
 };
 
 template <class T>
-GpuOperands<T> gpu_operands(const Problem<T>& problem, const There& there) {
+GpuOperands<T> gpu_operands(const Problem<T>& problem, const OnGpu& there) {
   const auto as_they_are = [](const Problem<T>& one, bool a_there, bool b_there, bool c_there) {
     return GpuOperands<T>{one,
                           {one.a, one.batches, one.m, one.k, a_there},
