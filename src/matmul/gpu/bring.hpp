@@ -56,10 +56,10 @@ Operand<T> in_place(const CallerMatrix<T>& given) {
 /// the job's stream. `unturned` points to as many elements of scratch memory for matrices that are transposed on the
 /// GPU.
 template <class T, class Element, class Job>
-void fill(const CallerMatrix<T>& given, Way way, Element* to, Element* unturned, Job& job) {
-  switch (way) {
-    case Way::sent: job.copy_here(MatrixView<const Element>(*given.lines()), to); break;
-    case Way::sent_and_turned: {
+void fill(const CallerMatrix<T>& given, Transfer transfer, Element* to, Element* unturned, Job& job) {
+  switch (transfer) {
+    case Transfer::uploaded: job.copy_here(MatrixView<const Element>(*given.lines()), to); break;
+    case Transfer::uploaded_and_transposed: {
       const CallerMatrix<T> turned = given.transposed();
       job.copy_here(MatrixView<const Element>(*turned.lines()), unturned);
       turn(Operand<const Element>(in_rows<T, const Element>(turned, unturned).transposed()), in_rows(given, to),
@@ -78,9 +78,9 @@ void fill(const CallerMatrix<T>& given, Way way, Element* to, Element* unturned,
 template <class T, class Job>
 Operand<T> bring(const CallerMatrix<T>& given, const char* what, bool filled, Job& job) {
   using Element = std::remove_const_t<T>;
-  const Way way = way_of(given);
+  const Transfer transfer = transfer_of(given);
   if (given.there) job.admit(given.operand.data, what);
-  if (way == Way::in_place) return in_place(given);
+  if (transfer == Transfer::in_place) return in_place(given);
   Element* const copy = job.memory().template take<Element>(given.elements());
   const Operand<Element> here = in_rows(given, copy);
   const Operand<T> result{copy, here.row_stride, here.column_stride, here.batch_stride};
@@ -88,13 +88,15 @@ Operand<T> bring(const CallerMatrix<T>& given, const char* what, bool filled, Jo
   const auto read_only = [](const Operand<T>& operand) {
     return Operand<const Element>{operand.data, operand.row_stride, operand.column_stride, operand.batch_stride};
   };
-  switch (way) {
-    case Way::in_place: break;
-    case Way::turned: turn(read_only(given.operand), here, given.matrices(), given.rows, given.columns, job); break;
-    case Way::sent_and_turned:
-      fill(given, way, copy, job.memory().template take<Element>(given.elements()), job);
+  switch (transfer) {
+    case Transfer::in_place: break;
+    case Transfer::turned:
+      turn(read_only(given.operand), here, given.matrices(), given.rows, given.columns, job);
       break;
-    default: fill(given, way, copy, static_cast<Element*>(nullptr), job);
+    case Transfer::uploaded_and_transposed:
+      fill(given, transfer, copy, job.memory().template take<Element>(given.elements()), job);
+      break;
+    default: fill(given, transfer, copy, static_cast<Element*>(nullptr), job);
   }
   return result;
 }
@@ -103,16 +105,16 @@ Operand<T> bring(const CallerMatrix<T>& given, const char* what, bool filled, Jo
 template <class T, class Job>
 void take_back(const Operand<T>& result, const CallerMatrix<T>& given, Job& job) {
   const MatrixView<const T> rows(result.data, given.matrices() * given.rows, given.columns, job.place());
-  switch (way_of(given)) {
-    case Way::in_place: break;
-    case Way::turned:
+  switch (transfer_of(given)) {
+    case Transfer::in_place: break;
+    case Transfer::turned:
       turn(Operand<const T>{result.data, result.row_stride, result.column_stride, result.batch_stride}, given.operand,
            given.batches, given.rows, given.columns, job);
       job.stream().wait();
       break;
-    case Way::sent: job.copy_back(rows, *given.lines()); break;
-    case Way::sent_and_turned:
-    case Way::packed: {
+    case Transfer::uploaded: job.copy_back(rows, *given.lines()); break;
+    case Transfer::uploaded_and_transposed:
+    case Transfer::packed: {
       Buffer<T> copy(given.elements());
       job.copy_back(rows, MatrixView<T>(copy.data(), rows.rows(), rows.columns()));
       for_packed_rows(given, job, [&](const Operand<T>& to, std::int64_t row, std::int64_t line) {

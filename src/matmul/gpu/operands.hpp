@@ -41,32 +41,32 @@ struct CallerMatrix {
 };
 
 /// The transfer that brings a matrix to the GPU in the required layout.
-enum class Way : std::uint8_t {
-  in_place,         ///< already there
-  turned,           ///< copied on the GPU into the required order
-  sent,             ///< uploaded by rows
-  sent_and_turned,  ///< uploaded by columns and transposed on the GPU
-  packed            ///< packed in host memory, then uploaded
+enum class Transfer : std::uint8_t {
+  in_place,                 ///< already there
+  turned,                   ///< copied into the required order on the GPU
+  uploaded,                 ///< by rows
+  uploaded_and_transposed,  ///< by columns, then transposed on the GPU
+  packed                    ///< packed in host memory, then uploaded
 };
 
 template <class T>
-Way way_of(const CallerMatrix<T>& given) {
-  if (given.there) return given.has_rows() ? Way::in_place : Way::turned;
-  if (given.lines()) return Way::sent;
-  // A result returns the same way, which a copy in host memory keeps simple.
-  return std::is_const_v<T> && given.transposed().lines() ? Way::sent_and_turned : Way::packed;
+Transfer transfer_of(const CallerMatrix<T>& given) {
+  if (given.there) return given.has_rows() ? Transfer::in_place : Transfer::turned;
+  if (given.lines()) return Transfer::uploaded;
+  // Results take the reverse transfer, which a copy in host memory keeps simple.
+  return std::is_const_v<T> && given.transposed().lines() ? Transfer::uploaded_and_transposed : Transfer::packed;
 }
 
 /// Returns the memory that the transfer needs.
 template <class T>
 core::Memory memory_of(const CallerMatrix<T>& given) {
   const auto bytes = cuda::part_bytes(given.elements(), sizeof(T));
-  switch (way_of(given)) {
-    case Way::in_place: return {};
-    case Way::turned:
-    case Way::sent: return {.device = bytes};
-    case Way::sent_and_turned: return {.device = 2 * bytes};
-    case Way::packed: return {.host = bytes, .device = bytes};
+  switch (transfer_of(given)) {
+    case Transfer::in_place: return {};
+    case Transfer::turned:
+    case Transfer::uploaded: return {.device = bytes};
+    case Transfer::uploaded_and_transposed: return {.device = 2 * bytes};
+    case Transfer::packed: return {.host = bytes, .device = bytes};
   }
   return {};
 }

@@ -230,10 +230,10 @@ class PanelRun {
     const Step& step = steps_[number];
     const auto a = a_places_.place_for(number, a_wanted_);
     const auto b = b_places_.place_for(number, b_wanted_);
-    if (!a.is_filled) fill(a_of(step), way_of_panel(a_of(step), a_unturned_), a.memory, a_unturned_, job);
-    if (!b.is_filled) fill(b_of(step), way_of_panel(b_of(step), b_unturned_), b.memory, b_unturned_, job);
+    if (!a.is_filled) fill(a_of(step), transfer_of_panel(a_of(step), a_unturned_), a.memory, a_unturned_, job);
+    if (!b.is_filled) fill(b_of(step), transfer_of_panel(b_of(step), b_unturned_), b.memory, b_unturned_, job);
     const CallerMatrix<T> c = c_of(step);
-    if (problem_.beta != 0) fill(c, way_of(c), c_places_[number % 2], static_cast<T*>(nullptr), job);
+    if (problem_.beta != 0) fill(c, transfer_of(c), c_places_[number % 2], static_cast<T*>(nullptr), job);
     job.stream().wait();
     ready_[number] = {a.memory, b.memory};
   }
@@ -246,9 +246,9 @@ class PanelRun {
   /// Returns how to transfer one panel. A panel may be contiguous although the whole matrix is not, for example if it
   /// has one row or is the last product of a batch. Memory for transposing exists only if the whole matrix is
   /// transposed.
-  static Way way_of_panel(const CallerMatrix<const T>& panel, const T* unturned) {
-    const Way way = way_of(panel);
-    return way == Way::sent_and_turned && unturned == nullptr ? Way::packed : way;
+  static Transfer transfer_of_panel(const CallerMatrix<const T>& panel, const T* unturned) {
+    const Transfer transfer = transfer_of(panel);
+    return transfer == Transfer::uploaded_and_transposed && unturned == nullptr ? Transfer::packed : transfer;
   }
 
   CallerMatrix<const T> a_of(const Step& step) const {
@@ -310,7 +310,8 @@ Done cuda_panels(const Problem<T>& problem, const Execution& execution, std::vec
   const std::uint64_t most = execution::gpu_memory_to_take(execution);
   const auto is_turned = [](const Operand<const T>& operand, std::int64_t batches, std::int64_t rows,
                             std::int64_t columns) {
-    return way_of(CallerMatrix<const T>{operand, batches, rows, columns, false}) == Way::sent_and_turned;
+    return transfer_of(CallerMatrix<const T>{operand, batches, rows, columns, false}) ==
+           Transfer::uploaded_and_transposed;
   };
   const PanelNeeds needs{
       .a_is_turned = is_turned(problem.a, problem.batches, problem.m, problem.k),
