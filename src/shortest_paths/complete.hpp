@@ -55,7 +55,7 @@ bool diagonal_sank(MatrixView<const C> distances) {
 
 /// Finds what is still missing after a variant has found the distances.
 template <class T, class C>
-void complete(const Request<T>& request, const Graph<T>& graph, const Examined<T>& facts, MatrixView<C> solved,
+void complete(const Request<T>& request, const Graph<T>& graph, const GraphFacts<T>& facts, MatrixView<C> solved,
               C greatest, bool have_predecessors, MatrixView<T> distances, MatrixView<std::int32_t> predecessors,
               std::vector<Phase>& phases) {
   const std::stop_token& stop = request.execution.stop;

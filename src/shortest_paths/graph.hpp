@@ -53,19 +53,19 @@ enum class Width : std::uint8_t { own, next, wide };
 
 /// Facts about the edges from one vertex.
 template <class T>
-struct OfRow : Facts {
+struct RowEdgeFacts : Facts {
   Wider<T> greatest = 0;         ///< greatest magnitude
   std::int64_t impossible = -1;  ///< the first column with NaN or -inf
 };
 
 /// Facts about all edges of a graph.
 template <class T>
-struct Examined : Facts {
+struct GraphFacts : Facts {
   /// Upper bound of the magnitude of any route without cycles: the sum, over all vertices, of the greatest magnitude of
   /// their outgoing edges.
   Wider<T> greatest = 0;
 
-  void add(const OfRow<T>& row) {
+  void add(const RowEdgeFacts<T>& row) {
     edges += row.edges;
     negative |= row.negative;
     positive &= row.positive;
@@ -97,7 +97,7 @@ struct Examined : Facts {
 
 /// Examines all edges. Throws InputError for the first NaN or -inf.
 template <class T>
-Examined<T> examine(const Graph<T>& graph, int threads, const std::stop_token& stop);
+GraphFacts<T> examine(const Graph<T>& graph, int threads, const std::stop_token& stop);
 
 /// Throws InputError for NaN or -inf at (row, column).
 template <class T>

@@ -43,7 +43,7 @@ std::uint64_t work_bytes(const Sizes& sizes, const Variant& variant, int threads
 
 /// Returns true if results overwrite weights that are needed to the end.
 template <class T>
-bool needs_copy(const Request<T>& request, const Examined<T>& facts) {
+bool needs_copy(const Request<T>& request, const GraphFacts<T>& facts) {
   return request.is_matrix() && request.taking().as_they_are() &&
          request.memory.distances.data() == request.graph.weights.data() && request.n() > 0 &&
          (request.options.predecessors || (std::is_floating_point_v<T> && facts.negative));
@@ -75,7 +75,7 @@ std::uint64_t estimate_least(const Request<T>& request) {
 }
 
 template <class T>
-std::uint64_t estimate(const Request<T>& request, const Examined<T>& facts, const Shape& shape,
+std::uint64_t estimate(const Request<T>& request, const GraphFacts<T>& facts, const Shape& shape,
                        const Variant& variant) {
   Sizes sizes = sizes_of(request, shape);
   sizes.copied = needs_copy(request, facts);

@@ -37,7 +37,7 @@ struct Prepared {
   Graph<T> graph;         ///< the matrix, if has_matrix: in host memory, or the caller's on a GPU
   SparseGraph<T> sparse;  ///< the edge lists, if has_lists
   Matrix<T> weights;      ///< memory of `graph`, if the caller has no suitable matrix
-  Examined<T> facts;
+  GraphFacts<T> facts;
   bool has_matrix = false;
   bool has_lists = false;
   std::shared_ptr<cuda::Job> job;  ///< the GPU job, once the graph has been brought to the GPU
@@ -93,7 +93,7 @@ Prepared<T> prepared(const Request<T>& request, std::vector<Phase>& phases) {
 }
 
 template <class T>
-Shape describe(const Request<T>& request, const Examined<T>& facts) {
+Shape describe(const Request<T>& request, const GraphFacts<T>& facts) {
   Shape shape = facts.shape(request.n(), request.options.predecessors);
   if (!request.options.sources.empty()) shape.sources = request.rows();
   return shape;

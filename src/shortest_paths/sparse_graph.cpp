@@ -124,8 +124,8 @@ Wider<T> magnitude(T weight) {
 
 /// Returns facts about the graph, and sets its lightest and heaviest weight.
 template <class T>
-Examined<T> examine(SparseGraph<T>& graph, const std::stop_token& stop) {
-  Examined<T> all;
+GraphFacts<T> examine(SparseGraph<T>& graph, const std::stop_token& stop) {
+  GraphFacts<T> all;
   all.edges = graph.edges();
   all.negative = graph.loop >= 0;
   if (graph.edges() > 0) graph.lightest = graph.heaviest = graph.arcs[0].weight;

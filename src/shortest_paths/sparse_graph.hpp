@@ -90,7 +90,7 @@ std::uint64_t sparse_graph_bytes(std::int64_t vertices, std::int64_t edges, bool
 template <class T>
 struct Listed {
   SparseGraph<T> graph;
-  Examined<T> facts;
+  GraphFacts<T> facts;
 };
 
 /// Converts the caller's edges. Throws InputError for the first nonexistent vertex, descending start, NaN or -inf.

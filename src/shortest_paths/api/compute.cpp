@@ -55,7 +55,7 @@ Output<T> output_of(const Request<T>& request, ShortestPathsResult<T>& result) {
 /// Finds all distances of the graph in a matrix of type C.
 template <class T, class C>
 void solve_in(MatrixView<C> matrix, const Request<T>& request, const Variant& variant, const Graph<T>& graph,
-              const Examined<T>& facts, const Output<T>& output, std::vector<Phase>& phases) {
+              const GraphFacts<T>& facts, const Output<T>& output, std::vector<Phase>& phases) {
   {
     const core::PhaseTimer timer(phases, "prepare");
     fill(graph, matrix, request.threads, request.execution.stop);
@@ -76,7 +76,7 @@ void solve_in(MatrixView<C> matrix, const Request<T>& request, const Variant& va
 template <class T>
 void run_on_matrix(const Request<T>& request, const Variant& variant, Prepared<T>& input, const Output<T>& wanted,
                    std::vector<Phase>& phases) {
-  const Examined<T>& facts = input.facts;
+  const GraphFacts<T>& facts = input.facts;
   const bool chosen_rows = !request.options.sources.empty();
   if (!input.has_matrix) {
     const core::PhaseTimer timer(phases, "prepare");

@@ -47,7 +47,7 @@ struct MagnitudeOf<std::int64_t> {
   using Type = std::uint64_t;
 };
 
-/// OfRow as a kernel writes it, without padding bytes.
+/// RowEdgeFacts as a kernel writes it, without padding bytes.
 template <class T>
 struct RowThere {
   typename MagnitudeOf<T>::Type greatest;
@@ -271,9 +271,9 @@ C element_on_gpu(MatrixView<const C> matrix, std::int64_t row, std::int64_t colu
 }
 
 template <class T>
-Examined<T> examine_on_gpu(const Graph<T>& graph, cuda::Job& job) {
+GraphFacts<T> examine_on_gpu(const Graph<T>& graph, cuda::Job& job) {
   const std::int64_t n = graph.n();
-  Examined<T> all;
+  GraphFacts<T> all;
   if (n == 0) return all;
   std::vector<RowThere<T>> rows(static_cast<std::size_t>(n));
   const auto words = static_cast<std::int64_t>((rows.size() * sizeof(RowThere<T>) + sizeof(Word) - 1) / sizeof(Word));
@@ -285,7 +285,7 @@ Examined<T> examine_on_gpu(const Graph<T>& graph, cuda::Job& job) {
     const RowThere<T>& row = rows[static_cast<std::size_t>(u)];
     if (row.impossible != no_column)
       throw_impossible(element_on_gpu(graph.weights, u, row.impossible, job), u, row.impossible);
-    OfRow<T> found;
+    RowEdgeFacts<T> found;
     found.edges = row.edges;
     found.negative = row.negative != 0;
     found.positive = row.positive != 0;
@@ -297,7 +297,7 @@ Examined<T> examine_on_gpu(const Graph<T>& graph, cuda::Job& job) {
 }
 
 template <class T>
-bool may_have_negative_cycle(const Graph<T>& graph, const Examined<T>& facts, cuda::Job& job) {
+bool may_have_negative_cycle(const Graph<T>& graph, const GraphFacts<T>& facts, cuda::Job& job) {
   // Longer routes are left to a search that does not proceed in rounds.
   constexpr std::int64_t most_rounds = 256;
   constexpr int rounds_between_looks = 4;
@@ -367,8 +367,8 @@ std::int64_t finish_on_gpu(MatrixView<const C> solved, C greatest, MatrixView<T>
   template MatrixView<T> take_matrix(cuda::Job&, std::int64_t);                                 \
   template void copy_matrix(MatrixView<const T>, MatrixView<T>, cuda::Job&);                    \
   template T element_on_gpu(MatrixView<const T>, std::int64_t, std::int64_t, cuda::Job&);       \
-  template Examined<T> examine_on_gpu(const Graph<T>&, cuda::Job&);                             \
-  template bool may_have_negative_cycle(const Graph<T>&, const Examined<T>&, cuda::Job&);       \
+  template GraphFacts<T> examine_on_gpu(const Graph<T>&, cuda::Job&);                           \
+  template bool may_have_negative_cycle(const Graph<T>&, const GraphFacts<T>&, cuda::Job&);     \
   template void fill_on_gpu(const Graph<T>&, MatrixView<T>, cuda::Job&);                        \
   template std::int64_t finish_on_gpu(MatrixView<const T>, T, MatrixView<T>, cuda::Job&)
 GRADUS_INSTANTIATE(std::int32_t);

@@ -31,11 +31,11 @@ void copy_matrix(MatrixView<const T> from, MatrixView<T> to, cuda::Job& job);
 
 /// Examines the graph like examine() of graph.hpp and throws the same errors.
 template <class T>
-Examined<T> examine_on_gpu(const Graph<T>& graph, cuda::Job& job);
+GraphFacts<T> examine_on_gpu(const Graph<T>& graph, cuda::Job& job);
 
 /// Returns true if the graph may have a negative cycle. If false, it has none except those that rounding hides.
 template <class T>
-bool may_have_negative_cycle(const Graph<T>& graph, const Examined<T>& facts, cuda::Job& job);
+bool may_have_negative_cycle(const Graph<T>& graph, const GraphFacts<T>& facts, cuda::Job& job);
 
 /// Fills the matrix like fill() of graph.hpp, in the job's stream. The matrix must be contiguous.
 template <class T, class C>

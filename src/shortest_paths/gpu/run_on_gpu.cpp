@@ -47,7 +47,7 @@ void solve_on_gpu(const Request<T>& request, const Variant& variant, const Prepa
                   MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
   constexpr bool floating = std::is_floating_point_v<T>;
   const std::int64_t n = request.n();
-  const Examined<T>& facts = input.facts;
+  const GraphFacts<T>& facts = input.facts;
   cuda::Job& job = *input.job;
   const auto greatest = static_cast<C>(facts.greatest);
   const bool wanted = request.options.predecessors && n > 0;
@@ -109,7 +109,7 @@ void solve_on_gpu(const Request<T>& request, const Variant& variant, const Prepa
 template <class T>
 void run_on_gpu(const Request<T>& request, const Variant& variant, Prepared<T>& input, MatrixView<T> distances,
                 MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
-  const Examined<T>& facts = input.facts;
+  const GraphFacts<T>& facts = input.facts;
   const Shape shape = describe(request, facts);
   if (!input.job) input.bring_to_gpu(request.execution, variant.memory(shape, request.threads).device, phases);
   if (facts.negative) {
