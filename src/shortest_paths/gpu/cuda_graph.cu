@@ -49,7 +49,7 @@ struct MagnitudeOf<std::int64_t> {
 
 /// RowEdgeFacts as a kernel writes it, without padding bytes.
 template <class T>
-struct RowThere {
+struct DeviceRowFacts {
   typename MagnitudeOf<T>::Type greatest;
   std::int32_t edges;
   std::int32_t impossible;
@@ -61,7 +61,7 @@ constexpr std::int32_t no_column = std::numeric_limits<std::int32_t>::max();
 
 // Launch shape: one warp per row.
 template <class T>
-__global__ void __launch_bounds__(row_threads) look_at_rows(GraphThere<T> graph, RowThere<T>* rows) {
+__global__ void __launch_bounds__(row_threads) look_at_rows(DeviceGraph<T> graph, DeviceRowFacts<T>* rows) {
   using Magnitude = typename MagnitudeOf<T>::Type;
   const std::int64_t u = std::int64_t{blockIdx.x} * (row_threads / 32) + threadIdx.x / 32;
   if (u >= graph.n) return;
@@ -114,7 +114,7 @@ __device__ Word bits_of(L length) {
   else return static_cast<Word>(length);
 }
 
-struct RoundThere {
+struct DeviceRound {
   Word* lengths;  ///< for each vertex, the negated length of the shortest route found that ends there
   Word* changed;  ///< set if a length improved; the next word is set if one is impossible without a cycle
   __device__ Word* beyond() const { return changed + 1; }
@@ -127,7 +127,7 @@ constexpr int rows_of_a_round = 64;
 // Launch shape: x: one thread per vertex, which reads its column; y: `rows_of_a_round` rows each.
 template <class T>
 __global__ void __launch_bounds__(row_threads)
-    lengthen_routes(GraphThere<T> graph, RoundThere round, Length<T> greatest) {
+    lengthen_routes(DeviceGraph<T> graph, DeviceRound round, Length<T> greatest) {
   using L = Length<T>;
   const std::int64_t v = std::int64_t{blockIdx.x} * row_threads + threadIdx.x;
   if (v >= graph.n) return;
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(row_threads)
 // The matrix
 
 template <class T, class C>
-__global__ void __launch_bounds__(row_threads) fill_matrix(GraphThere<T> graph, C* distances) {
+__global__ void __launch_bounds__(row_threads) fill_matrix(DeviceGraph<T> graph, C* distances) {
   constexpr C none = unreachable<C>();
   const std::int64_t v = std::int64_t{blockIdx.x} * row_threads + threadIdx.x;
   if (v >= graph.n) return;
@@ -275,14 +275,15 @@ GraphFacts<T> examine_on_gpu(const Graph<T>& graph, cuda::Job& job) {
   const std::int64_t n = graph.n();
   GraphFacts<T> all;
   if (n == 0) return all;
-  std::vector<RowThere<T>> rows(static_cast<std::size_t>(n));
-  const auto words = static_cast<std::int64_t>((rows.size() * sizeof(RowThere<T>) + sizeof(Word) - 1) / sizeof(Word));
-  auto* const there = reinterpret_cast<RowThere<T>*>(job.scratch(words));
-  look_at_rows<<<cuda::blocks_for(n, row_threads / 32), row_threads, 0, job.stream()>>>(GraphThere<T>(graph), there);
+  std::vector<DeviceRowFacts<T>> rows(static_cast<std::size_t>(n));
+  const auto words =
+      static_cast<std::int64_t>((rows.size() * sizeof(DeviceRowFacts<T>) + sizeof(Word) - 1) / sizeof(Word));
+  auto* const there = reinterpret_cast<DeviceRowFacts<T>*>(job.scratch(words));
+  look_at_rows<<<cuda::blocks_for(n, row_threads / 32), row_threads, 0, job.stream()>>>(DeviceGraph<T>(graph), there);
   cuda::check_launch("look_at_rows");
   cuda::fetch_part(there, std::span(rows), job.stream());
   for (std::int64_t u = 0; u < n; ++u) {
-    const RowThere<T>& row = rows[static_cast<std::size_t>(u)];
+    const DeviceRowFacts<T>& row = rows[static_cast<std::size_t>(u)];
     if (row.impossible != no_column)
       throw_impossible(element_on_gpu(graph.weights, u, row.impossible, job), u, row.impossible);
     RowEdgeFacts<T> found;
@@ -303,13 +304,13 @@ bool may_have_negative_cycle(const Graph<T>& graph, const GraphFacts<T>& facts, 
   constexpr int rounds_between_looks = 4;
   const std::int64_t n = graph.n();
   Word* const words = take_words(job, n + 2, 0);
-  const RoundThere round{words + 2, words};
+  const DeviceRound round{words + 2, words};
   const dim3 blocks(cuda::blocks_for(n, row_threads), cuda::blocks_for(n, rows_of_a_round));
   for (std::int64_t done = 0; done < most_rounds; done += rounds_between_looks) {
     for (int number = 0; number < rounds_between_looks; ++number) {
       if (number == rounds_between_looks - 1)  // only the last round shows whether lengths still improve
         cuda::check(cudaMemsetAsync(round.changed, 0, sizeof(Word), job.stream()), "cudaMemsetAsync");
-      lengthen_routes<<<blocks, row_threads, 0, job.stream()>>>(GraphThere<T>(graph), round,
+      lengthen_routes<<<blocks, row_threads, 0, job.stream()>>>(DeviceGraph<T>(graph), round,
                                                                 static_cast<Length<T>>(facts.greatest));
       cuda::check_launch("lengthen_routes");
     }
@@ -325,7 +326,7 @@ bool may_have_negative_cycle(const Graph<T>& graph, const GraphFacts<T>& facts, 
 template <class T, class C>
 void fill_on_gpu(const Graph<T>& graph, MatrixView<C> distances, cuda::Job& job) {
   if (graph.n() == 0) return;
-  fill_matrix<<<ByColumns(graph.n()).blocks, row_threads, 0, job.stream()>>>(GraphThere<T>(graph), distances.data());
+  fill_matrix<<<ByColumns(graph.n()).blocks, row_threads, 0, job.stream()>>>(DeviceGraph<T>(graph), distances.data());
   cuda::check_launch("fill_matrix");
 }
 

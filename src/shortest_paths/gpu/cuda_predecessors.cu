@@ -38,7 +38,7 @@ static_assert(predecessor_depth / block_of_vertices <= 255, "they are counted in
 
 /// The storage type of a single scalar.
 template <class Carrier>
-using Kept = std::conditional_t<Carrier::pack == 2, std::uint16_t, typename Carrier::Scalar>;
+using CompactScalar = std::conditional_t<Carrier::pack == 2, std::uint16_t, typename Carrier::Scalar>;
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The range of distances
@@ -72,9 +72,9 @@ __global__ void __launch_bounds__(256) find_range(const C* distances, std::int64
 template <class Carrier>
 struct Panels {
   using Word = typename Carrier::Word;
-  Word* to_via;             ///< depth x rows: distances to the intermediate vertices, one per word
-  Word* onward;             ///< depth x words: edges from the intermediate vertices
-  Kept<Carrier>* backward;  ///< columns x depth: the same edges, contiguous for each end
+  Word* to_via;                      ///< depth x rows: distances to the intermediate vertices, one per word
+  Word* onward;                      ///< depth x words: edges from the intermediate vertices
+  CompactScalar<Carrier>* backward;  ///< columns x depth: the same edges, contiguous for each end
   std::int64_t first;
   int depth;
   int rows;   ///< sources, including the padding of the last tile
@@ -85,7 +85,7 @@ struct Panels {
 };
 
 template <class Carrier, class T>
-__device__ __forceinline__ typename Carrier::Scalar edge_of(const GraphThere<T>& graph, std::int64_t from,
+__device__ __forceinline__ typename Carrier::Scalar edge_of(const DeviceGraph<T>& graph, std::int64_t from,
                                                             std::int64_t to) {
   const auto none = Carrier::get(Carrier::nothing(), 0);
   if (from >= graph.n || to >= graph.n || from == to) return none;
@@ -111,22 +111,22 @@ __global__ void __launch_bounds__(square * 8)
 
 // Launch shape: blocks of 32 x 8 threads. x: squares of end vertices; y: squares of intermediate vertices.
 template <class Carrier, class T>
-__global__ void __launch_bounds__(square * 8) turn_edges(Panels<Carrier> panels, GraphThere<T> graph) {
+__global__ void __launch_bounds__(square * 8) turn_edges(Panels<Carrier> panels, DeviceGraph<T> graph) {
   const std::int64_t left = std::int64_t{blockIdx.x} * square;
   const int via = static_cast<int>(blockIdx.y) * square;
-  Kept<Carrier>* const to = panels.backward + static_cast<std::size_t>(left) * panels.depth + via;
-  turn_square<Kept<Carrier>>(
+  CompactScalar<Carrier>* const to = panels.backward + static_cast<std::size_t>(left) * panels.depth + via;
+  turn_square<CompactScalar<Carrier>>(
       [&](int row, int column) {
-        return static_cast<Kept<Carrier>>(edge_of<Carrier>(graph, panels.first + via + row, left + column));
+        return static_cast<CompactScalar<Carrier>>(edge_of<Carrier>(graph, panels.first + via + row, left + column));
       },
-      [&](int column, int row, Kept<Carrier> weight) {
+      [&](int column, int row, CompactScalar<Carrier> weight) {
         to[static_cast<std::size_t>(column) * panels.depth + row] = weight;
       });
 }
 
 // Launch shape: x: one thread per word; y: intermediate vertices.
 template <class Carrier, class T>
-__global__ void __launch_bounds__(256) pack_edges(Panels<Carrier> panels, GraphThere<T> graph) {
+__global__ void __launch_bounds__(256) pack_edges(Panels<Carrier> panels, DeviceGraph<T> graph) {
   const int word = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   const int via = static_cast<int>(blockIdx.y);
   if (word >= panels.words) return;
@@ -217,15 +217,15 @@ template <class Carrier, class C>
 __global__ void __launch_bounds__(256)
     resolve_blocks(Panels<Carrier> panels, const C* distances, std::int64_t n, C greatest, std::int32_t* predecessors) {
   using Scalar = typename Carrier::Scalar;
-  constexpr int lanes = 16 / int(sizeof(Kept<Carrier>));
-  using Some = Vector<Kept<Carrier>, lanes>;
+  constexpr int lanes = 16 / int(sizeof(CompactScalar<Carrier>));
+  using Some = Vector<CompactScalar<Carrier>, lanes>;
   extern __shared__ __align__(16) unsigned char memory[];
-  auto* const to_via = reinterpret_cast<Kept<Carrier>*>(memory);
+  auto* const to_via = reinterpret_cast<CompactScalar<Carrier>*>(memory);
   const std::int64_t from = blockIdx.x;
   const C* const row = distances + from * n;
   for (int via = static_cast<int>(threadIdx.x); via < panels.depth; via += 256)
-    to_via[via] = panels.first + via < n ? static_cast<Kept<Carrier>>(Carrier::from(row[panels.first + via]))
-                                         : static_cast<Kept<Carrier>>(Carrier::get(Carrier::nothing(), 0));
+    to_via[via] = panels.first + via < n ? static_cast<CompactScalar<Carrier>>(Carrier::from(row[panels.first + via]))
+                                         : static_cast<CompactScalar<Carrier>>(Carrier::get(Carrier::nothing(), 0));
   __syncthreads();  // the distances are loaded
   for (std::int64_t to = threadIdx.x; to < n; to += 256) {
     std::int32_t& predecessor = predecessors[from * n + to];
@@ -235,7 +235,7 @@ __global__ void __launch_bounds__(256)
     if (from != to && row[to] <= greatest) {
       const Scalar wanted = Carrier::from(row[to]);
       const int begin = (-2 - found) * block_of_vertices;
-      const Kept<Carrier>* const backward = panels.backward + static_cast<std::size_t>(to) * panels.depth;
+      const CompactScalar<Carrier>* const backward = panels.backward + static_cast<std::size_t>(to) * panels.depth;
       for (int via = begin; via < begin + block_of_vertices && result < 0; via += lanes) {
         const Some first = *reinterpret_cast<const Some*>(to_via + via);
         const Some second = *reinterpret_cast<const Some*>(backward + via);
@@ -250,7 +250,7 @@ __global__ void __launch_bounds__(256)
 }
 
 template <class Carrier, class Shape, class T, class C>
-void by_product(const GraphThere<T>& graph, const C* distances, C greatest, std::int32_t* predecessors,
+void by_product(const DeviceGraph<T>& graph, const C* distances, C greatest, std::int32_t* predecessors,
                 cuda::Job& job) {
   using Word = typename Carrier::Word;
   using Tile = typename Shape::Tile;
@@ -262,10 +262,10 @@ void by_product(const GraphThere<T>& graph, const C* distances, C greatest, std:
   panels.one = 1;
   const std::int64_t depth = std::min<std::int64_t>(predecessor_depth, whole(block_of_vertices));
   static_assert(predecessor_granule % Tile::rows == 0 && predecessor_granule % (Tile::columns * Carrier::pack) == 0);
-  job.memory().reserve(predecessor_panel_bytes(n, sizeof(Word), sizeof(Kept<Carrier>)));
+  job.memory().reserve(predecessor_panel_bytes(n, sizeof(Word), sizeof(CompactScalar<Carrier>)));
   panels.to_via = job.memory().template take<Word>(depth * panels.rows);
   panels.onward = job.memory().template take<Word>(depth * panels.words);
-  panels.backward = job.memory().template take<Kept<Carrier>>(depth * panels.columns());
+  panels.backward = job.memory().template take<CompactScalar<Carrier>>(depth * panels.columns());
 
   const auto kernel = find_blocks<Carrier, Shape, C>;
   constexpr std::size_t bytes = Shape::template bytes<Word>;
@@ -293,8 +293,8 @@ void by_product(const GraphThere<T>& graph, const C* distances, C greatest, std:
       cuda::check_launch("find_blocks");
     });
     resolve_blocks<Carrier>
-        <<<static_cast<unsigned int>(n), 256, static_cast<std::size_t>(panels.depth) * sizeof(Kept<Carrier>), stream>>>(
-            panels, distances, n, greatest, predecessors);
+        <<<static_cast<unsigned int>(n), 256, static_cast<std::size_t>(panels.depth) * sizeof(CompactScalar<Carrier>),
+           stream>>>(panels, distances, n, greatest, predecessors);
     cuda::check_launch("resolve_blocks");
   }
   stream.wait();
@@ -319,7 +319,7 @@ struct Lists {
 
 // Launch shape of both kernels: x: one thread per end vertex; y: groups of rows.
 template <class T, class Scalar>
-__global__ void __launch_bounds__(256) count_edges(GraphThere<T> graph, Lists<Scalar> lists) {
+__global__ void __launch_bounds__(256) count_edges(DeviceGraph<T> graph, Lists<Scalar> lists) {
   const std::int64_t to = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (to >= graph.n) return;
   const std::int64_t first = std::int64_t{blockIdx.y} * list_rows;
@@ -329,7 +329,7 @@ __global__ void __launch_bounds__(256) count_edges(GraphThere<T> graph, Lists<Sc
   lists.begin[to * lists.groups + blockIdx.y] = count;
 }
 template <class Carrier, class T>
-__global__ void __launch_bounds__(256) list_edges(GraphThere<T> graph, Lists<typename Carrier::Scalar> lists) {
+__global__ void __launch_bounds__(256) list_edges(DeviceGraph<T> graph, Lists<typename Carrier::Scalar> lists) {
   const std::int64_t to = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (to >= graph.n) return;
   const std::int64_t first = std::int64_t{blockIdx.y} * list_rows;
@@ -434,7 +434,7 @@ __global__ void __launch_bounds__(256)
 }
 
 template <class Carrier, class T, class C>
-void by_lists(const GraphThere<T>& graph, std::int64_t edges, const C* distances, C greatest,
+void by_lists(const DeviceGraph<T>& graph, std::int64_t edges, const C* distances, C greatest,
               std::int32_t* predecessors, cuda::Job& job) {
   using Scalar = typename Carrier::Scalar;
   const std::int64_t n = graph.n;
@@ -501,7 +501,7 @@ void find_predecessors_on_gpu(const Graph<T>& graph, const Facts& facts, MatrixV
   // therefore need no wider type than the distances.
   constexpr Bound of_pairs = 0x7ffe;
   constexpr Bound of_32 = unreachable<std::int32_t>() / 3 - 1;  // the driver's limit for int32
-  const GraphThere<T> there(graph);
+  const DeviceGraph<T> there(graph);
   const bool narrow = sizeof(C) == 4 || (found[0] >= -of_32 && found[1] <= of_32);
   if (facts.edges < n * n / 16) {
     const auto most = std::min<C>(greatest, static_cast<C>(found[1]));

@@ -8,14 +8,14 @@
 namespace gradus::shortest_paths_detail {
 
 template <class T>
-struct GraphThere {
+struct DeviceGraph {
   const T* weights;
   std::int64_t n;
   std::int64_t stride;
   T no_edge;
 
   /// The weights must be on a GPU.
-  explicit GraphThere(const Graph<T>& graph)
+  explicit DeviceGraph(const Graph<T>& graph)
       : weights(graph.weights.data()), n(graph.n()), stride(graph.weights.row_stride()), no_edge(graph.no_edge) {}
 
   __device__ const T* row(std::int64_t u) const { return weights + u * stride; }
