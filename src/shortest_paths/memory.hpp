@@ -44,7 +44,7 @@ std::uint64_t work_bytes(const Sizes& sizes, const Variant& variant, int threads
 /// Returns true if results overwrite weights that are needed to the end.
 template <class T>
 bool needs_copy(const Request<T>& request, const GraphFacts<T>& facts) {
-  return request.is_matrix() && request.taking().as_they_are() &&
+  return request.is_matrix() && request.rules().unchanged() &&
          request.memory.distances.data() == request.graph.weights.data() && request.n() > 0 &&
          (request.options.predecessors || (std::is_floating_point_v<T> && facts.negative));
 }
@@ -54,7 +54,7 @@ Sizes sizes_of(const Request<T>& request, const Shape& shape) {
   return {.shape = shape,
           .listed = request.listed(),
           .element_bytes = static_cast<int>(sizeof(T)),
-          .adapted = !request.taking().as_they_are(),
+          .adapted = !request.rules().unchanged(),
           .undirected = request.options.undirected};
 }
 

@@ -19,7 +19,7 @@ bool is_bound_for_gpu(const Request<T>& request) {
   const Execution& execution = request.execution;
   if (!request.is_matrix()) return false;
   if (!request.graph.weights.place().is_host()) return true;
-  if (!request.taking().as_they_are()) return false;
+  if (!request.rules().unchanged()) return false;
   if (request.n() < worth_a_look_there || !execution::why_no_gpu(execution::this_machine()).empty()) return false;
   if (!execution.variant.empty()) return core::find_variant(variants(), execution.variant, Room::name).device_input;
   if (execution.device != Device::gpu) return false;
@@ -62,7 +62,7 @@ Prepared<T> prepared(const Request<T>& request, std::vector<Phase>& phases) {
   if (request.is_matrix()) {
     input.graph = request.graph;
     input.has_matrix = true;
-    if (input.job && request.taking().as_they_are()) {
+    if (input.job && request.rules().unchanged()) {
       input.facts = examine_on_gpu(input.there, *input.job);
       return input;
     }
@@ -73,8 +73,8 @@ Prepared<T> prepared(const Request<T>& request, std::vector<Phase>& phases) {
       input.job.reset();
     }
     input.facts = examine(input.graph, request.threads, stop);
-    if (request.taking().as_they_are()) return input;
-    input.weights = adapted(input.graph, request.taking(), request.threads, stop);
+    if (request.rules().unchanged()) return input;
+    input.weights = adapted(input.graph, request.rules(), request.threads, stop);
     input.graph = {input.weights.view()};
     input.facts = examine(input.graph, request.threads, stop);
     return input;
@@ -82,7 +82,7 @@ Prepared<T> prepared(const Request<T>& request, std::vector<Phase>& phases) {
   std::visit(
       [&](const auto& list) {
         if constexpr (!std::is_same_v<decltype(list), const std::monostate&>) {
-          Listed<T> found = listed(list, request.taking(), request.threads, stop);
+          Listed<T> found = listed(list, request.rules(), request.threads, stop);
           input.sparse = std::move(found.graph);
           input.facts = found.facts;
         }

@@ -113,7 +113,7 @@ struct Request {
     return options.sources.empty() ? row : options.sources[static_cast<std::size_t>(row)];
   }
   bool is_matrix() const { return std::holds_alternative<std::monostate>(edges); }
-  Taking<T> taking() const { return {graph.no_edge, options.undirected, options.unweighted}; }
+  EdgeRules<T> rules() const { return {graph.no_edge, options.undirected, options.unweighted}; }
 
   /// Chooses the threads by the work between two barriers: a step over a matrix's tiles, or all searches along edges.
   void choose_threads() {

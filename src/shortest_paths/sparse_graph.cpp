@@ -149,14 +149,14 @@ GraphFacts<T> examine(SparseGraph<T>& graph, const std::stop_token& stop) {
 template <class T, class Edges>
 class InOrder {
  public:
-  InOrder(const Edges& edges, const Taking<T>& taking)
-      : edges_(edges), weights_(weights_of(edges)), taking_(taking), n_(vertices_of(edges)),
+  InOrder(const Edges& edges, const EdgeRules<T>& rules)
+      : edges_(edges), weights_(weights_of(edges)), rules_(rules), n_(vertices_of(edges)),
         count_(number_of_edges(edges)) {}
 
   /// Returns nothing if some edge is out of order, must be skipped, or is invalid.
   std::optional<Listed<T>> list(int threads, const std::stop_token& stop) {
     threads = cpu::threads_for(count_, threads);
-    if (taking_.undirected || !is_ascending(threads)) return {};
+    if (rules_.undirected || !is_ascending(threads)) return {};
     Listed<T> listed;
     SparseGraph<T>& graph = listed.graph;
     graph.arcs = Buffer<Arc<T>>(count_);
@@ -241,7 +241,7 @@ class InOrder {
     std::int64_t* const starts = graph.starts.data();
     const T* const weights = weights_.data();
     const bool given = !weights_.empty();
-    const bool counted = given && !taking_.unweighted;
+    const bool counted = given && !rules_.unweighted;
     std::int64_t before = first > 0 ? from(first - 1) : -1;
     bool right = true;
     T lightest = std::numeric_limits<T>::max();
@@ -250,7 +250,7 @@ class InOrder {
     visit_edges(edges_, first, last, [&](std::int32_t from, std::int32_t to, std::int64_t edge) {
       const T weight = given ? weights[edge] : T{1};
       const T length = counted ? weight + T{0} : T{1};  // adding 0 turns -0 into 0
-      right &= to >= 0 && to < n_ && to != from && weight != taking_.no_edge && weight != no_route<T>();
+      right &= to >= 0 && to < n_ && to != from && weight != rules_.no_edge && weight != no_route<T>();
       if constexpr (std::is_floating_point_v<T>) right &= weight > -std::numeric_limits<T>::infinity();
       arcs[edge] = {to, length};
       if (from != before) {
@@ -272,19 +272,19 @@ class InOrder {
 
   const Edges& edges_;
   VectorView<const T> weights_;
-  const Taking<T>& taking_;
+  const EdgeRules<T>& rules_;
   std::int64_t n_;
   std::int64_t count_;
 };
 
 /// Converts edges in any order.
 template <class T, class Edges>
-SparseGraph<T> list_any(const Edges& edges, const Taking<T>& taking, const std::stop_token& stop) {
+SparseGraph<T> list_any(const Edges& edges, const EdgeRules<T>& rules, const std::stop_token& stop) {
   const std::int64_t n = vertices_of(edges);
   const std::int64_t count = number_of_edges(edges);
   const VectorView<const T> weights = weights_of(edges);
   const auto weight_of = [&](std::int64_t edge) { return weights.empty() ? T{1} : weights[edge]; };
-  const auto is_edge = [&](T weight) { return weight != taking.no_edge && weight != no_route<T>(); };
+  const auto is_edge = [&](T weight) { return weight != rules.no_edge && weight != no_route<T>(); };
   SparseGraph<T> graph;
   // Has two more elements than the result: storing the arcs shifts the starts by one vertex.
   Buffer<std::int64_t> next(n + 2, 0);
@@ -296,11 +296,11 @@ SparseGraph<T> list_any(const Edges& edges, const Taking<T>& taking, const std::
         if (!(weight > -std::numeric_limits<T>::infinity())) throw_no_length(edge, from, to, weight);
       if (!is_edge(weight)) return;
       if (from == to) {
-        if (!taking.unweighted) take_loop(graph, from, weight);
+        if (!rules.unweighted) take_loop(graph, from, weight);
         return;
       }
       ++next[from + 2];
-      if (taking.undirected) ++next[to + 2];
+      if (rules.undirected) ++next[to + 2];
     });
   });
   add_up(next);
@@ -310,9 +310,9 @@ SparseGraph<T> list_any(const Edges& edges, const Taking<T>& taking, const std::
     visit_edges(edges, first, last, [&](std::int32_t from, std::int32_t to, std::int64_t edge) {
       const T weight = weight_of(edge);
       if (from == to || !is_edge(weight)) return;
-      const T length = taking.unweighted ? T{1} : weight + T{0};  // adding 0 turns -0 into 0
+      const T length = rules.unweighted ? T{1} : weight + T{0};  // adding 0 turns -0 into 0
       graph.arcs[next[from + 1]++] = {to, length};
-      if (taking.undirected) graph.arcs[next[to + 1]++] = {from, length};
+      if (rules.undirected) graph.arcs[next[to + 1]++] = {from, length};
     });
   });
   graph.starts = Buffer<std::int64_t>(n + 1);
@@ -321,10 +321,10 @@ SparseGraph<T> list_any(const Edges& edges, const Taking<T>& taking, const std::
 }
 
 template <class T, class Edges>
-Listed<T> list_edges(const Edges& edges, const Taking<T>& taking, int threads, const std::stop_token& stop) {
+Listed<T> list_edges(const Edges& edges, const EdgeRules<T>& rules, int threads, const std::stop_token& stop) {
   check_starts(edges);
-  if (auto in_order = InOrder<T, Edges>(edges, taking).list(threads, stop)) return std::move(*in_order);
-  Listed<T> listed{list_any(edges, taking, stop), {}};
+  if (auto in_order = InOrder<T, Edges>(edges, rules).list(threads, stop)) return std::move(*in_order);
+  Listed<T> listed{list_any(edges, rules, stop), {}};
   listed.facts = examine(listed.graph, stop);
   return listed;
 }
@@ -359,12 +359,12 @@ std::uint64_t sparse_graph_bytes(std::int64_t vertices, std::int64_t edges, bool
 }
 
 template <class T>
-Listed<T> listed(const EdgeView<T>& edges, const Taking<T>& taking, int threads, const std::stop_token& stop) {
-  return list_edges<T>(edges, taking, threads, stop);
+Listed<T> listed(const EdgeView<T>& edges, const EdgeRules<T>& rules, int threads, const std::stop_token& stop) {
+  return list_edges<T>(edges, rules, threads, stop);
 }
 template <class T>
-Listed<T> listed(const CsrView<T>& edges, const Taking<T>& taking, int threads, const std::stop_token& stop) {
-  return list_edges<T>(edges, taking, threads, stop);
+Listed<T> listed(const CsrView<T>& edges, const EdgeRules<T>& rules, int threads, const std::stop_token& stop) {
+  return list_edges<T>(edges, rules, threads, stop);
 }
 
 template <class T>
@@ -403,7 +403,7 @@ SparseGraph<T> sparse_graph(const Graph<T>& matrix, int threads, const std::stop
 }
 
 template <class T>
-Matrix<T> adapted(const Graph<T>& matrix, const Taking<T>& taking, int threads, const std::stop_token& stop) {
+Matrix<T> adapted(const Graph<T>& matrix, const EdgeRules<T>& rules, int threads, const std::stop_token& stop) {
   constexpr std::int64_t side = 64;  // block size, for reading the matrix along rows and columns
   const std::int64_t n = matrix.n();
   threads = cpu::threads_for(n * n, threads);
@@ -411,7 +411,7 @@ Matrix<T> adapted(const Graph<T>& matrix, const Taking<T>& taking, int threads, 
   const auto weight_at = [&](std::int64_t u, std::int64_t v) {
     const T weight = matrix.weights(u, v);
     if (!matrix.is_edge(weight)) return no_route<T>();
-    return taking.unweighted ? T{1} : weight;
+    return rules.unweighted ? T{1} : weight;
   };
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t top = 0; top < n; top += side)
@@ -419,7 +419,7 @@ Matrix<T> adapted(const Graph<T>& matrix, const Taking<T>& taking, int threads, 
       for (std::int64_t u = top; u < std::min(top + side, n); ++u)
         for (std::int64_t v = left; v < std::min(left + side, n); ++v) {
           const T there = weight_at(u, v);
-          weights(u, v) = taking.undirected ? std::min(there, weight_at(v, u)) : there;
+          weights(u, v) = rules.undirected ? std::min(there, weight_at(v, u)) : there;
         }
   core::honour_stop(stop, "stopped while adapting the matrix");
   return weights;
@@ -443,13 +443,13 @@ void write_matrix(const SparseGraph<T>& graph, MatrixView<T> weights, int thread
   core::honour_stop(stop, "stopped while making a matrix of the edges");
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                   \
-  template void check_edges(const EdgeView<T>&);                                                \
-  template void check_edges(const CsrView<T>&);                                                 \
-  template Listed<T> listed(const EdgeView<T>&, const Taking<T>&, int, const std::stop_token&); \
-  template Listed<T> listed(const CsrView<T>&, const Taking<T>&, int, const std::stop_token&);  \
-  template SparseGraph<T> sparse_graph(const Graph<T>&, int, const std::stop_token&);           \
-  template Matrix<T> adapted(const Graph<T>&, const Taking<T>&, int, const std::stop_token&);   \
+#define GRADUS_INSTANTIATE(T)                                                                      \
+  template void check_edges(const EdgeView<T>&);                                                   \
+  template void check_edges(const CsrView<T>&);                                                    \
+  template Listed<T> listed(const EdgeView<T>&, const EdgeRules<T>&, int, const std::stop_token&); \
+  template Listed<T> listed(const CsrView<T>&, const EdgeRules<T>&, int, const std::stop_token&);  \
+  template SparseGraph<T> sparse_graph(const Graph<T>&, int, const std::stop_token&);              \
+  template Matrix<T> adapted(const Graph<T>&, const EdgeRules<T>&, int, const std::stop_token&);   \
   template void write_matrix(const SparseGraph<T>&, MatrixView<T>, int, const std::stop_token&)
 GRADUS_INSTANTIATE(std::int32_t);
 GRADUS_INSTANTIATE(std::int64_t);

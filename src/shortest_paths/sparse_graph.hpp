@@ -18,12 +18,12 @@ struct Arc {
 
 /// The interpretation of the caller's edges.
 template <class T>
-struct Taking {
+struct EdgeRules {
   T no_edge = no_route<T>();  ///< means "no edge", in addition to no_route()
   bool undirected = false;    ///< each edge is also used in the other direction
   bool unweighted = false;    ///< each edge has length 1
 
-  bool as_they_are() const { return !undirected && !unweighted; }
+  bool unchanged() const { return !undirected && !unweighted; }
 };
 
 /// A graph as edge lists. Parallel edges are adjacent, and users ignore the heavier ones. Edges from a vertex to itself
@@ -95,17 +95,17 @@ struct Listed {
 
 /// Converts the caller's edges. Throws InputError for the first nonexistent vertex, descending start, NaN or -inf.
 template <class T>
-Listed<T> listed(const EdgeView<T>& edges, const Taking<T>& taking, int threads, const std::stop_token& stop);
+Listed<T> listed(const EdgeView<T>& edges, const EdgeRules<T>& rules, int threads, const std::stop_token& stop);
 template <class T>
-Listed<T> listed(const CsrView<T>& edges, const Taking<T>& taking, int threads, const std::stop_token& stop);
+Listed<T> listed(const CsrView<T>& edges, const EdgeRules<T>& rules, int threads, const std::stop_token& stop);
 /// Converts a matrix that examine() has checked.
 template <class T>
 SparseGraph<T> sparse_graph(const Graph<T>& matrix, int threads, const std::stop_token& stop);
 
-/// Returns the matrix that `taking` describes: the lighter edge of both directions, or edges of length 1, with
+/// Returns the matrix that `rules` describes: the lighter edge of both directions, or edges of length 1, with
 /// no_route() for "no edge".
 template <class T>
-Matrix<T> adapted(const Graph<T>& matrix, const Taking<T>& taking, int threads, const std::stop_token& stop);
+Matrix<T> adapted(const Graph<T>& matrix, const EdgeRules<T>& rules, int threads, const std::stop_token& stop);
 
 /// Writes the lightest edges as an N x N matrix of weights, with no_route() for "no edge".
 template <class T>
