@@ -84,7 +84,7 @@ class EdgeListReader final : public EdgeReader {
 
   bool is_ordered() const override { return named_; }
 
-  void stretch(std::string_view text, EdgeStretch& edges) override {
+  void parse_lines(std::string_view text, EdgeBlock& edges) override {
     const char* const end = text.data() + text.size();
     const bool commas = separator_ != ' ';
     // One less than the limit if the base is not known yet.
@@ -319,8 +319,8 @@ class EdgeListReader final : public EdgeReader {
     if (!options_.names)
       for (const FirstField& vertex : {from, to})
         if (is_number(vertex.text) && vertex.text.find('.') != std::string::npos)
-          refuse_line(core::excerpt(vertex.text) + " is not an integer, as vertex numbers are; " +
-                      asks_for_columns() + ", and --names reads it as a name");
+          refuse_line(core::excerpt(vertex.text) + " is not an integer, as vertex numbers are; " + asks_for_columns() +
+                      ", and --names reads it as a name");
     least_ = options_.base.value_or(0);
   }
 
@@ -513,7 +513,7 @@ class EdgeListReader final : public EdgeReader {
     return named_ ? name(at, end, into) : number(at, end, most, into);
   }
 
-  const char* weight(const char* at, const char* end, EdgeStretch& edges) const {
+  const char* weight(const char* at, const char* end, EdgeBlock& edges) const {
     const bool quoted = at != end && *at == '"';
     const char* const field = at;
     at = skip_blanks(at + (quoted ? 1 : 0), end);
@@ -653,7 +653,7 @@ class EdgeListReader final : public EdgeReader {
     if (!options_.base && stop != end && *stop == '0' && stop + 1 != end && is_digit(stop[1]))
       refuse_line(core::excerpt(field_at(at, end)) +
                   " begins with 0; --names reads vertices as names, --base 0 or 1 as numbers");
-    stop = EdgeStretch::vertex(stop, end, static_cast<std::uint64_t>(least_), most, into);
+    stop = EdgeBlock::vertex(stop, end, static_cast<std::uint64_t>(least_), most, into);
     if (quoted) stop = closing(stop, end);
     if (!at_line_end(stop, end) && !is_blank(*stop) && !separates(*stop)) refuse();
     return stop;

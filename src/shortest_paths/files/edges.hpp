@@ -84,7 +84,7 @@ inline const char* digits_at(const char* at, const char* end, std::uint64_t& val
 }
 
 /// The edges of a block of lines.
-class EdgeStretch {
+class EdgeBlock {
  public:
   /// Removes all edges and reserves room for the edges of `bytes` bytes of text. Each edge has at least two bytes.
   void start(std::size_t bytes, bool real, std::size_t most_edges);
@@ -159,7 +159,7 @@ class EdgeStretch {
 
 /// Calls use(start of the first word) for each nonblank line of the text, and counts the lines.
 template <class Use>
-void for_each_line(std::string_view text, EdgeStretch& edges, const Use& use) {
+void for_each_line(std::string_view text, EdgeBlock& edges, const Use& use) {
   const char* at = text.data();
   const char* const end = at + text.size();
   for (; at != end; ++edges.lines) {
@@ -173,7 +173,7 @@ void for_each_line(std::string_view text, EdgeStretch& edges, const Use& use) {
 /// All edges of a file.
 class Edges {
  public:
-  void append(const EdgeStretch& stretch, bool weighted);
+  void append(const EdgeBlock& block, bool weighted);
   std::size_t count() const { return from_->size(); }
   /// Returns the smallest and the largest vertex, or 0 and -1 without edges.
   std::pair<std::int32_t, std::int32_t> range() const;
@@ -207,11 +207,11 @@ class EdgeReader {
 
  protected:
   /// Reads a line of the preamble, without its end. Returns false for the first line of the edges, which goes to
-  /// stretch().
+  /// parse_lines().
   virtual bool preamble(std::string_view line) = 0;
   /// Parses whole lines. Several threads call it concurrently unless is_ordered(). It reports an error in line `lines`
   /// + 1 with refuse_line().
-  virtual void stretch(std::string_view text, EdgeStretch& edges) = 0;
+  virtual void parse_lines(std::string_view text, EdgeBlock& edges) = 0;
   /// Sets everything in the graph except the edges, at the end of the file.
   virtual void complete(Graph& graph, const Edges& edges) = 0;
 
@@ -234,14 +234,14 @@ class EdgeReader {
 
  private:
   void take_edges(std::string_view text);
-  void parse(std::string_view text, EdgeStretch& edges, std::size_t most_edges);
-  void append(std::string_view text, EdgeStretch& edges);
+  void parse(std::string_view text, EdgeBlock& edges, std::size_t most_edges);
+  void append(std::string_view text, EdgeBlock& edges);
 
   bool started_ = false;
   bool in_edges_ = false;
   Edges edges_;
   std::size_t beyond_ = 0;  ///< the first line with an integer that int64 does not hold
-  std::vector<EdgeStretch> stretches_;
+  std::vector<EdgeBlock> blocks_;
 };
 
 /// Creates a reader that does not depend on the ending of the name, for GraphFormat::reader.

@@ -748,7 +748,7 @@ struct Large {
   }
 };
 
-TEST(GraphFiles, ThreadsAndStretchesChangeNothing) {
+TEST(GraphFiles, ThreadsAndBlocksChangeNothing) {
   const Large large(200000);
   for (const int threads : {1, 2, 3, 16}) {
     GraphReadOptions options;
@@ -764,7 +764,7 @@ TEST(GraphFiles, ThreadsAndStretchesChangeNothing) {
   }
 }
 
-TEST(GraphFiles, LinesAreCountedAcrossStretches) {
+TEST(GraphFiles, LinesAreCountedAcrossBlocks) {
   const Large large(200000);
   for (const int threads : {1, 3}) {
     GraphReadOptions options;

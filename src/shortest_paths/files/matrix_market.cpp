@@ -37,16 +37,16 @@ class MatrixMarketReader final : public EdgeReader {
 
   bool is_ordered() const override { return dense_; }
 
-  void stretch(std::string_view text, EdgeStretch& edges) override {
-    if (dense_) return dense_stretch(text, edges);
+  void parse_lines(std::string_view text, EdgeBlock& edges) override {
+    if (dense_) return parse_array(text, edges);
     const auto vertices = static_cast<std::uint64_t>(vertices_);
     const char* const end = text.data() + text.size();
     for_each_line(text, edges, [&](const char* at) {
       if (is_comment(at, end)) return at;
       std::int32_t row = 0;
       std::int32_t column = 0;
-      at = after_blanks(EdgeStretch::vertex(at, end, 1, vertices, row), end);
-      at = EdgeStretch::vertex(at, end, 1, vertices, column);
+      at = after_blanks(EdgeBlock::vertex(at, end, 1, vertices, row), end);
+      at = EdgeBlock::vertex(at, end, 1, vertices, column);
       if (weighted_) at = number(after_blanks(at, end), end, edges);
       at = skip_blanks(at, end);
       if (pattern_ && !at_line_end(at, end)) at = beyond_pattern(at, end);
@@ -169,7 +169,7 @@ class MatrixMarketReader final : public EdgeReader {
     return true;
   }
 
-  const char* number(const char* at, const char* end, EdgeStretch& edges) const {
+  const char* number(const char* at, const char* end, EdgeBlock& edges) const {
     const char* const stop = edges.weight(at, end);
     if (edges.real && !real_ && !pattern_ && edges.decimals)
       refuse_line(core::excerpt(word_at(at, end)) + " is not whole, as line 1 says of all values");
@@ -185,7 +185,7 @@ class MatrixMarketReader final : public EdgeReader {
   }
 
   /// Adds the reversed edge with the negated weight.
-  static void add_negated(std::int32_t from, std::int32_t to, EdgeStretch& edges) {
+  static void add_negated(std::int32_t from, std::int32_t to, EdgeBlock& edges) {
     const std::size_t last = edges.count - 1;
     if (edges.real) edges.set_weight(-edges.reals[last]);
     else if (edges.wholes[last] == std::numeric_limits<std::int64_t>::min())
@@ -198,7 +198,7 @@ class MatrixMarketReader final : public EdgeReader {
 
   /// Parses an array by columns, one value per line. Symmetric matrices start at the diagonal, skew-symmetric ones
   /// below it.
-  void dense_stretch(std::string_view text, EdgeStretch& edges) {
+  void parse_array(std::string_view text, EdgeBlock& edges) {
     const char* const end = text.data() + text.size();
     for_each_line(text, edges, [&](const char* at) {
       if (is_comment(at, end)) return at;
