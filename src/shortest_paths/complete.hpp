@@ -47,7 +47,7 @@ void finish(const Request<T>& request, MatrixView<const C> solved, C greatest, M
 
 /// Returns true if rounding made a cycle negative.
 template <class C>
-bool diagonal_sank(MatrixView<const C> distances) {
+bool diagonal_is_negative(MatrixView<const C> distances) {
   for (std::int64_t v = 0; v < distances.rows(); ++v)
     if (!(distances(v, v) >= 0)) return true;
   return false;
@@ -61,7 +61,7 @@ void complete(const Request<T>& request, const Graph<T>& graph, const GraphFacts
   const std::stop_token& stop = request.execution.stop;
   const bool wanted = request.options.predecessors && graph.n() > 0;
   if constexpr (std::is_floating_point_v<T>) {
-    const bool replace = facts.negative && diagonal_sank<C>(solved);
+    const bool replace = facts.negative && diagonal_is_negative<C>(solved);
     if (replace || wanted) {
       const core::PhaseTimer timer(phases, wanted ? "predecessors" : "trees");
       grow_trees(graph, solved, replace, wanted ? predecessors : MatrixView<std::int32_t>(), request.options.sources,

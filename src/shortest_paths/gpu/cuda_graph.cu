@@ -331,7 +331,7 @@ void fill_on_gpu(const Graph<T>& graph, MatrixView<C> distances, cuda::Job& job)
 }
 
 template <class C>
-bool diagonal_sank_on_gpu(MatrixView<const C> distances, cuda::Job& job) {
+bool diagonal_is_negative_on_gpu(MatrixView<const C> distances, cuda::Job& job) {
   const std::int64_t n = distances.rows();
   if (n == 0) return false;
   Word* const found = take_words(job, 1, 0);
@@ -381,8 +381,8 @@ template void fill_on_gpu(const Graph<std::int32_t>&, MatrixView<std::int64_t>, 
 template void fill_on_gpu(const Graph<float>&, MatrixView<double>, cuda::Job&);
 template std::int64_t finish_on_gpu(MatrixView<const std::int64_t>, std::int64_t, MatrixView<std::int32_t>, cuda::Job&);
 template std::int64_t finish_on_gpu(MatrixView<const double>, double, MatrixView<float>, cuda::Job&);
-template bool diagonal_sank_on_gpu(MatrixView<const float>, cuda::Job&);
-template bool diagonal_sank_on_gpu(MatrixView<const double>, cuda::Job&);
+template bool diagonal_is_negative_on_gpu(MatrixView<const float>, cuda::Job&);
+template bool diagonal_is_negative_on_gpu(MatrixView<const double>, cuda::Job&);
 template bool has_zero_cycle_on_gpu(MatrixView<const std::int32_t>, std::int32_t, cuda::Job&);
 template bool has_zero_cycle_on_gpu(MatrixView<const std::int64_t>, std::int64_t, cuda::Job&);
 

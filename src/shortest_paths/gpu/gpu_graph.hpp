@@ -43,7 +43,7 @@ void fill_on_gpu(const Graph<T>& graph, MatrixView<C> distances, cuda::Job& job)
 
 /// Returns true if an element of the diagonal is negative.
 template <class C>
-bool diagonal_sank_on_gpu(MatrixView<const C> distances, cuda::Job& job);
+bool diagonal_is_negative_on_gpu(MatrixView<const C> distances, cuda::Job& job);
 
 /// Has the result of has_zero_cycle() of predecessors.hpp.
 template <class C>

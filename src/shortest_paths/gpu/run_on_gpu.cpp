@@ -80,7 +80,7 @@ void solve_on_gpu(const Request<T>& request, const Variant& variant, const Prepa
     return complete_by_host<T, C>(request, input, solved, greatest, distances, predecessors, phases);
   MatrixView<std::int32_t> found;
   if constexpr (floating) {
-    if (wanted || (facts.negative && diagonal_sank_on_gpu<C>(solved, job)))
+    if (wanted || (facts.negative && diagonal_is_negative_on_gpu<C>(solved, job)))
       return complete_by_host<T, C>(request, input, solved, greatest, distances, predecessors, phases);
   } else if (wanted) {
     const core::PhaseTimer timer(phases, "predecessors");
