@@ -97,13 +97,13 @@ struct Network {
 
 /// A network with other weights than the graph.
 template <class Key, class W>
-struct OwnNetwork {
+struct ReweightedNetwork {
   Buffer<Arc<W>> arcs;
   Network<Key, W> network;
 
   /// weight_of(from, arc) returns the new weight of an arc of the graph.
   template <class T, class WeightOf>
-  OwnNetwork(const SparseGraph<T>& graph, const WeightOf& weight_of)
+  ReweightedNetwork(const SparseGraph<T>& graph, const WeightOf& weight_of)
       : arcs(arcs_of(graph, weight_of)),
         network(graph.n(), graph.starts.data(), arcs.data(), edge_of_weights(false), edge_of_weights(true)) {}
 
@@ -421,7 +421,7 @@ void solve_whole_numbers(const SparseProblem<T>& job, Rows<T>& rows, const std::
     if (list.empty() || heaviest > static_cast<Wider<T>>(most_of<W>())) return list;
     if constexpr (std::is_same_v<T, W>)
       if (h.empty()) return solve_in(Network<Key, W>(graph), job, rows, list, stop);
-    const OwnNetwork<Key, W> own(
+    const ReweightedNetwork<Key, W> own(
         graph, [&](std::int64_t from, const Arc<T>& arc) { return static_cast<W>(weight_of(from, arc)); });
     return solve_in(own.network, job, rows, list, stop);
   };
@@ -439,8 +439,8 @@ void solve_floating(const SparseProblem<T>& job, Rows<T>& rows, const std::stop_
     return;
   }
   using Wide = Wider<T>;
-  const OwnNetwork<Wide, Wide> own(graph,
-                                   [](std::int64_t, const Arc<T>& arc) { return static_cast<Wide>(arc.weight); });
+  const ReweightedNetwork<Wide, Wide> own(
+      graph, [](std::int64_t, const Arc<T>& arc) { return static_cast<Wide>(arc.weight); });
   solve_in(own.network, job, rows, rows.all(), stop);
 }
 
@@ -450,7 +450,7 @@ template <class Label, class T>
 void solve_by_trees(const SparseProblem<T>& job, Rows<T>& rows, const std::stop_token& stop) {
   const SparseGraph<T>& graph = *job.graph;
   const std::int64_t n = graph.n();
-  const OwnNetwork<double, double> about(graph, [&](std::int64_t from, const Arc<T>& arc) {
+  const ReweightedNetwork<double, double> about(graph, [&](std::int64_t from, const Arc<T>& arc) {
     const Wider<T> weight = arc.weight + job.least_lengths[size(from)] - job.least_lengths[size(arc.to)];
     constexpr double most = 1e300;  // keeps all sums finite
     return static_cast<double>(std::clamp<Wider<T>>(weight, 0, most));
