@@ -23,7 +23,7 @@ template <class T>
 RowEdgeFacts<T> look_at(const Graph<T>& graph, std::int64_t u) {
   const T* const row = graph.weights.row(u);
   const std::int64_t n = graph.n();
-  SeenWeights<T> seen = look_at_weights(row, u, graph.no_edge);
+  WeightFacts<T> seen = look_at_weights(row, u, graph.no_edge);
   seen.add(look_at_weights(row + u + 1, n - u - 1, graph.no_edge));
   RowEdgeFacts<T> found;
   if (seen.impossible || is_impossible(row[u])) {

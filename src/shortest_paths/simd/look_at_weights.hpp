@@ -9,13 +9,13 @@ namespace gradus::shortest_paths_detail {
 
 /// Facts about some weights, without those that mean "no edge".
 template <class T>
-struct SeenWeights {
+struct WeightFacts {
   std::int64_t edges = 0;
   T least = std::numeric_limits<T>::max();  ///< of the edges
   T greatest = std::numeric_limits<T>::lowest();
   bool impossible = false;  ///< there is a NaN or -inf
 
-  void add(const SeenWeights& other) {
+  void add(const WeightFacts& other) {
     edges += other.edges;
     least = std::min(least, other.least);
     greatest = std::max(greatest, other.greatest);
@@ -24,9 +24,9 @@ struct SeenWeights {
 };
 
 /// Scans weights. `no_edge` and no_route<T>() mean "no edge".
-SeenWeights<std::int32_t> look_at_weights(const std::int32_t* weights, std::int64_t count, std::int32_t no_edge);
-SeenWeights<std::int64_t> look_at_weights(const std::int64_t* weights, std::int64_t count, std::int64_t no_edge);
-SeenWeights<float> look_at_weights(const float* weights, std::int64_t count, float no_edge);
-SeenWeights<double> look_at_weights(const double* weights, std::int64_t count, double no_edge);
+WeightFacts<std::int32_t> look_at_weights(const std::int32_t* weights, std::int64_t count, std::int32_t no_edge);
+WeightFacts<std::int64_t> look_at_weights(const std::int64_t* weights, std::int64_t count, std::int64_t no_edge);
+WeightFacts<float> look_at_weights(const float* weights, std::int64_t count, float no_edge);
+WeightFacts<double> look_at_weights(const double* weights, std::int64_t count, double no_edge);
 
 }  // namespace gradus::shortest_paths_detail
