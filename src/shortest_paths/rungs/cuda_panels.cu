@@ -138,21 +138,21 @@ class Panels {
   }
 
   void run() {
-    for_slabs(pivot_rows(0), [&](Range slab) { step(0, slab, panel_rows(0, slab), {.comes = true}); });
+    for_slabs(pivot_rows(0), [&](Range slab) { step(0, slab, panel_rows(0, slab), {.is_uploaded = true}); });
     for (std::int64_t round = 0; round < rounds(); ++round) {
       const Range pivot = pivot_rows(round);
       const Range next = pivot_rows(round + 1);
       close_rows(round);
-      take_away();  // its rows come again in this round
+      take_away();  // this round uploads its rows again
       for_slabs(next, [&](Range slab) {
-        step(round, slab, panel_rows(round + 1, slab), {.comes = true, .is_relaxed = true});
+        step(round, slab, panel_rows(round + 1, slab), {.is_uploaded = true, .is_relaxed = true});
       });
       const auto pass = [&](Range slab) {
-        step(round, slab, slab_, {.comes = true, .is_relaxed = true, .goes = true});
+        step(round, slab, slab_, {.is_uploaded = true, .is_relaxed = true, .is_downloaded = true});
       };
       for_slabs({0, pivot.first}, pass);
       for_slabs({next.end(), n_ - next.end()}, pass);
-      for_slabs(pivot, [&](Range slab) { step(round, slab, panel_rows(round, slab), {.goes = true}); });
+      for_slabs(pivot, [&](Range slab) { step(round, slab, panel_rows(round, slab), {.is_downloaded = true}); });
     }
     take_away();
     after_step(problem_, execution_, rows_done_, rounds() * n_);
@@ -178,34 +178,35 @@ class Panels {
   /// Rounds up to the end of the last tile. Vertices beyond n have no edges.
   static int filled(std::int64_t count) { return static_cast<int>(round_up(count, panel_granule)); }
 
-  // --- a slab on its way ---
+  // --- transfers of a slab ---
 
   /// The operations on a slab in a step.
-  struct Way {
-    bool comes = false;  ///< uploaded from host memory
+  struct SlabAction {
+    bool is_uploaded = false;
     bool is_relaxed = false;
-    bool goes = false;  ///< downloaded to host memory
+    bool is_downloaded = false;
   };
 
   /// Processes a slab at `rows` on the GPU. After queueing the GPU's work, downloads the slab of the previous step; the
   /// next step uploads the next slab. Both happen while the GPU works.
-  void step(std::int64_t round, Range slab, Word* rows, Way way) {
+  void step(std::int64_t round, Range slab, Word* rows, SlabAction action) {
     after_step(problem_, execution_, rows_done_, rounds() * n_);
-    if (way.is_relaxed || way.goes) rows_done_ += slab.count;
+    if (action.is_relaxed || action.is_downloaded) rows_done_ += slab.count;
     const int turn = last_ ? 1 - last_->turn : 0;
     T* const elements = travelling_[turn];
     const auto count = static_cast<int>(slab.count);
     const auto n = static_cast<int>(n_);
-    if (way.comes) {
+    if (action.is_uploaded) {
       job_.copy_here(MatrixView<const T>(problem_.distances.slice(slab.first, slab.count)), elements);
       bring_in_kernel<Carrier><<<copy_blocks_, 256, 0, compute_>>>(rows, filled(count), words_, elements, count, n);
     }
-    if (way.is_relaxed) relax(rows, filled(count), round);
-    if (way.goes) bring_out_kernel<Carrier><<<copy_blocks_, 256, 0, compute_>>>(rows, words_, elements, count, n);
+    if (action.is_relaxed) relax(rows, filled(count), round);
+    if (action.is_downloaded)
+      bring_out_kernel<Carrier><<<copy_blocks_, 256, 0, compute_>>>(rows, words_, elements, count, n);
     cuda::check_launch("a step of cuda_panels");
     done_[turn].record(compute_);
     take_away();
-    last_ = {slab, turn, way.goes};
+    last_ = {slab, turn, action.is_downloaded};
   }
   void take_away() {
     if (!last_) return;
@@ -306,7 +307,7 @@ class Panels {
   struct Step {
     Range slab;
     int turn;
-    bool goes;
+    bool is_downloaded;
   };
   std::optional<Step> last_;  ///< the slab that has not been downloaded yet
   std::int64_t rows_done_ = 0;
@@ -384,7 +385,7 @@ extern constinit const Variant cuda_panels_rung{
     .summary = "larger than the GPU: rows of thousands of vertices stay there, the others pass through by slabs",
     .change =
         "the matrix stays in host memory; rounds of up to 8192 vertices, so that relaxing a slab takes longer than its "
-        "way there and back",
+        "transfer",
     .contract = exact,
     .backend = core::Backend::cuda,
     .supports = panels_on_gpu,
