@@ -8,7 +8,6 @@
 //
 // Limits: a stop request takes effect between the products of a batch. Estimates do not include the GPU memory that the
 // library allocates for itself.
-//
 // Source: https://docs.nvidia.com/cuda/cublas
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"

@@ -6,7 +6,6 @@
 // it.
 //
 // Limits: double only; version 13 of the library or later. Otherwise as `cublas`.
-//
 // Source: H. Ootomo, K. Ozaki and R. Yokota, "DGEMM on integer matrix multiplication unit" (2024).
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"

@@ -14,9 +14,7 @@
 //
 // Operations: as `cuda_pipelined`. Bytes to and from the GPU: each matrix once if it fits, otherwise A once and B m /
 // (rows of a panel) times. The slower of computation and transfer sets the pace.
-//
 // Limits: matrices in host memory. 128 rows of A and columns of B must fit the GPU's memory twice.
-//
 // Source: tiling as in any product, one level further out.
 #include "matmul/gpu/panel_plan.hpp"
 #include "matmul/gpu/support.hpp"

@@ -16,13 +16,10 @@
 // Barriers: one per portion, after all of its copies have arrived. It also ensures that no thread still reads the
 // previous portion, which the next copies overwrite. With packed operands: two per stage, between the copying and the
 // multiplying threads.
-//
 // Operations: 2 m n k, with m and n rounded up to a tile. Bytes: as `cuda_warp_tiled`. Packed operands are written and
 // read once more; the sums of split products are written and read once. Large products are limited by arithmetic,
 // products with one row or column by memory.
-//
 // Limits: as `cuda_naive`. A requested block size has no effect. gpu/plan.hpp chooses the kernel.
-//
 // Source: NVIDIA's CUTLASS, multistage and warp-specialized kernels; packing: K. Goto, R. van de Geijn, "Anatomy of
 // high-performance matrix multiplication" (2008); split-k: CUTLASS, but with its order of additions kept.
 #include "matmul/gpu/support.hpp"

@@ -11,12 +11,9 @@
 // registers. In f64 each element needs two registers, so a thread computes 4 x 4 elements.
 //
 // Barriers: as `cuda_tiled`, once per 8 steps of k.
-//
 // Operations: 2 m n k, with m and n rounded up to multiples of 128 (f64: 64). Bytes (f32): from global memory two
 // elements per 128 multiply-adds, or 1/16 byte each; from shared memory one byte each.
-//
 // Limits: as `cuda_tiled`.
-//
 // Source: V. Volkov, J. W. Demmel, "Benchmarking GPUs to tune dense linear algebra" (2008).
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"

@@ -15,9 +15,7 @@
 //
 // Operations: 2 m n k, with m and n rounded up to 128. Bytes: as `cuda_pipelined`, without its packing. The rate of the
 // tensor cores is the lower bound on the time.
-//
 // Limits: double; compute capability 9.0, for this instruction.
-//
 // Source: NVIDIA, PTX ISA: mma.sync.m16n8k4 for f64; its rounding was measured (docs/decisions/matmul.md).
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"

@@ -17,11 +17,9 @@
 // Operations: 2 m n k, with m and n rounded up to 128 and k to 64. Bytes: A and B are read twice and written once in
 // FP16; m n k / 64 elements of panels come from the L2 cache. The rate of the tensor cores is the lower bound on the
 // time, and the L2 cache comes close to it.
-//
 // Limits: float; compute capability 9.0. Rows of A and columns of B whose elements span a range of more than 2^28, or
 // are not finite, are computed as `strict`. If there are many, the whole product is. With k up to 16 the product is
 // `strict`.
-//
 // Source: NVIDIA's CUTLASS, warp-specialized persistent kernels; scaling: see tensor/packing.cuh.
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"

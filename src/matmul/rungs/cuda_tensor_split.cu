@@ -15,9 +15,7 @@
 // The tile and the roles stay the same. A stage holds both parts of both operands, and three stages fit.
 //
 // Operations: 6 m n k on the tensor cores. Bytes: as `cuda_tensor_fast`, with twice as much written and read back.
-//
 // Limits: as `cuda_tensor_fast`.
-//
 // Source: H. Ootomo and R. Yokota, "Recovering single precision accuracy from Tensor Cores while surpassing the FP32
 // theoretical peak performance" (2022). The scaling of rows and columns is added here, which avoids a narrower range.
 #include "matmul/gpu/support.hpp"

@@ -5,13 +5,10 @@
 // its row of A's tile and its column of B's.
 //
 // Barriers: after both tiles are filled, and after all threads have read them, before they are overwritten.
-//
 // Operations: 2 m n k, with sizes rounded up to multiples of 32. Bytes (f32): from global memory two elements per 32
 // multiply-adds, or a quarter of a byte each; from shared memory two elements per multiply-add, one of them the same
 // for the whole warp. The loads from shared memory now limit the rate.
-//
 // Limits: as `cuda_naive`. A tile has one thread per element, so a requested block size has no effect.
-//
 // Source: the CUDA C++ Programming Guide, matrix multiplication with shared memory.
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"

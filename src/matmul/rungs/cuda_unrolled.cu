@@ -7,7 +7,6 @@
 //
 // Barriers, operations and bytes: as `cuda_tiled`. Loads from shared memory remain the limit. Elements of a row are
 // contiguous, so a compiler may load four at once. Limits: as `cuda_tiled`.
-//
 // Source: loop unrolling in the reduction of M. Harris, "Optimizing parallel reduction in CUDA" (2007).
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"

@@ -19,9 +19,7 @@
 // Operations: 2 m n k, with m and n rounded up to multiples of 128 (f64: 64). Bytes: from global memory as
 // `cuda_register_tiled`. From shared memory the same per thread, but less per warp, because threads of a row share one
 // transfer.
-//
 // Limits: as `cuda_tiled`.
-//
 // Source: A. Kerr, D. Merrill, J. Demouth, J. Tran, "CUTLASS: fast linear algebra in CUDA C++" (2017).
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"

@@ -7,7 +7,6 @@
 // environment variable GRADUS_OPENBLAS (for example, the one inside a NumPy package).
 //
 // Limits: fewer than 2^31 rows and columns. A matrix that is contiguous along neither axis is copied.
-//
 // Source: https://www.openblas.net
 #include <cstdlib>
 #include <limits>

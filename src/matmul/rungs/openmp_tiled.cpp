@@ -8,10 +8,8 @@
 // and evict each other. Four rows of A are processed together, so the sums are loaded and stored a quarter as often.
 //
 // Work: m n k multiplications and additions. Bytes: m n k / 64 elements of B from memory or the last-level cache.
-//
 // Limits: each thread needs a tile of B and a tile of sums in addition to the matrices (320 KiB in float). Rounds every
 // product and every sum, in the order of k.
-//
 // Source: M. S. Lam, E. E. Rothberg, M. E. Wolf, "The cache performance and optimizations of blocked algorithms"
 // (1991).
 #include <algorithm>

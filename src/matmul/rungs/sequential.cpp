@@ -4,9 +4,7 @@
 // of the column are a whole row apart in memory, so every one comes from a different cache line. Once B outgrows the
 // caches, each line is evicted before its other elements are used. Each addition waits about four clocks for the
 // previous one. The rate is therefore one product per four clocks, however wide the vector registers are.
-//
 // Limits: none. Runs on one core. Rounds every product and every sum, in the order of k.
-//
 // Source: the definition.
 #include <algorithm>
 

@@ -4,9 +4,8 @@
 // What changes from `openmp_tiled`: there, each product loads an element of B and a sum and stores the sum. Here:
 // * 12 rows by two vectors of C (4 rows by three vectors if there are only 16 registers) stay in registers for a chain
 //   of 256 terms. Two vectors of B and 12 elements of A are loaded for 24 vector fused multiply-adds, and nothing is
-// * 12 rows by two vectors of C (4 rows by three vectors if there are only 16 registers) stay in registers for a chain
-//   of 256 terms. Two vectors of B and 12 elements of A are loaded for 24 vector fused multiply-adds, and nothing is
 //   stored. The sums are independent and numerous enough to hide the latency of the units.
+// * The five loops around this kernel each keep their operands in a level of the memory hierarchy. 256 terms of 12 rows
 //   of A stay in the L1 cache and serve a strip of columns of B. Up to 4 KiB of each column of the strip stay in the L2
 //   cache and serve all rows. The packed rows of A stay in the last-level cache. C is loaded and stored once per 4 KiB
 //   of terms.
@@ -19,11 +18,8 @@
 //
 // Work: m n k fused multiply-adds, at best two vectors of them per clock. Bytes: A and B are copied once per 8192
 // columns or rows of the other matrix.
-//
 // Memory: at most 128 MiB of packed panels, plus a copy of C if beta is not 0.
-//
 // Limits: none. On CPUs without fused instructions (before 2013), every term calls the C library's fma.
-//
 // Source: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication" (2008); F. G. Van Zee, R. van
 // de Geijn, "BLIS: a framework for rapidly instantiating BLAS functionality" (2015).
 #include <omp.h>

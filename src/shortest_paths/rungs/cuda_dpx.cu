@@ -15,15 +15,12 @@
 //
 // Barriers: one before each portion is used, which also shows that the previous portion may be overwritten. The steps
 // are separated by the order of launches in a stream, events between the two streams, or grid-wide barriers.
-//
 // Work: N^3 relaxations, with N rounded up to a multiple of 64, 128 or 256. Memory: another matrix, and panels of 4 x
 // 128 x N. Bytes of the rest (int32): 8 per element and round, or an eighth of a byte per relaxation.
-//
 // Limits: as `cuda_tiled`; 64-bit elements need 96 KiB of shared memory per block. Integers are computed in the
 // smallest width that the greatest possible distance allows: 16 bits without negative edges (gpu/hub.cuh), 32 or 64. A
 // requested block size has no effect. A requested tile below 128 selects one launch with rounds of 64; any other tile
 // selects rounds of 128.
-//
 // Source: the three steps: see `cuda_tiled`; working ahead: look-ahead of LU factorisations, P. Strazdins (1998); DPX:
 // NVIDIA's Hopper architecture; the grid of tiles and its double buffer come from matrix products (CUTLASS).
 #include "shortest_paths/gpu/cuda_limits.hpp"

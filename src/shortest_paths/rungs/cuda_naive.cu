@@ -9,9 +9,7 @@
 // of a warp share D(from, via) and read neighbouring elements of the other two. The row and the column of `via` stay in
 // the L2 cache, so 4 to 8 bytes go to memory, or to the L2 cache if the matrix fits there. Memory limits the rate, and
 // below some thousand vertices the N launches do.
-//
 // Limits: the matrix must fit the GPU's memory; distances must fit the element type.
-//
 // Source: P. Harish, P. J. Narayanan, "Accelerating large graph algorithms on the GPU using CUDA" (2007).
 #include "shortest_paths/gpu/cuda_limits.hpp"
 #include "shortest_paths/problem.hpp"

@@ -11,21 +11,19 @@
 //
 // One round:
 //   1. closes the pivot with the rounds of cuda_dpx (gpu/two_streams.cuh), then its rows: min(R, D + R). It processes
-// some columns at a time from a copy of their previous values, so that results do not depend on the order of blocks;
+//      some columns at a time from a copy of their previous values, so that results do not depend on the order of
+//      blocks;
 //   2. relaxes the slabs of the next pivot, which stay on the GPU, then the others, which return to the host;
 //   3. returns the rows of this pivot while the next pivot is closed.
 // While a slab is relaxed, CPU threads upload the next slab and download the previous one (cuda/transfer.hpp) in
 // another stream.
 //
 // Barriers: one wait per slab for the slabs' stream; none else between transfers and kernels.
-//
 // Work: N^3 relaxations, with N rounded up to a multiple of 256. GPU memory: gpu/panel_plan.hpp; host memory: only the
 // matrix. Bytes over the bus: 2 N^2 elements per round.
-//
 // Limits: weights in host memory; 64 KiB of shared memory per block, 96 KiB for 64-bit elements. A requested tile sets
 // the pivot, rounded up to a multiple of 256; a block size has no effect. The bits of floating-point results depend on
 // the pivot, and therefore on the GPU's memory.
-//
 // Source: blocked all-pairs shortest paths beyond the memory of an accelerator: Buluc, Gilbert, Budak, "Solving path
 // problems on the GPU" (2010); Sao et al., "Scalable all-pairs shortest paths for huge graphs on multi-GPU clusters"
 // (2021).

@@ -10,12 +10,9 @@
 // work. They are repeated here in one short kernel: a tile of the row relaxes itself through the diagonal tile.
 //
 // Barriers of the rest: one, after the tiles are loaded.
-//
 // Work: N^3 relaxations, with N rounded up to a multiple of 64. Bytes (int32) per relaxation: a quarter of a byte from
 // memory, two bytes from shared memory.
-//
 // Limits: as `cuda_tiled`; a requested block size has no effect.
-//
 // Source: register blocking of matrix products: V. Volkov, J. W. Demmel, "Benchmarking GPUs to tune dense linear
 // algebra" (2008).
 #include "shortest_paths/gpu/cuda_limits.hpp"

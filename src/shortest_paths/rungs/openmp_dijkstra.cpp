@@ -26,9 +26,7 @@
 //
 // Work per source: an addition and a comparison per edge and a bucket operation per vertex; at most O((edges + N) log
 // N). Memory per thread: about 40 N bytes.
-//
 // Limits: a single search is not parallel, so one source uses one thread.
-//
 // Sources: E. W. Dijkstra, "A note on two problems in connexion with graphs" (1959); D. B. Johnson, "Efficient
 // algorithms for shortest paths in sparse networks" (1977).
 #include <omp.h>

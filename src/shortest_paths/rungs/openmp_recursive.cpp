@@ -7,9 +7,7 @@
 // and tiles of 64. The order was designed for the cache of one core; this rung shows what it costs.
 //
 // Work: N^3 relaxations; two tasks, twice, for each block larger than a tile. Memory: none except tasks.
-//
 // Limits: none.
-//
 // Source: the published experiment floyd-warshall-openmp; the order of the calls is the one in `sequential_recursive`.
 #include "core/phases.hpp"
 #include "core/stop.hpp"

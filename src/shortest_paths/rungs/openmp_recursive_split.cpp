@@ -14,9 +14,7 @@
 // blocks, and cores run out of work only if N / tile is close to their number.
 //
 // Work: N^3 relaxations. Memory: none except tasks.
-//
 // Limits: none.
-//
 // Source: R. A. Chowdhury, V. Ramachandran, "Cache-oblivious dynamic programming" (2006), the routines A to D of the
 // Gaussian elimination paradigm.
 #include "core/phases.hpp"

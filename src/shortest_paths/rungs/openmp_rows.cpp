@@ -6,9 +6,7 @@
 // all cores together. This is what an OpenMP pragma alone buys.
 //
 // Work: N^3 relaxations; N^2 elements read and written for each of N vertices. N barriers.
-//
 // Limits: none.
-//
 // Source: the example of many courses on OpenMP.
 #include <algorithm>
 

@@ -11,9 +11,7 @@
 //
 // Work: N^3 relaxations; 3 N^3 / tile elements pass through the nearest cache. Each of the N / tile steps starts the
 // thread team once and has two barriers. Memory: none.
-//
 // Limits: none.
-//
 // Source: G. Venkataraman, S. Sahni, S. Mukhopadhyaya, "A blocked all-pairs shortest-paths algorithm" (2003); the
 // published experiment floyd-warshall-openmp.
 #include "core/phases.hpp"

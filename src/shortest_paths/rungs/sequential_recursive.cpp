@@ -8,9 +8,7 @@
 // the loops.
 //
 // Work: N^3 relaxations. Memory: none.
-//
 // Limits: none.
-//
 // Source: J.-S. Park, M. Penner, V. K. Prasanna, "Optimizing graph algorithms for improved cache performance" (2004).
 #include "core/phases.hpp"
 #include "core/stop.hpp"
