@@ -15,7 +15,6 @@
 
 namespace gradus::matmul_detail {
 
-/// Memory layout of an operand.
 enum class Layout : std::uint8_t {
   rows,         ///< row-major, contiguous
   padded_rows,  ///< row-major, with padding between rows
@@ -33,7 +32,6 @@ struct Place {
   std::int64_t column;
   std::uint64_t index;
 };
-/// Limits of the element type.
 struct Limits {
   double greatest;
   double least_normal;
@@ -96,7 +94,6 @@ class PreparedCase {
 
   Shape shape() const { return problem_.shape(); }
   const Truth<T>& truth() const;
-  /// Returns true if the contract covers the case.
   static bool promises(const core::Contract&) { return true; }
   /// Runs `variant` on the case and compares. Returns "" if the result is correct.
   std::string check(const Variant& variant, const Execution& execution) const;
@@ -106,13 +103,13 @@ class PreparedCase {
 
   const LaidOut<T>& a() const { return a_; }
   const LaidOut<T>& b() const { return b_; }
-  const LaidOut<T>& c() const { return c_; }  ///< before the product
+  const LaidOut<T>& c() const { return c_; }
   const MatmulOptions& options() const { return options_; }
 
  private:
   LaidOut<T> a_;
   LaidOut<T> b_;
-  LaidOut<T> c_;  ///< before the product
+  LaidOut<T> c_;
   MatmulOptions options_;
   Problem<T> problem_;
   mutable std::optional<Truth<T>> truth_;

@@ -22,7 +22,6 @@ class HostImage {
     data_ = copy_.data() - extent.first;
   }
   const T* data() const { return data_; }
-  /// Returns the size of the copy.
   static std::uint64_t bytes(MatmulView<const T> view) {
     if (view.place().is_host() || !has_elements(view)) return 0;
     const Extent extent = extent_of(view, "");

@@ -45,7 +45,6 @@ class Input {
           .batch(given_.batches(), matrices() == 1 ? 0 : given_.rows() * given_.columns());
     else return given_;
   }
-  /// Returns the size of the copy.
   std::uint64_t bytes() const {
     return is_copied ? static_cast<std::uint64_t>(matrices() * given_.rows() * given_.columns()) * sizeof(T) : 0;
   }
@@ -61,7 +60,6 @@ class Input {
   }
 
  private:
-  /// Returns the number of distinct matrices in memory.
   std::int64_t matrices() const {
     return given_.batch_stride() == 0 ? std::min<std::int64_t>(given_.batches(), 1) : given_.batches();
   }

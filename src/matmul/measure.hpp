@@ -15,7 +15,6 @@ class ErrorSample {
   ErrorSample() = default;
   /// Saves what the comparison needs of C before C is written.
   explicit ErrorSample(const Problem<T>& problem);
-  /// Returns the memory that a sample needs.
   static std::uint64_t bytes(const Problem<T>& problem);
   /// Compares C after the product. Throws InterruptedError after a stop request.
   MatmulError measure(const Problem<T>& problem, int threads, const std::stop_token& stop) const;

@@ -52,7 +52,6 @@ struct Operand {
   GRADUS_HOST_DEVICE T& operator()(std::int64_t row, std::int64_t column) const {
     return data[row * row_stride + column * column_stride];
   }
-  /// Returns one matrix of the batch.
   GRADUS_HOST_DEVICE Operand at(std::int64_t batch) const {
     return {data + batch * batch_stride, row_stride, column_stride, 0};
   }
@@ -85,7 +84,6 @@ struct Problem {
             .element_bytes = sizeof(T),
             .totals = beta != 0 || (c.row_stride != 1 && c.column_stride != 1)};
   }
-  /// Returns the problem for one product of the batch.
   Problem at(std::int64_t batch) const {
     Problem one = *this;
     one.batches = 1;

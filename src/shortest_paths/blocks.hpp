@@ -20,7 +20,6 @@ std::int64_t tile_of(const Problem<T>& problem) {
   return problem.tile > 0 ? problem.tile : usual_tile;
 }
 
-/// Returns the part of [0, n) that belongs to tile `index`.
 inline Range tile_range(std::int64_t index, std::int64_t tile, std::int64_t n) {
   return {index * tile, std::min((index + 1) * tile, n)};
 }

@@ -33,7 +33,6 @@ class BucketHeap {
     std::int32_t vertex;
   };
 
-  /// Returns the maximum number of entries for the given numbers of vertices and edges.
   static std::int64_t capacity_for(std::int64_t vertices, std::int64_t edges) {
     return std::min(edges, 2 * vertices) + 1;
   }
@@ -106,7 +105,6 @@ class BucketHeap {
     occupied_[in_ring / 64] |= std::uint64_t{1} << in_ring % 64;
   }
 
-  /// Implements pop() if each bucket holds a single length.
   bool pop_from_bucket(Entry& least, const Key* lengths) {
     for (;;) {
       const std::uint64_t in_ring = current_ % buckets;
@@ -121,7 +119,6 @@ class BucketHeap {
     }
   }
 
-  /// Removes the first entry of a list and frees its place.
   Waiting take(std::int32_t& head) {
     const std::int32_t place = head;
     const Waiting waiting = waiting_[place];
@@ -218,12 +215,12 @@ class BucketHeap {
     return least;
   }
 
-  std::vector<std::int32_t> heads_;  ///< the list of each bucket
+  std::vector<std::int32_t> heads_;
   std::uint64_t occupied_[buckets / 64] = {};
   Buffer<Waiting> waiting_;
   std::int64_t used_ = 0;
   std::int32_t free_ = none;
-  Buffer<Entry> heap_;  ///< the entries of the current bucket
+  Buffer<Entry> heap_;
   std::int64_t heap_size_ = 0;
   std::uint64_t current_ = 0;
   int shift_ = 0;

@@ -52,7 +52,6 @@ class PreparedCase {
   MatrixView<const T> weights() const { return graph_.weights; }
   const ShortestPathsOptions& options() const { return options_; }
   const Truth<T>& truth() const;
-  /// Returns true if the contract covers the case.
   static bool promises(const core::Contract&) { return true; }
   /// Runs `variant` on the case and compares. Returns "" if the result is correct.
   std::string check(const Variant& variant, const Execution& execution) const;

@@ -51,14 +51,12 @@ struct Facts {
 /// types.
 enum class Width : std::uint8_t { own, next, wide };
 
-/// Facts about the edges from one vertex.
 template <class T>
 struct RowEdgeFacts : Facts {
-  Wider<T> greatest = 0;         ///< greatest magnitude
+  Wider<T> greatest = 0;
   std::int64_t impossible = -1;  ///< the first column with NaN or -inf
 };
 
-/// Facts about all edges of a graph.
 template <class T>
 struct GraphFacts : Facts {
   /// Upper bound of the magnitude of any route without cycles: the sum, over all vertices, of the greatest magnitude of
@@ -99,7 +97,6 @@ struct GraphFacts : Facts {
 template <class T>
 GraphFacts<T> examine(const Graph<T>& graph, int threads, const std::stop_token& stop);
 
-/// Throws InputError for NaN or -inf at (row, column).
 template <class T>
 [[noreturn]] void throw_impossible(T weight, std::int64_t row, std::int64_t column);
 

@@ -42,7 +42,6 @@ void join_batch(Problem<T>& problem) {
   problem.batches = 1;
 }
 
-/// The operands of a call and where it runs.
 template <class T, class A, class B>
 struct Call {
   const MatmulOptions& options;
@@ -64,7 +63,6 @@ struct Call {
     return reads ? input.view() : MatmulView<const T>();
   }
 
-  /// Returns the problem in the caller's layout.
   Problem<T> problem() const {
     Problem<T> of = problem_of<T>(a.view(), b.view(), c, options.alpha, options.beta);
     of.stop = execution.stop;

@@ -61,7 +61,6 @@ void scale(const room::Problem<T>& problem) {
   }
 }
 
-/// Runs the variant, on matrices in host or GPU memory.
 template <class T>
 void multiply(const room::Variant& variant, const room::Problem<T>& problem, const room::OnGpu& there, int& threads,
               const Execution& execution, std::vector<Phase>& phases) {
@@ -82,7 +81,6 @@ void multiply(const room::Variant& variant, const room::Problem<T>& problem, con
   variant.run(problem, *request, phases);
 }
 
-/// Allocates C for the call.
 template <class T, class A, class B>
 Matrix<T> allocate(room::Call<T, A, B>& call) {
   Matrix<T> product(call.batches * call.m, call.n);
@@ -91,7 +89,6 @@ Matrix<T> allocate(room::Call<T, A, B>& call) {
   return product;
 }
 
-/// Returns a sample of C from before it is overwritten.
 template <class T, class A, class B>
 room::ErrorSample<T> sample_before(const room::Call<T, A, B>& call) {
   room::Problem<T> before = call.problem();

@@ -39,7 +39,6 @@ class Copies {
     b_to_ = Shape::a_elements + inner * Shape::b_pitch + thread % b_in_a_row * vector;
   }
 
-  /// Issues the copies of the next portion into `stage`.
   __device__ __forceinline__ void order(T* stage) {
 #pragma unroll
     for (int turn = 0; turn < Shape::rows * Shape::portion / Shape::threads; ++turn) {

@@ -24,12 +24,10 @@ namespace gradus::matmul_detail::cublas_library {
 
 using Handle = void*;
 
-// Constants of the library's interface.
 inline constexpr int success = 0;
 inline constexpr int not_transposed = 0;
 inline constexpr int use_always = 2;  // use emulation wherever it is available
 
-/// Arithmetic mode.
 enum class Math : int {
   native = 0,      ///< no TF32 and no emulation
   fixed_point = 8  ///< double emulated by several tensor-core passes over integers

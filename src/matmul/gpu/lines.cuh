@@ -18,18 +18,16 @@ struct Split {
   std::int64_t at_once = 0;   ///< blocks of k per block of threads
   std::int64_t parts = 1;     ///< blocks of threads per tile
 
-  /// Returns where a product's sums for a block of k are stored.
   __device__ T* slice(std::int64_t block, std::int64_t of_a_product, std::int64_t batch) const {
     return sums + (block - first) * elements + batch * of_a_product;
   }
 };
 
-/// The work of one block of threads.
 struct Share {
   std::int64_t batch;
-  std::int64_t row;  ///< row of tiles
+  std::int64_t row;
   std::int64_t column;
-  std::int64_t first_block;  ///< first block of k
+  std::int64_t first_block;
   std::int64_t end_block;
 };
 

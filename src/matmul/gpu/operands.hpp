@@ -57,7 +57,6 @@ Transfer transfer_of(const CallerMatrix<T>& given) {
   return std::is_const_v<T> && given.transposed().lines() ? Transfer::uploaded_and_transposed : Transfer::packed;
 }
 
-/// Returns the memory that the transfer needs.
 template <class T>
 core::Memory memory_of(const CallerMatrix<T>& given) {
   const auto bytes = cuda::part_bytes(given.elements(), sizeof(T));
@@ -89,7 +88,6 @@ struct GpuOperands {
   }
 };
 
-/// The operands that are on the job's GPU.
 struct OnGpu {
   bool a = false;
   bool b = false;

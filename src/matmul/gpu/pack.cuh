@@ -11,7 +11,7 @@ inline constexpr int packing_threads = 256;
 struct PackedTile {
   std::int64_t matrix;
   std::int64_t first_line;
-  std::int64_t first;  ///< first k
+  std::int64_t first;
 
   __device__ explicit PackedTile(const Panels& panels) {
     const std::int64_t deep = panels.tiles_deep();
@@ -62,7 +62,6 @@ __global__ void __launch_bounds__(packing_threads)
   }
 }
 
-/// Packs an operand on the GPU.
 template <class T, class Order, bool along_k>
 T* packed_operand(const Operand<const T>& matrices, const Panels& panels, T beyond, cuda::Arena& memory,
                   const cuda::Stream& stream) {

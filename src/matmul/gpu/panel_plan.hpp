@@ -25,9 +25,9 @@ struct PanelPlan {
   std::int64_t b_places = 1;
   bool rows_outside =
       true;  ///< visits all columns for a panel of rows before the next panel of rows; if false, the reverse
-  std::uint64_t bytes = 0;          ///< GPU memory needed
+  std::uint64_t bytes = 0;
   std::uint64_t working_bytes = 0;  ///< part of `bytes` that a step needs in addition to its panels
-  double seconds = std::numeric_limits<double>::infinity();  ///< estimated time
+  double seconds = std::numeric_limits<double>::infinity();
 };
 
 /// Requirements of a plan in addition to the shape.

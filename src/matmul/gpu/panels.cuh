@@ -8,7 +8,6 @@
 
 namespace gradus::matmul_detail {
 
-/// A product with packed operands.
 template <class T>
 struct PackedProduct {
   Product<T> product;
@@ -23,7 +22,6 @@ struct PackedProduct {
       : product(problem), tiles(tiles_of(problem, panel_lines, panel_lines)), a_panels(a_in), b_panels(b_in),
         a(packed_a), b(packed_b) {}
 
-  /// Returns the first tile of a panel.
   __device__ static const unsigned char* panel(const unsigned char* packed, const Panels& panels, std::int64_t batch,
                                                std::int64_t number) {
     const std::int64_t matrix = panels.matrices == 1 ? 0 : batch;

@@ -36,7 +36,6 @@ constexpr int plain_tile_depth = sizeof(T) == sizeof(float) ? 64 : 16;
 template <class T>
 constexpr int plain_tile_bytes = panel_lines* plain_tile_depth<T>* static_cast<int>(sizeof(T));
 
-/// Returns the panels of unmodified elements.
 template <class T>
 Panels plain_panels(std::int64_t matrices, std::int64_t lines, std::int64_t depth) {
   return {matrices, lines, depth, plain_tile_depth<T>, plain_tile_bytes<T>};

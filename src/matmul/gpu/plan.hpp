@@ -91,7 +91,6 @@ inline bool packing_pays(const Shape& shape) {
   return 2 * m * n / (m + n) >= least_side && shape.k >= 2 * block_depth;
 }
 
-/// Returns the number of threads in a block.
 constexpr int threads_of(Kernel kernel) {
   switch (kernel) {
     case Kernel::cells:

@@ -32,7 +32,6 @@ struct Product {
       : m(problem.m), n(problem.n), k(problem.k), a(problem.a), b(problem.b), c(problem.c), alpha(problem.alpha),
         beta(problem.beta) {}
 
-  /// Selects one product of the batch.
   __device__ void select(std::int64_t batch) {
     a = a.at(batch);
     b = b.at(batch);
@@ -45,7 +44,6 @@ struct Product {
   __device__ T load_b(std::int64_t inner, std::int64_t column) const {
     return inner < k && column < n ? b(inner, column) : T(0);
   }
-  /// Stores the final element of C.
   __device__ void finish(std::int64_t row, std::int64_t column, T total) const {
     if (row < m && column < n) finish(c(row, column), total);
   }
@@ -64,7 +62,6 @@ struct Tiles {
     std::int64_t row;  ///< in tiles
     std::int64_t column;
   };
-  /// Returns the position of the block's tile.
   __device__ Place place() const {
     const std::int64_t tile = first + blockIdx.x;
     const std::int64_t within = tile % of_a_product;

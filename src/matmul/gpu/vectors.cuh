@@ -60,7 +60,6 @@ __device__ __forceinline__ Vector<T> load_along_b(const Product<T>& product, std
   return vector;
 }
 
-/// Stores the final elements of neighbours in a row of C.
 template <class T>
 __device__ __forceinline__ void finish_along_row(const Product<T>& product, std::int64_t row, std::int64_t column,
                                                  Vector<T> totals, bool wide) {

@@ -42,7 +42,7 @@ struct Step {
   std::int64_t first_product, products;
   std::int64_t first_row, rows;
   std::int64_t first_column, columns;
-  std::int64_t a_panel, b_panel;  ///< panel numbers
+  std::int64_t a_panel, b_panel;
 };
 
 std::vector<Step> steps_of(const Shape& shape, const PanelPlan& plan, bool one_a, bool one_b) {
@@ -189,7 +189,6 @@ class PanelRun {
   }
 
  private:
-  /// Addresses of a step's panels on the GPU.
   struct Ready {
     T* a;
     T* b;

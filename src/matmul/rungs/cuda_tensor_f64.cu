@@ -130,7 +130,6 @@ class TensorCells {
     for (int index = 0; index < own_sums; ++index) sum(index) = 0;
   }
 
-  /// Loads the operands of the first step.
   __device__ __forceinline__ void load(const unsigned char* tile) {
     load_columns(tile, 0);
 #pragma unroll
@@ -214,9 +213,9 @@ class TensorCells {
   __device__ double& sum(int index) { return sums_[index / (4 * across)][index / 4 % across][index % 4]; }
 
   const Job& job_;
-  int row_;           ///< the thread's first row
-  int first_column_;  ///< the thread's first column
-  int a_;             ///< byte offset of the thread's first element of A in a tile
+  int row_;
+  int first_column_;
+  int a_;  ///< byte offset of the thread's first element of A in a tile
   int b_;
   Vector<double>* totals_;
   double sums_[down][across][4];

@@ -23,7 +23,6 @@ namespace gradus::matmul_detail {
 
 namespace {
 
-// Constants of the C interface of BLAS.
 constexpr int row_major = 101;
 constexpr int not_transposed = 111;
 constexpr int transposed = 112;

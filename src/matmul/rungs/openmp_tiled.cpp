@@ -27,7 +27,6 @@ constexpr std::int64_t tile_rows = 64;
 constexpr std::int64_t tile_columns = 256;
 constexpr std::int64_t tile_depth = 256;
 
-/// A thread's copy of a tile of B and its tile of sums.
 template <class T>
 struct Tiles {
   Buffer<T> b = Buffer<T>(tile_depth * tile_columns);

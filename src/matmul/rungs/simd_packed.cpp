@@ -65,7 +65,6 @@ std::int64_t widest_strip(std::int64_t panel, std::int64_t terms, int element_by
   return std::max(half_l2() / bytes / panel, std::int64_t{1}) * panel;
 }
 
-/// The way an operand is read.
 enum class Reading : std::uint8_t {
   in_place,  ///< where the caller stored it
   shared,    ///< packed once, by all threads for all threads
@@ -133,9 +132,9 @@ struct Plan {
   std::int64_t sliver;
   Reading a;
   Reading b;
-  bool by_strips;       ///< each thread computes all rows of a strip
-  std::int64_t chunk;   ///< terms in a chunk
-  std::int64_t chunks;  ///< number of chunks
+  bool by_strips;  ///< each thread computes all rows of a strip
+  std::int64_t chunk;
+  std::int64_t chunks;
   std::int64_t pass_m;
   std::int64_t pass_n;
   std::int64_t strip;
@@ -150,7 +149,6 @@ struct Plan {
   std::int64_t totals() const { return sliver * strip; }
 };
 
-/// Scratch memory of a plan: the shared part and each thread's private part.
 template <class T>
 class Workspace {
  public:

@@ -245,7 +245,6 @@ using LineTag = hn::FixedTag<T, 32 / sizeof(T)>;
 template <class T>
 constexpr std::int64_t side_by_side = 32 / sizeof(T);
 
-/// Offsets of the lines: evenly spaced or listed.
 struct Evenly {
   std::int64_t stride;
   std::int64_t operator()(int line) const { return line * stride; }
@@ -389,7 +388,6 @@ HWY_NOINLINE void add_chains(const Lines<T>& job, std::int64_t line) {
       few[unit] = job.few + step * job.few_step;
       if (there) chains = unit + 1;
     }
-    // The last chain may be shorter than the others.
     const std::int64_t of_last = rest < chains * job.block ? rest - (chains - 1) * job.block : job.block;
     chain_lines<few_count, units, false, false>(lines, Listed{offsets}, few, job, of_last, sums);
     if (chains > 1 && of_last < job.block) {

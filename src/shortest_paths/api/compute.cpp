@@ -23,14 +23,12 @@ const Variant& choose(const Request<T>& request, const Shape& shape) {
   return variant;
 }
 
-/// Throws OutOfMemoryError if the estimate does not fit the host's memory.
 template <class T>
 void check_memory(const Request<T>& request, std::uint64_t estimate) {
   execution::check_memory(estimate, request.execution,
                           request.options.sources.empty() ? "the rows of some sources alone take less" : "");
 }
 
-/// The memory for the results.
 template <class T>
 struct Output {
   MatrixView<T> distances;
@@ -111,7 +109,6 @@ void run_on_matrix(const Request<T>& request, const Variant& variant, Prepared<T
       std::copy_n(output.predecessors.row(request.source_of(row)), request.n(), wanted.predecessors.row(row));
 }
 
-/// Searches from each source along edge lists.
 template <class T>
 void run_on_lists(const Request<T>& request, const Variant& variant, const Prepared<T>& input,
                   std::span<const Wider<T>> least_lengths, const Output<T>& output, std::vector<Phase>& phases) {

@@ -9,14 +9,12 @@
 
 namespace gradus::files {
 
-/// Content of a column in a table of edges.
 enum class Role : std::uint8_t { from, to, weight, none };
 inline constexpr std::size_t roles = 3;  ///< without `none`
 
 /// Splits a name into lower-case words: "from_stop_id" has three.
 std::vector<std::string> words_of_name(std::string_view text);
 
-/// Returns the usual content of a column with that name.
 Role role_of(std::string_view name);
 
 /// Returns the value of --columns that the names suggest, or an empty text in case of doubt. A column without a name

@@ -570,7 +570,6 @@ class EdgeListReader final : public EdgeReader {
     refuse_line(text + " is not a number, as weights are");
   }
 
-  /// Refuses text after the last field.
   [[noreturn]] void refuse_rest(const char* at, const char* end) const {
     const std::string rest = core::excerpt(field_at(at, end));
     refuse_line(rest + " follows the " +
@@ -597,7 +596,6 @@ class EdgeListReader final : public EdgeReader {
     return skip_padding(next + 1, end);
   }
 
-  /// Returns the field at `at`, for messages.
   std::string_view field_at(const char* at, const char* end) const {
     const char* stop = at;
     while (!at_line_end(stop, end) && !separates(*stop)) ++stop;
@@ -659,14 +657,14 @@ class EdgeListReader final : public EdgeReader {
     return stop;
   }
 
-  char separator_ = 0;              ///< 0 if not known yet
-  std::vector<std::string> names_;  ///< column names, or empty
-  std::size_t header_line_ = 0;     ///< the line of the column names
+  char separator_ = 0;  ///< 0 if not known yet
+  std::vector<std::string> names_;
+  std::size_t header_line_ = 0;
   std::size_t columns_ = 0;
-  std::vector<Role> roles_;                                                 ///< role of each column
+  std::vector<Role> roles_;
   std::size_t direction_column_ = std::numeric_limits<std::size_t>::max();  ///< marks edges as directed or undirected
-  std::string direction_;                                                   ///< direction of the first edge
-  NumberFormat format_;                                                     ///< notation of weights outside quotes
+  std::string direction_;
+  NumberFormat format_;  ///< notation of weights outside quotes
   NumberFormat quoted_format_;
   std::size_t first_line_ = 0;  ///< the first line, later the line of the first edge, which decides the format
   std::string numbers_above_;   ///< a first line of numbers that may be column names, or empty

@@ -83,7 +83,6 @@ inline const char* digits_at(const char* at, const char* end, std::uint64_t& val
   return at;
 }
 
-/// The edges of a block of lines.
 class EdgeBlock {
  public:
   /// Removes all edges and reserves room for the edges of `bytes` bytes of text. Each edge has at least two bytes.
@@ -116,7 +115,6 @@ class EdgeBlock {
     set_weight(negative ? -value : value);
     return stop;
   }
-  /// Parses a weight in another notation.
   const char* weight(const char* at, const char* end, NumberFormat format);
   void set_weight(std::int64_t value) {
     if (real) {
@@ -170,7 +168,6 @@ void for_each_line(std::string_view text, EdgeBlock& edges, const Use& use) {
   }
 }
 
-/// All edges of a file.
 class Edges {
  public:
   void append(const EdgeBlock& block, bool weighted);
@@ -226,7 +223,7 @@ class EdgeReader {
   const std::string name_;
   const GraphReadOptions& options_;
   std::string_view ahead_;  ///< for preamble(): the available text from the current line on
-  std::size_t lines_ = 0;   ///< number of lines already read
+  std::size_t lines_ = 0;
   bool weighted_ = true;
   bool real_ = false;  ///< weights are floating-point, even if they look like integers
   std::size_t promised_ = std::numeric_limits<std::size_t>::max() - 1;  ///< number of edges

@@ -33,7 +33,6 @@ constexpr const GraphFormat* formats[] = {
 #undef FORMAT
 };
 
-/// The format that a name or a content indicates.
 struct Kind {
   const GraphFormat* format = &edge_list_format;
   std::string_view ending = {};

@@ -27,7 +27,6 @@ struct Grid {
   }
 };
 
-/// Returns the smaller value.
 template <class T>
 __device__ T shorter(T one, T other) {
   return other < one ? other : one;

@@ -11,7 +11,6 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Returns the size of N x N elements.
 inline std::uint64_t matrix_bytes(std::int64_t n, int element_bytes) {
   core::checked_multiply(
       core::checked_multiply(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(n), "a matrix"),
@@ -63,8 +62,6 @@ inline std::uint64_t predecessor_bytes(std::int64_t n, int element_bytes) {
                               cuda::part_bytes(std::min(predecessor_depth, side) * n, element);
   return matrix_bytes(n, sizeof(std::int32_t)) + std::max(predecessor_panel_bytes(n, element, element), lists);
 }
-
-// Support and memory functions for the rows of GPU variants.
 
 inline core::Support own_type_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (core::Support gpu = execution::supported_on_gpu(machine); !gpu) return gpu;

@@ -21,7 +21,6 @@ std::shared_ptr<cuda::Job> bring_to_gpu(Graph<T>& graph, const Execution& execut
 /// Call before results are written to the caller's memory on the GPU: see cuda::Job::admit().
 void admit(cuda::Job& job, const void* address, const char* what);
 
-/// Returns N x N elements of the job's memory.
 template <class T>
 MatrixView<T> take_matrix(cuda::Job& job, std::int64_t n);
 
@@ -41,7 +40,6 @@ bool may_have_negative_cycle(const Graph<T>& graph, const GraphFacts<T>& facts, 
 template <class T, class C>
 void fill_on_gpu(const Graph<T>& graph, MatrixView<C> distances, cuda::Job& job);
 
-/// Returns true if an element of the diagonal is negative.
 template <class C>
 bool diagonal_is_negative_on_gpu(MatrixView<const C> distances, cuda::Job& job);
 
@@ -59,7 +57,6 @@ void find_predecessors_on_gpu(const Graph<T>& graph, const Facts& facts, MatrixV
 template <class T, class C>
 std::int64_t finish_on_gpu(MatrixView<const C> solved, C greatest, MatrixView<T> distances, cuda::Job& job);
 
-/// Returns one element.
 template <class C>
 C element_on_gpu(MatrixView<const C> matrix, std::int64_t row, std::int64_t column, cuda::Job& job);
 

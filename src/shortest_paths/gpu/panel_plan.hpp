@@ -9,10 +9,10 @@
 namespace gradus::shortest_paths_detail {
 
 struct PanelPlan {
-  std::int64_t pivot = 0;   ///< intermediate vertices of a round; 0 if nothing fits
-  std::int64_t slab = 0;    ///< rows that are transferred at a time
-  std::int64_t chunk = 0;   ///< columns of the pivot's rows that are relaxed at a time
-  std::uint64_t bytes = 0;  ///< GPU memory needed
+  std::int64_t pivot = 0;  ///< intermediate vertices of a round; 0 if nothing fits
+  std::int64_t slab = 0;   ///< rows that are transferred at a time
+  std::int64_t chunk = 0;  ///< columns of the pivot's rows that are relaxed at a time
+  std::uint64_t bytes = 0;
 };
 
 /// All sizes of the plan, and the sides of all matrices on the GPU, are multiples of this.
@@ -20,7 +20,6 @@ inline constexpr std::int64_t panel_granule = 256;
 /// Vertices per round when the pivot itself is closed.
 inline constexpr int panel_closing_depth = 64;
 
-/// Returns the minimum shared memory per block.
 constexpr std::uint64_t panel_shared_bytes(int element_bytes) {
   return std::uint64_t{element_bytes == 8 ? 96U : 64U} << 10;
 }

@@ -13,15 +13,14 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// The memory on which the kernels work.
 template <class Word>
 struct Work {
   Word* distances;         ///< `side` rows of `words`
   Word* row_panels[2];     ///< for even and odd rounds: depth x words
   Word* column_panels[2];  ///< depth x side, one word per element
-  std::size_t words;       ///< words per row of the matrix
-  int side;                ///< vertices, including the padding of the last tiles
-  int one;                 ///< the value 1, hidden from the compiler; see carriers.cuh
+  std::size_t words;
+  int side;  ///< vertices, including the padding of the last tiles
+  int one;   ///< the value 1, hidden from the compiler; see carriers.cuh
 
   __device__ Word* row_panel(int round) const { return round & 1 ? row_panels[1] : row_panels[0]; }
   __device__ Word* column_panel(int round) const { return round & 1 ? column_panels[1] : column_panels[0]; }
@@ -30,7 +29,6 @@ struct Work {
 // ---------------------------------------------------------------------------------------------------------------------
 // Shapes
 
-/// Shapes of the diagonal and of the tiles of its row and column.
 template <class Carrier, int depth>
 struct Shapes {
   using Word = typename Carrier::Word;
@@ -95,7 +93,7 @@ __device__ __forceinline__ void close_tile(Scalar (&own)[4][4], Scalar* rows, Sc
         onward[x] = rows[via % 2 * depth + right * 4 + x];
         to_via[x] = columns[via % 2 * depth + down * 4 + x];
       }
-      const int next = (via + 1) % 4;  // constant in the unrolled loop
+      const int next = (via + 1) % 4;
       const int next_four = via == 3 ? four + 1 : four;
       const int next_place = (via + 1) % 2 * depth;
 #pragma unroll
@@ -369,7 +367,6 @@ __device__ __forceinline__ void bring_in(typename Carrier::Word* to, int filled,
     to[word] = Carrier::word_of(scalars[0], scalars[Carrier::pack - 1]);
   }
 }
-/// Copies the elements back.
 template <class Carrier, class Element>
 __device__ __forceinline__ void bring_out(const typename Carrier::Word* from, std::size_t words, Element* elements,
                                           int rows, int columns, std::size_t first, std::size_t threads) {
