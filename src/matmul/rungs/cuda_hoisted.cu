@@ -10,7 +10,6 @@
 // Barriers, operations and bytes: as `cuda_tiled`. Limits: as `cuda_tiled`.
 // Source: loop-invariant code motion; A. Aho, R. Sethi, J. Ullman, "Compilers" (1986), section 9.5. Compilers move what
 // they can prove invariant, but not a 64-bit multiplication that depends on a comparison.
-// what it can prove, and 64-bit products behind a comparison it does not.
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
 

@@ -2,7 +2,7 @@
 //
 // What changes from the CPU rungs: tens of thousands of threads run at once. The 32 threads of a warp compute
 // neighbouring elements of a row of C. They read the same element of A, which is a single transfer, and contiguous
-// elements of a row of B. Other warps hide the memory latency; no access is planned for the caches.
+// elements of a row of B. Other warps hide the memory latency; accesses are not planned for the caches.
 //
 // Operations: 2 m n k. Bytes: each multiply-add loads two elements, and a warp loads 33 elements for 32 multiply-adds.
 // The L1 cache delivers about one warp load per clock and multiprocessor, which limits the rate. Memory supplies what

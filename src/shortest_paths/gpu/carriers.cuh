@@ -9,7 +9,6 @@
 // addition uses another unit. `mix` eighths of the elements use two of those and one three-way minimum, so that both
 // units are busy. Measured on an H200, with data in registers and shared memory: 16.0 T relaxations/s with DPX alone,
 // 17.3 with half of the elements each way; 32.1 and 33.9 in pairs.
-// half of the elements in either way; 32.1 and 33.9 in pairs.
 #pragma once
 
 #include <cuda_runtime.h>
