@@ -97,8 +97,7 @@ class PreparedCase {
   static bool promises(const core::Contract&) { return true; }
   /// Runs `variant` on the case and compares. Returns "" if the result is correct.
   std::string check(const Variant& variant, const Execution& execution) const;
-  /// Describes what is incorrect in C, or in the padding between its elements, after a run of the variant. Returns ""
-  /// if nothing is.
+  /// Describes errors in C or in its padding after a run of the variant. Returns "" if there are none.
   std::string fault_in(const LaidOut<T>& c, const Variant& variant) const;
 
   const LaidOut<T>& a() const { return a_; }

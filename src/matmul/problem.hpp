@@ -1,5 +1,4 @@
-// The problem that every variant of matrix multiplication solves, its shape, and the type of a row of the variant
-// table.
+// The problem that every variant of matrix multiplication solves, its shape, and the type of the table's rows.
 #pragma once
 
 #include <cmath>

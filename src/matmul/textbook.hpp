@@ -42,8 +42,8 @@ void for_blocks(const Problem<T>& problem, const Execution& execution, std::int6
   honour_stop(problem.m);
 }
 
-/// Calls add(first, end) for consecutive ranges of k, each short enough (at `operations` per term) for a timely stop.
-/// Returns early after a stop request.
+/// Calls add(first, end) for consecutive ranges of k, short enough for a timely stop. Returns early after a stop
+/// request.
 template <class T, class Add>
 void for_depths(const Problem<T>& problem, std::int64_t operations, const Add& add) {
   const std::int64_t stretch = core::stretch_length(problem.k, operations);

@@ -10,8 +10,7 @@ core::Rows<Variant> variants();
 /// The table of variants.
 extern const core::Ladder ladder;
 
-/// Returns the best variant for matrices in host memory: simd_packed, or a GPU variant if a GPU is requested or
-/// finishes sooner.
+/// Returns simd_packed, or the best GPU variant if a GPU is requested or finishes sooner.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device);
 
 /// Returns the fastest variant of the shape's accuracy for matrices on a GPU.

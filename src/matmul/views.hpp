@@ -84,8 +84,7 @@ void check_result(MatmulView<T> c, std::int64_t batches, std::int64_t m, std::in
   }
 }
 
-/// Returns a view's memory in the form that execution::overlap() accepts: contiguous rows, or otherwise everything from
-/// the first to the last element.
+/// Returns a view for execution::overlap(): contiguous rows, or everything from the first to the last element.
 template <class T>
 detail::ViewFacts facts_of(MatmulView<T> view) {
   const auto lines = [&](std::int64_t rows, std::int64_t columns, std::int64_t stride) {

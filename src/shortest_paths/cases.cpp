@@ -29,8 +29,7 @@ CaseData random_graph(std::int64_t vertices, double density, std::int64_t low, s
   return data;
 }
 
-/// Changes the weights to w(u, v) + h(u) - h(v), which are negative for about half of the edges without making a cycle
-/// negative.
+/// Changes the weights to w(u, v) + h(u) - h(v): about half become negative, but no cycle does.
 CaseData with_potentials(CaseData data, std::int64_t highest, std::uint64_t seed) {
   const Random random(seed, 12);
   const auto potential = [&](std::int64_t vertex) {

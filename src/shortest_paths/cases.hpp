@@ -37,8 +37,7 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// Judges a result, including predecessors if present. Returns "" if it satisfies the contract of its type, otherwise a
-/// description of the error.
+/// Judges distances and, if present, predecessors by the contract of T. Returns "" or a description of the error.
 template <class T>
 std::string compare(const Graph<T>& graph, const ShortestPathsResult<T>& result, const Truth<T>& truth);
 

@@ -47,8 +47,7 @@ struct Facts {
   bool positive = true;    ///< all edges between different vertices are positive
 };
 
-/// The type in which a job computes: the weights' type, the next wider element type, or a type wider than all element
-/// types.
+/// The type in which a job computes: the weights' type, the next wider element type, or a wider type than all.
 enum class Width : std::uint8_t { own, next, wide };
 
 template <class T>
@@ -59,8 +58,7 @@ struct RowEdgeFacts : Facts {
 
 template <class T>
 struct GraphFacts : Facts {
-  /// Upper bound of the magnitude of any route without cycles: the sum, over all vertices, of the greatest magnitude of
-  /// their outgoing edges.
+  /// Bounds the magnitude of routes without cycles: the sum of each vertex's greatest outgoing magnitude.
   Wider<T> greatest = 0;
 
   void add(const RowEdgeFacts<T>& row) {
@@ -70,8 +68,7 @@ struct GraphFacts : Facts {
     greatest += row.greatest;
   }
 
-  /// Returns the narrowest type in which sums of two matrix elements do not wrap and lengths stay distinct from "no
-  /// route".
+  /// Returns the narrowest type in which sums of two elements do not wrap and lengths differ from "no route".
   Width width() const {
     constexpr auto most = static_cast<Wider<T>>(std::numeric_limits<T>::max());
     if constexpr (std::is_floating_point_v<T>) {
@@ -100,8 +97,7 @@ GraphFacts<T> examine(const Graph<T>& graph, int threads, const std::stop_token&
 template <class T>
 [[noreturn]] void throw_impossible(T weight, std::int64_t row, std::int64_t column);
 
-/// Writes the graph into a variant's matrix; see Problem::distances. C is T or wider. The matrix may be the weights
-/// themselves.
+/// Writes the graph into a variant's matrix (Problem::distances), which may be the weights themselves. C: T or wider.
 template <class T, class C>
 void fill(const Graph<T>& graph, MatrixView<C> distances, int threads, const std::stop_token& stop);
 

@@ -1,5 +1,4 @@
-// The problem that every variant of all-pairs shortest paths solves, its shape, and the type of a row of the variant
-// table.
+// The problem that every variant of all-pairs shortest paths solves, its shape, and the type of the table's rows.
 #pragma once
 
 #include <cstdint>
@@ -90,8 +89,7 @@ struct SparseProblem {
   MatrixView<std::int32_t> predecessors;  ///< or empty
 };
 
-/// A graph without negative cycles (in floating-point, except those that rounding hides), and the matrix in which a
-/// variant works.
+/// A graph without negative cycles, except those hidden by rounding, and the matrix in which a variant works.
 template <class T>
 struct Problem {
   /// N x N. Initially the weights, with 0 on the diagonal and unreachable<T>() for "no edge". The variant turns them

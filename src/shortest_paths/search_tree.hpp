@@ -93,8 +93,7 @@ class SearchTree {
     return u == v;
   }
 
-  /// Returns the cycle that the edge from u to v closes: the vertices from v down to u, rotated so that the lowest
-  /// comes first.
+  /// Returns the cycle that the edge from u to v closes, in order, starting with its lowest vertex.
   std::vector<std::int32_t> cycle(std::int32_t u, std::int32_t v) const {
     std::vector<std::int32_t> vertices{u};
     while (vertices.back() != v) vertices.push_back(parent_[size(vertices.back())]);

@@ -111,8 +111,7 @@ MatmulError measure_error(const room::Call<T, A, B>& call, const room::ErrorSamp
   return sample.measure(after, cpu::start_team(threads), call.execution.stop);
 }
 
-/// Computes the products and, if requested, measures their error. `threads` is the estimated count on entry and the
-/// actual count on return.
+/// Computes the products and, if requested, their error. `threads`: the estimated count, on return the actual one.
 template <class T, class A, class B>
 MatmulResult<T> run(room::Call<T, A, B>& call, const room::Variant& variant, int& threads, std::vector<Phase>& phases) {
   if (call.reads) {

@@ -9,8 +9,7 @@ namespace gradus::matmul_detail {
 /// Throws UsageError or UnsupportedError if no product of such elements supports the options.
 void check(const MatmulOptions& options, int element_bytes);
 
-/// Returns the accuracy of the named variant, or the requested accuracy if no variant is named. Throws UsageError if
-/// they differ.
+/// Returns the accuracy of the named variant, or the requested one. Throws UsageError if they differ.
 MatmulAccuracy wanted_accuracy(const MatmulOptions& options, const Execution& execution);
 
 /// Returns the variant that `execution` names, or the best one for the shape and this machine.

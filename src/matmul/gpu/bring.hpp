@@ -42,8 +42,7 @@ Operand<U> in_rows(const CallerMatrix<T>& given, U* data) {
   return {data, given.columns, 1, given.matrices() == 1 ? 0 : given.rows * given.columns};
 }
 
-/// Returns the operand of matrices that are already on the GPU in the required layout. Strides without a meaning are
-/// replaced by the strides of contiguous rows.
+/// Returns the operand of matrices that are already on the GPU in the required layout. Replaces meaningless strides.
 template <class T>
 Operand<T> in_place(const CallerMatrix<T>& given) {
   Operand<T> operand = given.operand;

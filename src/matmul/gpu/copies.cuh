@@ -19,8 +19,7 @@ struct Wide {
 template <class T, class Shape>
 class Copies {
  public:
-  /// Starts at k = `first`. Rows past the end of A repeat its last row; the elements of C that they produce are not
-  /// stored.
+  /// Starts at k = `first`. Rows past the end of A repeat its last row; their elements of C are not stored.
   __device__ Copies(const Product<T>& product, std::int64_t top, std::int64_t left, std::int64_t first,
                     const Wide& wide)
       : wide_(wide.b), b_stride_(product.b.row_stride), a_stride_(product.a.row_stride) {

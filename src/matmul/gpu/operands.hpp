@@ -25,8 +25,7 @@ struct CallerMatrix {
   /// Returns the number of distinct matrices in memory.
   std::int64_t matrices() const { return operand.batch_stride == 0 ? 1 : batches; }
   std::int64_t elements() const { return matrices() * rows * columns; }
-  /// Returns the rows of all matrices as one matrix in host memory. Empty if they are not evenly spaced or not
-  /// contiguous.
+  /// Returns the rows of all matrices as one matrix in host memory, or nothing if they are not evenly spaced.
   std::optional<MatrixView<T>> lines() const {
     const std::int64_t between_rows = rows > 1 ? operand.row_stride : matrices() > 1 ? operand.batch_stride : columns;
     if (!has_rows() || between_rows < columns) return std::nullopt;

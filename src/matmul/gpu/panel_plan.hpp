@@ -1,5 +1,4 @@
-// Chooses the panels of cuda_panels, for the table and for the variant. Plain C++, so that builds without CUDA can use
-// it.
+// Chooses the panels of cuda_panels, for the table and for the variant. Plain C++.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +14,7 @@ namespace gradus::matmul_detail {
 /// Panels have a multiple of this many rows or columns, except the last ones.
 inline constexpr std::int64_t panel_granule = 128;
 
-/// A step computes a block of C: a panel of rows of A times a panel of columns of B, or several whole products of a
-/// batch.
+/// A step multiplies a panel of rows of A by a panel of columns of B, or computes whole products of a batch.
 struct PanelPlan {
   std::int64_t rows = 0;  ///< rows in a panel of A; 0 if nothing fits
   std::int64_t columns = 0;

@@ -1,5 +1,4 @@
-// Products of packed operands: the kernel driver, whose warps have roles. The rung supplies the multiplication and the
-// use of the sums.
+// The kernel driver for products of packed operands. The rung supplies the multiplication and the use of the sums.
 #pragma once
 
 #include "cuda/warpgroup.cuh"
@@ -58,8 +57,7 @@ inline constexpr int copying_threads = 128;
 inline constexpr int multiplying_threads = 256;
 inline constexpr int packed_threads = copying_threads + multiplying_threads;
 
-/// Shared memory of a block: the stages, the consumer's private memory, and padding so that the stages begin at a
-/// multiple of 1024 bytes.
+/// Shared memory of a block: stages, the consumer's memory, and padding for an alignment of 1024 bytes.
 template <class Consumer>
 constexpr std::size_t packed_shared_bytes =
     std::size_t{1024} + std::size_t{Consumer::stages} * Consumer::stage_bytes + Consumer::own_shared_bytes;

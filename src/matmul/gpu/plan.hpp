@@ -1,5 +1,4 @@
-// Chooses the kernel of cuda_pipelined for a product, and whether its blocks of k are summed in parallel. Plain C++, so
-// that builds without CUDA can estimate memory.
+// Chooses the kernel of cuda_pipelined, and whether blocks of k are summed in parallel. Plain C++.
 #pragma once
 
 #include <algorithm>

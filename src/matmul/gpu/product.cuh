@@ -50,8 +50,7 @@ struct Product {
   __device__ void finish(T& cell, T total) const { cell = finished(total, alpha, beta, beta == 0 ? T(0) : cell); }
 };
 
-/// The tiles of C for all products of a batch. They are numbered row by row, one product after another. A block of
-/// threads computes one tile.
+/// The tiles of C for a batch, numbered row by row, one product after another. A block computes one tile.
 struct Tiles {
   std::int64_t across = 1;        ///< tiles in a row of tiles
   std::int64_t of_a_product = 1;  ///< tiles in a product

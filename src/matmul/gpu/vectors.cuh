@@ -13,8 +13,7 @@ struct alignas(16) Vector {
   T at[vector_length<T>];
 };
 
-/// Returns true if 16-byte loads and stores are possible: in every row, each multiple of vector_length is at a multiple
-/// of 16 bytes.
+/// Returns true if 16-byte loads and stores are possible at every multiple of vector_length in every row.
 template <class T>
 GRADUS_HOST_DEVICE bool has_vectors(const Operand<T>& operand) {
   constexpr std::int64_t length = vector_length<T>;

@@ -5,7 +5,6 @@
 // blocks, each the product of a panel of rows of A and a panel of columns of B. While the GPU computes a block, a
 // thread uploads the panels of the next block and downloads the previous one. The arithmetic hides the copies in both
 // directions, except for the first panels and the last block.
-//
 // * k is not divided. A block does not depend on the others and has the bits that it would have alone.
 // * The order of the blocks is known, so a panel is evicted only for one that is needed sooner. If all of A or all of B
 //   fits, it is transferred once. Otherwise one operand is transferred once, and the other once per panel of the first.

@@ -3,7 +3,6 @@
 // What changes from `cuda_pipelined`: the innermost step. One warp instruction (mma.sync in f64) advances 16 x 8
 // elements of C by four steps of k on a tensor core, twice as fast as the FMA units. It rounds after each product, like
 // a chain of fma in ascending k, so the sums equal the sums of `strict`.
-//
 // * The copy engine addresses tiles of A and B by row and column (cuda/tensor_map.hpp). It permutes units of 16 bytes
 //   on the way, so that the lanes of a warp read different banks. If addresses or sizes rule this out, A and B are
 //   packed into the same order.
@@ -232,8 +231,7 @@ Done cuda_tensor_f64(const Problem<T>& problem, const Execution& execution, std:
     const core::PhaseTimer timer(phases, "multiply");
     const cuda::MappedMatrices a = matrices_of(problem.a, problem.m, problem.k, problem.batches);
     const cuda::MappedMatrices b = matrices_of(problem.b, problem.k, problem.n, problem.batches);
-    // A tile must not extend past k: the engine fills with +0, and the product of two of these would change a sum of
-    // -0.
+    // A tile must not extend past k: the engine fills with +0, and +0 times +0 would change a sum of -0.
     if (problem.k % depth == 0 && a.can_be_mapped() && b.can_be_mapped()) {
       const MappedProduct mapped{{problem, plain_panels<double>(a.matrices, problem.m, problem.k),
                                   plain_panels<double>(b.matrices, problem.n, problem.k), nullptr, nullptr},

@@ -3,7 +3,6 @@
 // What changes from `cuda_pipelined`: the arithmetic units. One instruction of four warps (wgmma) performs 64 x 128 x
 // 16 multiply-adds on a tensor core. It reads its operands directly from shared memory, so no thread loads operands
 // into registers. The threads only keep the tensor cores supplied:
-//
 // * Rows of A and columns of B are scaled by powers of two and packed as FP16, tile by tile in the layout of shared
 //   memory (tensor/packing.cuh).
 // * Warps have roles. One thread issues copies six tiles ahead, 16 KiB per instruction of the copy engine. Two

@@ -80,8 +80,7 @@ struct Plan {
     const std::int64_t slivers = (m + sliver - 1) / sliver;
     const bool few_rows = slivers <= 4;
     const bool few_columns = n <= 3 * panel;
-    // With more threads than this, each has so little work that packing and waiting for the others is a large part of
-    // it.
+    // More threads than this have so little work each that packing and waiting are a large part of it.
     const bool large_team = threads > 8;
     const auto fits = [&](std::int64_t rows, std::int64_t columns, std::int64_t bytes) {
       return static_cast<double>(rows) * static_cast<double>(columns) * element_bytes <= static_cast<double>(bytes);
@@ -176,8 +175,7 @@ class Workspace {
   bool ends_after(std::int64_t turn) const { return ends_[turn % 2]; }
 
  private:
-  /// Rounds up so that each part begins on a cache line. The extra line keeps the parts from starting at the same page
-  /// offset.
+  /// Aligns each part to a cache line. The extra line makes parts start at different page offsets.
   static std::int64_t part(std::int64_t elements) { return elements == 0 ? 0 : rounded_up(elements, 64) + 64; }
   static std::int64_t of_thread(const Plan& plan) {
     return part(plan.totals()) + part(plan.own_a()) + part(plan.own_b());
@@ -212,8 +210,7 @@ class ProgressReporter {
 template <class T>
 class Product {
  public:
-  /// `totals`: m x n partial sums if they cannot stay in C, otherwise null. `reporter`: reports the progress of thread
-  /// 0, or null.
+  /// `totals`: m x n partial sums if they cannot stay in C, or null. `reporter`: of thread 0, or null.
   Product(const Problem<T>& problem, const Plan& plan, Workspace<T>& workspace, T* totals, ProgressReporter* reporter,
           int thread, int threads)
       : problem_(problem), plan_(plan), workspace_(workspace), totals_(totals), reporter_(reporter), thread_(thread),
@@ -328,8 +325,7 @@ class Product {
     return true;
   }
 
-  /// Returns a thread's first unit (one sliver times one strip). Divides by panels, because the last strip may be
-  /// narrow.
+  /// Returns a thread's first unit (a sliver times a strip). Divides by panels because the last strip may be narrow.
   std::int64_t unit_of(int thread, std::int64_t slivers, std::int64_t panels) const {
     const std::int64_t width = plan_.strip / plan_.panel;
     const std::int64_t last = (panels + width - 1) / width - 1;
@@ -493,8 +489,7 @@ core::Memory packed_memory(const Shape& shape, int threads) {
   std::int64_t elements = 0;
   for (const bool turned : {false, true})
     for (const std::int64_t a_line : {0, 1}) {
-      // The worst case is rows that are not contiguous: everything that can be packed is, or each thread packs its own
-      // columns.
+      // The worst case is rows that are not contiguous: everything is packed, or each thread packs its columns.
       const Plan plan(turned ? shape.n : shape.m, turned ? shape.m : shape.n, shape.k, shape.element_bytes, a_line, 0,
                       geometry, shape.batches > 1 ? 1 : threads);
       const std::int64_t alone = Workspace<double>::elements(plan, 1) * threads;

@@ -17,8 +17,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 #if HWY_TARGET <= HWY_AVX2
-/// Processes eight rows of B at a time over their full length, which suits the CPU's prefetchers. The chains stay in
-/// the L1 cache.
+/// Processes eight rows of B over their full length, as prefetchers prefer. The chains stay in the L1 cache.
 template <class T>
 HWY_INLINE void chain_all_columns(const RowChains<T>& job) {
   const Tag<T> d;
@@ -79,8 +78,7 @@ HWY_INLINE void turn_within_blocks(D d, V* rows) {
 }
 #endif
 
-/// Packs as many lines as a vector has elements, in squares that are transposed in registers. Returns the number of
-/// packed steps.
+/// Packs a vector's number of lines, transposed in registers. Returns the number of packed steps.
 template <class T>
 HWY_INLINE std::int64_t pack_square([[maybe_unused]] const Packing<T>& job, [[maybe_unused]] std::int64_t line) {
   std::int64_t step = 0;
@@ -367,8 +365,7 @@ HWY_NOINLINE void add_units(const Lines<T>& job, std::int64_t line) {
   }
 }
 
-/// Processes up to `side_by_side` lines from `line`, with `units` chains of each at once. Missing lines and chains
-/// repeat the first one.
+/// Computes `units` chains of up to `side_by_side` lines at once. Missing lines and chains repeat the first one.
 template <int few_count, int units, class T>
 HWY_NOINLINE void add_chains(const Lines<T>& job, std::int64_t line) {
   constexpr std::int64_t of_unit = few_count * side_by_side<T>;

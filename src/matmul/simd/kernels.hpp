@@ -1,5 +1,4 @@
-// The functions of simd_packed that are compiled for each instruction set: packing, and the product of a sliver of rows
-// and a strip of columns.
+// The functions of simd_packed that are compiled for each instruction set.
 #pragma once
 
 #include <cstdint>
@@ -87,8 +86,7 @@ struct Lines {
   bool far;    ///< the lines together exceed the L2 cache
 };
 
-/// One chain for each column of B over some rows: sums[column] = the chain of row[step] * b(step, column). B is read in
-/// place, from memory.
+/// A chain per column over some rows of B: sums[column] = the chain of row[step] * b(step, column). Reads B in place.
 template <class T>
 struct RowChains {
   const T* row;

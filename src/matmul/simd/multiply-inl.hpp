@@ -62,8 +62,7 @@ HWY_INLINE void prefetch_result(const Block<T>& block) {
       for (int v = 0; v < vectors; ++v) __builtin_prefetch(block.after + row * block.after_line + v * lanes_of<T>, 1);
 }
 
-/// Computes a block. `packed`: A is packed. `in_part`: the last vector has only `columns` elements in C, and in B if B
-/// is not padded.
+/// Computes a block. `packed`: A is packed. `in_part`: the last vector of C, and of an unpadded B, is partial.
 template <int rows, int vectors, bool packed, bool in_part, class T>
 HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahead<T>& ahead) {
   const Tag<T> d;
@@ -186,8 +185,7 @@ template <int rows, bool packed, int vectors = block_vectors, class T>
 HWY_NOINLINE void multiply_rows(const Strip<T>& strip, std::int64_t first_row, std::int64_t stored) {
   constexpr bool wide = vectors != block_vectors;
   constexpr std::int64_t most = lanes_of<T> * vectors;
-  // Wide blocks in a row have nearly equal widths. A narrow last block would have too few sums to hide the latency of
-  // an addition.
+  // Keeps the widths of wide blocks nearly equal: a narrow one has too few sums to hide an addition's latency.
   const std::int64_t in_row = (strip.columns + most - 1) / most;
   const std::int64_t width =
       wide ? ((strip.columns + in_row - 1) / in_row + lanes_of<T> - 1) / lanes_of<T> * lanes_of<T> : most;

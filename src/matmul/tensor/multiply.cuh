@@ -206,8 +206,7 @@ static __global__ void __launch_bounds__(odd_threads)
 // ---------------------------------------------------------------------------------------------------------------------
 // The whole job
 
-/// Computes C from panels of `parts` parts. Returns false, and leaves C unchanged, if `strict` is faster
-/// because many lines are odd.
+/// Computes C. Returns false, and leaves C unchanged, if `strict` is faster because many lines are odd.
 template <int parts>
 bool multiply(const Problem<float>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const cuda::Stream& stream = problem.gpu->stream();

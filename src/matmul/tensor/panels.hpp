@@ -17,8 +17,7 @@ inline constexpr int part_bytes = 2 * panel_lines * tile_depth;
 /// Largest k for which all accuracies are `strict`, whose bound is the smallest there.
 inline constexpr std::int64_t strict_depth = 16;
 
-/// Returns the number of FP16 values that represent a float: `high` has its first 11 bits, `low` the next 11 bits times
-/// 2^11.
+/// Returns the number of FP16 values per float: `high` is its first 11 bits, `low` the next 11 bits times 2^11.
 constexpr int parts_of(MatmulAccuracy accuracy) { return accuracy == MatmulAccuracy::split ? 2 : 1; }
 
 /// Returns the panels of an operand. A tile stores its parts one after another.

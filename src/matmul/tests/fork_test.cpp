@@ -19,8 +19,7 @@ TEST(Fork, AChildSaysThatItCannotRunAJobOfSeveralThreads) {
     const Execution by{.device = Device::cpu, .variant = variant, .threads = threads};
     return matmul(a, a, {}, by).product;
   };
-  // The elements are integers below 2^24 times k. Rounding still depends on the order, so each variant is compared with
-  // itself.
+  // Sums round, and their order depends on the variant, so each variant is compared with itself.
   const auto ours = [](const Variant& variant) { return !variant.baseline && tests::runs_on_threads(variant); };
   tests::expect_children_without_threads(
       [&](int threads, const std::string& variant) {

@@ -26,8 +26,7 @@ Execution by(std::string_view variant) {
   return execution;
 }
 
-/// Copies matrices with everything between their elements to GPU 0, `offset` elements after the beginning of an
-/// allocation.
+/// A copy of matrices and their padding on GPU 0, `offset` elements after the beginning of an allocation.
 template <class T>
 class OnDevice {
  public:
@@ -454,8 +453,7 @@ TEST_F(matmul_gpu, split_and_fast_keep_their_bounds_whatever_the_spread) {
                      "results without all digits");
       check_accuracy(variant, changed(a, one_in(1, 1e-41F)), b, "denormal numbers");
       check_accuracy(variant, changed(a, one_in(1, 2e38F)), changed(b, one_in(1, 1e-3F)), "near the greatest number");
-      // Sums with the largest possible truncation on a tensor core: one large term and many small ones, all of the same
-      // sign.
+      // Sums with the largest truncation on a tensor core: one large term and many small ones of the same sign.
       const auto great_and_small = [](float& value, std::int64_t, std::int64_t column) {
         value = column % 64 == 0 ? 1.9990234F : 0x1.ffcp-12F;
       };

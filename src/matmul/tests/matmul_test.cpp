@@ -1,5 +1,4 @@
-// Compares every variant in the table with the oracle on every case and in all types. A new row is tested
-// automatically.
+// Compares every variant in the table with the oracle on every case and in all types.
 #include "matmul/cases.hpp"
 #include "tests/ladder_test.hpp"
 

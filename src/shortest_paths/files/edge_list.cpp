@@ -362,8 +362,7 @@ class EdgeListReader final : public EdgeReader {
     return places;
   }
 
-  /// Returns the value of --columns that omits empty fields at the end, or an empty text if two or three columns do not
-  /// remain.
+  /// Returns the value of --columns that omits trailing empty fields, or "" if two or three columns do not remain.
   static std::string columns_before_empty_ones(const std::vector<FirstField>& fields) {
     std::size_t left = fields.size();
     while (left > 0 && fields[left - 1].text.empty()) --left;
@@ -453,8 +452,7 @@ class EdgeListReader final : public EdgeReader {
     return commas;
   }
 
-  /// Notes a comment that calls the graph undirected, as collections of graphs do. Refuses a comment that calls it
-  /// bipartite.
+  /// Notes a comment that calls the graph undirected. Refuses a comment that calls it bipartite.
   void note_direction(std::string_view text) {
     if (text.empty()) return;
     const std::vector<std::string> words = words_of_name(trimmed(text.substr(1)));

@@ -61,16 +61,14 @@ inline const char* digits_at(const char* at, const char* end, std::uint64_t& val
   std::uint64_t word = 0;
   if (std::endian::native == std::endian::little && end - at >= std::ptrdiff_t{sizeof(word)}) {
     std::memcpy(&word, at, sizeof(word));
-    // The first nonzero byte is the first one that is no digit: digits are 0x30 to 0x39 and keep their high nibble when
-    // 6 is added.
+    // The first nonzero byte is not a digit: digits are 0x30 to 0x39 and keep their high nibble when 6 is added.
     const std::uint64_t other =
         ((word & 0xf0 * ones) ^ 0x30 * ones) | (((word + 6 * ones) & 0xf0 * ones) ^ 0x30 * ones);
     if (other != 0) {
       const int digits = std::countr_zero(other) / 8;
       value = 0;
       if (digits == 0) return at;
-      // Moves the digits to the end of the word, with zeros before them. Then combines neighbours: digits, pairs,
-      // fours.
+      // Moves the digits to the end of the word, after zeros. Then combines neighbours: digits, pairs, fours.
       word = (word << (64 - 8 * digits)) & 0x0f * ones;
       word = (word * (10 * 0x100 + 1)) >> 8 & 0x00ff'00ff'00ff'00ff;
       word = (word * (100 * 0x1'0000 + 1)) >> 16 & 0x0000'ffff'0000'ffff;
@@ -203,11 +201,9 @@ class EdgeReader {
   Graph finish();
 
  protected:
-  /// Reads a line of the preamble, without its end. Returns false for the first line of the edges, which goes to
-  /// parse_lines().
+  /// Reads a line of the preamble, without its end. Returns false for the first line of the edges.
   virtual bool preamble(std::string_view line) = 0;
-  /// Parses whole lines. Several threads call it concurrently unless is_ordered(). It reports an error in line `lines`
-  /// + 1 with refuse_line().
+  /// Parses whole lines, concurrently unless is_ordered(). Reports an error in line `lines` + 1 with refuse_line().
   virtual void parse_lines(std::string_view text, EdgeBlock& edges) = 0;
   /// Sets everything in the graph except the edges, at the end of the file.
   virtual void complete(Graph& graph, const Edges& edges) = 0;

@@ -196,8 +196,7 @@ class MatrixMarketReader final : public EdgeReader {
     edges.add(from, to);
   }
 
-  /// Parses an array by columns, one value per line. Symmetric matrices start at the diagonal, skew-symmetric ones
-  /// below it.
+  /// Parses an array by columns, one value per line. Symmetric matrices start at or below the diagonal.
   void parse_array(std::string_view text, EdgeBlock& edges) {
     const char* const end = text.data() + text.size();
     for_each_line(text, edges, [&](const char* at) {

@@ -56,8 +56,7 @@ struct Shapes {
   static constexpr std::size_t catch_up_bytes = sizeof(Word) * depth * (depth + depth_words);
   static constexpr std::size_t close_bytes = sizeof(Scalar) * depth * scalar_stride;
   static constexpr std::size_t diagonal_bytes = catch_up_bytes > close_bytes ? catch_up_bytes : close_bytes;
-  // Shared memory of row and column: the operands of a tile's catch-up, of which the second is later replaced by the
-  // tile, and the diagonal.
+  // Shared memory of row and column: the operands of a tile's catch-up and the diagonal. The tile replaces one operand.
   static constexpr std::size_t row_words = std::size_t{depth} * (depth + panel_words + depth);
   static constexpr std::size_t column_words = std::size_t{depth} * (panel_side + depth_words + depth_words);
   static constexpr std::size_t panel_bytes = sizeof(Word) * (row_words > column_words ? row_words : column_words);
@@ -118,8 +117,7 @@ __device__ __forceinline__ void close_tile(Scalar (&own)[4][4], Scalar* rows, Sc
   }
 }
 
-/// Processes the diagonal of a round: relaxes it through the previous round, closes it, and writes it to the matrix and
-/// both panels.
+/// Relaxes the diagonal through the previous round, closes it, and writes it to the matrix and both panels.
 template <class Carrier, int depth>
 __device__ __forceinline__ void close_diagonal(const Work<typename Carrier::Word>& work, int round, bool catch_up,
                                                unsigned char* shared) {

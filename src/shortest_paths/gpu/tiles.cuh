@@ -1,5 +1,4 @@
-// Tiles of cuda_dpx: a block's elements in the registers of its threads, and their min-plus product with two tiles in
-// shared memory.
+// Tiles of cuda_dpx: elements in registers, and their min-plus product with two tiles in shared memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -119,8 +118,7 @@ __device__ __forceinline__ void fill_cells(Word (&cells)[Tile::own_rows][Tile::o
     for (int column = 0; column < Tile::own_columns; ++column) cells[row][column] = value;
 }
 
-/// Loads from global memory, bypassing the L1 cache, because another block of the same launch may have written the
-/// data.
+/// Bypasses the L1 cache, because another block of the same launch may have written the data.
 template <class Vec>
 __device__ __forceinline__ Vec load_uncached(const void* from) {
   static_assert(sizeof(Vec) == 16 || sizeof(Vec) == 8 || sizeof(Vec) == 4);

@@ -63,8 +63,7 @@ class RoundsInTwoStreams {
       is_in_.hold(ahead_);
     }
     for (int round = first; round < first + number; ++round) {
-      // The rest of the round before the previous one must be done: it has updated this diagonal, row and column, and
-      // no longer reads the panels.
+      // The rest of the round before the previous one must have updated these elements and released the panels.
       if (round >= 2) rest_done_[round % 2].hold(ahead_);
       diagonal<<<1, Shape::diagonal_threads, Shape::diagonal_bytes, ahead_>>>(work, round);
       panels<<<panel_tiles, Shape::panel_threads, Shape::panel_bytes, ahead_>>>(work, round);

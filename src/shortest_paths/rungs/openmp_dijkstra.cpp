@@ -5,7 +5,6 @@
 // Threads take the next remaining source without a barrier, and the cost is proportional to the number of sources. The
 // state of a search (a length per vertex and the queue of vertices) is private to a thread, is reused, and stays in its
 // caches. The edges are shared. Vertices wait in buckets (bucket_heap.hpp).
-//
 // * Negative edges: integer lengths are reweighted to w(u, v) + h(u) - h(v), where h(v) is the length of the shortest
 //   route that ends at v. None of the new lengths is negative, the same routes are shortest, and nothing is rounded
 //   (Johnson). In floating-point the differences would be rounded, and sums along a route would violate the header's
@@ -136,8 +135,7 @@ class Search {
       longest_ = static_cast<Key>(not_reached<Key>() - 1 - network.heaviest);
   }
 
-  /// Searches from the source to all vertices, or to all that are no further than the target. `predecessors`: a row, or
-  /// null.
+  /// Searches from the source to all vertices that are no further than the target, if any. `predecessors`: may be null.
   Outcome run(std::int64_t source, std::int64_t target, std::int32_t* predecessors) {
     std::fill_n(length_.data(), network_.n, not_reached<Key>());
     length_[source] = 0;
@@ -289,8 +287,8 @@ class Rows {
     return job_.predecessors.data() != nullptr ? job_.predecessors.row(row) : nullptr;
   }
 
-  /// Calls solve(search, row) for each row of the list. Each thread uses a private search from make(). Returns the rows
-  /// whose lengths were too long.
+  /// Calls solve(search, row) for the listed rows, with a search from make() per thread. Returns rows that are too
+  /// long.
   template <class Make, class Solve>
   std::vector<std::int64_t> each(const std::vector<std::int64_t>& list, const Make& make, const Solve& solve) {
     std::vector<std::int64_t> too_long;

@@ -2,7 +2,6 @@
 //
 // What changes from `openmp_recursive`: its order treats every block like a diagonal block, whose three sets are the
 // same. Only diagonal blocks have that many dependencies between quadrants. This rung has four routines:
-//
 // * diagonal: the first half's diagonal, then its row and its column of quadrants at the same time, then the rest; then
 //   the same for the second half.
 // * row (the rows coincide with the intermediate vertices): the halves of the columns are independent. column: the same

@@ -1,5 +1,4 @@
-// Types that the calls accept as a matrix or a vector, and types that they reject. Concepts check calls that must not
-// compile.
+// Types that the calls accept as a matrix or a vector. Concepts check the calls that must not compile.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -26,8 +26,7 @@ Execution by(std::string_view variant) {
   return execution;
 }
 
-/// Returns a graph with integer weights in any type. `step`: size of the potentials that make edges, but no cycle,
-/// negative.
+/// Returns a graph with integer weights. `step`: size of the potentials that make edges, but no cycle, negative.
 template <class T>
 Matrix<T> graph(std::int64_t n, double density, std::int64_t heaviest, std::int64_t step) {
   const Matrix<std::int32_t> whole = random_graph<std::int32_t>(n, density, heaviest, 7);
