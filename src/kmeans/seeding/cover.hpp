@@ -1,13 +1,13 @@
-// The points grouped by the nearest of some chosen rows, and their squared distances to it: what k-means++ and
-// k-means|| ask for again and again, without looking at points for which the triangle inequality has the answer.
+// Groups the points by their nearest chosen row and keeps the squared distances. k-means++ and k-means|| query them
+// again and again; the triangle inequality spares reading most points.
 //
-// A point x of row c, at distance D(x, c), cannot be nearer to a candidate y where D(c, y) >= 4 D(x, c). The points are
-// kept in chunks of some thousand; in a chunk they are ordered by their chosen row, a segment for each, with the
-// largest distance in it: one comparison tells that a whole segment is out of reach of all candidates. With few
-// dimensions a step soon costs the points around the candidates instead of all n. The results are those of the plain
-// loop, to the bit. The idea: E. Raff, "Exact acceleration of k-means++ and k-means||" (IJCAI 2021).
+// A point x of chosen row c, at squared distance D(x, c), cannot be nearer to a candidate y if D(c, y) >= 4 D(x, c).
+// The points are kept in chunks of some thousand. A chunk is ordered by chosen row, with one segment per row and the
+// largest distance in the segment, so one comparison excludes a whole segment for all candidates. With few dimensions a
+// step soon costs only the points near the candidates instead of all n. The results have the bits of the plain loop.
+// Source: E. Raff, "Exact acceleration of k-means++ and k-means||" (IJCAI 2021).
 //
-// Memory: 10 bytes a point (a distance and a place in the order), and 16 for each segment of each chunk.
+// Memory: 10 bytes per point (a distance and a place in the order), and 16 per segment of each chunk.
 #pragma once
 
 #include <algorithm>
@@ -26,14 +26,13 @@ namespace gradus::kmeans_detail {
 template <class T>
 class Cover final : public Potential<T> {
  public:
-  /// `expected` is about how many rows will be chosen.
+  /// `expected`: the approximate number of rows to be chosen.
   Cover(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, std::int64_t expected, int threads,
         const std::stop_token& stop, const core::RankRows& rows)
       : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call, rows), order_(points.rows()) {
     const std::int64_t n = points_.rows();
     at_once_ = std::clamp<std::int64_t>((std::int64_t{1} << 22) / points_.columns(), 16, batch);
-    // About 64 points for each segment, so that segments take little time and memory; but chunks enough for all
-    // threads.
+    // About 64 points per segment keep the cost of segments small; but all threads need enough chunks.
     const std::int64_t share = n / (std::int64_t{8} * threads_);
     chunk_rows_ = std::min<std::int64_t>(
         {most_chunk_rows, std::max<std::int64_t>(4096, 64 * expected), std::max(share, std::int64_t{1024})});
@@ -121,8 +120,8 @@ class Cover final : public Potential<T> {
       Potential<T>::closest_, Potential<T>::quantize_, Potential<T>::chosen_, Potential<T>::largest_weight_,
       Potential<T>::weight, Potential<T>::honour_stop;
 
-  static constexpr std::int64_t most_chunk_rows = 65536;  // places in a chunk are 16-bit numbers
-  static constexpr std::int64_t ahead = 32;               // points whose distances are asked for in advance
+  static constexpr std::int64_t most_chunk_rows = 65536;  // places in a chunk have 16 bits
+  static constexpr std::int64_t ahead = 32;               // prefetch distance, in points
   static constexpr std::int64_t batch = 256;              // points whose distances are computed together
 
   struct Segment {
@@ -131,30 +130,30 @@ class Cover final : public Potential<T> {
     std::uint32_t count = 0;
   };
 
-  /// Points of one segment, the candidates in reach of it, and their distances. One for each thread.
+  /// Points of one segment, the candidates within reach, and their distances. One object per thread.
   struct Look {
     std::size_t count = 0;
     std::int64_t rows[batch];
     const T* addresses[batch];
     double closest[batch];
-    double weights[batch];  ///< where there are weights
+    double weights[batch];  ///< only with weights
     std::vector<std::size_t> candidates;
     std::vector<const T*> candidate_addresses;
     std::vector<double> distances;  ///< [candidate][row]
   };
 
-  /// Where the points of one chunk go. One for each thread.
+  /// New segments of the points of one chunk. One object per thread.
   struct Moves {
     void make(std::int64_t rows, std::size_t candidates) {
       target.resize(static_cast<std::size_t>(rows));
       gained.resize(candidates);
     }
     std::vector<std::uint8_t> target;                ///< per place in the chunk: 0, or 1 + the new chosen row
-    std::vector<char> losers;                        ///< per segment: does it lose points
+    std::vector<char> losers;                        ///< per segment: nonzero if it loses points
     std::vector<std::vector<std::uint16_t>> gained;  ///< per new chosen row
   };
 
-  /// Candidates, and how near a point must be to its chosen row to be out of each one's reach.
+  /// Candidates, with the distances within which a point is out of reach of each candidate.
   class Near {
    public:
     Near(const Cover& cover, std::span<const std::int64_t> candidates)
@@ -162,8 +161,8 @@ class Cover final : public Potential<T> {
       for (const std::int64_t row : candidates) addresses_.push_back(cover.row_of(row));
       const std::size_t chosen = least_.size();
       const std::int64_t d = cover.points_.columns();
-      // D and 4 D carry a relative error of about d + 2 half units in the last place each, unless they are close to
-      // the smallest doubles; eight times that is room enough.
+      // D and 4 D each carry a relative error of about (d + 2) / 2 units in the last place, except near the smallest
+      // doubles. Eight times that is a safe margin.
       const double factor = 0.25 / (1 + 8 * static_cast<double>(d + 4) * 0x1p-53);
 #pragma omp parallel for num_threads(cover.threads_) schedule(static) if (chosen > batch)
       for (std::size_t first = 0; first < chosen; first += batch) {
@@ -188,8 +187,8 @@ class Cover final : public Potential<T> {
       cover.honour_stop();
     }
 
-    /// Fills `look` with the points of the chunk that a candidate may be nearer to, some of one segment at a time, and
-    /// calls `use(segment's number)`.
+    /// Fills `look` with the points of the chunk to which a candidate may be nearer, a batch of one segment at a time,
+    /// and calls `use(segment's number)` for each batch.
     template <class Use>
     void look_into(std::size_t chunk, Look& look, const Use& use) const {
       const std::vector<Segment>& segments = cover_.chunks_[chunk];
@@ -204,10 +203,10 @@ class Cover final : public Potential<T> {
           choose_candidates(segment, look);
           while (at < end) {
             if (cover_.stop_.stop_requested()) return;
-            // Written first and counted afterwards: which points are in reach cannot be foreseen.
+            // Writes first and counts afterwards, because a branch would be unpredictable.
             look.count = 0;
             for (const std::int64_t stop = std::min(end, at + cover_.at_once_); at < stop; ++at) {
-              // Not beyond the chunk: the next one's order is another thread's to change.
+              // Stays within the chunk: another thread may change the next chunk's order.
               __builtin_prefetch(&cover_.closest_[first + cover_.order_[std::min(at + ahead, last)]]);
               const std::int64_t row = first + cover_.order_[at];
               look.rows[look.count] = row;
@@ -245,7 +244,7 @@ class Cover final : public Potential<T> {
     const Cover& cover_;
     std::vector<const T*> addresses_;
     std::vector<double> reach_;  ///< [chosen row][candidate]: points at most this far from the chosen row stay
-    std::vector<double> least_;  ///< the least of each chosen row's
+    std::vector<double> least_;  ///< per chosen row: the minimum over the candidates
   };
 
   std::int64_t first_row(std::size_t chunk) const { return static_cast<std::int64_t>(chunk) * chunk_rows_; }
@@ -272,8 +271,8 @@ class Cover final : public Potential<T> {
     honour_stop();
   }
 
-  /// What the points of `look` would add to total() if they could also go to a candidate at these distances; plus
-  /// something that depends on `look` alone.
+  /// Returns what the points of `look` would add to total() if they could also move to a candidate at these distances,
+  /// plus a term that depends on `look` alone.
   std::uint64_t total_with(const Look& look, const double* distances) const {
     const Quantizer quantize = quantize_;
     std::uint64_t sum = 0;
@@ -286,7 +285,7 @@ class Cover final : public Potential<T> {
     return sum;
   }
 
-  /// Gives a point to the nearest of the new rows if that is nearer than its own.
+  /// Moves a point to the nearest new row if that row is nearer than the point's current one.
   bool lower(std::size_t chunk, const Look& look, std::size_t index, Moves& moves) {
     const std::int64_t row = look.rows[index];
     double least = look.closest[index];
@@ -299,13 +298,13 @@ class Cover final : public Potential<T> {
       }
     }
     if (nearest == moves.gained.size()) return false;
-    // The blocks of a chunk are its own, so no other thread writes this one.
+    // The chunk owns its blocks, so no other thread writes this block.
     Potential<T>::lower(row, least);
     moves.target[static_cast<std::size_t>(row - first_row(chunk))] = static_cast<std::uint8_t>(nearest + 1);
     return true;
   }
 
-  /// Takes the points that move out of their segments and puts them into new ones at the chunk's end.
+  /// Removes the points that move from their segments and collects them in new segments at the chunk's end.
   void regroup(std::size_t chunk, Moves& moves) {
     std::vector<Segment>& segments = chunks_[chunk];
     const std::int64_t first = first_row(chunk);
@@ -351,8 +350,8 @@ class Cover final : public Potential<T> {
     }
   }
 
-  std::int64_t at_once_ = 0;     ///< rows of a batch: fewer than `batch` where a row alone is much work
-  Buffer<std::uint16_t> order_;  ///< per chunk: its rows, relative to its first, segment by segment
+  std::int64_t at_once_ = 0;     ///< rows per batch: fewer than `batch` if rows are long
+  Buffer<std::uint16_t> order_;  ///< per chunk: row numbers relative to its first row, segment by segment
   std::int64_t chunk_rows_ = 0;
   std::vector<std::vector<Segment>> chunks_;
 };
