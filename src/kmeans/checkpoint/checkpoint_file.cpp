@@ -115,7 +115,7 @@ void require_same_job(const std::string& file, const std::string& theirs, const 
   }
   if (!differences.empty())
     throw InputError("'" + file + "' is a checkpoint of another job: " + differences +
-                     "; it goes on with the same points and options only");
+                     "; it resumes only with the same points and options");
 }
 
 }  // namespace
@@ -160,7 +160,7 @@ std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const s
   if (progress.size() != 4 || progress[0] < 0 || progress[0] > options.restarts || progress[1] < -1 ||
       progress[1] >= progress[0] || (progress[0] == options.restarts && progress[1] < 0) || progress[3] < 0 ||
       progress[3] > static_cast<std::int64_t>(KMeansStopReason::iteration_limit))
-    refuse("it does not tell how far the job came");
+    refuse("its progress record is invalid");
   JobState<T> state;
   state.restart = static_cast<int>(progress[0]);
   if (arrays.has("centroids")) {
@@ -330,8 +330,7 @@ void CheckpointFile<T>::wait() {
   const std::string failure = std::exchange(failure_, "");
   if (failure.empty() || failure == told_ || !options_.note) return;
   told_ = failure;
-  options_.note("no checkpoint was made: " + failure +
-                "; the fit goes on, and tries it again when the next one is due");
+  options_.note("no checkpoint was made: " + failure + "; the fit continues and retries when the next one is due");
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a type

@@ -40,7 +40,7 @@ void check_options(const KMeansCriteriaOptions& options) {
 
 void check_place(MemoryPlace place, const char* what) {
   if (!place.is_host())
-    throw UnsupportedError(about(what) + "they lie on " + execution::gpu_number(place.gpu) +
+    throw UnsupportedError(about(what) + "they are on " + execution::gpu_number(place.gpu) +
                            ", but criteria are measured on the CPU; copy them to host memory");
 }
 
@@ -69,7 +69,7 @@ std::int64_t check_labels(VectorView<const std::int32_t> labels) {
     const std::int32_t label = labels[row];
     if (label < 0 || label >= n)
       throw InputError(about("labels") + "row " + std::to_string(row) + " is " + std::to_string(label) +
-                       "; labels lie between 0 and the number of points less one, " + std::to_string(n - 1));
+                       "; labels must be between 0 and the number of points less one, " + std::to_string(n - 1));
     if (!seen[static_cast<std::size_t>(label)]) ++clusters;
     seen[static_cast<std::size_t>(label)] = true;
   }

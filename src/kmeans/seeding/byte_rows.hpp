@@ -217,8 +217,8 @@ class ByteRows {
   /// its limit. Returns the rows for which other candidates may be as near; scratch.open holds these candidates.
   std::uint32_t settle(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch, std::int32_t* labels) const;
 
-  /// Continues settle() for an open row that has a second byte: removes from the `count` candidates those that cannot be
-  /// the nearest and returns how many remain.
+  /// Continues settle() for an open row that has a second byte: removes from the `count` candidates those that cannot
+  /// be the nearest and returns how many remain.
   std::int64_t settle_row(const ByteTrials& trials, std::int64_t row, const ByteScratch& scratch,
                           std::int32_t* candidates, std::int64_t count) const;
 
