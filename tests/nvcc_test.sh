@@ -35,7 +35,7 @@ refused() { # NVCC REASON
     exit 1
   fi
 }
-refused crashing 'does not tell its version: nvcc: cannot execute binary file'
+refused crashing 'does not report its version: nvcc: cannot execute binary file'
 refused old 'is of CUDA 11\.8, and CUDA 13\.0 is needed'
 refused untested 'is of CUDA 12\.4, and Gradus is tested from CUDA 13\.0 on'
 refused broken 'does not compile a small program: .*unsupported GNU version'
