@@ -1,5 +1,5 @@
-// What tests of several rooms share: messages of errors, comparisons to the bit, rows of a table as parameters, and
-// what a test does where there is no GPU.
+// Shared parts of the tests of several rooms: error messages, bitwise comparisons, table rows as parameters, and
+// skipping without a GPU.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,8 @@
 
 namespace gradus::tests {
 
-/// The message of the error of class E that `action` throws; a failure if it throws none or another.
+/// Returns the message of the error of class E that `action` throws. The test fails if it throws nothing or another
+/// error.
 template <class E>
 std::string error_of(const std::function<void()>& action) {
   try {
@@ -45,9 +46,9 @@ bool same_bits(const Matrix<T>& a, const Matrix<T>& b) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Rows of a table as parameters of a test
+// Table rows as test parameters
 
-/// The rows for which `wanted` holds.
+/// Returns the rows for which `wanted` returns true.
 template <class Variant, class Wanted>
 std::vector<const Variant*> rows_that(core::Rows<Variant> variants, const Wanted& wanted) {
   std::vector<const Variant*> rows;
@@ -70,7 +71,7 @@ std::vector<std::string> names_of(core::Rows<Variant> variants, const Wanted& wa
   return names;
 }
 
-/// Names an instance of a test by its row.
+/// Names a test instance by its row.
 struct RowName {
   template <class Info>
   std::string operator()(const Info& info) const {
@@ -81,20 +82,21 @@ struct RowName {
 // ---------------------------------------------------------------------------------------------------------------------
 // Without a GPU
 
-/// Whether GRADUS_REQUIRE_GPU=1 says that this machine has a GPU, so that no test may be skipped for want of one.
+/// Returns true if GRADUS_REQUIRE_GPU=1, which declares that this machine has a GPU and no test may be skipped without
+/// one.
 inline bool gpu_is_required() {
   const char* const value = std::getenv("GRADUS_REQUIRE_GPU");
   return value != nullptr && std::string_view(value) == "1";
 }
 
-/// Skips the test, or fails it where a GPU is required. In a fixture's SetUp the body does not run then; a body itself
-/// returns after it.
+/// Skips the test, or fails it if a GPU is required. In a fixture's SetUp this prevents the body from running; a test
+/// body must return after it.
 inline void skip_for_want_of_gpu(const std::string& reason) {
   if (gpu_is_required()) GTEST_FAIL() << "GRADUS_REQUIRE_GPU is set, but " << reason;
   GTEST_SKIP() << reason;
 }
 
-/// A test of its row, skipped where the row needs a GPU and there is none.
+/// A test of a row, skipped if the row needs a GPU and there is none.
 template <class Variant>
 class WithRow : public testing::TestWithParam<const Variant*> {
  protected:

@@ -1,6 +1,6 @@
-// Any bytes: parse_csv() gives a rectangle of finite numbers, or throws InputError. With a header or without one, with
-// columns chosen or not, however numbers are written. Cut into small stretches, which threads could parse, the text
-// gives the same table, or the same error.
+// Any bytes: parse_csv() returns a rectangular table of finite numbers or throws InputError, with or without a header,
+// with or without selected columns, in any notation of numbers. Parsed in small chunks, as threads would do it, the
+// text gives the same table or the same error.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -39,7 +39,7 @@ void check(const CsvTable& table, const CsvOptions& options) {
     for (std::int64_t column = 0; column < view.columns(); ++column) require(std::isfinite(view(row, column)));
 }
 
-/// The table, or what is wrong.
+/// Returns the table, or the error message.
 std::pair<std::optional<CsvTable>, std::string> parse(std::span<const std::byte> bytes, const CsvOptions& options) {
   try {
     return {gradus::files::parse_csv(bytes, "input", options), ""};
