@@ -24,8 +24,7 @@ function(gradus_first_error text result)
   set(${result} "${line}" PARENT_SCOPE)
 endfunction()
 
-# Sets `reason` if this nvcc cannot build the GPU variants, and `gpus` to the compute capabilities of this machine's
-# GPUs.
+# Sets `reason` if this nvcc cannot build the GPU variants, and `gpus` to the compute capabilities of the GPUs here.
 function(gradus_try_nvcc nvcc)
   set(gpus "" PARENT_SCOPE)
   execute_process(COMMAND ${nvcc} --version RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)

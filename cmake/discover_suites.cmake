@@ -3,8 +3,8 @@
 # prepared cases. The output names the test that failed. A suite counts as skipped if all its tests are skipped. Ladders
 # take longest and start first.
 #
-# Runs after the program PROGRAM is built. Gives each test the labels LABELS and writes OUTPUT. ALONE: no other test
-# runs at the same time.
+# Runs after the program PROGRAM is built. Gives each test the labels LABELS and writes OUTPUT. ALONE: runs no other
+# test at the same time.
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listing RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "${PROGRAM} --gtest_list_tests failed: ${failed}")
@@ -20,8 +20,7 @@ foreach(line IN LISTS lines)
 endforeach()
 list(REMOVE_DUPLICATES suites)
 get_filename_component(program ${PROGRAM} NAME)
-# Matches to the end of the output, where a failed test would be listed. CTest gives this precedence over the exit
-# status.
+# Matches to the end of the output, which would list failed tests. CTest ranks this above the exit status.
 set(all_skipped "\\[  PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n)+$")
 set(script "")
 foreach(suite IN LISTS suites)

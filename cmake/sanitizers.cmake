@@ -10,8 +10,7 @@ if(GRADUS_SANITIZE)
   # With -O1 and line numbers only, reports stay exact and the build takes half the time.
   add_compile_options(-fsanitize=${GRADUS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1)
   add_link_options(-fsanitize=${GRADUS_SANITIZE})
-  # The address sanitizer also reports null and out-of-object accesses. Without these checks, vector code compiles in a
-  # seventh less time.
+  # The address sanitizer also reports these accesses. Without the checks, vector code compiles in a seventh less time.
   if(GRADUS_SANITIZE MATCHES "address" AND GRADUS_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize=null,object-size)
   endif()
@@ -31,9 +30,8 @@ if(GRADUS_SANITIZE)
   endif()
 endif()
 
-# Returns options for code that takes longer to compile than to run: no optimization under the sanitizers, and otherwise
-# `level` (-O1 or -Os), if CMake's default release flags would optimize more. -Os compiles as fast as -O1 and needs two
-# thirds of the space.
+# Returns options for code that takes longer to compile than to run: no optimization under the sanitizers, otherwise
+# `level` (-O1 or -Os) if CMake's default release flags apply. -Os compiles as fast as -O1 and produces a third less.
 function(gradus_quick_options level result)
   set(${result} "" PARENT_SCOPE)
   if(GRADUS_SANITIZE)
@@ -54,8 +52,7 @@ function(gradus_file_options target options)
 endfunction()
 
 if(GRADUS_SANITIZE MATCHES "address")
-  # GCC mistakes the instrumented moves of std::regex for uninitialized reads (GCC bug 105562). The release build still
-  # has this warning.
+  # GCC mistakes moves in std::regex for uninitialized reads here (GCC bug 105562). The release build keeps the warning.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-maybe-uninitialized)
   endif()

@@ -121,8 +121,8 @@ bool is_share(const Slowdown& times) {
          (times.of_quiet <= most_of_quiet || times.of_one_quiet_thread <= most_of_one_quiet_thread);
 }
 
-/// Returns the first of three measurements in which the call got its share, or the last one. Disturbances only make
-/// calls slower.
+/// Returns the first of three measurements in which the call got its share, or the last. Disturbances only slow it
+/// down.
 Slowdown least_slowdown(BusyProcesses& others, const Call& call) {
   Slowdown times = slowdown(others, call);
   for (int more = 2; more > 0 && !is_share(times); --more) times = slowdown(others, call);

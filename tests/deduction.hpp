@@ -16,8 +16,7 @@
 
 namespace gradus::tests {
 
-/// Returns true if a call accepts, according to Takes<Points>::value, exactly the types that are matrices of float or
-/// double.
+/// Returns true if Takes<Points>::value holds for exactly the types that are matrices of float or double.
 template <template <class> class Takes>
 constexpr bool takes_matrices() {
   constexpr bool views = Takes<Matrix<float>>::value && Takes<Matrix<double>>::value &&

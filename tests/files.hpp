@@ -54,8 +54,7 @@ inline std::string content(const std::string& path) {
 
 inline std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-/// Returns the message of the Error that `act` throws. The test fails if `act` throws nothing or an error that is not
-/// an Expected.
+/// Returns the message of the error that `act` throws. The test fails if that is no Expected, or if nothing is thrown.
 template <class Expected>
 std::string message_of(const std::function<void()>& act) {
   try {

@@ -19,8 +19,7 @@
 
 namespace gradus::tests {
 
-/// Returns the message of the error of class E that `action` throws. The test fails if it throws nothing or another
-/// error.
+/// Returns the message of the E that `action` throws. The test fails if it throws nothing or another error.
 template <class E>
 std::string error_of(const std::function<void()>& action) {
   try {

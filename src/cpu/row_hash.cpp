@@ -26,8 +26,7 @@ void add(std::uint64_t& hash, const T& value) {
   hash ^= hash >> 32;
 }
 
-/// Returns the hash of a row and its number. Long rows use several chains, because a single chain waits for each
-/// product.
+/// Returns the hash of a row and its number. Long rows use several chains to hide the latency of the products.
 template <class T>
 std::uint64_t hash_of_row(const T* row, std::int64_t columns, std::int64_t number) {
   constexpr std::int64_t chains = 4;

@@ -288,8 +288,7 @@ void PinnedTeam::restore() noexcept {
   if (saved_.empty()) return;
 #pragma omp parallel num_threads(static_cast <int>(saved_.size()))
   {
-    // A thread that the runtime started since then inherited thread 0's pinning. It gets the affinity of the thread
-    // that it replaced.
+    // A thread started since then inherited thread 0's pinning. It gets the affinity of the thread that it replaced.
     const auto own = std::ranges::find(saved_, thread_identity(), &Saved::thread);
     const Saved& saved = own != saved_.end() ? *own : saved_[static_cast<std::size_t>(omp_get_thread_num())];
     if (saved.thread >= 0) bind_thread(0, saved.affinity);

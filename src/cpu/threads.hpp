@@ -11,8 +11,7 @@
 namespace gradus::cpu {
 
 /// Returns the number of threads of the job: execution.threads, or one per available core, or a rank's share of the
-/// cores. Returns 1 in a child process that has_lost_threads(). Throws UsageError if the number is negative or above
-/// 4096.
+/// cores; 1 in a child process that has_lost_threads(). Throws UsageError if it is negative or above 4096.
 int thread_count(const Execution& execution);
 
 /// Returns true in a forked child of a process that ran a job on several threads, because the child does not have them.
@@ -24,8 +23,7 @@ bool has_lost_threads();
 /// OpenMP runtime would hang.
 int start_team(int threads);
 
-/// Returns as many of `threads` as pay off for `operations` additions or similar: each has more work than waking it
-/// costs.
+/// Returns as many of `threads` as have enough of the `operations` (additions or similar) to be worth waking.
 constexpr int threads_for(std::int64_t operations, int threads) {
   constexpr std::int64_t worth_a_thread = std::int64_t{1} << 14;
   const std::int64_t worth = operations / worth_a_thread;

@@ -52,8 +52,7 @@ class Job {
   Arena& memory() { return memory_; }
 
   /// Must be called before the caller's GPU memory is read or written. Waits, once per job, for the work in
-  /// Execution::stream. Throws UsageError that begins with `what` if the address is not memory of this GPU, whatever
-  /// its view claims.
+  /// Execution::stream. Throws UsageError that begins with `what` if the address is not memory of this GPU.
   void admit(const void* address, const char* what);
 
   /// Returns the part of memory() that bring() needs.

@@ -52,8 +52,7 @@ inline double fma_per_second(int element_bytes) {
   if (known.gpu == gpu) return answer();
   const int generation = attribute(cudaDevAttrComputeCapabilityMajor);
   const int minor = attribute(cudaDevAttrComputeCapabilityMinor);
-  // Per multiprocessor and clock. A generation's large GPUs have half the float rate in double; other GPUs have a small
-  // fraction.
+  // Per multiprocessor and clock: a generation's large GPUs have half the float rate in double, others much less.
   const bool is_large = minor == 0 && generation < 12;
   const int in_float = is_large && generation == 8 ? 64 : 128;
   const double clocks = 1e3 * multiprocessors() * attribute(cudaDevAttrClockRate);

@@ -20,8 +20,7 @@ inline std::size_t bytes_of(std::int64_t count, std::size_t element, const char*
 }
 }  // namespace detail
 
-/// Copies host memory to the current GPU, in stream order. The host memory must stay unchanged until the stream has
-/// been waited for.
+/// Copies host memory, which must stay unchanged until the stream has been waited for, to the current GPU.
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, cudaStream_t stream);
 
 /// Uninitialized memory of the current GPU. Throws OutOfMemoryError that reports the memory needed and free.
@@ -64,8 +63,7 @@ class DeviceBuffer {
       check(cudaMemsetAsync(data_, value, static_cast<std::size_t>(size_) * sizeof(T), stream), "cudaMemsetAsync");
   }
 
-  /// Copies `count` elements from the buffer's beginning. The host memory may be reused once the stream has been waited
-  /// for.
+  /// Copies to the buffer's beginning. The host memory may be reused once the stream has been waited for.
   void copy_from_host(const T* from, std::int64_t count, const Stream& stream) {
     copy_to_gpu(data_, from, checked_bytes(count), stream);
   }

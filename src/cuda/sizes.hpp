@@ -6,8 +6,7 @@
 
 namespace gradus::cuda {
 
-/// Pinned host memory for transfers to and from a GPU, in staging_parts buffers: some are in transit while others are
-/// filled.
+/// Pinned host memory for transfers, in staging_parts buffers: some are in transit while others are filled.
 inline constexpr int staging_parts = 4;
 inline constexpr std::uint64_t staging_bytes = std::uint64_t{16} << 20;
 

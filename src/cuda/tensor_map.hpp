@@ -52,8 +52,7 @@ struct MappedMatrices {
   std::int64_t row_stride;
   std::int64_t matrix_stride;  ///< ignored if there is only one matrix
 
-  /// Returns true if the copy engine supports the matrices: addresses at multiples of 16 bytes, and sizes and strides
-  /// within its limits.
+  /// Returns true if the copy engine supports the addresses (multiples of 16 bytes), sizes and strides.
   bool can_be_mapped() const {
     constexpr std::int64_t most_lines = std::int64_t{1} << 31;
     constexpr std::int64_t most_stride = std::int64_t{1} << 36;  // 2^40 bytes are too many
@@ -76,8 +75,7 @@ inline CUtensorMap tensor_map(const MappedMatrices& of, int box_rows) {
                             CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
 }
 
-/// Returns a map for boxes of `box_rows` rows and 64 columns of an FP16 matrix without gaps between its rows. `columns`
-/// must be a multiple of 8.
+/// Returns a map for boxes of `box_rows` rows and 64 columns of a contiguous FP16 matrix with 8 n columns.
 inline CUtensorMap map_of_halves(const __half* matrix, std::int64_t rows, int columns, int box_rows) {
   const cuuint64_t sizes[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)};
   const cuuint64_t strides[] = {static_cast<cuuint64_t>(columns) * sizeof(__half)};

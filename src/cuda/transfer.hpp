@@ -40,8 +40,7 @@ class Staging {
   std::optional<Part> parts_[staging_parts];
 };
 
-/// Copies the rows, without gaps between them, to rows * columns elements at `to` in GPU memory. Returns when the copy
-/// is complete.
+/// Copies the rows, without gaps, to rows * columns elements at `to` in GPU memory. Returns when the copy is complete.
 template <class T>
 void upload(MatrixView<const T> from, T* to, Staging& staging, int threads, const Stream& stream);
 template <class T>

@@ -109,8 +109,7 @@ __device__ void pin(float (&sums)[columns][4]) {
     for (int index = 0; index < 4; ++index) asm volatile("" : "+f"(sums[column][index])::"memory");
 }
 
-/// Changes the number of registers per thread of this warpgroup, giving registers to or taking them from the block's
-/// other warpgroups.
+/// Releases registers of this warpgroup to the block's other warpgroups, or takes them; `count` is per thread.
 template <int count>
 __device__ void give_up_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
@@ -120,8 +119,7 @@ __device__ void take_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
 }
 
-/// A barrier in shared memory that counts arriving threads and copied bytes. A phase ends when all threads and bytes
-/// have arrived.
+/// A barrier in shared memory that counts arrived threads and copied bytes. A phase ends when both are complete.
 class Barrier {
  public:
   /// Initializes the barrier. Called by one thread, before make_barriers_known() and a block barrier.
@@ -165,8 +163,7 @@ class Barrier {
                  "l"(from), "r"(bytes), "r"(address())
                  : "memory");
   }
-  /// Copies the box of a tensor map (tensor_map.hpp) that begins at this column, row and matrix; this barrier counts
-  /// its bytes.
+  /// Copies the box of a tensor map (tensor_map.hpp) that begins at this column, row and matrix; counts its bytes.
   __device__ void copy_box(void* to, const CUtensorMap& map, int column, int row, int matrix) {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::

@@ -143,8 +143,7 @@ std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const s
   const std::string& path = options.checkpoint.file;
   std::error_code none;  // an unreadable path is reported when writing fails
   const auto read = [&] { return std::filesystem::is_regular_file(path, none) ? bytes_of(path) : std::vector<char>(); };
-  // From here on, all ranks do the same with the same bytes. An empty file counts as none, because checkpoints are
-  // written atomically.
+  // From here on, all ranks have the same bytes. An empty file counts as none, because checkpoints appear atomically.
   const std::vector<char> bytes = ranks.from(0, read);
   if (bytes.empty()) return std::nullopt;
   const core::NpzArrays arrays(std::as_bytes(std::span(bytes)), path);

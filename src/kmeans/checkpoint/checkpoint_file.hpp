@@ -38,8 +38,7 @@ template <class T>
 std::string job_text(const std::string& call, MatrixView<const T> points, VectorView<const T> weights,
                      MatrixView<const T> given, const Execution& execution, const core::RankRows& all_rows);
 
-/// Returns the state in the file, or nothing if the file does not exist. Throws InputError if the file is not a state
-/// of this job.
+/// Returns the state in the file, or nothing if there is no file. Throws InputError if the state is not of this job.
 template <class T>
 std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const std::string& job, std::int64_t columns,
                                            core::Ranks& ranks);

@@ -32,8 +32,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Adds the distances from `tile_points` points to each of `others` points to the sums of the other point's cluster, for
-// every labeling. `squared` holds the squared distances, one row per other point; rows[labeling][other] is the row of
-// `sums`.
+// every labeling. `squared`: the squared distances, one row per other point. rows[labeling][other]: a row of `sums`.
 void add_distances(const double* squared, std::int64_t others, bool half_of_squares, const std::int32_t* const* rows,
                    std::int64_t labelings, double* HWY_RESTRICT sums) {
   const hn::CappedTag<double, tile_points> lanes;

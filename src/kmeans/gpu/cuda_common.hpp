@@ -66,8 +66,7 @@ class CudaFit {
   double upload_seconds_ = 0;
 };
 
-/// Returns the inertia, summed in double in an order that is the same in every run. `labels` and `centroids` (rows)
-/// must be on the GPU.
+/// Returns the inertia, summed in double in a fixed order. `labels` and `centroids` (rows) must be on the GPU.
 template <class T>
 double float_inertia(const CudaFit<T>& job, const T* centroids, const std::int32_t* labels);
 

@@ -61,8 +61,7 @@ class PersistentEngine final : public RankPasses<T> {
   /// Returns the kernel arguments, to which a variant adds its own.
   SmallDimJob<T>& device() { return device_; }
 
-  /// Chooses threads, blocks and shared memory. A block size that does not fit is halved until it fits; the result does
-  /// not depend on it.
+  /// Chooses threads, blocks and shared memory. Halves a block size that does not fit; the result is the same.
   void use(const WalkKernel<T>& kernel, const Execution& execution, std::string_view variant) {
     const std::int64_t n = job_.problem().n();
     const int multiprocessors = job_.gpu().multiprocessors;

@@ -35,8 +35,7 @@ struct TileState {
 constexpr unsigned short mixed_tile = 0xffff;  ///< every point has its own label
 constexpr unsigned short new_tile = 0xfffe;    ///< no point has a label yet
 
-/// Tiles of `points` points in an order in which neighbors in memory are neighbors in space (cuda_ordered). Null for
-/// other variants.
+/// Tiles of `points` points, ordered so that neighbors in memory are neighbors in space (cuda_ordered); otherwise null.
 struct Tiles {
   int points;
   unsigned int count;

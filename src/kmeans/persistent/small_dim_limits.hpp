@@ -26,8 +26,7 @@ constexpr std::uint64_t cuda_small_dim_shared(const Shape& shape) {
 inline constexpr std::int64_t cuda_history_limit = 4096;
 inline constexpr std::uint64_t cuda_history_bytes = std::uint64_t{64} << 20;
 
-/// Returns the GPU memory in bytes needed in addition to points and weights: labels, sums in four copies, and the
-/// history.
+/// Returns the GPU memory in bytes needed besides points and weights: labels, four copies of the sums, the history.
 constexpr std::uint64_t cuda_small_dim_bytes(const Shape& shape) {
   const auto k = static_cast<std::uint64_t>(shape.clusters);
   const auto d = static_cast<std::uint64_t>(shape.dimensions);

@@ -32,8 +32,7 @@ __device__ double scaled_weight(const SmallDimJob<T>& job, std::int64_t point) {
   return job.weights ? static_cast<double>(job.weights[point]) * job.weight_scale : 1.0;
 }
 
-/// Moves a point in the sums from cluster `before`, if that is a cluster, to `now`. `copy`: the copy that this lane
-/// uses.
+/// Moves a point in the sums from cluster `before`, if that is one, to `now`. `copy`: the copy that this lane uses.
 template <class T, int Columns, bool Exact>
 __device__ void move_in_sums(const SmallDimJob<T>& job, unsigned int* moved, int copy, int before, int now,
                              const T (&row)[Columns], double weight) {

@@ -104,8 +104,7 @@ void pack_row_f64(const double* row, const double* middle, double scale, std::in
   pack_row(row, middle, scale, dimensions, tile, out, facts);
 }
 
-// Packs the second byte of a row. `first`: the row's first byte in its panel. `length`: the stored bound for the first
-// bytes.
+// Packs a row's second byte. `first`: the row's first byte in its panel; `length`: the length bound of the first byte.
 template <class T>
 void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, const std::uint8_t* first, float step,
                float length, float* tile, std::uint8_t* out, std::int64_t stride, ByteRestFacts facts) {
@@ -134,7 +133,7 @@ void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, 
   }
   const float largest = hn::GetLane(hn::MaxOfLanes(f, most));
   const bool has_bytes = largest >= nearest_zero;
-  const float rest_step = has_bytes ? largest / 127 : 0x1p-80F;  // otherwise all of them are 0
+  const float rest_step = has_bytes ? largest / 127 : 0x1p-80F;  // without bytes, all of them are 0
   const auto steps = hn::Set(f, has_bytes ? 127 / largest : 0.0F);
   const auto rest_back = hn::Set(f, rest_step);
   auto rests = hn::Zero(f);
@@ -247,10 +246,9 @@ void pack_trial_f64(const double* row, const double* middle, double scale, std::
   pack_trial(row, middle, scale, dimensions, moved, facts);
 }
 
-// As many candidates as registers can hold with two sums each, in addition to two vectors of points and one of a
-// candidate.
+// As many candidates as the registers hold: two sums each, in addition to two vectors of points and one candidate.
 constexpr std::int64_t most_together = HWY_TARGET == HWY_AVX3 ? 12 : 5;
-// The same with both bytes, for one vector of points.
+// The number of candidates when both bytes are used, with one vector of points.
 constexpr std::int64_t most_pairs = HWY_TARGET == HWY_AVX3 ? 12 : 5;
 
 #if GRADUS_INTEGER_PANELS
@@ -337,8 +335,7 @@ HWY_INLINE Points load_points(const ByteRowsView& rows, std::int64_t at) {
   return {hn::LoadU(f, rows.scales + at), hn::LoadU(f, rows.residuals + at), hn::LoadU(f, rows.lengths + at)};
 }
 
-// Returns an upper bound of (|x'|^2 - |x - y|^2) / 2, from the candidate's high bytes alone (`level` 0) or from both
-// (1).
+// Returns an upper bound of (|x'|^2 - |x - y|^2) / 2, from the high bytes alone (`level` 0) or from both (1).
 HWY_INLINE FloatVector bound_above(const Points& points, const ByteTrialsView& trials, int level,
                                    std::int64_t candidate, FloatVector product) {
   const Floats f;
@@ -387,7 +384,7 @@ HWY_INLINE void multiply_group(const ByteRowsView& rows, const ByteTrialsView& t
     for (std::int64_t index = 0; index < count; ++index)
       sums[index][0] = sums[index][1] = set_sum(trials.high_starts[first + index]);
     for (std::int64_t quad = 0; quad < rows.quads; ++quad) {
-      // With few candidates, hardware prefetching would fetch the next panel too late.
+      // Prefetches the next panel: with few candidates it would not arrive from memory in time.
       for (std::int64_t line = 0; first == 0 && line < 8 * lanes_together; line += 64)
         __builtin_prefetch(bytes + quad_bytes * (rows.quads + quad) + 4 * lane + line, 0, 3);
       const Sum left = load_bytes(bytes + quad_bytes * quad + 4 * lane);
@@ -519,11 +516,12 @@ std::int64_t look_for_nearer_with(const ByteRowsView& rows, const ByteTrialsView
   return found;
 }
 
-// Computes, per point of a panel, the least upper bound with which a candidate may still be the nearest. `best` is the
-// greatest lower bound. A candidate is certainly farther than another one if its upper bound is below the other's lower
-// bound by more than the error of both canonical chains. Each chain errs by (d + 2) 2^-53 of a distance, which is at
-// most 2 |x'|^2 + 2 |y'|^2. The candidates' share is in their b, which are widened by 2^-20 of it. The point's share,
-// 2^-20 |x'|^2 / 2, is subtracted here.
+// Computes, per point of a panel, the least upper bound with which a candidate may still be the nearest. The bounds
+// come from bound_above() and bound_below() and are larger for nearer candidates; `best` is the greatest lower bound. A
+// candidate is certainly farther than another one if its upper bound is below the other's lower bound by more than the
+// errors of both canonical chains. Each chain errs by (d + 2) 2^-53 of a distance, which is at most 2 |x'|^2 + 2
+// |y'|^2. The margins of the candidates' b, 2^-20 of it, cover their share. The point's share, 2^-20 |x'|^2 / 2, is
+// subtracted here.
 HWY_INLINE void find_least(const float* half_squares, const float* best, float* least) {
   const Floats f;
   for (std::int64_t lane = 0; lane < panel_rows; lane += lanes_together) {

@@ -29,10 +29,10 @@
 //   whose square is subtracted from |x'|^2. A float sum over d squares has a relative error of at most (d + 16) u.
 // * The integers are below 2^31 for up to 2^17 columns. Converting them to float, combining them and multiplying by t
 //   errs by at most 5 u |q| (128 |h| + |l|) t. Three times this error is added to |o|.
-// * The additions and products round by at most u times each term. To cover this, |o|, w and b are widened by a factor
-//   of 2^-18.
-// * The canonical chain is within (d + 2) 2^-53 (relative) of the distance, and within d 2^-1074 where it underflows. C
-//   is widened by a factor of (d + 16) 2^-52, and a is lowered by 2^-100.
+// * The additions and products round by at most u times each term. To cover this, |o|, w and b are enlarged or reduced
+//   by a relative 2^-18, in the safe direction.
+// * The canonical chain is within a relative (d + 2) 2^-53 of the distance, and within d 2^-1074 where it underflows. C
+//   is enlarged by a relative (d + 16) 2^-52, and a is lowered by 2^-100.
 // * All values are scaled by a power of two, at most 2^300, that brings the extent of the points near 1. Products that
 //   underflow in float are below the 2^-100. Rows farther out than 2^40 never exclude a candidate (a = -2^120), and
 //   candidates that far out are never excluded (b = -infinity). The bound then costs time but never correctness.
@@ -187,8 +187,8 @@ class ByteRows {
   /// Allocates the second bytes; no row has one yet.
   void make_rests();
 
-  /// Copies the rows of one panel; all other calls require this. The initial limits exclude every candidate. `scratch`
-  /// holds scratch_floats(columns()) floats and needs no alignment.
+  /// Copies the rows of one panel. All other calls for these rows require this. The initial limits exclude every
+  /// candidate. `scratch` holds scratch_floats(columns()) floats and needs no alignment.
   void copy_panel(std::int64_t panel, float* scratch);
 
   /// Sets the distance from which candidates are excluded for a row.
@@ -213,8 +213,9 @@ class ByteRows {
   /// Like look(), but also omits candidates that are certainly not the nearest of all candidates.
   std::int64_t look_for_nearest(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const;
 
-  /// For few candidates: writes a candidate that may be the nearest to labels[] for each of a panel's 32 rows, whatever
-  /// its limit. Returns the rows for which other candidates may be as near; scratch.open holds these candidates.
+  /// For few candidates: stores in labels[], for each of a panel's 32 rows and regardless of its limit, a candidate
+  /// that may be the nearest. Returns the rows for which other candidates may be as near; scratch.open holds these
+  /// candidates.
   std::uint32_t settle(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch, std::int32_t* labels) const;
 
   /// Continues settle() for an open row that has a second byte: removes from the `count` candidates those that cannot
@@ -224,8 +225,8 @@ class ByteRows {
 
   bool has_rest(std::int64_t row) const { return rest_scales_.size() > 0 && rest_scales_[row] > 0; }
 
-  /// Computes the second byte of a row if memory for it exists and the row can have one. Like copy_panel(), call it
-  /// from one thread per row.
+  /// Computes the second byte of a row, if it can have one and make_rests() was called. Call it from one thread per
+  /// row.
   void copy_rest(std::int64_t row, float* scratch);
 
   static constexpr std::int64_t scratch_floats(std::int64_t columns) {

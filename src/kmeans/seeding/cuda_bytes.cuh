@@ -11,9 +11,9 @@
 // where the integer products are exact. y is out of reach of x if that square is at least (r_x + e_y)^2, where r_x is
 // e_x plus the distance from x to its chosen row. Each rounding either goes in the safe direction or is below one of
 // these margins:
-//   * s^2 q.q is stored too small by a factor of 2^-19. By |2 a b| <= a^2 + b^2, the few float roundings of the sum are
+//   * s^2 q.q is stored too small by a relative 2^-19. By |2 a b| <= a^2 + b^2, the few float roundings of the sum are
 //     below 2^-20 (s_x^2 q_x.q_x + s_y^2 q_y.q_y), whatever cancels.
-//   * (r_x + e_y)^2 is enlarged by a factor of 2^-19, and so is r_x. This also covers the relative errors of both
+//   * (r_x + e_y)^2 is enlarged by a relative 2^-19, and so is r_x. This also covers the relative errors of both
 //     canonical chains, (d + 3) 2^-53.
 //   * e includes the rounding of x - m, 2^-44 per column. This keeps every bound above 2^-88, far above the underflow
 //     losses of float products and of the squares in a chain of doubles (least_magnitude).
@@ -144,15 +144,13 @@ __device__ inline void bring_candidate(const DeviceByteRows& rows, std::int64_t 
   }
 }
 
-/// A chunk of a tile in shared memory. Each lane copies the bytes that it multiplies: 16 bytes of rows g, g + 8, g + 16
-/// and g + 24.
+/// A chunk of a tile in shared memory. Each lane copies what it multiplies: 16 bytes of rows g, g + 8, g + 16, g + 24.
 struct ByteStage {
   uint4 parts[4][32];
   float lengths[DeviceByteRows::kinds][tile_rows];  ///< only in the first chunk of a tile
 };
 
-/// A pipeline that copies the chunks of a warp's tiles to shared memory. While the warp multiplies one chunk, the next
-/// ones are in flight.
+/// Pipelines the chunks of a warp's tiles to shared memory: while one is multiplied, the next ones are in flight.
 class ByteStream {
  public:
   static constexpr int stages = 4;

@@ -140,8 +140,7 @@ __global__ void find_gains(const __grid_constant__ CoverJob<T> job, const std::i
 }
 
 /// Returns the index of the first of up to 256 numbers at which the prefix sum exceeds `target`, or the number of
-/// threads if there is none. Subtracts the preceding numbers from `target`. `mine`: this thread's number. All threads
-/// get the same result.
+/// threads if none does. Subtracts the preceding numbers from `target`. All threads call it, each with its number.
 __device__ int passes_at(Word mine, Word& target) {
   __shared__ Word prefix[block_rows];
   const int thread = static_cast<int>(threadIdx.x);

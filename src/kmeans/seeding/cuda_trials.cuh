@@ -40,8 +40,7 @@ struct TrialJob {
   Word total;            ///< before the first step
   Word least_total;      ///< below this total the integers must be rescaled
   bool by_quads;         ///< points can be read in 16-byte units
-  int unit_tiles;        ///< granularity of a block's tiles: 1 if a block has few, otherwise the tiles of one sum's
-                         ///< rows
+  int unit_tiles;        ///< granularity of a block's tiles: 1 if few, otherwise the tiles of one sum's rows
   Word* part_sums;       ///< one sum per block
   Word* told_gains;      ///< [2][trial][block]; initially 0, like all published words
   Word* told_rows;       ///< [most_trials]
@@ -538,8 +537,7 @@ class Walker {
   int kept_ = 0;     ///< pairs that the warp remembers
 };
 
-// Launch shape: cooperative; blocks of up to most_threads, as many as the GPU runs at once, but at most one per unit of
-// tiles.
+// Launch shape: cooperative; blocks of up to most_threads; as many as the GPU runs at once, at most one per unit.
 template <class T>
 __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_constant__ TrialJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];

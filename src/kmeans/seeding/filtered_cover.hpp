@@ -181,8 +181,7 @@ class FilteredCover final : public Potential<T> {
     trials_.make(*bytes_, std::span<const T* const>(candidates_));
   }
 
-  /// Uses the kept distances. Returns false if the row is not among the last trials or not all of its distances were
-  /// kept.
+  /// Uses the kept distances. Returns false unless the row was among the last trials and all distances were kept.
   bool add_what_was_kept(std::span<const std::int64_t> rows) {
     if (rows.size() != 1) return false;
     const auto at = std::find(tried_.begin(), tried_.end(), rows.front());

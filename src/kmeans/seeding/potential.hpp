@@ -110,7 +110,6 @@ class Potential : public SeedingCover {
 
   /// Returns a chosen or tried row by its global number.
   const T* row_of(std::int64_t number) const { return known_.row(number); }
-  /// Returns the number of rows of all ranks.
   std::int64_t all_rows() const { return known_.rank_rows().all(); }
 
   // From here on, row numbers are local to this rank.

@@ -18,15 +18,14 @@ class SeedingCover {
   SeedingCover& operator=(const SeedingCover&) = delete;
   virtual ~SeedingCover() = default;
 
-  /// Returns the sum of w * D to the nearest chosen row, as an integer.
+  /// Returns the sum, over all points, of weight w times squared distance D to the nearest chosen row, as an integer.
   virtual std::uint64_t total() const = 0;
   /// Returns the chosen rows by their global numbers, in the order of choice.
   virtual const std::vector<std::int64_t>& chosen() const = 0;
 
   /// Returns, for each target, the row in which the prefix sum passes it.
   virtual std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) = 0;
-  /// Samples each row independently with probability min(1, wanted * integer(row) / total()). Returns the rows
-  /// ascending.
+  /// Samples each row independently with probability min(1, wanted * integer(row) / total()); the result ascends.
   virtual std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) = 0;
   /// Returns, for each candidate, by how much total() would fall if that candidate alone were chosen.
   virtual std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) = 0;
