@@ -44,7 +44,6 @@ constexpr bool takes_matrices() {
   return views && rows && !other_elements && !no_columns && !rows_here_and_there;
 }
 
-/// Nine points in the plane.
 class KindsOfMatrix {
  public:
   static constexpr std::int64_t n = 9;

@@ -137,7 +137,6 @@ inline void expect_environment_kept_on_error(const std::function<void()>& call) 
   }
 }
 
-/// Returns the bytes of consecutive numbers.
 template <class T>
 std::string bytes_of(const T* data, std::int64_t count) {
   return {reinterpret_cast<const char*>(data), static_cast<std::size_t>(count) * sizeof(T)};

@@ -70,7 +70,6 @@ T* copy_part(Arena& arena, std::span<const T> values, const Stream& stream) {
   return part;
 }
 
-/// Returns a part whose bytes are zero.
 template <class T>
 T* zero_part(Arena& arena, std::int64_t count, const Stream& stream) {
   T* const part = arena.take<T>(count);

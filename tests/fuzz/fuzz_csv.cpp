@@ -39,7 +39,6 @@ void check(const CsvTable& table, const CsvOptions& options) {
     for (std::int64_t column = 0; column < view.columns(); ++column) require(std::isfinite(view(row, column)));
 }
 
-/// Returns the table, or the error message.
 std::pair<std::optional<CsvTable>, std::string> parse(std::span<const std::byte> bytes, const CsvOptions& options) {
   try {
     return {gradus::files::parse_csv(bytes, "input", options), ""};

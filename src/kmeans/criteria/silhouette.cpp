@@ -123,7 +123,6 @@ class Measurement {
 
   std::int64_t tiles() const { return (points_.rows() + tile_points - 1) / tile_points; }
 
-  /// Scratch memory of one thread.
   struct Scratch {
     std::vector<double> sums;               ///< clusters x tile_points
     std::vector<const std::int32_t*> rows;  ///< per labeling: rows of `sums`, from the current others on

@@ -70,7 +70,6 @@ class CudaFit {
 template <class T>
 double float_inertia(const CudaFit<T>& job, const T* centroids, const std::int32_t* labels);
 
-/// Returns the size of the centroids on the GPU in bytes.
 template <class T>
 std::uint64_t centroid_bytes(const Problem<T>& problem) {
   return static_cast<std::uint64_t>(problem.k()) * static_cast<std::uint64_t>(problem.d()) * sizeof(T);

@@ -86,7 +86,6 @@ __device__ void set_label(const SmallDimJob<T>& job, std::int64_t point, int lab
   else static_cast<unsigned char*>(job.labels)[point] = static_cast<unsigned char>(label);
 }
 
-/// Returns the canonical squared distance.
 template <class T, int Columns, bool Exact>
 __device__ double canonical(const T (&row)[Columns], const T* centroid, int columns) {
   const int d = Exact ? Columns : columns;

@@ -81,7 +81,6 @@ struct SmallDimJob {
   Tiles tiles;
 };
 
-/// Returns the number of words in one set of sums.
 template <class T>
 __host__ __device__ int sum_words(const SmallDimJob<T>& job) {
   return job.k * (2 * job.d + (job.weights ? 2 : 0) + 1);

@@ -35,7 +35,6 @@ __device__ inline void add_counts(unsigned int* counter, unsigned int count) {
   if (threadIdx.x % 32 == 0 && of_warp > 0) atomicAdd(counter, of_warp);
 }
 
-/// Returns the squared movement of a centroid.
 template <class T>
 __device__ double movement(const T* before, const T* after, int d) {
   double squares = 0;

@@ -26,7 +26,6 @@ __device__ core::RawLimbs raw_limbs(const SmallDimJob<T>& job, int dim, T coordi
   return core::raw_limbs(weight, on_grid, job.columns[dim].to_low);
 }
 
-/// Returns the scaled weight of a point.
 template <class T>
 __device__ double scaled_weight(const SmallDimJob<T>& job, std::int64_t point) {
   return job.weights ? static_cast<double>(job.weights[point]) * job.weight_scale : 1.0;

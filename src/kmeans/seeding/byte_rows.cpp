@@ -410,7 +410,6 @@ HWY_INLINE void multiply_group(const ByteRowsView& rows, const ByteTrialsView& t
   }
 }
 
-// Applies multiply_group() to all groups.
 template <bool dot, class Begin, class Use, class End>
 HWY_INLINE void multiply_groups(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
                                 std::int32_t* products, const Begin& begin, const Use& use, const End& end) {
@@ -640,7 +639,6 @@ HWY_INLINE void settle_group(const ByteRowsView& rows, const ByteTrialsView& tri
   }
 }
 
-// Implements ByteRows::settle().
 template <bool dot>
 std::uint32_t settle_with(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel, float* estimates,
                           float* bounds, std::uint32_t* open, std::int32_t* labels) {
@@ -693,7 +691,6 @@ std::uint32_t settle_with(const ByteRowsView& rows, const ByteTrialsView& trials
   return twice;
 }
 
-// Implements ByteRows::settle_row().
 template <bool dot>
 std::int64_t settle_row_with(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t row,
                              const float* estimates, std::int32_t* candidates, std::int64_t count) {

@@ -159,7 +159,6 @@ class ByteTrials {
   std::vector<float> half_, half_above_;
 };
 
-/// Scratch memory of one thread.
 struct ByteScratch {
   std::vector<Undecided> undecided;
   std::vector<std::int32_t> products;

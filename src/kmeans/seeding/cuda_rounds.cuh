@@ -26,7 +26,6 @@ constexpr int at_once = 8 * tile_rows;
 /// Capacity of the queue, with room for fewer than 32 earlier pairs.
 constexpr int queue_room = at_once + 32;
 
-/// Shared memory of a warp.
 struct WarpRoom {
   ByteStage ring[ByteStream::stages];
   unsigned char chains[Chains::bytes];
@@ -107,7 +106,6 @@ class Walker {
     unsigned int second;
   };
 
-  /// Returns the warp's tiles.
   __device__ ByteStream::Tiles tiles() const {
     const std::int64_t first = first_row_ / tile_rows + warp_;
     if (!job_.backwards) return {first, warps_, tiles_};

@@ -23,7 +23,6 @@ namespace gradus::kmeans_detail {
 
 constexpr int most_trials = 16;
 
-/// The results of a launch.
 struct TrialOutcome {
   std::int64_t steps;
   Word total;
@@ -60,7 +59,6 @@ constexpr unsigned int everyone = 0xffffffffu;
 /// Capacity of a warp's queue: the pairs of one tile and eight trials, plus fewer than 32 earlier pairs.
 constexpr int queue_room = 8 * tile_rows + 32;
 
-/// Shared memory of a warp.
 struct WarpRoom {
   ByteStage ring[ByteStream::stages];
   unsigned char chains[Chains::bytes];
