@@ -85,7 +85,7 @@ std::int64_t label_count(VectorView<const std::int32_t> labels) {
   return std::int64_t{most} + 1;
 }
 
-/// Returns the number of parts of the points: as many as keep their sums within 64 MiB, but no more than pay off.
+/// Returns into how many parts the points are divided: their sums take at most 64 MiB, and each part is worth a thread.
 std::int64_t parts_of(std::int64_t points, std::int64_t clusters, std::int64_t columns) {
   constexpr std::int64_t most_sums = std::int64_t{1} << 23;
   constexpr std::int64_t most_parts = 64;

@@ -29,13 +29,14 @@ struct LoopOutcome {
 
 /// State of the labels of a tile.
 struct TileState {
-  unsigned short label;  ///< of all points, or one of the two constants below
+  unsigned short label;  ///< label of all points, or one of the two constants below
   unsigned short hint;   ///< the cluster of a point in the middle of the tile
 };
 constexpr unsigned short mixed_tile = 0xffff;  ///< every point has its own label
 constexpr unsigned short new_tile = 0xfffe;    ///< no point has a label yet
 
-/// Tiles of `points` points, ordered so that neighbors in memory are neighbors in space (cuda_ordered); otherwise null.
+/// Tiles of `points` points, ordered so that neighbors in memory are neighbors in space. Only for cuda_ordered, else
+/// null.
 struct Tiles {
   int points;
   unsigned int count;
@@ -72,7 +73,7 @@ struct SmallDimJob {
   double weight_scale;                 ///< see Statistics
   double coordinate_scale;             ///< see Statistics
   double low[cuda_small_dim_columns];  ///< (lowest + highest) / 2 per column, for the history's inertia
-  int iterations;                      ///< limit; 0: one pass without an update
+  int iterations;                      ///< maximum; 0: one pass without an update
   double shift_limit;
   std::int64_t changed_limit;
   bool relocates;

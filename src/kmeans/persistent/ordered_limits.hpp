@@ -10,8 +10,9 @@
 
 namespace gradus::kmeans_detail {
 
-inline constexpr int cuda_ordered_columns = 4;       ///< limit
-inline constexpr int cuda_ordered_clusters = 65533;  ///< limit: two more label values mark tiles without a common label
+inline constexpr int cuda_ordered_columns = 4;       ///< maximum
+inline constexpr int cuda_ordered_clusters = 65533;  ///< maximum: two more label values mark tiles without a common
+                                                     ///< label
 
 /// Returns the shared memory in bytes that a block of one warp needs.
 constexpr std::uint64_t cuda_ordered_shared(const Shape& shape) {
@@ -33,8 +34,8 @@ constexpr std::uint64_t cuda_ordered_bytes(const Shape& shape) {
          n * (d + (shape.weighted ? 1 : 0)) * static_cast<std::uint64_t>(shape.element_bytes) + of_tiles;
 }
 
-/// Returns the filter's error bound for points with `columns` coordinates: the largest error of a difference of two
-/// scores, compared with half the difference of the canonical distances (cuda_small_dim.cu).
+/// Returns how far the difference of two scores can deviate from half the difference of the canonical squared
+/// distances, for points with `columns` coordinates (cuda_small_dim.cu).
 constexpr float filter_bound(int columns) {
   const auto d = static_cast<float>(columns);
   return (6 * d * d + 16 * d) * 0x1p-24f;
@@ -47,9 +48,9 @@ struct Box {
   float half[Columns];  ///< rounded up
 };
 
-/// Returns the minimum over the box of a cluster's score |c|^2 / 2 - x.c minus another cluster's score. A cluster's
-/// entry is |c|^2 / 2, then -c. If the result exceeds twice filter_bound(), the cluster is farther than the other one
-/// from every point of the box.
+/// Returns by how much the score |c|^2 / 2 - x.c of the cluster `entry` exceeds that of `other` at least, over all x in
+/// the box. An entry holds |c|^2 / 2, then -c. If the result exceeds twice filter_bound(), the cluster `entry` is
+/// farther from every point of the box than `other`.
 template <int Columns, int Length>
 GRADUS_HOST_DEVICE float least_gap(const float (&entry)[Length], const float (&other)[Length],
                                    const Box<Columns>& box) {

@@ -7,7 +7,7 @@
 
 namespace gradus::kmeans_detail {
 
-inline constexpr int cuda_small_dim_columns = 16;  ///< limit
+inline constexpr int cuda_small_dim_columns = 16;  ///< maximum
 inline constexpr int cuda_narrow_clusters = 254;   ///< largest number of clusters for byte labels
 
 /// Returns the shared memory in bytes that a block of two warps needs, for any number of columns in its kernel.

@@ -35,7 +35,7 @@ struct TrialJob {
   core::Philox random{0};
   Word first_draw;
   int trials;
-  int steps;             ///< limit
+  int steps;             ///< maximum
   Word total;            ///< before the first step
   Word least_total;      ///< below this total the integers must be rescaled
   bool by_quads;         ///< points can be read in 16-byte units
