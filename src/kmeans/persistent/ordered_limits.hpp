@@ -48,8 +48,8 @@ struct Box {
   float half[Columns];  ///< rounded up
 };
 
-/// Returns by how much the score |c|^2 / 2 - x.c of the cluster `entry` exceeds that of `other` at least, over all x in
-/// the box. An entry holds |c|^2 / 2, then -c. If the result exceeds twice filter_bound(), the cluster `entry` is
+/// Returns at least by how much the score |c|^2 / 2 - x.c of the cluster `entry` exceeds the score of `other`, for all
+/// x in the box. An entry holds |c|^2 / 2, then -c. If the result exceeds twice filter_bound(), the cluster `entry` is
 /// farther from every point of the box than `other`.
 template <int Columns, int Length>
 GRADUS_HOST_DEVICE float least_gap(const float (&entry)[Length], const float (&other)[Length],
