@@ -144,14 +144,14 @@ PayingTeam::Pass::Pass(PayingTeam& team) : team_(team), timed_(team.may_shrink_ 
 }
 
 PayingTeam::Pass::~Pass() {
-  if (team_.alone_ > 0) --team_.alone_;
+  if (team_.backoff_passes_left_ > 0) --team_.backoff_passes_left_;
   if (!timed_) return;
   constexpr std::int64_t too_short = 20'000;  // too short for the scheduler to have interfered
   const std::int64_t lasted = nanoseconds(CLOCK_MONOTONIC) - start_;
   const std::int64_t worked = worked_.load(std::memory_order_relaxed);
   if (lasted < too_short || lasted <= worked + worked / 2) return;
-  team_.alone_ = team_.sentence_;
-  team_.sentence_ = std::min(2 * team_.sentence_, 1 << 10);
+  team_.backoff_passes_left_ = team_.backoff_passes_;
+  team_.backoff_passes_ = std::min(2 * team_.backoff_passes_, 1 << 10);
 }
 
 PayingTeam::Share::Share(Pass& pass) : pass_(pass) {

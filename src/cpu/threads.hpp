@@ -93,7 +93,7 @@ class PayingTeam {
   PayingTeam(int most, bool may_shrink) : most_(most), may_shrink_(may_shrink && most > 1) {}
 
   /// Returns the number of threads for the next pass.
-  int threads() const { return alone_ > 0 ? 1 : most_; }
+  int threads() const { return backoff_passes_left_ > 0 ? 1 : most_; }
 
   /// Exists during a pass.
   class Pass {
@@ -127,8 +127,8 @@ class PayingTeam {
  private:
   int most_;
   bool may_shrink_;
-  int alone_ = 0;     ///< remaining passes by one thread
-  int sentence_ = 8;  ///< number of such passes after the next slow pass
+  int backoff_passes_left_ = 0;  ///< remaining passes by one thread
+  int backoff_passes_ = 8;       ///< number of such passes after the next slow pass
 };
 
 /// Returns how many of `threads` find a CPU that no other program keeps busy now, but at least 1. A larger team would
