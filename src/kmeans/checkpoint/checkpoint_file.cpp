@@ -327,8 +327,8 @@ template <class T>
 void CheckpointFile<T>::wait() {
   if (writer_.joinable()) writer_.join();
   const std::string failure = std::exchange(failure_, "");
-  if (failure.empty() || failure == told_ || !options_.note) return;
-  told_ = failure;
+  if (failure.empty() || failure == reported_failure_ || !options_.note) return;
+  reported_failure_ = failure;
   options_.note("no checkpoint was made: " + failure + "; the fit continues and retries when the next one is due");
 }
 

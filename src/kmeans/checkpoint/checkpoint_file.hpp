@@ -89,9 +89,9 @@ class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
   const KMeansResult<T>* best_ = nullptr;
   bool has_begun_ = false;
   core::Clock::time_point last_ = core::Clock::now();
-  core::NpzContent content_;  ///< owned by the writer thread until it ends, like failure_
-  std::string failure_;       ///< the writer's error message
-  std::string told_;          ///< the last message reported to the caller
+  core::NpzContent content_;      ///< owned by the writer thread until it ends, like failure_
+  std::string failure_;           ///< the writer's error message
+  std::string reported_failure_;  ///< the last message reported to the caller
   std::thread writer_;
 };
 
