@@ -89,7 +89,7 @@ class FilteredCover final : public Potential<T> {
   }
 
   void own_add(std::span<const std::int64_t> rows) override {
-    if (!add_what_was_kept(rows)) {
+    if (!use_kept_distances(rows)) {
       take_candidates(rows);
       for_all_rows([](Worker&) {},
                    [&](Worker&, std::int64_t row, std::int32_t candidate, double distance) {
@@ -120,7 +120,7 @@ class FilteredCover final : public Potential<T> {
   static constexpr std::size_t most_pairs = 1024;
   static_assert(panel_rows * most_of_a_call <= most_distances && RowSums::block_rows % panel_rows == 0);
 
-  struct Kept {
+  struct SmallerDistance {
     double distance;
     std::int64_t row;
     std::int32_t candidate;
@@ -135,7 +135,7 @@ class FilteredCover final : public Potential<T> {
     std::vector<const T*> candidate_addresses;
     std::vector<double> distances;
     std::vector<std::uint64_t> gains;
-    std::vector<Kept> kept;
+    std::vector<SmallerDistance> kept;
     bool kept_all = false;
   };
 
@@ -182,7 +182,7 @@ class FilteredCover final : public Potential<T> {
   }
 
   /// Uses the kept distances. Returns false unless the row was among the last trials and all distances were kept.
-  bool add_what_was_kept(std::span<const std::int64_t> rows) {
+  bool use_kept_distances(std::span<const std::int64_t> rows) {
     if (rows.size() != 1) return false;
     const auto at = std::find(tried_.begin(), tried_.end(), rows.front());
     if (at == tried_.end()) return false;
@@ -196,7 +196,7 @@ class FilteredCover final : public Potential<T> {
     // lines to another core takes longer than waking the thread.
 #pragma omp parallel for num_threads(threads_) schedule(static) if (kept > 64)
     for (std::size_t worker = 0; worker < workers_.size(); ++worker)
-      for (const Kept& each : workers_[worker].kept)
+      for (const SmallerDistance& each : workers_[worker].kept)
         if (each.candidate == chosen) settle(each.row, 0, each.distance);
     return true;
   }
