@@ -399,7 +399,7 @@ struct CudaCover<T>::Bytes {
   Bytes(std::int64_t rows, std::int64_t columns, std::int64_t most_blocks)
       : padded((rows + block_rows - 1) / block_rows * block_rows), bytes(padded * byte_stride(columns)),
         lengths(DeviceByteRows::kinds * padded), nearer(padded * most_trials / 32), part_sums(most_blocks),
-        told((2 * most_blocks + 1) * most_trials), chosen(most_steps), outcome(1) {}
+        published((2 * most_blocks + 1) * most_trials), chosen(most_steps), outcome(1) {}
 
   static constexpr std::int64_t most_steps = 1024;  ///< per launch
 
@@ -409,7 +409,7 @@ struct CudaCover<T>::Bytes {
   cuda::DeviceBuffer<float> lengths;
   cuda::DeviceBuffer<unsigned int> nearer;
   cuda::DeviceBuffer<Word> part_sums;
-  cuda::DeviceBuffer<Word> told;
+  cuda::DeviceBuffer<Word> published;
   cuda::DeviceBuffer<std::int64_t> chosen;
   cuda::DeviceBuffer<TrialOutcome> outcome;
 };
@@ -546,12 +546,12 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   job.by_quads = is_read_by_quads();
   job.unit_tiles = unit_tiles;
   job.part_sums = bytes_->part_sums.data();
-  job.told_gains = bytes_->told.data();
-  job.told_rows = bytes_->told.data() + 2 * most_blocks * most_trials;
+  job.published_gains = bytes_->published.data();
+  job.published_rows = bytes_->published.data() + 2 * most_blocks * most_trials;
   job.nearer = bytes_->nearer.data();
   job.chosen = bytes_->chosen.data();
   job.outcome = bytes_->outcome.data();
-  bytes_->told.clear(stream());
+  bytes_->published.clear(stream());
   void* arguments[] = {&job};
   const auto start = core::Clock::now();
   cuda::check(cudaLaunchCooperativeKernel(kernel, static_cast<unsigned int>(most_blocks),

@@ -35,15 +35,15 @@ struct TrialJob {
   core::Philox random{0};
   Word first_draw;
   int trials;
-  int steps;             ///< maximum
-  Word total;            ///< before the first step
-  Word least_total;      ///< below this total the integers must be rescaled
-  bool by_quads;         ///< points can be read in 16-byte units
-  int unit_tiles;        ///< granularity of a block's tiles: 1 if few, otherwise the tiles of one sum's rows
-  Word* part_sums;       ///< one sum per block
-  Word* told_gains;      ///< [2][trial][block]; initially 0, like all published words
-  Word* told_rows;       ///< [most_trials]
-  unsigned int* nearer;  ///< [row][most_trials]: one bit per row and trial, initially 0
+  int steps;              ///< maximum
+  Word total;             ///< before the first step
+  Word least_total;       ///< below this total the integers must be rescaled
+  bool by_quads;          ///< points can be read in 16-byte units
+  int unit_tiles;         ///< granularity of a block's tiles: 1 if few, otherwise the tiles of one sum's rows
+  Word* part_sums;        ///< one sum per block
+  Word* published_gains;  ///< [2][trial][block]; initially 0, like all published words
+  Word* published_rows;   ///< [most_trials]
+  unsigned int* nearer;   ///< [row][most_trials]: one bit per row and trial, initially 0
   std::int64_t* chosen;
   TrialOutcome* outcome;
 };
@@ -87,10 +87,10 @@ constexpr int most_by_pairs = 64;
 constexpr int mark_shift = 62;
 __device__ inline Word mark_of(int step) { return Word{1} + static_cast<Word>(step / 2 % 2); }  // 0: not yet written
 
-__device__ inline void tell(Word* place, Word word) {
+__device__ inline void publish(Word* place, Word word) {
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(place), "l"(word) : "memory");
 }
-__device__ inline Word look_up(const Word* place) {
+__device__ inline Word load_published(const Word* place) {
   Word word = 0;
   asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(place) : "memory");
   return word;
@@ -158,7 +158,7 @@ class Walker {
     last_row_ = min(units * (std::int64_t{blockIdx.x} + 1) / grid * unit_rows, job.cover.rows.count) - 1;
     const auto tiles = static_cast<int>((last_row_ - first_row_) / tile_rows) + 1;
     tiles_ = (tiles - warp_ + warps_ - 1) / warps_;
-    if (threadIdx.x < most_warps) own_.forgot[threadIdx.x] = false;
+    if (threadIdx.x < most_warps) own_.overflowed[threadIdx.x] = false;
     // Unused places are multiplied too, but their results are ignored.
     for (int trial = job.trials + warp_; trial < 8 * layout_.eights; trial += warps_)
       bring_candidate(job.bytes, -1, trial, candidates_);
@@ -213,7 +213,8 @@ class Walker {
           first + passes_at(rows, target, [&](int index) {
             return cover.quantize(cover.weighed(first + index, __ldcg(cover.closest + first + index)));
           });
-      if (lane_ == 0) tell(job_.told_rows + trial, (static_cast<Word>(step) + 1) << row_bits | static_cast<Word>(row));
+      if (lane_ == 0)
+        publish(job_.published_rows + trial, (static_cast<Word>(step) + 1) << row_bits | static_cast<Word>(row));
     }
   }
 
@@ -221,7 +222,7 @@ class Walker {
   __device__ void bring_trials(int step) {
     for (int trial = warp_; trial < job_.trials; trial += warps_) {
       Word word = 0;
-      do word = look_up(job_.told_rows + trial);
+      do word = load_published(job_.published_rows + trial);
       while (word >> row_bits != static_cast<Word>(step) + 1);
       const auto row = static_cast<std::int64_t>(word & ((Word{1} << row_bits) - 1));
       bring_candidate(job_.bytes, row, trial, candidates_);
@@ -247,8 +248,8 @@ class Walker {
     while (waiting_ > 0) take_from_queue();
     __syncthreads();  // all gains are added
     if (static_cast<int>(threadIdx.x) < job_.trials)
-      tell(told_gains(step, static_cast<int>(threadIdx.x)) + blockIdx.x,
-           mark_of(step) << mark_shift | Word{own_.high_gains[threadIdx.x]} << 32 | own_.low_gains[threadIdx.x]);
+      publish(published_gains(step, static_cast<int>(threadIdx.x)) + blockIdx.x,
+              mark_of(step) << mark_shift | Word{own_.high_gains[threadIdx.x]} << 32 | own_.low_gains[threadIdx.x]);
   }
 
   struct Best {
@@ -262,7 +263,7 @@ class Walker {
     constexpr int at_once = 8;
     for (int trial = warp_; trial < job_.trials; trial += warps_) {
       Word sum = 0;
-      const Word* const told = told_gains(step, trial);
+      const Word* const published = published_gains(step, trial);
       for (int begin = 0; begin < grid; begin += 32 * at_once) {
         Word words[at_once];
         bool are_there = false;
@@ -271,7 +272,7 @@ class Walker {
 #pragma unroll
           for (int index = 0; index < at_once; ++index) {
             const int part = begin + 32 * index + lane_;
-            words[index] = part < grid ? look_up(told + part) : mark_of(step) << mark_shift;
+            words[index] = part < grid ? load_published(published + part) : mark_of(step) << mark_shift;
             are_there &= words[index] >> mark_shift == mark_of(step);
           }
         } while (!__all_sync(everyone, are_there));
@@ -294,10 +295,11 @@ class Walker {
   /// Lowers the distances of the points that are nearer to the best trial, and updates the sums of all blocks.
   __device__ void add(int step, int best) {
     constexpr int most_parts = (most_blocks + 31) / 32;  // per thread, if a block is a single warp
-    const Word* const told = told_gains(step, best);
+    const Word* const published = published_gains(step, best);
     Word first_gain = 0;  // loaded early
-    if (static_cast<int>(threadIdx.x) < static_cast<int>(gridDim.x)) first_gain = look_up(told + threadIdx.x);
-    if (own_.forgot[warp_]) add_forgotten(best);
+    if (static_cast<int>(threadIdx.x) < static_cast<int>(gridDim.x))
+      first_gain = load_published(published + threadIdx.x);
+    if (own_.overflowed[warp_]) add_overflowed(best);
     for (int index = lane_; index < kept_; index += 32) {
       const unsigned int pair = room_.pairs[index];
       if (static_cast<int>(pair % most_trials) == best) lower(first_row_ + pair / most_trials, room_.distances[index]);
@@ -305,10 +307,10 @@ class Walker {
     for (int index = 0; index < most_parts; ++index) {
       const int part = static_cast<int>(threadIdx.x) + index * static_cast<int>(blockDim.x);
       if (part >= static_cast<int>(gridDim.x)) break;
-      parts_[part] -= gain_in(index == 0 ? first_gain : look_up(told + part));
+      parts_[part] -= gain_in(index == 0 ? first_gain : load_published(published + part));
     }
-    __syncwarp();  // the reaches are written, and all lanes have read `forgot`
-    if (lane_ == 0) own_.forgot[warp_] = false;
+    __syncwarp();  // the reaches are written, and all lanes have read `overflowed`
+    if (lane_ == 0) own_.overflowed[warp_] = false;
     ask_for_lengths(step + 1);
   }
 
@@ -333,15 +335,15 @@ class Walker {
     Word totals[most_trials];
     std::int64_t rows[most_trials];
     ByteCandidate candidates[most_trials];
-    bool forgot[most_warps];  ///< true if a warp had no room for all pairs that came nearer
+    bool overflowed[most_warps];  ///< true if a warp had no room for all pairs that came nearer
   };
   __device__ static Own& own() {
     __shared__ Own memory;
     return memory;
   }
 
-  __device__ Word* told_gains(int step, int trial) const {
-    return job_.told_gains + (static_cast<std::int64_t>(step % 2) * most_trials + trial) * gridDim.x;
+  __device__ Word* published_gains(int step, int trial) const {
+    return job_.published_gains + (static_cast<std::int64_t>(step % 2) * most_trials + trial) * gridDim.x;
   }
   __device__ static Word gain_in(Word word) { return word & ((Word{1} << mark_shift) - 1); }
 
@@ -435,7 +437,7 @@ class Walker {
     const int trial = static_cast<int>(pair % most_trials);
     const double before = lane_ < count ? job_.cover.closest[row] : 0.0;
     const double distance = distance_to(row, trial, count);
-    note(row, trial, before, distance, lane_ < count && distance < before);
+    record_gain(row, trial, before, distance, lane_ < count && distance < before);
   }
 
   /// Measures the distances of a tile's rows to eight trials; used when many of them are undecided.
@@ -452,11 +454,11 @@ class Walker {
 #pragma unroll
     for (int trial = 0; trial < 8; ++trial)
       if (trial < trials)
-        note(row, eight + trial, before, distances[trial], lane_ < count && distances[trial] < before);
+        record_gain(row, eight + trial, before, distances[trial], lane_ < count && distances[trial] < before);
   }
 
   /// Records a distance if it is smaller than before, and the trial's gain from it.
-  __device__ void note(std::int64_t row, int trial, double before, double distance, bool is_nearer) {
+  __device__ void record_gain(std::int64_t row, int trial, double before, double distance, bool is_nearer) {
     if (is_nearer) {
       const CoverJob<T>& cover = job_.cover;
       const Word gain = cover.quantize(cover.weighed(row, before)) - cover.quantize(cover.weighed(row, distance));
@@ -473,14 +475,14 @@ class Walker {
       room_.distances[place] = distance;
       room_.pairs[place] = static_cast<unsigned int>(row - first_row_) * most_trials + static_cast<unsigned int>(trial);
     } else {
-      own_.forgot[warp_] = true;
+      own_.overflowed[warp_] = true;
       const std::int64_t bit = row * most_trials + trial;
       atomicOr(job_.nearer + bit / 32, 1u << (bit % 32));
     }
   }
 
   /// Measures the points again that came nearer to the best trial but were not remembered.
-  __device__ void add_forgotten(int best) {
+  __device__ void add_overflowed(int best) {
     waiting_ = 0;
     for (int number = 0; number < tiles_; ++number) {
       const std::int64_t row = tiles_of(0).row(number) + lane_;
