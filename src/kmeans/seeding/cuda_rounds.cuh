@@ -91,10 +91,10 @@ class Walker {
     __syncthreads();  // the new rows are complete
   }
 
-  __device__ void look() {
+  __device__ void compare() {
     stream_.begin();
     auto local = static_cast<int>(tiles().row(0) - first_row_);
-    for (int number = 0; number < tiles_; ++number, local += tiles().step * tile_rows) look_at(local);
+    for (int number = 0; number < tiles_; ++number, local += tiles().step * tile_rows) compare_tile(local);
     while (waiting_ > 0) take_from_queue();
     ByteStream::finish();
   }
@@ -145,7 +145,7 @@ class Walker {
   }
 
   /// Compares the 32 rows of a tile with all new rows. The tile begins at the block's row `local`.
-  __device__ void look_at(int local) {
+  __device__ void compare_tile(int local) {
     const int chunks = job_.bytes.chunks();
     BytePoint points[4];
     int sums[8][2][4] = {};
@@ -302,7 +302,7 @@ __global__ void __launch_bounds__(most_threads, 1) add_many(const __grid_constan
   extern __shared__ __align__(16) unsigned char memory[];
   Walker<T> walker(job, memory);
   walker.bring();
-  walker.look();
+  walker.compare();
 }
 
 }  // namespace gradus::kmeans_detail::rounds

@@ -190,7 +190,7 @@ class Walker {
   }
 
   /// Starts loading the tiles with which the next comparison begins.
-  __device__ void start_look(int step) { stream_.start(tiles_of(step)); }
+  __device__ void start_comparison(int step) { stream_.start(tiles_of(step)); }
 
   /// Draws the trials of a step and publishes those within this block's rows. Call it after a block barrier.
   __device__ void draw(Word first_draw, Word total, int step) {
@@ -238,13 +238,13 @@ class Walker {
   }
 
   /// Compares all rows of the block with the trials and publishes the gains.
-  __device__ void look(int step) {
+  __device__ void compare(int step) {
     waiting_ = 0;
     kept_ = 0;
     stream_.begin();
     const ByteStream::Tiles tiles = tiles_of(step);
     auto local = static_cast<int>(tiles.row(0) - first_row_);
-    for (int number = 0; number < tiles_; ++number, local += tiles.step * tile_rows) look_at(local);
+    for (int number = 0; number < tiles_; ++number, local += tiles.step * tile_rows) compare_tile(local);
     while (waiting_ > 0) take_from_queue();
     __syncthreads();  // all gains are added
     if (static_cast<int>(threadIdx.x) < job_.trials)
@@ -363,7 +363,7 @@ class Walker {
   }
 
   /// Compares the 32 rows of a tile with all trials. The tile begins at the block's row `local`.
-  __device__ void look_at(int local) {
+  __device__ void compare_tile(int local) {
     const int chunks = job_.bytes.chunks();
     const bool are_two = layout_.eights > 1;
     BytePoint points[4];
@@ -543,7 +543,7 @@ __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_const
   extern __shared__ __align__(16) unsigned char memory[];
   Walker<T> walker(job, memory);
   walker.sum_up();
-  walker.start_look(0);
+  walker.start_comparison(0);
   walker.ask_for_lengths(0);
   cooperative_groups::this_grid().sync();  // all blocks' sums are published
   walker.read_sums();
@@ -552,8 +552,8 @@ __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_const
   while (step < job.steps && total > 0 && total >= job.least_total) {
     walker.draw(job.first_draw + static_cast<Word>(step) * static_cast<Word>(job.trials), total, step);
     walker.bring_trials(step);
-    walker.look(step);
-    walker.start_look(step + 1);
+    walker.compare(step);
+    walker.start_comparison(step + 1);
     const auto [best, most] = walker.find_best(step);
     total -= most;
     if (blockIdx.x == 0 && threadIdx.x == 0) job.chosen[step] = walker.trial_row(best);
