@@ -32,16 +32,16 @@ constexpr double least_magnitude = 0x1p-400;
 static_assert(CudaCover<float>::most_candidates <= most_others);
 
 /// Assigns each point to the nearest of `count` new rows if that is nearer than its current row; ties go to the first.
-/// `before` rows were chosen earlier. Writes the sum of each block. `anew`: no earlier distances exist.
+/// `before` rows were chosen earlier. Writes the sum of each block. `is_first`: no earlier distances exist.
 /// Launch shape: blocks of block_rows threads, grid-stride loop over the blocks of rows.
 template <class T, int Group>
 __global__ void add_rows(const __grid_constant__ CoverJob<T> job, const std::int64_t* which, int count, int before,
-                         bool anew) {
+                         bool is_first) {
   const OtherRows<T, Group> added(job.rows, which, count);
   for (std::int64_t block = job.first_block + blockIdx.x; block < job.end_block; block += gridDim.x) {
     const std::int64_t row = block * block_rows + threadIdx.x;
     const bool is_row = row < job.rows.count;
-    double least = is_row && !anew ? job.closest[row] : std::numeric_limits<double>::infinity();
+    double least = is_row && !is_first ? job.closest[row] : std::numeric_limits<double>::infinity();
     int nearest = -1;
     for (int part = 0; part < count; part += Group) {
       double distances[Group];
