@@ -26,8 +26,8 @@ class SeedingCheckpoints {
 };
 
 struct SeedingSoFar {
-  const SeedingState* done = nullptr;    ///< null: nothing done yet
-  SeedingCheckpoints* keeper = nullptr;  ///< null: no checkpoints
+  const SeedingState* done = nullptr;         ///< null: nothing done yet
+  SeedingCheckpoints* checkpoints = nullptr;  ///< null: no checkpoints
 };
 
 }  // namespace gradus::kmeans_detail

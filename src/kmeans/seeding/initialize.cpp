@@ -81,7 +81,7 @@ class Seeding {
         draws_ += static_cast<std::uint64_t>(trials_of_a_step(k_));
       }
     }
-    keeper_ = so_far_.keeper;
+    checkpoints_ = so_far_.checkpoints;
     extend(*cover, chosen);
     return chosen;
   }
@@ -101,8 +101,8 @@ class Seeding {
         cover->add(some);
         done = done.subspan(some.size());
       }
-    } else if (so_far_.keeper != nullptr) {
-      so_far_.keeper->seeding.sample = cover->chosen();
+    } else if (so_far_.checkpoints != nullptr) {
+      so_far_.checkpoints->seeding.sample = cover->chosen();
     }
     for (; round < oversampling_rounds && cover->total() > 0; ++round) {
       const std::vector<std::int64_t> rows = cover->sample(wanted, random_, round);
@@ -180,18 +180,18 @@ class Seeding {
   }
 
   void keep_round(const std::vector<std::int64_t>& rows) const {
-    if (so_far_.keeper == nullptr) return;
-    SeedingState& seeding = so_far_.keeper->seeding;
+    if (so_far_.checkpoints == nullptr) return;
+    SeedingState& seeding = so_far_.checkpoints->seeding;
     seeding.sample.insert(seeding.sample.end(), rows.begin(), rows.end());
     seeding.rounds.push_back(std::ssize(rows));
-    if (so_far_.keeper->is_due()) so_far_.keeper->write_seeding();
+    if (so_far_.checkpoints->is_due()) so_far_.checkpoints->write_seeding();
   }
 
   void keep_steps(const std::vector<std::int64_t>& chosen) const {
-    if (keeper_ == nullptr) return;
-    std::vector<std::int64_t>& kept = keeper_->seeding.chosen;
+    if (checkpoints_ == nullptr) return;
+    std::vector<std::int64_t>& kept = checkpoints_->seeding.chosen;
     kept.insert(kept.end(), chosen.begin() + std::ssize(kept), chosen.end());
-    if (keeper_->is_due()) keeper_->write_seeding();
+    if (checkpoints_->is_due()) checkpoints_->write_seeding();
   }
 
   void report(std::size_t chosen) const {
@@ -248,7 +248,7 @@ class Seeding {
   const Execution& execution_;
   SeedingMemory<T> memory_;
   SeedingSoFar so_far_;
-  SeedingCheckpoints* keeper_ = nullptr;  ///< for k-means++ steps, if the choice consists only of them
+  SeedingCheckpoints* checkpoints_ = nullptr;  ///< for k-means++ steps, if the choice consists only of them
   std::uint64_t draws_ = 0;
 };
 
