@@ -113,7 +113,7 @@ class DenseCover final : public Potential<T> {
   std::vector<std::uint64_t> own_weights_of_chosen() const override {
     std::vector<std::uint64_t> sums(chosen_.size());
     for (std::int64_t row = 0; row < points_.rows(); ++row) {
-      if (row % this->stretch == 0) honour_stop();
+      if (row % this->rows_per_poll == 0) honour_stop();
       std::size_t owner = 0;
       while (squared_distance(points_.row(row), this->row_of(chosen_[owner]), points_.columns()) != closest_[row])
         ++owner;

@@ -104,7 +104,7 @@ class FilteredCover final : public Potential<T> {
     const Quantizer quantize = weight_quantizer(largest_weight_, this->all_rows());
     std::vector<std::uint64_t> sums(chosen_.size());
     for (std::int64_t row = 0; row < points_.rows(); ++row) {
-      if (row % this->stretch == 0) honour_stop();
+      if (row % this->rows_per_poll == 0) honour_stop();
       sums[static_cast<std::size_t>(owners_[row])] += weights_.empty() ? 1 : quantize(this->weight(row));
     }
     return sums;

@@ -72,7 +72,7 @@ class Potential : public SeedingCover {
   }
 
  protected:
-  static constexpr std::int64_t stretch = 16 * RowSums::block_rows;  // rows between two polls of the stop token
+  static constexpr std::int64_t rows_per_poll = 16 * RowSums::block_rows;  // rows between two polls of the stop token
 
   /// The constructor, and every function over all rows, throws InterruptedError after a stop request. The derived class
   /// must call begin(). `points` and `weights` are this rank's part of `rows`.
@@ -142,10 +142,10 @@ class Potential : public SeedingCover {
     {
       std::vector<std::int64_t> partial;
 #pragma omp for schedule(static)
-      for (std::int64_t first = 0; first < points_.rows(); first += stretch) {
+      for (std::int64_t first = 0; first < points_.rows(); first += rows_per_poll) {
         if (stop_.stop_requested() || failure.happened()) continue;
         failure.run([&] {
-          for (std::int64_t row = first; row < std::min(first + stretch, points_.rows()); ++row) {
+          for (std::int64_t row = first; row < std::min(first + rows_per_poll, points_.rows()); ++row) {
             const std::uint64_t share = integer(row);
             if (share > 0 && is_drawn(wanted, share, all, random.bits(draw_index(round, first_row + row))))
               partial.push_back(first_row + row);
@@ -189,9 +189,9 @@ class Potential : public SeedingCover {
     const double most = known_.ranks().greatest([&] {
       double largest = 0;
 #pragma omp parallel for num_threads(threads_) schedule(static) reduction(max : largest)
-      for (std::int64_t first = 0; first < n; first += stretch) {
+      for (std::int64_t first = 0; first < n; first += rows_per_poll) {
         if (stop_.stop_requested()) continue;
-        for (std::int64_t row = first; row < std::min(first + stretch, n); ++row)
+        for (std::int64_t row = first; row < std::min(first + rows_per_poll, n); ++row)
           largest = std::max(largest, weight(row) * closest_[row]);
       }
       return largest;
