@@ -31,7 +31,7 @@ class Cover final : public Potential<T> {
         const std::stop_token& stop, const core::RankRows& rows)
       : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call, rows), order_(points.rows()) {
     const std::int64_t n = points_.rows();
-    at_once_ = std::clamp<std::int64_t>((std::int64_t{1} << 22) / points_.columns(), 16, batch);
+    at_once_ = std::clamp<std::int64_t>((std::int64_t{1} << 22) / points_.columns(), 16, batch_points);
     // About 64 points per segment keep the cost of segments small; but all threads need enough chunks.
     const std::int64_t share = n / (std::int64_t{8} * threads_);
     chunk_rows_ = std::min<std::int64_t>(
@@ -45,21 +45,21 @@ class Cover final : public Potential<T> {
 
  protected:
   std::vector<std::uint64_t> own_gains(std::span<const std::int64_t> candidates) override {
-    const Near near(*this, candidates);
+    const CandidateReach near(*this, candidates);
     std::vector<std::uint64_t> gains(candidates.size());
     core::FirstFailure failure;
 #pragma omp parallel num_threads(threads_) if (chunks_.size() > 1)
     {
       std::uint64_t partial[candidates_of_a_call] = {};
-      Look look;
+      Batch batch;
 #pragma omp for schedule(dynamic)
       for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
         if (stop_.stop_requested() || failure.happened()) continue;
         failure.run([&] {
-          near.look_into(chunk, look, [&](std::size_t /*segment*/) {
-            const std::uint64_t before = total_with(look, look.closest);
-            for (std::size_t at = 0; at < look.candidates.size(); ++at)
-              partial[look.candidates[at]] += before - total_with(look, look.distances.data() + at * look.count);
+          near.for_each_batch(chunk, batch, [&](std::size_t /*segment*/) {
+            const std::uint64_t before = total_with(batch, batch.closest);
+            for (std::size_t at = 0; at < batch.candidates.size(); ++at)
+              partial[batch.candidates[at]] += before - total_with(batch, batch.distances.data() + at * batch.count);
           });
         });
       }
@@ -72,11 +72,11 @@ class Cover final : public Potential<T> {
   }
 
   void own_add(std::span<const std::int64_t> rows) override {
-    const Near near(*this, rows);
+    const CandidateReach near(*this, rows);
     core::FirstFailure failure;
 #pragma omp parallel num_threads(threads_) if (chunks_.size() > 1)
     {
-      Look look;
+      Batch batch;
       Moves moves;
       failure.run([&] { moves.make(chunk_rows_, rows.size()); });
 #pragma omp for schedule(dynamic)
@@ -85,9 +85,9 @@ class Cover final : public Potential<T> {
         failure.run([&] {
           moves.losers.assign(chunks_[chunk].size(), 0);
           bool moved = false;
-          near.look_into(chunk, look, [&](std::size_t segment) {
-            for (std::size_t index = 0; index < look.count; ++index)
-              if (lower(chunk, look, index, moves)) moves.losers[segment] = moved = true;
+          near.for_each_batch(chunk, batch, [&](std::size_t segment) {
+            for (std::size_t index = 0; index < batch.count; ++index)
+              if (lower(chunk, batch, index, moves)) moves.losers[segment] = moved = true;
           });
           if (moved) regroup(chunk, moves);
         });
@@ -122,7 +122,7 @@ class Cover final : public Potential<T> {
 
   static constexpr std::int64_t most_chunk_rows = 65536;  // places in a chunk have 16 bits
   static constexpr std::int64_t ahead = 32;               // prefetch distance, in points
-  static constexpr std::int64_t batch = 256;              // points whose distances are computed together
+  static constexpr std::int64_t batch_points = 256;       // points whose distances are computed together
 
   struct Segment {
     double radius = 0;  ///< the largest squared distance to the chosen row
@@ -131,12 +131,12 @@ class Cover final : public Potential<T> {
   };
 
   /// Points of one segment, the candidates within reach, and their distances. One object per thread.
-  struct Look {
+  struct Batch {
     std::size_t count = 0;
-    std::int64_t rows[batch];
-    const T* addresses[batch];
-    double closest[batch];
-    double weights[batch];  ///< only with weights
+    std::int64_t rows[batch_points];
+    const T* addresses[batch_points];
+    double closest[batch_points];
+    double weights[batch_points];  ///< only with weights
     std::vector<std::size_t> candidates;
     std::vector<const T*> candidate_addresses;
     std::vector<double> distances;  ///< [candidate][row]
@@ -154,9 +154,9 @@ class Cover final : public Potential<T> {
   };
 
   /// Candidates, with the distances within which a point is out of reach of each candidate.
-  class Near {
+  class CandidateReach {
    public:
-    Near(const Cover& cover, std::span<const std::int64_t> candidates)
+    CandidateReach(const Cover& cover, std::span<const std::int64_t> candidates)
         : cover_(cover), reach_(candidates.size() * cover.chosen_.size()), least_(cover.chosen_.size()) {
       for (const std::int64_t row : candidates) addresses_.push_back(cover.row_of(row));
       const std::size_t chosen = least_.size();
@@ -164,12 +164,12 @@ class Cover final : public Potential<T> {
       // D and 4 D each carry a relative error of about (d + 2) / 2 units in the last place, except near the smallest
       // doubles. Eight times that is a safe margin.
       const double factor = 0.25 / (1 + 8 * static_cast<double>(d + 4) * 0x1p-53);
-#pragma omp parallel for num_threads(cover.threads_) schedule(static) if (chosen > batch)
-      for (std::size_t first = 0; first < chosen; first += batch) {
+#pragma omp parallel for num_threads(cover.threads_) schedule(static) if (chosen > batch_points)
+      for (std::size_t first = 0; first < chosen; first += batch_points) {
         if (cover.stop_.stop_requested()) continue;
-        const std::size_t count = std::min<std::size_t>(batch, chosen - first);
-        const T* rows[batch];
-        double distances[batch * candidates_of_a_call];
+        const std::size_t count = std::min<std::size_t>(batch_points, chosen - first);
+        const T* rows[batch_points];
+        double distances[batch_points * candidates_of_a_call];
         for (std::size_t index = 0; index < count; ++index) rows[index] = cover.row_of(cover.chosen_[first + index]);
         squared_distances<T>(rows, static_cast<std::int64_t>(count), addresses_.data(),
                              static_cast<std::int64_t>(addresses_.size()), d, distances);
@@ -187,10 +187,10 @@ class Cover final : public Potential<T> {
       cover.honour_stop();
     }
 
-    /// Fills `look` with the points of the chunk to which a candidate may be nearer, a batch of one segment at a time,
+    /// Fills `batch` with the points of the chunk to which a candidate may be nearer, a batch of one segment at a time,
     /// and calls `use(segment's number)` for each batch.
     template <class Use>
-    void look_into(std::size_t chunk, Look& look, const Use& use) const {
+    void for_each_batch(std::size_t chunk, Batch& batch, const Use& use) const {
       const std::vector<Segment>& segments = cover_.chunks_[chunk];
       const std::int64_t first = cover_.first_row(chunk);
       const std::int64_t last = std::min(first + cover_.chunk_rows_, cover_.points_.rows()) - 1;
@@ -200,28 +200,28 @@ class Cover final : public Potential<T> {
         const std::int64_t end = at + segment.count;
         const double least = least_[static_cast<std::size_t>(segment.chosen)];
         if (segment.radius > least) {
-          choose_candidates(segment, look);
+          choose_candidates(segment, batch);
           while (at < end) {
             if (cover_.stop_.stop_requested()) return;
             // Writes first and counts afterwards, because a branch would be unpredictable.
-            look.count = 0;
+            batch.count = 0;
             for (const std::int64_t stop = std::min(end, at + cover_.at_once_); at < stop; ++at) {
               // Stays within the chunk: another thread may change the next chunk's order.
               __builtin_prefetch(&cover_.closest_[first + cover_.order_[std::min(at + ahead, last)]]);
               const std::int64_t row = first + cover_.order_[at];
-              look.rows[look.count] = row;
-              look.addresses[look.count] = cover_.points_.row(row);
-              look.closest[look.count] = cover_.closest_[row];
-              look.count += cover_.closest_[row] > least;
+              batch.rows[batch.count] = row;
+              batch.addresses[batch.count] = cover_.points_.row(row);
+              batch.closest[batch.count] = cover_.closest_[row];
+              batch.count += cover_.closest_[row] > least;
             }
-            if (look.count == 0) continue;
+            if (batch.count == 0) continue;
             if (!cover_.weights_.empty())
-              for (std::size_t index = 0; index < look.count; ++index)
-                look.weights[index] = cover_.weight(look.rows[index]);
-            look.distances.resize(look.count * look.candidates.size());
-            squared_distances<T>(look.addresses, static_cast<std::int64_t>(look.count), look.candidate_addresses.data(),
-                                 static_cast<std::int64_t>(look.candidates.size()), cover_.points_.columns(),
-                                 look.distances.data());
+              for (std::size_t index = 0; index < batch.count; ++index)
+                batch.weights[index] = cover_.weight(batch.rows[index]);
+            batch.distances.resize(batch.count * batch.candidates.size());
+            squared_distances<T>(batch.addresses, static_cast<std::int64_t>(batch.count),
+                                 batch.candidate_addresses.data(), static_cast<std::int64_t>(batch.candidates.size()),
+                                 cover_.points_.columns(), batch.distances.data());
             use(number);
           }
         }
@@ -230,14 +230,14 @@ class Cover final : public Potential<T> {
     }
 
    private:
-    void choose_candidates(const Segment& segment, Look& look) const {
-      look.candidates.clear();
-      look.candidate_addresses.clear();
+    void choose_candidates(const Segment& segment, Batch& batch) const {
+      batch.candidates.clear();
+      batch.candidate_addresses.clear();
       const double* reach = reach_.data() + static_cast<std::size_t>(segment.chosen) * addresses_.size();
       for (std::size_t candidate = 0; candidate < addresses_.size(); ++candidate)
         if (segment.radius > reach[candidate]) {
-          look.candidates.push_back(candidate);
-          look.candidate_addresses.push_back(addresses_[candidate]);
+          batch.candidates.push_back(candidate);
+          batch.candidate_addresses.push_back(addresses_[candidate]);
         }
     }
 
@@ -257,8 +257,8 @@ class Cover final : public Potential<T> {
       const std::int64_t first = first_row(chunk);
       const std::int64_t end = std::min(first + chunk_rows_, n);
       double radius = 0;
-      for (std::int64_t row = first; row < end && !stop_.stop_requested(); row += batch) {
-        const std::int64_t count = std::min(batch, end - row);
+      for (std::int64_t row = first; row < end && !stop_.stop_requested(); row += batch_points) {
+        const std::int64_t count = std::min(batch_points, end - row);
         squared_distances(points_.slice(row, count), MatrixView<const T>(chosen, 1, points_.columns()),
                           closest_.data() + row);
         for (std::int64_t index = row; index < row + count; ++index) {
@@ -271,30 +271,30 @@ class Cover final : public Potential<T> {
     honour_stop();
   }
 
-  /// Returns what the points of `look` would add to total() if they could also move to a candidate at these distances,
-  /// plus a term that depends on `look` alone.
-  std::uint64_t total_with(const Look& look, const double* distances) const {
+  /// Returns what the points of `batch` would add to total() if they could also move to a candidate at these distances,
+  /// plus a term that depends on `batch` alone.
+  std::uint64_t total_with(const Batch& batch, const double* distances) const {
     const Quantizer quantize = quantize_;
     std::uint64_t sum = 0;
-    for (std::size_t index = 0; index < look.count; ++index) {
-      const double mine = look.closest[index];
+    for (std::size_t index = 0; index < batch.count; ++index) {
+      const double mine = batch.closest[index];
       const double other = distances[index];
       const double least = other < mine ? other : mine;
-      sum += quantize.raw(weights_.empty() ? least : look.weights[index] * least);
+      sum += quantize.raw(weights_.empty() ? least : batch.weights[index] * least);
     }
     return sum;
   }
 
   /// Moves a point to the nearest new row if that row is nearer than the point's current one.
-  bool lower(std::size_t chunk, const Look& look, std::size_t index, Moves& moves) {
-    const std::int64_t row = look.rows[index];
-    double least = look.closest[index];
+  bool lower(std::size_t chunk, const Batch& batch, std::size_t index, Moves& moves) {
+    const std::int64_t row = batch.rows[index];
+    double least = batch.closest[index];
     std::size_t nearest = moves.gained.size();
-    for (std::size_t at = 0; at < look.candidates.size(); ++at) {
-      const double distance = look.distances[at * look.count + index];
+    for (std::size_t at = 0; at < batch.candidates.size(); ++at) {
+      const double distance = batch.distances[at * batch.count + index];
       if (distance < least) {
         least = distance;
-        nearest = look.candidates[at];
+        nearest = batch.candidates[at];
       }
     }
     if (nearest == moves.gained.size()) return false;
@@ -350,7 +350,7 @@ class Cover final : public Potential<T> {
     }
   }
 
-  std::int64_t at_once_ = 0;     ///< rows per batch: fewer than `batch` if rows are long
+  std::int64_t at_once_ = 0;     ///< rows per batch: fewer than batch_points if rows are long
   Buffer<std::uint16_t> order_;  ///< per chunk: row numbers relative to its first row, segment by segment
   std::int64_t chunk_rows_ = 0;
   std::vector<std::vector<Segment>> chunks_;
