@@ -480,8 +480,8 @@ HWY_INLINE void refine(const ByteRowsView& rows, const ByteTrialsView& trials, s
 }
 
 template <bool dot>
-std::int64_t look_for_nearer_with(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
-                                  std::int32_t* products, Undecided* undecided) {
+std::int64_t find_nearer_with(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
+                              std::int32_t* products, Undecided* undecided) {
   const Floats f;
   std::int64_t found = 0;
   const float* const limits = rows.limits + panel * panel_rows;
@@ -532,8 +532,8 @@ HWY_INLINE void find_least(const float* half_squares, const float* best, float* 
 }
 
 template <bool dot>
-std::int64_t look_for_nearest_with(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
-                                   std::int32_t* products, float* bounds, Undecided* undecided) {
+std::int64_t find_nearest_with(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
+                               std::int32_t* products, float* bounds, Undecided* undecided) {
   const Floats f;
   const float* const limits = rows.limits + panel * panel_rows;
   const float* const half_squares = rows.half_squares + panel * panel_rows;
@@ -753,22 +753,22 @@ std::int64_t settle_one_row(bool dot, const ByteRowsView& rows, const ByteTrials
   return settle_row_with<false>(rows, trials, row, estimates, candidates, count);
 }
 
-std::int64_t look_for_nearer(bool dot, const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
-                             std::int32_t* products, Undecided* undecided) {
+std::int64_t find_nearer(bool dot, const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
+                         std::int32_t* products, Undecided* undecided) {
 #if GRADUS_DOT_INSTRUCTIONS
-  if (dot) return look_for_nearer_with<true>(rows, trials, panel, products, undecided);
+  if (dot) return find_nearer_with<true>(rows, trials, panel, products, undecided);
 #endif
   (void)dot;
-  return look_for_nearer_with<false>(rows, trials, panel, products, undecided);
+  return find_nearer_with<false>(rows, trials, panel, products, undecided);
 }
 
-std::int64_t look_for_nearest(bool dot, const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
-                              std::int32_t* products, float* bounds, Undecided* undecided) {
+std::int64_t find_nearest(bool dot, const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
+                          std::int32_t* products, float* bounds, Undecided* undecided) {
 #if GRADUS_DOT_INSTRUCTIONS
-  if (dot) return look_for_nearest_with<true>(rows, trials, panel, products, bounds, undecided);
+  if (dot) return find_nearest_with<true>(rows, trials, panel, products, bounds, undecided);
 #endif
   (void)dot;
-  return look_for_nearest_with<false>(rows, trials, panel, products, bounds, undecided);
+  return find_nearest_with<false>(rows, trials, panel, products, bounds, undecided);
 }
 
 std::int64_t candidates_together() { return most_together; }
@@ -787,8 +787,8 @@ namespace gradus::kmeans_detail {
 
 HWY_EXPORT(pack_row_f32);
 HWY_EXPORT(pack_row_f64);
-HWY_EXPORT(look_for_nearer);
-HWY_EXPORT(look_for_nearest);
+HWY_EXPORT(find_nearer);
+HWY_EXPORT(find_nearest);
 HWY_EXPORT(settle_panel);
 HWY_EXPORT(settle_one_row);
 HWY_EXPORT(pack_rest_f32);
@@ -891,16 +891,15 @@ ByteRowsView ByteRows<T>::view() const {
 }
 
 template <class T>
-std::int64_t ByteRows<T>::look(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const {
-  return HWY_DYNAMIC_DISPATCH(look_for_nearer)(dot_instructions_, view(), trials.view(), panel, scratch.products.data(),
-                                               scratch.undecided.data());
+std::int64_t ByteRows<T>::find_nearer(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const {
+  return HWY_DYNAMIC_DISPATCH(find_nearer)(dot_instructions_, view(), trials.view(), panel, scratch.products.data(),
+                                           scratch.undecided.data());
 }
 
 template <class T>
-std::int64_t ByteRows<T>::look_for_nearest(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const {
-  return HWY_DYNAMIC_DISPATCH(look_for_nearest)(dot_instructions_, view(), trials.view(), panel,
-                                                scratch.products.data(), scratch.bounds.data(),
-                                                scratch.undecided.data());
+std::int64_t ByteRows<T>::find_nearest(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const {
+  return HWY_DYNAMIC_DISPATCH(find_nearest)(dot_instructions_, view(), trials.view(), panel, scratch.products.data(),
+                                            scratch.bounds.data(), scratch.undecided.data());
 }
 
 template <class T>

@@ -207,10 +207,10 @@ class ByteRows {
 
   /// Writes the candidates that are not excluded for each of a panel's points to scratch.undecided, ascending, and
   /// returns their number. `scratch` must be made for count() candidates.
-  std::int64_t look(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const;
+  std::int64_t find_nearer(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const;
 
-  /// Like look(), but also omits candidates that are certainly not the nearest of all candidates.
-  std::int64_t look_for_nearest(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const;
+  /// Like find_nearer(), but also omits candidates that are certainly not the nearest of all candidates.
+  std::int64_t find_nearest(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const;
 
   /// For few candidates: stores in labels[], for each of a panel's 32 rows and regardless of its limit, a candidate
   /// that may be the nearest. Returns the rows for which other candidates may be as near; scratch.open holds these

@@ -225,7 +225,7 @@ class FilteredCover final : public Potential<T> {
         const std::int64_t panels = (range.end + panel_rows - 1) / panel_rows;
         for (std::int64_t panel = range.begin / panel_rows; panel < panels; panel += block) {
           if (stop_.stop_requested()) return;
-          look(worker, panel, std::min(panel + block, panels), nearest, use);
+          filter_panels(worker, panel, std::min(panel + block, panels), nearest, use);
         }
       }
       measure_pairs(worker, use);
@@ -236,13 +236,13 @@ class FilteredCover final : public Potential<T> {
 
   /// Filters the panels [first, last).
   template <class Use>
-  void look(Worker& worker, std::int64_t first, std::int64_t last, bool nearest, const Use& use) {
+  void filter_panels(Worker& worker, std::int64_t first, std::int64_t last, bool nearest, const Use& use) {
     const std::size_t before = worker.rows.size();
     std::uint32_t open[RowSums::block_rows / panel_rows];
     std::int64_t open_rows = 0;
     for (std::int64_t panel = first; panel < last; ++panel) {
-      const std::int64_t found = nearest ? bytes_->look_for_nearest(trials_, panel, worker.scratch)
-                                         : bytes_->look(trials_, panel, worker.scratch);
+      const std::int64_t found = nearest ? bytes_->find_nearest(trials_, panel, worker.scratch)
+                                         : bytes_->find_nearer(trials_, panel, worker.scratch);
       std::uint32_t any = 0;
       for (std::int64_t index = 0; index < found; ++index) {
         const Undecided each = worker.scratch.undecided[static_cast<std::size_t>(index)];
