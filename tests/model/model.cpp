@@ -75,8 +75,8 @@ struct Look {
 };
 
 struct Thread {
-  ucontext_t context{};  ///< start context
-  jmp_buf goes_on{};     ///< continuation; swapcontext() would query the kernel for the signal mask each time
+  ucontext_t context{};    ///< start context
+  jmp_buf continuation{};  ///< continuation; swapcontext() would query the kernel for the signal mask each time
   std::vector<char> stack = std::vector<char>(stack_bytes);
   Doing doing = Doing::ended;
   Knowledge knows;
@@ -159,7 +159,7 @@ class Engine {
   void resume(int index);
   void yield(Doing doing) {
     threads_[current_].doing = doing;
-    if (_setjmp(threads_[current_].goes_on) == 0) _longjmp(scheduler_, 1);
+    if (_setjmp(threads_[current_].continuation) == 0) _longjmp(scheduler_, 1);
   }
   [[noreturn]] void give_up() {  // abandons the execution; the current thread is never resumed
     over_ = true;
@@ -171,7 +171,7 @@ class Engine {
   }
   bool can_go_on(const Thread& thread) const;
   int choose(int count);
-  bool was_here_before();
+  bool is_known_state();
   bool backtrack();
   void forget();
 
@@ -288,7 +288,7 @@ void Engine::resume(int index) {
   current_ = index;
   Thread& thread = threads_[static_cast<std::size_t>(index)];
   thread.doing = Doing::running;
-  if (_setjmp(scheduler_) == 0) _longjmp(thread.goes_on, 1);
+  if (_setjmp(scheduler_) == 0) _longjmp(thread.continuation, 1);
 }
 
 bool Engine::can_go_on(const Thread& thread) const {
@@ -345,7 +345,7 @@ void Engine::run_execution() {
       outcome_.violation = "an execution does not end";
       break;
     }
-    if (was_here_before()) break;
+    if (is_known_state()) break;
     resume(ready[static_cast<std::size_t>(choose(count))]);
   }
   if (!over_ && outcome_.violation.empty() &&
@@ -387,7 +387,7 @@ bool Engine::backtrack() {
 
 /// Returns true if the continuation of this state was already explored. Two states are equal if every thread has seen
 /// and knows the same, and the writes of all variables are the same in the same order.
-bool Engine::was_here_before() {
+bool Engine::is_known_state() {
   if (at_ < trail_.size()) return false;  // still replaying the path to a new choice
   std::uint64_t state = 0;
   for (const Variable& variable : variables_) {
