@@ -76,7 +76,7 @@ struct Look {
 
 struct Thread {
   ucontext_t context{};    ///< start context
-  jmp_buf continuation{};  ///< continuation; swapcontext() would query the kernel for the signal mask each time
+  jmp_buf continuation{};  ///< swapcontext() would query the kernel for the signal mask each time
   std::vector<char> stack = std::vector<char>(stack_bytes);
   Doing doing = Doing::ended;
   Knowledge knows;

@@ -129,7 +129,7 @@ class FitBlock {
   }
 
   /// Returns true if a cluster is empty, or may be, so that the driver must handle it.
-  __device__ __forceinline__ bool is_for_the_frame() const {
+  __device__ __forceinline__ bool needs_driver() const {
     bool found = job_.iterations == 0;
     for (int cluster = thread(); cluster < job_.k; cluster += threads()) {
       const Presence presence = sums_.presence(cluster);
@@ -251,7 +251,7 @@ __global__ void __maxnreg__(Walk::registers) fit_on_gpu(const __grid_constant__ 
     block.assign(step);
     grid.sync();  // every block's differences are in memory
     changed = block.take_differences(step);
-    pass_only = block.is_for_the_frame() || block.make_means(step);
+    pass_only = block.needs_driver() || block.make_means(step);
     if (pass_only) break;
     if (job.to_unit_length) block.scale_means();
     const double shift = job.shift_limit > 0 ? block.shift() : 0;
