@@ -526,9 +526,9 @@ int Engine::least_position(const Variable& variable, int index, std::memory_orde
   return least;
 }
 
-/// Removes candidate writes, from newest to oldest, that show nothing new: of writes with the same value, an older one
-/// leaves more choices, unless a newer one carries more knowledge. The newest write also stays, because a thread that
-/// waits for another value might otherwise wait forever.
+/// Removes candidate writes that cannot reveal new behavior. Among writes of the same value, reading the oldest leaves
+/// the most choices, so newer ones stay only if they carry more knowledge. The newest write always stays: a thread that
+/// waits for another value might wait forever there.
 void Engine::thin_out(std::vector<int>& candidates, std::memory_order order) const {
   if (order == std::memory_order_seq_cst) return;
   const Clock& clock = now().knows.clock;

@@ -441,7 +441,7 @@ __global__ void new_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
 }
 
 /// Whether the update is the frame's, which can look at the points.
-__host__ __device__ inline bool needs_driver(const UpdateState& state) {
+__host__ __device__ inline bool is_for_the_frame(const UpdateState& state) {
   return state.empty != 0 || state.doubtful != 0;
 }
 
@@ -454,7 +454,7 @@ __device__ inline long long bits_of(double value) { return __double_as_longlong(
 template <class T>
 __global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
   constexpr unsigned int everyone = 0xffffffffu;
-  if (needs_driver(*job.state)) return;
+  if (is_for_the_frame(*job.state)) return;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int cluster = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
   if (cluster >= job.k) return;
@@ -508,7 +508,7 @@ __global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
 /// The sums over the clusters, in ascending order. Launch shape: one block of 256 threads.
 template <class T>
 __global__ void judge_step(const __grid_constant__ ExactUpdateJob<T> job) {
-  if (needs_driver(*job.state)) return;
+  if (is_for_the_frame(*job.state)) return;
   constexpr int share = 1024;
   __shared__ double near[2][share];
   double total = 0;  // of thread 0: the shift; of thread 32: what is explained

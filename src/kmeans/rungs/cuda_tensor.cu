@@ -244,7 +244,7 @@ class TensorEngine final : public RankPasses<T> {
       launch_update();
       fetch_outcome();
       const UpdateState& update = host_outcome_[0].update;
-      steps.needs_frame = pass_is_pending_ = needs_driver(update);
+      steps.needs_frame = pass_is_pending_ = is_for_the_frame(update);
       if (pass_is_pending_) break;
       std::swap(centroids_, next_);
       steps.same_centroids = update.different == 0;

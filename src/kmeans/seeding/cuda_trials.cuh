@@ -481,7 +481,7 @@ class Walker {
     }
   }
 
-  /// Measures the points again that came nearer to the best trial but were not remembered.
+  /// Measures again the points that came nearer to the best trial but were not remembered.
   __device__ void add_overflowed(int best) {
     waiting_ = 0;
     for (int number = 0; number < tiles_; ++number) {
