@@ -20,8 +20,8 @@ struct ControlGroup {
 /// time, memory_left is not set.
 ControlGroup read_control_group(const std::string& root = "", bool with_usage = true);
 
-/// Returns this process's control group as first read, without `memory_left`. Reading takes a tenth of a millisecond,
-/// and limits seldom change, but usage does.
+/// Returns this process's control group as first read, because reading takes a tenth of a millisecond and limits seldom
+/// change. `memory_left`, which does change, is not set.
 const ControlGroup& first_control_group();
 
 }  // namespace gradus::cpu

@@ -15,7 +15,7 @@ namespace gradus::cpu {
 template <class T>
 std::uint64_t hash_of_rows(MatrixView<const T> rows, std::int64_t first, int threads, const std::stop_token& stop);
 
-/// Returns 16 hexadecimal digits.
+/// Formats a hash as 16 hexadecimal digits.
 std::string hash_text(std::uint64_t hash);
 
 }  // namespace gradus::cpu

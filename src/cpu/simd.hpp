@@ -2,8 +2,8 @@
 // compiled once per instruction set, so the list contains only those that make a difference for our kernels.
 #pragma once
 
-// GRADUS_NATIVE compiles only the best set that the compiler's flags allow. Our kernels test for HWY_AVX3 and have
-// nothing for AVX3_DL.
+// GRADUS_NATIVE compiles only the best set that the compiler's flags allow. Our kernels test for HWY_AVX3 and have no
+// code for AVX3_DL.
 // With a sanitizer, which takes minutes per file: only the scalar baseline and the machine's best set.
 #if defined(GRADUS_NATIVE)
 #define HWY_COMPILE_ONLY_STATIC

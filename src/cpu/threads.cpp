@@ -231,9 +231,7 @@ int running_threads(std::string_view loadavg) {
 int threads_with_processor(int threads) {
   static const auto online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   if (threads <= 1) return threads;
-  if (static_cast<int>(allowed_processors().size()) < online)
-    return threads;  // the other programs may run on other
-                     // CPUs
+  if (static_cast<int>(allowed_processors().size()) < online) return threads;  // others may use other CPUs
   return std::clamp(online - other_running_threads(), 1, threads);
 }
 

@@ -1,4 +1,4 @@
-// Error checks for CUDA calls and launches. Every one is checked.
+// Error checks, required for every CUDA call and launch.
 #pragma once
 
 #include <cuda_runtime.h>

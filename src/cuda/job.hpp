@@ -194,7 +194,7 @@ void visit_rows(MatrixView<const T> rows, const AnyJob* job, const Visit& visit)
   visit(std::int64_t{0}, rows);
 }
 
-/// Throws in a build without CUDA, if rows are on a GPU.
+/// Refuses rows on a GPU in a build without CUDA.
 [[noreturn]] inline void refuse_without_cuda(const char* what) {
   throw UnsupportedError(std::string(what) + " are on a GPU, but this build has no CUDA; pass host memory");
 }

@@ -75,7 +75,7 @@ inline CUtensorMap tensor_map(const MappedMatrices& of, int box_rows) {
                             CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
 }
 
-/// Returns a map for boxes of `box_rows` rows and 64 columns of a contiguous FP16 matrix with 8 n columns.
+/// Returns a map for boxes of `box_rows` rows and 64 columns of a contiguous FP16 matrix. `columns` % 8 must be 0.
 inline CUtensorMap map_of_halves(const __half* matrix, std::int64_t rows, int columns, int box_rows) {
   const cuuint64_t sizes[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)};
   const cuuint64_t strides[] = {static_cast<cuuint64_t>(columns) * sizeof(__half)};
