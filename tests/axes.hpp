@@ -1,4 +1,4 @@
-// Measurements specified with the words of the command line.
+// Sets up measurements with the syntax of the command line.
 #pragma once
 
 #include <algorithm>

@@ -77,9 +77,9 @@ double median_seconds(const std::function<void()>& call) {
 
 using Call = std::function<void(const Execution&)>;
 
-/// The time next to other programs divided by three other times.
+/// The time of a call while other programs run, divided by another time.
 struct Slowdown {
-  double of_quiet;             ///< the time without them
+  double of_quiet;             ///< the call's time without them
   double of_one_thread;        ///< the time of one thread next to them
   double of_one_quiet_thread;  ///< the time of one thread without them
 };
@@ -115,14 +115,13 @@ constexpr double most_of_quiet = 3;
 constexpr double most_of_one_thread = 2;
 constexpr double most_of_one_quiet_thread = 2.5;  // another program on each CPU takes half of it
 
-/// Returns true if the call got its share: a thread that runs longer than a time slice gets half of its CPU.
+/// Returns true if the call got its share: a thread that runs longer than a time slice gets half of its CPU, no more.
 bool is_share(const Slowdown& times) {
   return times.of_one_thread <= most_of_one_thread &&
          (times.of_quiet <= most_of_quiet || times.of_one_quiet_thread <= most_of_one_quiet_thread);
 }
 
-/// Returns the first of three measurements in which the call got its share, or the last. Disturbances only slow it
-/// down.
+/// Returns the first of three measurements in which the call got its share, or the last: noise only slows calls down.
 Slowdown least_slowdown(BusyProcesses& others, const Call& call) {
   Slowdown times = slowdown(others, call);
   for (int more = 2; more > 0 && !is_share(times); --more) times = slowdown(others, call);

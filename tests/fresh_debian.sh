@@ -12,8 +12,7 @@ fail() {
   exit 1
 }
 
-# Mounts are made in a separate mount namespace: they end with this process, however it ends, and no other process sees
-# them.
+# Mounts are made in a separate mount namespace: they end with this process, and no other process sees them.
 if [ -z "${FRESH_DEBIAN_ROOT:-}" ]; then
   [ "$(id -u)" = 0 ] || fail 'run this as root'
   for tool in debootstrap git unshare chroot; do command -v $tool >/dev/null || fail "$tool is needed"; done

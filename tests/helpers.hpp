@@ -81,8 +81,7 @@ struct RowName {
 // ---------------------------------------------------------------------------------------------------------------------
 // Without a GPU
 
-/// Returns true if GRADUS_REQUIRE_GPU=1, which declares that this machine has a GPU and no test may be skipped without
-/// one.
+/// Returns true if GRADUS_REQUIRE_GPU=1: this machine has a GPU, so no test may be skipped for lack of one.
 inline bool gpu_is_required() {
   const char* const value = std::getenv("GRADUS_REQUIRE_GPU");
   return value != nullptr && std::string_view(value) == "1";

@@ -54,8 +54,7 @@ class OnDevice {
   cuda::DeviceBuffer<T> memory_;
 };
 
-/// Host memory that reaches GPU 0 only after some tens of milliseconds of work in a stream; until then the values are
-/// NaN.
+/// Host memory that reaches GPU 0 only after tens of milliseconds of work in a stream; until then it is NaN.
 template <class T>
 class LateOnDevice {
  public:

@@ -65,8 +65,7 @@ void try_out_set(const char* name, const MakeKey& key_of) {
   constexpr int keys = 24;
   constexpr int calls = 1500;
   Set set;
-  std::vector<std::vector<int>> there(threads, std::vector<int>(keys));  // per thread: insertions minus erasures of
-                                                                         // each key
+  std::vector<std::vector<int>> there(threads, std::vector<int>(keys));  // insertions minus erasures
   in_threads(threads, [&](int thread) {
     std::uint32_t random = 1U + static_cast<std::uint32_t>(thread);
     std::vector<int>& own = there[static_cast<std::size_t>(thread)];

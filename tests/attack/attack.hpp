@@ -120,7 +120,7 @@ std::vector<Run> runs_of(core::Rows<Variant> variants, const Shape& shape, const
   std::vector<Run> runs;
   for (const Variant& variant : variants)
     if (variant.supports(shape, execution::this_machine())) add_runs(runs, variant, options, number);
-  if (options.variant.empty()) {  // and the library's choice
+  if (options.variant.empty()) {  // also the library's choice
     Run chosen;
     chosen.execution.device = options.device;
     chosen.execution.threads = 2;
@@ -175,8 +175,8 @@ std::string listing(const char* name, const Rows<T>& rows) {
   return text + "]\n";
 }
 
-/// Simplifies a case as long as it still `fails`. `smaller`(case, n) makes the n-th simpler case, or returns false if
-/// there are no more.
+/// Simplifies a case while it still `fails`. `smaller`(case, n) makes the n-th simpler case, or returns false if none
+/// is left.
 template <class Case>
 Case shrunk(Case made, const std::function<bool(Case&, std::int64_t)>& smaller,
             const std::function<bool(const Case&)>& fails) {

@@ -24,7 +24,7 @@ inline mpz_class shifted(const mpz_class& value, long bits) {
   return value >> static_cast<unsigned long>(-bits);
 }
 
-/// Returns a finite double in steps of 2^-1074, which is an exact integer.
+/// Returns the integer n with value = n 2^-1074, for a finite double.
 inline mpz_class in_steps(double value) {
   int exponent = 0;
   const double fraction = std::frexp(value, &exponent);

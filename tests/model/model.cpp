@@ -250,7 +250,6 @@ std::string file_name(const char* path) {
 }
 
 // --- executions
-// ---------------------------------------------------------------------------------------------------------
 
 void Engine::enter() { engine->run_current(); }
 
@@ -303,7 +302,7 @@ bool Engine::can_go_on(const Thread& thread) const {
       });
     case Doing::acquires: {
       const auto found = alive_.find(thread.semaphore);
-      return found == alive_.end() ||  // so that the access is reported
+      return found == alive_.end() ||  // a destroyed semaphore counts as ready, so that the access is reported
              writes_[static_cast<std::size_t>(variables_[static_cast<std::size_t>(found->second)].order.back())].value >
                  0;
     }
@@ -439,7 +438,6 @@ Outcome Engine::explore() {
 }
 
 // --- what threads know
-// --------------------------------------------------------------------------------------------------
 
 void Engine::learn(int variable, int write) {
   std::vector<int>& writes = now().knows.writes;
@@ -459,7 +457,6 @@ void Engine::take_over(const Knowledge& other) {
 }
 
 // --- operations
-// ---------------------------------------------------------------------------------------------------------
 
 Variable& Engine::variable_at(const void* address, int& index) {
   const auto found = alive_.find(address);
@@ -487,7 +484,8 @@ void Engine::destroy(const void* address) {
   if (!is_on_) return;
   int index = 0;
   const Variable& variable = variable_at(address, index);
-  // The thread must know the writes of other threads. An unordered load is not detected.
+  // The thread must know all writes of other threads. A load that is not ordered before the destruction is not
+  // detected.
   for (const int write : variable.order) {
     const Write& one = writes_[static_cast<std::size_t>(write)];
     if (one.stamp > now().knows.clock[static_cast<std::size_t>(one.thread)])
@@ -712,7 +710,6 @@ bool Engine::acquire(const void* semaphore, Wait wait) {
 }
 
 // --- data
-// ---------------------------------------------------------------------------------------------------------------
 
 void Engine::construct_data(const void* address) {
   if (!is_on_) return;
@@ -748,7 +745,6 @@ void Engine::write_data(const void* address) {
 }
 
 // --- loops that wait
-// ----------------------------------------------------------------------------------------------------
 
 void Engine::start_spinning() {
   if (!is_on_) return;

@@ -18,7 +18,8 @@
 // thread has, for each variable, the oldest write that it may still read. A load returns that write or any later one. A
 // store goes to any later position; an exchange goes directly after the write that it read. A release attaches the
 // thread's knowledge to the write, an acquire adopts it, and exchanges pass it on (release sequences). seq_cst
-// operations also have a total order, in which no operation is older than the writes that an earlier one read or wrote.
+// operations also have a total order: none accesses a write older than the last one that an earlier seq_cst operation
+// read or made.
 //
 // Not modeled: loads that see a write which comes later in their own thread and depends on nothing before ("load
 // buffering", which C++ allows for relaxed operations, and which compilers and Arm can produce); spurious failures of
@@ -84,7 +85,6 @@ void check(bool holds, const char* what);
 int thread_index();
 
 // --- for the types below
-// ----------------------------------------------------------------------------------------------
 
 namespace detail {
 
@@ -286,8 +286,7 @@ struct policy {
   static void pause(unsigned) {}
   static constexpr std::uint32_t most_near = 1;
 
-  /// A loop that polls until something has changed. Polls that see the same values as the previous poll are not
-  /// explored.
+  /// A loop that polls until something changes. A poll that sees the same values as the previous one is not explored.
   struct spinner {
     spinner() { detail::start_spinning(); }
     void rest(unsigned = 1) { detail::rest(); }  // not static, like the spinners of programs
