@@ -52,7 +52,7 @@ TEST(Call, GivesEachThreadOfATeamTheDefaultEnvironmentAndItsOwnBack) {
 
 TEST(Call, GivesThreadsThatStartWithinItTheCallersEnvironmentAtItsEnd) {
   for (const tests::EnvironmentRow& row : tests::float_environments)
-    std::thread([&] {  // which has no team yet
+    std::thread([&] {  // a new thread has no team yet
       const tests::InEnvironment environment(row, 1);
       const std::string before = tests::environment_state();
       expect_default_within_a_call(row.name);

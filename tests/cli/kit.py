@@ -227,7 +227,7 @@ class InterruptCase(Case):
 
     def used(self, job):
         with open(f"/proc/{job.pid}/stat") as stat:
-            fields = stat.read().rpartition(")")[2].split()  # the name before may contain blanks
+            fields = stat.read().rpartition(")")[2].split()  # skips the name, which may contain blanks
         return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")  # utime, stime
 
     def wait_until_busy(self, job, seconds):

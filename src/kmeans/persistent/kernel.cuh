@@ -153,7 +153,7 @@ class FitBlock {
     if (is_first())
       for (int word = thread(); word < words_; word += threads())
         job_.past_sums[std::int64_t{step} * words_ + word] = shared_.sums[word];
-    return __syncthreads_or(doubtful) != 0;  // and the rows are complete
+    return __syncthreads_or(doubtful) != 0;  // also a barrier: the rows are complete
   }
 
   __device__ __forceinline__ void scale_means() {
@@ -172,7 +172,7 @@ class FitBlock {
       shared_.centroids[index] = shared_.next[index];
       if (is_first()) job_.past_centroids[(std::int64_t{step} + 1) * area_ + index] = shared_.next[index];
     }
-    const bool same = __syncthreads_and(equal) != 0;  // and the centroids are complete
+    const bool same = __syncthreads_and(equal) != 0;  // also a barrier: the centroids are complete
     build_filter<T, Columns>(job_, shared_);
     return same;
   }

@@ -149,7 +149,7 @@ __device__ int passes_at(Word mine, Word& target) {
   for (int step = 1; step < block_rows; step *= 2) {
     __syncthreads();  // the sums of the previous step are stored
     const Word other = thread >= step ? prefix[thread - step] : 0;
-    __syncthreads();  // and have been read
+    __syncthreads();  // the sums of the previous step have been read
     prefix[thread] += other;
   }
   __syncthreads();  // the sums are complete

@@ -65,7 +65,7 @@ class Seeding {
       : points_(points), k_(k), accepts_fewer_(accepts_fewer), random_(random), execution_(execution), memory_(memory),
         so_far_(so_far) {}
 
-  /// `first_draw`: the index of the first random number; the draws count up from there.
+  /// `first_draw`: index of the first random number; later draws count up.
   std::vector<std::int64_t> plus_plus(std::uint64_t first_draw) {
     draws_ = first_draw;
     const auto cover = points_.cover(first_row(), k_, false, memory_);
