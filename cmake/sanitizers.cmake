@@ -30,7 +30,7 @@ if(GRADUS_SANITIZE)
   endif()
 endif()
 
-# Returns options for code that takes longer to compile than to run: no optimization under the sanitizers, otherwise
+# Returns options for code that takes longer to compile than to run: no optimisation under the sanitizers, otherwise
 # `level` (-O1 or -Os) if CMake's default release flags apply. -Os compiles as fast as -O1 and produces a third less.
 function(gradus_quick_options level result)
   set(${result} "" PARENT_SCOPE)
@@ -52,7 +52,7 @@ function(gradus_file_options target options)
 endfunction()
 
 if(GRADUS_SANITIZE MATCHES "address")
-  # GCC mistakes moves in std::regex for uninitialized reads here (GCC bug 105562). The release build keeps the warning.
+  # GCC mistakes moves in std::regex for uninitialised reads here (GCC bug 105562). The release build keeps the warning.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-maybe-uninitialized)
   endif()

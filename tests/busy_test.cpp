@@ -89,7 +89,7 @@ double median(std::array<double, 5> values) {
   return values[values.size() / 2];
 }
 
-/// Returns medians over several rounds of all three.
+/// Returns the medians of the three ratios over several rounds.
 Slowdown slowdown(BusyProcesses& others, const Call& call) {
   const Execution chosen{.device = Device::cpu};
   const Execution one_thread{.device = Device::cpu, .threads = 1};

@@ -2,7 +2,7 @@
 # Uses Gradus as part of another project, by add_subdirectory and by FetchContent: only the library, from an archive with
 # only its sources, where no library that the tools need is found.
 # usage: part_test.sh SOURCE-FOLDER C++-COMPILER [--build]
-# --build: also builds and runs the programs, without optimization, which takes minutes; otherwise only configures.
+# --build: also builds and runs the programs, without optimisation, which takes minutes; otherwise only configures.
 set -eu
 source=$1
 compiler=$2

@@ -180,7 +180,7 @@ def missing_steps(tree):
 
 def longest_function(tree):
     """Returns the lines of the longest function. Relies on clang-format's layout: a function begins with a line that
-    ends in "{" with an indentation of at most two, and ends at the closing brace in the same column. Initialized
+    ends in "{" with an indentation of at most two, and ends at the closing brace in the same column. Initialised
     tables do not count."""
     longest = []
     for name in tree.texts:

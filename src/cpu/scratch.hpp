@@ -7,7 +7,7 @@
 
 namespace gradus::cpu {
 
-/// Uninitialized memory, aligned to a 4 KiB page, in large pages if the system has them. The process keeps up to
+/// Uninitialised memory, aligned to a 4 KiB page, in large pages if the system has them. The process keeps up to
 /// Scratch::kept bytes of unused blocks. The constructor throws OutOfMemoryError if no memory is left.
 class Scratch {
  public:

@@ -1,4 +1,4 @@
-// The instruction sets for which vectorized code is compiled. Include before hwy/highway.h. Each dispatched file is
+// The instruction sets for which vectorised code is compiled. Include before hwy/highway.h. Each dispatched file is
 // compiled once per instruction set, so the list contains only those that make a difference for our kernels.
 #pragma once
 

@@ -148,7 +148,7 @@ int usable_cores();
 const std::vector<int>& allowed_processors();
 
 /// Returns the allowed CPUs in the order in which threads 0, 1, 2, … are pinned to them.
-/// compact: all hardware threads of a core, then of the neighboring core. scatter: a core from every package, memory
+/// compact: all hardware threads of a core, then of the neighbouring core. scatter: a core from every package, memory
 /// node and cache in turn, and the first hardware thread of every core before any second one. none: empty.
 std::vector<int> pinning_order(Pinning pinning);
 

@@ -27,7 +27,7 @@ class Arena {
     taken_ = 0;
   }
 
-  /// Returns the next part, uninitialized. It is valid for the lifetime of the arena.
+  /// Returns the next part, uninitialised. It is valid for the lifetime of the arena.
   template <class T>
   T* take(std::int64_t count) {
     const std::uint64_t bytes = part_bytes(count, sizeof(T));

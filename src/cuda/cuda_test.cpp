@@ -192,7 +192,7 @@ TEST_F(OnGpu, transfers_honour_a_stop_request) {
 
 // ------------------------------------------------------------------------------------------------ the job
 
-/// Returns rows x columns numbers that differ from their neighbors.
+/// Returns rows x columns numbers that differ from their neighbours.
 template <class T>
 Matrix<T> some_rows(std::int64_t rows, std::int64_t columns) {
   Matrix<T> matrix(rows, columns);

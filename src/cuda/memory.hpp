@@ -23,8 +23,7 @@ inline std::size_t bytes_of(std::int64_t count, std::size_t element, const char*
 /// Copies host memory, which must stay unchanged until the stream has been waited for, to the current GPU.
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, cudaStream_t stream);
 
-/// Uninitialized memory of the current GPU. Construction throws OutOfMemoryError that reports the memory needed and
-/// free.
+/// Uninitialised memory of the current GPU. The constructor throws OutOfMemoryError with the memory needed and free.
 template <class T>
 class DeviceBuffer {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -24,7 +24,7 @@ template <class T, class Visit, class Flush>
 __device__ void visit_columns(const DeviceRows<T>& rows, const Visit& visit, const Flush& flush) {
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
-  const int at_once = max(1, threads / rows.columns);  // so that neighboring threads read neighboring elements
+  const int at_once = max(1, threads / rows.columns);  // so that neighbouring threads read neighbouring elements
   const int offset = thread / rows.columns;
   for (int column = thread - offset * rows.columns; column < rows.columns && offset < at_once; column += threads) {
     for (std::int64_t row = std::int64_t{blockIdx.x} * at_once + offset; row < rows.count;

@@ -122,7 +122,7 @@ __device__ void take_registers() {
 /// A barrier in shared memory that counts arrived threads and copied bytes. A phase ends when both are complete.
 class Barrier {
  public:
-  /// Initializes the barrier. Called by one thread, before make_barriers_known() and a block barrier.
+  /// Initialises the barrier. Called by one thread, before make_barriers_known() and a block barrier.
   __device__ void start(unsigned int arrivals) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address()), "r"(arrivals) : "memory");
   }

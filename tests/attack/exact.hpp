@@ -10,7 +10,7 @@
 
 namespace gradus::attack {
 
-/// The exponents of the unit of an integer from in_steps(), and of a product of two such integers.
+/// An integer n from in_steps() stands for n 2^step_exponent, and a product of two for n 2^product_exponent.
 inline constexpr long step_exponent = -1074;
 inline constexpr long product_exponent = 2 * step_exponent;
 

@@ -524,7 +524,7 @@ int Engine::least_position(const Variable& variable, int index, std::memory_orde
   return least;
 }
 
-/// Removes candidate writes that cannot reveal new behavior. Among writes of the same value, reading the oldest leaves
+/// Removes candidate writes that cannot reveal new behaviour. Among writes of the same value, reading the oldest leaves
 /// the most choices, so newer ones stay only if they carry more knowledge. The newest write always stays: a thread that
 /// waits for another value might wait forever there.
 void Engine::thin_out(std::vector<int>& candidates, std::memory_order order) const {

@@ -21,7 +21,7 @@
 // operations also have a total order: none accesses a write older than the last one that an earlier seq_cst operation
 // read or made.
 //
-// Not modeled: loads that see a write which comes later in their own thread and depends on nothing before ("load
+// Not modelled: loads that see a write which comes later in their own thread and depends on nothing before ("load
 // buffering", which C++ allows for relaxed operations, and which compilers and Arm can produce); spurious failures of
 // compare_exchange_weak; fences, which the project does not use.
 //

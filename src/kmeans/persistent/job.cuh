@@ -35,12 +35,11 @@ struct TileState {
 constexpr unsigned short mixed_tile = 0xffff;  ///< every point has its own label
 constexpr unsigned short new_tile = 0xfffe;    ///< no point has a label yet
 
-/// Tiles of `points` points, ordered so that neighbors in memory are neighbors in space. Only for cuda_ordered, else
-/// null.
+/// Tiles of `points` points, ordered so that neighbours in memory are neighbours in space. Null unless cuda_ordered.
 struct Tiles {
   int points;
   unsigned int count;
-  const float* boxes;  ///< centers, then half widths
+  const float* boxes;  ///< centres, then half widths
   const Word* sums;    ///< the tile's share of a cluster's sums, without the count
   TileState* states;
   const unsigned int* order;  ///< the original index of each point

@@ -104,7 +104,7 @@ class FitBlock {
     const Tally tally = Walk::assign(job_, shared_);
     add_counts(&tally_.changed, tally.changed);
     add_counts(&tally_.rechecked, tally.rechecked);
-    __syncthreads();  // all of the block's points are labeled, and the changes are in `moved`
+    __syncthreads();  // all of the block's points are labelled, and the changes are in `moved`
     Word* const difference = differences_of(step);
     if (tally_.changed > 0) add_moved(difference);
     if (is_first()) {
@@ -215,7 +215,7 @@ class FitBlock {
       Word lower = 0;
       Word upper = 0;
       for (int step_of_copies = 0; step_of_copies < job_.copies; ++step_of_copies) {
-        // Neighboring threads start at different copies, which are in different banks.
+        // Neighbouring threads start at different copies, which are in different banks.
         const int at = word * job_.copies + ((step_of_copies + thread()) & (job_.copies - 1));
         lower += shared_.moved[at];
         upper += shared_.moved[at + words_ * job_.copies];

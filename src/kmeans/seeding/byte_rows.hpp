@@ -1,7 +1,7 @@
 // An 8-bit copy of the points. It yields lower bounds on squared distances at a fraction of the cost of the distances
 // themselves, and so proves that a candidate is no nearer to a point than the rows chosen before.
 //
-// With m an approximate center of the points, x' = x - m and y' = y - m:
+// With m an approximate centre of the points, x' = x - m and y' = y - m:
 //
 //   |x - y|^2 = |x'|^2 + |y'|^2 - 2 x'.y'
 //

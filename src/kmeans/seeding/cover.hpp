@@ -153,7 +153,7 @@ class Cover final : public Potential<T> {
     std::vector<std::vector<std::uint16_t>> gained;  ///< per new chosen row
   };
 
-  /// Candidates, with the distances within which a point is out of reach of each candidate.
+  /// The candidates, and the distance from its chosen row up to which a point is out of a candidate's reach.
   class CandidateReach {
    public:
     CandidateReach(const Cover& cover, std::span<const std::int64_t> candidates)

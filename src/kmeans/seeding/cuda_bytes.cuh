@@ -272,8 +272,8 @@ __device__ inline void multiply_parts(int (&sums)[2][4], const uint4 (&parts)[4]
   }
 }
 
-/// Canonical distances computed by a warp. The warp loads the rows x together, so that neighboring lanes read
-/// neighboring bytes, and keeps three pieces of each row in flight or in use. The functions are not inlined, so that
+/// Canonical distances computed by a warp. The warp loads the rows x together, so that neighbouring lanes read
+/// neighbouring bytes, and keeps three pieces of each row in flight or in use. The functions are not inlined, so that
 /// their registers do not add to the caller's.
 class Chains {
  public:

@@ -74,7 +74,7 @@ class Walker {
     if (threadIdx.x == 0) own_.most_residue = own_.most_square = 0;
     for (int number = warp_; number < 8 * eights_; number += warps_)
       bring_candidate(job_.bytes, number < job_.added ? job_.which[number] : -1, number, added_);
-    __syncthreads();  // the maxima are initialized and can be raised
+    __syncthreads();  // the maxima are initialised and can be raised
     if (threadIdx.x < most_added) {
       // Unused places are infinitely far away.
       const bool is_there = static_cast<int>(threadIdx.x) < job_.added;

@@ -486,7 +486,7 @@ class Walker {
     waiting_ = 0;
     for (int number = 0; number < tiles_; ++number) {
       const std::int64_t row = tiles_of(0).row(number) + lane_;
-      // A word holds the bits of two rows, which belong to neighboring lanes.
+      // A word holds the bits of two rows, which belong to neighbouring lanes.
       unsigned int* const bits = job_.nearer + row / 2;
       const unsigned int word = row <= last_row_ ? __ldcg(bits) : 0;
       __syncwarp();  // both lanes have read the word
