@@ -13,8 +13,8 @@ hwloc_topology_t topology();
 /// Returns the number of physical cores with a logical CPU in `allowed` (ascending).
 int core_count(hwloc_topology_t topology, const std::vector<int>& allowed);
 
-/// Returns the CPUs in `allowed`, depth first: all hardware threads of a core, then those of a neighbouring core that
-/// shares its caches. CPUs that the topology does not contain come last.
+/// Returns the CPUs in `allowed`, depth first: all hardware threads of a core, then of a neighbouring core that shares
+/// its caches. CPUs that the topology does not contain come last.
 std::vector<int> compact_order(hwloc_topology_t topology, const std::vector<int>& allowed);
 
 /// Returns the CPUs in `allowed`, breadth first: a core from each package in turn, within a package from each memory

@@ -1,7 +1,7 @@
 // k-means++ for few clusters: measures every distance. With few clusters, half of the points or more come nearer to a
 // trial than they were, and finding these points takes longer than computing their distances. Points are processed in
 // order, in blocks of 256. Vectors across points serve all trials of a step, and the gains of the trials are summed
-// while a block's distances are in cache. The integers equal those of Cover and FilteredCover.
+// while a block's distances are in cache. The results are the integers of Cover and FilteredCover.
 //
 // With few columns, the distances to the trial that is chosen are computed again, because reading the points takes less
 // time than writing distances. With more columns the distances are kept.
