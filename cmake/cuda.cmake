@@ -1,6 +1,5 @@
-# CUDA, as selected by GRADUS_CUDA. Sets GRADUS_HAS_CUDA, and GRADUS_CUDA_RUNTIME to the target of the CUDA runtime. The
-# runtime is linked statically and loads the driver at its first call, so the program starts on machines without a
-# driver.
+# CUDA, as selected by GRADUS_CUDA. Sets GRADUS_HAS_CUDA, and GRADUS_CUDA_RUNTIME to the target of the CUDA runtime,
+# which is linked statically and loads the driver at its first call: the program starts on machines without a driver.
 #
 # GPU code is compiled for CMAKE_CUDA_ARCHITECTURES (or the environment variable CUDAARCHS) if given, otherwise for the
 # GPUs of this machine, otherwise for the list below. nvcc is tested first. If it fails, AUTO reports the reason and

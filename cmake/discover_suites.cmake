@@ -1,10 +1,8 @@
-# Lists the tests of a GoogleTest program for CTest, one CTest test per suite, whose tests run in one process. With one
-# process per test, starting a thousand processes took most of the time, and a ladder's rows could not share their
-# prepared cases. The output names the test that failed. A suite counts as skipped if all its tests are skipped. Ladders
-# take longest and start first.
+# Lists the tests of a GoogleTest program for CTest, one CTest test per suite: one process per test would start a
+# thousand processes and prepare a ladder's cases again for each row. The output names the test that failed. A suite
+# counts as skipped if all its tests are skipped. Ladders take longest and start first.
 #
-# Runs after the program PROGRAM is built. Gives each test the labels LABELS and writes OUTPUT. ALONE: runs no other
-# test at the same time.
+# Runs after PROGRAM is built. Gives each test the labels LABELS and writes OUTPUT. ALONE: excludes parallel tests.
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listing RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "${PROGRAM} --gtest_list_tests failed: ${failed}")

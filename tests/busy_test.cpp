@@ -1,5 +1,4 @@
-// Small jobs whose number of threads the library chooses, while other programs keep all CPUs busy: the jobs must not
-// wait for threads that get no CPU. Runs alone.
+// While other programs keep all CPUs busy, small jobs must not wait for threads that get no CPU. Runs alone.
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

@@ -1,5 +1,4 @@
-// Shared parts of the tests of calls that deduce their element type: the same points as every kind of matrix, and
-// malformed ranges.
+// For tests of calls that deduce their element type: the same points as every kind of matrix, and malformed ranges.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// Shared parts of the tests of several rooms: error messages, bitwise comparisons, table rows as parameters, and
-// skipping without a GPU.
+// Shared parts of the rooms' tests: error messages, bitwise comparisons, table rows as parameters, skips without a GPU.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -87,8 +86,7 @@ inline bool gpu_is_required() {
   return value != nullptr && std::string_view(value) == "1";
 }
 
-/// Skips the test, or fails it if a GPU is required. In a fixture's SetUp this prevents the body from running; a test
-/// body must return after it.
+/// Skips the test, or fails it if a GPU is required. In SetUp this skips the body; a test body must return after it.
 inline void skip_for_want_of_gpu(const std::string& reason) {
   if (gpu_is_required()) GTEST_FAIL() << "GRADUS_REQUIRE_GPU is set, but " << reason;
   GTEST_SKIP() << reason;

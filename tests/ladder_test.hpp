@@ -1,6 +1,5 @@
-// The loop that compares a room's ladder with its oracle: every row of the table on every case, in every element type,
-// from several seeds, with several numbers of threads (on a GPU: block sizes). A room's test file registers it in one
-// line:
+// Compares a room's ladder with its oracle: every row of the table on every case, in every element type, from several
+// seeds, with several numbers of threads (on a GPU: block sizes). A room's test file registers it in one line:
 //
 //   const bool registered = tests::register_ladder<Trial>();
 //

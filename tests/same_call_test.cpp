@@ -1,5 +1,4 @@
-// Ranks that make different calls of the library: no rank waits forever, and all receive an error that names the
-// different calls.
+// Ranks that make different calls: no rank waits forever, and all receive an error that names the different calls.
 #include <gtest/gtest.h>
 
 #include <array>

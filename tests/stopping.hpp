@@ -1,5 +1,4 @@
-// Measures how soon a job responds to a stop request. Uses CPU time instead of wall time, so that a busy machine does
-// not affect the result.
+// Measures how soon a job responds to a stop request, in CPU time, so that a busy machine does not affect the result.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -15,9 +15,9 @@ struct ControlGroup {
   std::uint64_t memory_left = no_limit;  ///< bytes below the limit; inactive file pages count as free
 };
 
-/// Returns the minimum of each limit over the group and all its ancestors, in the hierarchies of versions 1 and 2.
-/// Unreadable files set no limit. `root` is prefixed to every path, for tests. Without `with_usage`, which doubles the
-/// time, memory_left is not set.
+/// Returns the minimum of each limit over the group and all its ancestors, in hierarchies of versions 1 and 2.
+/// Unreadable files set no limit. `root` precedes every path, for tests. Without `with_usage`, which takes time,
+/// memory_left is not set.
 ControlGroup read_control_group(const std::string& root = "", bool with_usage = true);
 
 /// Returns this process's control group as first read, because reading takes a tenth of a millisecond and limits seldom

@@ -11,8 +11,7 @@ std::uint64_t total_memory();
 /// Returns the bytes that a job may still allocate: MemAvailable, or what the control group leaves if that is less.
 std::uint64_t available_memory();
 
-/// Asks the operating system to back untouched memory with large pages, for fewer page faults and TLB misses. This is a
-/// hint; nothing depends on it.
+/// Asks the operating system to back untouched memory with large pages, which save page faults and TLB misses.
 void prefer_large_pages(void* memory, std::uint64_t bytes);
 
 }  // namespace gradus::cpu

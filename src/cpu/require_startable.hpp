@@ -3,8 +3,7 @@
 
 namespace gradus::cpu {
 
-/// Throws Error if the system lets the process start fewer than `threads` threads. Asks only if the calling thread has
-/// not had that many before.
+/// Throws Error unless the system lets the process start `threads` threads. Cheap if this thread had as many before.
 void require_startable(int threads);
 
 }  // namespace gradus::cpu

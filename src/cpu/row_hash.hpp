@@ -9,9 +9,8 @@
 
 namespace gradus::cpu {
 
-/// Returns the sum, modulo 2^64, of hashes of each row's bits and number; the first row has number `first`. The sum
-/// does not depend on how the rows are split, and is zero for no rows. Rows are shared among threads. Throws
-/// InterruptedError after a stop request.
+/// Returns the sum, modulo 2^64, of hashes of each row's bits and number, which starts at `first`. The sum does not
+/// depend on how the rows are split. Rows are shared among threads. Throws InterruptedError after a stop request.
 template <class T>
 std::uint64_t hash_of_rows(MatrixView<const T> rows, std::int64_t first, int threads, const std::stop_token& stop);
 

@@ -43,8 +43,7 @@ std::atomic<pid_t> first_process{0};
 long thread_identity() { return syscall(SYS_gettid); }
 
 std::vector<int> find_allowed_processors() {
-  // If OMP_PROC_BIND or OMP_PLACES is set, the runtime has already pinned this thread to one place, and the process may
-  // use the union of all places.
+  // If OMP_PROC_BIND or OMP_PLACES is set, this thread is already pinned, and the process may use all places.
   std::vector<int> allowed;
   for (int place = 0; place < omp_get_num_places(); ++place) {
     std::vector<int> processors(static_cast<std::size_t>(omp_get_place_num_procs(place)));
@@ -58,8 +57,7 @@ std::vector<int> find_allowed_processors() {
 }
 
 /// Returns the cores of one rank. Ranks on one machine share the cores that each of them may use. If a launcher has
-/// pinned this rank to a part of the machine, only the ranks on that part share its cores; their number is assumed to
-/// be proportional to the part.
+/// pinned this rank to a part of the machine, this part is shared by proportionally fewer ranks.
 int cores_of_a_rank(int neighbours) {
   const auto online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   const int usable = usable_cores();
@@ -190,8 +188,7 @@ int own_running_threads() {
   return std::max(running, 1);
 }
 
-/// Returns how many threads of other processes are running. Cached for some milliseconds, because reading it may take
-/// longer than the work of the calls that ask.
+/// Returns how many threads of other processes are running. Cached, because reading it may take longer than the job.
 int other_running_threads() {
   using Clock = std::chrono::steady_clock;
   constexpr Clock::duration holds = std::chrono::milliseconds(20);

@@ -18,9 +18,8 @@ int thread_count(const Execution& execution);
 bool has_lost_threads();
 
 /// Prepares a job to run on `threads` threads, before its first parallel region, and returns their number. Gives the
-/// threads the environment of the public call (cpu/call.hpp). Throws Error if the system lets the process start fewer
-/// threads. Throws UnsupportedError for several threads in a forked child of a process that had several, because GNU's
-/// OpenMP runtime would hang.
+/// threads the environment of the public call (cpu/call.hpp). Throws Error if the system lets the process start fewer,
+/// and UnsupportedError for several in a forked child of a process that had several: GNU's OpenMP runtime would hang.
 int start_team(int threads);
 
 /// Returns as many of `threads` as have enough of the `operations` (additions or similar) to be worth waking.
@@ -48,8 +47,7 @@ constexpr Range share(std::int64_t count, int part, int parts, std::int64_t gran
 }
 
 /// Hands out [0, count) piece by piece. Each part begins with its share(), whose data may be in its caches and memory
-/// node. A part that has finished its share takes pieces of other shares, so that all parts end together although some
-/// cores or shares are slower.
+/// node, and then takes pieces of other shares, so that all parts end together despite slower cores or shares.
 class SharedWork {
  public:
   /// `piece`: number of elements handed out at a time, which is also the granule of the shares.
@@ -131,9 +129,8 @@ class PayingTeam {
   int backoff_passes_ = 8;       ///< number of such passes after the next slow pass
 };
 
-/// Returns how many of `threads` find a CPU that no other program keeps busy now, but at least 1. A larger team would
-/// wait at each barrier until its last thread gets a CPU again. Returns `threads` if the process may not use all CPUs
-/// or the system does not report their load.
+/// Returns how many of `threads` find a CPU that no other program keeps busy now, at least 1: a larger team would wait
+/// for CPUs at each barrier. Returns `threads` if the process may not use all CPUs or their load is unknown.
 int threads_with_processor(int threads);
 
 /// For tests: returns the number of running threads in a text like /proc/loadavg, or 0 if the text has none.
@@ -143,8 +140,7 @@ int running_threads(std::string_view loadavg);
 /// group's quota rounded up if that is less. Computed once.
 int usable_cores();
 
-/// Returns the logical CPUs that this process may run on, ascending. Computed once, so that threads that are pinned
-/// later still see all of them.
+/// Returns the logical CPUs that this process may run on, ascending. Computed once, before threads are pinned.
 const std::vector<int>& allowed_processors();
 
 /// Returns the allowed CPUs in the order in which threads 0, 1, 2, … are pinned to them.

@@ -2,8 +2,7 @@
 // the caller's views to the GPU, copies results back, and scans rows on the GPU.
 //
 // Host code includes this header, and headers of GPU code based on it, in every build. Without CUDA they only declare
-// the classes; the functions that host code calls then throw core::not_compiled(). Each room defines them in
-// gpu/not_compiled.cpp.
+// the classes, and the functions in each room's gpu/not_compiled.cpp throw core::not_compiled().
 #pragma once
 
 #include <string>
@@ -65,8 +64,7 @@ class Job {
     return bytes_to_bring(as_column(elements));
   }
 
-  /// Returns the rows on the GPU. Rows that are already there are passed to admit() and returned; other rows are copied
-  /// to memory() without gaps.
+  /// Returns the rows on the GPU: after admit() if they are already there, otherwise copied to memory() without gaps.
   template <class T>
   MatrixView<const T> bring(MatrixView<const T> rows, const char* what) {
     if (!rows.place().is_host()) {

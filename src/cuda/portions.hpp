@@ -1,5 +1,4 @@
-// Splits long work on a GPU into launches of about a tenth of a second. A running kernel cannot be cancelled, so stop
-// requests take effect between launches.
+// Splits long work on a GPU into launches of about a tenth of a second, between which stop requests take effect.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +14,8 @@ namespace gradus::cuda {
 
 class Portions {
  public:
-  /// `operations`: of the first launch, while the kernel's speed is unknown. Even a slow GPU should complete them
-  /// within a tenth of a second.
+  /// `operations`: of the first launch, while the speed is unknown. Even a slow GPU should do them in a tenth of a
+  /// second.
   explicit Portions(std::stop_token stop, double operations) : stop_(std::move(stop)), operations_(operations) {}
 
   /// Returns true if run() would launch once and not wait.

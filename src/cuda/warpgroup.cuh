@@ -2,8 +2,7 @@
 // operands. The copy engine makes these copies and counts their bytes at a barrier in shared memory.
 //
 // A tile in shared memory has rows of 128 bytes, 64 FP16 elements along the summed dimension, and begins at a multiple
-// of 1024 bytes. Within a row, swizzled() permutes the eight 16-byte units, so that the eight rows that the matrix unit
-// reads together are in different banks.
+// of 1024 bytes. swizzled() permutes the eight 16-byte units of a row, so that eight rows read together use all banks.
 //
 // Source: NVIDIA, PTX ISA: wgmma, cp.async.bulk, mbarrier.
 #pragma once

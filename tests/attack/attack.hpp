@@ -1,5 +1,4 @@
-// Shared parts of the attacks on all problems: options, outcomes that may be errors, the report, and the search for a
-// smaller input with the same fault.
+// Shared parts of the attacks on all problems: options, outcomes, the report, and the search for smaller inputs.
 #pragma once
 
 #include <fmt/format.h>
@@ -138,8 +137,7 @@ class CaseReport {
     ++report_.cases;
   }
 
-  /// Records the result of a run; `wrong` describes the fault or is empty. Returns true for the first fault, which the
-  /// caller may examine further.
+  /// Records the result of a run; `wrong` describes the fault or is empty. Returns true for the first fault.
   bool judge(const std::string& what, const std::string& wrong, const std::string& headline);
   /// Prints the summary of the case, after its last run.
   void finish() const;
@@ -175,8 +173,7 @@ std::string listing(const char* name, const Rows<T>& rows) {
   return text + "]\n";
 }
 
-/// Simplifies a case while it still `fails`. `smaller`(case, n) makes the n-th simpler case, or returns false if none
-/// is left.
+/// Simplifies a case while it still `fails`. `smaller`(case, n) makes the n-th simpler case; false: none is left.
 template <class Case>
 Case shrunk(Case made, const std::function<bool(Case&, std::int64_t)>& smaller,
             const std::function<bool(const Case&)>& fails) {

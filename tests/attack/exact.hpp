@@ -1,5 +1,4 @@
-// Exact arithmetic for the references: multiples of 2^-1074, the smallest double, as integers of any length. Uses no
-// code of the library.
+// Exact arithmetic for the references: multiples of 2^-1074, the smallest double, as integers. Uses no library code.
 #pragma once
 
 #include <gmpxx.h>
@@ -31,8 +30,8 @@ inline mpz_class in_steps(double value) {
   return shifted(mpz_class(std::ldexp(fraction, 53)), exponent - 53 - step_exponent);
 }
 
-/// Returns value / 2^drop for value >= 0, rounded to the nearest integer, ties to even. If `more`, the true value
-/// exceeds `value` by a fraction.
+/// Returns value / 2^drop for value >= 0, rounded to nearest, ties to even. `more`: the true value is a fraction
+/// larger.
 inline mpz_class round_away(const mpz_class& value, long drop, bool more) {
   if (drop <= 0) return shifted(value, -drop);
   const mpz_class kept = value >> static_cast<unsigned long>(drop);

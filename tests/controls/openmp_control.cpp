@@ -1,6 +1,5 @@
-// Small OpenMP programs, some correct and some with a race, that test the thread sanitizer. A sanitizer that does not
-// see OpenMP's synchronisation reports races in the correct programs; one that misses accesses does not report the real
-// races.
+// Small OpenMP programs, some correct and some with a race, that test the thread sanitizer: it must see OpenMP's
+// synchronisation, and it must report real races.
 #include <cstdio>
 #include <cstring>
 #include <vector>

@@ -1,6 +1,5 @@
-// Any bytes: parse_csv() returns a rectangular table of finite numbers or throws InputError, with or without a header,
-// with or without selected columns, in any notation of numbers. Parsed in small chunks, as threads would do it, the
-// text gives the same table or the same error.
+// Any bytes: parse_csv() returns a rectangular table of finite numbers or throws InputError, with any options and
+// notation of numbers. Parsed in small chunks, as threads do it, the text gives the same table or error.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,5 @@
 // Any bytes as a graph file of the format GRADUS_GRAPH_FORMAT: parse_graph() returns a graph in which every edge
-// connects two of its vertices, or throws InputError. Edge lists are read with default options, with a base, with
-// names, and with and without a header line.
+// connects two of its vertices, or throws InputError. Edge lists are read with and without base, names and header line.
 
 #include "fuzz_graph.hpp"
 

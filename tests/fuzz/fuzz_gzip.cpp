@@ -1,5 +1,4 @@
-// Any gzip-compressed bytes: decompressing returns the original, for any division into members. Any bytes treated as
-// compressed: some content, or InputError.
+// Compresses any bytes with gzip, and decompresses them in any division into members; also decompresses any bytes.
 #include <zlib.h>
 
 #include <algorithm>

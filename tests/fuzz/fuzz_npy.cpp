@@ -1,5 +1,4 @@
-// Any bytes: parse_npy() and parse_npy_tensor() return an array in which every element is readable, or throw
-// InputError.
+// Any bytes: parse_npy() and parse_npy_tensor() return an array with readable elements or throw InputError.
 #include <cstdint>
 #include <cstdlib>
 

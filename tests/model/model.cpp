@@ -484,8 +484,7 @@ void Engine::destroy(const void* address) {
   if (!is_on_) return;
   int index = 0;
   const Variable& variable = variable_at(address, index);
-  // The thread must know all writes of other threads. A load that is not ordered before the destruction is not
-  // detected.
+  // The thread must know all writes of other threads. Loads that are not ordered before the destruction go unnoticed.
   for (const int write : variable.order) {
     const Write& one = writes_[static_cast<std::size_t>(write)];
     if (one.stamp > now().knows.clock[static_cast<std::size_t>(one.thread)])

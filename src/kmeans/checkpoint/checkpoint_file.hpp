@@ -32,8 +32,8 @@ struct JobState {
   std::optional<KMeansResult<T>> best;  ///< best earlier fit, without the labels and counts that follow from it
 };
 
-/// Returns the text that identifies the job: the lines of `call` (see call_text()), and a hash each of points, weights
-/// and given centroids, which may be on a GPU.
+/// Returns the text that identifies the job: the lines of `call` (see call_text()) and hashes of the views, on host or
+/// GPU.
 template <class T>
 std::string job_text(const std::string& call, MatrixView<const T> points, VectorView<const T> weights,
                      MatrixView<const T> given, const Execution& execution, const core::RankRows& all_rows);

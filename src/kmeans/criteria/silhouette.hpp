@@ -6,8 +6,8 @@
 // The other points come in ascending order, so a point's sums have the same bits for any thread and vector width.
 //
 // Operations: n^2 (d multiply-adds, a square root and one addition per labeling). Memory: 256 bytes per thread and
-// cluster of all labelings. The labelings are processed in groups whose sums stay in the L2 cache, and each group
-// measures the distances again.
+// cluster of all labelings. Labelings whose sums exceed the L2 cache are split into groups, which each measure all
+// distances.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// Host code shared by the CUDA variants: the data on the GPU, the block size, and the engine of the rungs that update
-// the centroids on the CPU.
+// Host code of the CUDA variants: the data on the GPU, and the engine of the rungs that update centroids on the CPU.
 #pragma once
 
 #include <span>

@@ -1,5 +1,4 @@
-// A GPU variant in a fit on several ranks: the GPU runs single passes over this rank's rows, and the driver on the host
-// adds the ranks' results. Plain C++.
+// A GPU variant in a fit on several ranks: the GPU runs passes over this rank's rows, and the driver adds the results.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-// The float filter of the fit that stays on the GPU: rows, scaled coordinates, scores and the points' labels; and the
-// canonical distance for the cases that the filter leaves undecided. For the error bound of a score see
-// cuda_small_dim.cu.
+// The float filter of the fit that stays on the GPU: rows, scaled coordinates, scores and labels; and the canonical
+// distance for the cases that the filter leaves undecided. cuda_small_dim.cu derives the error bound of a score.
 #pragma once
 
 #include <cuda_runtime.h>

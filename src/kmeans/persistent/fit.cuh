@@ -1,8 +1,7 @@
 // Host code of the exact variants for few columns that run the whole fit in one kernel: allocates GPU memory, chooses
 // blocks and threads, launches, and copies back the results for Lloyd's driver.
 //
-// The kernel is in kernel.cuh, its work on points in filter.cuh and sums.cuh, the kernels after it in results.cuh, and
-// their shared data in job.cuh.
+// Kernel: kernel.cuh, with filter.cuh and sums.cuh; kernels after it: results.cuh; shared data: job.cuh.
 #pragma once
 
 #include <cuda_runtime.h>

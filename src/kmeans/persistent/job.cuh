@@ -1,5 +1,4 @@
-// The data of a fit that stays on the GPU (kernel.cuh): the inputs and outputs of its kernels, and the layout of a
-// block's shared memory.
+// The data of a fit that stays on the GPU (kernel.cuh): inputs, outputs, and the layout of a block's shared memory.
 #pragma once
 
 #include <cuda_runtime.h>

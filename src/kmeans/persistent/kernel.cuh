@@ -53,8 +53,8 @@ __device__ inline double ordered_sum(const double* parts, int count) {
   return total;
 }
 
-/// Returns the sum of the squared movements, in the driver's order: dimensions, then clusters, both ascending. Every
-/// thread of the block gets the sum.
+/// Returns the sum of the squared movements in the driver's order (dimensions, then clusters, ascending) to every
+/// thread.
 template <class T, int Columns>
 __device__ double shift_of(const SmallDimJob<T>& job, const Shared<T, Columns>& shared) {
   __shared__ double total;

@@ -1,5 +1,4 @@
-// Limits of cuda_ordered for the table of variants, and its exclusion of clusters for a box. Plain C++, so that tests
-// need no GPU.
+// Limits of cuda_ordered, and its exclusion of clusters for a box. Plain C++, so that tests need no GPU.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,4 @@
-// The kernels that run after the persistent kernel: the statistics of its steps, the labels in the caller's form, the
-// inertia.
+// The kernels that run after the persistent kernel: statistics of its steps, labels in the caller's form, inertia.
 //
 // The inertia and the squared movement of an iteration do not delay the next one: the sums and centroids of all
 // iterations are stored, and a kernel computes the statistics afterwards, with one block per iteration.

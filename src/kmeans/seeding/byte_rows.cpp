@@ -582,8 +582,7 @@ std::int64_t find_nearest_with(const ByteRowsView& rows, const ByteTrialsView& t
   return found;
 }
 
-// Evaluates a group of few candidates for a panel's points: writes q.p to `estimates`, the upper bounds to `bounds`,
-// and the greatest lower bound to `best`.
+// Evaluates a group of few candidates for a panel's points: writes q.p, the upper bounds, and the greatest lower bound.
 template <std::int64_t count, bool dot>
 HWY_INLINE void settle_group(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
                              std::int64_t first, float* estimates, float* bounds, float* best) {

@@ -17,8 +17,7 @@
 // second product is computed only where the first one, with p = 128 h, does not exclude the candidate for all 32 points
 // of a panel. Each of the 32 points has one vector lane, so no sum runs across lanes.
 //
-// Let C be the point's current distance. A candidate y is excluded for x if the bound proves that the canonical
-// distance is at least C:
+// Let C be the point's current distance. A candidate y is excluded for x if its canonical distance is proved >= C:
 //
 //   s (t q.p) + (s |q| |o| + (|r| w - b)) <= a,    a = (|x'|^2 - C) / 2,   b = |y'|^2 / 2,   w = |t p| + |o|
 //
@@ -213,12 +212,11 @@ class ByteRows {
   std::int64_t find_nearest(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const;
 
   /// For few candidates: stores in labels[], for each of a panel's 32 rows and regardless of its limit, a candidate
-  /// that may be the nearest. Returns the rows for which other candidates may be as near; scratch.open holds these
-  /// candidates.
+  /// that may be the nearest. Returns the rows for which other candidates in scratch.open may be as near.
   std::uint32_t settle(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch, std::int32_t* labels) const;
 
-  /// Continues settle() for an open row that has a second byte: removes from the `count` candidates those that cannot
-  /// be the nearest and returns how many remain.
+  /// Removes candidates that cannot be nearest to a row that settle() left open; needs a second byte. Returns their
+  /// number.
   std::int64_t settle_row(const ByteTrials& trials, std::int64_t row, const ByteScratch& scratch,
                           std::int32_t* candidates, std::int64_t count) const;
 

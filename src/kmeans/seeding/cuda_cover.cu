@@ -1,5 +1,4 @@
-// Choice of the first centroids on a GPU: the operations of k-means++ and k-means|| on the squared distances to the
-// rows chosen so far.
+// Choice of the first centroids on a GPU: the operations of k-means++ and k-means|| on distances to the chosen rows.
 //
 // One kernel takes the steps of greedy k-means++ (cuda_trials.cuh), and another adds the rows of a round of k-means||
 // (cuda_rounds.cuh). Both read an 8-bit copy of the points. Without the copy, a step reads the points twice, for the

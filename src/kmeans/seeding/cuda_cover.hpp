@@ -1,5 +1,4 @@
-// The counterpart of Cover and FilteredCover for points on a GPU. Every step reads every point, usually from the 8-bit
-// copy.
+// The GPU counterpart of Cover and FilteredCover. Every step reads every point, usually from the 8-bit copy.
 #pragma once
 
 #include <memory>

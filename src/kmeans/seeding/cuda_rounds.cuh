@@ -257,8 +257,7 @@ class Walker {
     const double distance =
         Chains::distance<T>(rows.data + row * rows.stride, rows.data + job_.which[number] * rows.stride, rows.columns,
                             job_.by_quads, count, room_.chains);
-    // Several pairs may share a point, whose nearest row is the first of those at the least distance. They update it
-    // one after another.
+    // Several pairs may share a point, whose row is the first at the least distance: they update it one after another.
     const unsigned int same = __match_any_sync(everyone, is_mine ? row : std::int64_t{-1} - lane_);
     const int turn = __popc(same & ((1u << lane_) - 1));
     for (int now = 0; __any_sync(everyone, turn >= now); ++now) {

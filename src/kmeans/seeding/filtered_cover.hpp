@@ -11,8 +11,7 @@
 // Where most pairs of a few points are open, as in the first steps, all pairs are computed together: vectors across
 // points then serve all candidates, at a quarter of the cost of single pairs.
 //
-// Floor for a step with L trials: n d bytes read and n d L byte products. Measured: 0.4 to 0.7 n L ln K chains over all
-// steps.
+// Floor for a step with L trials: n d bytes read and n d L byte products. Measured: 0.4 to 0.7 n L ln K chains in all.
 //
 // Memory: a byte per coordinate, 24 bytes per point, up to 24 more per point for kept distances, and 4 for k-means||.
 #pragma once

@@ -198,8 +198,7 @@ class Seeding {
     if (execution_.progress) execution_.progress({"initialize", static_cast<std::int64_t>(chosen), k_, "k-means++"});
   }
 
-  /// Extends the choice when rows differ so little that all squared distances are zero: adds the first rows that are
-  /// distinct from the chosen ones.
+  /// Adds rows that are distinct from the chosen ones, for rows so close that all squared distances are zero.
   void extend_by_different_rows(std::vector<std::int64_t>& chosen) const {
     std::unordered_set<std::string> seen;
     const auto is_new = [&](const T* row) {

@@ -91,8 +91,7 @@ class KnownRows {
     return numbers;
   }
 
-  /// Fetches the rows that work() returns on each rank: global numbers of the rank's rows, ascending. Returns the
-  /// numbers of all ranks, ascending.
+  /// Fetches the rows that work() returns on each rank, by global number, ascending. Returns the numbers of all ranks.
   template <class Work>
   std::vector<std::int64_t> bring_all(const Work& work) {
     std::vector<std::int64_t> numbers;

@@ -11,9 +11,8 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Up to most_columns_of_cover columns, and with many points, the triangle inequality spares more than the 8-bit copy
-// does. For fewer chosen rows than fewest_chosen_by_filter, making the copy takes as long as the distances
-// (docs/decisions/0013-first-centroids.md).
+// Up to most_columns_of_cover columns, the triangle inequality spares more than the 8-bit copy does. For fewer rows
+// than fewest_chosen_by_filter, the copy costs as much as the distances (docs/decisions/0013-first-centroids.md).
 constexpr std::int64_t most_columns_of_cover = 5;
 constexpr std::int64_t fewest_chosen_by_filter = 6;
 
@@ -25,8 +24,7 @@ bool is_filtered(std::int64_t columns, std::int64_t expected, SeedingFilter filt
   return columns > most_columns_of_cover && expected >= fewest_chosen_by_filter;
 }
 
-/// Returns true if k-means++ should measure all distances, because avoiding some takes longer
-/// (docs/decisions/0013-first-centroids.md).
+/// Returns true if avoiding some distances of k-means++ takes longer (docs/decisions/0013-first-centroids.md).
 bool is_dense(std::int64_t columns, std::int64_t clusters, SeedingFilter filter) {
   if (filter != SeedingFilter::where_it_pays) return filter == SeedingFilter::dense;
   return clusters <= (columns <= few_columns ? 64 : columns <= 24 ? 32 : 10);

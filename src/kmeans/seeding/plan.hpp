@@ -32,8 +32,7 @@ CoverKind cover_kind(std::int64_t columns, bool weighted, std::int64_t expected,
 /// Returns the host memory that the choice needs in addition to the points. `copy`: the part wanted for the 8-bit copy.
 std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter, std::uint64_t copy = 0);
 
-/// Returns the number of distances per point that choosing `clusters` first centroids costs: all pairs, or the filter's
-/// share of them where the filter is used.
+/// Returns the distances per point that choosing the first centroids costs: all, or the share that the filter leaves.
 double first_distances(KMeansInit init, std::int64_t clusters, std::int64_t columns);
 
 }  // namespace gradus::kmeans_detail

@@ -1,5 +1,4 @@
-// Mean, scale and standardized rows (gradus/kmeans_standardization.hpp). Sums are exact, so the bits do not depend on
-// the order in which threads and ranks add.
+// Mean, scale and standardized rows (gradus/kmeans_standardization.hpp). Sums are exact: their order does not matter.
 #include "kmeans/standardization/standardization.hpp"
 
 #include <omp.h>

@@ -39,8 +39,7 @@ class StandardizedPoints {
   double seconds_ = 0;
 };
 
-/// Returns the request with its memory limit reduced by a copy of the points. Throws OutOfMemoryError if nothing
-/// remains.
+/// Returns the request with its memory limit reduced by a copy of the points. Throws OutOfMemoryError if none is left.
 Execution beside_copy(std::int64_t rows, std::int64_t columns, std::size_t element_bytes, const Execution& execution);
 
 /// Returns the options for a call on the copy.
