@@ -11,13 +11,13 @@ struct ControlGroup {
   static constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
   double processors = std::numeric_limits<double>::infinity();  ///< quota / period
-  std::uint64_t memory_limit = no_limit;                        ///< in bytes
+  std::uint64_t memory_limit = no_limit;
   std::uint64_t memory_left = no_limit;  ///< bytes below the limit; inactive file pages count as free
 };
 
 /// Returns the minimum of each limit over the group and all its ancestors, in hierarchies of versions 1 and 2.
-/// Unreadable files set no limit. `root` precedes every path, for tests. Without `with_usage`, which takes time,
-/// memory_left is not set.
+/// Unreadable files set no limit. `root` precedes every path, for tests. Only `with_usage`, which takes time, sets
+/// memory_left.
 ControlGroup read_control_group(const std::string& root = "", bool with_usage = true);
 
 /// Returns this process's control group as first read, because reading takes a tenth of a millisecond and limits seldom

@@ -90,7 +90,6 @@ class PayingTeam {
   /// If not `may_shrink`, threads() is always `most`.
   PayingTeam(int most, bool may_shrink) : most_(most), may_shrink_(may_shrink && most > 1) {}
 
-  /// Returns the number of threads for the next pass.
   int threads() const { return backoff_passes_left_ > 0 ? 1 : most_; }
 
   /// Exists during a pass.

@@ -18,8 +18,7 @@ class Arena {
   /// OutOfMemoryError that reports the memory needed and free.
   explicit Arena(std::uint64_t bytes, std::uint64_t limit = 0) : limit_(limit) { allocate(bytes); }
 
-  /// Ensures that `bytes` more can be taken, with another allocation if needed, for needs that are not known in
-  /// advance.
+  /// Ensures that `bytes` more can be taken, with another allocation if needed: for needs not known in advance.
   void reserve(std::uint64_t bytes) {
     if (bytes <= static_cast<std::uint64_t>(memory_.size()) - taken_) return;
     if (memory_.size() > 0) filled_.push_back(std::move(memory_));

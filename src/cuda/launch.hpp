@@ -28,7 +28,6 @@ inline unsigned int blocks_for(std::int64_t count, int threads) {
   return static_cast<unsigned int>((count + threads - 1) / threads);
 }
 
-/// Returns an attribute of the current GPU.
 inline int attribute(cudaDeviceAttr which) {
   int gpu = 0;
   int value = 0;

@@ -14,8 +14,7 @@ namespace gradus::cuda {
 
 class Portions {
  public:
-  /// `operations`: of the first launch, while the speed is unknown. Even a slow GPU should do them in a tenth of a
-  /// second.
+  /// `operations`: of the first launch, whose speed is unknown. Even a slow GPU should finish in a tenth of a second.
   explicit Portions(std::stop_token stop, double operations) : stop_(std::move(stop)), operations_(operations) {}
 
   /// Returns true if run() would launch once and not wait.

@@ -30,8 +30,7 @@ inline mpz_class in_steps(double value) {
   return shifted(mpz_class(std::ldexp(fraction, 53)), exponent - 53 - step_exponent);
 }
 
-/// Returns value / 2^drop for value >= 0, rounded to nearest, ties to even. `more`: the true value is a fraction
-/// larger.
+/// Returns value / 2^drop, rounded to nearest, ties to even, for value >= 0. `more`: the true value is slightly larger.
 inline mpz_class round_away(const mpz_class& value, long drop, bool more) {
   if (drop <= 0) return shifted(value, -drop);
   const mpz_class kept = value >> static_cast<unsigned long>(drop);

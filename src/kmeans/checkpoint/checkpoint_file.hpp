@@ -32,8 +32,7 @@ struct JobState {
   std::optional<KMeansResult<T>> best;  ///< best earlier fit, without the labels and counts that follow from it
 };
 
-/// Returns the text that identifies the job: the lines of `call` (see call_text()) and hashes of the views, on host or
-/// GPU.
+/// Returns the text that identifies the job: the lines of `call` (see call_text()) and hashes of the views.
 template <class T>
 std::string job_text(const std::string& call, MatrixView<const T> points, VectorView<const T> weights,
                      MatrixView<const T> given, const Execution& execution, const core::RankRows& all_rows);

@@ -303,7 +303,6 @@ class Criteria {
  private:
   std::int64_t sample_size() const { return std::min(points_.rows(), options_.silhouette_points); }
 
-  /// Returns the memory needed in addition to points and labels.
   std::uint64_t bytes() const {
     std::vector<std::int64_t> clusters;
     for (const auto& labels : labelings_) clusters.push_back(label_count(labels));

@@ -68,7 +68,6 @@ namespace {
 constexpr std::int64_t most_others = 64;
 constexpr std::int64_t clusters_at_once = 4096;  // 1 MiB of sums
 
-// Labelings whose sums are computed together.
 struct Group {
   std::size_t first = 0;
   std::size_t count = 0;
@@ -162,7 +161,6 @@ class Measurement {
     }
   }
 
-  /// Returns true if the silhouette of the labeling is defined.
   bool is_defined(std::size_t labeling) const {
     const auto& counts = counts_[labeling];
     const auto present = std::ranges::count_if(counts, [](std::int64_t count) { return count > 0; });

@@ -6,8 +6,7 @@
 // The other points come in ascending order, so a point's sums have the same bits for any thread and vector width.
 //
 // Operations: n^2 (d multiply-adds, a square root and one addition per labeling). Memory: 256 bytes per thread and
-// cluster of all labelings. Labelings whose sums exceed the L2 cache are split into groups, which each measure all
-// distances.
+// cluster of all labelings. If the sums exceed the L2 cache, groups of labelings each measure all distances.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,6 @@ namespace gradus::kmeans_detail {
 using cuda::block_threads;
 using cuda::blocks_for;
 
-/// Memory layout of the points on the GPU.
 enum class Layout : std::uint8_t {
   rows,    ///< a point's coordinates are contiguous: element point * d + dim
   columns  ///< a coordinate of all points is contiguous: element dim * n + point

@@ -49,7 +49,6 @@ void launch_assign_and_sum(LoopMemory<T>& memory, std::int64_t begin, std::int64
 template <class T>
 void launch_update(LoopMemory<T>& memory);
 
-/// The memory that the kernels use.
 template <class T>
 struct LoopMemory {
   LoopMemory(CudaFit<T>& the_job, int block)

@@ -6,7 +6,6 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// The driver's engine.
 template <class T>
 class PassEngine {
  public:

@@ -16,8 +16,7 @@ struct UnitCube {
 };
 
 /// Returns the order of the rows of n x d `points` (d at most 4) along a Hilbert curve through the cube: the row number
-/// for each place. Rows that are close in the order are close in space. O(n); memory: order_bytes() in
-/// ordered_limits.hpp.
+/// for each place. Rows that are close in the order are close in space. O(n); for memory see order_bytes().
 template <class T>
 cuda::DeviceBuffer<unsigned int> order_along_curve(const T* points, std::int64_t n, int d, const UnitCube<T>& cube,
                                                    const cuda::Stream& stream);

@@ -53,8 +53,7 @@ __device__ inline double ordered_sum(const double* parts, int count) {
   return total;
 }
 
-/// Returns the sum of the squared movements in the driver's order (dimensions, then clusters, ascending) to every
-/// thread.
+/// Returns the sum of the squared movements in the driver's order: dimensions, then clusters. All threads get it.
 template <class T, int Columns>
 __device__ double shift_of(const SmallDimJob<T>& job, const Shared<T, Columns>& shared) {
   __shared__ double total;
@@ -229,7 +228,7 @@ class FitBlock {
   const SmallDimJob<T>& job_;
   const Shared<T, Columns> shared_;
   const JobSums<T> sums_;
-  Tally& tally_;  ///< of the block, in this pass
+  Tally& tally_;
   const int words_;
   const int area_;
   Word rechecked_ = 0;  ///< of the block, over all passes; only in the first thread

@@ -323,7 +323,6 @@ constexpr std::int64_t lanes_at_once = 2 * lanes_together;
 
 using FloatVector = hn::Vec<Floats>;
 
-// The facts about one vector of a panel's points.
 struct Points {
   FloatVector scale;
   FloatVector residual;
@@ -345,7 +344,6 @@ HWY_INLINE FloatVector bound_above(const Points& points, const ByteTrialsView& t
                     hn::MulAdd(points.length, hn::Set(f, at.errors[candidate]), rest));
 }
 
-// Returns a lower bound of the same value.
 HWY_INLINE FloatVector bound_below(const Points& points, const ByteTrialsView& trials, int level,
                                    std::int64_t candidate, FloatVector product) {
   const Floats f;

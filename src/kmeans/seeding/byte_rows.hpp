@@ -79,7 +79,6 @@ struct ByteRowFacts {
   float* half_square;
 };
 
-/// Output pointers for the facts about a row's second byte.
 struct ByteRestFacts {
   float* scale;
   float* residual;
@@ -102,7 +101,6 @@ struct TrialFacts {
   std::int32_t low_sum = 0;
 };
 
-/// The candidates as the kernels see them.
 struct ByteTrialsView {
   struct Level {
     const float* steps;   ///< t for one unit of the integer
@@ -215,15 +213,13 @@ class ByteRows {
   /// that may be the nearest. Returns the rows for which other candidates in scratch.open may be as near.
   std::uint32_t settle(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch, std::int32_t* labels) const;
 
-  /// Removes candidates that cannot be nearest to a row that settle() left open; needs a second byte. Returns their
-  /// number.
+  /// For an open row with a second byte: removes candidates that cannot be the nearest; returns how many remain.
   std::int64_t settle_row(const ByteTrials& trials, std::int64_t row, const ByteScratch& scratch,
                           std::int32_t* candidates, std::int64_t count) const;
 
   bool has_rest(std::int64_t row) const { return rest_scales_.size() > 0 && rest_scales_[row] > 0; }
 
-  /// Computes the second byte of a row, if it can have one and make_rests() was called. Call it from one thread per
-  /// row.
+  /// Computes the second byte of a row, if it can have one and make_rests() was called; one thread per row.
   void copy_rest(std::int64_t row, float* scratch);
 
   static constexpr std::int64_t scratch_floats(std::int64_t columns) {

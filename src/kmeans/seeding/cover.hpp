@@ -161,8 +161,8 @@ class Cover final : public Potential<T> {
       for (const std::int64_t row : candidates) addresses_.push_back(cover.row_of(row));
       const std::size_t chosen = least_.size();
       const std::int64_t d = cover.points_.columns();
-      // D and 4 D each have a relative error of about (d + 2) / 2 ulps, except near the smallest doubles. This is 8
-      // times that.
+      // D and 4 D each have a relative error of about (d + 2) / 2 units in the last place, except near the smallest
+      // doubles. The factor allows for eight times that.
       const double factor = 0.25 / (1 + 8 * static_cast<double>(d + 4) * 0x1p-53);
 #pragma omp parallel for num_threads(cover.threads_) schedule(static) if (chosen > batch_points)
       for (std::size_t first = 0; first < chosen; first += batch_points) {
@@ -271,8 +271,8 @@ class Cover final : public Potential<T> {
     honour_stop();
   }
 
-  /// Returns the share of `batch` in total() if its points could also be at these distances, plus a term of `batch`
-  /// alone.
+  /// Returns the share of `batch` in total() if its points could also move to a candidate at these distances, plus a
+  /// term that depends on `batch` alone.
   std::uint64_t total_with(const Batch& batch, const double* distances) const {
     const Quantizer quantize = quantize_;
     std::uint64_t sum = 0;

@@ -92,7 +92,6 @@ struct ByteCandidate {
   float residue;
 };
 
-/// The terms of the bound for a point.
 struct BytePoint {
   float scale;
   float square;

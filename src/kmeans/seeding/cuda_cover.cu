@@ -246,7 +246,6 @@ CudaCover<T>::CudaCover(const GpuPoints<T>& points, std::int64_t first, bool gro
   rescale();
 }
 
-/// Returns the largest w * D.
 template <class T>
 double CudaCover<T>::largest_of(const CoverJob<T>& job) {
   total_.clear(stream());

@@ -67,7 +67,6 @@ class Walker {
     tiles_ = ((rows_ + tile_rows - 1) / tile_rows - warp_ + warps_ - 1) / warps_;
   }
 
-  /// Copies the new rows' bytes to shared memory.
   __device__ void bring() {
     stream_.start(tiles());
     stream_.ask_for_lengths(tiles());

@@ -354,7 +354,6 @@ class Walker {
                                job_.by_quads, count, room_.chains);
   }
 
-  /// Prefetches a row of the points that will be needed soon.
   __device__ void fetch(std::int64_t row) const {
     const DeviceRows<T>& rows = job_.cover.rows;
     const T* const begin = rows.data + row * rows.stride;

@@ -125,10 +125,9 @@ class FilteredCover final : public Potential<T> {
     std::int32_t candidate;
   };
 
-  /// Per-thread state that persists across passes.
   struct alignas(64) Worker {
     ByteScratch scratch;
-    std::vector<std::int64_t> rows;  ///< rows of the open pairs
+    std::vector<std::int64_t> rows;
     std::vector<std::int32_t> candidates;
     std::vector<const T*> row_addresses;
     std::vector<const T*> candidate_addresses;
@@ -233,7 +232,6 @@ class FilteredCover final : public Potential<T> {
     honour_stop();
   }
 
-  /// Filters the panels [first, last).
   template <class Use>
   void filter_panels(Worker& worker, std::int64_t first, std::int64_t last, bool nearest, const Use& use) {
     const std::size_t before = worker.rows.size();
@@ -319,8 +317,8 @@ class FilteredCover final : public Potential<T> {
   std::int64_t piece_ = 0;
   std::size_t most_kept_ = 0;  ///< per thread
   ByteTrials trials_;
-  std::vector<const T*> candidates_;  ///< addresses
-  std::vector<std::int64_t> tried_;   ///< the rows of the last gains()
+  std::vector<const T*> candidates_;
+  std::vector<std::int64_t> tried_;  ///< the rows of the last gains()
 };
 
 }  // namespace gradus::kmeans_detail

@@ -56,7 +56,6 @@ class RankTotals {
 template <class T>
 class KnownRows {
  public:
-  /// `own`: the rows of this rank.
   KnownRows(const core::RankRows& rows, MatrixView<const T> own) : rows_(rows), own_(own) {}
   KnownRows(const KnownRows&) = delete;
   KnownRows& operator=(const KnownRows&) = delete;

@@ -16,7 +16,6 @@ namespace {
 constexpr std::int64_t most_columns_of_cover = 5;
 constexpr std::int64_t fewest_chosen_by_filter = 6;
 
-/// `expected`: how many rows will be chosen.
 bool is_filtered(std::int64_t columns, std::int64_t expected, SeedingFilter filter) {
   if (columns > ByteRows<float>::most_columns || filter == SeedingFilter::never || filter == SeedingFilter::dense)
     return false;

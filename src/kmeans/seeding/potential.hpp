@@ -102,7 +102,6 @@ class Potential : public SeedingCover {
     rescale();
   }
 
-  /// gains() over this rank's points.
   virtual std::vector<std::uint64_t> own_gains(std::span<const std::int64_t> candidates) = 0;
   /// Adds at most most_candidates rows.
   virtual void own_add(std::span<const std::int64_t> rows) = 0;

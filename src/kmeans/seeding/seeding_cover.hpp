@@ -29,8 +29,8 @@ class SeedingCover {
   virtual std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) = 0;
   /// Returns, for each candidate, by how much total() would fall if that candidate alone were chosen.
   virtual std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) = 0;
-  /// Adds rows that rows_at() or sample() returned to the chosen rows. Pass all rows of a step or round at once,
-  /// because later draws need the integers as they are after it. Points join the nearest chosen row, the first on ties.
+  /// Adds rows that rows_at() or sample() returned to the chosen rows. Pass all rows of a step or round at once: add()
+  /// updates the integers from which later rows are drawn. A point joins the nearest chosen row, the first on ties.
   virtual void add(std::span<const std::int64_t> rows) = 0;
   /// Returns, for each chosen row, the sum of the weights of its points as an integer; without weights, their number.
   virtual std::vector<std::uint64_t> weights_of_chosen() const = 0;

@@ -20,7 +20,6 @@ namespace gradus::kmeans_detail {
 
 inline constexpr std::string_view while_choosing = "stopped while choosing the first centroids";
 
-/// Draws rows by weight, without replacement. `weights` covers this rank's rows.
 template <class T>
 class WeightedRows {
  public:
@@ -101,7 +100,7 @@ class WeightedRows {
   VectorView<const T> weights_;
   const core::RankRows& rows_;
   const std::stop_token& stop_;
-  RowSums sums_;  ///< over this rank's rows
+  RowSums sums_;
   RankTotals totals_;
   std::vector<bool> drawn_;
   double unit_ = 1;  ///< a power of two, for weights so small that the quantizer would round them to zero

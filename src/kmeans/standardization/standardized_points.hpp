@@ -42,7 +42,6 @@ class StandardizedPoints {
 /// Returns the request with its memory limit reduced by a copy of the points. Throws OutOfMemoryError if none is left.
 Execution beside_copy(std::int64_t rows, std::int64_t columns, std::size_t element_bytes, const Execution& execution);
 
-/// Returns the options for a call on the copy.
 KMeansOptions without_standardize(const KMeansOptions& options);
 
 }  // namespace gradus::kmeans_detail
