@@ -43,7 +43,6 @@ bool same_bits(const Matrix<T>& a, const Matrix<T>& b) {
   return a.rows() == b.rows() && a.columns() == b.columns() && same_bits(a.data(), b.data(), a.rows() * a.columns());
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
 // Table rows as test parameters
 
 /// Returns the rows for which `wanted` returns true.
@@ -69,7 +68,6 @@ std::vector<std::string> names_of(core::Rows<Variant> variants, const Wanted& wa
   return names;
 }
 
-/// Names a test instance by its row.
 struct RowName {
   template <class Info>
   std::string operator()(const Info& info) const {
@@ -77,7 +75,6 @@ struct RowName {
   }
 };
 
-// ---------------------------------------------------------------------------------------------------------------------
 // Without a GPU
 
 /// Returns true if GRADUS_REQUIRE_GPU=1: this machine has a GPU, so no test may be skipped for lack of one.

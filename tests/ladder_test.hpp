@@ -34,7 +34,6 @@ inline const std::vector<int> ladder_threads = {1, 2, 3, 7, 16};  // may exceed 
 inline constexpr std::size_t ladder_stride = 1;
 #endif
 
-/// The result of testing a row.
 struct RowOutcome {
   int ran = 0;                           ///< cases, per type and seed
   std::size_t runs = 0;                  ///< runs; a case runs in several ways

@@ -100,7 +100,6 @@ std::string first_difference(const Checks&... checks) {
   return found;
 }
 
-/// One way to run a case.
 struct Run {
   Execution execution;
   core::Contract contract;

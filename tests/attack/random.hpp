@@ -45,7 +45,6 @@ class Random {
   std::uint64_t state_;
 };
 
-/// Rows of equal length.
 template <class T>
 using Rows = std::vector<std::vector<T>>;
 

@@ -15,7 +15,6 @@ constexpr auto release = std::memory_order_release;
 constexpr auto acq_rel = std::memory_order_acq_rel;
 constexpr auto seq_cst = std::memory_order_seq_cst;
 
-/// Two variables, and what the threads saw of them.
 struct State {
   atomic<int> x{0};
   atomic<int> y{0};

@@ -24,7 +24,6 @@ namespace {
 
 constexpr int format = 1;
 
-// ---------------------------------------------------------------------------------------------------------------------
 // Identity of the job
 
 /// Returns the sum of the rows' hashes, which does not depend on how the ranks share the rows.
@@ -44,7 +43,6 @@ std::uint64_t hash_of(MatrixView<const T> rows, const char* what, std::int64_t f
   return cpu::hash_of_rows(rows, first, cpu::thread_count(execution), execution.stop);
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
 // Arrays of the file
 
 template <class T>
@@ -88,8 +86,6 @@ Matrix<T> matrix_of(const core::NpzArrays& arrays, std::string_view name, std::i
   std::ranges::copy(values, matrix.data());
   return matrix;
 }
-
-// ---------------------------------------------------------------------------------------------------------------------
 
 std::vector<char> bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -40,7 +40,6 @@ struct LoopMemory;
 template <class T>
 std::size_t allow_assign_and_sum(std::int64_t k, std::int64_t d);
 
-/// Labels the points [begin, end) and adds them to the sums.
 template <class T>
 void launch_assign_and_sum(LoopMemory<T>& memory, std::int64_t begin, std::int64_t end);
 

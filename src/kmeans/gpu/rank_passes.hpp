@@ -24,7 +24,6 @@ class RankPasses {
   /// Computes the labels for the centroids, and the matching sums. Returns how many labels changed.
   virtual std::int64_t make_pass(MatrixView<const T> centroids) = 0;
   virtual const ExactSums<T>& sums() const = 0;
-  /// Copies the labels of the last pass.
   virtual void bring_labels(std::int32_t* labels) = 0;
   /// Returns the inertia of the last pass's labels and its centroids.
   virtual core::ExactAccumulator own_inertia() = 0;

@@ -16,7 +16,6 @@ struct Record {
   Word nanoseconds;  ///< end time of the iteration
 };
 
-/// The kernel's output.
 struct LoopOutcome {
   int steps;
   bool pass_only;  ///< the last pass has no update, which is left to the driver
@@ -89,7 +88,6 @@ __host__ __device__ int sum_words(const SmallDimJob<T>& job) {
 template <int Columns>
 constexpr int entry_floats = (Columns + 1 + 3) / 4 * 4;
 
-/// The parts of a block's shared memory.
 template <class T, int Columns>
 struct Shared {
   float* filter;        ///< one entry per cluster

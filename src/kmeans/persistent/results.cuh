@@ -35,7 +35,6 @@ __global__ void judge_steps(const __grid_constant__ SmallDimJob<T> job) {
   if (threadIdx.x == 32) job.records[step].explained = ordered_sum(parts + job.k, job.k);
 }
 
-/// Returns a point's label after the last pass.
 template <class T>
 __device__ int settled_label_of(const SmallDimJob<T>& job, std::int64_t point) {
   if (job.tiles.points > 0) {

@@ -32,7 +32,6 @@ struct WarpRoom {
   unsigned int queue[queue_room];
 };
 
-/// Returns the number of groups of eight new rows.
 __host__ __device__ constexpr int eights_of(int added) { return (added + 7) / 8; }
 /// Returns the shared memory of a block: its warps and the new rows.
 __host__ __device__ constexpr int bytes_of(int warps, int chunks, int added) {

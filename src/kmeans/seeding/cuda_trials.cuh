@@ -189,7 +189,6 @@ class Walker {
     __syncthreads();  // the sums are stored
   }
 
-  /// Starts loading the tiles with which the next comparison begins.
   __device__ void start_comparison(int step) { stream_.start(tiles_of(step)); }
 
   /// Draws the trials of a step and publishes those within this block's rows. Call it after a block barrier.
@@ -218,7 +217,6 @@ class Walker {
     }
   }
 
-  /// Copies the bytes of the step's trials to shared memory.
   __device__ void bring_trials(int step) {
     for (int trial = warp_; trial < job_.trials; trial += warps_) {
       Word word = 0;
