@@ -3,9 +3,9 @@
 //
 // A warp multiplies its 32 points by all new rows. It first tests only the nearest new row: for a point x and a new row
 // y, 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y grows as the copies come nearer, and its maximum over all y excludes all new
-// rows for most points. For the other points, the nearest row by the copies bounds the distance to the nearest row,
-// which excludes most of the rest. The remaining pairs enter a queue. When 32 pairs wait, each lane computes the
-// canonical chain of one pair.
+// rows for most points. For the other points, the copies give an upper bound of the distance to the nearest row, which
+// excludes most new rows. The remaining pairs enter a queue. When 32 pairs wait, each lane computes one canonical
+// chain.
 //
 // Floor: reading the n rows' bytes and 16 bytes of bound terms per row, once per 64 new rows.
 #pragma once
