@@ -1,7 +1,6 @@
-"""The tables in the documents are those that docs/tables.py writes from rows and raw results.
+"""Checks that the tables in the documents are those that docs/tables.py writes from rows and raw results.
 
-usage: tables_test.py FOLDER PROGRAM
-"""
+usage: tables_test.py FOLDER PROGRAM"""
 import ast
 import json
 import pathlib

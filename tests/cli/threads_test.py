@@ -1,4 +1,4 @@
-"""Threads of jobs where the system refuses them."""
+"""Jobs with several threads when the system refuses to start threads."""
 
 import os
 import resource
@@ -7,7 +7,7 @@ from kit import Case, gradus, rooms
 
 
 def jobs(case):
-    """What to call each command of a problem with."""
+    """Returns a call of each command of a problem."""
     all_jobs = {}
     for room in rooms():
         all_jobs.update(room.json_jobs(case))
@@ -15,8 +15,8 @@ def jobs(case):
 
 
 class RefusedThreads(Case):
-    """Where the system refuses a thread, a job takes fewer or fails with a message. The OpenMP runtime would end the
-    process."""
+    """If the system refuses a thread, a job uses fewer or fails with a message. The OpenMP runtime alone would end
+    the process."""
 
     MANY = 2000
 
@@ -29,7 +29,7 @@ class RefusedThreads(Case):
         return lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
     def number_of_threads(self, number):
-        """Of another user, for root is free of the limit."""
+        """Runs as another user, because root is exempt from the limit."""
 
         def limit():
             resource.setrlimit(resource.RLIMIT_NPROC, (number, number))
@@ -51,7 +51,7 @@ class RefusedThreads(Case):
             for name, limit in self.limits():
                 result = gradus(command, *words, "--threads", self.MANY, preexec=limit)
                 if result.returncode == 0:
-                    continue  # the job takes one thread, whatever is asked for
+                    continue  # the job always uses one thread
                 refused.add(command)
                 with self.subTest(command=command, limit=name):
                     self.assertEqual(result.returncode, 1, result.stderr)

@@ -1,6 +1,5 @@
-// Any bytes: parse_csv() gives a rectangle of finite numbers, or throws InputError. With a header or without one, with
-// columns chosen or not, however numbers are written. Cut into small chunks, which threads could parse, the text
-// gives the same table, or the same error.
+// Any bytes: parse_csv() returns a rectangular table of finite numbers or throws InputError, with any options and
+// notation of numbers. Parsed in small chunks, as threads do it, the text gives the same table or error.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -39,7 +38,6 @@ void check(const CsvTable& table, const CsvOptions& options) {
     for (std::int64_t column = 0; column < view.columns(); ++column) require(std::isfinite(view(row, column)));
 }
 
-/// The table, or what is wrong.
 std::pair<std::optional<CsvTable>, std::string> parse(std::span<const std::byte> bytes, const CsvOptions& options) {
   try {
     return {gradus::files::parse_csv(bytes, "input", options), ""};

@@ -444,7 +444,7 @@ std::int64_t BoundsAssigner<T>::search_copy(cpu::Range block, std::int32_t* labe
       if (!comes_copied_) copy_->copy_panel(panel, scratch.row.data());
       for (std::int64_t row = first; row < first + count; ++row) copy_->set_no_limit(row);
     }
-    const std::int64_t found = copy_->look_for_nearest(trials_, panel, scratch.bytes);
+    const std::int64_t found = copy_->find_nearest(trials_, panel, scratch.bytes);
     std::uint32_t once = 0;
     std::uint32_t twice = 0;
     std::int32_t* const of_panel = labels + (first - block.begin);

@@ -209,8 +209,8 @@ TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
     const std::vector<Undecided>& undecided = scratch_of_look.undecided;
     for (std::int64_t panel = 0; panel < rows.panels(); ++panel)
       for (const bool nearest : {false, true}) {
-        const std::int64_t found =
-            nearest ? rows.look_for_nearest(trials, panel, scratch_of_look) : rows.look(trials, panel, scratch_of_look);
+        const std::int64_t found = nearest ? rows.find_nearest(trials, panel, scratch_of_look)
+                                           : rows.find_nearer(trials, panel, scratch_of_look);
         for (std::int64_t row = 32 * panel; row < std::min(32 * panel + 32, n); ++row) {
           double least = limits[static_cast<std::size_t>(row)];
           for (std::size_t candidate = 0; nearest && candidate < candidates.size(); ++candidate)

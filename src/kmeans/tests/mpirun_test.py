@@ -277,7 +277,7 @@ class Faults(KMeansCase):
         points = self.points()
         other = self.points("other.npy", n=100)
         self.all_refused(*[
-            (1, 2, points, *own, {"beside": [points, *theirs], "says": says}) for own, theirs, says in [
+            (1, 2, points, *own, {"others": [points, *theirs], "says": says}) for own, theirs, says in [
                 (["-k", 3], ["-k", 4], ["rank 1 of 3", "--clusters 4", "--clusters 3", "same arguments"]),
                 (["-k", 3], ["-k", 3, "--seed", 1], ["--seed 1", "nothing of that"]),
                 (["-k", 3, "--seed", 1], ["-k", 3], ["--seed 1", "nothing of that"]),

@@ -617,7 +617,7 @@ TEST_F(matmul_gpu, a_view_that_lies_is_refused) {
   nothing_to_add.alpha = 0;
   const auto expect_refusal = [](const char* what, const std::function<void()>& action) {
     const std::string message = error_of<UsageError>(action);
-    EXPECT_TRUE(contains(message, std::string(what) + ": the view says that they lie on GPU 0, but")) << message;
+    EXPECT_TRUE(contains(message, std::string(what) + ": the view says that they are on GPU 0, but")) << message;
   };
   expect_refusal("A", [&] { matmul(lie, there.view()); });
   expect_refusal("B", [&] { matmul(there.view(), lie.transposed()); });

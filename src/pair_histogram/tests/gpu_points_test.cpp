@@ -301,7 +301,7 @@ TEST_F(OnGpu, a_view_that_lies_is_refused) {
   const ProblemOnDevice<double> there(points.view(), bins_of(0.5, 5));
   const MatrixView<const double> false_view(points.data(), 100, 3, here);
   std::string message = error_of<UsageError>([&] { pair_histogram(false_view, bins_of(0.5, 5)); });
-  EXPECT_TRUE(contains(message, "points: the view says that they lie on GPU 0, but")) << message;
+  EXPECT_TRUE(contains(message, "points: the view says that they are on GPU 0, but")) << message;
   EXPECT_TRUE(contains(message, "not memory of a GPU")) << message;
   PairHistogramJob<double> options = bins_of(0.5, 5);
   options.others = false_view;

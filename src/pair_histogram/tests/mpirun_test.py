@@ -149,7 +149,7 @@ class RanksFaults(PairsCase):
     def test_what_differs_between_ranks(self):
         points = self.array("points.npy", 300, 3)
         self.all_refused(*[
-            (1, 2, points, *own, {"beside": [points, *theirs], "says": says}) for own, theirs, says in [
+            (1, 2, points, *own, {"others": [points, *theirs], "says": says}) for own, theirs, says in [
                 (self.BINS, ("--bin-width", 2, "--bins", 4), ["rank 1 of 3", "--bin-width 2", "--bin-width 1", "same arguments"]),
                 (self.BINS, (*self.BINS, "--box", "30,30,30"), ["--box 30,30,30", "nothing of that"]),
                 (self.BINS, (*self.BINS, "--variant", "simd_filter"), ["rank 1 of 3", "variant=simd_filter", "variant=the best"])]])

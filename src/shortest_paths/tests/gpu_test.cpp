@@ -498,7 +498,7 @@ TEST_F(shortest_paths_gpu, a_view_that_lies_is_refused) {
   const OnDevice<double> there(weights.view());
   const MatrixView<const double> false_view(weights.data(), 20, 20, tests::gpu_place);
   std::string message = error_of<UsageError>([&] { shortest_paths(false_view); });
-  EXPECT_TRUE(contains(message, "weights: the view says that they lie on GPU 0, but")) << message;
+  EXPECT_TRUE(contains(message, "weights: the view says that they are on GPU 0, but")) << message;
   ShortestPathsMemory<double> memory;
   memory.distances = {host.data(), 20, 20, tests::gpu_place};
   message = error_of<UsageError>([&] { shortest_paths(there.view(), {}, memory); });
