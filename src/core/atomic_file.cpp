@@ -134,8 +134,8 @@ bool is_temporary(std::string_view entry, std::string_view prefix) {
          entry.find_first_not_of("0123456789", process + 1) == std::string_view::npos;
 }
 
-/// Locks an open file or folder for this process. Returns false if another process has removed it as stale in the
-/// meantime.
+/// Locks an open file or folder for this process. Returns false if another process has locked it, or has removed it as
+/// stale.
 bool lock(int descriptor) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   struct stat status {};

@@ -88,8 +88,8 @@ class OutputSet {
   /// Adds a file with one of the names. The reference stays valid. `bytes` is the size of the file, if known. Throws
   /// Error if the whole set does not fit on the disk.
   AtomicFile& add(std::string_view name, std::uint64_t bytes = 0);
-  /// Names the file that marks the set as complete. If the files have to be replaced one by one, it comes last, and
-  /// until then a file with the content `meanwhile` has its name.
+  /// Names the file that marks the set as complete. If the files have to be replaced one by one, it comes last. Until
+  /// then, a file with the content `placeholder` has its name.
   void set_seal(const AtomicFile& seal, std::string meanwhile);
   /// Flushes every file to the disk, then puts all of them in place. If that fails, removes the new files that already
   /// have their final names.

@@ -129,7 +129,7 @@ template <class T>
 T ExactAccumulator::round() const {
   const Magnitude sum = magnitude_of(limbs_);
   if (sum.sign == 0) return 0;
-  // The top four digits have at least 97 bits; `below` tells whether there are more digits.
+  // The top four digits have at least 97 bits. `below` is the number of digits below them.
   const std::size_t below = sum.digits.size() > 4 ? sum.digits.size() - 4 : 0;
   UInt128 top = 0;
   for (std::size_t index = sum.digits.size(); index-- > below;) top = top << 32 | sum.digits[index];

@@ -1,4 +1,4 @@
-// What is found out about this machine.
+// The properties of this machine.
 #include "execution/machine.hpp"
 #include "execution/request.hpp"
 

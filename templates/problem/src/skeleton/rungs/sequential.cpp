@@ -1,8 +1,8 @@
-// sequential: the values are added one after the other.
+// sequential: adds the values one after another.
 //
-// The first rung: each value is read once and added to the sum.
+// The first rung: it reads each value once and adds it to the sum.
 //
-// Bytes: 8 for each value. Operations: an addition for each value.
+// Bytes: 8 per value. Operations: one addition per value.
 // Limits: one core.
 // Source: none.
 #include "core/phases.hpp"
@@ -26,7 +26,7 @@ std::uint64_t sequential(const Problem& problem, const Execution&, std::vector<P
 
 extern constinit const Variant sequential_rung{
     .name = "sequential",
-    .summary = "the values are added one after the other",
+    .summary = "adds the values one after another",
     .backend = core::Backend::sequential,
     .run = {sequential},
 };
