@@ -159,8 +159,8 @@ TEST(Rows, ContractsBoundWhatTheyNameAndNeverAllowNan) {
   EXPECT_FALSE(contract.allows(1, std::nan("")));
   EXPECT_EQ(text(contract), "within 0.0001");
   EXPECT_EQ(text(Contract()), "same bits");
-  EXPECT_EQ(text(Contract{.kind = Contract::same_bits, .of = "whole numbers"}), "same bits of whole numbers");
-  EXPECT_EQ(kind_text(Contract{.kind = Contract::same_bits, .of = "whole numbers"}), "same bits of whole numbers");
+  EXPECT_EQ(text(Contract{.kind = Contract::same_bits, .of = "integers"}), "same bits of integers");
+  EXPECT_EQ(kind_text(Contract{.kind = Contract::same_bits, .of = "integers"}), "same bits of integers");
   EXPECT_EQ(kind_text(Contract{.kind = Contract::within, .bound = 1e-4, .of = "inertia"}), "tolerance");
   EXPECT_EQ(text({Contract::invariants}), "invariants");
 }

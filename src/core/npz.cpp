@@ -122,7 +122,7 @@ NpzArrays::NpzArrays(std::span<const std::byte> bytes, std::string name) : name_
     const std::string_view file(reinterpret_cast<const char*>(bytes.data()) + offset + local_size, name_size);
     const Entry entry{file, bytes.subspan(begin, size)};
     const Headers headers = headers_of(file, crc32(entry.bytes), size, offset);
-    if (!begins_with(bytes.subspan(offset), headers.local)) refuse("it is damaged: a checksum is another one");
+    if (!begins_with(bytes.subspan(offset), headers.local)) refuse("it is damaged: a checksum does not match");
     directory += headers.directory;
     entries_.push_back(entry);
     offset = begin + size;
@@ -130,7 +130,7 @@ NpzArrays::NpzArrays(std::span<const std::byte> bytes, std::string name) : name_
   const std::string end = directory + end_of(entries_.size(), directory.size(), offset);
   if (entries_.empty() || bytes.size() < offset + end.size()) refuse("it is cut off, or a file of another kind");
   if (bytes.size() > offset + end.size() || !begins_with(bytes.subspan(offset), end))
-    refuse("it is damaged: its end is not what its beginning says");
+    refuse("it is damaged: its directory does not match its files");
 }
 
 const NpzArrays::Entry* NpzArrays::find(std::string_view name) const {

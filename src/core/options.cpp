@@ -61,9 +61,9 @@ std::pair<std::int64_t, std::int64_t> integer_range(const Option& row) {
 void refuse_integer(const Option& row, std::string_view name, const std::string& value) {
   const auto [least, most] = integer_range(row);
   refuse_value(name, value,
-               "a whole number from " + (row.kind == OptionKind::count
-                                             ? "0 to " + std::to_string(std::numeric_limits<std::uint64_t>::max())
-                                             : std::to_string(least) + " to " + std::to_string(most)));
+               "an integer from " + (row.kind == OptionKind::count
+                                         ? "0 to " + std::to_string(std::numeric_limits<std::uint64_t>::max())
+                                         : std::to_string(least) + " to " + std::to_string(most)));
 }
 
 void check_option(const Option& row, const void* options) {

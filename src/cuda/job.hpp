@@ -198,7 +198,7 @@ void visit_rows(MatrixView<const T> rows, const AnyJob* job, const Visit& visit)
 
 /// In a build without CUDA, where rows are to be used on a GPU after all.
 [[noreturn]] inline void refuse_without_cuda(const char* what) {
-  throw UnsupportedError(std::string(what) + " lie on a GPU, but this build has no CUDA; pass host memory");
+  throw UnsupportedError(std::string(what) + " are on a GPU, but this build has no CUDA; pass host memory");
 }
 
 }  // namespace gradus::cuda

@@ -144,8 +144,8 @@ std::string why_no_gpu(const Machine& machine) {
   if (!machine.cuda_compiled) return "this build has no CUDA";
 #ifdef GRADUS_HAS_CUDA
   if (const pid_t finder = finding_process; finder != 0 && finder != ::getpid())
-    return "this process was forked from one that had looked for GPUs, and CUDA works in no forked child; start the "
-           "process anew: by exec, or in Python's multiprocessing by the start method 'spawn' or 'forkserver'";
+    return "this process was forked from one that had used CUDA, which does not work in forked children; start a new "
+           "process: by exec, or in Python's multiprocessing by the start method 'spawn' or 'forkserver'";
 #endif
   if (machine.gpus().empty()) return "no NVIDIA GPU is present";
   for (const Gpu& gpu : machine.gpus())

@@ -34,7 +34,7 @@ TEST(cuda_devices, host_code_knows_whether_there_is_cuda) {
   try {
     cuda::refuse_without_cuda("centroids");
   } catch (const UnsupportedError& error) {
-    EXPECT_STREQ(error.what(), "centroids lie on a GPU, but this build has no CUDA; pass host memory");
+    EXPECT_STREQ(error.what(), "centroids are on a GPU, but this build has no CUDA; pass host memory");
   }
   const double values[] = {1, 2, 3, 4};
   int visits = 0;

@@ -65,7 +65,7 @@ TEST(MemoryToPlanWith, IsAllThatIsGrantedAndLeavesAnEighthOfTheGpu) {
   Gpu gpu;
   gpu.usable = true;
   gpu.memory_bytes = 8000;
-  EXPECT_EQ(to_plan_with(gpu), 7000U) << "nobody said how much";
+  EXPECT_EQ(to_plan_with(gpu), 7000U) << "no limit was given";
   gpu.granted_bytes = 7500;
   EXPECT_EQ(to_plan_with(gpu), 7000U);
   gpu.granted_bytes = 6999;

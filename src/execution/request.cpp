@@ -24,17 +24,17 @@ void detail::check_view(const ViewFacts& view, const char* what) {
   if (__builtin_mul_overflow(view.rows, view.row_stride, &bytes) ||
       __builtin_mul_overflow(bytes, static_cast<std::int64_t>(view.element_bytes), &bytes))
     refuse("a view of " + shape() + " elements, rows " + std::to_string(view.row_stride) +
-           " apart; so many bytes overflow 64 bits");
+           " apart; the size in bytes overflows 64 bits");
   if (view.rows == 0 || view.columns == 0) return;
   if (view.data == nullptr) refuse("a view of " + shape() + " elements has a null pointer");
   const auto address = reinterpret_cast<std::uintptr_t>(view.data);
   if (address % view.alignment != 0)
-    refuse("the address of a view is no multiple of " + std::to_string(view.alignment) + ", an element's alignment");
+    refuse("the address of a view is not a multiple of " + std::to_string(view.alignment) + ", an element's alignment");
   // The last row ends with its last element.
   const auto extent = static_cast<std::uintptr_t>(bytes) -
                       static_cast<std::uintptr_t>(view.row_stride - view.columns) * view.element_bytes;
   if (extent > std::numeric_limits<std::uintptr_t>::max() - address)
-    refuse("a view of " + shape() + " elements goes past the end of all memory");
+    refuse("a view of " + shape() + " elements extends past the end of the address space");
 }
 
 }  // namespace gradus
@@ -73,7 +73,7 @@ void check_size(std::initializer_list<std::int64_t> factors, const char* what) {
   std::int64_t product = 1;
   for (const std::int64_t factor : factors)
     if (__builtin_mul_overflow(product, factor, &product))
-      throw UsageError(about(what) + "so many bytes overflow 64 bits");
+      throw UsageError(about(what) + "the size in bytes overflows 64 bits");
 }
 
 void check_element_bytes(int bytes) {
@@ -84,7 +84,7 @@ void check_element_bytes(int bytes) {
 void check_execution(const Execution& execution, TakesRanks takes_ranks) {
   if (execution.communicator != nullptr && takes_ranks == TakesRanks::no)
     throw UnsupportedError(about("communicator") +
-                           "this call does not run on several ranks; give it all rows on one of them, and no "
+                           "this call does not run on several ranks; pass all rows on one rank, without a "
                            "communicator");
   core::check_choice(execution.device, "device");
   core::check_choice(execution.pinning, "pinning");
@@ -92,7 +92,7 @@ void check_execution(const Execution& execution, TakesRanks takes_ranks) {
       execution.communicator->neighbours() > 1)
     throw UnsupportedError(
         about("pinning") +
-        "each of the ranks on this machine would bind its threads to the same processors; leave that to what "
+        "each of the ranks on this machine would bind its threads to the same cores; leave that to what "
         "starts them (mpirun --map-by and --bind-to, srun --cpu-bind)");
   if (execution.block_size < 0)
     throw UsageError(about("block size") + std::to_string(execution.block_size) + " is not a number of threads");
@@ -105,13 +105,13 @@ Execution run_where_it_lies(MemoryPlace place, const char* what, const Execution
   Execution here = execution;
   if (place.is_host()) return here;
   if (const std::string reason = why_no_gpu(this_machine()); !reason.empty())
-    throw UnsupportedError(about(what) + "the view says that they lie on " + gpu_number(place.gpu) + ", but " + reason +
+    throw UnsupportedError(about(what) + "the view says that they are on " + gpu_number(place.gpu) + ", but " + reason +
                            "; pass host memory");
   if (execution.device == Device::cpu)
-    throw UnsupportedError(about(what) + "they lie on " + gpu_number(place.gpu) +
+    throw UnsupportedError(about(what) + "they are on " + gpu_number(place.gpu) +
                            ", but the CPU was asked for; copy them to host memory, or leave the device to the library");
   if (execution.device == Device::gpu && execution.gpu != place.gpu)
-    throw UsageError(about(what) + "they lie on " + gpu_number(place.gpu) + ", but " + gpu_number(execution.gpu) +
+    throw UsageError(about(what) + "they are on " + gpu_number(place.gpu) + ", but " + gpu_number(execution.gpu) +
                      " was asked for");
   here.device = Device::gpu;
   here.gpu = place.gpu;
@@ -120,7 +120,7 @@ Execution run_where_it_lies(MemoryPlace place, const char* what, const Execution
 
 void check_beside(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu) {
   if (place.is_host() || (runs_on_gpu && place.gpu == gpu)) return;
-  throw UnsupportedError(about(what) + "they lie on " + gpu_number(place.gpu) + ", but the job runs on " +
+  throw UnsupportedError(about(what) + "they are on " + gpu_number(place.gpu) + ", but the job runs on " +
                          (runs_on_gpu ? gpu_number(gpu) : "the CPU") + "; keep them there or in host memory");
 }
 

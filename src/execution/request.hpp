@@ -77,7 +77,8 @@ bool overlap(const detail::ViewFacts& one, const detail::ViewFacts& other);
 template <class Written, class Read>
 void check_apart(Written results, const char* what, Read input, const char* of) {
   if (overlap(facts_of(results), facts_of(input)))
-    throw UsageError(about(what) + "their memory overlaps that of the " + of, {.code = error_code::memory_overlap});
+    throw UsageError(about(what) + "their memory overlaps the memory of the " + of,
+                     {.code = error_code::memory_overlap});
 }
 
 /// Throws UsageError like check_view(), and InputError unless there are `count` weights or none.
@@ -113,7 +114,7 @@ void check_takes_device_input(core::Rows<Variant> variants, const Variant& varia
   if (place.is_host() || variant.device_input) return;
   throw UnsupportedError(
       std::string(problem) + " variant '" + std::string(variant.name) + "' needs " + what +
-      " in host memory, but they lie on " + gpu_number(place.gpu) +
+      " in host memory, but they are on " + gpu_number(place.gpu) +
       "; the variants that use them there: " + names_of_those_with(&Variant::device_input, variants));
 }
 

@@ -50,7 +50,7 @@ std::string processor_name() {
   if (cpu::topology() != nullptr)  // on some architectures /proc/cpuinfo has no model name
     if (hwloc_obj* package = hwloc_get_obj_by_type(cpu::topology(), HWLOC_OBJ_PACKAGE, 0); package != nullptr)
       if (const char* name = hwloc_obj_get_info_by_name(package, "CPUModel"); name != nullptr) return name;
-  return "unknown processor";
+  return "unknown CPU";
 }
 
 int object_count(hwloc_obj_type_t type) {

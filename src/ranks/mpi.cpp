@@ -29,7 +29,7 @@ void require_mpi() {
   check(MPI_Query_thread(&provided), "MPI_Query_thread");
   if (provided < MPI_THREAD_FUNNELED)
     throw UnsupportedError(
-        "mpi_communicator(): jobs have threads, of which MPI was not told; start it by MPI_Init_thread() with "
+        "mpi_communicator(): jobs use threads, which MPI was not set up for; initialize it by MPI_Init_thread() with "
         "MPI_THREAD_FUNNELED");
 }
 
@@ -100,7 +100,7 @@ class MpiCommunicator final : public Communicator {
 std::unique_ptr<Communicator> detail::mpi_communicator(const void* comm, std::size_t bytes) {
   if (bytes != sizeof(MPI_Comm))
     throw UnsupportedError("mpi_communicator(): a communicator of " + std::to_string(bytes) +
-                           " bytes is none of the MPI that gradus_mpi was built with, where it has " +
+                           " bytes does not belong to the MPI that gradus_mpi was built with, where it has " +
                            std::to_string(sizeof(MPI_Comm)) + "; build both with the same MPI");
   require_mpi();
   return std::make_unique<MpiCommunicator>(*static_cast<const MPI_Comm*>(comm));

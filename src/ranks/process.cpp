@@ -91,7 +91,7 @@ extern "C" GRADUS_EXPORT gradus::Communicator* gradus_mpi_open(const char* versi
   try {
     if (std::string_view(version) == GRADUS_VERSION_STRING)
       return gradus::detail::mpi_communicator(comm, bytes).release();
-    std::snprintf(why, why_size, "it is that of Gradus %s, and not of %s", GRADUS_VERSION_STRING, version);
+    std::snprintf(why, why_size, "it belongs to Gradus %s, not to %s", GRADUS_VERSION_STRING, version);
   } catch (const std::exception& error) {
     std::snprintf(why, why_size, "%s", error.what());
   }

@@ -151,7 +151,7 @@ struct Room {
 using Variant = core::Variant<Room>;
 
 /// Floating-point bits depend on the variant; Trial::contract_in() has the bound that holds instead.
-inline constexpr core::Contract exact{.kind = core::Contract::same_bits, .of = "whole numbers"};
+inline constexpr core::Contract exact{.kind = core::Contract::same_bits, .of = "integers"};
 
 inline core::Support in_own_type(const Shape& shape, const execution::Machine&) {
   if (shape.wide)

@@ -475,11 +475,11 @@ TEST_F(shortest_paths_gpu, requests_that_contradict_themselves_are_refused) {
   Execution execution;
   execution.device = Device::cpu;
   std::string message = error_of<UnsupportedError>([&] { shortest_paths(there.view(), {}, execution); });
-  EXPECT_TRUE(contains(message, "weights: they lie on GPU 0, but the CPU was asked for")) << message;
+  EXPECT_TRUE(contains(message, "weights: they are on GPU 0, but the CPU was asked for")) << message;
   execution.device = Device::gpu;
   execution.gpu = 1;
   message = error_of<UsageError>([&] { shortest_paths(there.view(), {}, execution); });
-  EXPECT_TRUE(contains(message, "they lie on GPU 0, but GPU 1 was asked for")) << message;
+  EXPECT_TRUE(contains(message, "they are on GPU 0, but GPU 1 was asked for")) << message;
   for (const Variant& variant : variants()) {
     if (variant.device_input) continue;
     message = error_of<UnsupportedError>([&] { shortest_paths(there.view(), {}, by(variant.name)); });
@@ -489,7 +489,7 @@ TEST_F(shortest_paths_gpu, requests_that_contradict_themselves_are_refused) {
   ShortestPathsMemory<double> memory;
   memory.distances = {const_cast<double*>(weights.data()), 20, 20, MemoryPlace::on_gpu(1)};
   message = error_of<UnsupportedError>([&] { shortest_paths(there.view(), {}, memory); });
-  EXPECT_TRUE(contains(message, "distances: they lie on GPU 1, but the job runs on GPU 0")) << message;
+  EXPECT_TRUE(contains(message, "distances: they are on GPU 1, but the job runs on GPU 0")) << message;
 }
 
 TEST_F(shortest_paths_gpu, a_view_that_lies_is_refused) {
@@ -499,7 +499,7 @@ TEST_F(shortest_paths_gpu, a_view_that_lies_is_refused) {
   const OnDevice<double> there(weights.view());
   const MatrixView<const double> false_view(weights.data(), 20, 20, tests::gpu_place);
   std::string message = error_of<UsageError>([&] { shortest_paths(false_view); });
-  EXPECT_TRUE(contains(message, "weights: the view says that they lie on GPU 0, but")) << message;
+  EXPECT_TRUE(contains(message, "weights: the view says that they are on GPU 0, but")) << message;
   ShortestPathsMemory<double> memory;
   memory.distances = {host.data(), 20, 20, tests::gpu_place};
   message = error_of<UsageError>([&] { shortest_paths(there.view(), {}, memory); });
