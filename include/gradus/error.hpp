@@ -63,8 +63,7 @@ inline constexpr const char* outside_box = "outside_box";        ///< a point ou
 inline constexpr const char* overflow = "overflow";              ///< a result that does not fit its type
 inline constexpr const char* too_few_points = "too_few_points";  ///< fewer distinct points than clusters
 inline constexpr const char* empty_cluster = "empty_cluster";    ///< an empty cluster, under the option that forbids it
-inline constexpr const char* negative_cycle =
-    "negative_cycle";  ///< a graph with a negative cycle, so that no shortest distances exist
+inline constexpr const char* negative_cycle = "negative_cycle";  ///< shortest distances do not exist
 
 // Files
 inline constexpr const char* file_format = "file_format";  ///< contents that do not follow the file format

@@ -69,10 +69,9 @@ struct Execution {
   /// process (exec, or Python's multiprocessing with "spawn" or "forkserver") has no such limit.
   int threads = 0;
   Pinning pinning = Pinning::none;
-  int block_size = 0;              ///< threads per CUDA block; 0: the variant's choice. Only 0 is valid on the CPU
-  std::uint64_t memory_limit = 0;  ///< maximum host memory in addition to the input, in bytes; 0: the memory available
-  std::uint64_t gpu_memory_limit =
-      0;  ///< maximum GPU memory in addition to the input there, in bytes; 0: the free memory
+  int block_size = 0;                  ///< threads per CUDA block; 0: the variant's choice. Only 0 is valid on the CPU
+  std::uint64_t memory_limit = 0;      ///< bytes of host memory in addition to the input; 0: the memory available
+  std::uint64_t gpu_memory_limit = 0;  ///< bytes of GPU memory in addition to input on the GPU; 0: the free memory
   std::function<void(const Progress&)> progress = {};  ///< called from the calling thread only
   std::stop_token stop = {};  ///< a stop request makes the call throw InterruptedError within 0.5 s
   /// CUDA stream (cudaStream_t) of the GPU, or null for the default stream. The job reads and writes views of GPU

@@ -204,9 +204,8 @@ struct KMeansIteration {
 
 template <class T>
 struct KMeansResult {
-  Matrix<T> centroids;  ///< clusters x d, in the units of the data
-  Buffer<std::int32_t>
-      labels;  ///< n labels, or empty (KMeansMemory::labels); the nearest of `centroids` for each point
+  Matrix<T> centroids;               ///< clusters x d, in the units of the data
+  Buffer<std::int32_t> labels;       ///< n labels (nearest of `centroids`), or empty (KMeansMemory::labels)
   std::vector<std::int64_t> counts;  ///< points per cluster under `labels`
   double inertia = 0;                ///< inertia of `labels` and `centroids`
   int iterations = 0;
@@ -220,6 +219,8 @@ struct KMeansResult {
   KMeansMetric metric = KMeansMetric::euclidean;  ///< the requested metric
   /// With KMeansOptions::standardize: mean and scale of the columns. Otherwise empty.
   KMeansStandardization standardization;
+  /// With KMeansOptions::standardize: the centroids of the standardized points (clusters x d), of which each label is
+  /// the nearest; `centroids` contains them in the units of the data, rounded. Otherwise empty.
   Matrix<T> standardized_centroids;
 };
 

@@ -42,8 +42,7 @@ struct KMeansCandidate {
   double inertia = 0;
   int iterations = 0;
   double seconds = 0;
-  std::optional<KMeansCriteria> criteria =
-      {};  ///< none if fewer than 2 clusters have points, or as many clusters as there are points
+  std::optional<KMeansCriteria> criteria = {};  ///< none for fewer than 2 or more than n - 1 non-empty clusters
 };
 
 template <class T>

@@ -166,8 +166,7 @@ struct MatmulMemory {
 
 /// The measured error of a result.
 struct MatmulError {
-  double greatest =
-      0;  ///< maximum of |C - exact| / M, with M as above; elements for which this is not a number are skipped
+  double greatest = 0;        ///< maximum of |C - exact| / M (see above) over the elements for which it is a number
   std::int64_t elements = 0;  ///< number of elements compared: all, or an evenly spread sample of a large product
 };
 

@@ -30,8 +30,7 @@ namespace gradus::core {
 namespace {
 
 constexpr std::size_t buffer_size = std::size_t{1} << 18;
-constexpr std::size_t bytes_between_looks =
-    std::size_t{1} << 23;  // between polls of the stop request: what a slow disk writes quickly
+constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;  // polls a stop request this often
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }

@@ -21,8 +21,7 @@ struct ColumnRanges {
 /// Ranges of all values that are not NaN, and the first invalid value.
 struct FoundRanges {
   ColumnRanges ranges;
-  std::int64_t bad_row =
-      -1;  ///< row of the first value that is NaN, infinite or above largest_magnitude; -1 if there is none
+  std::int64_t bad_row = -1;  ///< of the first value that is NaN, infinite or above largest_magnitude; or -1
   std::int64_t bad_column = 0;
   double bad_value = 0;
 };

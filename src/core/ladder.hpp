@@ -47,9 +47,8 @@ struct Contract {
     invariants  ///< several results are correct; required properties are checked
   };
   Kind kind = same_bits;
-  double bound = 0;  ///< relative bound if the kind is `within`
-  std::string_view of =
-      {};  ///< the bounded quantity; or the part of the result that is identical, if not everything is
+  double bound = 0;          ///< relative bound if the kind is `within`
+  std::string_view of = {};  ///< the bounded quantity, or the part of the result that is identical
 
   friend bool operator==(const Contract& contract, Kind kind) { return contract.kind == kind; }
   /// Returns true if `value` satisfies a contract of the kind `within`; NaN never does. `slack` is added to the

@@ -56,16 +56,15 @@ struct OptionFacts {
   char letter = 0;                    ///< the short flag, or 0
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  bool above_least = false;     ///< excludes `least` itself
-  bool finite = true;           ///< excludes NaN (for options without a range) and infinity
-  bool is_file = false;         ///< the text is a file name
-  bool in_job = true;           ///< identifies a job in checkpoints and across ranks
-  bool recorded = true;         ///< part of the record of a run, and an argument in Python
-  bool optional = false;        ///< the default means "not given": None in Python, null in records
-  bool from_input = false;      ///< if not given on the command line, the input determines the value
-  std::string_view calls = {};  ///< other Python functions with this argument: "kmeans_memory KMeans"
-  std::string_view scikit_learn =
-      {};  ///< the value with which an estimator without this option behaves like scikit-learn's
+  bool above_least = false;            ///< excludes `least` itself
+  bool finite = true;                  ///< excludes NaN (for options without a range) and infinity
+  bool is_file = false;                ///< the text is a file name
+  bool in_job = true;                  ///< identifies a job in checkpoints and across ranks
+  bool recorded = true;                ///< part of the record of a run, and an argument in Python
+  bool optional = false;               ///< the default means "not given": None in Python, null in records
+  bool from_input = false;             ///< if not given on the command line, the input determines the value
+  std::string_view calls = {};         ///< other Python functions with this argument: "kmeans_memory KMeans"
+  std::string_view scikit_learn = {};  ///< value of estimators without this option, as in scikit-learn
 };
 
 struct Option : OptionFacts {
