@@ -143,7 +143,6 @@ class VectorView {
  public:
   constexpr VectorView() = default;
   constexpr VectorView(T* data, std::int64_t size, MemoryPlace place = {}) : data_(data), size_(size), place_(place) {}
-  /// A view of T converts to a view of const T.
   template <class U>
     requires(std::is_same_v<T, const U>)
   constexpr VectorView(VectorView<U> other) : VectorView(other.data(), other.size(), other.place()) {}
@@ -180,7 +179,6 @@ class MatrixView {
   constexpr MatrixView(T* data, std::int64_t rows, std::int64_t columns, std::int64_t row_stride,
                        MemoryPlace place = {})
       : data_(data), rows_(rows), columns_(columns), row_stride_(row_stride), place_(place) {}
-  /// A view of T converts to a view of const T.
   template <class U>
     requires(std::is_same_v<T, const U>)
   constexpr MatrixView(MatrixView<U> other)

@@ -146,7 +146,6 @@ struct KMeansCheckpoint {
   std::function<void(std::string_view)> note = {};
 };
 
-/// Options of a fit.
 struct KMeansOptions {
   std::int64_t clusters = 8;
   KMeansInit init = KMeansInit::kmeans_plus_plus;
@@ -244,7 +243,6 @@ KMeansModel<T> kmeans_model(const KMeansResult<T>& fit) {
 template <class T>
 KMeansModel<T> kmeans_model(const KMeansResult<T>&& fit) = delete;
 
-/// The first centroids of a fit.
 template <class T>
 struct KMeansInitialCentroids {
   /// clusters x d; of unit length with KMeansMetric::cosine, in the units of the data with KMeansOptions::standardize

@@ -36,7 +36,6 @@ struct KMeansChoiceOptions {
   std::int64_t silhouette_points = KMeansCriteriaOptions{}.silhouette_points;  ///< see KMeansCriteriaOptions
 };
 
-/// The result of one fit.
 struct KMeansCandidate {
   std::int64_t clusters = 0;
   double inertia = 0;

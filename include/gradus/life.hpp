@@ -74,7 +74,6 @@ struct LifeGridView {
   std::int64_t stride = 0;  ///< distance between rows, in words
   MemoryPlace place = {};
 
-  /// Returns the number of words per row.
   constexpr std::int64_t row_words() const { return width / 64 + (width % 64 > 0 ? 1 : 0); }
   constexpr const std::uint64_t* row(std::int64_t y) const { return words + y * stride; }
   constexpr bool operator()(std::int64_t y, std::int64_t x) const { return (row(y)[x / 64] >> (x % 64) & 1) != 0; }
@@ -164,7 +163,6 @@ struct LifePopulation {
   std::uint64_t low = 0;
   friend constexpr bool operator==(LifePopulation, LifePopulation) = default;
 };
-/// Returns the decimal representation.
 GRADUS_EXPORT std::string to_string(LifePopulation population);
 
 /// A size in cells.

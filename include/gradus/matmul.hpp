@@ -58,7 +58,6 @@ class MatmulView {
                        std::int64_t column_stride, MemoryPlace place = {})
       : data_(data), rows_(rows), columns_(columns), row_stride_(row_stride), column_stride_(column_stride),
         place_(place) {}
-  /// A view of T converts to a view of const T.
   template <class U>
     requires(std::is_same_v<T, const U>)
   constexpr MatmulView(MatmulView<U> other)
@@ -147,7 +146,6 @@ inline constexpr auto enum_names<MatmulAccuracy> =
                                              {MatmulAccuracy::split, "split"},
                                              {MatmulAccuracy::fast, "fast"}});
 
-/// Options of a product.
 struct MatmulOptions {
   double alpha = 1;
   double beta = 0;
@@ -164,7 +162,6 @@ struct MatmulMemory {
   MatmulView<T> product = {};
 };
 
-/// The measured error of a result.
 struct MatmulError {
   double greatest = 0;        ///< maximum of |C - exact| / M (see above) over the elements for which it is a number
   std::int64_t elements = 0;  ///< number of elements compared: all, or an evenly spread sample of a large product

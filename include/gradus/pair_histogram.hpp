@@ -69,7 +69,6 @@ struct PairHistogramBins {
   double cutoff = 0;               ///< end of the last bin; bins that begin at or beyond it are dropped; 0: no cutoff
 };
 
-/// Options of a histogram.
 struct PairHistogramOptions {
   PairHistogramBins bins = {};
   /// The d lengths of a periodic box. Or, in three dimensions, the nine components of the vectors a, b, c of a

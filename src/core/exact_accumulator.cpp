@@ -50,7 +50,6 @@ Magnitude magnitude_of(ExactAccumulator::Limbs limbs) {
   return magnitude;
 }
 
-/// Shifts left by `bits`.
 void shift_left(Digits& digits, int bits) {
   digits.insert(digits.begin(), static_cast<std::size_t>(bits / 32), 0);
   bits %= 32;

@@ -98,7 +98,6 @@ class ExactAccumulator {
     return limbs_;
   }
 
-  /// Returns -1, 0 or 1.
   int sign() const;
 
   /// Returns the sum rounded once to T (to nearest, ties to even; infinite if it is too large for T).

@@ -147,8 +147,7 @@ GRADUS_HOST_DEVICE inline UInt128 divide_by_digit(UInt128 numerator, std::uint32
   std::uint64_t rest = 0;
   for (int shift = 96; shift >= 0; shift -= 32) {
     rest = rest << 32 | static_cast<std::uint32_t>(numerator >> shift);
-    const std::uint64_t digit =
-        rest / denominator;  // below 2^32, because the rest above the digit is below the denominator
+    const std::uint64_t digit = rest / denominator;  // below 2^32, because rest < 2^32 denominator
     rest -= digit * denominator;
     quotient = quotient << 32 | digit;
   }
@@ -250,7 +249,6 @@ GRADUS_HOST_DEVICE inline double quotient_less(TwoDoubles numerator, TwoDoubles 
   return quotient * scale - from + correction * scale;
 }
 
-/// A number, and whether it is certain to be correct.
 template <class T>
 struct Certified {
   T value = 0;

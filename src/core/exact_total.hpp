@@ -59,7 +59,6 @@ struct TotalGrid {
   }
 };
 
-/// A running sum.
 struct ExactTotal {
   TotalLimbs limbs;
   ExactAccumulator small;

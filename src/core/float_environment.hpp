@@ -11,12 +11,10 @@ namespace gradus::core {
 /// they are loaded.
 class FloatEnvironment {
  public:
-  /// Returns the calling thread's environment.
   static FloatEnvironment of_this_thread();
   /// Sets the calling thread's environment to the IEEE 754 default: round to nearest, keep denormals, no traps.
   static void set_default();
 
-  /// Sets the calling thread's environment to this one.
   void set() const;
   /// Returns true if operations give the bits of the default environment and nothing traps. Returns false on
   /// architectures whose registers this code does not know.

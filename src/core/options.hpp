@@ -183,7 +183,6 @@ struct StructOf<Type Struct::*> {
   using Options = Struct;
 };
 
-/// Returns the nested member of `options`.
 template <auto first, auto... rest>
 constexpr auto& member_of(auto& options) {
   if constexpr (sizeof...(rest) == 0) return options.*first;

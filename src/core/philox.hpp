@@ -33,7 +33,6 @@ class Philox {
     return counter;
   }
 
-  /// Returns 64 random bits at `index`.
   constexpr std::uint64_t bits(std::uint64_t index) const {
     const auto words = block(index);
     return std::uint64_t{words[0]} | std::uint64_t{words[1]} << 32;

@@ -15,7 +15,6 @@ struct RunSum {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
 
-  /// Adds the limbs of a value, or of its negative.
   GRADUS_HOST_DEVICE void add(RawLimbs limbs) {
     high += limbs.high;
     low += limbs.low;

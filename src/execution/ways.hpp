@@ -20,7 +20,6 @@ struct Way {
   std::string text;  ///< description of the setting
 };
 
-/// Returns the name of an element type for tables and messages.
 template <class T>
 constexpr std::string_view element_name() {
   if constexpr (std::is_same_v<T, float>) return "f32";

@@ -24,7 +24,6 @@ class Process {
   virtual bool meet(int own, std::span<int> all, double seconds) = 0;
   /// Shuts MPI down after meet(). No other function may be called afterwards.
   virtual void finish() = 0;
-  /// Ends all processes.
   virtual void abort(int status) noexcept = 0;
 };
 

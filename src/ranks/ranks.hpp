@@ -32,7 +32,6 @@ namespace gradus::core {
 
 class Ranks {
  public:
-  /// `stop` is the caller's token.
   Ranks(Communicator& communicator, std::stop_token stop);
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;

@@ -46,7 +46,6 @@ class basic_array_lock {
     return true;
   }
 
-  /// Precondition: this thread holds the lock.
   void unlock() noexcept {
     const std::uint64_t after = held_ + 1;
     // release: the thread that reads its number here sees the writes of this thread. The old value in the slot was

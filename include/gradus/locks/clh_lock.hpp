@@ -76,7 +76,6 @@ class basic_clh_lock {
     return true;
   }
 
-  /// Precondition: this thread holds the lock.
   void unlock() noexcept {
     const word own = held_;
     // release: the thread that reads this word sees the writes of this thread.

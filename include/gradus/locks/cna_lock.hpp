@@ -50,7 +50,6 @@ class basic_cna_lock {
     return true;
   }
 
-  /// Precondition: this thread holds the lock.
   void unlock() noexcept {
     // acquire: the nodes of waiting threads are initialised before this thread accesses them.
     node* next = holder_.next.load(std::memory_order_acquire);

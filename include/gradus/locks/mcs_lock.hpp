@@ -43,7 +43,6 @@ class basic_mcs_lock {
     return last_.compare_exchange_strong(nobody, &holder_, std::memory_order_acquire, std::memory_order_relaxed);
   }
 
-  /// Precondition: this thread holds the lock.
   void unlock() noexcept {
     // acquire: the next thread's node is initialised before this thread writes to it.
     node* next = holder_.next.load(std::memory_order_acquire);

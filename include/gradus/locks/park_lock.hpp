@@ -57,7 +57,6 @@ class alignas(lock_padding) basic_park_lock {
     return true;
   }
 
-  /// Precondition: this thread holds the lock.
   void unlock() {
     std::uint32_t seen = seen_by_holder_ | held;  // a guess, which the exchange checks
     const std::uint32_t passes = passes_ + 1;

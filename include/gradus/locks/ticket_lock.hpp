@@ -43,7 +43,6 @@ class basic_ticket_lock {
     return next_.compare_exchange_strong(called, called + 1, std::memory_order_relaxed);
   }
 
-  /// Precondition: this thread holds the lock.
   void unlock() noexcept {
     // relaxed: only the holder writes it, and lock() orders this holder after the previous one.
     const std::uint64_t own = called_.load(std::memory_order_relaxed);

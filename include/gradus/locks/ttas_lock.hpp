@@ -50,7 +50,6 @@ class alignas(lock_padding) basic_ttas_lock {
     return true;
   }
 
-  /// Precondition: this thread holds the lock.
   void unlock() noexcept {
     // release: the next holder, whose exchange reads this value, sees the writes of this thread.
     is_held_.store(false, std::memory_order_release);

@@ -138,7 +138,6 @@ class set_interface {
     const auto count = self().count();
     return count > 0 ? static_cast<std::size_t>(count) : 0;
   }
-  /// Returns true if size() is 0.
   bool empty() const noexcept { return size() == 0; }
 
   /// Iterates over the keys. The documentation of each set states the order and the visibility of concurrent changes.
