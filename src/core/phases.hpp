@@ -27,9 +27,9 @@ inline void add_phase(std::vector<Phase>& phases, std::string_view name, double 
 }
 
 /// Limits progress reports to about twenty per second.
-class Occasion {
+class RateLimiter {
  public:
-  bool is_there() {
+  bool ready() {
     const Clock::time_point now = Clock::now();
     if (now - last_ < std::chrono::milliseconds(50)) return false;
     last_ = now;
