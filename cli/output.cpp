@@ -199,7 +199,7 @@ std::string fault_of(std::string_view problem, const std::string& path, const st
   if (!std::filesystem::is_regular_file(file, error) || !std::filesystem::is_regular_file(summary, error)) return "";
   if (const std::uintmax_t size = std::filesystem::file_size(summary, error); error || size > most_bytes) return "";
   std::ifstream stream(summary);
-  core::RareLook look(stop, reading_stopped);
+  core::RarePoll look(stop, reading_stopped);
   const auto keep = [&](int, nlohmann::json::parse_event_t, const nlohmann::json&) {
     look.honour_stop();
     return true;

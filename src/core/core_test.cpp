@@ -863,8 +863,8 @@ TEST(Stop, IsHonoured) {
   EXPECT_NO_THROW(honour_stop(source.get_token(), "stopped"));
   EXPECT_NO_THROW(honour_stop({}, "stopped"));
   const std::stop_token token = source.get_token();
-  RareLook rare(token, "stopped");
-  const StopLook plain = stop_look(token);
+  RarePoll rare(token, "stopped");
+  const StopPoll plain = stop_poll(token);
   EXPECT_FALSE(plain.look(plain.token));
   std::vector<int> values(3'000'000, 1);
   fill_until_stopped(token, values.data(), values.data() + values.size(), 2);

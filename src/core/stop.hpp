@@ -16,7 +16,7 @@
 //
 //   Threads need not notify each other. The skipped output is undefined, so the calling thread must call honour_stop()
 //   before anything reads it.
-// * Code for other instruction sets must not instantiate inline functions, and polls through a StopLook.
+// * Code for other instruction sets must not instantiate inline functions, and polls through a StopPoll.
 #pragma once
 
 #include <algorithm>
@@ -56,9 +56,9 @@ void fill_until_stopped(const std::stop_token& stop, T* first, T* last, T value)
 
 /// honour_stop() for single-threaded callbacks without chunks, such as comparisons in a sort. Polls once in 16,384
 /// calls.
-class RareLook {
+class RarePoll {
  public:
-  RareLook(const std::stop_token& stop, std::string_view message) : stop_(&stop), message_(message) {}
+  RarePoll(const std::stop_token& stop, std::string_view message) : stop_(&stop), message_(message) {}
   void honour_stop() {
     if (++calls_ % 16384 == 0) core::honour_stop(*stop_, message_);
   }
@@ -70,12 +70,12 @@ class RareLook {
 };
 
 /// A stop token as plain data: look(token) returns true if a stop was requested. The token must outlive it.
-struct StopLook {
+struct StopPoll {
   const std::stop_token* token;
   bool (*look)(const std::stop_token*);
 };
 
-inline StopLook stop_look(const std::stop_token& stop) {
+inline StopPoll stop_poll(const std::stop_token& stop) {
   return {&stop, [](const std::stop_token* token) { return token->stop_requested(); }};
 }
 

@@ -52,7 +52,7 @@ class Farthest {
   /// The one at this place. `ahead`: how many are put in order where it is not yet, at least.
   Candidate at(std::int64_t place, std::int64_t ahead) {
     if (place >= sorted_) {
-      core::RareLook look(problem_.stop, while_relocating);
+      core::RarePoll look(problem_.stop, while_relocating);
       const std::int64_t begin = sorted_;
       sorted_ = std::min(size(), place + ahead);
       std::partial_sort(order_.begin() + begin, order_.begin() + sorted_, order_.end(),

@@ -449,7 +449,7 @@ class Lloyd {
         ++cluster;
       return cluster;
     };
-    core::RareLook look(problem_.stop, "stopped while placing clusters without points");
+    core::RarePoll look(problem_.stop, "stopped while placing clusters without points");
     for (const std::int32_t one : surplus) {
       const T* const place = result_.centroids.row(one);
       std::int64_t repeated = lowest_that([&](std::int64_t cluster) {

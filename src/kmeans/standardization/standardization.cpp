@@ -59,7 +59,7 @@ std::vector<ExactAccumulator> exact_sums(const core::RankRows& rows, std::size_t
 /// `first`: the number of the first of these rows among all.
 template <class T>
 void require_finite(MatrixView<const T> points, std::int64_t first, const std::stop_token& stop) {
-  core::RareLook look(stop, standardizing_stopped);
+  core::RarePoll look(stop, standardizing_stopped);
   for (std::int64_t row = 0; row < points.rows(); ++row) {
     look.honour_stop();
     for (std::int64_t column = 0; column < points.columns(); ++column)

@@ -485,7 +485,7 @@ class Tree {
     if (count < points_that_take_long) {
       middle = halve(begin, end, [] {});
     } else {
-      core::RareLook look(stop, while_sorting);
+      core::RarePoll look(stop, while_sorting);
       try {
         middle = halve(begin, end, [&] { look.honour_stop(); });
       } catch (const InterruptedError&) {
