@@ -851,8 +851,8 @@ TEST(VisitCopies, EndsWhenTheVisitSaysSo) {
 
 TEST(Stop, AStretchIsAMillisecondsWorkOrAThreadsShare) {
   EXPECT_EQ(stretch_length(0, 1), 1);
-  EXPECT_EQ(stretch_length(1'000'000'000, 1), operations_between_looks);
-  EXPECT_EQ(stretch_length(1'000'000'000, operations_between_looks / 8), 8);
+  EXPECT_EQ(stretch_length(1'000'000'000, 1), operations_between_polls);
+  EXPECT_EQ(stretch_length(1'000'000'000, operations_between_polls / 8), 8);
   EXPECT_EQ(stretch_length(1'000'000'000, std::numeric_limits<std::int64_t>::max()), 1);
   EXPECT_EQ(stretch_length(10, 1, 4), 3);
   EXPECT_EQ(stretch_length(10, 0, 16), 1);

@@ -88,7 +88,7 @@ template <class T>
 void lab_atoms(std::int64_t first_row, MatrixView<T> points, const std::stop_token& stop) {
   LabSequence sequence(1);
   for (std::int64_t skipped = 0; skipped < first_row * points.columns(); ++skipped) {
-    if (skipped % operations_between_looks == 0) honour_stop(stop, while_generating);
+    if (skipped % operations_between_polls == 0) honour_stop(stop, while_generating);
     sequence.next();
   }
   const std::int64_t stretch = stretch_length(points.rows(), points.columns());

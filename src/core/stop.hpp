@@ -32,12 +32,12 @@ namespace gradus::core {
 
 /// Multiply-adds (or operations of the same cost) between two polls: a millisecond in the slowest loops, less in
 /// others.
-inline constexpr std::int64_t operations_between_looks = std::int64_t{1} << 19;
+inline constexpr std::int64_t operations_between_polls = std::int64_t{1} << 19;
 
-/// Returns the number of elements per chunk: `operations_between_looks` operations, but at least one element and at
+/// Returns the number of elements per chunk: `operations_between_polls` operations, but at least one element and at
 /// most an equal share of `threads` threads.
 constexpr std::int64_t stretch_length(std::int64_t count, std::int64_t operations_of_an_element, int threads = 1) {
-  const std::int64_t most = operations_between_looks / std::max<std::int64_t>(operations_of_an_element, 1);
+  const std::int64_t most = operations_between_polls / std::max<std::int64_t>(operations_of_an_element, 1);
   return std::max<std::int64_t>(std::min(most, (count + threads - 1) / threads), 1);
 }
 
@@ -50,8 +50,8 @@ inline void honour_stop(const std::stop_token& stop, std::string_view message) {
 template <class T>
 void fill_until_stopped(const std::stop_token& stop, T* first, T* last, T value) {
   for (; first != last && !stop.stop_requested();
-       first += std::min<std::ptrdiff_t>(operations_between_looks, last - first))
-    std::fill_n(first, std::min<std::ptrdiff_t>(operations_between_looks, last - first), value);
+       first += std::min<std::ptrdiff_t>(operations_between_polls, last - first))
+    std::fill_n(first, std::min<std::ptrdiff_t>(operations_between_polls, last - first), value);
 }
 
 /// honour_stop() for single-threaded callbacks without chunks, such as comparisons in a sort. Polls once in 16,384

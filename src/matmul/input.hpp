@@ -16,9 +16,9 @@ namespace gradus::matmul_detail {
 /// Calls visit(index) for all of a row, which may be as long as memory is large, and honours a stop request.
 template <class Visit>
 void for_stretches(std::int64_t count, const std::stop_token& stop, std::string_view message, const Visit& visit) {
-  for (std::int64_t first = 0; first < count; first += core::operations_between_looks) {
+  for (std::int64_t first = 0; first < count; first += core::operations_between_polls) {
     core::honour_stop(stop, message);
-    const std::int64_t end = std::min(first + core::operations_between_looks, count);
+    const std::int64_t end = std::min(first + core::operations_between_polls, count);
     for (std::int64_t index = first; index < end; ++index) visit(index);
   }
 }

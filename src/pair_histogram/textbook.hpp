@@ -47,7 +47,7 @@ void with_dimensions(const Problem<T>& problem, const Run& run) {
 /// for some of them.
 template <class T, class Body>
 void in_stretches(const Problem<T>& problem, std::int64_t row, const Body& body) {
-  constexpr std::int64_t stretch = core::operations_between_looks / 16;
+  constexpr std::int64_t stretch = core::operations_between_polls / 16;
   const std::int64_t m = problem.m();
   for (std::int64_t begin = first_partner(problem, row); begin < m && !problem.stop.stop_requested(); begin += stretch)
     body(begin, std::min(begin + stretch, m));

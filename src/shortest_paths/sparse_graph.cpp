@@ -98,9 +98,9 @@ VectorView<const T> weights_of(const CsrView<T>& edges) {
 /// `work(first, last)` for stretches of [0, count), with a look at the stop request between them.
 template <class Work>
 void in_stretches(std::int64_t count, const std::stop_token& stop, const Work& work) {
-  for (std::int64_t first = 0; first < count; first += core::operations_between_looks) {
+  for (std::int64_t first = 0; first < count; first += core::operations_between_polls) {
     core::honour_stop(stop, while_listing);
-    work(first, std::min(first + core::operations_between_looks, count));
+    work(first, std::min(first + core::operations_between_polls, count));
   }
 }
 
@@ -130,7 +130,7 @@ Examined<T> examine(SparseGraph<T>& graph, const std::stop_token& stop) {
   all.negative = graph.loop >= 0;
   if (graph.edges() > 0) graph.lightest = graph.heaviest = graph.arcs[0].weight;
   for (std::int64_t u = 0; u < graph.n(); ++u) {
-    if (u % (core::operations_between_looks / 16) == 0) core::honour_stop(stop, while_listing);
+    if (u % (core::operations_between_polls / 16) == 0) core::honour_stop(stop, while_listing);
     Wider<T> greatest = 0;
     graph.for_each_edge_from(u, [&](std::int32_t, T weight) {
       graph.lightest = std::min(graph.lightest, weight);

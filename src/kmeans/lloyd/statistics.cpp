@@ -35,7 +35,7 @@ template <class T>
 WeightRange range_of_weights(VectorView<const T> weights, std::int64_t first_row, const std::stop_token& stop) {
   WeightRange range;
   for (std::int64_t point = 0; point < weights.size(); ++point) {
-    if (point % core::operations_between_looks == 0) core::honour_stop(stop, while_examining);
+    if (point % core::operations_between_polls == 0) core::honour_stop(stop, while_examining);
     const double weight = static_cast<double>(weights[point]);
     if (!(weight >= 0 && weight <= core::largest_magnitude))
       throw InputError(about("weights") + "the weight in row " + std::to_string(first_row + point) +

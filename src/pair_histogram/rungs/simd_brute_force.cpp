@@ -174,7 +174,7 @@ struct PlainColumns {
       double* column = columns.data() + dim * padded(points.rows());
       pointers[dim] = column;
       for (std::int64_t row = 0; row < points.rows(); ++row) {
-        if (row % core::operations_between_looks == 0) core::honour_stop(stop, while_sorting);
+        if (row % core::operations_between_polls == 0) core::honour_stop(stop, while_sorting);
         column[row] = static_cast<double>(points(row, dim));
       }
       std::fill(column + points.rows(), column + padded(points.rows()), 0.0);
