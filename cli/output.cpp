@@ -26,7 +26,7 @@ namespace {
 template <class T, class Use>
 void for_pieces(MatrixView<const T> matrix, const std::stop_token& stop, const Use& use) {
   constexpr std::int64_t number_operations = 16;  // to write a number
-  const std::int64_t stretch = core::stretch_length(matrix.rows(), number_operations * matrix.columns());
+  const std::int64_t stretch = core::chunk_length(matrix.rows(), number_operations * matrix.columns());
   for (std::int64_t row = 0; row < matrix.rows(); row += stretch) {
     core::honour_stop(stop, "stopped while writing the result");
     use(matrix.slice(row, std::min(stretch, matrix.rows() - row)), row);

@@ -849,13 +849,13 @@ TEST(VisitCopies, EndsWhenTheVisitSaysSo) {
 
 // Stop requests
 
-TEST(Stop, AStretchIsAMillisecondsWorkOrAThreadsShare) {
-  EXPECT_EQ(stretch_length(0, 1), 1);
-  EXPECT_EQ(stretch_length(1'000'000'000, 1), operations_between_polls);
-  EXPECT_EQ(stretch_length(1'000'000'000, operations_between_polls / 8), 8);
-  EXPECT_EQ(stretch_length(1'000'000'000, std::numeric_limits<std::int64_t>::max()), 1);
-  EXPECT_EQ(stretch_length(10, 1, 4), 3);
-  EXPECT_EQ(stretch_length(10, 0, 16), 1);
+TEST(Stop, AChunkIsAMillisecondsWorkOrAThreadsShare) {
+  EXPECT_EQ(chunk_length(0, 1), 1);
+  EXPECT_EQ(chunk_length(1'000'000'000, 1), operations_between_polls);
+  EXPECT_EQ(chunk_length(1'000'000'000, operations_between_polls / 8), 8);
+  EXPECT_EQ(chunk_length(1'000'000'000, std::numeric_limits<std::int64_t>::max()), 1);
+  EXPECT_EQ(chunk_length(10, 1, 4), 3);
+  EXPECT_EQ(chunk_length(10, 0, 16), 1);
 }
 
 TEST(Stop, IsHonoured) {

@@ -91,9 +91,9 @@ void lab_atoms(std::int64_t first_row, MatrixView<T> points, const std::stop_tok
     if (skipped % operations_between_polls == 0) honour_stop(stop, while_generating);
     sequence.next();
   }
-  const std::int64_t stretch = stretch_length(points.rows(), points.columns());
+  const std::int64_t chunk = chunk_length(points.rows(), points.columns());
   for (std::int64_t row = 0; row < points.rows(); ++row) {
-    if (row % stretch == 0) honour_stop(stop, while_generating);
+    if (row % chunk == 0) honour_stop(stop, while_generating);
     for (std::int64_t column = 0; column < points.columns(); ++column)
       points(row, column) = static_cast<T>(static_cast<double>(sequence.next()) / 0x7fffffff * 23000);
   }
@@ -148,12 +148,12 @@ void generate_points(const PointSpecification& specification, std::int64_t first
                      const std::stop_token& stop) {
   if (specification.kind == Generator::lab_atoms) return lab_atoms(first_row, points, stop);
   const RowMaker<T> maker(specification, points.columns());
-  const std::int64_t stretch = stretch_length(points.rows(), 32 * points.columns(), threads);
-  const int team = points.rows() > stretch ? startable_threads(threads) : 1;
+  const std::int64_t chunk = chunk_length(points.rows(), 32 * points.columns(), threads);
+  const int team = points.rows() > chunk ? startable_threads(threads) : 1;
 #pragma omp parallel for num_threads(team) schedule(static)
-  for (std::int64_t first = 0; first < points.rows(); first += stretch) {
+  for (std::int64_t first = 0; first < points.rows(); first += chunk) {
     if (stop.stop_requested()) continue;
-    for (std::int64_t row = first; row < std::min(first + stretch, points.rows()); ++row)
+    for (std::int64_t row = first; row < std::min(first + chunk, points.rows()); ++row)
       maker.make(first_row + row, points.row(row));
   }
   honour_stop(stop, while_generating);

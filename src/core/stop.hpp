@@ -6,11 +6,11 @@
 // * Single-threaded code calls honour_stop(), which throws.
 // * An OpenMP loop, which no exception may leave, works in chunks and skips the remaining chunks after a request:
 //
-//     const std::int64_t stretch = core::stretch_length(count, operations of an element, threads);
+//     const std::int64_t chunk = core::chunk_length(count, operations per element, threads);
 //     #pragma omp parallel for ...
-//     for (std::int64_t first = 0; first < count; first += stretch) {
+//     for (std::int64_t first = 0; first < count; first += chunk) {
 //       if (stop.stop_requested()) continue;
-//       for (std::int64_t index = first; index < std::min(first + stretch, count); ++index) ...
+//       for (std::int64_t index = first; index < std::min(first + chunk, count); ++index) ...
 //     }
 //     core::honour_stop(stop, "stopped while ...");
 //
@@ -36,7 +36,7 @@ inline constexpr std::int64_t operations_between_polls = std::int64_t{1} << 19;
 
 /// Returns the number of elements per chunk: `operations_between_polls` operations, but at least one element and at
 /// most an equal share of `threads` threads.
-constexpr std::int64_t stretch_length(std::int64_t count, std::int64_t operations_of_an_element, int threads = 1) {
+constexpr std::int64_t chunk_length(std::int64_t count, std::int64_t operations_of_an_element, int threads = 1) {
   const std::int64_t most = operations_between_polls / std::max<std::int64_t>(operations_of_an_element, 1);
   return std::max<std::int64_t>(std::min(most, (count + threads - 1) / threads), 1);
 }

@@ -163,7 +163,7 @@ class InOrder {
     graph.starts = Buffer<std::int64_t>(n_ + 1);
     cpu::prefer_large_pages(graph.arcs.data(), static_cast<std::uint64_t>(count_) * sizeof(Arc<T>));
     cpu::prefer_large_pages(graph.starts.data(), static_cast<std::uint64_t>(n_ + 1) * sizeof(std::int64_t));
-    const std::int64_t stretch = core::stretch_length(count_, 4, threads);
+    const std::int64_t stretch = core::chunk_length(count_, 4, threads);
     const std::int64_t stretches = (count_ + stretch - 1) / stretch;
     std::vector<Found> found(static_cast<std::size_t>(stretches));
     std::atomic<bool> right = true;
@@ -373,7 +373,7 @@ SparseGraph<T> sparse_graph(const Graph<T>& matrix, int threads, const std::stop
   threads = cpu::threads_for(n * n, threads);
   SparseGraph<T> graph;
   graph.starts = Buffer<std::int64_t>(n + 1, 0);
-  const std::int64_t stretch = core::stretch_length(n, n, threads);
+  const std::int64_t stretch = core::chunk_length(n, n, threads);
   const auto each_row = [&](const auto& work) {
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (std::int64_t first = 0; first < n; first += stretch) {
@@ -429,7 +429,7 @@ template <class T>
 void write_matrix(const SparseGraph<T>& graph, MatrixView<T> weights, int threads, const std::stop_token& stop) {
   const std::int64_t n = graph.n();
   threads = cpu::threads_for(n * n, threads);
-  const std::int64_t stretch = core::stretch_length(n, n, threads);
+  const std::int64_t stretch = core::chunk_length(n, n, threads);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t first = 0; first < n; first += stretch) {
     if (stop.stop_requested()) continue;

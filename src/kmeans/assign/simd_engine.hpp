@@ -138,7 +138,7 @@ class SimdEngine {
     const auto merge = [&](int part) {
       const cpu::PayingTeam::Share own_time(timed);
       const cpu::Range limbs = cpu::share(sums_.limbs(), part, threads, 64);
-      const std::int64_t stretch = core::stretch_length(limbs.size(), threads);
+      const std::int64_t stretch = core::chunk_length(limbs.size(), threads);
       for (std::int64_t first = limbs.begin; first < limbs.end; first += stretch)
         for (int from = 0; from < threads; ++from) {
           if (problem_.stop.stop_requested() || failure.happened()) break;

@@ -108,7 +108,7 @@ Done openmp_tiled(const Problem<T>& problem, const Execution& execution, std::ve
   const std::int64_t count = problem.batches * of_a_product;
   // One tile, or some where k is so small that to hand them out one by one would take longer.
   const std::int64_t stretch =
-      core::stretch_length(count, tile_rows * tile_columns * std::min(problem.k, tile_depth), threads);
+      core::chunk_length(count, tile_rows * tile_columns * std::min(problem.k, tile_depth), threads);
 #pragma omp parallel num_threads(threads)
   {
     Tiles<T> tiles;

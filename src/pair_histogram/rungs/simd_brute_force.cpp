@@ -216,7 +216,7 @@ class PlainCounters {
   }
 
   void add_to(Histogram& histogram) const {
-    const std::int64_t stretch = core::stretch_length(slots_, copies + words_);
+    const std::int64_t stretch = core::chunk_length(slots_, copies + words_);
     for (std::int64_t slot = 0; slot < slots_; ++slot) {
       if (slot % stretch == 0) core::honour_stop(problem_.stop, while_adding_up);
       for (std::int64_t copy = 0; copy < copies; ++copy)

@@ -138,7 +138,7 @@ class FilterColumns {
 
 /// Weights as WeightSums wants them, padded with zeros as the columns are.
 class FilterWeights {
-  static constexpr std::int64_t stretch = core::stretch_length(std::int64_t{1} << 30, 16);
+  static constexpr std::int64_t stretch = core::chunk_length(std::int64_t{1} << 30, 16);
 
  public:
   FilterWeights() = default;
