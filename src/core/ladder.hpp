@@ -267,7 +267,7 @@ inline constexpr Ladder ladder_of{
 
 /// Returns the names of the rows with this capability, for a message: "'one', 'another'".
 template <class Variant>
-std::string names_of_those_with(bool Variant::*capability, Rows<Variant> variants) {
+std::string names_with(bool Variant::*capability, Rows<Variant> variants) {
   std::string names;
   for (const Variant& variant : variants)
     if (variant.*capability) names += (names.empty() ? "'" : ", '") + std::string(variant.name) + "'";

@@ -112,10 +112,9 @@ template <class Variant>
 void check_takes_device_input(core::Rows<Variant> variants, const Variant& variant, MemoryPlace place, const char* what,
                               std::string_view problem) {
   if (place.is_host() || variant.device_input) return;
-  throw UnsupportedError(
-      std::string(problem) + " variant '" + std::string(variant.name) + "' needs " + what +
-      " in host memory, but they are on " + gpu_number(place.gpu) +
-      "; the variants that use them there: " + names_of_those_with(&Variant::device_input, variants));
+  throw UnsupportedError(std::string(problem) + " variant '" + std::string(variant.name) + "' needs " + what +
+                         " in host memory, but they are on " + gpu_number(place.gpu) +
+                         "; the variants that use them there: " + names_with(&Variant::device_input, variants));
 }
 
 /// Returns the request with the GPU of the first place that is not in host memory as the device, if there is one.

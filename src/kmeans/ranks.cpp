@@ -52,7 +52,7 @@ JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::spa
       if (const Variant& variant = core::find_variant(variants(), here.variant, Room::name); !variant.on_ranks)
         throw UnsupportedError("kmeans variant '" + std::string(variant.name) +
                                "' does not run on several ranks; the variants of kmeans that do run there: " +
-                               core::names_of_those_with(&Variant::on_ranks, variants()));
+                               core::names_with(&Variant::on_ranks, variants()));
     }
   });
   core::require_same_options(ranks, call_line("columns", points.columns()) + call);

@@ -52,7 +52,7 @@ Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const P
     execution::check_execution(execution, execution::TakesRanks::yes);
     const auto refuse = [](const std::string& what) {
       throw UnsupportedError(what + " on several ranks; the variants of pair_histogram that do run there: " +
-                             core::names_of_those_with(&Variant::on_ranks, variants()));
+                             core::names_with(&Variant::on_ranks, variants()));
     };
     const auto check = [](const auto& view, const char* what) {
       execution::check_view(view, what);
