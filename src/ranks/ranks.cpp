@@ -10,7 +10,7 @@ namespace gradus::core {
 namespace {
 
 /// Returns true for errors that all ranks throw alike outside of the works, because they know the same values.
-bool is_everybodys(const std::exception_ptr& exception) {
+bool is_agreed(const std::exception_ptr& exception) {
   try {
     std::rethrow_exception(exception);
   } catch (const OutOfMemoryError&) {
@@ -103,7 +103,7 @@ void Ranks::throw_agreed() {
 }
 
 void Ranks::leave() noexcept {
-  if (!agreed_ && !is_everybodys(std::current_exception())) communicator_->give_up();
+  if (!agreed_ && !is_agreed(std::current_exception())) communicator_->give_up();
 }
 
 }  // namespace gradus::core
