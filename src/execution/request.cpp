@@ -101,7 +101,7 @@ void check_execution(const Execution& execution, TakesRanks takes_ranks) {
 
 std::string gpu_number(int gpu) { return "GPU " + std::to_string(gpu); }
 
-Execution run_where_it_lies(MemoryPlace place, const char* what, const Execution& execution) {
+Execution run_on_gpu_of(MemoryPlace place, const char* what, const Execution& execution) {
   Execution here = execution;
   if (place.is_host()) return here;
   if (const std::string reason = why_no_gpu(this_machine()); !reason.empty())

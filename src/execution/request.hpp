@@ -95,7 +95,7 @@ std::string gpu_number(int gpu);  ///< text for a message
 
 /// Returns the request with the GPU that holds the memory as the device. Throws UnsupportedError if there is no such
 /// GPU or the request names the CPU, and UsageError if it names another GPU.
-Execution run_where_it_lies(MemoryPlace place, const char* what, const Execution& execution);
+Execution run_on_gpu_of(MemoryPlace place, const char* what, const Execution& execution);
 
 /// A piece of the caller's memory, with its name for messages.
 struct NamedPlace {
@@ -118,13 +118,13 @@ void check_takes_device_input(core::Rows<Variant> variants, const Variant& varia
 }
 
 /// Returns the request with the GPU of the first place that is not in host memory as the device, if there is one.
-/// Throws the errors of run_where_it_lies(), check_beside() and check_takes_device_input().
+/// Throws the errors of run_on_gpu_of(), check_beside() and check_takes_device_input().
 template <class Variant>
-Execution where_views_lie(std::span<const NamedPlace> places, core::Rows<Variant> variants, std::string_view problem,
-                          const Execution& execution) {
+Execution run_on_gpu_of_views(std::span<const NamedPlace> places, core::Rows<Variant> variants,
+                              std::string_view problem, const Execution& execution) {
   const auto there = std::ranges::find_if(places, [](const NamedPlace& one) { return !one.place.is_host(); });
   if (there == places.end()) return execution;
-  Execution here = run_where_it_lies(there->place, there->what, execution);
+  Execution here = run_on_gpu_of(there->place, there->what, execution);
   for (const NamedPlace& one : places) check_beside(one.place, one.what, true, here.gpu);
   if (!here.variant.empty())
     check_takes_device_input(variants, core::find_variant(variants, here.variant, problem), there->place, there->what,
