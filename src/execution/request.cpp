@@ -81,8 +81,8 @@ void check_element_bytes(int bytes) {
     throw UsageError("an element takes 4 bytes (float) or 8 (double), not " + std::to_string(bytes));
 }
 
-void check_execution(const Execution& execution, TakesRanks takes_ranks) {
-  if (execution.communicator != nullptr && takes_ranks == TakesRanks::no)
+void check_execution(const Execution& execution, SupportsRanks supports_ranks) {
+  if (execution.communicator != nullptr && supports_ranks == SupportsRanks::no)
     throw UnsupportedError(about("communicator") +
                            "this call does not run on several ranks; pass all rows on one rank, without a "
                            "communicator");

@@ -48,11 +48,11 @@ void check_size(std::initializer_list<std::int64_t> factors, const char* what);
 void check_element_bytes(int bytes);
 
 /// Support of a public call for rows that are split over ranks (Execution::communicator).
-enum class TakesRanks : bool { no, yes };
+enum class SupportsRanks : bool { no, yes };
 
 /// Throws UsageError for requests that are invalid on every machine, and UnsupportedError for ranks if the call does
 /// not support them.
-void check_execution(const Execution& execution, TakesRanks takes_ranks = TakesRanks::no);
+void check_execution(const Execution& execution, SupportsRanks supports_ranks = SupportsRanks::no);
 
 /// Throws UsageError like check_view(), and InputError for more rows or columns than every problem supports.
 template <class T>

@@ -49,7 +49,7 @@ Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const P
   here.stop = ranks.stop();
   std::string own;
   ranks.agree([&] {
-    execution::check_execution(execution, execution::TakesRanks::yes);
+    execution::check_execution(execution, execution::SupportsRanks::yes);
     const auto refuse = [](const std::string& what) {
       throw UnsupportedError(what + " on several ranks; the variants of pair_histogram that do run there: " +
                              core::names_with(&Variant::on_ranks, variants()));

@@ -41,7 +41,7 @@ std::uint64_t copied_bytes(const PairHistogramShape& shape) {
 }
 
 Execution check(const PairHistogramShape& shape, const Execution& execution) {
-  execution::check_execution(execution, execution::TakesRanks::yes);
+  execution::check_execution(execution, execution::SupportsRanks::yes);
   Execution here = execution::run_on_gpu_of(shape.place, "points", execution);
   if (here.communicator != nullptr) here.device = Device::cpu;
   return here;
