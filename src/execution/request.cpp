@@ -118,7 +118,7 @@ Execution run_on_gpu_of(MemoryPlace place, const char* what, const Execution& ex
   return here;
 }
 
-void check_beside(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu) {
+void check_reachable(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu) {
   if (place.is_host() || (runs_on_gpu && place.gpu == gpu)) return;
   throw UnsupportedError(about(what) + "they are on " + gpu_number(place.gpu) + ", but the job runs on " +
                          (runs_on_gpu ? gpu_number(gpu) : "the CPU") + "; keep them there or in host memory");

@@ -104,7 +104,7 @@ struct NamedPlace {
 };
 
 /// Throws UnsupportedError unless the memory is in host memory or on the GPU that runs the job.
-void check_beside(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu);
+void check_reachable(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu);
 
 /// Throws UnsupportedError if `what` is on a GPU but the variant needs it in host memory. The message lists the
 /// variants that support GPU memory.
@@ -118,14 +118,14 @@ void check_takes_device_input(core::Rows<Variant> variants, const Variant& varia
 }
 
 /// Returns the request with the GPU of the first place that is not in host memory as the device, if there is one.
-/// Throws the errors of run_on_gpu_of(), check_beside() and check_takes_device_input().
+/// Throws the errors of run_on_gpu_of(), check_reachable() and check_takes_device_input().
 template <class Variant>
 Execution run_on_gpu_of_views(std::span<const NamedPlace> places, core::Rows<Variant> variants,
                               std::string_view problem, const Execution& execution) {
   const auto there = std::ranges::find_if(places, [](const NamedPlace& one) { return !one.place.is_host(); });
   if (there == places.end()) return execution;
   Execution here = run_on_gpu_of(there->place, there->what, execution);
-  for (const NamedPlace& one : places) check_beside(one.place, one.what, true, here.gpu);
+  for (const NamedPlace& one : places) check_reachable(one.place, one.what, true, here.gpu);
   if (!here.variant.empty())
     check_takes_device_input(variants, core::find_variant(variants, here.variant, problem), there->place, there->what,
                              problem);

@@ -32,7 +32,7 @@ class Input {
   Input(MatmulView<const From> given, const char* what) : given_(given) {
     check_input(given, what);
     if constexpr (is_copied) {
-      execution::check_beside(given.place(), what, false, 0);
+      execution::check_reachable(given.place(), what, false, 0);
       execution::check_size({matrices(), given.rows(), given.columns(), static_cast<std::int64_t>(sizeof(T))}, what);
     }
   }
