@@ -46,7 +46,7 @@ inline Gpu least_gpu(const Machine& machine) {
 
 /// Returns the memory of a GPU, in bytes, with which an estimate may plan. Leaves an eighth to other programs, because
 /// a job must not fail on a GPU that the library chose. Limited by the request.
-inline std::uint64_t to_plan_with(const Gpu& gpu) { return std::min(gpu.memory_bytes / 8 * 7, gpu.granted_bytes); }
+inline std::uint64_t plannable_memory(const Gpu& gpu) { return std::min(gpu.memory_bytes / 8 * 7, gpu.granted_bytes); }
 
 /// Upper estimate of the time, about 0.3 s, that a process needs for its first use of a GPU (docs/decisions/0020).
 inline constexpr double gpu_ready_seconds = 0.4;

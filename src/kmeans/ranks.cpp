@@ -70,7 +70,7 @@ execution::Machine machine_of_rank(const Execution& execution) {
   const auto usable = std::max<std::int64_t>(1, std::ranges::count_if(gpus, &execution::Gpu::usable));
   const auto sharers = static_cast<std::uint64_t>((execution.communicator->neighbours() + usable - 1) / usable);
   for (execution::Gpu& gpu : gpus) {
-    gpu.granted_bytes = execution::to_plan_with(gpu) / std::max<std::uint64_t>(1, sharers);
+    gpu.granted_bytes = execution::plannable_memory(gpu) / std::max<std::uint64_t>(1, sharers);
     if (execution.gpu_memory_limit > 0) gpu.granted_bytes = std::min(gpu.granted_bytes, execution.gpu_memory_limit);
   }
   machine.gpus = execution::Gpus(std::move(gpus));

@@ -32,7 +32,7 @@ namespace {
 constexpr const Variant* table[] = {GRADUS_LADDER(GRADUS_POINT_TO_RUNG)};
 
 bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
-  return variant.memory(shape, 1).device <= execution::to_plan_with(execution::least_gpu(machine));
+  return variant.memory(shape, 1).device <= execution::plannable_memory(execution::least_gpu(machine));
 }
 
 // Seconds that one core takes (docs/results/shortest-paths-sparse.txt): to find the routes from one vertex along the
