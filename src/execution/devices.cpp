@@ -125,7 +125,7 @@ std::optional<std::vector<Gpu>> gpus_by_nvml() {
 
 }  // namespace
 
-std::vector<Gpu> see_gpus() {
+std::vector<Gpu> list_gpus() {
   if (std::optional<std::vector<Gpu>> seen = gpus_by_nvml()) return std::move(*seen);
   return find_gpus();
 }
@@ -136,7 +136,7 @@ bool is_compiled() { return false; }
 
 bool has_warpgroup_code(const Gpu&) { return false; }
 std::vector<Gpu> find_gpus() { return {}; }
-std::vector<Gpu> see_gpus() { return {}; }
+std::vector<Gpu> list_gpus() { return {}; }
 
 #endif
 

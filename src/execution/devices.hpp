@@ -28,7 +28,7 @@ std::vector<Gpu> find_gpus();
 /// Returns the same GPUs without initializing CUDA, which takes 0.2 s: for a page that shows what could run. Uses the
 /// driver's management library NVML. Memory and number of multiprocessors stay unknown, shared_bytes is a lower bound,
 /// and the order may differ. Falls back to find_gpus() if NVML is missing or the user restricts the visible GPUs.
-std::vector<Gpu> see_gpus();
+std::vector<Gpu> list_gpus();
 
 /// Returns the reason why no GPU of the machine can run this build's kernels, or an empty string if one can.
 std::string why_no_gpu(const Machine& machine);

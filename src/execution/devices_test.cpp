@@ -59,7 +59,7 @@ TEST(cuda_devices, seen_gpus_are_those_that_cuda_finds) {
     for (const Gpu& gpu : gpus) all.emplace(gpu.name, gpu.compute_capability, gpu.usable);
     return all;
   };
-  const std::vector<Gpu> seen = see_gpus();
+  const std::vector<Gpu> seen = list_gpus();
   const std::vector<Gpu> found = find_gpus();
   EXPECT_EQ(facts(seen), facts(found));
   for (const Gpu& gpu : seen)
