@@ -424,9 +424,9 @@ AtomicFile& OutputSet::add(std::string_view name, std::uint64_t bytes) {
   return file;
 }
 
-void OutputSet::set_seal(const AtomicFile& seal, std::string meanwhile) {
+void OutputSet::set_seal(const AtomicFile& seal, std::string placeholder) {
   seal_ = &seal;
-  meanwhile_ = std::move(meanwhile);
+  placeholder_ = std::move(placeholder);
 }
 
 void OutputSet::commit() {
@@ -548,12 +548,12 @@ void OutputSet::replace_one_by_one() {
     if (::stat(file.target_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) file.fail(EISDIR);
     if (!file.in_place_ && file.temporary_.empty()) file.give_name(temporary_beside(file.target_));
   }
-  std::optional<AtomicFile> meanwhile;
+  std::optional<AtomicFile> placeholder;
   try {
     if (seal_ != nullptr && !seal_->in_place_) {
-      meanwhile.emplace(seal_->path_);
-      meanwhile->write(meanwhile_);
-      meanwhile->commit();
+      placeholder.emplace(seal_->path_);
+      placeholder->write(placeholder_);
+      placeholder->commit();
     }
     for (AtomicFile& file : files_)
       if (&file != seal_) file.put_in_place();
@@ -566,7 +566,7 @@ void OutputSet::replace_one_by_one() {
     // Replaced files cannot be restored, so the temporary seal must keep reporting an incomplete set.
     const bool replaced =
         std::ranges::any_of(files_, [](const AtomicFile& file) { return file.committed_ && file.replaces_; });
-    if (meanwhile && !replaced) meanwhile->withdraw();
+    if (placeholder && !replaced) placeholder->withdraw();
     throw;
   }
   sync_directory(directory_, directory_);

@@ -90,7 +90,7 @@ class OutputSet {
   AtomicFile& add(std::string_view name, std::uint64_t bytes = 0);
   /// Names the file that marks the set as complete. If the files have to be replaced one by one, it comes last. Until
   /// then, a file with the content `placeholder` has its name.
-  void set_seal(const AtomicFile& seal, std::string meanwhile);
+  void set_seal(const AtomicFile& seal, std::string placeholder);
   /// Flushes every file to the disk, then puts all of them in place. If that fails, removes the new files that already
   /// have their final names.
   void commit();
@@ -110,7 +110,7 @@ class OutputSet {
   std::vector<std::string> made_;  ///< directories that this object created, outermost first
   std::list<AtomicFile> files_;
   const AtomicFile* seal_ = nullptr;
-  std::string meanwhile_;
+  std::string placeholder_;
   std::uint64_t expected_ = 0;
   bool committed_ = false;
 };
