@@ -14,18 +14,20 @@
 /// NaN and infinity in A, B, C, alpha and beta propagate as IEEE 754 specifies, and so does a sum that overflows in
 /// between. Operands without effect are not read: C if beta = 0, A and B if alpha = 0, alpha if k = 0.
 ///
-/// Error bound: let "exact" be the exact result for alpha and beta rounded to T, M = |alpha| |A| |B| + |beta| |C|, u
-/// half the distance from 1 to the next T, and eta the smallest positive T. If nothing overflows, each element differs
-/// from the exact one by at most
+/// Error bound. Let "exact" be the exact result for alpha and beta rounded to T, M = |alpha| |A| |B| + |beta| |C|,
+/// u half the distance from 1 to the next T, and eta the smallest positive T. If nothing overflows, each element
+/// differs from the exact one by at most
 ///
 ///   matmul_error_bound() * M + 2 (k + 1) max(|alpha|, 1) eta
 ///
-/// * `strict`: the factor is g / (1 - g) with g = (min(k, 256) + ceil(k / 256) + 1) u. It grows by one u per 256 of k.
-/// * `split`, float only: three passes of the GPU's tensor cores, with smaller errors than float on most matrices. The
-///   factor is the one of `strict` for k <= 16. For larger k it is the maximum of the factor of `strict` and g / (1 -
-///   g) with g = (16 + 3 min(k, 64) + ceil(k / 64) + ceil(k / 128)) u.
-/// * `fast`, float only: one pass, with 11 bits of each factor. As `split`, with (1 + 2^-9) g / (1 - g) + 2^-10 + 2^-22
-///   in place of g / (1 - g).
+/// matmul_error_bound() is, with e(x) = x u / (1 - x u):
+///
+/// * `strict`: e(min(k, 256) + ceil(k / 256) + 1), which grows by one u per 256 of k.
+/// * `split`, float only: three passes of the GPU's tensor cores, with smaller errors than float on most matrices. For
+///   k <= 16 the bound equals the one of `strict`. For larger k it is the maximum of this bound and
+///   e(16 + 3 min(k, 64) + ceil(k / 64) + ceil(k / 128)).
+/// * `fast`, float only: one pass, with 11 bits of each factor. As `split`, with (1 + 2^-9) e(...) + 2^-10 + 2^-22 in
+///   place of e(...).
 ///
 /// `split` and `fast` run only on request. They fall back to `strict` without suitable tensor cores (compute
 /// capability 9.0), and for products that are too small to gain.

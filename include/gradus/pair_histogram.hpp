@@ -5,24 +5,29 @@
 /// * Separation of two points in a column: s = |x_i - x_j|, where both coordinates are first converted to IEEE double.
 ///   In a periodic box of length L, the separation is min(s, L - s), the nearest image. Open directions
 ///   (PairHistogramOptions::periodic) use s.
-/// * Separation in a triclinic cell with the reduced lattice vectors a, b, c (see below): let V = (a_x P_x + a_y P_y) +
-///   a_z P_z with P = b x c, where each component of a cross product is p q - r s. Let A = P / V, B = (c x a) / V, C =
-///   (a x b) / V. For the difference d = x_i - x_j, let n_a, n_b, n_c be the integers nearest (ties to even) to (d_x
-///   A_x + d_y A_y) + d_z A_z and to the same expression in B and C. The separation in each column is ((d - n_a a) -
-///   n_b b) - n_c c. All operations are in IEEE double, none fused. Except for rounding, this is the nearest image of
-///   every pair that has an image nearer than half the smallest height of the reduced cell, because a separation
-///   shorter than half of height h has a fraction below 1/2 of each vector.
-/// * Reduced lattice vectors: start from the given vectors and their reciprocal vectors A, B, C, whose lengths are the
-///   reciprocals of the heights. Repeat the steps below as long as one of them shortens A, B or C. A step replaces a
-///   reciprocal vector P by a sum if the squared length of the sum is less than 1023/1024 of the squared length of P
-///   (squares and dot products: (x x' + y y') + z z'). Each time, apply the first possible step in this order: A - k B,
-///   A - k C, B - k A, B - k C, C - k A, C - k B, where k is the integer nearest (ties to even) to the dot product of
-///   the two vectors divided by the squared length of the second; then (A + B) + C, (A + B) - C, (A - B) + C, (A - B) -
-///   C, and in the same way (B +- C) +- A and (C +- A) +- B. If P gains t times another reciprocal vector Q, the
-///   lattice vector of Q loses t times the lattice vector of P. Each component of a changed lattice vector is the exact
-///   sum of integer multiples of the given vectors, rounded once. A, B, C follow from the lattice vectors by the
-///   formulas above. Vectors that no step improves stay as given, in their order. No other basis of the lattice has a
-///   smallest height that is greater by more than one percent.
+/// * Separation in a triclinic cell. Let a, b, c be the reduced lattice vectors (next item), and
+///
+///     P = b x c,  V = (a_x P_x + a_y P_y) + a_z P_z,  A = P / V,  B = (c x a) / V,  C = (a x b) / V,
+///
+///   where each component of a cross product is p q - r s. For d = x_i - x_j, let n_a be the integer nearest (ties to
+///   even) to (d_x A_x + d_y A_y) + d_z A_z, and let n_b and n_c follow in the same way from B and C. The separation in
+///   each column is ((d - n_a a) - n_b b) - n_c c. All operations are in IEEE double, none fused. Except for rounding,
+///   this is the nearest image of every pair that has an image nearer than half the smallest height of the reduced
+///   cell: a separation shorter than half of height h has a fraction below 1/2 of each vector.
+/// * Reduced lattice vectors. Start from the given vectors a, b, c. The lengths of the reciprocal vectors A, B, C are
+///   the reciprocals of the heights. Reduction steps shorten A, B or C; each step is the first possible one of
+///
+///     A - k B,  A - k C,  B - k A,  B - k C,  C - k A,  C - k B,
+///     (A + B) + C,  (A + B) - C,  (A - B) + C,  (A - B) - C,  and the same with (B +- C) +- A and (C +- A) +- B.
+///
+///   k is the integer nearest (ties to even) to the dot product of the two vectors, divided by the squared length of
+///   the second. The sum replaces its first vector, P. A step is possible if the squared length of the sum is less than
+///   1023/1024 of the squared length of P. Dot products and squares are (x x' + y y') + z z'. If P gains t times
+///   another reciprocal vector Q, the lattice vector of Q loses t times the lattice vector of P. Each component of a
+///   changed lattice vector is the exact sum of integer multiples of the given vectors, rounded once. A, B, C follow
+///   from the lattice vectors by the formulas above. The reduction ends when no step is possible. Vectors that no step
+///   improves stay as given, in their order. No other basis of the lattice has a smallest height that is greater by
+///   more than one percent.
 /// * Open vectors of a cell are replaced before the reduction. A single open vector becomes the cross product of the
 ///   next two vectors, in the cyclic order a b c, times a power of two. If two vectors are open, the vectors after the
 ///   periodic vector p become p x e and p x (p x e), in that order, where e is the axis along which p is shortest.

@@ -26,11 +26,13 @@ struct VariantRow {
   std::string_view name;     ///< the value of Execution::variant
   std::string_view summary;  ///< the idea in one line
   Backend backend = Backend::sequential;
-  /// The promise about the result:
-  /// "same bits": the canonical result on any number of threads.
-  /// "same bits of integers": the canonical result for integers; floating-point results keep the bound in the problem's
-  /// header. "within 0.0001": the textbook's arithmetic, to this relative tolerance. "invariants": several results are
-  /// correct, and all of them satisfy the stated properties.
+  /// The promise about the result, one of:
+  ///
+  /// * "same bits": the canonical result on any number of threads.
+  /// * "same bits of integers": the canonical result for integers. Floating-point results keep the bound in the
+  ///   problem's header.
+  /// * "within 0.0001": the textbook's arithmetic, to this relative tolerance.
+  /// * "invariants": several results are correct, and all of them satisfy the stated properties.
   std::string contract;
   /// True if the variant can run on this machine for at least one common shape. A call reports further requirements of
   /// its shape.

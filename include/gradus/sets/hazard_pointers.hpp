@@ -170,9 +170,9 @@ class basic_hazard_pointers<Policy>::guard {
     domain_.records_.leave(record_);
   }
 
-  /// Returns the word of the link. If it is unmarked, its node is not freed until the slot is used again or the guard
-  /// ends: after the address was published, the node that contains the link was still in the list, and so was the next
-  /// node.
+  /// Returns the word of the link. If the word is unmarked, its node is not freed until the slot is used again or the
+  /// guard ends: after the address was published, the node that contains the link was still in the list, and so was the
+  /// node to which it links.
   template <class Link>
   sets_detail::word protect(unsigned slot, const Link& link, std::memory_order /*order*/) noexcept {
     // relaxed: it is read again below.

@@ -31,9 +31,9 @@ namespace gradus {
 ///
 /// The operations are linearizable with acquire and release alone (apart from the needs of hazard pointers), because an
 /// operation reads its answer while it holds the locks of both nodes. Two operations on a key are ordered by these
-/// locks. The second traversal may read old links. But a removed first node is not found: the removing thread held the
-/// locks of this node and of the previous one, so the removal happened before this thread locked the node, and no link
-/// that this thread can still read points to the node.
+/// locks. The second traversal may read old links, but it does not find a removed first node. The removing thread held
+/// the locks of this node and of the previous one. So the removal happened before this thread locked the node, and no
+/// link that this thread can still read points to the node.
 ///
 /// Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor Programming", 9.6.
 template <class Key, class Reclamation = epoch, class Compare = std::less<>, class Allocator = std::allocator<Key>>
