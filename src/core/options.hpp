@@ -64,7 +64,7 @@ struct OptionFacts {
   bool optional = false;               ///< the default means "not given": None in Python, null in records
   bool from_input = false;             ///< if not given on the command line, the input determines the value
   std::string_view calls = {};         ///< other Python functions with this argument: "kmeans_memory KMeans"
-  std::string_view scikit_learn = {};  ///< value of estimators without this option, as in scikit-learn
+  std::string_view scikit_learn = {};  ///< value of estimators that lack the option, as in scikit-learn
 };
 
 struct Option : OptionFacts {

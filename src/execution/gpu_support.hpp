@@ -44,11 +44,11 @@ inline Gpu least_gpu(const Machine& machine) {
   return least;
 }
 
-/// Returns the memory of a GPU, in bytes, with which an estimate may plan. Leaves an eighth to other programs, because
-/// a job must not fail on a GPU that the library chose. Limited by the request.
+/// Returns the memory of a GPU, in bytes, that an estimate may assume to be available: at most seven eighths, because a
+/// job must not fail on a GPU that the library chose, and at most the limit of the request.
 inline std::uint64_t plannable_memory(const Gpu& gpu) { return std::min(gpu.memory_bytes / 8 * 7, gpu.granted_bytes); }
 
-/// Upper estimate of the time, about 0.3 s, that a process needs for its first use of a GPU (docs/decisions/0020).
+/// Seconds that the first use of a GPU takes in a process: about 0.3 (docs/decisions/0020), plus a margin.
 inline constexpr double gpu_ready_seconds = 0.4;
 
 /// Returns the shared memory per block that every usable GPU supports, in bytes.
