@@ -3,7 +3,7 @@
 /// same order. gradus/mpi.hpp implements it for MPI.
 ///
 /// The interface deliberately has no floating-point sum: its result would depend on the order of the additions, and
-/// therefore on how the rows are split. Integer sums, minima, maxima and gathers do not.
+/// therefore on how the rows are split. Integer sums, minima, maxima and gathers do not depend on it.
 #pragma once
 
 #include <cstddef>

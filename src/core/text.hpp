@@ -17,10 +17,10 @@ std::string without_control(std::string_view text);
 /// Returns the shortest text that parses to this number, with an exponent only for very large or small numbers.
 std::string number_text(double number);
 
-/// Returns for example "2048 bytes (2 KiB)".
+/// Formats a size: "2048 bytes (2 KiB)".
 std::string size_text(std::uint64_t bytes);
 
-/// Returns the message of an errno value, as ": No space left on device".
+/// Formats an errno value for the end of a message: ": No space left on device".
 std::string reason(int error_number);
 
 /// Returns the FNV-1a hash of the bytes. Two texts of the same length that differ in one byte have different hashes.

@@ -245,7 +245,7 @@ class Ranks {
   bool agreed_ = false;  ///< all ranks have agreed to end the job, and on the error
 };
 
-/// Rows that are split over ranks. All rows are the rows of the ranks, concatenated in rank order.
+/// Rows of a matrix that are split over ranks. The matrix is the concatenation of the ranks' rows in rank order.
 class RankRows {
  public:
   /// Makes the rows of a job without ranks.
