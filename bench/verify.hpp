@@ -23,11 +23,11 @@ struct VerifyOptions {
 
 /// What the words of a contract mean, for people: whole lines.
 inline constexpr std::string_view contract_legend =
-    "same bits: the whole result is the oracle's to the bit, hence the same for every number of threads and on every\n"
-    "device. same bits of whole numbers: so it is for integers; of floating-point numbers, within the bound that the\n"
-    "problem states. within x: the textbook's arithmetic, to this relative tolerance. invariants: there is no one "
-    "right\n"
-    "result; what must be true of it is checked.\n";
+    "same bits: the whole result has the oracle's bits, for every number of threads and on every device.\n"
+    "same bits of integers: the same for integers; floating-point results are within the bound that the problem "
+    "states.\n"
+    "within x: the textbook's arithmetic, to this relative tolerance. invariants: several results are correct; the\n"
+    "required properties are checked.\n";
 
 /// The bound on the relative difference: 0 where all bits are the same, null where the contract names none.
 nlohmann::json tolerance_json(const core::Contract& contract);

@@ -116,7 +116,7 @@ files::Points read_points_as(const std::string& path, files::ReadOptions reading
   if constexpr (sizeof(T) == 4)
     if (points.type() == files::ElementType::f64 && !points.from_text) {
       const MatrixView<const double> view = points.view<double>();
-      const std::int64_t stretch = core::stretch_length(view.rows(), view.columns());
+      const std::int64_t stretch = core::chunk_length(view.rows(), view.columns());
       for (std::int64_t row = 0; row < view.rows(); ++row) {
         if (row % stretch == 0) core::honour_stop(reading.stop, fmt::format("stopped while reading '{}'", path));
         for (std::int64_t column = 0; column < view.columns(); ++column)

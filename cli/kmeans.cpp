@@ -112,7 +112,7 @@ Buffer<std::uint8_t> quantized(const files::PictureShape& shape, const KMeansRes
                                const std::stop_token& stop) {
   Buffer<std::uint8_t> pixels(shape.width * shape.height * shape.channels);
   for (std::int64_t pixel = 0; pixel < result.labels.size(); ++pixel) {
-    if (pixel % core::operations_between_looks == 0) core::honour_stop(stop, "stopped while colouring the picture");
+    if (pixel % core::operations_between_polls == 0) core::honour_stop(stop, "stopped while colouring the picture");
     for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
       pixels[pixel * shape.channels + channel] =
           channel_byte(static_cast<double>(result.centroids(result.labels[pixel], channel)));

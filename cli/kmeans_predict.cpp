@@ -82,7 +82,7 @@ void put_distances(MatrixView<const T> distances, const files::RowNames& names, 
   std::string text = heading_of(&names);
   for (std::int64_t column = 0; column < distances.columns(); ++column) text += fmt::format(",distance_{}", column);
   text += '\n';
-  core::RareLook look(stop, "stopped while writing the result");
+  core::RarePoll look(stop, "stopped while writing the result");
   constexpr std::size_t bytes_of_a_piece = std::size_t{1} << 18;
   for (std::int64_t row = 0; row < distances.rows(); ++row) {
     look.honour_stop();

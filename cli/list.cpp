@@ -102,7 +102,7 @@ int list(const std::string& name, const Session& session) {
   if (!name.empty()) chosen.push_back(&bench::find_problem(name));
   else chosen.assign(bench::problems().begin(), bench::problems().end());
   execution::Machine machine = execution::this_machine();
-  machine.gpus = execution::Gpus(execution::see_gpus);
+  machine.gpus = execution::Gpus(execution::list_gpus);
   if (session.json) {
     Json all = Json::array();
     for (const bench::ProblemRow* problem : chosen) all.push_back(ladder_json(*problem, machine));

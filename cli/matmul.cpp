@@ -217,9 +217,9 @@ void spread(const files::Tensor& added, const Sizes& strides, const Plan& plan, 
     std::int64_t place = 0;
     for (std::size_t dim = plan.shape.empty() ? 0 : plan.shape.size() - 1; dim-- > 0; rest /= plan.shape[dim])
       place += rest % plan.shape[dim] * strides[dim];
-    for (std::int64_t begin = 0; begin < columns; begin += core::operations_between_looks) {
+    for (std::int64_t begin = 0; begin < columns; begin += core::operations_between_polls) {
       core::honour_stop(stop, "stopped while copying what is added to the product");
-      const std::int64_t end = std::min(begin + core::operations_between_looks, columns);
+      const std::int64_t end = std::min(begin + core::operations_between_polls, columns);
       for (std::int64_t column = begin; column < end; ++column) to[first + column] = from[place + column * step];
     }
   }

@@ -26,7 +26,7 @@ namespace {
 template <class T, class Use>
 void for_pieces(MatrixView<const T> matrix, const std::stop_token& stop, const Use& use) {
   constexpr std::int64_t number_operations = 16;  // to write a number
-  const std::int64_t stretch = core::stretch_length(matrix.rows(), number_operations * matrix.columns());
+  const std::int64_t stretch = core::chunk_length(matrix.rows(), number_operations * matrix.columns());
   for (std::int64_t row = 0; row < matrix.rows(); row += stretch) {
     core::honour_stop(stop, "stopped while writing the result");
     use(matrix.slice(row, std::min(stretch, matrix.rows() - row)), row);
@@ -199,7 +199,7 @@ std::string fault_of(std::string_view problem, const std::string& path, const st
   if (!std::filesystem::is_regular_file(file, error) || !std::filesystem::is_regular_file(summary, error)) return "";
   if (const std::uintmax_t size = std::filesystem::file_size(summary, error); error || size > most_bytes) return "";
   std::ifstream stream(summary);
-  core::RareLook look(stop, reading_stopped);
+  core::RarePoll look(stop, reading_stopped);
   const auto keep = [&](int, nlohmann::json::parse_event_t, const nlohmann::json&) {
     look.honour_stop();
     return true;

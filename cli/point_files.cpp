@@ -211,7 +211,7 @@ MatrixView<const T> own_rows(files::Points& keeper, const std::string& path, std
 
 template <class T>
 void copy_rows(MatrixView<const T> from, Matrix<T>& to, std::int64_t at, int threads, const std::stop_token& stop) {
-  const std::int64_t stretch = core::stretch_length(from.rows(), from.columns(), threads);
+  const std::int64_t stretch = core::chunk_length(from.rows(), from.columns(), threads);
   const int team = from.rows() > stretch ? core::startable_threads(threads) : 1;
 #pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
   for (std::int64_t first = 0; first < from.rows(); first += stretch) {

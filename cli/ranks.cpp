@@ -112,8 +112,8 @@ int RankedJob::rank_on_machine() const {
 
 int gpu_of_rank(const RankedJob& job) {
   const int place = job.rank_on_machine();
-  if (place == 0) return 0;                                          // without a look at the GPUs
-  const auto gpus = static_cast<int>(execution::see_gpus().size());  // without those that CUDA_VISIBLE_DEVICES hides
+  if (place == 0) return 0;                                           // without a look at the GPUs
+  const auto gpus = static_cast<int>(execution::list_gpus().size());  // without those that CUDA_VISIBLE_DEVICES hides
   return gpus > 0 ? place % gpus : 0;
 }
 

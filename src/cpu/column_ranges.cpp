@@ -121,7 +121,7 @@ Ranges part_ranges(MatrixView<const T> rows, const std::stop_token& stop) {
   std::vector<T> low(static_cast<std::size_t>(lanes), std::numeric_limits<T>::infinity());
   std::vector<T> high(static_cast<std::size_t>(lanes), -std::numeric_limits<T>::infinity());
   std::vector<T> zero(static_cast<std::size_t>(lanes), T{0});
-  const std::int64_t stretch = core::stretch_length(rows.rows(), lanes) * rows_per_step;
+  const std::int64_t stretch = core::chunk_length(rows.rows(), lanes) * rows_per_step;
   for (std::int64_t first = 0; first < rows.rows() && !stop.stop_requested(); first += stretch) {
     const std::int64_t count = std::min(stretch, rows.rows() - first);
     const std::int64_t steps = count / rows_per_step;
@@ -149,7 +149,7 @@ Ranges part_ranges(MatrixView<const T> rows, const std::stop_token& stop) {
 template <class T>
 [[noreturn]] void throw_first_bad(MatrixView<const T> rows, const char* what, const std::stop_token& stop,
                                   std::int64_t first_row) {
-  const std::int64_t stretch = core::stretch_length(rows.rows(), rows.columns());
+  const std::int64_t stretch = core::chunk_length(rows.rows(), rows.columns());
   for (std::int64_t row = 0; row < rows.rows(); ++row) {
     if (row % stretch == 0) core::honour_stop(stop, "stopped while examining the points");
     for (std::int64_t column = 0; column < rows.columns(); ++column) {
@@ -193,7 +193,7 @@ template <class T>
 std::vector<int> finest_bits(MatrixView<const T> rows, std::span<const int> enough, int threads,
                              const std::stop_token& stop) {
   const std::int64_t d = rows.columns();
-  const std::int64_t stretch = core::stretch_length(rows.rows(), d, threads);
+  const std::int64_t stretch = core::chunk_length(rows.rows(), d, threads);
   // A value of at least this magnitude has no bit below `enough`.
   std::vector<T> coarse_from;
   for (const int exponent : enough)

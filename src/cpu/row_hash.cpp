@@ -50,7 +50,7 @@ std::uint64_t hash_of_row(const T* row, std::int64_t columns, std::int64_t numbe
 template <class T>
 std::uint64_t hash_of_rows(MatrixView<const T> rows, std::int64_t first, int threads, const std::stop_token& stop) {
   std::uint64_t total = 0;
-  const std::int64_t stretch = core::stretch_length(rows.rows(), rows.columns() + 2);
+  const std::int64_t stretch = core::chunk_length(rows.rows(), rows.columns() + 2);
   threads = rows.rows() > stretch ? core::startable_threads(threads) : 1;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : total)
   for (std::int64_t begin = 0; begin < rows.rows(); begin += stretch) {

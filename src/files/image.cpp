@@ -167,7 +167,7 @@ Image without_idle_opacity(Image image, const std::stop_token& stop, std::string
   const std::int64_t kept = opaque ? channels - 1 : 4;
   Image result{{image.shape.width, image.shape.height, kept}, Buffer<std::uint8_t>(pixels * kept)};
   for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
-    if (pixel % core::operations_between_looks == 0) honour_stop(stop, name);
+    if (pixel % core::operations_between_polls == 0) honour_stop(stop, name);
     for (std::int64_t channel = 0; channel < kept; ++channel) {
       const std::int64_t from = opaque ? channel : channel / 3;  // grey and opacity: 0 0 0 1
       result.pixels[pixel * kept + channel] = image.pixels[pixel * channels + from];
@@ -306,7 +306,7 @@ Image read_image(const std::string& path, const std::stop_token& stop) {
 Points to_points(const Image& image, const std::stop_token& stop) {
   Matrix<float> points(image.shape.width * image.shape.height, image.shape.channels);
   for (std::int64_t index = 0; index < image.pixels.size(); ++index) {
-    if (index % core::operations_between_looks == 0) honour_stop(stop, "the picture");
+    if (index % core::operations_between_polls == 0) honour_stop(stop, "the picture");
     points.data()[index] = static_cast<float>(image.pixels[index]);
   }
   return {.values = own(std::move(points)), .picture = image.shape, .column_names = {}};

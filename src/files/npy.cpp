@@ -224,9 +224,9 @@ Matrix<T> converted(const Source& source) {
   if (source.rows == 0 || source.columns == 0) return result;
   if (!source.fortran_order) {
     const std::int64_t count = source.rows * source.columns;
-    for (std::int64_t first = 0; first < count; first += core::operations_between_looks) {
+    for (std::int64_t first = 0; first < count; first += core::operations_between_polls) {
       source.honour_stop();
-      for (std::int64_t position = first; position < std::min(first + core::operations_between_looks, count);
+      for (std::int64_t position = first; position < std::min(first + core::operations_between_polls, count);
            ++position)
         result.data()[position] = element<T, Stored>(source, position);
     }

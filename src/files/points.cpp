@@ -95,7 +95,7 @@ void keep_columns(Points& points, PointsOf<T> from, const ChosenColumns& chosen,
     for (std::int64_t row = 0; row < rows; ++row)
       points.weights.push_back(static_cast<double>(from.view(row, static_cast<std::int64_t>(*chosen.weight))));
   Matrix<T> kept(rows, static_cast<std::int64_t>(chosen.taken.size()));
-  const std::int64_t stretch = core::stretch_length(rows, kept.columns());
+  const std::int64_t stretch = core::chunk_length(rows, kept.columns());
   for (std::int64_t row = 0; row < rows; ++row) {
     if (row % stretch == 0) core::honour_stop(stop, "stopped while reading '" + std::string(name) + "'");
     for (std::size_t column = 0; column < chosen.taken.size(); ++column)

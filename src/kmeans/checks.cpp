@@ -83,7 +83,7 @@ void check_clusters(const KMeansOptions& options, std::int64_t n) {
 template <class T>
 void check_arguments(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                      const Execution& execution, bool alone) {
-  execution::check_execution(execution, execution::TakesRanks::yes);
+  execution::check_execution(execution, execution::SupportsRanks::yes);
   check_options(options);
   check_fit_memory(memory);
   check_points(points, execution);
@@ -125,7 +125,7 @@ void check_no_labels(const KMeansMemory<T>& memory) {
 template <class T>
 void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
                  const Execution& execution) {
-  execution::check_execution(execution, execution::TakesRanks::yes);
+  execution::check_execution(execution, execution::SupportsRanks::yes);
   core::check_choice(metric, "metric");
   check_points(points, execution);
   execution::check_extent(centroids, "centroids");

@@ -52,7 +52,7 @@ JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::spa
       if (const Variant& variant = core::find_variant(variants(), here.variant, Room::name); !variant.on_ranks)
         throw UnsupportedError("kmeans variant '" + std::string(variant.name) +
                                "' does not run on several ranks; the variants of kmeans that do run there: " +
-                               core::names_of_those_with(&Variant::on_ranks, variants()));
+                               core::names_with(&Variant::on_ranks, variants()));
     }
   });
   core::require_same_options(ranks, call_line("columns", points.columns()) + call);
@@ -70,7 +70,7 @@ execution::Machine machine_of_rank(const Execution& execution) {
   const auto usable = std::max<std::int64_t>(1, std::ranges::count_if(gpus, &execution::Gpu::usable));
   const auto sharers = static_cast<std::uint64_t>((execution.communicator->neighbours() + usable - 1) / usable);
   for (execution::Gpu& gpu : gpus) {
-    gpu.granted_bytes = execution::to_plan_with(gpu) / std::max<std::uint64_t>(1, sharers);
+    gpu.granted_bytes = execution::plannable_memory(gpu) / std::max<std::uint64_t>(1, sharers);
     if (execution.gpu_memory_limit > 0) gpu.granted_bytes = std::min(gpu.granted_bytes, execution.gpu_memory_limit);
   }
   machine.gpus = execution::Gpus(std::move(gpus));

@@ -39,7 +39,7 @@ template <class T, class Call>
 JobPlace place_of_job(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
                       const Call& call, const Execution& execution, RunsVariant runs_variant) {
   if (ranks.is_alone())
-    return {execution::run_where_it_lies(points.place(), "points", execution), core::RankRows(points.rows())};
+    return {execution::run_on_gpu_of(points.place(), "points", execution), core::RankRows(points.rows())};
   return begin_on_ranks(ranks, points, places, call(), execution, runs_variant);
 }
 

@@ -72,7 +72,7 @@ bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machi
                                                                gpu_cover_bytes(shape.points, shape.dimensions, true)));
   if (shape.weighted) needed += static_cast<double>(shape.points) * shape.element_bytes;
   for (const execution::Gpu& gpu : machine.gpus())
-    if (gpu.usable && needed > static_cast<double>(execution::to_plan_with(gpu))) return false;
+    if (gpu.usable && needed > static_cast<double>(execution::plannable_memory(gpu))) return false;
   return true;
 }
 

@@ -100,7 +100,7 @@ class BlocksToTree {
       for (const std::int64_t place : {block.x, block.y})
         widest |= static_cast<std::uint64_t>(place < 0 ? ~place : place);
     const int level = leaf_level + 1 + static_cast<int>(std::bit_width(widest));
-    core::RareLook look(stop_, stopped);
+    core::RarePoll look(stop_, stopped);
     std::ranges::sort(blocks_, [&](const LifeBlock& a, const LifeBlock& b) {
       look.honour_stop();
       const auto ax = static_cast<std::uint64_t>(a.x) ^ sign;
@@ -322,7 +322,7 @@ class Movement {
 
   LifeTree tree_;
   Int128 across_, down_;
-  core::RareLook look_;
+  core::RarePoll look_;
   std::int32_t level_ = 0;
   std::vector<std::unordered_map<std::array<std::uint32_t, 4>, std::uint32_t, Hash>> windows_;
   LifeTreeBuilder builder_;
@@ -469,7 +469,7 @@ std::optional<std::vector<LifeBlock>> blocks_of(const LifeTree& given, std::size
   if (counts[tree.root] > most) return std::nullopt;
   std::vector<LifeBlock> blocks;
   blocks.reserve(counts[tree.root]);
-  core::RareLook look(stop, stopped);
+  core::RarePoll look(stop, stopped);
   for_all_live_blocks(tree, [&](const LifeBlock& block) {
     look.honour_stop();
     blocks.push_back(block);
@@ -487,7 +487,7 @@ LifeGrid grid_of(const LifeTree& given, const LifeBox& box, std::int64_t left, s
   if (given.root == 0) return grid;
   LifeTree larger;
   const LifeTree& tree = with_quarters(given, larger);
-  core::RareLook look(stop, stopped);
+  core::RarePoll look(stop, stopped);
   for_all_live_blocks(tree, [&](const LifeBlock& block) {
     look.honour_stop();
     for (std::int64_t row = 0; row < 8; ++row) {

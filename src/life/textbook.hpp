@@ -48,7 +48,7 @@ class Numbers {
 
 /// Rows of a stretch, after which it is time to look at the stop request.
 inline std::int64_t stretch_of_rows(const Problem& problem, int threads) {
-  return core::stretch_length(problem.cells.height, problem.cells.width * 4, threads);
+  return core::chunk_length(problem.cells.height, problem.cells.width * 4, threads);
 }
 
 /// As many threads as get so many rows each.

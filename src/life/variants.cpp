@@ -49,7 +49,7 @@ bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
       execution::gpu_ready_seconds + shape.cell_updates() / of_a_gpu + there_and_back / bytes_of_the_bus;
   if (shape.cell_updates() / (of_a_core * machine.cores) < on_gpu_seconds) return false;
   return execution::supported_on_gpu(machine) &&
-         cuda_resident_rung.memory(shape, 1).device <= execution::to_plan_with(execution::least_gpu(machine));
+         cuda_resident_rung.memory(shape, 1).device <= execution::plannable_memory(execution::least_gpu(machine));
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ namespace gradus::matmul_detail {
 /// Calls visit(index) for every element of a row of any length. Throws InterruptedError after a stop request.
 template <class Visit>
 void for_stretches(std::int64_t count, const std::stop_token& stop, std::string_view message, const Visit& visit) {
-  for (std::int64_t first = 0; first < count; first += core::operations_between_looks) {
+  for (std::int64_t first = 0; first < count; first += core::operations_between_polls) {
     core::honour_stop(stop, message);
-    const std::int64_t end = std::min(first + core::operations_between_looks, count);
+    const std::int64_t end = std::min(first + core::operations_between_polls, count);
     for (std::int64_t index = first; index < end; ++index) visit(index);
   }
 }
@@ -32,7 +32,7 @@ class Input {
   Input(MatmulView<const From> given, const char* what) : given_(given) {
     check_input(given, what);
     if constexpr (is_copied) {
-      execution::check_beside(given.place(), what, false, 0);
+      execution::check_reachable(given.place(), what, false, 0);
       execution::check_size({matrices(), given.rows(), given.columns(), static_cast<std::int64_t>(sizeof(T))}, what);
     }
   }

@@ -54,8 +54,8 @@ MatmulError ErrorSample<T>::measure(const Problem<T>& problem, int threads, cons
   double greatest = 0;
   std::int64_t compared = 0;
   constexpr std::int64_t operations_of_a_product = 32;  // cost of one product in an exact type
-  const std::int64_t stretch = core::stretch_length(
-      elements_, operations_of_a_product * std::min(problem.k + 1, core::operations_between_looks), threads);
+  const std::int64_t stretch = core::chunk_length(
+      elements_, operations_of_a_product * std::min(problem.k + 1, core::operations_between_polls), threads);
   const auto compare = [&](std::int64_t index, double& greatest_there, std::int64_t& compared_there) {
     const Place place = place_of(index, problem);
     const T before = before_.empty() ? T{0} : before_[static_cast<std::size_t>(index)];

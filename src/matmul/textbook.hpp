@@ -46,7 +46,7 @@ void for_blocks(const Problem<T>& problem, const Execution& execution, std::int6
 /// request.
 template <class T, class Add>
 void for_depths(const Problem<T>& problem, std::int64_t operations, const Add& add) {
-  const std::int64_t stretch = core::stretch_length(problem.k, operations);
+  const std::int64_t stretch = core::chunk_length(problem.k, operations);
   for (std::int64_t first = 0; first < problem.k; first += stretch) {
     if (first > 0 && problem.stop.stop_requested()) return;
     add(first, std::min(first + stretch, problem.k));

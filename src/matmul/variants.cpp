@@ -81,7 +81,7 @@ bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
 }
 
 bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
-  return variant.memory(shape, 1).device <= execution::to_plan_with(execution::least_gpu(machine));
+  return variant.memory(shape, 1).device <= execution::plannable_memory(execution::least_gpu(machine));
 }
 
 }  // namespace

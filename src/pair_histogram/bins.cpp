@@ -76,7 +76,7 @@ std::uint64_t Bins::bytes(const PairHistogramBins& bins) {
 }
 
 Bins::Bins(const PairHistogramBins& bins, const std::stop_token& stop) {
-  core::RareLook look(stop, "stopped while preparing the bins");
+  core::RarePoll look(stop, "stopped while preparing the bins");
   if (bins.edges.empty()) check_uniform(bins);
   else check_edges(bins);
   if (bins.cutoff != 0) check_value("cutoff", bins.cutoff);

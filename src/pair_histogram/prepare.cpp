@@ -72,7 +72,7 @@ void refuse_outside(const Problem<T>& problem, MatrixView<const T> rows, const c
   if (all_inside) return;
   const auto refuse = [&](std::int64_t first, MatrixView<const T> some) {
     for (std::int64_t row = 0; row < some.rows(); ++row) {
-      if (row % core::operations_between_looks == 0) core::honour_stop(problem.stop, while_examining);
+      if (row % core::operations_between_polls == 0) core::honour_stop(problem.stop, while_examining);
       for (std::int64_t dim = 0; dim < some.columns(); ++dim) {
         const auto column = static_cast<std::size_t>(dim);
         const auto value = static_cast<double>(some(row, dim));
@@ -120,7 +120,7 @@ WeightSpan weight_span(const Problem<T>& problem, VectorView<const T> weights, c
     return find_weight_span(weights, *problem.gpu);
   }
   for (std::int64_t row = 0; row < weights.size(); ++row) {
-    if (row % core::operations_between_looks == 0) core::honour_stop(problem.stop, while_examining);
+    if (row % core::operations_between_polls == 0) core::honour_stop(problem.stop, while_examining);
     const auto weight = static_cast<double>(weights[row]);
     if (!(std::abs(weight) <= core::largest_magnitude)) throw_bad_weight(what, row, weight);
     span.add(weight);

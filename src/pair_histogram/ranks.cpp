@@ -48,10 +48,10 @@ Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const P
   here.stop = ranks.stop();
   std::string own;
   ranks.agree([&] {
-    execution::check_execution(execution, execution::TakesRanks::yes);
+    execution::check_execution(execution, execution::SupportsRanks::yes);
     const auto refuse = [](const std::string& what) {
       throw UnsupportedError(what + " on several ranks; the variants of pair_histogram that do run there: " +
-                             core::names_of_those_with(&Variant::on_ranks, variants()));
+                             core::names_with(&Variant::on_ranks, variants()));
     };
     const auto check = [](const auto& view, const char* what) {
       execution::check_view(view, what);

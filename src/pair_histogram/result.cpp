@@ -50,7 +50,7 @@ PairHistogramResult result_of(const Problem<T>& problem, const Histogram& histog
     throw Error("internal error: " + std::to_string(counted) + " of " + std::to_string(result.pairs) +
                 " pairs were counted");
   result.beyond = result.pairs - counted;
-  const std::int64_t stretch = core::stretch_length(bins, 16 + histogram.sum_words);
+  const std::int64_t stretch = core::chunk_length(bins, 16 + histogram.sum_words);
   for (std::ptrdiff_t bin = 0; problem.weighted() && bin < bins; ++bin) {
     if (bin % stretch == 0) core::honour_stop(problem.stop, while_adding_up);
     result.weighted.push_back(problem.sums.round(histogram.sum(bin + 1)));

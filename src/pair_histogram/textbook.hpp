@@ -44,7 +44,7 @@ void with_dimensions(const Problem<T>& problem, const Run& run) {
 /// Calls body(begin, end) for blocks of the second points of `row`. After a stop request some blocks are skipped.
 template <class T, class Body>
 void in_blocks(const Problem<T>& problem, std::int64_t row, const Body& body) {
-  constexpr std::int64_t block = core::operations_between_looks / 16;
+  constexpr std::int64_t block = core::operations_between_polls / 16;
   const std::int64_t m = problem.m();
   for (std::int64_t begin = first_partner(problem, row); begin < m && !problem.stop.stop_requested(); begin += block)
     body(begin, std::min(begin + block, m));

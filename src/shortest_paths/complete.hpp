@@ -24,7 +24,7 @@ void finish(const Request<T>& request, MatrixView<const C> solved, C greatest, M
     }
   }
   std::vector<std::int64_t> too_great(static_cast<std::size_t>(rows), -1);  // the first column of each row
-  const std::int64_t stretch = core::stretch_length(rows, n, request.threads);
+  const std::int64_t stretch = core::chunk_length(rows, n, request.threads);
   const auto write_row = [&](std::int64_t row) {
     const std::int64_t source = request.source_of(row);
     const C* const lengths = solved.row(source);

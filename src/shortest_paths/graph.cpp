@@ -46,7 +46,7 @@ GraphFacts<T> examine(const Graph<T>& graph, int threads, const std::stop_token&
   const std::int64_t n = graph.n();
   threads = cpu::threads_for(n * n, threads);
   std::vector<RowEdgeFacts<T>> rows(static_cast<std::size_t>(n));
-  const std::int64_t stretch = core::stretch_length(n, n, threads);
+  const std::int64_t stretch = core::chunk_length(n, n, threads);
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (std::int64_t first = 0; first < n; first += stretch) {
     if (stop.stop_requested()) continue;
@@ -75,7 +75,7 @@ template <class T, class C>
 void fill(const Graph<T>& graph, MatrixView<C> distances, int threads, const std::stop_token& stop) {
   const std::int64_t n = graph.n();
   threads = cpu::threads_for(n * n, threads);
-  const std::int64_t stretch = core::stretch_length(n, n, threads);
+  const std::int64_t stretch = core::chunk_length(n, n, threads);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t first = 0; first < n; first += stretch) {
     if (stop.stop_requested()) continue;

@@ -91,7 +91,7 @@ struct Request {
                       memory.distances.row_stride() == weights.row_stride();
     if (!same && overlap(memory.distances, weights))
       throw UsageError(about("distances") + "their memory overlaps part of the weights");
-    execution = execution::where_views_lie<Variant>(places(), variants(), Room::name, execution);
+    execution = execution::run_on_gpu_of_views<Variant>(places(), variants(), Room::name, execution);
     choose_threads();
   }
 

@@ -35,7 +35,7 @@ class SearchTree {
   template <class Graph, class IsNegative>
   void search(const Graph& graph, std::int64_t source, const std::vector<std::int32_t>& order,
               const IsNegative& is_negative, const std::stop_token& stop) {
-    core::RareLook look(stop, "stopped while searching for routes");
+    core::RarePoll look(stop, "stopped while searching for routes");
     start(source, order);
     while (queue_length_ > 0) {
       const std::int32_t u = pop();

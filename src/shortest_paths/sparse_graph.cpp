@@ -98,9 +98,9 @@ VectorView<const T> weights_of(const CsrView<T>& edges) {
 /// Calls work(first, last) for blocks of [0, count) and polls the stop request between them.
 template <class Work>
 void in_stretches(std::int64_t count, const std::stop_token& stop, const Work& work) {
-  for (std::int64_t first = 0; first < count; first += core::operations_between_looks) {
+  for (std::int64_t first = 0; first < count; first += core::operations_between_polls) {
     core::honour_stop(stop, while_listing);
-    work(first, std::min(first + core::operations_between_looks, count));
+    work(first, std::min(first + core::operations_between_polls, count));
   }
 }
 
@@ -130,7 +130,7 @@ GraphFacts<T> examine(SparseGraph<T>& graph, const std::stop_token& stop) {
   all.negative = graph.loop >= 0;
   if (graph.edges() > 0) graph.lightest = graph.heaviest = graph.arcs[0].weight;
   for (std::int64_t u = 0; u < graph.n(); ++u) {
-    if (u % (core::operations_between_looks / 16) == 0) core::honour_stop(stop, while_listing);
+    if (u % (core::operations_between_polls / 16) == 0) core::honour_stop(stop, while_listing);
     Wider<T> greatest = 0;
     graph.for_each_edge_from(u, [&](std::int32_t, T weight) {
       graph.lightest = std::min(graph.lightest, weight);
@@ -163,7 +163,7 @@ class InOrder {
     graph.starts = Buffer<std::int64_t>(n_ + 1);
     cpu::prefer_large_pages(graph.arcs.data(), static_cast<std::uint64_t>(count_) * sizeof(Arc<T>));
     cpu::prefer_large_pages(graph.starts.data(), static_cast<std::uint64_t>(n_ + 1) * sizeof(std::int64_t));
-    const std::int64_t stretch = core::stretch_length(count_, 4, threads);
+    const std::int64_t stretch = core::chunk_length(count_, 4, threads);
     const std::int64_t stretches = (count_ + stretch - 1) / stretch;
     std::vector<Found> found(static_cast<std::size_t>(stretches));
     std::atomic<bool> right = true;
@@ -373,7 +373,7 @@ SparseGraph<T> sparse_graph(const Graph<T>& matrix, int threads, const std::stop
   threads = cpu::threads_for(n * n, threads);
   SparseGraph<T> graph;
   graph.starts = Buffer<std::int64_t>(n + 1, 0);
-  const std::int64_t stretch = core::stretch_length(n, n, threads);
+  const std::int64_t stretch = core::chunk_length(n, n, threads);
   const auto each_row = [&](const auto& work) {
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (std::int64_t first = 0; first < n; first += stretch) {
@@ -429,7 +429,7 @@ template <class T>
 void write_matrix(const SparseGraph<T>& graph, MatrixView<T> weights, int threads, const std::stop_token& stop) {
   const std::int64_t n = graph.n();
   threads = cpu::threads_for(n * n, threads);
-  const std::int64_t stretch = core::stretch_length(n, n, threads);
+  const std::int64_t stretch = core::chunk_length(n, n, threads);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t first = 0; first < n; first += stretch) {
     if (stop.stop_requested()) continue;

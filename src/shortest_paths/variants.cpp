@@ -32,7 +32,7 @@ namespace {
 constexpr const Variant* table[] = {GRADUS_LADDER(GRADUS_POINT_TO_RUNG)};
 
 bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
-  return variant.memory(shape, 1).device <= execution::to_plan_with(execution::least_gpu(machine));
+  return variant.memory(shape, 1).device <= execution::plannable_memory(execution::least_gpu(machine));
 }
 
 // Seconds on one core (docs/results/shortest-paths-sparse.txt). A search from one vertex along the edges costs more per

@@ -38,7 +38,7 @@ const Variant& choose(const Shape& shape, const KMeansOptions& options, const Ex
   const Variant& variant = wanted_variant(shape, execution);
   execution::check_takes_device_input(variants(), variant, points, "points", "kmeans");
   for (const execution::NamedPlace& other : others) {
-    execution::check_beside(other.place, other.what, variant.backend == core::Backend::cuda, execution.gpu);
+    execution::check_reachable(other.place, other.what, variant.backend == core::Backend::cuda, execution.gpu);
     execution::check_takes_device_input(variants(), variant, other.place, other.what, "kmeans");
   }
   execution::check_variant_options(variants(), variant, execution, "kmeans");

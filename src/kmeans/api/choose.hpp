@@ -11,7 +11,7 @@ namespace gradus::kmeans_detail {
 
 /// The variant of a job, which can run here and supports what the options ask for; UsageError or UnsupportedError where
 /// none does. `points`: where they are; `others`: what lies beside them; `execution`: as
-/// execution::run_where_it_lies() returns it.
+/// execution::run_on_gpu_of() returns it.
 const Variant& choose(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                       MemoryPlace points = {}, std::initializer_list<execution::NamedPlace> others = {});
 

@@ -82,7 +82,7 @@ class Comparison {
  private:
   void standardize() {
     const core::PhaseTimer timer(phases_, "standardize");
-    const Execution at = execution::run_where_it_lies(call_.points.place(), "points", here_);
+    const Execution at = execution::run_on_gpu_of(call_.points.place(), "points", here_);
     standardized_.emplace(call_.points, core::RankRows(call_.points.rows()), at);
     here_ = standardized_->here();
   }

@@ -19,7 +19,7 @@ MemoryEstimate kmeans_choose_memory(const KMeansShape& shape, const KMeansOption
   execution::check_execution(execution);
   room::check_choice_options(options, choice, execution);
   KMeansShape fitted = shape;
-  Execution here = execution::run_where_it_lies(shape.place, "points", execution);
+  Execution here = execution::run_on_gpu_of(shape.place, "points", execution);
   if (here.memory_limit == 0) here.memory_limit = cpu::available_memory();
   std::uint64_t kept = 0;
   for (const std::int64_t clusters : choice.clusters) {

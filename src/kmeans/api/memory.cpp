@@ -40,7 +40,7 @@ MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& opti
                      " points");
   execution::check_size({shape.points, shape.dimensions, 64}, "points");
   execution::check_size({4 * cpu::thread_count(execution) + 16, options.clusters, shape.dimensions, 256}, "clusters");
-  const Execution here = execution::run_where_it_lies(shape.place, "points", execution);
+  const Execution here = execution::run_on_gpu_of(shape.place, "points", execution);
   if (options.standardize) return standardized_memory(shape, options, here);
   const room::Shape sizes = room::shape_of(shape, options);
   const room::Variant& variant = room::choose(sizes, options, here, shape.place);

@@ -73,7 +73,7 @@ template <class T>
 void estimate(const TransformCall<T>& call, JobPlan<T>& plan) {
   call.ranks.agree([&] {
     if (plan.stays_on_gpu) execution::require_gpu(execution::this_machine(), plan.here.gpu);
-    execution::check_beside(call.distances.place(), "distances", plan.stays_on_gpu, plan.here.gpu);
+    execution::check_reachable(call.distances.place(), "distances", plan.stays_on_gpu, plan.here.gpu);
     execution::check_memory(transform_memory(call, plan.here), plan.here);
     cpu::start_team(cpu::thread_count(plan.here));
   });

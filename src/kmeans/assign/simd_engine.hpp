@@ -120,7 +120,7 @@ class SimdEngine {
           else if (std::exchange(worker->moves, false)) worker->moved->clear();
         }
         ExactSums<T>& moved = threads > 1 ? *worker->moved : sums_;
-        core::Occasion occasion;
+        core::RateLimiter limiter;
         for (cpu::Range piece = work.next(part); piece.size() > 0; piece = work.next(part))
           for (std::int64_t first = piece.begin; first < piece.end; first += block_) {
             if (problem_.stop.stop_requested() || failure.happened()) break;
@@ -130,7 +130,7 @@ class SimdEngine {
             if (inertia != nullptr) add_inertia(problem_, centroids, labels, block, own_inertia);
             if (!is_followed) continue;
             const std::int64_t done = assigned.fetch_add(block.size(), std::memory_order_relaxed) + block.size();
-            if (part == 0 && occasion.is_there()) problem_.progress(done);  // part 0 is the calling thread's
+            if (part == 0 && limiter.ready()) problem_.progress(done);  // part 0 is the calling thread's
           }
       });
     };
@@ -138,7 +138,7 @@ class SimdEngine {
     const auto merge = [&](int part) {
       const cpu::PayingTeam::Share own_time(timed);
       const cpu::Range limbs = cpu::share(sums_.limbs(), part, threads, 64);
-      const std::int64_t stretch = core::stretch_length(limbs.size(), threads);
+      const std::int64_t stretch = core::chunk_length(limbs.size(), threads);
       for (std::int64_t first = limbs.begin; first < limbs.end; first += stretch)
         for (int from = 0; from < threads; ++from) {
           if (problem_.stop.stop_requested() || failure.happened()) break;

@@ -498,7 +498,7 @@ void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const
 template <class T>
 double total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                      int threads) {
-  const std::int64_t block_size = std::min(block_points, core::stretch_length(problem.n(), problem.d() / 8, threads));
+  const std::int64_t block_size = std::min(block_points, core::chunk_length(problem.n(), problem.d() / 8, threads));
   core::ExactTotal all;
 #pragma omp parallel num_threads(threads)
   {

@@ -151,7 +151,7 @@ class Spread {
   std::vector<double> sums(std::int64_t width, const Add& add) const {
     const std::int64_t size = clusters_ * width;
     std::vector<double> parts(static_cast<std::size_t>(parts_ * size));
-    const std::int64_t stretch = core::stretch_length(points_.rows(), columns_);
+    const std::int64_t stretch = core::chunk_length(points_.rows(), columns_);
 #pragma omp parallel for num_threads(threads_) schedule(dynamic) if (threads_ > 1)
     for (std::int64_t part = 0; part < parts_; ++part) {
       const cpu::Range rows = cpu::share(points_.rows(), static_cast<int>(part), static_cast<int>(parts_));

@@ -113,7 +113,7 @@ void add_by_labels(const Problem<T>& problem, const std::int32_t* labels, std::s
     FloatSums<T>& own = copies[static_cast<std::size_t>(part)];
     own.clear();
     const cpu::Range range = cpu::share(problem.n(), part, parts);
-    const std::int64_t stretch = core::stretch_length(problem.n(), problem.d());
+    const std::int64_t stretch = core::chunk_length(problem.n(), problem.d());
     for (std::int64_t first = range.begin; first < range.end && !problem.stop.stop_requested(); first += stretch)
       for (std::int64_t point = first; point < std::min(first + stretch, range.end); ++point)
         own.add(point, labels[point]);

@@ -124,7 +124,7 @@ class CudaAssignEngine {
     }
     core::PhaseTimer timer(phases, "update");
     std::int64_t changed = 0;
-    const std::int64_t stretch = core::stretch_length(labels_.size(), 1, job_.threads());
+    const std::int64_t stretch = core::chunk_length(labels_.size(), 1, job_.threads());
 #pragma omp parallel for num_threads(job_.threads()) schedule(static) reduction(+ : changed)
     for (std::int64_t first = 0; first < labels_.size(); first += stretch) {
       if (job_.problem().stop.stop_requested()) continue;

@@ -34,7 +34,7 @@ class Farthest {
         order_(problem.n()) {
     problem.source->own_squared_distances(centroids, labels, distances_.data());
     for (std::int64_t point = 0; point < problem.n(); ++point) {
-      if (point % core::operations_between_looks == 0) core::honour_stop(problem.stop, while_relocating);
+      if (point % core::operations_between_polls == 0) core::honour_stop(problem.stop, while_relocating);
       order_[point] = point;
     }
   }
@@ -42,7 +42,7 @@ class Farthest {
   /// Adds those that have weight to the numbers of each cluster.
   void count_members(std::span<std::uint64_t> members) const {
     for (std::int64_t point = 0; point < problem_.n(); ++point) {
-      if (point % core::operations_between_looks == 0) core::honour_stop(problem_.stop, while_relocating);
+      if (point % core::operations_between_polls == 0) core::honour_stop(problem_.stop, while_relocating);
       members[static_cast<std::size_t>(labels_[point])] += problem_.weight(point) > 0;
     }
   }
@@ -52,7 +52,7 @@ class Farthest {
   /// The one at this place. `ahead`: how many are put in order where it is not yet, at least.
   Candidate at(std::int64_t place, std::int64_t ahead) {
     if (place >= sorted_) {
-      core::RareLook look(problem_.stop, while_relocating);
+      core::RarePoll look(problem_.stop, while_relocating);
       const std::int64_t begin = sorted_;
       sorted_ = std::min(size(), place + ahead);
       std::partial_sort(order_.begin() + begin, order_.begin() + sorted_, order_.end(),

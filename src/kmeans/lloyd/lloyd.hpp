@@ -334,7 +334,7 @@ class Lloyd {
     cpu::prefer_large_pages(labels, static_cast<std::uint64_t>(n) * sizeof(*labels));
     if constexpr (LeavesLabelsOnGpu<Engine> || KeepsLabels<Engine>)
       return;  // it writes all of them when it is asked for them
-    const std::int64_t stretch = core::stretch_length(n, 1, threads_);
+    const std::int64_t stretch = core::chunk_length(n, 1, threads_);
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (std::int64_t first = 0; first < n; first += stretch)
       if (!problem_.stop.stop_requested())  // each thread touches its own pages first
@@ -449,7 +449,7 @@ class Lloyd {
         ++cluster;
       return cluster;
     };
-    core::RareLook look(problem_.stop, "stopped while placing clusters without points");
+    core::RarePoll look(problem_.stop, "stopped while placing clusters without points");
     for (const std::int32_t one : surplus) {
       const T* const place = result_.centroids.row(one);
       std::int64_t repeated = lowest_that([&](std::int64_t cluster) {

@@ -35,7 +35,7 @@ template <class T>
 WeightRange range_of_weights(VectorView<const T> weights, std::int64_t first_row, const std::stop_token& stop) {
   WeightRange range;
   for (std::int64_t point = 0; point < weights.size(); ++point) {
-    if (point % core::operations_between_looks == 0) core::honour_stop(stop, while_examining);
+    if (point % core::operations_between_polls == 0) core::honour_stop(stop, while_examining);
     const double weight = static_cast<double>(weights[point]);
     if (!(weight >= 0 && weight <= core::largest_magnitude))
       throw InputError(about("weights") + "the weight in row " + std::to_string(first_row + point) +
@@ -267,7 +267,7 @@ ColumnTotals sum_columns(const PointSource<T>& source, const std::vector<core::T
   const MatrixView<const T> points = source.rows();
   const int threads = source.threads();
   const std::stop_token& stop = source.stop();
-  const std::int64_t stretch = core::stretch_length(points.rows(), std::ssize(grids), threads);
+  const std::int64_t stretch = core::chunk_length(points.rows(), std::ssize(grids), threads);
   ColumnTotals sums(grids, points.contiguous());
   core::FirstFailure failure;
   source.visit([&](std::int64_t, MatrixView<const T> some) {
@@ -403,7 +403,7 @@ std::int64_t count_different(const PointSource<T>& source, std::int64_t most) {
   std::unordered_set<std::string, HashOfBytes, std::equal_to<>> seen;
   std::vector<T> row(static_cast<std::size_t>(points.columns()));
   const std::string_view bytes(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(T));
-  const std::int64_t stretch = core::stretch_length(points.rows(), 64 + points.columns());
+  const std::int64_t stretch = core::chunk_length(points.rows(), 64 + points.columns());
   const auto see = [&](std::int64_t first, MatrixView<const T> some) {
     for (std::int64_t index = 0; index < some.rows() && std::ssize(seen) < most; ++index) {
       if (index % stretch == 0) core::honour_stop(source.stop(), while_examining);

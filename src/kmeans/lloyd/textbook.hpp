@@ -35,7 +35,7 @@ Nearest<T> nearest_centroid(const T* point, MatrixView<const T> centroids) {
 /// Points between two looks at the stop request (core/stop.hpp), where `threads` share all of them.
 template <class T>
 std::int64_t points_between_looks(const Problem<T>& problem, int threads = 1) {
-  return core::stretch_length(problem.n(), problem.k() * problem.d(), threads);
+  return core::chunk_length(problem.n(), problem.k() * problem.d(), threads);
 }
 
 /// An engine for Lloyd's frame from a function object `assign_and_sum(problem, centroids, labels, sums) -> Outcome`

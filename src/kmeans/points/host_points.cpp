@@ -98,7 +98,7 @@ class DistanceTiles {
   static constexpr std::int64_t tile = 64;
 
   void find_part(int part, cpu::SharedWork& work, const core::FirstFailure& failure, MatrixView<T> distances) {
-    core::Occasion occasion;
+    core::RateLimiter limiter;
     double squared[tile * tile];
     const T* some_points[tile];
     const T* some_centroids[tile];
@@ -117,7 +117,7 @@ class DistanceTiles {
             distances(row, column) = static_cast<T>(metric_ == KMeansMetric::cosine ? 0.5 * *next : std::sqrt(*next));
       }
       const std::int64_t finished = done_.fetch_add(count, std::memory_order_relaxed) + count;  // a figure, no order
-      if (part == 0 && occasion.is_there()) progress_(finished);  // part 0 is the calling thread's
+      if (part == 0 && limiter.ready()) progress_(finished);  // part 0 is the calling thread's
     }
   }
 

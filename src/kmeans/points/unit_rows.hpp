@@ -19,7 +19,7 @@ Matrix<T> unit_rows(MatrixView<const T> points, const char* what, int threads, c
                     std::int64_t first_row = 0) {
   Matrix<T> unit(points.rows(), points.columns());
   std::int64_t zero_row = points.rows();
-  const std::int64_t stretch = core::stretch_length(points.rows(), 8 + points.columns(), threads);
+  const std::int64_t stretch = core::chunk_length(points.rows(), 8 + points.columns(), threads);
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(min : zero_row)
   for (std::int64_t first = 0; first < points.rows(); first += stretch) {
     if (stop.stop_requested()) continue;

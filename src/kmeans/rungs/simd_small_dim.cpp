@@ -52,7 +52,7 @@ struct SmallDimBlock {
   std::int32_t* candidates;
   double* nearest_corner;
   std::int32_t* found;
-  core::StopLook stop;
+  core::StopPoll stop;
 };
 
 }  // namespace gradus::kmeans_detail
@@ -582,7 +582,7 @@ std::int64_t SmallDimAssigner<T>::assign(cpu::Range range, const std::int32_t* /
                                scratch.candidates.data(),
                                scratch.nearest_corner.data(),
                                scratch.found,
-                               core::stop_look(problem_.stop)};
+                               core::stop_poll(problem_.stop)};
   if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(assign_small_f32)(block, d, labels);
   else return HWY_DYNAMIC_DISPATCH(assign_small_f64)(block, d, labels);
 }

@@ -299,7 +299,7 @@ class FilteredCover final : public Potential<T> {
     const auto candidates = static_cast<std::int64_t>(candidates_.size());
     worker.distances.resize(static_cast<std::size_t>(count * candidates));
     // Works in blocks, to respond to stop requests.
-    const std::int64_t together = core::stretch_length(candidates, count * points_.columns());
+    const std::int64_t together = core::chunk_length(candidates, count * points_.columns());
     for (std::int64_t candidate = 0; candidate < candidates && !stop_.stop_requested(); candidate += together) {
       const std::int64_t some = std::min(together, candidates - candidate);
       squared_distances<T>(addresses, count, candidates_.data() + candidate, some, points_.columns(),

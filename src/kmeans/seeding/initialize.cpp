@@ -210,7 +210,7 @@ class Seeding {
       return seen.insert(std::move(bytes)).second;
     };
     const Matrix<T> before = points_.rows_at(chosen);
-    const std::int64_t stretch = core::stretch_length(points_.rows().rows(), 64 + points_.rows().columns());
+    const std::int64_t stretch = core::chunk_length(points_.rows().rows(), 64 + points_.rows().columns());
     for (std::int64_t row = 0; row < before.rows(); ++row) is_new(before.row(row));
     const VectorView<const T> weights = points_.host_weights();
     const auto find = [&](std::vector<std::int64_t>& rows, std::int64_t most, std::int64_t first_row) {

@@ -87,7 +87,7 @@ class Potential : public SeedingCover {
     largest_weight_ = known_.ranks().greatest([&] {
       double largest = 0;
       for (std::int64_t row = 0; row < weights_.size(); ++row) {
-        if (row % core::operations_between_looks == 0) honour_stop();
+        if (row % core::operations_between_polls == 0) honour_stop();
         largest = std::max(largest, static_cast<double>(weights_[row]));
       }
       return largest;

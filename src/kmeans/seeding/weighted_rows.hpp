@@ -76,7 +76,7 @@ class WeightedRows {
     const auto find_largest = [&] {
       double largest = 0;
       for (std::int64_t row = 0; row < weights_.size(); ++row) {
-        if (row % core::operations_between_looks == 0) core::honour_stop(stop_, while_choosing);
+        if (row % core::operations_between_polls == 0) core::honour_stop(stop_, while_choosing);
         largest = std::max(largest, left(row));
       }
       return largest;
@@ -84,7 +84,7 @@ class WeightedRows {
     const auto add_up = [&] {
       for (std::int64_t row = 0; row < weights_.size(); row += RowSums::block_rows) sums_.block_of(row) = 0;
       for (std::int64_t row = 0; row < weights_.size(); ++row) {
-        if (row % core::operations_between_looks == 0) core::honour_stop(stop_, while_choosing);
+        if (row % core::operations_between_polls == 0) core::honour_stop(stop_, while_choosing);
         sums_.block_of(row) += integer_of(row);
       }
       sums_.refresh();

@@ -28,7 +28,7 @@ template <class Each>
 std::vector<ExactAccumulator> own_sums(std::int64_t rows, std::size_t count, int threads, const std::stop_token& stop,
                                        const Each& each) {
   const std::int64_t stretch =
-      core::stretch_length(rows, operations_of_a_sum * static_cast<std::int64_t>(count), threads);
+      core::chunk_length(rows, operations_of_a_sum * static_cast<std::int64_t>(count), threads);
   std::vector<std::vector<ExactAccumulator>> parts(static_cast<std::size_t>(threads),
                                                    std::vector<ExactAccumulator>(count));
 #pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1 && rows > stretch)
@@ -58,7 +58,7 @@ std::vector<ExactAccumulator> exact_sums(const core::RankRows& rows, std::size_t
 /// `first`: global number of the first row.
 template <class T>
 void require_finite(MatrixView<const T> points, std::int64_t first, const std::stop_token& stop) {
-  core::RareLook look(stop, standardizing_stopped);
+  core::RarePoll look(stop, standardizing_stopped);
   for (std::int64_t row = 0; row < points.rows(); ++row) {
     look.honour_stop();
     for (std::int64_t column = 0; column < points.columns(); ++column)
@@ -129,7 +129,7 @@ KMeansStandardization standardization_of(MatrixView<const T> points, const core:
 template <class T>
 void standardize_rows(MatrixView<const T> rows, MatrixView<T> standardized, const KMeansStandardization& by,
                       int threads, const std::stop_token& stop) {
-  const std::int64_t stretch = core::stretch_length(rows.rows(), 4 * rows.columns(), threads);
+  const std::int64_t stretch = core::chunk_length(rows.rows(), 4 * rows.columns(), threads);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows.rows() > stretch)
   for (std::int64_t first = 0; first < rows.rows(); first += stretch) {
     if (stop.stop_requested()) continue;

@@ -1001,15 +1001,15 @@ TEST(Refusal, memory_of_a_gpu_for_a_variant_that_wants_the_hosts) {
   KMeansJob<double> options;
   options.weights = {weights.data(), 30, MemoryPlace::on_gpu(0)};
   const std::string there =
-      "in host memory, but they lie on GPU 0; the variants that use them there: 'cuda_update_kernel', "
+      "in host memory, but they are on GPU 0; the variants that use them there: 'cuda_update_kernel', "
       "'cuda_all_gpu', 'cuda_graph', 'cuda_small_dim', 'cuda_ordered', 'cuda_tensor'";
   EXPECT_EQ(message(options, "cuda_naive"), "kmeans variant 'cuda_naive' needs weights " + there);
-  EXPECT_TRUE(contains(message(options, "simd_small_dim"), "weights: they lie on GPU 0, but the job runs on the CPU"));
+  EXPECT_TRUE(contains(message(options, "simd_small_dim"), "weights: they are on GPU 0, but the job runs on the CPU"));
   options.weights = {};
   options.labels = {labels.data(), 30, MemoryPlace::on_gpu(0)};
   EXPECT_EQ(message(options, "cuda_shared"), "kmeans variant 'cuda_shared' needs labels " + there);
   options.labels = {labels.data(), 30, MemoryPlace::on_gpu(1)};
-  EXPECT_TRUE(contains(message(options, "cuda_shared"), "they lie on GPU 1, but the job runs on GPU 0"));
+  EXPECT_TRUE(contains(message(options, "cuda_shared"), "they are on GPU 1, but the job runs on GPU 0"));
 }
 
 TEST(Labels, go_to_memory_of_the_callers) {

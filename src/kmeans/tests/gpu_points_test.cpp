@@ -486,11 +486,11 @@ TEST_F(OnGpu, requests_that_contradict_themselves_are_refused) {
   Execution execution;
   execution.device = Device::cpu;
   std::string message = error_of<UnsupportedError>([&] { kmeans(device.view(), options, execution); });
-  EXPECT_NE(message.find("they lie on GPU 0, but the CPU was asked for"), std::string::npos) << message;
+  EXPECT_NE(message.find("they are on GPU 0, but the CPU was asked for"), std::string::npos) << message;
   execution = on_gpu();
   execution.gpu = 1;
   message = error_of<UsageError>([&] { kmeans(device.view(), options, execution); });
-  EXPECT_NE(message.find("they lie on GPU 0, but GPU 1 was asked for"), std::string::npos) << message;
+  EXPECT_NE(message.find("they are on GPU 0, but GPU 1 was asked for"), std::string::npos) << message;
   for (const char* variant : {"simd_large_dim", "cuda_naive"}) {
     execution = {};
     execution.variant = variant;
@@ -504,7 +504,7 @@ TEST_F(OnGpu, requests_that_contradict_themselves_are_refused) {
   execution = {};
   execution.device = Device::cpu;
   message = error_of<UnsupportedError>([&] { kmeans(points.view(), options, execution); });
-  EXPECT_NE(message.find("weights: they lie on GPU 0, but the job runs on the CPU"), std::string::npos) << message;
+  EXPECT_NE(message.find("weights: they are on GPU 0, but the job runs on the CPU"), std::string::npos) << message;
   options.weights = {};
   Buffer<std::int32_t> labels(99);
   options.labels = labels.view();

@@ -172,12 +172,12 @@ TYPED_TEST(Views, ResultsOverlapNoInput) {
   const MatrixView<const T> points = columns(0, 3);
   const Matrix<T> centroids = Matrix<T>::copy_of(points.slice(0, 3));
   const auto distances_to = [&](MatrixView<T> distances) { kmeans_transform(centroids, points, distances); };
-  expect_usage([&] { distances_to(columns(0, 3)); }, "distances: their memory overlaps that of the points");
-  expect_usage([&] { distances_to(columns(2, 3)); }, "distances: their memory overlaps that of the points");
+  expect_usage([&] { distances_to(columns(0, 3)); }, "distances: their memory overlaps the memory of the points");
+  expect_usage([&] { distances_to(columns(2, 3)); }, "distances: their memory overlaps the memory of the points");
   EXPECT_NO_THROW(distances_to(columns(3, 3)));
   Matrix<T> both(n, 3);
   expect_usage([&] { kmeans_transform(both.view().slice(4, 3), points, both.view()); },
-               "overlaps that of the centroids");
+               "overlaps the memory of the centroids");
 
   KMeansJob<T> job;
   job.clusters = 3;
@@ -190,12 +190,13 @@ TYPED_TEST(Views, ResultsOverlapNoInput) {
     job.initial_centroids = first;
     expect_usage([&] { kmeans(points, job); }, says);
   };
-  refused(wide.data(), centroids.view(), "labels: their memory overlaps that of the points");
-  refused(weights.data(), centroids.view(), "labels: their memory overlaps that of the weights");
-  refused(both.data(), both.view().slice(1, 3), "labels: their memory overlaps that of the initial centroids");
-  expect_usage([&] { kmeans_predict(centroids, points, labels_at(wide.row(n - 1))); }, "overlaps that of the points");
+  refused(wide.data(), centroids.view(), "labels: their memory overlaps the memory of the points");
+  refused(weights.data(), centroids.view(), "labels: their memory overlaps the memory of the weights");
+  refused(both.data(), both.view().slice(1, 3), "labels: their memory overlaps the memory of the initial centroids");
+  expect_usage([&] { kmeans_predict(centroids, points, labels_at(wide.row(n - 1))); },
+               "overlaps the memory of the points");
   expect_usage([&] { kmeans_predict(both.view().slice(0, 3), points, labels_at(both.data())); },
-               "overlaps that of the centroids");
+               "overlaps the memory of the centroids");
 }
 
 TYPED_TEST(Views, EmptyOnesAreNoPoints) {

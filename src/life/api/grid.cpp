@@ -44,7 +44,7 @@ Execution check(const LifeGridView& cells, const LifeOptions& options, const Lif
   check_memory_views(cells, options, memory);
   const execution::NamedPlace places[] = {{cells.place, "cells"}, {memory.cells.place, "memory for cells"}};
   for (const execution::NamedPlace& one : places) room::check_stays_there(one.place, one.what, options);
-  return execution::where_views_lie<room::Variant>(places, room::variants(), room::Room::name, execution);
+  return execution::run_on_gpu_of_views<room::Variant>(places, room::variants(), room::Room::name, execution);
 }
 
 }  // namespace

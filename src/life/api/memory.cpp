@@ -16,7 +16,7 @@ Execution check(const LifeShape& shape, const LifeOptions& options, const Execut
   room::check_sizes(shape.height, shape.width);
   room::check_stays_there(shape.place, "cells", options);
   const execution::NamedPlace places[] = {{shape.place, "cells"}};
-  return execution::where_views_lie<room::Variant>(places, room::variants(), room::Room::name, execution);
+  return execution::run_on_gpu_of_views<room::Variant>(places, room::variants(), room::Room::name, execution);
 }
 
 }  // namespace

@@ -200,7 +200,7 @@ class MacrocellText {
   const LifeTree& tree_;
   std::vector<std::uint32_t> numbers_;  ///< of nodes that are written; 0: not yet
   std::uint32_t count_ = 0;
-  core::RareLook look_;
+  core::RarePoll look_;
 };
 
 }  // namespace

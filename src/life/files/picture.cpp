@@ -254,7 +254,7 @@ class ImageReader final : public LifeReader {
     const Image image = parse_image(std::as_bytes(std::span(bytes_)), name_, most_pixels, options_.stop);
     const std::int64_t channels = image.shape.channels;
     pattern_.cells = LifeGrid(image.shape.height, image.shape.width);
-    core::RareLook look(options_.stop, "stopped while reading a picture");
+    core::RarePoll look(options_.stop, "stopped while reading a picture");
     for (std::int64_t y = 0; y < image.shape.height; ++y)
       for (std::int64_t x = 0; x < image.shape.width; ++x) {
         look.honour_stop();

@@ -86,7 +86,7 @@ void advance_narrow(const Problem& problem, const Step* steps, Ticker& tick, std
   }
   {
     const core::PhaseTimer timer(phases, "generations");
-    const std::int64_t generations_between_looks = std::max<std::int64_t>(core::operations_between_looks / area, 1);
+    const std::int64_t generations_between_looks = std::max<std::int64_t>(core::operations_between_polls / area, 1);
     for (std::int64_t generation = 0; generation < problem.generations; ++generation) {
       if (generation % generations_between_looks == 0) core::honour_stop(problem.stop, while_computing);
       std::swap(current, other);

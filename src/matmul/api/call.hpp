@@ -97,7 +97,7 @@ Call<T, A, B> check(MatmulView<const A> a, MatmulView<const B> b, const MatmulOp
   call.places[0] = {a.place(), "A"};
   call.places[1] = {b.place(), "B"};
   call.places[2] = {call.c.place(), "C"};
-  call.execution = execution::where_views_lie<Variant>(call.places, variants(), Room::name, asked);
+  call.execution = execution::run_on_gpu_of_views<Variant>(call.places, variants(), Room::name, asked);
   call.there = {!a.place().is_host(), !b.place().is_host(), !call.c.place().is_host()};
   if (!call.given) call.c = MatmulView<T>(nullptr, call.m, call.n, call.n, 1).batch(call.batches, call.m * call.n);
   return call;

@@ -25,7 +25,7 @@ Execution check(const MatmulShape& shape, const MatmulOptions& options, const Ex
   execution::check_size({shape.batches, shape.rows, shape.depth, shape.element_bytes}, "A");
   execution::check_size({shape.batches, shape.depth, shape.columns, shape.element_bytes}, "B");
   const execution::NamedPlace places[] = {{shape.place, "the matrices"}};
-  return execution::where_views_lie<room::Variant>(places, room::variants(), room::Room::name, execution);
+  return execution::run_on_gpu_of_views<room::Variant>(places, room::variants(), room::Room::name, execution);
 }
 
 room::Shape describe(const MatmulShape& shape, const MatmulOptions& options, const Execution& here) {

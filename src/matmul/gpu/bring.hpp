@@ -15,7 +15,7 @@ namespace gradus::matmul_detail {
 template <class T, class Job, class Visit>
 void for_packed_rows(const CallerMatrix<T>& given, const Job& job, const Visit& visit) {
   const std::int64_t lines = given.matrices() * given.rows;
-  const std::int64_t stretch = core::stretch_length(lines, given.columns, job.threads());
+  const std::int64_t stretch = core::chunk_length(lines, given.columns, job.threads());
 #pragma omp parallel for num_threads(job.threads()) schedule(static)
   for (std::int64_t first = 0; first < lines; first += stretch) {
     if (job.stop().stop_requested()) continue;

@@ -338,7 +338,7 @@ PanelNeeds any_panels(const execution::Machine& machine) {
 core::Support panels_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (core::Support gpu = pipelined_on_gpu(shape, machine); !gpu) return gpu;
   if (shape.operations() > 0 &&
-      least_panel_bytes(shape, any_panels(machine)) > execution::to_plan_with(execution::least_gpu(machine)))
+      least_panel_bytes(shape, any_panels(machine)) > execution::plannable_memory(execution::least_gpu(machine)))
     return core::Support::no("panels of " + std::to_string(panel_granule) +
                              " rows and columns do not fit the GPU's memory");
   return core::Support::yes();

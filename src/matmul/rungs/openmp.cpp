@@ -25,8 +25,8 @@ template <class T>
 Done openmp(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "multiply");
   const int threads = cpu::thread_count(execution);
-  const std::int64_t columns = core::stretch_length(problem.n, 1);
-  const std::int64_t rows = threads * core::stretch_length(problem.m, problem.n * problem.k, threads);
+  const std::int64_t columns = core::chunk_length(problem.n, 1);
+  const std::int64_t rows = threads * core::chunk_length(problem.m, problem.n * problem.k, threads);
   for_blocks(problem, execution, rows, columns, [&](auto a, auto b, auto c, const Block& block) {
 #pragma omp parallel num_threads(threads)
     {
@@ -60,7 +60,7 @@ Done openmp(const Problem<T>& problem, const Execution& execution, std::vector<P
 namespace {
 
 core::Memory row_of_sums(const Shape& shape, int threads) {
-  const std::int64_t columns = std::min(shape.n, core::stretch_length(shape.n, 1));
+  const std::int64_t columns = std::min(shape.n, core::chunk_length(shape.n, 1));
   return {.host = core::checked_multiply(
               core::checked_multiply(static_cast<std::uint64_t>(columns), static_cast<std::uint64_t>(threads), "sums"),
               static_cast<std::uint64_t>(shape.element_bytes), "sums")};

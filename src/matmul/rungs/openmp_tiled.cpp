@@ -105,7 +105,7 @@ Done openmp_tiled(const Problem<T>& problem, const Execution& execution, std::ve
   const std::int64_t count = problem.batches * of_a_product;
   // Hands out several tiles at a time if k is so small that scheduling would cost more than one tile.
   const std::int64_t stretch =
-      core::stretch_length(count, tile_rows * tile_columns * std::min(problem.k, tile_depth), threads);
+      core::chunk_length(count, tile_rows * tile_columns * std::min(problem.k, tile_depth), threads);
 #pragma omp parallel num_threads(threads)
   {
     Tiles<T> tiles;

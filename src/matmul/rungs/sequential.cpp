@@ -17,8 +17,8 @@ namespace gradus::matmul_detail {
 template <class T>
 Done sequential(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "multiply");
-  const std::int64_t columns = core::stretch_length(problem.n, problem.k);
-  const std::int64_t rows = core::stretch_length(problem.m, problem.n * problem.k);
+  const std::int64_t columns = core::chunk_length(problem.n, problem.k);
+  const std::int64_t rows = core::chunk_length(problem.m, problem.n * problem.k);
   for_blocks(problem, execution, rows, columns, [&](auto a, auto b, auto c, const Block& block) {
     for (std::int64_t row = block.row; row < block.end_row(); ++row)
       for (std::int64_t column = block.column; column < block.end_column(); ++column) {

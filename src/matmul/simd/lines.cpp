@@ -21,7 +21,7 @@ void multiply_lines(const Problem<T>& problem, cpu::Range own) {
   T totals[Lines<T>::most_few * portion];
   // Limits the work between polls of the stop request.
   const std::int64_t most_lines =
-      std::clamp(core::operations_between_looks / problem.k / granule * granule, granule, portion);
+      std::clamp(core::operations_between_polls / problem.k / granule * granule, granule, portion);
   for (std::int64_t row = own.begin; row < own.end; row += most_lines) {
     Lines<T> lines;
     lines.line_stride = problem.a.row_stride;
@@ -35,7 +35,7 @@ void multiply_lines(const Problem<T>& problem, cpu::Range own) {
     lines.totals = totals;
     lines.totals_line = lines.count;
     const std::int64_t most_steps =
-        std::max(core::operations_between_looks / most_lines / block_depth, std::int64_t{1}) * block_depth;
+        std::max(core::operations_between_polls / most_lines / block_depth, std::int64_t{1}) * block_depth;
     for (std::int64_t step = 0; step < problem.k; step += most_steps) {
       if (problem.stop.stop_requested()) return;
       lines.lines = &problem.a(row, step);

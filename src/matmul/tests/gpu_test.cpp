@@ -587,11 +587,11 @@ TEST_F(matmul_gpu, requests_that_contradict_themselves_are_refused) {
   Execution execution;
   execution.device = Device::cpu;
   std::string message = error_of<UnsupportedError>([&] { matmul(a.view(), b.view(), {}, execution); });
-  EXPECT_TRUE(contains(message, "A: they lie on GPU 0, but the CPU was asked for")) << message;
+  EXPECT_TRUE(contains(message, "A: they are on GPU 0, but the CPU was asked for")) << message;
   execution.device = Device::gpu;
   execution.gpu = 1;
   message = error_of<UsageError>([&] { matmul(a.view(), b.view(), {}, execution); });
-  EXPECT_TRUE(contains(message, "they lie on GPU 0, but GPU 1 was asked for")) << message;
+  EXPECT_TRUE(contains(message, "they are on GPU 0, but GPU 1 was asked for")) << message;
   for (const Variant& variant : variants()) {
     if (variant.device_input) continue;
     message = error_of<UnsupportedError>([&] { matmul(a.view(), b.view(), {}, by(variant.name)); });
@@ -601,7 +601,7 @@ TEST_F(matmul_gpu, requests_that_contradict_themselves_are_refused) {
   OnDevice<double> c(matrices<double>(1, 20, 10));
   const MatmulView<double> elsewhere(c.view().data(), 20, 10, 10, 1, MemoryPlace::on_gpu(1));
   message = error_of<UnsupportedError>([&] { matmul(a.view(), b.view(), {}, MatmulMemory<double>{elsewhere}); });
-  EXPECT_TRUE(contains(message, "C: they lie on GPU 1, but the job runs on GPU 0")) << message;
+  EXPECT_TRUE(contains(message, "C: they are on GPU 1, but the job runs on GPU 0")) << message;
   // Only the CPU converts a product of float and double.
   OnDevice<float> narrow(matrices<float>(1, 20, 30));
   EXPECT_THROW(matmul(narrow.view(), b.view()), UnsupportedError);

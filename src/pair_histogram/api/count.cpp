@@ -32,7 +32,7 @@ Execution check(MatrixView<const T> points, const PairHistogramMemory<T>& memory
                                           {memory.others.place(), "others"},
                                           {memory.weights.place(), "weights"},
                                           {memory.other_weights.place(), "other weights"}};
-  return execution::where_views_lie<room::Variant>(places, room::variants(), room::Room::name, execution);
+  return execution::run_on_gpu_of_views<room::Variant>(places, room::variants(), room::Room::name, execution);
 }
 
 template <class T>

@@ -40,8 +40,8 @@ std::uint64_t copied_bytes(const PairHistogramShape& shape) {
 }
 
 Execution check(const PairHistogramShape& shape, const Execution& execution) {
-  execution::check_execution(execution, execution::TakesRanks::yes);
-  Execution here = execution::run_where_it_lies(shape.place, "points", execution);
+  execution::check_execution(execution, execution::SupportsRanks::yes);
+  Execution here = execution::run_on_gpu_of(shape.place, "points", execution);
   if (here.communicator != nullptr) here.device = Device::cpu;
   return here;
 }

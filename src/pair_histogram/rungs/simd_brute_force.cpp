@@ -174,7 +174,7 @@ struct PlainColumns {
       double* column = columns.data() + dim * padded(points.rows());
       pointers[dim] = column;
       for (std::int64_t row = 0; row < points.rows(); ++row) {
-        if (row % core::operations_between_looks == 0) core::honour_stop(stop, while_sorting);
+        if (row % core::operations_between_polls == 0) core::honour_stop(stop, while_sorting);
         column[row] = static_cast<double>(points(row, dim));
       }
       std::fill(column + points.rows(), column + padded(points.rows()), 0.0);
@@ -216,7 +216,7 @@ class PlainCounters {
   }
 
   void add_to(Histogram& histogram) const {
-    const std::int64_t stretch = core::stretch_length(slots_, copies + words_);
+    const std::int64_t stretch = core::chunk_length(slots_, copies + words_);
     for (std::int64_t slot = 0; slot < slots_; ++slot) {
       if (slot % stretch == 0) core::honour_stop(problem_.stop, while_adding_up);
       for (std::int64_t copy = 0; copy < copies; ++copy)

@@ -361,7 +361,7 @@ void SortedPoints<T>::sort(const FilterColumns<T>& columns, const Grid& grid, in
                            const std::stop_token& stop) {
   const std::int64_t n = order_.size();
   const std::int64_t cells = grid.cells();
-  const std::int64_t stretch = core::stretch_length(n, 32);
+  const std::int64_t stretch = core::chunk_length(n, 32);
   const int parts = std::min(threads, sort_threads);
   Buffer<std::int32_t> cell_of(n);
   Buffer<std::int32_t> places(parts * cells, 0);

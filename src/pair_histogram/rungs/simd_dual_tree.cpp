@@ -457,7 +457,7 @@ class Tree {
   void sort(const FilterColumns<T>& columns, int threads, const std::stop_token& stop) {
     Buffer<TreePoint> points(size());
     for (std::int64_t row = 0; row < size(); ++row) {
-      if (row % core::operations_between_looks == 0) core::honour_stop(stop, while_sorting);
+      if (row % core::operations_between_polls == 0) core::honour_stop(stop, while_sorting);
       TreePoint& point = points[row];
       for (std::int64_t dim = 0; dim < dimensions_; ++dim) point.coordinates[dim] = columns.columns()[dim][row];
       point.row = static_cast<std::int32_t>(row);
@@ -466,7 +466,7 @@ class Tree {
 #pragma omp single
     split(points.data(), points.data() + points.size(), stop);
     for (std::int64_t place = 0; place < size(); ++place) {
-      if (place % core::operations_between_looks == 0) core::honour_stop(stop, while_sorting);
+      if (place % core::operations_between_polls == 0) core::honour_stop(stop, while_sorting);
       order_[place] = points[place].row;
     }
   }
@@ -481,7 +481,7 @@ class Tree {
     if (count < points_that_take_long) {
       middle = halve(begin, end, [] {});
     } else {
-      core::RareLook look(stop, while_sorting);
+      core::RarePoll look(stop, while_sorting);
       try {
         middle = halve(begin, end, [&] { look.honour_stop(); });
       } catch (const InterruptedError&) {

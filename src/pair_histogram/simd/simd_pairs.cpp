@@ -246,7 +246,7 @@ FilterColumns<T>::FilterColumns(const Problem<T>& problem, const FilterPlan& pla
         columns_[axis * padded(rows) + place] = step_of(shares[axis]);
     }
   };
-  const std::int64_t stretch = core::stretch_length(rows, 8 * d, threads);
+  const std::int64_t stretch = core::chunk_length(rows, 8 * d, threads);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t first = 0; first < rows; first += stretch) {
     if (problem.stop.stop_requested()) continue;

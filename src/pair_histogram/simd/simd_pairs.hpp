@@ -134,7 +134,7 @@ class FilterColumns {
 
 /// Weights encoded for WeightSums, padded with zeros like the columns.
 class FilterWeights {
-  static constexpr std::int64_t stretch = core::stretch_length(std::int64_t{1} << 30, 16);
+  static constexpr std::int64_t stretch = core::chunk_length(std::int64_t{1} << 30, 16);
 
  public:
   FilterWeights() = default;

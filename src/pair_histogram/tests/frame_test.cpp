@@ -279,7 +279,7 @@ TEST(PairHistogram, RefusesPointsOnAGpuWhereThereIsNone) {
       ADD_FAILURE() << what << " were accepted";
     } catch (const UnsupportedError& error) {
       const std::string message = error.what();
-      EXPECT_TRUE(message.starts_with(what + ": the view says that they lie on GPU 0, but ")) << message;
+      EXPECT_TRUE(message.starts_with(what + ": the view says that they are on GPU 0, but ")) << message;
       EXPECT_TRUE(message.ends_with("; pass host memory")) << message;
     }
   };

@@ -276,11 +276,11 @@ TEST_F(OnGpu, requests_that_contradict_themselves_are_refused) {
   Execution execution;
   execution.device = Device::cpu;
   std::string message = error_of<UnsupportedError>([&] { there.count(execution); });
-  EXPECT_TRUE(contains(message, "points: they lie on GPU 0, but the CPU was asked for")) << message;
+  EXPECT_TRUE(contains(message, "points: they are on GPU 0, but the CPU was asked for")) << message;
   execution.device = Device::gpu;
   execution.gpu = 1;
   message = error_of<UsageError>([&] { there.count(execution); });
-  EXPECT_TRUE(contains(message, "they lie on GPU 0, but GPU 1 was asked for")) << message;
+  EXPECT_TRUE(contains(message, "they are on GPU 0, but GPU 1 was asked for")) << message;
   for (const Variant& variant : variants()) {
     if (variant.device_input) continue;
     message = error_of<UnsupportedError>([&] { there.count(by(variant.name)); });
@@ -292,7 +292,7 @@ TEST_F(OnGpu, requests_that_contradict_themselves_are_refused) {
   PairHistogramJob<double> apart = bins_of(0.5, 5);
   apart.others = {points.data(), 100, 3, MemoryPlace::on_gpu(1)};
   message = error_of<UnsupportedError>([&] { pair_histogram(there.points(), apart); });
-  EXPECT_TRUE(contains(message, "others: they lie on GPU 1, but the job runs on GPU 0")) << message;
+  EXPECT_TRUE(contains(message, "others: they are on GPU 1, but the job runs on GPU 0")) << message;
 }
 
 TEST_F(OnGpu, a_view_that_lies_is_refused) {

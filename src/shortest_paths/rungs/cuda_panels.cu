@@ -365,7 +365,7 @@ namespace {
 core::Support panels_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (core::Support gpu = own_type_on_gpu(shape, machine); !gpu) return gpu;
   const execution::Gpu least = execution::least_gpu(machine);
-  if (plan_panels(shape.vertices, shape.element_bytes, execution::to_plan_with(least), panel_granule).pivot == 0 &&
+  if (plan_panels(shape.vertices, shape.element_bytes, execution::plannable_memory(least), panel_granule).pivot == 0 &&
       shape.vertices > 0)
     return core::Support::no("the rows of " + std::to_string(panel_granule) + " vertices do not fit the GPU's memory");
   return execution::fits_shared(panel_shared_bytes(shape.element_bytes), "tiles", machine);

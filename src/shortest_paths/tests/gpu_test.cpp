@@ -474,11 +474,11 @@ TEST_F(shortest_paths_gpu, requests_that_contradict_themselves_are_refused) {
   Execution execution;
   execution.device = Device::cpu;
   std::string message = error_of<UnsupportedError>([&] { shortest_paths(there.view(), {}, execution); });
-  EXPECT_TRUE(contains(message, "weights: they lie on GPU 0, but the CPU was asked for")) << message;
+  EXPECT_TRUE(contains(message, "weights: they are on GPU 0, but the CPU was asked for")) << message;
   execution.device = Device::gpu;
   execution.gpu = 1;
   message = error_of<UsageError>([&] { shortest_paths(there.view(), {}, execution); });
-  EXPECT_TRUE(contains(message, "they lie on GPU 0, but GPU 1 was asked for")) << message;
+  EXPECT_TRUE(contains(message, "they are on GPU 0, but GPU 1 was asked for")) << message;
   for (const Variant& variant : variants()) {
     if (variant.device_input) continue;
     message = error_of<UnsupportedError>([&] { shortest_paths(there.view(), {}, by(variant.name)); });
@@ -488,7 +488,7 @@ TEST_F(shortest_paths_gpu, requests_that_contradict_themselves_are_refused) {
   ShortestPathsMemory<double> memory;
   memory.distances = {const_cast<double*>(weights.data()), 20, 20, MemoryPlace::on_gpu(1)};
   message = error_of<UnsupportedError>([&] { shortest_paths(there.view(), {}, memory); });
-  EXPECT_TRUE(contains(message, "distances: they lie on GPU 1, but the job runs on GPU 0")) << message;
+  EXPECT_TRUE(contains(message, "distances: they are on GPU 1, but the job runs on GPU 0")) << message;
 }
 
 TEST_F(shortest_paths_gpu, a_view_that_lies_is_refused) {

@@ -1,4 +1,4 @@
-// The problem as the harness sees it: values to be added.
+// The workload of `gradus bench skeleton`: values to be added.
 #include <fmt/format.h>
 
 #include <algorithm>
