@@ -40,11 +40,11 @@ def rooms():
     return [load(file) for file in sorted(pathlib.Path(DATA).parent.glob("src/*/tests/cli_test.py"))]
 
 
-def gradus(*arguments, stdin=None, env=None, preexec=None, cwd=None, text=True):
+def gradus(*arguments, stdin=None, env=None, preexec=None, cwd=None, text=True, program=None):
     """Runs the program. The result has returncode, stdout and stderr."""
     environment = dict(os.environ, **(env or {}))
     return subprocess.run(
-        [GRADUS, *map(str, arguments)],
+        [program or GRADUS, *map(str, arguments)],
         input=stdin if stdin is not None else ("" if text else b""),
         capture_output=True,
         text=text,

@@ -2,7 +2,10 @@
 
 import os
 import resource
+import shutil
+import tempfile
 
+import kit
 from kit import Case, gradus, rooms
 
 
@@ -19,6 +22,14 @@ class RefusedThreads(Case):
     the process."""
 
     MANY = 2000
+
+    @classmethod
+    def setUpClass(cls):
+        """Copies the program to where another user may run it: a clone in root's home is closed to others."""
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        os.chmod(folder.name, 0o755)
+        cls.program = shutil.copy(kit.GRADUS, folder.name)
 
     def setUp(self):
         super().setUp()
@@ -49,7 +60,7 @@ class RefusedThreads(Case):
             if "--threads" not in self.succeed(command, "--help").stdout:
                 continue
             for name, limit in self.limits():
-                result = gradus(command, *words, "--threads", self.MANY, preexec=limit)
+                result = gradus(command, *words, "--threads", self.MANY, preexec=limit, program=self.program)
                 if result.returncode == 0:
                     continue  # the job always uses one thread
                 refused.add(command)
@@ -64,7 +75,8 @@ class RefusedThreads(Case):
         for command, words in jobs(self).items():
             for number in (1, 2, 3, 4):
                 for threads in ([], ["--threads", 2]):
-                    result = gradus(command, *words, *threads, preexec=self.number_of_threads(number))
+                    result = gradus(command, *words, *threads, preexec=self.number_of_threads(number),
+                                    program=self.program)
                     with self.subTest(command=command, limit=number, threads=threads):
                         self.assertIn(result.returncode, (0, 1), result.stderr)
                         if result.returncode != 0:
@@ -73,5 +85,6 @@ class RefusedThreads(Case):
     def test_no_folder_is_left(self):
         points = self.file("p.csv", "0,0\n0,1\n5,5\n5,6\n")
         for _, limit in self.limits():
-            self.refused(1, "kmeans", points, "-k", 2, "--threads", self.MANY, "-o", self.path("out"), preexec=limit)
+            self.refused(1, "kmeans", points, "-k", 2, "--threads", self.MANY, "-o", self.path("out"), preexec=limit,
+                         program=self.program)
             self.assertFalse(os.path.exists(self.path("out")))
