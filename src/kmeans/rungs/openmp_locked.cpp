@@ -1,17 +1,18 @@
-// openmp_locked: one shared set of sums under a lock of the ladder of locks, taken for a point, for the sums of a chunk
-// of points, or for those of all points of a thread.
+// openmp_locked: one shared set of sums, guarded by any lock of the ladder of locks. A thread acquires the lock once
+// per point, once per chunk of points, or once per iteration.
 //
-// What changes from `openmp_critical`: which lock it is, and how often it is taken. Taken for each point it is what the
-// program does most, n times an iteration by threads that come at once, and the time of an iteration is that of n
-// hand-offs: the rung compares locks. Taken for a chunk, whose sums a thread makes for itself first, it is taken n /
-// 512 times, and any lock will do; taken once for each thread it is the next rung, with the reduction done one thread
-// at a time.
+// What changes from `openmp_critical`: you choose the lock and how often a thread acquires it. With one acquisition per
+// point, the lock dominates: all threads contend for it n times per iteration, and the iteration takes as long as n
+// hand-offs. This setting compares locks. With one acquisition per chunk, each thread first sums its chunk privately
+// and acquires the lock n / 512 times in all, so any lock is fast enough. With one acquisition per thread it is the
+// next rung, `openmp_reduce`, except that the reduction runs one thread at a time.
 //
-// Work of an iteration: n k d subtractions, multiplications and additions, n (d + 2) additions, and k (d + 2) for each
-// time that sums are added to the shared ones; n, n / 512 or `threads` lock operations; n d element reads from memory.
-// Memory: one set of sums, 8 k (d + 2) bytes, and but for single points another for each thread.
-// Limits: the order of the additions differs from run to run, and so do the last bits of the sums. With `no_lock`
-// updates are lost, and the result is wrong: it shows what there would be to gain.
+// Work per iteration: n k d subtractions, multiplications and additions; n (d + 2) additions, and k (d + 2) more each
+// time private sums are added to the shared ones; n, n / 512 or `threads` lock operations; n d elements read from
+// memory.
+// Memory: one set of sums, 8 k (d + 2) bytes, and another set per thread unless points are added one at a time.
+// Limits: the order of additions, and with it the last bits of the sums, differs from run to run. With `no_lock`
+// updates are lost and the result is incorrect; its time shows what a free lock would gain.
 // Source: E. W. Dijkstra, "Cooperating sequential processes" (1965); the locks: include/gradus/locks/.
 #include <array>
 #include <atomic>
@@ -53,11 +54,11 @@ enum class LockName : std::uint8_t {
   park_lock
 };
 
-/// How much a thread adds to the shared sums each time that it has the lock.
+/// The work a thread does under one acquisition of the lock.
 enum class Locked : std::uint8_t {
-  point,  ///< one point
-  chunk,  ///< the sums of some hundred points
-  thread  ///< the sums of all its points
+  point,  ///< adds one point
+  chunk,  ///< adds the sums of some hundred points
+  thread  ///< adds the sums of all points of the thread
 };
 
 struct LockOptions {
@@ -103,7 +104,7 @@ constinit const core::OptionTable lock_options = core::option_table<LockOptions>
 struct NoLock {};
 struct OpenMpCritical {};
 
-/// section() under the lock.
+/// Runs section() under the lock.
 template <class Lock, class Section>
 void with(Lock& lock, const Section& section) {
   if constexpr (std::is_same_v<Lock, NoLock>) {
@@ -117,7 +118,7 @@ void with(Lock& lock, const Section& section) {
   }
 }
 
-/// use(type) with the lock of this name as std::type_identity.
+/// Calls use(std::type_identity<Lock>()) with the lock type of this name.
 template <class Use>
 Outcome with_lock(LockName name, const Use& use) {
   switch (name) {
@@ -138,8 +139,8 @@ Outcome with_lock(LockName name, const Use& use) {
   return use(std::type_identity<std::mutex>());
 }
 
-/// Without a lock the additions are relaxed loads and stores, which C++ allows to threads at once: updates are lost,
-/// and nothing else happens.
+/// Adds to a shared sum. Without a lock it uses relaxed atomic loads and stores: updates get lost, but the behaviour is
+/// defined.
 template <bool locked, class T>
 void add(T& sum, T value) {
   if constexpr (locked) {

@@ -1,16 +1,16 @@
-// openmp_reduce_first_touch_points: private copies of the sums on pages of their own, and the points on pages of their
-// own too, each share written first by the thread that will read it.
+// openmp_reduce_first_touch_points: private copies of the sums and of the points on separate pages, each written first
+// by the thread that reads it.
 //
-// What changes from `openmp_reduce_first_touch`: where the points lie. Whoever made them wrote them first, often one
-// thread, and then all lie in that thread's memory node, whose channel all threads share while the others idle. Here
-// the first pass copies each share of the points, on the thread that will read it from then on. Only that thread may:
-// there are no pieces that others take.
+// What changes from `openmp_reduce_first_touch`: the placement of the points. They are on the node of the thread that
+// wrote them first. If one thread wrote all of them, all threads share the memory channels of one node while the other
+// nodes idle. Here each thread copies its share of the points in the first pass and reads only this copy from then on.
+// There are no pieces that other threads could take.
 //
-// Work of an iteration: as before; once n d element reads and writes more. Memory: the points once more, and 8 k (d +
-// 2) bytes for each thread, rounded up to whole pages, and the total. Limits: it pays where the machine has several
-// memory nodes, threads are bound (--pin), and iterations are many. Who writes the points by the threads that will read
-// them, as `gradus bench` does, needs no copy. Source: C. Lameter, "NUMA (non-uniform memory access): an overview", ACM
-// Queue 11 (2013), on first-touch placement.
+// Work per iteration: as before, and n d elements read and written once more. Memory: a second copy of the points, 8 k
+// (d + 2) bytes per thread rounded up to whole pages, and the total.
+// Limits: it pays only if the machine has several NUMA nodes, threads are bound (`--pin`), and there are many
+// iterations. It gains nothing if the points were written by the threads that read them, as `gradus bench` does.
+// Source: C. Lameter, "NUMA (non-uniform memory access): an overview", ACM Queue 11 (2013), on first-touch placement.
 #include <sys/mman.h>
 
 #include <cstring>
@@ -24,7 +24,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// Memory straight from the operating system, its pages not yet placed.
+/// Memory straight from the operating system, whose pages are not yet placed on a NUMA node.
 class FreshPages {
  public:
   explicit FreshPages(std::size_t bytes)
@@ -42,7 +42,7 @@ class FreshPages {
   std::size_t bytes_;
 };
 
-/// Points and sums, untouched before the first pass: earlier the threads would not be where the frame binds them.
+/// Points and sums, untouched until the first pass, because the driver has bound the threads to CPUs by then.
 template <class T>
 class OwnMemory {
  public:
@@ -57,7 +57,7 @@ class OwnMemory {
                                      static_cast<std::size_t>(thread) * copy_bytes());
   }
 
-  /// The share of the thread, by itself.
+  /// Copies the share of `thread`; called by that thread.
   void copy(const Problem<T>& job, int thread) const {
     const cpu::Range share = cpu::share(n_, thread, threads_);
     const std::int64_t stretch = points_between_looks(job);
@@ -79,7 +79,7 @@ class OwnMemory {
   FreshPages sums_;
 };
 
-/// The loop and the reduction of `openmp_reduce`; the first pass brings the points.
+/// Runs the loop and the reduction of `openmp_reduce`; the first pass also copies the points.
 template <class T>
 Outcome assign_and_reduce(const Problem<T>& job, MatrixView<const T> centroids, std::int32_t* labels,
                           const OwnMemory<T>& own, bool& is_first, int threads, FloatSums<T>& total) {
@@ -112,7 +112,7 @@ Outcome assign_and_reduce(const Problem<T>& job, MatrixView<const T> centroids, 
           ++counts[nearest.cluster];
         }
       outcomes[static_cast<std::size_t>(thread)] = outcome;
-    }  // and its implied barrier: every copy is complete
+    }  // implied barrier: every copy is complete
 #pragma omp for schedule(static)
     for (std::int64_t cluster = 0; cluster < k; ++cluster) {
       if (job.stop.stop_requested()) continue;
@@ -151,7 +151,7 @@ KMeansResult<T> openmp_reduce_first_touch_points(const Problem<T>& problem, cons
 
 namespace {
 
-/// The points once more, each thread's share on pages of its own.
+/// Returns the memory of the sums and of a second copy of the points, each thread's share on separate pages.
 core::Memory float_sums_and_points_on_pages(const Shape& shape, int threads) {
   constexpr std::uint64_t page = 4096;
   const std::uint64_t copy = (FloatSums<double>::bytes(shape) + page - 1) / page * page;
