@@ -250,7 +250,7 @@ namespace gradus::kmeans_detail {
 extern constinit const Variant cuda_all_gpu_rung{
     .name = "cuda_all_gpu",
     .summary = "assignment, sums and new centroids on the GPU",
-    .change = "sums first in the shared memory of each block; the points are read once; a line of state travels",
+    .change = "sums in each block's shared memory first; points are read once; only a line of state travels",
     .contract = textbook,
     .backend = core::Backend::cuda,
     .deterministic = false,

@@ -109,7 +109,7 @@ namespace gradus::kmeans_detail {
 extern constinit const Variant cuda_graph_rung{
     .name = "cuda_graph",
     .summary = "an iteration as a graph, queued many times in advance",
-    .change = "the processor starts it by one call, many in advance, and does not wait for decisions",
+    .change = "the CPU queues many iterations in advance and does not wait for decisions",
     .contract = textbook,
     .backend = core::Backend::cuda,
     .deterministic = false,

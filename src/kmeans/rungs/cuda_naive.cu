@@ -70,8 +70,8 @@ namespace gradus::kmeans_detail {
 
 extern constinit const Variant cuda_naive_rung{
     .name = "cuda_naive",
-    .summary = "a GPU thread for each point; the update on the processor",
-    .change = "the search is the GPU's; labels come back in every iteration",
+    .summary = "a GPU thread for each point; the update on the CPU",
+    .change = "the GPU searches; labels return to the CPU every iteration",
     .contract = textbook,
     .backend = core::Backend::cuda,
     .supports = execution::on_gpu,

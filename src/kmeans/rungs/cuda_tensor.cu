@@ -726,9 +726,9 @@ extern constinit const Variant cuda_tensor_rung{
     .name = "cuda_tensor",
     .summary = "a matrix product on the tensor cores as filter, doubtful points in double; exact sums",
     .change =
-        "many columns or clusters: scores in FP16 with a proven bound; which clusters are possible is noted while "
-        "scores are in registers, best for points in the order of their labels; points that changed cluster are "
-        "ordered by cluster and summed in runs; the oracle's bits",
+        "many columns or clusters: scores in FP16 with a proven bound; possible clusters are recorded while "
+        "scores are in registers, with points in label order; moved points are sorted by cluster and summed in "
+        "runs; the oracle's bits",
     .contract = exact,
     .backend = core::Backend::cuda,
     .device_input = true,

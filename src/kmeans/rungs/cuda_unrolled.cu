@@ -54,7 +54,7 @@ namespace gradus::kmeans_detail {
 extern constinit const Variant cuda_unrolled_rung{
     .name = "cuda_unrolled",
     .summary = "the loop over the coordinates in steps of eight",
-    .change = "eight loads under way at once, one comparison and jump for eight",
+    .change = "eight loads in flight, one comparison and jump per eight",
     .contract = textbook,
     .backend = core::Backend::cuda,
     .supports = centroids_in_shared,

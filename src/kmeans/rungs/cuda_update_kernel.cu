@@ -152,7 +152,7 @@ namespace gradus::kmeans_detail {
 
 extern constinit const Variant cuda_update_kernel_rung{
     .name = "cuda_update_kernel",
-    .summary = "the sums of the update in a kernel of their own, by atomic additions",
+    .summary = "the sums of the update in a separate kernel, by atomic additions",
     .change = "the labels stay on the GPU; sums travel instead",
     .contract = textbook,
     .backend = core::Backend::cuda,

@@ -229,8 +229,8 @@ KMeansResult<T> openmp_locked(const Problem<T>& problem, const Execution& execut
 
 extern constinit const Variant openmp_locked_rung{
     .name = "openmp_locked",
-    .summary = "points among threads, one set of sums under a lock of your choice, for as much at a time as you like",
-    .change = "any lock of the ladder of locks, for a point, a chunk of points or all points of a thread",
+    .summary = "points among threads, one set of sums under any lock, per point, chunk or thread",
+    .change = "any lock of the ladder of locks, acquired per point, per chunk of points or per thread",
     .contract = textbook,
     .backend = core::Backend::openmp,
     .deterministic = false,

@@ -200,9 +200,9 @@ core::Memory float_sums_on_pages(const Shape& shape, int threads) {
 
 extern constinit const Variant openmp_reduce_first_touch_rung{
     .name = "openmp_reduce_first_touch",
-    .summary = "private copies of the sums on pages of their own, first touched by their thread; shares in pieces",
+    .summary = "private sums on separate pages, first touched by their thread; shares in pieces",
     .change =
-        "no cache line belongs to two copies, and each copy lies in its own thread's memory node; a thread that "
+        "no cache line belongs to two copies, and each copy is on its own thread's NUMA node; a thread that "
         "finishes early takes pieces from slower ones",
     .contract = textbook,
     .backend = core::Backend::openmp,

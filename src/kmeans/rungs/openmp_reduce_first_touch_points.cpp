@@ -164,8 +164,8 @@ core::Memory float_sums_and_points_on_pages(const Shape& shape, int threads) {
 
 extern constinit const Variant openmp_reduce_first_touch_points_rung{
     .name = "openmp_reduce_first_touch_points",
-    .summary = "as openmp_reduce_first_touch, and the points copied by the threads that will read them",
-    .change = "each thread copies its share of the points once, and nobody else reads it",
+    .summary = "as openmp_reduce_first_touch, with points copied by the threads that read them",
+    .change = "each thread copies its share of the points once and reads only the copy",
     .contract = textbook,
     .backend = core::Backend::openmp,
     .memory = float_sums_and_points_on_pages,

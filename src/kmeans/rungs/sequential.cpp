@@ -95,7 +95,7 @@ KMeansResult<T> sequential(const Problem<T>& problem, const Execution& execution
 extern constinit const Variant sequential_rung{
     .name = "sequential",
     .summary = "the textbook's loop on one core",
-    .change = "the first rung: all speed-ups are counted from it",
+    .change = "the first rung, and the baseline of all speed-ups",
     .contract = textbook,
     .backend = core::Backend::sequential,
     .memory = one_float_sum,

@@ -560,9 +560,9 @@ extern constinit const Variant simd_bounds_rung{
     .name = "simd_bounds",
     .summary = "as simd_large_dim; once few labels change, bounds by the triangle inequality avoid most searches",
     .change =
-        "each point then keeps an upper bound of the distance to its centroid and lower bounds for groups of others; "
-        "what they decide is not even read; up to 64 clusters plain searches read a copy of the points in bytes; the "
-        "oracle's bits",
+        "each point then keeps an upper bound for its centroid and lower bounds for groups of others; points they "
+        "decide are not read; up to 64 clusters plain searches read a copy of the points in bytes; the oracle's "
+        "bits",
     .contract = exact,
     .backend = core::Backend::simd,
     .on_ranks = true,

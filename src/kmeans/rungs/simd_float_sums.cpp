@@ -113,7 +113,7 @@ extern constinit const Variant simd_float_sums_rung{
     .name = "simd_float_sums",
     .summary = "the search of simd_small_dim, private copies of float sums as in openmp_reduce",
     .change =
-        "the search: a float filter across points; the sums are still rounded at every addition and made anew each "
+        "the search: a float filter across points; sums are still rounded at every addition and recomputed each "
         "time",
     .contract = textbook,
     .backend = core::Backend::simd,

@@ -513,9 +513,9 @@ core::Support grid_dim(const Shape& shape, const execution::Machine&) {
 
 extern constinit const Variant simd_grid_rung{
     .name = "simd_grid",
-    .summary = "a table over a grid of cells knows the label, or a few candidates; exact sums",
+    .summary = "a table over a grid gives the label or a few candidates; exact sums",
     .change =
-        "at most three columns: a point costs an index and a look-up however many clusters there are; candidates are "
+        "at most three columns: one index and one look-up per point for any number of clusters; candidates "
         "compared in double; the oracle's bits",
     .contract = exact,
     .backend = core::Backend::simd,

@@ -63,7 +63,7 @@ KMeansResult<T> simd_large_dim(const Problem<T>& problem, const Execution& execu
 
 extern constinit const Variant simd_large_dim_rung{
     .name = "simd_large_dim",
-    .summary = "an 8-bit or 16-bit integer matrix product as filter, doubtful ones in double; exact sums",
+    .summary = "an 8- or 16-bit integer matrix product as filter, doubtful points in double; exact sums",
     .change =
         "many columns: the filter is a matrix product over packed panels of centroids, at two or (8 bits, VNNI) four "
         "times the rate of float; the oracle's bits",

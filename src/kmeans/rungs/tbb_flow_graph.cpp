@@ -264,7 +264,7 @@ core::Memory float_sums_per_chunk(const Shape& shape, int threads) {
 extern constinit const Variant tbb_flow_graph_rung{
     .name = "tbb_flow_graph",
     .summary = "the iteration as a graph of tasks, run by work stealing",
-    .change = "more chunks than threads and no barrier: whatever is ready runs, sums are added two by two as they come",
+    .change = "more chunks than threads and no barrier: ready tasks run; sums are added in pairs as they finish",
     .contract = textbook,
     .backend = core::Backend::tbb,
     .options = &graph_options,
