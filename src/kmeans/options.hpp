@@ -1,4 +1,4 @@
-// The options of a fit and of its checkpoints, a row for each: see core/options.hpp.
+// The options of a fit and of its checkpoints, one row each: see core/options.hpp.
 #pragma once
 
 #include "core/options.hpp"
@@ -41,7 +41,7 @@ inline constexpr auto option_rows<KMeansOptions> = std::to_array<Option>({
                                     .help = "what is near: a short distance, or a small angle between rows, which are "
                                             "scaled to unit length (spherical k-means)",
                                     .calls = "kmeans_initial_centroids kmeans_memory KMeans"}),
-    // Not in the key of a job: the fit beneath is one of standardized points.
+    // Not in the key of a job, because the underlying fit has standardized points.
     option<&KMeansOptions::standardize>(
         {.name = "standardize",
          .help = "bring every column to mean 0 and variance 1 first; centroids come back in the units of the data",

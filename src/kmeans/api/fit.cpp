@@ -1,4 +1,4 @@
-// kmeans(): a fit, or the best of several.
+// kmeans(): one fit, or the best of several.
 #include <optional>
 #include <utility>
 
@@ -20,7 +20,7 @@ namespace kmeans_detail {
 
 namespace {
 
-/// The problem of all fits, but for the centroids that each of them begins with.
+/// Returns the problem that all fits share. The initial centroids of each fit are set later.
 template <class T>
 Problem<T> problem_of(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFit<T>& prepared,
                       std::vector<Phase>& phases) {
@@ -36,7 +36,7 @@ Problem<T> problem_of(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFi
   const VectorView<std::int32_t> labels = call.memory.labels;
   if (!labels.empty() && !labels.place().is_host()) {
     points.source().admit(labels.data(), "labels");
-    // Of several fits it is known only afterwards whose labels are wanted.
+    // With several fits, which labels the caller gets is known only at the end.
     if (options.restarts == 1) problem.labels_on_gpu = labels.data();
   }
   if (options.tolerance > 0) {
@@ -46,7 +46,7 @@ Problem<T> problem_of(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFi
   return problem;
 }
 
-/// The fits of a job, one after the other, from where a checkpoint says.
+/// Runs the fits of a job in turn, starting at the checkpoint if there is one.
 template <class T>
 class Restarts {
  public:
@@ -54,7 +54,7 @@ class Restarts {
            std::vector<Phase>& phases)
       : call_(call), plan_(plan), prepared_(prepared), kept_(kept), phases_(phases),
         problem_(problem_of(call, plan, prepared, phases)),
-        // Where it pays for itself by the iterations that follow.
+        // A copy pays only if several iterations follow.
         copies_(call.options.max_iterations > 1 && call.options.clusters > 1 &&
                 copy_bytes(plan.shape, *plan.variant, plan.filter) > 0) {
     problem_.checkpoints = kept.file.get();
@@ -109,11 +109,11 @@ class Restarts {
     return run(*plan_.variant, problem_, plan_.here, phases_);
   }
 
-  /// Labels and counts of a fit that a checkpoint held.
+  /// Recomputes labels and counts of the best fit, which a checkpoint does not store.
   void complete(KMeansResult<T>& done) const {
     Problem<T> problem = problem_;
     problem.initial_centroids = std::as_const(done.centroids).view();
-    problem.max_iterations = 0;  // only the last assignment
+    problem.max_iterations = 0;  // only the final assignment
     problem.bytes = nullptr;
     problem.checkpoints = nullptr;
     problem.fit_so_far = nullptr;

@@ -9,7 +9,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// Returns how far a resumed job is.
+/// Describes the position of a resumed job.
 template <class T>
 std::string place_of(const JobState<T>& state, int restarts) {
   if (state.restart == restarts) return "the fit was done";

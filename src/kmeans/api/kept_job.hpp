@@ -1,4 +1,4 @@
-// A fit that is kept in a checkpoint: how far it came before, and who writes it.
+// A fit with checkpoints: its resumed state and the writer of its file.
 #pragma once
 
 #include <memory>
@@ -8,16 +8,16 @@
 
 namespace gradus::kmeans_detail {
 
-/// How far a job is, and who keeps it: of several ranks the first one, for what they would keep is the same on all of
-/// them.
+/// The state of a resumable job, and its checkpoint file. Only the first rank writes the file, because the state is the
+/// same on all ranks.
 template <class T>
 struct KeptJob {
   JobState<T> state;
   bool resumed = false;
-  std::unique_ptr<CheckpointFile<T>> file;  ///< null: nobody keeps it here
+  std::unique_ptr<CheckpointFile<T>> file;  ///< null if this rank writes no checkpoints
 };
 
-/// Reads the checkpoint if the fit is to resume from it. Nothing without KMeansOptions::checkpoint.
+/// Opens the checkpoint, and reads it if the fit resumes. Returns an empty job without KMeansOptions::checkpoint.
 template <class T>
 KeptJob<T> kept_job(const FitCall<T>& call, const JobPlan<T>& plan);
 
