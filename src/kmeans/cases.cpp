@@ -670,7 +670,7 @@ std::string broken_invariant(const KMeansResult<T>& result) {
       return "label " + std::to_string(point) + " is " + std::to_string(label);
     ++counts[static_cast<std::size_t>(label)];
   }
-  return counts == result.counts ? "" : "the counts are not those of the labels";
+  return counts == result.counts ? "" : "the counts do not match the labels";
 }
 
 /// Returns the magnitude that bounds the rounding errors of an inertia: the squared extent of the data times the

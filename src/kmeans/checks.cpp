@@ -141,7 +141,7 @@ void check_prediction(MatrixView<const T> centroids, MatrixView<const T> points,
   check_points(points, execution);
   check_fit_memory(memory);
   if (memory.initial_centroids.rows() > 0)
-    throw UsageError(about("initial centroids") + "a prediction has none; its centroids are an argument of their own");
+    throw UsageError(about("initial centroids") + "a prediction has none; its centroids are a separate argument");
   execution::check_number(memory.weights, points.rows(), "weights", "points");
   if (!memory.labels.empty()) check_labels(memory.labels, points.rows());
   execution::check_apart(memory.labels, "labels", points, "points");

@@ -40,9 +40,10 @@ JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::spa
   ranks.agree([&] {
     for (const execution::NamedPlace& place : places)
       if (!place.place.is_host())
-        throw UnsupportedError(about(place.what) + "they lie on " + execution::gpu_number(place.place.gpu) +
-                               "; on several ranks they are looked at in host memory, from where the variants for GPUs "
-                               "take a copy: leave them there, or copy them there");
+        throw UnsupportedError(
+            about(place.what) + "they are on " + execution::gpu_number(place.place.gpu) +
+            "; with several ranks they must be in host memory, from where GPU variants copy them; keep "
+            "them there, or copy them there");
     if (runs_variant == RunsVariant::no) {
       if (here.device == Device::gpu)
         throw UnsupportedError(

@@ -120,7 +120,7 @@ class Restarts {
     KMeansResult<T> again = run(*plan_.variant, problem, plan_.here, phases_);
     if (again.inertia != done.inertia)
       throw InputError("'" + call_.options.checkpoint.file +
-                       "': the inertia of its best fit is not that of its centroids");
+                       "': the inertia of its best fit does not match its centroids");
     done.labels = std::move(again.labels);
     done.counts = std::move(again.counts);
     done.report = std::move(again.report);

@@ -44,14 +44,15 @@ KeptJob<T> kept_job(const FitCall<T>& call, const JobPlan<T>& plan) {
     const bool exists = std::filesystem::exists(wanted.file, none);
     kept.file = std::make_unique<CheckpointFile<T>>(wanted, job, options.clusters, call.points.columns());
     if (exists && !wanted.resume)
-      tell("'" + wanted.file + "' exists, and the first checkpoint of this fit replaces it; to resume goes on from it");
+      tell("'" + wanted.file +
+           "' exists, and the first checkpoint of this fit replaces it; resume to continue from it");
   });
   if (found) {
     kept.resumed = true;
     kept.state = std::move(*found);
     tell("'" + wanted.file + "' is resumed: " + place_of(kept.state, options.restarts));
   } else if (wanted.resume) {
-    tell("there is no checkpoint '" + wanted.file + "': the fit begins anew");
+    tell("there is no checkpoint '" + wanted.file + "': the fit starts from the beginning");
   }
   return kept;
 }

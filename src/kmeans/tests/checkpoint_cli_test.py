@@ -141,7 +141,7 @@ class Checkpoints(FitCase):
         job = self.command("--checkpoint", self.checkpoint, "--resume", "-o")
         first = self.succeed(*job, self.path("a"))
         self.assertIn("there is no checkpoint", first.stderr)
-        self.assertIn("begins anew", first.stderr)
+        self.assertIn("starts from the beginning", first.stderr)
         second = self.succeed(*job, self.path("b"))
         self.assertIn("the fit was done", second.stderr)
         self.succeed(*self.command("-o", self.path("c")))

@@ -386,7 +386,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_from_the_end) {
       KMeansCheckpoint checkpoint = this->to_resume();
       Told told;
       EXPECT_EQ(difference(whole, run<T>(job, {}, checkpoint, &told)), "");
-      EXPECT_TRUE(contains(told.notes, "begins anew")) << told.notes;
+      EXPECT_TRUE(contains(told.notes, "starts from the beginning")) << told.notes;
       const std::string before = this->content();
       told = {};
       const KMeansResult<T> again = run<T>(job, {"", 2, ranks}, checkpoint, &told);
@@ -420,14 +420,15 @@ TYPED_TEST(KMeansCheckpoints, are_written_when_they_are_due) {
   };
   KMeansCheckpoint checkpoint;
   checkpoint.file = this->file();
-  EXPECT_TRUE(contains(resumed_from(checkpoint, 9, nullptr, 0), "begins anew")) << "ten minutes have not passed";
+  EXPECT_TRUE(contains(resumed_from(checkpoint, 9, nullptr, 0), "starts from the beginning"))
+      << "ten minutes have not passed";
   checkpoint.iterations = 3;
   EXPECT_TRUE(contains(resumed_from(checkpoint, 9, nullptr, 0), "after iteration 6"));
   checkpoint.iterations = 0;
   checkpoint.seconds = 1e-9;
   EXPECT_TRUE(contains(resumed_from(checkpoint, 9, nullptr, 0), "after iteration 8"));
   checkpoint.seconds = std::numeric_limits<double>::infinity();
-  EXPECT_TRUE(contains(resumed_from(checkpoint, 9, nullptr, 0), "begins anew"));
+  EXPECT_TRUE(contains(resumed_from(checkpoint, 9, nullptr, 0), "starts from the beginning"));
   std::atomic<bool> request{false};
   checkpoint.request = &request;
   EXPECT_TRUE(contains(resumed_from(checkpoint, 9, &request, 5), "after iteration 5"));

@@ -325,7 +325,7 @@ TEST_F(KMeansGpuRanksCalls, end_together) {
   const std::string place = error([&](int rank, Execution&, MatrixView<const double>& rows) {
     if (rank == 1) rows = on_gpu.view();
   });
-  EXPECT_TRUE(contains(place, "rank 1 of 3: points: they lie on GPU 0") && contains(place, "host memory")) << place;
+  EXPECT_TRUE(contains(place, "rank 1 of 3: points: they are on GPU 0") && contains(place, "host memory")) << place;
 }
 
 }  // namespace

@@ -222,7 +222,7 @@ class RankKillCase(_ranks.KMeansCase):
             again = self.mpirun(others, *words, timeout=300)
         self.assertEqual(again.returncode, 0, f"{about}, then {others}: {again.stderr}")
         self.assertEqual(self.files_of(out), expected, f"{about}, then {others} ranks after '{before}'")
-        says = "begins anew" if before == "before the first checkpoint" else "the fit was done" if before == "behind a fit" else "is resumed"
+        says = "starts from the beginning" if before == "before the first checkpoint" else "the fit was done" if before == "behind a fit" else "is resumed"
         self.assertTrue(says in again.stderr or before == "behind a fit" and "is resumed" in again.stderr, f"{about}: {again.stderr}")
         self.assertEqual(sorted(os.listdir(folder)), ["fit.npz", "out"], about)
         shutil.rmtree(folder)
