@@ -1,5 +1,5 @@
-// The textbook's sums of the clusters' points: double precision, rounded at every addition, so that the result depends
-// on the order. The teaching rungs use them; the production variants use exact_sums.hpp.
+// The textbook's sums of the clusters' points in double. They are rounded at every addition, so the result depends on
+// the order. The teaching rungs use them; the production variants use exact_sums.hpp.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// Adds a point to a set of sums, weights and counts, wherever they lie.
+/// Adds a point to the given arrays of sums, weights and counts.
 template <class T>
 void add_point(const Problem<T>& problem, std::int64_t point, std::int64_t cluster, double* sums, double* weights,
                std::int64_t* counts) {
@@ -83,7 +83,7 @@ struct FloatSums {
   }
 };
 
-// For the rows of variants that add up such sums.
+// Memory estimates for the rows of variants.
 
 inline core::Memory one_float_sum(const Shape& shape, int) { return {.host = FloatSums<double>::bytes(shape)}; }
 

@@ -1,5 +1,5 @@
-// A fit that ends early and goes on elsewhere (by another variant, on another number of threads or ranks) ends with the
-// bits of the fit that nothing interrupted; and a file from which it cannot go on is refused, and stays.
+// An interrupted fit that resumes elsewhere (another variant, another number of threads or ranks) gives the bits of an
+// uninterrupted fit. A file from which it cannot resume is refused and left unchanged.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -41,8 +41,8 @@ using tests::ThreadRanks;
 // Problems
 
 enum class Data {
-  plain,      ///< some places, and much between them: many iterations
-  wild,       ///< magnitudes far apart: sums do not decide all means
+  plain,      ///< some centres with much between them: many iterations
+  wild,       ///< very different magnitudes: sums do not decide all means
   duplicates  ///< few different rows, and exact ties everywhere
 };
 
@@ -97,7 +97,7 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
   job.options.init = init;
   job.options.tolerance = 0;
   accept_coinciding_points(job.options);
-  for (std::int64_t cluster = 0; cluster < k; ++cluster)  // some of them will have no point
+  for (std::int64_t cluster = 0; cluster < k; ++cluster)  // some centroids get no points
     for (std::int64_t dim = 0; dim < d; ++dim) job.given(cluster, dim) = static_cast<T>(1 + cluster * cluster * 9);
   return job;
 }
@@ -105,11 +105,11 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
 // ---------------------------------------------------------------------------------------------------------------------
 // Runs
 
-/// How it is run.
+/// The configuration of a run.
 struct Way {
-  std::string variant;  ///< empty: the library's choice
+  std::string variant;  ///< empty: automatic choice
   int threads = 1;
-  int ranks = 0;  ///< 0: none, one process
+  int ranks = 0;  ///< 0: no ranks, one process
   bool on_gpu = false;
 };
 
@@ -118,18 +118,18 @@ std::string name_of(const Way& way) {
          std::to_string(way.ranks) + " ranks";
 }
 
-/// Told by a run: the words of notes, and how many iterations it made.
+/// The output of a run: its notes and counts.
 struct Told {
   std::string notes;
   int iterations = 0;
-  int choices = 0;  ///< steps of the choice of first centroids
+  int choices = 0;  ///< steps of seeding
 };
 
-/// Called on each rank with the number of iterations that the run has made, of all restarts; or of the reports of the
-/// choice of first centroids.
+/// Called on each rank with the number of iterations over all restarts, or with the number of progress reports of
+/// seeding.
 using AtIteration = std::function<void(int)>;
 
-/// The result of all ranks as that of one process.
+/// Returns the combined result of all ranks.
 template <class T>
 KMeansResult<T> run(const Job<T>& job, const Way& way, const KMeansCheckpoint& checkpoint, Told* told = nullptr,
                     const AtIteration& at_iteration = {}, const std::stop_token& stop = {},
@@ -181,8 +181,8 @@ KMeansResult<T> run(const Job<T>& job, const Way& way, const KMeansCheckpoint& c
   return all;
 }
 
-/// `exact_history`: the contract leaves a variant the last bits of the inertia and the shift of an iteration, of which
-/// those of a GPU make use.
+/// `exact_history`: false ignores the last bits of an iteration's inertia and shift, in which the contract lets
+/// variants differ and GPU variants do.
 template <class T>
 std::string difference(const KMeansResult<T>& a, const KMeansResult<T>& b, bool exact_history = true) {
   if (!same_bits(a.centroids, b.centroids)) return "centroids";
@@ -204,7 +204,7 @@ std::string difference(const KMeansResult<T>& a, const KMeansResult<T>& b, bool 
   return "";
 }
 
-/// A process that ends without another word, as far as a thread can.
+/// Simulates a killed process as far as a thread can.
 struct Killed {};
 
 AtIteration kill_at(int last) {
@@ -217,7 +217,7 @@ bool runs_here(const Variant& variant) {
   return tests::runs_on_cpu(variant) || execution::why_no_gpu(execution::this_machine()).empty();
 }
 
-/// The production variants that take the job here, a way for each.
+/// Returns the production variants that support the job here, one configuration each.
 template <class T>
 std::vector<Way> production_ways(const Job<T>& job, int threads) {
   const kmeans_detail::Shape shape{job.points.rows(), job.points.columns(), job.options.clusters,
@@ -261,7 +261,7 @@ class KMeansCheckpoints : public testing::Test {
     stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   }
 
-  /// What is wrong with a fit that is killed in its iteration `last` and goes on in another way.
+  /// Kills a fit in iteration `last` and resumes it in another configuration. Returns the first defect.
   template <class U>
   std::string wrong(const Job<U>& job, const KMeansResult<U>& whole, int all_iterations, int last, const Way& from,
                     const Way& to) const {
@@ -270,7 +270,7 @@ class KMeansCheckpoints : public testing::Test {
       run<U>(job, from, each_iteration(), nullptr, kill_at(last));
       return "was not killed";
     } catch (const Killed&) {
-    } catch (const Error& error) {  // the ranks that wait for another's words
+    } catch (const Error& error) {  // other ranks fail while they wait for a killed one
       if (from.ranks < 2) return error.what();
     }
     if (last > 1 && !std::filesystem::exists(file())) return "no checkpoint";
@@ -278,13 +278,13 @@ class KMeansCheckpoints : public testing::Test {
     const KMeansResult<U> again = run<U>(job, to, to_resume(), &told);
     if (std::string what = difference(whole, again, !from.on_gpu && !to.on_gpu); !what.empty()) return what;
     if (again.resumed != (last > 1)) return "does not say whether it was resumed";
-    // The checkpoint is of the iteration before. (An iteration with which a fit ends has none of its own.)
+    // The checkpoint is of the previous iteration. (The last iteration of a fit writes none.)
     if (told.iterations > all_iterations - last + 2) return "made " + std::to_string(told.iterations) + " iterations";
     return "";
   }
 
  private:
-  /// In memory, where that can be: to wait for a disk after each iteration would take minutes.
+  /// Prefers a directory in memory, because waiting for a disk after each iteration would take minutes.
   static std::filesystem::path place() {
     std::error_code unused;
     const std::filesystem::path memory = "/dev/shm";
@@ -374,7 +374,7 @@ TYPED_TEST(KMeansCheckpoints, know_all_options) {
   EXPECT_GE(runs, 100);
 }
 
-// The whole file of a job of several fits: the best one comes out of it with labels and counts.
+// The file of a finished job with several fits yields the best fit with labels and counts.
 TYPED_TEST(KMeansCheckpoints, go_on_from_the_end) {
   using T = TypeParam;
   for (const int restarts : {1, 4})
@@ -460,7 +460,7 @@ TYPED_TEST(KMeansCheckpoints, are_written_at_a_stop_request) {
     }
 }
 
-// Nothing is left to do but the last assignment.
+// Only the last assignment is left to do.
 TYPED_TEST(KMeansCheckpoints, go_on_from_the_last_iteration) {
   using T = TypeParam;
   Job<T> job = make_job<T>(700, 2, 12, Data::plain, KMeansInit::random);
@@ -478,7 +478,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_from_the_last_iteration) {
   EXPECT_TRUE(contains(told.notes, "after iteration 5")) << told.notes;
 }
 
-// As long as no fit has ended, nothing in the file depends on the limit.
+// Until a fit has ended, nothing in the file depends on the limit.
 TYPED_TEST(KMeansCheckpoints, go_on_to_another_limit) {
   using T = TypeParam;
   const auto with_limit = [](int limit, int restarts = 1) {
@@ -503,7 +503,8 @@ TYPED_TEST(KMeansCheckpoints, go_on_to_another_limit) {
     EXPECT_EQ(this->content(), before);
     return message;
   };
-  EXPECT_TRUE(contains(refused(with_limit(10)), "max_iterations=9 there, but max_iterations=10 here"));  // it has ended
+  EXPECT_TRUE(contains(refused(with_limit(10)), "max_iterations=9 there, but max_iterations=10 here"));  // the fit has
+                                                                                                         // ended
   std::filesystem::remove(this->file());
   EXPECT_THROW(run<T>(with_limit(5), {}, this->each_iteration(), nullptr, kill_at(4)), Killed);
   EXPECT_TRUE(contains(refused(with_limit(1)), "more iterations than the limit"));
@@ -513,9 +514,9 @@ TYPED_TEST(KMeansCheckpoints, go_on_to_another_limit) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// First centroids
+// Initial centroids
 
-/// Remembers each state.
+/// Stores each state.
 class EachStep final : public SeedingCheckpoints {
  public:
   bool is_due() const override { return true; }
@@ -546,7 +547,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_of_first_centroids) {
             const auto again = choose({&state, &rest});
             EXPECT_EQ(again.rows, whole.rows) << state.rounds.size() << " rounds, " << state.chosen.size() << " rows";
             ASSERT_LT(rest.states.size(), steps.states.size());
-            // It goes on, and keeps the same from there.
+            // It resumes, and saves the same states from there.
             const std::size_t done = steps.states.size() - rest.states.size();
             for (std::size_t step = 0; step < rest.states.size(); ++step) {
               EXPECT_EQ(rest.states[step].chosen, steps.states[done + step].chosen);
@@ -585,7 +586,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_from_a_file_and_on_ranks) {
       }
 }
 
-// Killed again and again while they are chosen.
+// The run is killed several times during seeding.
 TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_more_than_once) {
   using T = TypeParam;
   for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel})
@@ -617,14 +618,14 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_more_than_once) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Files from which nothing goes on
+// Files that cannot be resumed
 
 TYPED_TEST(KMeansCheckpoints, refuse_a_damaged_file_and_leave_it) {
   using T = TypeParam;
   Job<T> job = make_job<T>(12, 1, 2, Data::plain, KMeansInit::first);
   job.options.restarts = 2;
   job.options.max_iterations = 2;
-  // In the second fit, so that all there is to write is there.
+  // In the second fit, so that the file has every part.
   EXPECT_THROW(run<T>(job, {}, this->each_iteration(), nullptr, kill_at(4)), Killed);
   const std::string whole = this->content();
   ASSERT_GT(whole.size(), 1000U);
@@ -696,7 +697,7 @@ TYPED_TEST(KMeansCheckpoints, that_cannot_be_written) {
     const std::string message = error_of<Error>([&] { run<T>(job, {"", 1, ranks}, checkpoint); });
     EXPECT_TRUE(contains(message, checkpoint.file)) << message;
   }
-  checkpoint.file = "/dev/full";  // whose disk is full
+  checkpoint.file = "/dev/full";  // a device whose disk is full
   Told told;
   EXPECT_EQ(difference(run<T>(job, {}, {}), run<T>(job, {}, checkpoint, &told)), "");
   EXPECT_TRUE(contains(told.notes, "no checkpoint was made")) << told.notes;
@@ -725,7 +726,7 @@ TYPED_TEST(KMeansCheckpoints, are_refused_where_they_make_no_sense) {
   }
   EXPECT_GE(others, 5);
   EXPECT_FALSE(std::filesystem::exists(this->file()));
-  // Ranks that do not all want the same.
+  // Ranks with different checkpoint options.
   for (const bool all_write : {false, true}) {
     ThreadRanks ranks(2);
     const auto thrown = ranks.run([&](Communicator& communicator) {

@@ -1,4 +1,4 @@
-// kmeans_choose() beside the fits and criteria that it compares, each made alone.
+// Compares kmeans_choose() with separate fits and criteria.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class Choose : public testing::Test {};
 using Elements = testing::Types<float, double>;
 TYPED_TEST_SUITE(Choose, Elements);
 
-/// Four groups, and a column of large values that tells nothing of them.
+/// Returns four groups, and a column of large values that is unrelated to them.
 template <class T>
 Matrix<T> four_groups(std::int64_t n) {
   std::mt19937 random(8);

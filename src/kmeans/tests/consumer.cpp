@@ -1,5 +1,4 @@
-// Clusters six points of two groups, and checks the answer and an error, through nothing but the public
-// header.
+// Clusters six points of two groups and checks the result and an error, using only the public header.
 #include <gradus/kmeans.hpp>
 #include <gradus/variants.hpp>
 #include <gradus/version.hpp>
@@ -56,7 +55,7 @@ int main() {
     return 1;
   }
 
-  // An exception of the library is caught by its type across the border of a shared library.
+  // Exceptions of the library can be caught by type across the boundary of a shared library.
   options.clusters = 0;
   try {
     gradus::kmeans(points, options);

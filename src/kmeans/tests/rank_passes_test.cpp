@@ -1,5 +1,5 @@
-// What a rank makes of an engine that only makes passes and keeps its labels, as those on a GPU do; here one on the
-// processor stands in for it, beside ranks of other kinds.
+// A rank with an engine that only makes passes and keeps its labels, as GPU engines do. A CPU engine stands in for it,
+// next to ranks of other kinds.
 #include <gtest/gtest.h>
 
 #include "kmeans/assign/simd_rows.hpp"
@@ -19,7 +19,7 @@ using tests::make_job;
 using tests::split;
 using tests::ThreadRanks;
 
-/// What is asked of an engine, and what it fails in.
+/// A record of the calls to an engine, and the call in which it fails.
 struct Asked {
   int started = 0;
   int passes = 0;
@@ -28,7 +28,7 @@ struct Asked {
   bool fails_to_bring_labels = false;
 };
 
-/// The definition, point by point.
+/// An engine that follows the definition point by point.
 template <class T>
 class PlainPasses final : public RankPasses<T> {
  public:
@@ -92,7 +92,8 @@ class PlainPasses final : public RankPasses<T> {
   Matrix<T> centroids_;
 };
 
-/// One rank's part of a fit from given centroids. `asked`: of the ranks whose engine makes passes; null: another.
+/// Runs one rank's part of a fit from given centroids. `asked`: the record of a rank whose engine makes passes; null:
+/// an ordinary engine.
 template <class T>
 KMeansResult<T> fit_of_rank(const Job<T>& job, Communicator& communicator, std::int64_t from, std::int64_t rows,
                             Asked* asked) {
@@ -130,7 +131,7 @@ Job<T> fit_from_given(Data data, bool weighted, KMeansEmptyCluster empty = KMean
   return job;
 }
 
-/// Every second rank makes passes, or all of them.
+/// Every second rank makes passes, or all ranks do.
 std::vector<Asked*> asked_of(std::vector<Asked>& asked, bool all) {
   std::vector<Asked*> some;
   for (std::size_t rank = 0; rank < asked.size(); ++rank) some.push_back(all || rank % 2 == 0 ? &asked[rank] : nullptr);
@@ -165,7 +166,7 @@ TYPED_TEST(KMeansRankPasses, give_the_bits_of_one_process) {
           }
 }
 
-// n labels do not travel where nobody looks at them.
+// The labels are not transferred if no caller needs them.
 TYPED_TEST(KMeansRankPasses, keep_their_labels_to_the_end) {
   using T = TypeParam;
   const auto brought = [](Job<T> job, bool from_rows) {

@@ -1,11 +1,11 @@
-// Whether ranks share the update of the centroids, in tests with few of them.
+// Forces ranks to share the update of the centroids, or not, in tests with few centroids.
 #pragma once
 
 #include "kmeans/means/cluster_shares.hpp"
 
 namespace gradus::tests {
 
-/// As long as it exists, they do, or do not, whatever it costs.
+/// Forces or forbids sharing during its lifetime.
 class UpdateIs {
  public:
   explicit UpdateIs(bool shared) { kmeans_detail::update_is_shared = shared; }
