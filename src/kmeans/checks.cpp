@@ -41,11 +41,11 @@ void check_against_points(MatrixView<const T> points, const KMeansOptions& optio
 /// Throws UsageError for options that apply to a single fit only.
 void check_only_fit(const KMeansOptions& options, const Execution& execution) {
   const auto refuse = [](const std::string& what) {
-    throw UsageError(what + " of one fit, and several numbers of clusters are compared; leave it out");
+    throw UsageError(what + " to one fit, but several numbers of clusters are compared; leave it out");
   };
-  if (options.init == KMeansInit::given) refuse("init: the given centroids are those");
-  if (!graph_file(execution).empty()) refuse("dump_graph: the graph is that");
-  if (!options.checkpoint.file.empty()) refuse("checkpoint: the file is that");
+  if (options.init == KMeansInit::given) refuse("init: the given centroids belong");
+  if (!graph_file(execution).empty()) refuse("dump_graph: the graph belongs");
+  if (!options.checkpoint.file.empty()) refuse("checkpoint: the file belongs");
 }
 
 }  // namespace

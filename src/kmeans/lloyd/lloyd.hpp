@@ -204,14 +204,14 @@ class Lloyd {
     else return engine_.sums();
   }
 
-  /// Runs work(words) on each rank with `beside` additional words (at most core::accumulator_limbs). Adds up the
+  /// Runs work(words) on each rank with `extra` additional words (at most core::accumulator_limbs). Adds up the
   /// engines' sums and these words over the ranks, and returns the words.
   template <class Work>
-  std::span<const std::uint64_t> add_up(std::size_t beside, const Work& work) requires takes_ranks {
+  std::span<const std::uint64_t> add_up(std::size_t extra, const Work& work) requires takes_ranks {
     const std::span<std::uint64_t> words = total_->words();
     const std::size_t sums = words.size() - core::accumulator_limbs - 1;
-    const std::span<std::uint64_t> own = words.subspan(sums, beside);
-    problem_.ranks().sum_all_of(words.first(sums + beside + 1), [&] {
+    const std::span<std::uint64_t> own = words.subspan(sums, extra);
+    problem_.ranks().sum_all_of(words.first(sums + extra + 1), [&] {
       std::ranges::fill(own, 0);
       work(own);
       total_->copy(engine_.sums());
@@ -413,7 +413,7 @@ class Lloyd {
                      .argument = "empty",
                      .value = "error",
                      .remedy = option("KMeansOptions::empty", "relocate") + " or " +
-                               option("KMeansOptions::empty", "keep") + " goes on instead"});
+                               option("KMeansOptions::empty", "keep") + " continues instead"});
       if (problem_.empty == EmptyCluster::relocate)
         relocations = relocate<T>(problem_, result_.centroids.view(), labels(), empty);
     }

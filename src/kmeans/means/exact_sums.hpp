@@ -26,9 +26,9 @@ constexpr std::int64_t limb_columns(std::int64_t d) { return d == 3 ? 4 : d; }
 template <class T>
 class ExactSums {
  public:
-  /// `beside`: number of additional words after the sums in words().
-  explicit ExactSums(const Problem<T>& problem, std::int64_t beside = 0)
-      : problem_(&problem), words_(count_words(problem) + beside),
+  /// `extra`: number of additional words after the sums in words().
+  explicit ExactSums(const Problem<T>& problem, std::int64_t extra = 0)
+      : problem_(&problem), words_(count_words(problem) + extra),
         limbs_(words_.data(), 2 * problem.k() * limb_columns(problem.d())),
         weights_(limbs_.end(), problem.weights.empty() ? 0 : 2 * problem.k()), counts_(weights_.end(), problem.k()) {
     clear();

@@ -582,7 +582,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_from_a_file_and_on_ranks) {
         Told again;
         EXPECT_EQ(difference(whole, run<T>(job, {"", 1, to}, this->to_resume(), &again)), "");
         EXPECT_TRUE(contains(again.notes, "before the first iteration")) << again.notes;
-        EXPECT_LT(again.choices, told.choices) << "rows are chosen anew";
+        EXPECT_LT(again.choices, told.choices) << "rows are chosen again";
       }
 }
 

@@ -37,12 +37,12 @@ int main() {
   }
 
   if (gradus::version() != GRADUS_VERSION_STRING) {
-    std::fprintf(stderr, "the library's version is not that of its headers\n");
+    std::fprintf(stderr, "the versions of the library and its headers differ\n");
     return 1;
   }
 #ifdef CONSUMER_EXPECTS_VERSION
   if (gradus::version() != CONSUMER_EXPECTS_VERSION) {
-    std::fprintf(stderr, "the library's version is not that of its package\n");
+    std::fprintf(stderr, "the versions of the library and its package differ\n");
     return 1;
   }
 #endif

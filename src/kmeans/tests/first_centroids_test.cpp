@@ -44,9 +44,9 @@ constexpr std::uint64_t problems = 52;
 constexpr std::uint64_t problems = 1040;  // per type
 #endif
 
-const char* const kinds[] = {"uniform",   "normal",          "separated blobs", "few different rows", "lattice",
-                             "one pair",  "huge offsets",    "denormal",        "whole range",        "range by row",
-                             "one giant", "range by column", "close beside far"};
+const char* const kinds[] = {"uniform",   "normal",          "separated blobs",  "few different rows", "lattice",
+                             "one pair",  "huge offsets",    "denormal",         "whole range",        "range by row",
+                             "one giant", "range by column", "close next to far"};
 constexpr std::int64_t kind_count = std::size(kinds);
 
 template <class T>

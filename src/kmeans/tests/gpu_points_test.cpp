@@ -319,7 +319,7 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_several_rounds) {
   using T = TypeParam;
   check_first_centroids<T>(normal_points<T>(600001, 3), some_weights<T>(600001), "600001x3", {3});
   check_first_centroids<T>(normal_points<T>(300001, 40), {}, "300001x40", {3});
-  // So many clusters that a step has more candidates than are compared at a time.
+  // With this many clusters a step has more candidates than are compared at a time.
   check_first_centroids<T>(normal_points<T>(3000, 17), {}, "3000x17", {1200});
   const Matrix<T> points = normal_points<T>(300001, 40);
   const OnDevice<T> device(points.view());
@@ -329,7 +329,7 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_several_rounds) {
             mean_column_variance<T>(HostPoints<T>(points.view(), {}, 2), statistics));
 }
 
-// Points in distant groups: the first rows of a round reduce the sum so much that the integers are recomputed before
+// Points in distant groups: the first rows of a round reduce the sum enough that the integers are recomputed before
 // the other rows are added. Then rows that cannot be read in units of 16 bytes, and more columns than a warp keeps
 // bytes for.
 TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_groups) {
