@@ -5,9 +5,9 @@
 
 namespace gradus::locks_detail {
 
-/// In the order of the ladder.
+/// Returns the variants in ladder order.
 core::Rows<Variant> variants();
-/// The same for those who do not know the problem.
+/// The variants for code that does not know the problem's types.
 extern const core::Ladder ladder;
 
 }  // namespace gradus::locks_detail

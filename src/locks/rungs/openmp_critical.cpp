@@ -1,11 +1,11 @@
-// openmp_critical: one critical section of OpenMP.
+// openmp_critical: an OpenMP critical section.
 //
-// What changes from `no_lock`: one thread at a time is inside. A critical section has a name and no object: all that
-// share the name exclude each other, wherever they are in the program.
+// What changes from `no_lock`: one thread at a time is inside. A critical section has a name but is not an object: all
+// sections with the same name exclude each other, anywhere in the program.
 //
-// Cost: the runtime's lock. GNU's waits by spinning for a while, then sleeps; the environment's OMP_WAIT_POLICY and
-// GOMP_SPINCOUNT say how long.
-// Limits: it guards a block and not an object; there is no try_lock(), and no condition variable waits with it.
+// Cost: the lock of the runtime. GNU's runtime spins for a while and then sleeps; the environment variables
+// OMP_WAIT_POLICY and GOMP_SPINCOUNT set the time.
+// Limits: it guards a block, not an object. It has no try_lock() and works with no condition variable.
 // Source: the OpenMP specification's `critical` construct.
 #include "locks/contend.hpp"
 #include "locks/problem.hpp"
