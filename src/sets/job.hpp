@@ -1,5 +1,5 @@
-// The job that every set is given: filled, then used by all threads at a time, then looked through. What is measured is
-// the middle part, without drawing keys or making the set.
+// The job of every set: it is filled, then used by all threads at once, then checked. Only the middle part is timed,
+// without drawing keys or constructing the set.
 #pragma once
 
 #include <omp.h>
@@ -23,10 +23,10 @@
 
 namespace gradus::sets_detail {
 
-/// Bytes that the calling thread has taken from CountingAllocators, less those that it has given back.
+/// Bytes that the calling thread has allocated through CountingAllocators, minus those it has freed.
 inline constinit thread_local std::int64_t bytes_taken = 0;
 
-/// std::allocator, which also counts, at the price of an addition.
+/// std::allocator with a counter, which costs one addition.
 template <class T>
 struct CountingAllocator {
   using value_type = T;
@@ -46,14 +46,14 @@ struct CountingAllocator {
   friend bool operator==(CountingAllocator, CountingAllocator) { return true; }
 };
 
-/// What a thread is going to call; drawn before the clock starts.
+/// A call to make; drawn before the clock starts.
 struct Draw {
   std::int32_t key;
   Call call;
 };
 
-/// The keys [0, range) in random order, of which the first half is in the set at first: so that neighbours in the set
-/// are none in memory, as in a set that has been in use for a while.
+/// Returns the keys [0, range) in random order. The first half is in the set initially. Random order makes neighbours
+/// in the set distant in memory, as in a set that has been used for a while.
 inline Keys shuffled_keys(std::int64_t range, std::uint64_t seed) {
   Keys keys(static_cast<std::size_t>(range));
   std::iota(keys.begin(), keys.end(), 0);
@@ -62,7 +62,7 @@ inline Keys shuffled_keys(std::int64_t range, std::uint64_t seed) {
   return keys;
 }
 
-/// A thread's part of the job.
+/// One thread's part of the job.
 template <class Set>
 class alignas(128) Member {
  public:
@@ -83,7 +83,7 @@ class alignas(128) Member {
     if (problem_.records) history_.reserve(draws_.size());
   }
 
-  /// Its share of the keys that are in the set at first.
+  /// Inserts this thread's share of the initial keys.
   void fill(Set& set, const Keys& keys, int threads) const {
     const cpu::Range own = cpu::share(problem_.range / 2, thread_, threads);
     for (std::int64_t at = own.begin; at < own.end; ++at) {
@@ -164,8 +164,8 @@ class alignas(128) Member {
   core::Clock::time_point end_;
 };
 
-/// The whole job on a set of type Set, whose keys are std::int64_t and whose allocator is a CountingAllocator.
-/// `threads` of 0: as many as the execution says.
+/// Runs the whole job on a set of type Set, whose keys are std::int64_t and whose allocator is a CountingAllocator.
+/// `threads`: 0 means as many as `execution` says.
 template <class Set>
 Outcome run_job(const Problem& problem, const Execution& execution, std::vector<Phase>& phases, bool is_ordered,
                 int threads = 0) {
@@ -177,12 +177,12 @@ Outcome run_job(const Problem& problem, const Execution& execution, std::vector<
   Keys keys = shuffled_keys(problem.range, problem.seed);
   std::vector<std::unique_ptr<Member<Set>>> members(static_cast<std::size_t>(threads));
   std::atomic<std::uint64_t> clock{0};
-  std::atomic<std::int64_t> bytes{-bytes_taken};  // to which this thread's own are added once the set is there
+  std::atomic<std::int64_t> bytes{-bytes_taken};  // plus this thread's bytes once the set is constructed
   core::FirstFailure failure;
   auto set = std::make_unique<Set>();
   bytes.fetch_add(bytes_taken, std::memory_order_relaxed);
   const auto start = core::Clock::now();
-  // Each barrier separates a part of the job from the next one.
+  // Barriers separate the parts of the job.
 #pragma omp parallel num_threads(threads)
   {
     const int thread = omp_get_thread_num();

@@ -21,8 +21,8 @@ Result array_lock(const Problem& problem, const Execution& execution, std::vecto
 
 extern constinit const Variant array_lock_rung{
     .name = "array_lock",
-    .summary = "tickets, each called at a cache line of its own",
-    .change = "a hand-off disturbs nobody but the next",
+    .summary = "tickets, each on a separate cache line",
+    .change = "a hand-off touches only the next thread",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

@@ -24,7 +24,7 @@ Result clh_lock(const Problem& problem, const Execution& execution, std::vector<
 extern constinit const Variant clh_lock_rung{
     .name = "clh_lock",
     .summary = "a queue in which each thread watches the one before it",
-    .change = "as many cache lines as there are threads, not as there might be",
+    .change = "one cache line per actual thread, not per possible thread",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

@@ -21,8 +21,8 @@ Result cna_lock(const Problem& problem, const Execution& execution, std::vector<
 
 extern constinit const Variant cna_lock_rung{
     .name = "cna_lock",
-    .summary = "the same queue, threads near the holder's memory first, within bounds",
-    .change = "what is guarded stays in one node's caches",
+    .summary = "the same queue, threads on the holder's node first, within bounds",
+    .change = "guarded data stays in one node's caches",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

@@ -23,7 +23,7 @@ Result mcs_lock(const Problem& problem, const Execution& execution, std::vector<
 extern constinit const Variant mcs_lock_rung{
     .name = "mcs_lock",
     .summary = "a queue in which each thread knows the next",
-    .change = "watches its own memory; a node only while it waits",
+    .change = "polls its own memory; a node only while waiting",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

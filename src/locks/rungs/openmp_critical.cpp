@@ -36,7 +36,7 @@ Result openmp_critical(const Problem& problem, const Execution& execution, std::
 extern constinit const Variant openmp_critical_rung{
     .name = "openmp_critical",
     .summary = "OpenMP's critical construct",
-    .change = "one thread at a time; a name, and no object",
+    .change = "one thread at a time; a name, not an object",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

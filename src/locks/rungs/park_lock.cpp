@@ -22,8 +22,8 @@ Result park_lock(const Problem& problem, const Execution& execution, std::vector
 
 extern constinit const Variant park_lock_rung{
     .name = "park_lock",
-    .summary = "look for some microseconds, then sleep",
-    .change = "leaves its processor to others",
+    .summary = "spin for some microseconds, then sleep",
+    .change = "leaves the CPU to others",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

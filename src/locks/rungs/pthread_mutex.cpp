@@ -19,7 +19,7 @@ Result pthread_mutex(const Problem& problem, const Execution& execution, std::ve
 extern constinit const Variant pthread_mutex_rung{
     .name = "pthread_mutex",
     .summary = "the mutex of POSIX threads",
-    .change = "an object; who waits sleeps",
+    .change = "an object; waiters sleep",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

@@ -20,7 +20,7 @@ Result pthread_spin(const Problem& problem, const Execution& execution, std::vec
 extern constinit const Variant pthread_spin_rung{
     .name = "pthread_spin",
     .summary = "the spin lock of POSIX threads",
-    .change = "who waits stays awake, and keeps its processor",
+    .change = "waiters stay awake and keep their CPUs",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

@@ -23,7 +23,7 @@ Result tas_lock(const Problem& problem, const Execution& execution, std::vector<
 extern constinit const Variant tas_lock_rung{
     .name = "tas_lock",
     .summary = "test and set one flag until it was free",
-    .change = "ours; cache lines of its own; gives its processor away after some microseconds",
+    .change = "ours; separate cache lines; yields its CPU after some microseconds",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

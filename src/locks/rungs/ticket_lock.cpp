@@ -23,7 +23,7 @@ Result ticket_lock(const Problem& problem, const Execution& execution, std::vect
 extern constinit const Variant ticket_lock_rung{
     .name = "ticket_lock",
     .summary = "draw a number and wait until it is called",
-    .change = "nobody is overtaken",
+    .change = "no overtaking",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

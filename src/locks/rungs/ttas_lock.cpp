@@ -23,8 +23,8 @@ Result ttas_lock(const Problem& problem, const Execution& execution, std::vector
 
 extern constinit const Variant ttas_lock_rung{
     .name = "ttas_lock",
-    .summary = "look first, then set the flag; rest twice as long from look to look",
-    .change = "who waits reads in its own cache; no rush",
+    .summary = "read first, then set the flag; exponential backoff between reads",
+    .change = "waiters read their own caches; no rush",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

@@ -1,4 +1,4 @@
-// Every set under delays between its atomic operations; and a faulty one, which this must find.
+// Every set with delays between its atomic operations, and a faulty set, which these tests must detect.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -24,7 +24,7 @@ constexpr int rounds = 12;
 constexpr std::int64_t calls = 4000;
 #endif
 
-/// A few threads on very few keys. "" or what is wrong.
+/// Runs a few threads on very few keys. Returns "" or the defect.
 template <class Set>
 std::string fault_of_round(int round, bool is_ordered) {
   constexpr Mix mixes[] = {{20, 40, 40}, {0, 50, 50}, {60, 20, 20}};
@@ -51,8 +51,8 @@ TYPED_TEST(Stress, HistoriesUnderDelaysAreLinearizable) {
     ASSERT_EQ(fault_of_round<Set>(round, TypeParam::is_ordered), "") << "round " << round;
 }
 
-/// Two threads, each of which puts a key in and then looks for the other's: one of them comes second and finds it. No
-/// clock orders these calls, so that the set alone has to.
+/// Two threads each insert a key and then look up the other's key: the second one must find it. No clock orders these
+/// calls, so the set alone must do so.
 TYPED_TEST(Stress, TwoThreadsDoNotBothMissWhatTheOtherHasInserted) {
   typename TypeParam::template Set<std::int64_t> set;
   constexpr int tries = 20000;
@@ -81,7 +81,8 @@ TYPED_TEST(Stress, TwoThreadsDoNotBothMissWhatTheOtherHasInserted) {
   EXPECT_EQ(missed, 0);
 }
 
-/// Loops over a set while others change it: ascending, no key twice, and every key that is there all the while.
+/// Loops over a set while other threads change it: keys are ascending, no key appears twice, and every key that stays
+/// in the set appears.
 TYPED_TEST(Stress, ALoopSeesWhatIsThereAllTheWhile) {
   typename TypeParam::template Set<std::int64_t, std::less<>, std::allocator<std::int64_t>, ShakenPolicy<>> set;
   constexpr std::int64_t keys = 40;
@@ -116,8 +117,8 @@ TYPED_TEST(Stress, ALoopSeesWhatIsThereAllTheWhile) {
 
 // --- the negative control -------------------------------------------------------------------------------------------
 
-/// A faulty list loses nodes, whose memory is kept here, so that a sanitizer does not find the fault before the judge
-/// does.
+/// A faulty list loses nodes. This allocator keeps their memory, so that no sanitizer reports the fault before
+/// find_fault() does.
 struct Kept {
   static std::vector<std::unique_ptr<std::byte[]>>& blocks() {
     static std::vector<std::unique_ptr<std::byte[]>> all;
@@ -143,7 +144,7 @@ struct KeepingAllocator {
   friend bool operator==(KeepingAllocator, KeepingAllocator) { return true; }
 };
 
-/// No reclamation at all: a faulty list may remove a node twice.
+/// No reclamation, because a faulty list may remove a node twice.
 template <class Policy>
 struct NoReclamation {
   using policy = Policy;
@@ -173,7 +174,7 @@ TEST(Control, ALazyListThatDoesNotCheckTheMarkIsFound) {
   RecordProperty("rounds", round);
   RecordProperty("fault", fault);
   Kept::blocks().clear();
-  // The same list without the fault, by as many rounds.
+  // The same list without the fault, for as many rounds.
   using Sound = lazy_list_set<std::int64_t, NoReclamation<ShakenPolicy<>>, std::less<>, KeepingAllocator<std::int64_t>>;
   for (int again = 0; again < round; ++again) ASSERT_EQ(fault_of_round<Sound>(again, true), "");
   Kept::blocks().clear();
