@@ -42,12 +42,13 @@ constexpr Variant list(std::string_view name, std::string_view summary, std::str
 }  // namespace gradus::sets_detail
 
 // Defines the rows of a structure, one for each way of reclaiming removed nodes; `kind` is list or large:
-// epoch: nodes are freed after all operations that were running have ended. This costs one atomic exchange per
-// operation. A thread that stops inside an operation holds back all nodes that are removed afterwards.
-// hazard_pointers: a thread publishes the address of each node before it reads the node, which costs an atomic exchange
-// per step. It restarts if it is on a removed node. In return, a stopped thread holds back at most four nodes.
-// leak: nothing is freed before the set is destroyed, so a thread publishes nothing. The difference to the other rows
-// is the price of reclamation.
+// * epoch: nodes are freed after all operations that were running have ended. This costs one atomic exchange per
+//   operation. A thread that stops inside an operation holds back all nodes that are removed afterwards.
+// * hazard_pointers: a thread publishes the address of each node before it reads the node, which costs an atomic
+//   exchange per step. It restarts if it is on a removed node. In return, a stopped thread holds back at most four
+//   nodes.
+// * leak: nothing is freed before the set is destroyed, so a thread publishes nothing. The difference to the other rows
+//   is the price of reclamation.
 #define GRADUS_ROWS_OF_STRUCTURE(structure, kind, summary, change)                                               \
   extern constinit const Variant structure##_epoch_rung =                                                        \
       kind(#structure "_epoch", summary, change, structure<epoch>);                                              \

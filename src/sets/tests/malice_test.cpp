@@ -157,7 +157,7 @@ TYPED_TEST(Malice, AnAllocatorMayThrowWhateverItLikes) {
       std::set<std::string> right;
       for (int key = 0; key < 400; ++key) {
         if (key % 50 == 49) Whims::left += 20;
-        const std::string text = std::to_string(key) + " is a key that is long enough to have memory of its own";
+        const std::string text = std::to_string(key) + " is a key that is long enough to need heap memory";
         try {
           if (set.insert(text)) right.insert(text);
         } catch (const OutOfMood&) {
@@ -314,7 +314,7 @@ TYPED_TEST(Malice, KeysMayBeOfAnySize) {
 TYPED_TEST(Malice, TheSetsOwnKeyMayBeTheArgument) {
   if constexpr (TypeParam::reclaims) {
     typename TypeParam::template Set<std::string> set;
-    const std::string name = "a key that is long enough to have memory of its own";
+    const std::string name = "a key that is long enough to need heap memory";
     for (int again = 0; again < 300; ++again) {
       set.insert(name);
       bool erased = false;
@@ -375,7 +375,7 @@ TYPED_TEST(Malice, AnAllocatorHandsItsMemoryOnToKeys) {
   std::pmr::synchronized_pool_resource pool(&buffer);
   const std::pmr::polymorphic_allocator<Key> allocator(&pool);
   const auto use = [&](auto& set) {
-    const Key key("a key that is long enough to have memory of its own");
+    const Key key("a key that is long enough to need heap memory");
     EXPECT_TRUE(set.insert(key));
     EXPECT_TRUE(set.insert(key + " and another one"));
     for (const Key& own : set) EXPECT_EQ(own.get_allocator().resource(), &pool);

@@ -97,7 +97,7 @@ std::shared_ptr<State<Set>> with_keys(std::initializer_list<int> keys) {
 template <class Set>
 Scenarios scenarios_of() {
   return {
-      {"two insert at different links and look for each other's key",
+      {"two insert at different links and look up each other's key",
        [] {
          auto state = with_keys<Set>({2});
          bool* found = state->answers;

@@ -194,7 +194,7 @@ TYPED_TEST(Types, AnAllocatorWithoutMemoryLeavesTheSetAsItWas) {
   };
   {
     typename TypeParam::template Set<std::string, std::less<>, CountingAllocator<std::string>> set;
-    set.insert("a key that is long enough to have memory of its own");
+    set.insert("a key that is long enough to need heap memory");
     left = 0;
     struct Key {
       operator std::string() const {
