@@ -68,7 +68,6 @@ void add_extreme(std::vector<Case>& list, const std::string& name, const std::fu
                   }});
 }
 
-// Weights of very different magnitudes.
 void add_extreme_weights(std::vector<Case>& list) {
   add_extreme(list, "weights_and_squares_near_overflow", [](auto seed) {
     CaseData data = plain(uniform(33, 33, seed, -3e150, 3e150), 6);
@@ -108,7 +107,6 @@ void add_extreme_weights(std::vector<Case>& list) {
   });
 }
 
-// Points of very different magnitudes.
 void add_extreme_scales(std::vector<Case>& list) {
   add_extreme(list, "small_points_of_small_weight", [](auto) {
     CaseData data = column({1e-150, 2e-150, 5e-150, 6e-150}, {0, 3});
@@ -142,7 +140,6 @@ void add_extreme_scales(std::vector<Case>& list) {
   });
 }
 
-// Rows of any length under the cosine metric.
 void add_extreme_directions(std::vector<Case>& list) {
   add_extreme(list, "cosine_of_rows_of_any_length", [](auto seed) {
     CaseData data = plain(uniform(300, 4, seed, -1, 1), 5);
@@ -198,7 +195,6 @@ CaseData with_far_points(std::uint64_t seed, std::int64_t d, std::int64_t cluste
   return data;
 }
 
-// Points far from the centroids.
 void add_extreme_far_points(std::vector<Case>& list) {
   add_extreme(list, "a_tight_heap_and_an_outlier", [](auto seed) {
     CaseData data = plain(uniform(241, 1, seed, 0, 5e-5), 7, 100);
@@ -345,7 +341,6 @@ Matrix<double> repeated(const Matrix<double>& different, std::int64_t n) {
   return points;
 }
 
-// Fewer different points than clusters, which the options accept.
 void add_fewer_points(std::vector<Case>& list) {
   const auto add = [&list](const std::string& name, const std::function<CaseData(std::uint64_t)>& make) {
     list.push_back({"fewer_points_" + name, [make](std::uint64_t seed) {

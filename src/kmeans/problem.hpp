@@ -102,8 +102,7 @@ struct Problem {
   std::int32_t* labels_on_gpu = nullptr;           ///< where to leave the labels on the GPU, if the engine can
   std::shared_ptr<ByteRows<T>> bytes;              ///< a copy of the points in bytes, if seeding made one
   bool may_copy = true;                            ///< true if there is memory for RowFacts::copy_bytes
-  core::ExactAccumulator* rank_inertia = nullptr;  ///< on ranks, receives the inertia of this rank's points from
-                                                   ///< finish()
+  core::ExactAccumulator* rank_inertia = nullptr;  ///< receives this rank's inertia from finish()
   Checkpoints<T>* checkpoints = nullptr;    ///< receives the state of the fit; may be null (lloyd/checkpoints.hpp)
   const FitState<T>* fit_so_far = nullptr;  ///< state to resume from; null: start at the beginning
   std::stop_token stop;                     ///< stop request of the job; core/stop.hpp says how to poll it

@@ -77,7 +77,6 @@ struct Contest {
     return stopped.load(std::memory_order_relaxed) || board.entered.load(std::memory_order_relaxed) >= problem.sections;
   }
 
-  /// Runs the critical section.
   template <bool excludes>
   void enter(int thread, Share& share) {
     constexpr auto relaxed = std::memory_order_relaxed;
@@ -108,7 +107,6 @@ struct Guard {
   }
 };
 
-/// Runs the loop of one thread.
 template <class Lock, bool excludes>
 void take_part(Contest<Lock>& contest, int thread, int threads, Share& share) {
   const Problem& problem = contest.problem;
@@ -191,7 +189,6 @@ inline double processor_seconds() {
   return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
 }
 
-/// Runs the whole job with this lock.
 template <class Lock, bool excludes = true>
 Result contend(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::start_team(cpu::thread_count(execution));

@@ -33,8 +33,7 @@ struct Problem {
   std::int64_t critical = 0;  ///< steps of work in each section, on data that the lock guards
   std::int64_t outside = 0;   ///< steps of work of a thread between two of its sections
   Manner manner = Manner::lock;
-  bool times_waits = false;  ///< measures each wait for the lock; reading the clock twice takes as long as a short
-                             ///< section
+  bool times_waits = false;  ///< measures each wait, which takes as long as a short section
   std::stop_token stop;
 
   Shape shape() const { return {.sections = sections, .manner = manner}; }

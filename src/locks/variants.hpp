@@ -5,7 +5,6 @@
 
 namespace gradus::locks_detail {
 
-/// Returns the variants in ladder order.
 core::Rows<Variant> variants();
 /// The variants for code that does not know the problem's types.
 extern const core::Ladder ladder;

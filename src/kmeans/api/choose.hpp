@@ -18,8 +18,7 @@ const Variant& choose(const Shape& shape, const KMeansOptions& options, const Ex
 /// Returns true if the whole job runs on the GPU. With several ranks only the variant runs there, on a copy.
 bool stays_on_gpu(const Variant& variant, const Execution& execution);
 
-inline constexpr double endless = std::numeric_limits<double>::infinity();  ///< nanoseconds; a job this long uses all
-                                                                            ///< threads
+inline constexpr double endless = std::numeric_limits<double>::infinity();  ///< nanoseconds; uses all threads
 
 /// Sets the number of threads that pays, if the caller left it open and the bits do not depend on it.
 void choose_threads(const Shape& shape, const Variant& variant, Execution& execution);

@@ -17,7 +17,6 @@ struct ModelCall {
   core::Ranks& ranks;
 };
 
-/// Checks model and points.
 template <class T>
 void check_arguments(const ModelCall<T>& call);
 /// Returns a plan for checked arguments after the ranks have compared them: see begin_on_ranks(). `others`: the places

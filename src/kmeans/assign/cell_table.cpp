@@ -28,8 +28,7 @@ namespace gradus::kmeans_detail {
 namespace {
 
 constexpr std::size_t most_tiles = 64;
-constexpr std::int64_t listed_per_cell = 4;  // room for lists; if it runs out, boxes use the longer list of a larger
-                                             // box
+constexpr std::int64_t listed_per_cell = 4;  // room for lists; later boxes use the list of a larger box
 constexpr std::int64_t work_per_cell = 48;   // candidates examined per cell; afterwards lists are not shortened further
 
 }  // namespace

@@ -25,8 +25,7 @@ __global__ void measure_own_centroid(const DeviceRows<T> rows, const T* centroid
 
 constexpr int square_side = 64;   // points and centroids per block of find_distances
 constexpr int square_depth = 16;  // columns at a time
-constexpr std::int64_t centroids_of_a_launch = std::int64_t{65535} * square_side;  // the grid height is limited to
-                                                                                   // 65535 blocks
+constexpr std::int64_t centroids_of_a_launch = std::int64_t{65535} * square_side;  // limit of the grid height
 
 /// Computes the distances of transform() by the canonical chain. A thread computes four points by four centroids.
 /// Launch: blocks of 16 x 16 threads, one per 64 points (x) and 64 centroids (y).

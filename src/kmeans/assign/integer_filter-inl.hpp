@@ -66,12 +66,10 @@ HWY_INLINE DotVector dot_bytes(DotVector sum, DotVector without_sign, DotVector 
 #define GRADUS_DOT_INSTRUCTIONS 0
 #endif
 
-// Rounds up to whole panels.
 [[maybe_unused]] constexpr std::int64_t whole_panels(std::int64_t clusters) {
   return (clusters + panel_clusters - 1) / panel_clusters * panel_clusters;
 }
 
-// Returns the index of (cluster, dim) in the panels.
 [[maybe_unused]] inline std::int64_t panel_index(std::int64_t cluster, std::int64_t dim, std::int64_t stride) {
   return (cluster / panel_clusters) * panel_clusters * stride +
          ((dim / 2) * panel_clusters + cluster % panel_clusters) * 2 + dim % 2;
@@ -300,8 +298,7 @@ struct QuantizedPoints {
   const std::int16_t* rows[sub_block];  // padded to a multiple of four
   double steps;                         // quantization steps for a scaled length of 1
   double unit;                          // steps of a score for a scaled squared length of 1
-  double error;                         // error bound of a score in its steps, without the rounding of canonical
-                                        // distances
+  double error;                         // error bound of a score in its steps, without the canonical chain
   double label_error;                   // error bound including the canonical chain
 };
 

@@ -174,8 +174,7 @@ class Search {
 
  private:
   static constexpr int groups = Shape::clusters / 32;  ///< groups of eight scores of a point
-  static constexpr int long_list = Shape::room / 2;    ///< the other half is usually enough for the additions of one
-                                                       ///< tile
+  static constexpr int long_list = Shape::room / 2;    ///< the rest usually holds the additions of a tile
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
 

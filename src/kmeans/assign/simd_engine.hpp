@@ -149,8 +149,7 @@ class SimdEngine {
         if (const Worker& worker = *workers_[static_cast<std::size_t>(from)]; worker.moves)
           sums_.merge_counts(*worker.moved);
     };
-    if (threads == 1) {  // a parallel region of one thread still makes system calls, which take as long as the pass of
-                         // a small job
+    if (threads == 1) {  // a parallel region of one thread makes slow system calls
       core::ExactTotal own_inertia;
       assign(0, changed, rechecked, own_inertia);
       if (inertia != nullptr) inertia->merge(own_inertia);

@@ -15,11 +15,9 @@ inline constexpr std::int64_t cuda_tensor_clusters = std::int64_t{1} << 26;  ///
 inline constexpr int tensor_columns = 16;            ///< columns per matrix instruction; rows are padded to a multiple
 inline constexpr int tensor_chunk = 64;              ///< columns of a tile in shared memory: 128 bytes, all banks
 inline constexpr int tensor_clusters = 128;          ///< clusters of a tile
-inline constexpr int tensor_exponent = 14;           ///< scaled coordinates stay below 2^14; the largest FP16 number is
-                                                     ///< 65504
+inline constexpr int tensor_exponent = 14;           ///< scaled coordinates stay below 2^14 (FP16 ends at 65504)
 inline constexpr float tensor_nowhere = 1e30f;       ///< half square of the padding clusters in the last tile
-inline constexpr int tensor_resident_columns = 256;  ///< largest number of columns with which a tile of points stays in
-                                                     ///< shared memory
+inline constexpr int tensor_resident_columns = 256;  ///< most columns with a tile of points in shared memory
 inline constexpr int tensor_pipeline_columns = 128;  ///< the same limit on Hopper, where two tiles stay
 
 constexpr std::int64_t tensor_padded(std::int64_t count, std::int64_t step) { return (count + step - 1) / step * step; }

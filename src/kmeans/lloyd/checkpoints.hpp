@@ -12,8 +12,7 @@ namespace gradus::kmeans_detail {
 /// Lloyd::explain().
 template <class T>
 struct FitState {
-  Matrix<T> before;     ///< centroids of the last pass, which define the current labels; empty before the first
-                        ///< iteration
+  Matrix<T> before;     ///< centroids of the current labels; empty before the first iteration
   Matrix<T> centroids;  ///< centroids of the next pass
   std::vector<KMeansIteration> history;
 };

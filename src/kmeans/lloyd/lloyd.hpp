@@ -710,7 +710,6 @@ class Lloyd {
   double price_of_doubts_ = 0;  ///< accumulated
 };
 
-/// Runs a whole fit with `engine`.
 template <class T, class Engine>
 KMeansResult<T> lloyd(const Problem<T>& problem, const Execution& execution, Engine& engine,
                       std::vector<Phase>& phases) {

@@ -51,7 +51,6 @@ std::vector<Piece> pieces_of(std::span<const DoubtfulMean> wanted) {
   return pieces;
 }
 
-/// The sums of a piece.
 class Sums {
  public:
   explicit Sums(std::span<const std::int32_t> dims) : dims_(dims), sums_(dims.size()) {}

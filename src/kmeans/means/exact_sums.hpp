@@ -46,14 +46,12 @@ class ExactSums {
   /// Returns the number of limbs of all clusters' coordinates.
   std::int64_t limbs() const { return limbs_.size(); }
 
-  /// Adds the limbs [first, last) of `other`.
   void merge_limbs(const ExactSums& other, std::int64_t first, std::int64_t last) {
     std::int64_t* const to = limbs_.data();
     const std::int64_t* const from = other.limbs_.data();
     for (std::int64_t index = first; index < last; ++index) wrapping_add(to[index], from[index]);
   }
 
-  /// Adds the weights and counts of `other`.
   void merge_counts(const ExactSums& other) {
     for (std::int64_t index = 0; index < weights_.size(); ++index) wrapping_add(weights_[index], other.weights_[index]);
     for (std::int64_t cluster = 0; cluster < counts_.size(); ++cluster) counts_[cluster] += other.counts_[cluster];
@@ -141,7 +139,6 @@ class ExactSums {
   /// Copies the sums of the same problem, without additional words.
   void copy(const ExactSums& other) { std::copy_n(other.words_.data(), count_words(*problem_), words_.data()); }
 
-  /// Returns the bytes of the sums for a shape.
   static std::uint64_t bytes(const Shape& shape) {
     return static_cast<std::uint64_t>(shape.clusters) *
            (16 * static_cast<std::uint64_t>(limb_columns(shape.dimensions)) + 24);

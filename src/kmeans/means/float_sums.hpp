@@ -11,7 +11,6 @@
 
 namespace gradus::kmeans_detail {
 
-/// Adds a point to the given arrays of sums, weights and counts.
 template <class T>
 void add_point(const Problem<T>& problem, std::int64_t point, std::int64_t cluster, double* sums, double* weights,
                std::int64_t* counts) {

@@ -41,9 +41,7 @@ __global__ void assign_and_sum(const T* points, const T* weights, std::int64_t b
   double* const cluster_weights = sums + k * d;
   auto* const counts = reinterpret_cast<unsigned long long*>(cluster_weights + k);
   T* const near = reinterpret_cast<T*>(counts + k);
-  for (int index = thread; index < k * (d + 2); index += threads)
-    sums[index] = 0;  // all-zero bits are also zero
-                      // counts
+  for (int index = thread; index < k * (d + 2); index += threads) sums[index] = 0;  // also clears the counts
   for (int index = thread; index < k * d; index += threads) near[index] = centroids[index];
   __syncthreads();  // centroids and zeros are complete before any thread uses them
 

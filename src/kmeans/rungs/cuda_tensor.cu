@@ -72,8 +72,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t first = job.first_point + std::int64_t{blockIdx.x} * Shape::points;
   const auto row_of = [&](int index) {
-    const std::int64_t point = first + index < job.n ? first + index : job.n - 1;  // past the end the last point is
-                                                                                   // repeated and ignored
+    const std::int64_t point = first + index < job.n ? first + index : job.n - 1;  // repeats the last point
     return job.points + point * job.stride;
   };
   Leader leaders[2];  // for points lane / 4 and 8 + lane / 4 of the warp
@@ -155,8 +154,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
     const std::int64_t first = task / splits * Shape::points;
     const int split = static_cast<int>(task % splits);
     const auto row_of = [&](int index) {
-      const std::int64_t place = first + index < count ? first + index : count - 1;  // past the end the last point is
-                                                                                     // repeated and not recorded
+      const std::int64_t place = first + index < count ? first + index : count - 1;  // repeats the last point
       return job.points + static_cast<std::int64_t>(job.doubtful[place]) * job.stride;
     };
     const std::int64_t first_place = first + static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4;
@@ -337,7 +335,6 @@ class TensorEngine final : public RankPasses<T> {
     return static_cast<unsigned int>(per_multiprocessor * job_.gpu().multiprocessors);
   }
 
-  /// Returns a list of four bytes per point.
   std::int32_t* list(std::int64_t index) { return lists_.data() + index * filter_.n; }
 
   void describe() {
@@ -660,8 +657,7 @@ class TensorEngine final : public RankPasses<T> {
   cuda::DeviceBuffer<TensorLengths> point_lengths_;
   cuda::DeviceBuffer<TensorLengths> cluster_lengths_;  ///< followed by the largest of all
   cuda::DeviceBuffer<double> columns_;                 ///< middles, and scales to the high limb
-  cuda::DeviceBuffer<int> units_;                      ///< units of the columns' grids, and flags that say if the grids
-                                                       ///< hold all values
+  cuda::DeviceBuffer<int> units_;                      ///< units of the columns' grids; flags: values are on the grid
   cuda::DeviceBuffer<std::int32_t> labels_;
   cuda::DeviceBuffer<std::int32_t> lists_;  ///< list_words lists of n
   cuda::DeviceBuffer<std::int32_t> candidates_;

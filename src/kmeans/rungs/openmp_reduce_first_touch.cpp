@@ -66,7 +66,6 @@ class FreshPages {
   std::size_t bytes_ = 0;
 };
 
-/// One copy of the sums.
 struct PrivateSums {
   double* sums;          ///< k x d
   double* weights;       ///< k

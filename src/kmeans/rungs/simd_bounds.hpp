@@ -87,8 +87,7 @@ class BoundsAssigner {
   std::vector<float> cluster_drifts_;       ///< movement of each centroid, scaled, rounded up
   std::vector<float> group_drifts_;         ///< largest movement in each group
   Buffer<float> upper_;                     ///< n: upper bound of the distance to the point's centroid
-  Buffer<float> lower_;                     ///< n x groups: lower bound of the distance to any other centroid of the
-                                            ///< group
+  Buffer<float> lower_;                     ///< n x groups: lower bound of the distance to other centroids
   std::int64_t start_below_;                ///< bounds are tried when a pass changes fewer labels
   std::atomic<std::int64_t> searched_ = 0;  ///< pairs of point and cluster searched in this pass
 };

@@ -167,7 +167,6 @@ HWY_INLINE auto cells_of(Lanes lanes, const CellIndex<T>& index, const T* rows) 
 }
 #endif
 
-// Finds the cells of the block's points.
 template <class T, int D>
 void find_cells(const GridBlock<T>& block) {
   std::int64_t index = 0;

@@ -116,8 +116,7 @@ class PinningObserver : public tbb::task_scheduler_observer {
 class FlowGraph {
  public:
   FlowGraph(const TaskGraph& tasks, const Execution& execution, int threads) : tasks_(tasks), arena_(threads) {
-    if (threads > 1 && core::count_startable(threads) < threads)  // in addition to OpenMP's threads, which the driver
-                                                                  // uses
+    if (threads > 1 && core::count_startable(threads) < threads)  // besides the driver's OpenMP threads
       throw Error("the system does not let this process start " + std::to_string(threads) +
                   " threads of oneTBB as well; ask for fewer, or raise the limit (ulimit -u, ulimit -v)");
     if (threads > tbb::info::default_concurrency())

@@ -77,8 +77,7 @@ static_assert(Predicts<Matrix<float>, MatrixView<const float>> && Predicts<float
 static_assert(!Predicts<Matrix<double>, Matrix<float>> && !Predicts<Matrix<float>, Matrix<double>>);
 static_assert(PredictsByModel<float, MatrixView<const float>> && PredictsByModel<double, Matrix<double>>);
 static_assert(!PredictsByModel<double, Matrix<float>>);
-static_assert(IsModelled<const KMeansResult<float>&> && !IsModelled<KMeansResult<float>>);  // the fit must outlive the
-                                                                                            // model
+static_assert(IsModelled<const KMeansResult<float>&> && !IsModelled<KMeansResult<float>>);  // the fit must outlive it
 static_assert(Transforms<Matrix<float>, Matrix<float>, MatrixView<float>>);
 static_assert(Transforms<Matrix<float>, Matrix<float>, Matrix<float>&>);
 static_assert(!Transforms<Matrix<float>, Matrix<float>, MatrixView<const float>>);  // the result must be writable

@@ -35,7 +35,6 @@ using tests::split;
 using tests::ThreadRanks;
 using tests::UpdateIs;
 
-/// A communicator with a fault.
 enum class Fault { none, own_greatest, rows_from_zero, own_rows_alone, next_ranks_share };
 
 class Faulty final : public Communicator {

@@ -25,7 +25,6 @@ void delay() {
   else if (draw % 8 == 0) std::this_thread::yield();
 }
 
-/// lock_policy with delays.
 struct Delaying : lock_policy {
   template <class T>
   class atomic {
