@@ -499,17 +499,17 @@ class Lloyd {
     if constexpr (takes_ranks) {
       if (shares_) {
         const int rank = problem_.ranks().rank();
-        const ToldShare<T> told(shares_->largest(), problem_.d());
+        const ShareMessage<T> message(shares_->largest(), problem_.d());
         problem_.ranks().exchange(
-            told.bytes(),
+            message.bytes(),
             [&](std::span<std::byte> own) {
               const cpu::Range clusters = shares_->of(rank);
               explain(sums, clusters);
               update(clusters);
-              told.write(updated_, clusters, own.data());
+              message.write(updated_, clusters, own.data());
             },
             [&](int other, std::span<const std::byte> bytes) {
-              if (other != rank) told.read(bytes.data(), shares_->of(other), updated_);
+              if (other != rank) message.read(bytes.data(), shares_->of(other), updated_);
             });
         return;
       }

@@ -65,9 +65,9 @@ struct UpdatedClusters {
 
 /// The message format of a share: consecutive arrays, each with room for the largest share.
 template <class T>
-class ToldShare {
+class ShareMessage {
  public:
-  ToldShare(std::int64_t largest, std::int64_t dimensions)
+  ShareMessage(std::int64_t largest, std::int64_t dimensions)
       : largest_(static_cast<std::size_t>(largest)), d_(static_cast<std::size_t>(dimensions)) {}
 
   std::size_t bytes() const { return open_at() + largest_ * mask_bytes(); }
