@@ -170,7 +170,7 @@ class Lloyd {
     if (!labels_stay_on_gpu()) make_labels();
 
     Matrix<T> next(problem_.k(), problem_.d());
-    if (problem_.fit_so_far != nullptr && !problem_.fit_so_far->history.empty()) take_up(*problem_.fit_so_far);
+    if (problem_.fit_so_far != nullptr && !problem_.fit_so_far->history.empty()) resume(*problem_.fit_so_far);
     bool labels_are_current = false;
     try {
       while (!result_.converged && result_.iterations < problem_.max_iterations) {
@@ -270,7 +270,7 @@ class Lloyd {
   }
 
   /// Resumes after the iterations of `done`.
-  void take_up(const FitState<T>& done) {
+  void resume(const FitState<T>& done) {
     if (result_.labels.size() == 0) make_labels();
     result_.centroids = Matrix<T>::copy_of(done.before.view());
     whole_pass();  // recomputes only the labels
