@@ -126,7 +126,7 @@ Shape shape_of(const Problem<T>& problem) {
 
 /// A point to subtract from a sum: its coordinates in host memory, and its weight.
 template <class T>
-struct TakenPoint {
+struct RemovedPoint {
   const T* row = nullptr;
   double weight = 1;
   double scaled_weight = 1;

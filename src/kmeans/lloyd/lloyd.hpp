@@ -529,7 +529,7 @@ class Lloyd {
   /// its centroid.
   void find_centroids(const Sums& sums, const std::vector<bool>& has_mean, const std::vector<Relocation>& relocations,
                       const Matrix<T>& moved) {
-    std::vector<std::vector<TakenPoint<T>>> without(static_cast<std::size_t>(problem_.k()));
+    std::vector<std::vector<RemovedPoint<T>>> without(static_cast<std::size_t>(problem_.k()));
     for (std::size_t move = 0; move < relocations.size(); ++move) {
       const double weight = relocations[move].weight;
       without[static_cast<std::size_t>(relocations[move].from)].push_back(

@@ -74,12 +74,12 @@ class ExactSums {
 
   /// Computes the mean of the cluster without the points `without`, rounded once to T. Appends the columns in which the
   /// sums do not decide the mean to `doubtful`.
-  void mean(std::int64_t cluster, T* out, std::span<const TakenPoint<T>> without,
+  void mean(std::int64_t cluster, T* out, std::span<const RemovedPoint<T>> without,
             std::vector<std::int32_t>& doubtful) const {
     const std::int64_t d = problem_->d();
     const Statistics& statistics = problem_->statistics;
     core::Int128 weight = total_weight(cluster);
-    for (const TakenPoint<T>& point : without)
+    for (const RemovedPoint<T>& point : without)
       weight -= weights_.size() > 0 ? statistics.weight.total(statistics.weight.split(point.scaled_weight)) : 1;
     // Blocks of columns, of which vectors of doubles leave some open.
     constexpr std::int64_t at_once = 256;
@@ -90,7 +90,7 @@ class ExactSums {
       for (std::int64_t index = 0; index < count; ++index) {
         const std::int64_t dim = first + open[index];
         core::Int128 sum = total(cluster, dim);
-        for (const TakenPoint<T>& point : without) sum -= plain_total(dim, point);
+        for (const RemovedPoint<T>& point : without) sum -= plain_total(dim, point);
         const core::Certified<T> mean =
             core::certified_quotient<T>(sum, slack(cluster, dim), weight, weight_slack(cluster), unit_of_mean(dim));
         out[dim] = mean.value;
@@ -230,7 +230,7 @@ class ExactSums {
     return problem_->statistics.columns[static_cast<std::size_t>(dim)].total(limbs(cluster, dim));
   }
 
-  core::Int128 plain_total(std::int64_t dim, const TakenPoint<T>& point) const {
+  core::Int128 plain_total(std::int64_t dim, const RemovedPoint<T>& point) const {
     const core::Grid& grid = problem_->statistics.columns[static_cast<std::size_t>(dim)];
     const core::RawLimbs limbs = raw_limbs(dim, point.row[dim], point.scaled_weight);
     constexpr auto magic = static_cast<std::uint64_t>(core::integer_magic_bits);

@@ -58,12 +58,12 @@ struct FloatSums {
   double weight(std::int64_t cluster) const { return counts[cluster] > 0 ? weights[cluster] : 0.0; }
 
   template <class Real>
-  void mean(std::int64_t cluster, Real* out, std::span<const TakenPoint<T>> without) const {
+  void mean(std::int64_t cluster, Real* out, std::span<const RemovedPoint<T>> without) const {
     const std::int64_t d = problem->d();
     for (std::int64_t dim = 0; dim < d; ++dim) {
       double sum = sums[cluster * d + dim];
       double weight = weights[cluster];
-      for (const TakenPoint<T>& point : without) {
+      for (const RemovedPoint<T>& point : without) {
         sum -= point.weight * static_cast<double>(point.row[dim]);
         weight -= point.weight;
       }
