@@ -74,9 +74,9 @@ struct PrivateSums {
 
 /// A copy of the sums for each piece of each thread's share. The threads that use them make them in the first pass,
 /// because the driver has bound the threads to CPUs by then.
-class OwnPages {
+class PrivateSumPages {
  public:
-  OwnPages(const Shape& shape, int threads)
+  PrivateSumPages(const Shape& shape, int threads)
       : k_(shape.clusters), d_(shape.dimensions), threads_(threads),
         pages_(static_cast<std::size_t>(threads * first_touch_pieces(shape, threads))) {}
 
@@ -176,7 +176,7 @@ template <class T>
 KMeansResult<T> openmp_reduce_first_touch(const Problem<T>& problem, const Execution& execution,
                                           std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
-  OwnPages pages(shape_of(problem), threads);
+  PrivateSumPages pages(shape_of(problem), threads);
   const auto assign_and_sum = [&pages, threads](const Problem<T>& job, MatrixView<const T> centroids,
                                                 std::int32_t* labels, FloatSums<T>& total) {
     return assign_and_reduce<T>(job, centroids, labels, pages.copies(), threads, total);
