@@ -44,9 +44,9 @@ class FreshPages {
 
 /// Points and sums, untouched until the first pass, because the driver has bound the threads to CPUs by then.
 template <class T>
-class OwnMemory {
+class PrivateCopies {
  public:
-  OwnMemory(const Problem<T>& problem, int threads)
+  PrivateCopies(const Problem<T>& problem, int threads)
       : n_(problem.n()), d_(problem.d()), k_(problem.k()), threads_(threads),
         points_(static_cast<std::size_t>(n_ * d_) * sizeof(T)),
         sums_(copy_bytes() * static_cast<std::size_t>(threads)) {}
@@ -82,7 +82,7 @@ class OwnMemory {
 /// Runs the loop and the reduction of `openmp_reduce`; the first pass also copies the points.
 template <class T>
 Outcome assign_and_reduce(const Problem<T>& job, MatrixView<const T> centroids, std::int32_t* labels,
-                          const OwnMemory<T>& own, bool& is_first, int threads, FloatSums<T>& total) {
+                          const PrivateCopies<T>& own, bool& is_first, int threads, FloatSums<T>& total) {
   const std::int64_t k = job.k();
   const std::int64_t d = job.d();
   const std::int64_t stretch = points_between_looks(job);
@@ -139,7 +139,7 @@ template <class T>
 KMeansResult<T> openmp_reduce_first_touch_points(const Problem<T>& problem, const Execution& execution,
                                                  std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
-  const OwnMemory<T> own(problem, threads);
+  const PrivateCopies<T> own(problem, threads);
   bool is_first = true;
   const auto assign_and_sum = [&own, &is_first, threads](const Problem<T>& job, MatrixView<const T> centroids,
                                                          std::int32_t* labels, FloatSums<T>& total) {
