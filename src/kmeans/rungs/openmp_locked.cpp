@@ -176,7 +176,7 @@ Outcome assign_and_add(const Problem<T>& job, MatrixView<const T> centroids, std
                        std::deque<FloatSums<T>>& own_sums, Locked amount, int threads) {
   constexpr bool locked = !std::is_same_v<Lock, NoLock>;
   constexpr std::int64_t points_of_chunk = 512;
-  const std::int64_t stretch = std::min(points_of_chunk, points_between_looks(job));
+  const std::int64_t block = std::min(points_of_chunk, points_between_polls(job));
   Lock lock;
   std::int64_t changed = 0;
   double inertia = 0;
@@ -185,8 +185,8 @@ Outcome assign_and_add(const Problem<T>& job, MatrixView<const T> centroids, std
     const cpu::Range share = cpu::share(job.n(), thread, threads);
     FloatSums<T>* const own = own_sums.empty() ? nullptr : &own_sums[static_cast<std::size_t>(thread)];
     if (own != nullptr) own->clear();
-    for (std::int64_t first = share.begin; first < share.end && !job.stop.stop_requested(); first += stretch) {
-      const std::int64_t last = std::min(first + stretch, share.end);
+    for (std::int64_t first = share.begin; first < share.end && !job.stop.stop_requested(); first += block) {
+      const std::int64_t last = std::min(first + block, share.end);
       for (std::int64_t point = first; point < last; ++point) {
         const Nearest<T> nearest = nearest_centroid(job.points.row(point), centroids);
         changed += labels[point] != nearest.cluster;

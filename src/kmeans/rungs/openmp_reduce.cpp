@@ -32,7 +32,7 @@ KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execut
                                   FloatSums<T>& total) {
     const std::int64_t k = job.k();
     const std::int64_t d = job.d();
-    const std::int64_t stretch = points_between_looks(job);
+    const std::int64_t block = points_between_polls(job);
 #pragma omp parallel num_threads(threads)
     {
       // Loops over copies, not thread numbers, so that a smaller thread team than requested still fills every copy.
@@ -46,8 +46,8 @@ KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execut
         std::fill_n(own_counts, k, std::int64_t{0});
         Outcome outcome{0, 0.0};  // on the thread's stack, so no cache line is shared until the end
         const cpu::Range range = cpu::share(job.n(), copy, threads);
-        for (std::int64_t first = range.begin; first < range.end && !job.stop.stop_requested(); first += stretch)
-          for (std::int64_t point = first; point < std::min(first + stretch, range.end); ++point) {
+        for (std::int64_t first = range.begin; first < range.end && !job.stop.stop_requested(); first += block)
+          for (std::int64_t point = first; point < std::min(first + block, range.end); ++point) {
             const T* const row = job.points.row(point);
             const Nearest<T> nearest = nearest_centroid(row, centroids);
             const double weight = job.weight(point);

@@ -127,7 +127,7 @@ Outcome assign_and_reduce(const Problem<T>& problem, MatrixView<const T> centroi
   const int pieces = static_cast<int>(copies.size());
   std::vector<Outcome> outcomes(copies.size());
   cpu::SharedWork work(pieces, threads, 1);
-  const std::int64_t stretch = points_between_looks(problem);
+  const std::int64_t block = points_between_polls(problem);
   const auto add_piece = [&](int piece) {
     const PrivateSums own = copies[static_cast<std::size_t>(piece)];
     std::fill_n(own.sums, k * d, 0.0);
@@ -135,8 +135,8 @@ Outcome assign_and_reduce(const Problem<T>& problem, MatrixView<const T> centroi
     std::fill_n(own.counts, k, std::int64_t{0});
     Outcome outcome{0, 0.0};
     const cpu::Range range = cpu::share(problem.n(), piece, pieces);
-    for (std::int64_t first = range.begin; first < range.end && !problem.stop.stop_requested(); first += stretch)
-      for (std::int64_t point = first; point < std::min(first + stretch, range.end); ++point) {
+    for (std::int64_t first = range.begin; first < range.end && !problem.stop.stop_requested(); first += block)
+      for (std::int64_t point = first; point < std::min(first + block, range.end); ++point) {
         const Nearest<T> nearest = nearest_centroid(problem.points.row(point), centroids);
         outcome.changed += labels[point] != nearest.cluster;
         outcome.inertia += problem.weight(point) * static_cast<double>(nearest.distance);

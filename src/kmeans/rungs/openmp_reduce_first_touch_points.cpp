@@ -60,9 +60,9 @@ class PrivateCopies {
   /// Copies the share of `thread`; called by that thread.
   void copy(const Problem<T>& job, int thread) const {
     const cpu::Range share = cpu::share(n_, thread, threads_);
-    const std::int64_t stretch = points_between_looks(job);
-    for (std::int64_t first = share.begin; first < share.end && !job.stop.stop_requested(); first += stretch)
-      for (std::int64_t point = first; point < std::min(first + stretch, share.end); ++point)
+    const std::int64_t block = points_between_polls(job);
+    for (std::int64_t first = share.begin; first < share.end && !job.stop.stop_requested(); first += block)
+      for (std::int64_t point = first; point < std::min(first + block, share.end); ++point)
         std::copy_n(job.points.row(point), d_, static_cast<T*>(points_.data()) + point * d_);
   }
 
@@ -85,7 +85,7 @@ Outcome assign_and_reduce(const Problem<T>& job, MatrixView<const T> centroids, 
                           const PrivateCopies<T>& own, bool& is_first, int threads, FloatSums<T>& total) {
   const std::int64_t k = job.k();
   const std::int64_t d = job.d();
-  const std::int64_t stretch = points_between_looks(job);
+  const std::int64_t block = points_between_polls(job);
   std::vector<Outcome> outcomes(static_cast<std::size_t>(threads));
 #pragma omp parallel num_threads(threads)
   {
@@ -98,8 +98,8 @@ Outcome assign_and_reduce(const Problem<T>& job, MatrixView<const T> centroids, 
       std::memset(sums, 0, static_cast<std::size_t>(k * (d + 2)) * sizeof(double));
       Outcome outcome{0, 0.0};
       const cpu::Range share = cpu::share(job.n(), thread, threads);
-      for (std::int64_t first = share.begin; first < share.end && !job.stop.stop_requested(); first += stretch)
-        for (std::int64_t point = first; point < std::min(first + stretch, share.end); ++point) {
+      for (std::int64_t first = share.begin; first < share.end && !job.stop.stop_requested(); first += block)
+        for (std::int64_t point = first; point < std::min(first + block, share.end); ++point) {
           const T* const row = own.points().row(point);
           const Nearest<T> nearest = nearest_centroid(row, centroids);
           const double weight = job.weight(point);

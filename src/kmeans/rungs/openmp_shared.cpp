@@ -25,11 +25,11 @@ KMeansResult<T> openmp_shared(const Problem<T>& problem, const Execution& execut
     const std::int64_t d = job.d();
     std::int64_t changed = 0;
     double inertia = 0;
-    const std::int64_t stretch = points_between_looks(job, threads);
+    const std::int64_t block = points_between_polls(job, threads);
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : changed, inertia)
-    for (std::int64_t first = 0; first < n; first += stretch) {
+    for (std::int64_t first = 0; first < n; first += block) {
       if (job.stop.stop_requested()) continue;
-      for (std::int64_t point = first; point < std::min(first + stretch, n); ++point) {
+      for (std::int64_t point = first; point < std::min(first + block, n); ++point) {
         const T* row = job.points.row(point);
         const double weight = job.weight(point);
         const Nearest<T> nearest = nearest_centroid(row, centroids);

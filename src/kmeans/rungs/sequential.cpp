@@ -25,9 +25,9 @@ class Sequential {
     const std::int64_t d = problem_.d();
     Outcome outcome{0, 0.0};
     sums_.clear();
-    const std::int64_t stretch = points_between_looks(problem_);
-    for (std::int64_t first = 0; first < n && !problem_.stop.stop_requested(); first += stretch)
-      for (std::int64_t point = first; point < std::min(first + stretch, n); ++point) {
+    const std::int64_t block = points_between_polls(problem_);
+    for (std::int64_t first = 0; first < n && !problem_.stop.stop_requested(); first += block)
+      for (std::int64_t point = first; point < std::min(first + block, n); ++point) {
         const T* const row = problem_.points.row(point);
 
         // Find the nearest centroid.

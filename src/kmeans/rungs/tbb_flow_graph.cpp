@@ -209,9 +209,9 @@ class Iteration {
   void assign(Chunk& chunk, cpu::Range range) {
     chunk.sums.clear();
     Outcome outcome{0, 0.0};
-    const std::int64_t stretch = points_between_looks(problem_);
-    for (std::int64_t first = range.begin; first < range.end && !problem_.stop.stop_requested(); first += stretch)
-      for (std::int64_t point = first; point < std::min(first + stretch, range.end); ++point) {
+    const std::int64_t block = points_between_polls(problem_);
+    for (std::int64_t first = range.begin; first < range.end && !problem_.stop.stop_requested(); first += block)
+      for (std::int64_t point = first; point < std::min(first + block, range.end); ++point) {
         const Nearest<T> nearest = nearest_centroid(problem_.points.row(point), centroids_);
         outcome.changed += labels_[point] != nearest.cluster;
         outcome.inertia += problem_.weight(point) * static_cast<double>(nearest.distance);
