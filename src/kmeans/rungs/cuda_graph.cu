@@ -68,7 +68,7 @@ class GraphLoop {
     const cuda::Stream& stream = memory_.job.stream();
     for (int queued = 0; queued < iterations;) {
       if (memory_.is_one_launch()) {
-        const int last = std::min(queued + launches_between_looks, iterations);
+        const int last = std::min(queued + launches_between_polls, iterations);
         for (; queued < last; ++queued) cuda::check(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch");
       } else {  // the kernels dwarf a launch, and a stop request must be able to take effect between them
         memory_.assign_and_sum();
@@ -82,7 +82,7 @@ class GraphLoop {
   }
 
  private:
-  static constexpr int launches_between_looks = 64;
+  static constexpr int launches_between_polls = 64;
 
   LoopMemory<T>& memory_;
   cuda::PinnedBuffer<LoopState> state_;
