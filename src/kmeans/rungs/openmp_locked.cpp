@@ -55,7 +55,7 @@ enum class LockName : std::uint8_t {
 };
 
 /// The work a thread does under one acquisition of the lock.
-enum class Locked : std::uint8_t {
+enum class LockGranularity : std::uint8_t {
   point,  ///< adds one point
   chunk,  ///< adds the sums of some hundred points
   thread  ///< adds the sums of all points of the thread
@@ -63,7 +63,7 @@ enum class Locked : std::uint8_t {
 
 struct LockOptions {
   LockName lock = LockName::std_mutex;
-  Locked locked = Locked::point;
+  LockGranularity locked = LockGranularity::point;
 };
 
 }  // namespace
@@ -84,8 +84,8 @@ inline constexpr auto enum_names<LockName> =
                                        {LockName::cna_lock, "cna_lock"},
                                        {LockName::park_lock, "park_lock"}});
 template <>
-inline constexpr auto enum_names<Locked> =
-    std::to_array<EnumName<Locked>>({{Locked::point, "point"}, {Locked::chunk, "chunk"}, {Locked::thread, "thread"}});
+inline constexpr auto enum_names<LockGranularity> = std::to_array<EnumName<LockGranularity>>(
+    {{LockGranularity::point, "point"}, {LockGranularity::chunk, "chunk"}, {LockGranularity::thread, "thread"}});
 
 template <>
 inline constexpr auto core::option_rows<LockOptions> = std::to_array<core::Option>({
@@ -173,7 +173,7 @@ void add_all(FloatSums<T>& sums, const FloatSums<T>& other) {
 
 template <class Lock, class T>
 Outcome assign_and_add(const Problem<T>& job, MatrixView<const T> centroids, std::int32_t* labels, FloatSums<T>& sums,
-                       std::deque<FloatSums<T>>& own_sums, Locked amount, int threads) {
+                       std::deque<FloatSums<T>>& own_sums, LockGranularity amount, int threads) {
   constexpr bool locked = !std::is_same_v<Lock, NoLock>;
   constexpr std::int64_t points_of_chunk = 512;
   const std::int64_t block = std::min(points_of_chunk, points_between_polls(job));
@@ -198,7 +198,7 @@ Outcome assign_and_add(const Problem<T>& job, MatrixView<const T> centroids, std
           with(lock, [&] { add_one<locked>(sums, point, nearest.cluster); });
         }
       }
-      if (own != nullptr && (amount == Locked::chunk || last == share.end)) {
+      if (own != nullptr && (amount == LockGranularity::chunk || last == share.end)) {
         with(lock, [&] { add_all<locked>(sums, *own); });
         own->clear();
       }
@@ -214,7 +214,7 @@ KMeansResult<T> openmp_locked(const Problem<T>& problem, const Execution& execut
   const int threads = cpu::thread_count(execution);
   const auto options = core::variant_options<LockOptions>(execution);
   std::deque<FloatSums<T>> own_sums;
-  if (options.locked != Locked::point)
+  if (options.locked != LockGranularity::point)
     for (int thread = 0; thread < threads; ++thread) own_sums.emplace_back(problem);
   const auto assign_and_sum = [&own_sums, options, threads](const Problem<T>& job, MatrixView<const T> centroids,
                                                             std::int32_t* labels, FloatSums<T>& sums) {
