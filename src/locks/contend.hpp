@@ -66,7 +66,7 @@ struct Contest {
   const Problem& problem;
   Lock lock{};
   Board board{};
-  Lock second{};  ///< for Manner::two_locks
+  Lock second{};  ///< for AcquireMode::two_locks
   std::condition_variable_any turn{};
   std::vector<unsigned> node_of;  ///< NUMA node of each thread
   std::atomic<bool> stopped{false};
@@ -84,7 +84,7 @@ struct Contest {
     board.inside.store(thread, relaxed);
     const std::int64_t entered = board.entered.load(relaxed);
     const std::uint64_t value = work(board.value.load(relaxed), problem.critical);
-    if (problem.manner == Manner::delays && (entered + thread) % 8 == 0) std::this_thread::yield();
+    if (problem.mode == AcquireMode::delays && (entered + thread) % 8 == 0) std::this_thread::yield();
     board.value.store(value, relaxed);
     board.entered.store(entered + 1, relaxed);
     if constexpr (excludes) ++board.plain;
@@ -118,10 +118,10 @@ void take_part(Contest<Lock>& contest, int thread, int threads, Share& share) {
   };
   if (problem.times_waits) {
     using Clock = std::chrono::steady_clock;
-    bool goes_on = true;
-    while (goes_on) {
+    bool wants_more = true;
+    while (wants_more) {
       const Clock::time_point start = Clock::now();
-      goes_on = Guard<Lock>::with(contest.lock, [&] {
+      wants_more = Guard<Lock>::with(contest.lock, [&] {
         const std::chrono::nanoseconds waited = Clock::now() - start;
         if (!section()) return false;
         share.waits.add(static_cast<std::uint64_t>(waited.count()));
@@ -129,49 +129,49 @@ void take_part(Contest<Lock>& contest, int thread, int threads, Share& share) {
       });
       own_value = work(own_value, problem.outside);
     }
-  } else if (problem.manner == Manner::lock) {
+  } else if (problem.mode == AcquireMode::lock) {
     while (Guard<Lock>::with(contest.lock, section)) own_value = work(own_value, problem.outside);
-  } else if (problem.manner == Manner::delays) {
+  } else if (problem.mode == AcquireMode::delays) {
     for (std::int64_t round = 0; Guard<Lock>::with(contest.lock, section); ++round)
       if ((round + thread) % 5 == 0) std::this_thread::yield();
   } else if constexpr (Lockable<Lock>) {
     Lock& lock = contest.lock;
-    switch (problem.manner) {
-      case Manner::try_lock: {
-        for (bool goes_on = true; goes_on;) {
+    switch (problem.mode) {
+      case AcquireMode::try_lock: {
+        for (bool wants_more = true; wants_more;) {
           const std::unique_lock guard(lock, std::try_to_lock);
-          if (guard.owns_lock()) goes_on = section();
+          if (guard.owns_lock()) wants_more = section();
           else std::this_thread::yield();
         }
         break;
       }
-      case Manner::timed: {
+      case AcquireMode::timed: {
         if constexpr (TimedLockable<Lock>) {
           constexpr std::chrono::microseconds patience{20};
-          for (bool goes_on = true, by_duration = true; goes_on; by_duration = !by_duration) {
+          for (bool wants_more = true, by_duration = true; wants_more; by_duration = !by_duration) {
             std::unique_lock guard(lock, std::defer_lock);
             const bool has_it = by_duration ? guard.try_lock_for(patience)
                                             : guard.try_lock_until(std::chrono::system_clock::now() + patience);
-            if (has_it) goes_on = section();
+            if (has_it) wants_more = section();
           }
         }
         break;
       }
-      case Manner::two_locks: {
-        for (bool goes_on = true; goes_on;) {
+      case AcquireMode::two_locks: {
+        for (bool wants_more = true; wants_more;) {
           const std::scoped_lock both(thread % 2 == 0 ? lock : contest.second, thread % 2 == 0 ? contest.second : lock);
-          goes_on = section();
+          wants_more = section();
         }
         break;
       }
-      case Manner::wait: {
+      case AcquireMode::wait: {
         // The thread whose turn it is enters and wakes the others.
-        for (bool goes_on = true; goes_on;) {
+        for (bool wants_more = true; wants_more;) {
           std::unique_lock guard(lock);
           contest.turn.wait(guard, [&] {
             return contest.is_over() || contest.board.entered.load(std::memory_order_relaxed) % threads == thread;
           });
-          goes_on = section();
+          wants_more = section();
           contest.turn.notify_all();
         }
         break;
@@ -245,11 +245,11 @@ Result contend(const Problem& problem, const Execution& execution, std::vector<P
 inline constexpr core::Contract excludes_others{.kind = core::Contract::invariants, .of = "mutual exclusion"};
 
 inline core::Support but_not_timed(const Shape& shape, const execution::Machine&) {
-  return shape.manner == Manner::timed ? core::Support::no("it has no try_lock_for()") : core::Support::yes();
+  return shape.mode == AcquireMode::timed ? core::Support::no("it has no try_lock_for()") : core::Support::yes();
 }
 
 inline core::Support only_plainly(const Shape& shape, const execution::Machine&) {
-  if (shape.manner == Manner::lock || shape.manner == Manner::delays) return core::Support::yes();
+  if (shape.mode == AcquireMode::lock || shape.mode == AcquireMode::delays) return core::Support::yes();
   return core::Support::no("it is no object with lock(), try_lock() and unlock() that exclude each other");
 }
 

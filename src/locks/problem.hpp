@@ -13,7 +13,7 @@
 namespace gradus::locks_detail {
 
 /// The way the threads of a job acquire the lock.
-enum class Manner : std::uint8_t {
+enum class AcquireMode : std::uint8_t {
   lock,       ///< lock() and unlock()
   try_lock,   ///< try_lock() until it succeeds
   timed,      ///< try_lock_for() and try_lock_until() until they succeed
@@ -24,7 +24,7 @@ enum class Manner : std::uint8_t {
 
 struct Shape {
   std::int64_t sections = 0;
-  Manner manner = Manner::lock;
+  AcquireMode mode = AcquireMode::lock;
 };
 
 /// Threads enter critical sections under one lock again and again until the total is reached.
@@ -32,11 +32,11 @@ struct Problem {
   std::int64_t sections = 0;  ///< critical sections of all threads together
   std::int64_t critical = 0;  ///< steps of work in each section, on data that the lock guards
   std::int64_t outside = 0;   ///< steps of work of a thread between two of its sections
-  Manner manner = Manner::lock;
+  AcquireMode mode = AcquireMode::lock;
   bool times_waits = false;  ///< measures each wait, which takes as long as a short section
   std::stop_token stop;
 
-  Shape shape() const { return {.sections = sections, .manner = manner}; }
+  Shape shape() const { return {.sections = sections, .mode = mode}; }
 };
 
 /// A histogram of waiting times with a resolution of one eighth.

@@ -22,10 +22,10 @@ template <>
 struct Guard<OmpCritical> {
   template <class Section>
   static bool with(OmpCritical&, const Section& section) {
-    bool goes_on = false;
+    bool wants_more = false;
 #pragma omp critical(gradus_locks)
-    goes_on = section();
-    return goes_on;
+    wants_more = section();
+    return wants_more;
   }
 };
 

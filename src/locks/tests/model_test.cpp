@@ -26,7 +26,7 @@ struct Job {
   Taking taking;
 };
 std::string text(const Job& job) {
-  return std::to_string(job.threads) + " threads, " + std::to_string(job.rounds) + " rounds, manner " +
+  return std::to_string(job.threads) + " threads, " + std::to_string(job.rounds) + " rounds, mode " +
          std::to_string(static_cast<int>(job.taking));
 }
 
