@@ -106,20 +106,20 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
 // Runs
 
 /// The configuration of a run.
-struct Way {
+struct RunSettings {
   std::string variant;  ///< empty: automatic choice
   int threads = 1;
   int ranks = 0;  ///< 0: no ranks, one process
   bool on_gpu = false;
 };
 
-std::string name_of(const Way& way) {
+std::string name_of(const RunSettings& way) {
   return (way.variant.empty() ? "any variant" : way.variant) + ", " + std::to_string(way.threads) + " threads, " +
          std::to_string(way.ranks) + " ranks";
 }
 
 /// The output of a run: its notes and counts.
-struct Told {
+struct RunLog {
   std::string notes;
   int iterations = 0;
   int choices = 0;  ///< steps of seeding
@@ -131,15 +131,15 @@ using AtIteration = std::function<void(int)>;
 
 /// Returns the combined result of all ranks.
 template <class T>
-KMeansResult<T> run(const Job<T>& job, const Way& way, const KMeansCheckpoint& checkpoint, Told* told = nullptr,
-                    const AtIteration& at_iteration = {}, const std::stop_token& stop = {},
+KMeansResult<T> run(const Job<T>& job, const RunSettings& way, const KMeansCheckpoint& checkpoint,
+                    RunLog* log = nullptr, const AtIteration& at_iteration = {}, const std::stop_token& stop = {},
                     const AtIteration& at_choice = {}) {
   const auto make = [&](Communicator* communicator, std::int64_t first, std::int64_t rows) {
     const bool is_first = communicator == nullptr || communicator->rank() == 0;
     KMeansOptions options = job.options;
     options.checkpoint = checkpoint;
     options.checkpoint.note = [&](std::string_view text) {
-      if (told != nullptr) told->notes += std::string(text) + "\n";
+      if (log != nullptr) log->notes += std::string(text) + "\n";
     };
     Execution execution;
     execution.variant = way.variant;
@@ -151,12 +151,12 @@ KMeansResult<T> run(const Job<T>& job, const Way& way, const KMeansCheckpoint& c
     execution.progress = [&](const Progress& progress) {
       if (progress.phase == "initialize") {
         ++choices;
-        if (told != nullptr && is_first) told->choices = choices;
+        if (log != nullptr && is_first) log->choices = choices;
         if (at_choice) at_choice(choices);
       }
       if (progress.phase != "iteration") return;
       ++iterations;
-      if (told != nullptr && is_first) told->iterations = iterations;
+      if (log != nullptr && is_first) log->iterations = iterations;
       if (at_iteration) at_iteration(iterations);
     };
     return kmeans(job.points.view().slice(first, rows), options, job.memory(first, rows), execution);
@@ -219,10 +219,10 @@ bool runs_here(const Variant& variant) {
 
 /// Returns the production variants that support the job here, one configuration each.
 template <class T>
-std::vector<Way> production_ways(const Job<T>& job, int threads) {
+std::vector<RunSettings> production_ways(const Job<T>& job, int threads) {
   const kmeans_detail::Shape shape{job.points.rows(), job.points.columns(), job.options.clusters,
                                    static_cast<int>(sizeof(T)), !job.weights.empty()};
-  std::vector<Way> ways;
+  std::vector<RunSettings> ways;
   for (const Variant& variant : variants())
     if (variant.contract.kind == core::Contract::same_bits && runs_here(variant) &&
         variant.supports(shape, execution::this_machine()))
@@ -263,8 +263,8 @@ class KMeansCheckpoints : public testing::Test {
 
   /// Kills a fit in iteration `last` and resumes it in another configuration. Returns the first defect.
   template <class U>
-  std::string wrong(const Job<U>& job, const KMeansResult<U>& whole, int all_iterations, int last, const Way& from,
-                    const Way& to) const {
+  std::string wrong(const Job<U>& job, const KMeansResult<U>& whole, int all_iterations, int last,
+                    const RunSettings& from, const RunSettings& to) const {
     std::filesystem::remove(file());
     try {
       run<U>(job, from, each_iteration(), nullptr, kill_at(last));
@@ -274,12 +274,12 @@ class KMeansCheckpoints : public testing::Test {
       if (from.ranks < 2) return error.what();
     }
     if (last > 1 && !std::filesystem::exists(file())) return "no checkpoint";
-    Told told;
-    const KMeansResult<U> again = run<U>(job, to, to_resume(), &told);
+    RunLog log;
+    const KMeansResult<U> again = run<U>(job, to, to_resume(), &log);
     if (std::string what = difference(whole, again, !from.on_gpu && !to.on_gpu); !what.empty()) return what;
     if (again.resumed != (last > 1)) return "does not say whether it was resumed";
     // The checkpoint is of the previous iteration. (The last iteration of a fit writes none.)
-    if (told.iterations > all_iterations - last + 2) return "made " + std::to_string(told.iterations) + " iterations";
+    if (log.iterations > all_iterations - last + 2) return "made " + std::to_string(log.iterations) + " iterations";
     return "";
   }
 
@@ -308,12 +308,12 @@ TYPED_TEST(KMeansCheckpoints, go_on_after_each_iteration_by_any_variant) {
     const Job<T> job = make_job<T>(700, d, 12, Data::plain, KMeansInit::kmeans_plus_plus);
     const KMeansResult<T> whole = run<T>(job, {}, {});
     ASSERT_GT(whole.iterations, 6);
-    const std::vector<Way> from = production_ways(job, 1);
-    const std::vector<Way> to = production_ways(job, 3);
+    const std::vector<RunSettings> from = production_ways(job, 1);
+    const std::vector<RunSettings> to = production_ways(job, 3);
     ASSERT_GE(from.size(), 2U);
     int last = 1;
-    for (const Way& first : from)
-      for (const Way& second : to)
+    for (const RunSettings& first : from)
+      for (const RunSettings& second : to)
         for (int step = 0; step < 5; ++step) {
           EXPECT_EQ(this->wrong(job, whole, whole.iterations, last, first, second), "")
               << name_of(first) << ", then " << name_of(second) << ", killed in iteration " << last << " of "
@@ -336,7 +336,8 @@ TYPED_TEST(KMeansCheckpoints, go_on_on_another_number_of_ranks) {
       for (const int to : {0, 1, 3, 8})
         for (int step = 0; step < 3; ++step) {
           const tests::UpdateIs shared(step > 0);
-          EXPECT_EQ(this->wrong(job, whole, whole.iterations, last, Way{"", 1, from}, Way{"", 1, to}), "")
+          EXPECT_EQ(this->wrong(job, whole, whole.iterations, last, RunSettings{"", 1, from}, RunSettings{"", 1, to}),
+                    "")
               << from << " ranks, then " << to << ", killed in iteration " << last;
           last = last % whole.iterations + 1;
         }
@@ -364,12 +365,12 @@ TYPED_TEST(KMeansCheckpoints, know_all_options) {
     for (const KMeansInit init : inits) {
       Job<T> job = make_job<T>(300, 3, 10, Data::plain, init);
       change(job);
-      Told told;
-      const KMeansResult<T> whole = run<T>(job, {}, {}, &told);
-      for (int last = 1; last <= told.iterations; last += 1 + told.iterations / 3, ++runs)
-        EXPECT_EQ(this->wrong(job, whole, told.iterations, last, Way{"", 1}, Way{"", 2}), "")
+      RunLog log;
+      const KMeansResult<T> whole = run<T>(job, {}, {}, &log);
+      for (int last = 1; last <= log.iterations; last += 1 + log.iterations / 3, ++runs)
+        EXPECT_EQ(this->wrong(job, whole, log.iterations, last, RunSettings{"", 1}, RunSettings{"", 2}), "")
             << name << ", init " << static_cast<int>(init) << ", killed in iteration " << last << " of "
-            << told.iterations;
+            << log.iterations;
     }
   EXPECT_GE(runs, 100);
 }
@@ -384,16 +385,16 @@ TYPED_TEST(KMeansCheckpoints, go_on_from_the_end) {
       job.options.restarts = restarts;
       const KMeansResult<T> whole = run<T>(job, {}, {});
       KMeansCheckpoint checkpoint = this->to_resume();
-      Told told;
-      EXPECT_EQ(difference(whole, run<T>(job, {}, checkpoint, &told)), "");
-      EXPECT_TRUE(contains(told.notes, "starts from the beginning")) << told.notes;
+      RunLog log;
+      EXPECT_EQ(difference(whole, run<T>(job, {}, checkpoint, &log)), "");
+      EXPECT_TRUE(contains(log.notes, "starts from the beginning")) << log.notes;
       const std::string before = this->content();
-      told = {};
-      const KMeansResult<T> again = run<T>(job, {"", 2, ranks}, checkpoint, &told);
+      log = {};
+      const KMeansResult<T> again = run<T>(job, {"", 2, ranks}, checkpoint, &log);
       EXPECT_EQ(difference(whole, again), "");
       EXPECT_TRUE(again.resumed);
-      EXPECT_EQ(told.iterations, 0);
-      EXPECT_TRUE(contains(told.notes, "the fit was done")) << told.notes;
+      EXPECT_EQ(log.iterations, 0);
+      EXPECT_TRUE(contains(log.notes, "the fit was done")) << log.notes;
       EXPECT_EQ(this->content(), before);
     }
 }
@@ -414,9 +415,9 @@ TYPED_TEST(KMeansCheckpoints, are_written_when_they_are_due) {
                           kill_at(last)(iteration);
                         }),
                  Killed);
-    Told told;
-    EXPECT_EQ(difference(whole, run<T>(job, {}, this->to_resume(), &told)), "");
-    return told.notes;
+    RunLog log;
+    EXPECT_EQ(difference(whole, run<T>(job, {}, this->to_resume(), &log)), "");
+    return log.notes;
   };
   KMeansCheckpoint checkpoint;
   checkpoint.file = this->file();
@@ -452,11 +453,11 @@ TYPED_TEST(KMeansCheckpoints, are_written_at_a_stop_request) {
                        },
                        stop.get_token()),
                    InterruptedError);
-      Told told;
-      EXPECT_EQ(difference(whole, run<T>(job, {}, this->to_resume(), &told)), "");
+      RunLog log;
+      EXPECT_EQ(difference(whole, run<T>(job, {}, this->to_resume(), &log)), "");
       // Ranks see the request in different iterations.
-      if (ranks == 0) EXPECT_TRUE(contains(told.notes, "after iteration " + std::to_string(last))) << told.notes;
-      else EXPECT_TRUE(contains(told.notes, "after iteration")) << told.notes;
+      if (ranks == 0) EXPECT_TRUE(contains(log.notes, "after iteration " + std::to_string(last))) << log.notes;
+      else EXPECT_TRUE(contains(log.notes, "after iteration")) << log.notes;
     }
 }
 
@@ -473,9 +474,9 @@ TYPED_TEST(KMeansCheckpoints, go_on_from_the_last_iteration) {
                    },
                    stop.get_token()),
                InterruptedError);
-  Told told;
-  EXPECT_EQ(difference(run<T>(job, {}, {}), run<T>(job, {}, this->to_resume(), &told)), "");
-  EXPECT_TRUE(contains(told.notes, "after iteration 5")) << told.notes;
+  RunLog log;
+  EXPECT_EQ(difference(run<T>(job, {}, {}), run<T>(job, {}, this->to_resume(), &log)), "");
+  EXPECT_TRUE(contains(log.notes, "after iteration 5")) << log.notes;
 }
 
 // Until a fit has ended, nothing in the file depends on the limit.
@@ -493,9 +494,9 @@ TYPED_TEST(KMeansCheckpoints, go_on_to_another_limit) {
       EXPECT_THROW(run<T>(with_limit(5), {}, this->each_iteration(), nullptr, kill_at(3)), Killed);
       const KMeansResult<T> whole = run<T>(with_limit(limit), {}, {});
       ASSERT_EQ(whole.iterations, limit);
-      Told told;
-      EXPECT_EQ(difference(whole, run<T>(with_limit(limit), {"", 1, ranks}, this->to_resume(), &told)), "");
-      EXPECT_TRUE(contains(told.notes, "after iteration ")) << told.notes;
+      RunLog log;
+      EXPECT_EQ(difference(whole, run<T>(with_limit(limit), {"", 1, ranks}, this->to_resume(), &log)), "");
+      EXPECT_TRUE(contains(log.notes, "after iteration ")) << log.notes;
     }
   const auto refused = [&](const Job<T>& job) {
     const std::string before = this->content();
@@ -566,8 +567,8 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_from_a_file_and_on_ranks) {
       for (const int to : {0, 2}) {
         std::filesystem::remove(this->file());
         const Job<T> job = make_job<T>(500, 3, 40, Data::plain, init);
-        Told told;
-        const KMeansResult<T> whole = run<T>(job, {}, {}, &told);
+        RunLog log;
+        const KMeansResult<T> whole = run<T>(job, {}, {}, &log);
         KMeansCheckpoint checkpoint;
         checkpoint.file = this->file();
         checkpoint.seconds = 1e-9;
@@ -578,10 +579,10 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_from_a_file_and_on_ranks) {
         } catch (const Error& error) {
           EXPECT_EQ(from, 3) << error.what();
         }
-        Told again;
+        RunLog again;
         EXPECT_EQ(difference(whole, run<T>(job, {"", 1, to}, this->to_resume(), &again)), "");
         EXPECT_TRUE(contains(again.notes, "before the first iteration")) << again.notes;
-        EXPECT_LT(again.choices, told.choices) << "rows are chosen again";
+        EXPECT_LT(again.choices, log.choices) << "rows are chosen again";
       }
 }
 
@@ -697,10 +698,10 @@ TYPED_TEST(KMeansCheckpoints, that_cannot_be_written) {
     EXPECT_TRUE(contains(message, checkpoint.file)) << message;
   }
   checkpoint.file = "/dev/full";  // a device whose disk is full
-  Told told;
-  EXPECT_EQ(difference(run<T>(job, {}, {}), run<T>(job, {}, checkpoint, &told)), "");
-  EXPECT_TRUE(contains(told.notes, "no checkpoint was made")) << told.notes;
-  EXPECT_TRUE(contains(told.notes, "No space left")) << told.notes;
+  RunLog log;
+  EXPECT_EQ(difference(run<T>(job, {}, {}), run<T>(job, {}, checkpoint, &log)), "");
+  EXPECT_TRUE(contains(log.notes, "no checkpoint was made")) << log.notes;
+  EXPECT_TRUE(contains(log.notes, "No space left")) << log.notes;
 }
 
 TYPED_TEST(KMeansCheckpoints, are_refused_where_they_make_no_sense) {
