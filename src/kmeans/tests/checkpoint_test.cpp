@@ -335,7 +335,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_on_another_number_of_ranks) {
     for (const int from : {0, 1, 2, 5})
       for (const int to : {0, 1, 3, 8})
         for (int step = 0; step < 3; ++step) {
-          const tests::UpdateIs shared(step > 0);
+          const tests::ForceSharedUpdate shared(step > 0);
           EXPECT_EQ(this->wrong(job, whole, whole.iterations, last, RunSettings{"", 1, from}, RunSettings{"", 1, to}),
                     "")
               << from << " ranks, then " << to << ", killed in iteration " << last;

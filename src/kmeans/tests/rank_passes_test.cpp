@@ -150,7 +150,7 @@ TYPED_TEST(KMeansRankPasses, give_the_bits_of_one_process) {
       for (const KMeansEmptyCluster empty : {KMeansEmptyCluster::relocate, KMeansEmptyCluster::keep})
         for (const bool all : {false, true})
           for (const int size : {1, 2, 5}) {
-            const tests::UpdateIs shared(all == weighted);
+            const tests::ForceSharedUpdate shared(all == weighted);
             const Job<T> job = fit_from_given<T>(data, weighted, empty);
             const KMeansResult<T> one = kmeans(job.points, job.options, job.memory(0, 400), job.execution(nullptr));
             std::vector<EngineCalls> calls(static_cast<std::size_t>(size));

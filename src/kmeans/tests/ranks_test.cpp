@@ -26,6 +26,7 @@ using tests::all_inits;
 using tests::common_error;
 using tests::contains;
 using tests::Data;
+using tests::ForceSharedUpdate;
 using tests::Job;
 using tests::make_job;
 using tests::make_points;
@@ -33,7 +34,6 @@ using tests::same_bits;
 using tests::Size;
 using tests::split;
 using tests::ThreadRanks;
-using tests::UpdateIs;
 
 enum class Fault { none, own_greatest, rows_from_zero, own_rows_alone, next_ranks_share };
 
@@ -144,7 +144,7 @@ TYPED_TEST(KMeansRanks, share_the_update_to_the_bit) {
   const Size sizes[] = {{5, 2, 3}, {700, 1, 6}, {611, 2, 9}, {300, 3, 70}, {523, 20, 17}, {400, 40, 33}};
   const std::string hows[] = {"even", "last", "holes"};
   int number = 0;
-  const UpdateIs shared(true);
+  const ForceSharedUpdate shared(true);
   for (const Size size : sizes)
     for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::first, KMeansInit::given})
       for (const bool weighted : {false, true})
@@ -162,7 +162,7 @@ TYPED_TEST(KMeansRanks, share_the_update_to_the_bit) {
 
 TYPED_TEST(KMeansRanks, share_the_update_with_all_options) {
   using T = TypeParam;
-  const UpdateIs shared(true);
+  const ForceSharedUpdate shared(true);
   for (const auto& [name, change] : tests::changes_of_options)
     for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::given})
       for (const bool weighted : {false, true})
@@ -219,7 +219,7 @@ TYPED_TEST(KMeansRanks, differ_where_a_rank_takes_its_rows_for_all) {
   EXPECT_TRUE(found(KMeansInit::kmeans_parallel, false, Data::plain, Fault::rows_from_zero)) << "rows in a draw";
   EXPECT_TRUE(found(KMeansInit::given, false, Data::duplicates, Fault::rows_from_zero)) << "the farthest of equals";
   EXPECT_FALSE(found(KMeansInit::kmeans_parallel, false, Data::plain, Fault::none));
-  const UpdateIs shared(true);
+  const ForceSharedUpdate shared(true);
   EXPECT_TRUE(found(KMeansInit::first, false, Data::plain, Fault::next_ranks_share)) << "another rank's centroids";
   EXPECT_FALSE(found(KMeansInit::first, false, Data::plain, Fault::none));
 }
@@ -332,7 +332,7 @@ TYPED_TEST(KMeansRanks, predict_and_transform_their_rows) {
 // One sum per iteration in addition to the work done once, and one gather if the ranks share the update.
 TEST(KMeansRanks, meet_once_in_an_iteration) {
   const auto calls = [](int iterations, bool is_shared) {
-    const UpdateIs shared(is_shared);
+    const ForceSharedUpdate shared(is_shared);
     Job<double> job = make_job<double>(700, 3, 12, Data::plain, KMeansInit::first, false);
     job.options.max_iterations = iterations;
     job.options.tolerance = 0;
@@ -551,7 +551,7 @@ TEST_F(KMeansRanksErrors, come_from_calls_that_know_no_ranks) {
 
 TEST_F(KMeansRanksErrors, a_stop_request_on_one_rank_ends_all) {
   for (const int at : {0, 1, 4, -1, -4}) {
-    const UpdateIs shared(at < 0);
+    const ForceSharedUpdate shared(at < 0);
     const std::string stopped = common_error<InterruptedError>(3, [&](Communicator& communicator) {
       Execution execution;
       execution.threads = 1;

@@ -6,12 +6,12 @@
 namespace gradus::tests {
 
 /// Forces or forbids sharing during its lifetime.
-class UpdateIs {
+class ForceSharedUpdate {
  public:
-  explicit UpdateIs(bool shared) { kmeans_detail::update_is_shared = shared; }
-  UpdateIs(const UpdateIs&) = delete;
-  UpdateIs& operator=(const UpdateIs&) = delete;
-  ~UpdateIs() { kmeans_detail::update_is_shared.reset(); }
+  explicit ForceSharedUpdate(bool shared) { kmeans_detail::update_is_shared = shared; }
+  ForceSharedUpdate(const ForceSharedUpdate&) = delete;
+  ForceSharedUpdate& operator=(const ForceSharedUpdate&) = delete;
+  ~ForceSharedUpdate() { kmeans_detail::update_is_shared.reset(); }
 };
 
 }  // namespace gradus::tests
