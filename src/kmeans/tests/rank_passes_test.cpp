@@ -33,13 +33,13 @@ template <class T>
 class PlainPasses final : public RankPasses<T> {
  public:
   PlainPasses(const Problem<T>& problem, EngineCalls& calls)
-      : problem_(problem), asked_(calls), sums_(problem), labels_(static_cast<std::size_t>(problem.n()), -1) {
+      : problem_(problem), calls_(calls), sums_(problem), labels_(static_cast<std::size_t>(problem.n()), -1) {
     ++calls.started;
     if (calls.fails_to_start) throw OutOfMemoryError("the GPU is full");
   }
 
   std::int64_t make_pass(MatrixView<const T> centroids) override {
-    ++asked_.passes;
+    ++calls_.passes;
     centroids_ = Matrix<T>::copy_of(centroids);
     std::int64_t changed = 0;
     for (std::int64_t point = 0; point < problem_.n(); ++point) {
@@ -57,8 +57,8 @@ class PlainPasses final : public RankPasses<T> {
   const ExactSums<T>& sums() const override { return sums_; }
 
   void bring_labels(std::int32_t* labels) override {
-    ++asked_.labels;
-    if (asked_.fails_to_bring_labels) throw Error("the GPU has fallen off the bus");
+    ++calls_.labels;
+    if (calls_.fails_to_bring_labels) throw Error("the GPU has fallen off the bus");
     std::ranges::copy(labels_, labels);
   }
 
@@ -86,7 +86,7 @@ class PlainPasses final : public RankPasses<T> {
   }
 
   const Problem<T>& problem_;
-  EngineCalls& asked_;
+  EngineCalls& calls_;
   ExactSums<T> sums_;
   std::vector<std::int32_t> labels_;
   Matrix<T> centroids_;
@@ -132,7 +132,7 @@ Job<T> fit_from_given(Data data, bool weighted, KMeansEmptyCluster empty = KMean
 }
 
 /// Every second rank makes passes, or all ranks do.
-std::vector<EngineCalls*> asked_of(std::vector<EngineCalls>& calls, bool all) {
+std::vector<EngineCalls*> calls_of(std::vector<EngineCalls>& calls, bool all) {
   std::vector<EngineCalls*> some;
   for (std::size_t rank = 0; rank < calls.size(); ++rank) some.push_back(all || rank % 2 == 0 ? &calls[rank] : nullptr);
   return some;
@@ -154,7 +154,7 @@ TYPED_TEST(KMeansRankPasses, give_the_bits_of_one_process) {
             const Job<T> job = fit_from_given<T>(data, weighted, empty);
             const KMeansResult<T> one = kmeans(job.points, job.options, job.memory(0, 400), job.execution(nullptr));
             std::vector<EngineCalls> calls(static_cast<std::size_t>(size));
-            const std::vector<EngineCalls*> some = asked_of(calls, all);
+            const std::vector<EngineCalls*> some = calls_of(calls, all);
             const auto call = [&](Communicator& communicator, std::int64_t from, std::int64_t rows) {
               return fit_of_rank(job, communicator, from, rows, some[static_cast<std::size_t>(communicator.rank())]);
             };
@@ -174,7 +174,7 @@ TYPED_TEST(KMeansRankPasses, keep_their_labels_to_the_end) {
       for (std::int64_t cluster = 0; cluster < job.given.rows(); ++cluster)
         std::copy_n(job.points.row(cluster), job.points.columns(), job.given.row(cluster));
     std::vector<EngineCalls> calls(3);
-    const std::vector<EngineCalls*> some = asked_of(calls, true);
+    const std::vector<EngineCalls*> some = calls_of(calls, true);
     const KMeansResult<T> one = kmeans(job.points, job.options, job.memory(0, 400), job.execution(nullptr));
     EXPECT_EQ(tests::differs(one, 3, "even",
                              [&](Communicator& communicator, std::int64_t from, std::int64_t rows) {
