@@ -53,7 +53,7 @@ struct Policy : set_policy {
 };
 
 /// Keeps removed nodes to the end, also without events.
-struct Kept {
+struct KeepAll {
   using policy = Policy;
   static constexpr bool walks_past_removed = true;
   static constexpr std::memory_order unlink_order = std::memory_order_release;
@@ -299,20 +299,20 @@ TEST(SetsModel, Epochs) {
                                               {{"records.hpp", release, relaxed}, 1}});
 }
 
-TEST(SetsModel, LazyList) { check_set<lazy_list_set<Key, Kept>>("lazy_list_set.hpp"); }
-TEST(SetsModel, LockFreeList) { check_set<lock_free_list_set<Key, Kept>>("lock_free_list_set.hpp"); }
+TEST(SetsModel, LazyList) { check_set<lazy_list_set<Key, KeepAll>>("lazy_list_set.hpp"); }
+TEST(SetsModel, LockFreeList) { check_set<lock_free_list_set<Key, KeepAll>>("lock_free_list_set.hpp"); }
 TEST(SetsModel, HashSet) {
   // The exchanges that open buckets order so strongly that no violation results if a single order is not seq_cst.
-  check_set<split_ordered_set<Key, Kept, KeyHash, KeyEqual>>("split_ordered_set.hpp", {"relaxed"});
+  check_set<split_ordered_set<Key, KeepAll, KeyHash, KeyEqual>>("split_ordered_set.hpp", {"relaxed"});
 }
 struct SameHash {
   std::size_t operator()(const Key&) const { return 1; }
 };
 TEST(SetsModel, HashSetWhoseHashesAgree) {
-  expect_none(scenarios_of<split_ordered_set<Key, Kept, SameHash, KeyEqual>>());
+  expect_none(scenarios_of<split_ordered_set<Key, KeepAll, SameHash, KeyEqual>>());
 }
 // Nodes on two levels, in the only scenario that is small enough.
-TEST(SetsModel, SkipList) { expect_none({scenarios_of<skip_list_set<Key, Kept>>()[2]}); }
+TEST(SetsModel, SkipList) { expect_none({scenarios_of<skip_list_set<Key, KeepAll>>()[2]}); }
 TEST(SetsModel, LockFreeListUnderHazardPointers) {
   expect_none({scenarios_of<lock_free_list_set<Key, basic_hazard_pointers<Policy>>>()[2]});
 }
