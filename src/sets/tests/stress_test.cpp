@@ -119,7 +119,7 @@ TYPED_TEST(Stress, ALoopSeesWhatIsThereAllTheWhile) {
 
 /// A faulty list loses nodes. This allocator keeps their memory, so that no sanitizer reports the fault before
 /// find_fault() does.
-struct Kept {
+struct KeptBlocks {
   static std::vector<std::unique_ptr<std::byte[]>>& blocks() {
     static std::vector<std::unique_ptr<std::byte[]>> all;
     return all;
@@ -136,9 +136,9 @@ struct KeepingAllocator {
   template <class Other>
   KeepingAllocator(const KeepingAllocator<Other>&) {}
   T* allocate(std::size_t count) {
-    const std::lock_guard hold(Kept::lock());
-    Kept::blocks().push_back(std::make_unique<std::byte[]>(count * sizeof(T)));
-    return reinterpret_cast<T*>(Kept::blocks().back().get());
+    const std::lock_guard hold(KeptBlocks::lock());
+    KeptBlocks::blocks().push_back(std::make_unique<std::byte[]>(count * sizeof(T)));
+    return reinterpret_cast<T*>(KeptBlocks::blocks().back().get());
   }
   void deallocate(T*, std::size_t) noexcept {}
   friend bool operator==(KeepingAllocator, KeepingAllocator) { return true; }
@@ -173,11 +173,11 @@ TEST(Control, ALazyListThatDoesNotCheckTheMarkIsFound) {
   EXPECT_FALSE(fault.empty());
   RecordProperty("rounds", round);
   RecordProperty("fault", fault);
-  Kept::blocks().clear();
+  KeptBlocks::blocks().clear();
   // The same list without the fault, for as many rounds.
   using Sound = lazy_list_set<std::int64_t, NoReclamation<ShakenPolicy<>>, std::less<>, KeepingAllocator<std::int64_t>>;
   for (int again = 0; again < round; ++again) ASSERT_EQ(fault_of_round<Sound>(again, true), "");
-  Kept::blocks().clear();
+  KeptBlocks::blocks().clear();
 }
 
 }  // namespace
