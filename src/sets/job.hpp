@@ -47,7 +47,7 @@ struct CountingAllocator {
 };
 
 /// A call to make; drawn before the clock starts.
-struct Draw {
+struct PlannedCall {
   std::int32_t key;
   Call call;
 };
@@ -64,23 +64,23 @@ inline Keys shuffled_keys(std::int64_t range, std::uint64_t seed) {
 
 /// One thread's part of the job.
 template <class Set>
-class alignas(128) Member {
+class alignas(128) Worker {
  public:
-  Member(const Problem& problem, int thread, int threads)
+  Worker(const Problem& problem, int thread, int threads)
       : problem_(problem), thread_(thread), operations_(cpu::share(problem.operations, thread, threads)) {}
 
-  void draw() {
+  void plan() {
     const core::Philox random(problem_.seed, 2);
-    draws_.resize(static_cast<std::size_t>(operations_.size()));
-    for (std::size_t at = 0; at < draws_.size(); ++at) {
+    calls_.resize(static_cast<std::size_t>(operations_.size()));
+    for (std::size_t at = 0; at < calls_.size(); ++at) {
       const auto index = 2 * (static_cast<std::uint64_t>(operations_.begin) + at);
       const auto kind = static_cast<int>(random.below(index, 100));
-      draws_[at].key = static_cast<std::int32_t>(random.below(index + 1, static_cast<std::uint64_t>(problem_.range)));
-      draws_[at].call = kind < problem_.mix.contains                         ? Call::contains
+      calls_[at].key = static_cast<std::int32_t>(random.below(index + 1, static_cast<std::uint64_t>(problem_.range)));
+      calls_[at].call = kind < problem_.mix.contains                         ? Call::contains
                         : kind < problem_.mix.contains + problem_.mix.insert ? Call::insert
                                                                              : Call::erase;
     }
-    if (problem_.records) history_.reserve(draws_.size());
+    if (problem_.records) history_.reserve(calls_.size());
   }
 
   /// Inserts this thread's share of the initial keys.
@@ -116,7 +116,7 @@ class alignas(128) Member {
 
   template <bool records>
   void call_all(Set& set, std::atomic<std::uint64_t>& clock) {
-    for (const Draw& draw : draws_) {
+    for (const PlannedCall& plan : calls_) {
       if (called_ % between_looks == 0) {
         if (problem_.stop.stop_requested()) return;
         look_at_garbage(set);
@@ -125,12 +125,12 @@ class alignas(128) Member {
           core::seconds_since(begin_) > problem_.most_seconds)
         break;
       ++called_;
-      const std::int64_t key = draw.key;
+      const std::int64_t key = plan.key;
       [[maybe_unused]] const std::uint64_t began = records ? clock.fetch_add(1) : 0;
       bool answer = false;
-      if (draw.call == Call::contains) {
+      if (plan.call == Call::contains) {
         answer = set.contains(key);
-      } else if (draw.call == Call::insert) {
+      } else if (plan.call == Call::insert) {
         answer = set.insert(key);
         added_ += answer;
         added_sum_ += answer ? key : 0;
@@ -140,7 +140,7 @@ class alignas(128) Member {
         added_sum_ -= answer ? key : 0;
       }
       answered_yes_ += answer;
-      if constexpr (records) history_.push_back({key, began, clock.fetch_add(1), thread_, draw.call, answer});
+      if constexpr (records) history_.push_back({key, began, clock.fetch_add(1), thread_, plan.call, answer});
     }
     look_at_garbage(set);
   }
@@ -153,7 +153,7 @@ class alignas(128) Member {
   const Problem& problem_;
   int thread_;
   cpu::Range operations_;
-  std::vector<Draw> draws_;
+  std::vector<PlannedCall> calls_;
   std::vector<Event> history_;
   std::int64_t called_ = 0;
   std::int64_t answered_yes_ = 0;
@@ -175,7 +175,7 @@ Outcome run_job(const Problem& problem, const Execution& execution, std::vector<
   Outcome outcome;
   outcome.is_ordered = is_ordered;
   Keys keys = shuffled_keys(problem.range, problem.seed);
-  std::vector<std::unique_ptr<Member<Set>>> members(static_cast<std::size_t>(threads));
+  std::vector<std::unique_ptr<Worker<Set>>> workers(static_cast<std::size_t>(threads));
   std::atomic<std::uint64_t> clock{0};
   std::atomic<std::int64_t> bytes{-bytes_taken};  // plus this thread's bytes once the set is constructed
   core::FirstFailure failure;
@@ -186,11 +186,11 @@ Outcome run_job(const Problem& problem, const Execution& execution, std::vector<
 #pragma omp parallel num_threads(threads)
   {
     const int thread = omp_get_thread_num();
-    std::unique_ptr<Member<Set>>& own = members[static_cast<std::size_t>(thread)];
+    std::unique_ptr<Worker<Set>>& own = workers[static_cast<std::size_t>(thread)];
     const std::int64_t bytes_before = bytes_taken;
     failure.run([&] {
-      own = std::make_unique<Member<Set>>(problem, thread, threads);
-      own->draw();
+      own = std::make_unique<Worker<Set>>(problem, thread, threads);
+      own->plan();
       own->fill(*set, keys, threads);
     });
 #pragma omp barrier
@@ -201,10 +201,10 @@ Outcome run_job(const Problem& problem, const Execution& execution, std::vector<
   core::honour_stop(problem.stop, "stopped while threads used a set");
   auto first = core::Clock::time_point::max();
   auto last = core::Clock::time_point::min();
-  for (const auto& member : members) {
-    member->add_to(outcome);
-    first = std::min(first, member->begin());
-    last = std::max(last, member->end());
+  for (const auto& worker : workers) {
+    worker->add_to(outcome);
+    first = std::min(first, worker->begin());
+    last = std::max(last, worker->end());
   }
   outcome.seconds = std::chrono::duration<double>(last - first).count();
   core::add_phase(phases, "fill", std::chrono::duration<double>(first - start).count());
