@@ -90,9 +90,9 @@ inline constexpr auto enum_names<LockGranularity> = std::to_array<EnumName<LockG
 template <>
 inline constexpr auto core::option_rows<LockOptions> = std::to_array<core::Option>({
     core::option<&LockOptions::lock>(
-        {.name = "lock", .help = "the lock that threads take ('gradus list locks')", .placeholder = "NAME"}),
+        {.name = "lock", .help = "the lock that threads acquire ('gradus list locks')", .placeholder = "NAME"}),
     core::option<&LockOptions::locked>({.name = "locked",
-                                        .help = "how much a thread adds each time that it has the lock"}),
+                                        .help = "what a thread adds under one acquisition of the lock"}),
 });
 
 namespace kmeans_detail {
