@@ -11,7 +11,7 @@ namespace gradus::kmeans_detail {
 /// The state of a resumable job, and its checkpoint file. Only the first rank writes the file, because the state is the
 /// same on all ranks.
 template <class T>
-struct KeptJob {
+struct CheckpointedJob {
   JobState<T> state;
   bool resumed = false;
   std::unique_ptr<CheckpointFile<T>> file;  ///< null if this rank writes no checkpoints
@@ -19,6 +19,6 @@ struct KeptJob {
 
 /// Opens the checkpoint, and reads it if the fit resumes. Returns an empty job without KMeansOptions::checkpoint.
 template <class T>
-KeptJob<T> kept_job(const FitCall<T>& call, const JobPlan<T>& plan);
+CheckpointedJob<T> checkpointed_job(const FitCall<T>& call, const JobPlan<T>& plan);
 
 }  // namespace gradus::kmeans_detail
