@@ -89,13 +89,13 @@ class Restarts {
 
  private:
   KMeansResult<T> fit_once(int restart, const KMeansResult<T>* best) {
-    const bool goes_on = restart == checkpointed_.state.restart;
-    const FitState<T>* const so_far = goes_on && checkpointed_.state.fit ? &*checkpointed_.state.fit : nullptr;
-    const bool is_seeded = goes_on && checkpointed_.state.seeding;
+    const bool resumes = restart == checkpointed_.state.restart;
+    const FitState<T>* const so_far = resumes && checkpointed_.state.fit ? &*checkpointed_.state.fit : nullptr;
+    const bool is_seeded = resumes && checkpointed_.state.seeding;
     if (checkpointed_.file) {
       checkpointed_.file->begin_fit(restart, best, so_far != nullptr);
       if (is_seeded) checkpointed_.file->seeding = *checkpointed_.state.seeding;
-      if (!goes_on && checkpointed_.file->is_due_between_fits()) checkpointed_.file->write_seeding();
+      if (!resumes && checkpointed_.file->is_due_between_fits()) checkpointed_.file->write_seeding();
     }
     problem_.bytes = nullptr;
     problem_.fit_so_far = so_far;
