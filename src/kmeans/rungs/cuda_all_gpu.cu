@@ -99,7 +99,7 @@ __device__ double block_sum(double value) {
 template <class T>
 __global__ void update_centroids(int k, int d, DeviceSums sums, T* centroids, T* next, LoopState* state,
                                  LoopRecord* records) {
-  __shared__ bool goes_on;
+  __shared__ bool continues;
   if (state->finished) return;
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
@@ -148,10 +148,10 @@ __global__ void update_centroids(int k, int d, DeviceSums sums, T* centroids, T*
     state->finished = changed == 0 || few || settled || --state->iterations_left == 0;
     state->changed = 0;
     state->inertia = 0;
-    goes_on = !state->finished;
+    continues = !state->finished;
   }
   __syncthreads();  // thread 0 has decided
-  if (!goes_on) return;
+  if (!continues) return;
   for (int index = thread; index < k * d; index += threads) sums.sums[index] = 0;
   for (int cluster = thread; cluster < k; cluster += threads) {
     sums.weights[cluster] = 0;
