@@ -20,8 +20,8 @@ std::uint64_t copy_bytes(const Shape& shape, const Variant& variant, SeedingFilt
 std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                           const Variant& variant, SeedingFilter filter, Extent extent = Extent::fit);
 
-/// Chooses whether to make the copies that speed up seeding and iterations: only if there is memory for
-/// `bytes(filter)`, the memory of the job. Points on a GPU need no copies.
+/// Returns where_it_pays if there is memory for the copies that speed up seeding and iterations, otherwise never.
+/// `bytes(filter)`: the memory of the job with that filter. Points on a GPU need no copies.
 template <class Bytes>
 SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, const Bytes& bytes) {
   return !stays_on_gpu && execution::has_memory(bytes(SeedingFilter::where_it_pays), execution)

@@ -25,7 +25,8 @@ class PreparedPoints {
   /// Counts different points, up to the number of clusters. Throws InputError if there are fewer and the options do not
   /// accept that.
   std::int64_t different_points(const KMeansOptions& options) const;
-  /// Throws InputError if there are several clusters but their distances cannot be computed.
+  /// Throws InputError if there are several clusters, points differ, and all their squared distances are zero in
+  /// double.
   void require_distances(std::int64_t clusters) const;
 
   /// Returns a problem that refers to memory of this object.

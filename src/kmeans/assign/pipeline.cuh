@@ -132,7 +132,7 @@ class Search {
       best[row] = fminf(best[row], __shfl_xor_sync(everyone, best[row], 1));
       best[row] = fminf(best[row], __shfl_xor_sync(everyone, best[row], 2));
       if (best[row] < best_[row]) {
-        // All recorded clusters have scores of at least the old best_.
+        // All recorded scores are at least the old best_, so a limit below it empties the list.
         const float limit = __fadd_ru(best[row], reaches_[row]);
         if (limit < best_[row] && lane() % 4 == 0) counts_[8 * row + lane() / 4] = 0;
         best_[row] = best[row];

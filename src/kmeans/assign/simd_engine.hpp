@@ -65,7 +65,8 @@ class SimdEngine {
   }
 
  private:
-  // Points dealt out at a time: enough for prefetching, and few enough that each thread gets several pieces.
+  // Returns the number of points dealt out at a time: enough for prefetching, and few enough that each thread gets
+  // several pieces.
   static std::int64_t piece_size(const Problem<T>& problem, int threads) {
     std::int64_t granule = block_points;
     if constexpr (requires { typename Assigner::TakesAnyBlocks; }) granule = 64;
@@ -73,8 +74,8 @@ class SimdEngine {
     return std::clamp(problem.n() / pieces / granule * granule, granule, 8 * block_points);
   }
 
-  // Points between two polls of the stop request. If the assigner supports any blocks and a point takes much work,
-  // fewer than block_points; always a power of two, so that it divides block_points.
+  // Returns the number of points between two polls of the stop request: block_points, or fewer if the assigner supports
+  // any blocks and a point takes much work. Always a power of two, so that it divides block_points.
   static std::int64_t block_size(const Problem<T>& problem) {
     constexpr std::int64_t most_operations = std::int64_t{1} << 28;  // vector operations; takes some milliseconds
     std::int64_t points = block_points;

@@ -34,8 +34,8 @@ class Checkpoints {
 
   /// Returns true if a checkpoint is wanted after `iterations` iterations.
   virtual bool is_due(int iterations) const = 0;
-  /// Returns the number of iterations to run before the next call of is_due(): 1 if the state after it may be saved,
-  /// which needs both sets of centroids, otherwise all iterations before that one.
+  /// Returns how many iterations to run before the next call of is_due(). The iteration before a checkpoint runs alone,
+  /// because the checkpoint needs both sets of centroids.
   virtual int steps_to_make(int iterations) const = 0;
   /// Copies the state and returns.
   virtual void write(const FitView<T>& fit) = 0;

@@ -102,8 +102,8 @@ class Moves {
 
 }  // namespace
 
-// In each round every rank contributes a batch of its farthest points. The merged order is complete down to the nearest
-// point of a full batch; the greatest such limit over the ranks counts.
+// In each round every rank sends a batch of its farthest points. A rank with a full batch may have more points just
+// below the last one it sent. So the merged order is complete only down to the farthest of these last points.
 template <class T>
 std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                                  const std::vector<std::int32_t>& empty) {

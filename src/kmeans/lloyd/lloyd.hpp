@@ -280,7 +280,7 @@ class Lloyd {
     inertia_is_explained_ = true;
   }
 
-  /// Requires a complete iteration and `before_`.
+  /// Returns the state between two iterations. Requires `before_`.
   FitView<T> state() const {
     return {std::as_const(*before_).view(), std::as_const(result_.centroids).view(), result_.history};
   }

@@ -13,7 +13,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// The knowledge if some point of a cluster has weight.
+/// The result of presence(): does a cluster have a point of positive weight?
 enum class Presence : std::uint8_t { none, some, unknown };
 
 /// Returns the number of limbs of each kind per cluster for d columns: d, but 4 for three columns, so that a row is one
@@ -81,7 +81,7 @@ class ExactSums {
     core::Int128 weight = total_weight(cluster);
     for (const RemovedPoint<T>& point : without)
       weight -= weights_.size() > 0 ? statistics.weight.total(statistics.weight.split(point.scaled_weight)) : 1;
-    // Blocks of columns, of which vectors of doubles leave some open.
+    // Handles a block of columns at a time. `open` gets the columns that vectors of doubles do not decide.
     constexpr std::int64_t at_once = 256;
     std::int32_t open[at_once + 16];
     for (std::int64_t first = 0; first < d; first += at_once) {
