@@ -9,8 +9,8 @@
 // 1. If the upper bound is below all lower bounds, the label stays and the point itself is not even read.
 // 2. Otherwise the canonical distance to the point's centroid is computed again, which tightens the upper bound.
 // 3. Groups whose lower bound still does not exceed the upper bound are searched by the 16-bit filter of
-// simd_large_dim, four points
-//    at a time that need the same group. The canonical chain re-checks every cluster that the filter cannot exclude.
+//    simd_large_dim, four points at a time that need the same group. The canonical chain re-checks every cluster that
+//    the filter cannot exclude.
 //
 // Certainty. Bounds are floats rounded to the safe side, so the labels are the labels of a full search to the bit.
 // Bounds refer to distances without the rounding of the canonical chain, which is (d + 2) 2^-54 of a distance. Upper
