@@ -7,9 +7,9 @@
 // any k.
 //
 // * Certainty. The index of a point is computed in the data's own arithmetic: v = x - origin, u = v * scale, nearest
-//   integer. Two roundings change u by at most 2^-p+1 of its value (p = 24 or 53 bits), which is less than cells *
-//   2^-p+2. Each cell is enlarged by this slack before it is classified, so a point is always inside the cell of its
-//   index. The classification covers the rounding of the canonical distance, and never settles equal distances.
+//   integer. Two roundings change u by at most 2^(1-p) of its value (p = 24 or 53 bits), which is less than
+//   cells * 2^(2-p). Each cell is enlarged by this slack before it is classified, so a point is always inside the cell
+//   of its index. The classification covers the rounding of the canonical distance, and never settles equal distances.
 // * Doubt. Points in cells with candidates are queued. The canonical chain in double compares only these candidates,
 //   and the lowest cluster wins ties. simd_small_dim does the same for its doubtful points, but after a float filter,
 //   which is not needed here.

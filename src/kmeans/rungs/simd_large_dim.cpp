@@ -10,8 +10,8 @@
 // 1. 8 bits, on CPUs with VNNI instructions and above 64 clusters. Every cluster whose score is within the error bound
 //    of the least score is a candidate. Uniform data of 128 columns and 1024 clusters leaves 3 candidates per point on
 //    average.
-// 2. 16 bits on other CPUs, for fewer clusters, and if the 8-bit level leaves more candidates than pay. (One outlier
-// among the centroids makes the steps coarse for all.)
+// 2. 16 bits on other CPUs, for fewer clusters, and if the 8-bit level leaves more candidates than it pays for.
+//    (One outlier among the centroids makes the steps coarse for all.)
 // 3. If several candidates remain: their distances in the data's own type, a vector at a time, with an error of at most
 //    d + 16 roundings.
 // 4. If these distances do not decide: the canonical chain.
