@@ -120,8 +120,7 @@ void add_extreme_scales(std::vector<Case>& list) {
     data.float_scale = 1e110;
     return data;
   });
-  // The differences are so small that the power of two which scales them to 1 makes the constant column overflow. (For
-  // doubles: kmeans_test.)
+  // Differences so small that scaling them to 1 makes the constant column overflow. (For doubles: kmeans_test.)
   add_extreme(list, "floats_beside_a_constant_column", [](auto seed) {
     CaseData data = plain(uniform(300, 3, seed, -1e-42, 1e-42), 90);
     for (std::int64_t row = 0; row < 300; ++row) data.points(row, 0) = 1e37;
@@ -174,9 +173,8 @@ void add_extreme_directions(std::vector<Case>& list) {
   });
 }
 
-// Centroids near the origin, and points at growing distances, up to where their distances differ by rounding alone. If
-// the far points have no weight, they leave the centroids in place, so filters that use former iterations reach them
-// too.
+// Centroids near the origin, and points at growing distances, up to where their distances differ by rounding alone. Far
+// points without weight leave the centroids in place, so filters that use former iterations reach them too.
 CaseData with_far_points(std::uint64_t seed, std::int64_t d, std::int64_t clusters, bool weightless) {
   constexpr std::int64_t n = 600;
   const std::int64_t near = weightless ? n / 2 : clusters;
@@ -202,8 +200,7 @@ void add_extreme_far_points(std::vector<Case>& list) {
     return data;
   });
   add_extreme(list, "far_points_at_ties_by_rounding", [](auto) {
-    // The first two centroids are equally far from the far points after the rounding of the canonical chain, but the
-    // second one is nearer in exact arithmetic.
+    // The canonical chain rounds the distances to the first two centroids equally, but the second one is nearer.
     CaseData data = plain(Matrix<double>(7, 2), 3, 1);
     const double far = 0x1p52;
     const double rows[] = {1.75, 1, 2, 0, 0, 0, far, 0, far, 1, far, 0, -far, 0};
@@ -668,8 +665,7 @@ std::string broken_invariant(const KMeansResult<T>& result) {
   return counts == result.counts ? "" : "the counts do not match the labels";
 }
 
-/// Returns the magnitude that bounds the rounding errors of an inertia: the squared extent of the data times the
-/// weights.
+/// Returns the magnitude that bounds the rounding errors of an inertia: squared extent of the data times the weights.
 template <class T>
 double inertia_scale(const Problem<T>& problem) {
   double scale = 0;

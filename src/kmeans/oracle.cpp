@@ -148,8 +148,7 @@ class Oracle {
     return owner != labels_ && centroids_ != before;
   }
 
-  /// Returns the lowest cluster with points whose centroid was at the same place, or else the lowest one with
-  /// points.
+  /// Returns the lowest cluster with points whose centroid was at the same place, otherwise the lowest with points.
   std::int32_t repeated_by(std::int32_t surplus, const std::vector<T>& before) const {
     std::vector<bool> has_points(at(k_));
     for (std::int64_t point = 0; point < n_; ++point)

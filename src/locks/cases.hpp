@@ -18,8 +18,7 @@ struct Case {
   std::function<Problem(std::uint64_t seed)> make;
 };
 
-/// Returns the cases: over the usual numbers of threads, at least a million critical sections for each lock that is an
-/// object.
+/// Returns cases with at least a million critical sections per lock object, over the usual numbers of threads.
 const std::vector<Case>& cases();
 
 /// Returns the defect of a result, or "" if it keeps the promises of the variant.

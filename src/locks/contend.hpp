@@ -33,9 +33,8 @@ concept TimedLockable = Lockable<Lock> && requires(Lock lock, std::chrono::nanos
   { lock.try_lock_for(patience) } -> std::convertible_to<bool>;
 };
 
-/// The data that the lock guards. A failing lock must be detectable without undefined behaviour. So the variables are
-/// relaxed atomics, which compile to the instructions of plain variables; one variable is plain, for the thread
-/// sanitizer.
+/// The data that the lock guards. A failing lock must be detectable without undefined behaviour, so these are relaxed
+/// atomics, which compile like plain variables. One variable is plain, for the thread sanitizer.
 struct alignas(lock_padding) Board {
   std::atomic<std::int64_t> entered{0};
   std::atomic<int> inside{-1};
@@ -96,8 +95,7 @@ struct Contest {
   }
 };
 
-/// Runs section() under the lock and returns its result: true if the thread wants another section. For locks that are
-/// objects.
+/// Runs section() under a lock object. Returns its result: true if the thread wants another section.
 template <class Lock>
 struct Guard {
   template <class Section>

@@ -56,8 +56,7 @@ class Waits {
     return all;
   }
   std::uint64_t longest() const { return longest_; }
-  /// Returns the nanoseconds that the given share of all waits did not exceed, at most one eighth too high. 0 without
-  /// waits.
+  /// Returns the nanoseconds that the given share of waits did not exceed, up to an eighth too high; 0 without waits.
   std::uint64_t percentile(double share) const {
     const auto wanted = static_cast<std::uint64_t>(share * static_cast<double>(count()));
     std::uint64_t seen = 0;

@@ -71,8 +71,7 @@ class OneKey {
   }
 
   bool is_there_;
-  // Indexed by the state they require: changes that have not taken effect, and other calls that have not seen that
-  // state.
+  // By the state they require: changes without effect so far, and other calls that have not seen that state.
   std::array<Calls, 2> left_;
   std::array<Calls, 2> unexplained_;
 };

@@ -8,8 +8,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// The state of a resumable job, and its checkpoint file. Only the first rank writes the file, because the state is the
-/// same on all ranks.
+/// The state of a resumable job, and its checkpoint file. Only the first rank writes it: all ranks have the same state.
 template <class T>
 struct CheckpointedJob {
   JobState<T> state;

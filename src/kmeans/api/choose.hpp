@@ -10,8 +10,7 @@
 namespace gradus::kmeans_detail {
 
 /// Returns the variant for a job that runs here and supports the options. Throws UsageError or UnsupportedError if
-/// there is none. `points`: the place of the points; `others`: the places of the other arrays; `execution`: as returned
-/// by execution::run_where_it_lies().
+/// there is none. `points`, `others`: the places of the arrays; `execution`: from execution::run_where_it_lies().
 const Variant& choose(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                       MemoryPlace points = {}, std::initializer_list<execution::NamedPlace> others = {});
 

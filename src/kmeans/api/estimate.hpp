@@ -29,8 +29,7 @@ SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, cons
              : SeedingFilter::never;
 }
 
-/// Returns the bytes on the GPU in addition to points, their unit-length copy and weights. Seeding frees its GPU memory
-/// before the variant runs.
+/// Returns the bytes on the GPU in addition to points, unit-length copy and weights. Seeding frees its part first.
 std::uint64_t device_memory(const Shape& shape, const Execution& execution, const Variant& variant);
 
 // For several fits whose results are kept:

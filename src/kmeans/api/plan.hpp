@@ -1,5 +1,4 @@
-// The plan of a public call: the results of its steps check, describe, choose and estimate. Afterwards the call runs
-// (run.hpp) and delivers (deliver.hpp).
+// The plan of a public call: the results of check, describe, choose and estimate. Then it runs and delivers.
 #pragma once
 
 #include <utility>

@@ -12,9 +12,8 @@ namespace gradus::kmeans_detail {
 template <class T>
 class PreparedPoints {
  public:
-  /// Brings the points to the place of the job and reads them. `centroids`: the given centroids in host memory, or
-  /// empty. `gpu_bytes`: the GPU memory of the job in addition to points and weights. Throws InputError for unusable
-  /// values.
+  /// Brings the points to the place of the job and reads them. `centroids`: given ones in host memory, or empty.
+  /// `gpu_bytes`: GPU memory of the job besides points and weights. Throws InputError for unusable values.
   PreparedPoints(const JobPlan<T>& plan, MatrixView<const T> points, MatrixView<const T> centroids, KMeansMetric metric,
                  std::uint64_t gpu_bytes, std::vector<Phase>& phases);
 
@@ -22,11 +21,9 @@ class PreparedPoints {
   MatrixView<const T> centroids() const { return centroids_; }  ///< in host memory
   const Statistics& statistics() const { return statistics_; }
 
-  /// Counts different points, up to the number of clusters. Throws InputError if there are fewer and the options do not
-  /// accept that.
+  /// Counts different points up to the number of clusters. Throws InputError for fewer, unless the options accept that.
   std::int64_t different_points(const KMeansOptions& options) const;
-  /// Throws InputError if there are several clusters, points differ, and all their squared distances are zero in
-  /// double.
+  /// Throws InputError if there are several clusters, and points differ but all squared distances are zero.
   void require_distances(std::int64_t clusters) const;
 
   /// Returns a problem that refers to memory of this object.

@@ -237,8 +237,7 @@ class CellTable::TileBuilder {
       }
   }
 
-  // Returns the entry of the list in the table. Recent lists are remembered, because neighbouring boxes often have
-  // equal ones.
+  // Returns the entry of the list in the table. Remembers recent lists, because neighbouring boxes often share them.
   std::int32_t entry_of(List& list) {
     if (list.entry != -1) return list.entry;
     const std::span<const std::int32_t> clusters = list.clusters;

@@ -38,9 +38,8 @@ class CellTable {
   /// `occupied`: per cell, nonzero if any point is in it; other cells are skipped. Empty: all cells are occupied.
   CellTable(std::vector<CellAxis> axes, std::int64_t clusters, std::span<const std::uint8_t> occupied);
 
-  /// Fills the table for `centroids` (row-major) with `threads` threads. The work is O(cells + clusters) for each of
-  /// the up to 64 tiles of the table. To keep this bound, lists stay long if many centroids share a cell. Throws
-  /// InterruptedError after a stop request.
+  /// Fills the table for `centroids` (row-major). The work is O(cells + clusters) for each of the up to 64 tiles;
+  /// therefore lists stay long if many centroids share a cell. Throws InterruptedError after a stop request.
   void build(const std::vector<double>& centroids, int threads, const std::stop_token& stop);
 
   /// Per cell, with the first axis fastest: the label of all its points, or mixed | pair? | place of a list.

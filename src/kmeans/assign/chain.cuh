@@ -1,5 +1,4 @@
-// Decides the points that the filter left open: compares them with their candidates, or with all clusters, by the
-// canonical chain.
+// Decides the points that the filter left open by the canonical chain, among their candidates or all clusters.
 #pragma once
 
 #include <cmath>
@@ -90,8 +89,7 @@ __global__ void compare_candidates(const __grid_constant__ FilterJob job, const 
   }
 }
 
-// Compares points with more candidates with all clusters. Launch: blocks of 256 threads, one point per block, a
-// grid-stride loop.
+// Compares points with too many candidates with all clusters. Launch: blocks of 256 threads, a grid-stride loop.
 template <class T>
 __global__ void compare_all(const __grid_constant__ FilterJob job, const ChainJob<T> rows) {
   __shared__ Nearest near[8];

@@ -1,5 +1,4 @@
-// Distances of points on a GPU to centroids by the canonical chain: of every point to its own centroid, and of all to
-// all.
+// Distances of points on a GPU to centroids by the canonical chain: to their own centroids, and of all to all.
 #include <algorithm>
 
 #include "kmeans/gpu/cuda_common.hpp"

@@ -1,9 +1,8 @@
 // Block-level distances of 256 rows of points to other rows, and sums over a block. Shared by the statistics of points
 // and the choice of initial centroids on a GPU.
 //
-// A block processes the blocks of RowSums (row_sums.hpp). Each thread loops over its own row, so that the chain of each
-// distance has the canonical order. It reads short rows directly from memory, and long rows through a tile of columns
-// that the block copies to shared memory.
+// A block processes the blocks of RowSums (row_sums.hpp). Each thread loops over one row, so each distance has the
+// canonical order. Short rows are read directly, long rows through a tile of columns in shared memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,13 +22,11 @@ inline constexpr int block_rows = static_cast<int>(RowSums::block_rows);
 inline constexpr int short_columns = 8;  // rows this short let a warp read its rows in whole lines
 inline constexpr int most_others = 64;
 
-/// Rows to which distances are computed, Group at a time. All threads of a block of block_rows must construct it once
-/// per kernel.
+/// Rows to which distances are computed, Group at a time. All threads of a block construct it once per kernel.
 template <class T, int Group>
 class OtherRows {
  public:
-  /// Uses the rows of `others` with the indices which[0] to which[count - 1], at most most_others. Null: the first
-  /// `count`.
+  /// Uses rows which[0] to which[count - 1] of `others`, at most most_others. Null: the first `count` rows.
   __device__ OtherRows(const DeviceRows<T>& others, const std::int64_t* which, int count)
       : others_(others), which_(which), count_(count) {
     if (!are_short()) return;

@@ -1,7 +1,7 @@
 // A group of points is transposed, as doubles, into a tile in which equal coordinates of neighbouring points are
-// adjacent. Each vector lane then computes the canonical chain of one point, so the bits equal the plain loop's. A tile
-// serves up to 16 centroids before the next points are read. Without fused multiply-add instructions the plain loop
-// runs (std::fma rounds once everywhere).
+// adjacent. Each vector lane computes the canonical chain of one point, so the bits equal the plain loop's. A tile
+// serves up to 16 centroids. Without fused multiply-add instructions the plain loop runs (std::fma rounds once
+// everywhere).
 //
 // Per point, centroid and coordinate, a lane does one subtraction and one fused multiply-add. The transposition takes
 // about half a cycle per point and coordinate, so one or two centroids take almost as long as four.
@@ -41,8 +41,7 @@ HWY_INLINE hn::Vec<D> load_doubles(D d, const T* from) {
   else return hn::LoadU(d, from);
 }
 
-// Fills tile[dim][point] with the points, or with their differences from `centroids` if given. `points` holds a
-// multiple of `lanes` addresses.
+// Fills tile[dim][point] with points, or with differences from `centroids`. `points`: a multiple of `lanes` addresses.
 template <class T>
 HWY_INLINE void fill_tile(const T* const* points, const T* const* centroids, std::int64_t count, std::int64_t first_dim,
                           std::int64_t dims, double* HWY_RESTRICT tile) {
@@ -141,8 +140,7 @@ HWY_INLINE void gather_group(const T* const* from, std::int64_t count, const T**
   for (std::int64_t point = 0; point < group; ++point) to[point] = from[point < count ? point : count - 1];
 }
 
-// Prefetches the coordinates [first_dim, end_dim) of a group. These are pieces of separate rows, which the hardware
-// prefetcher does not predict.
+// Prefetches coordinates [first_dim, end_dim) of a group: pieces of separate rows, which the hardware does not predict.
 template <class T>
 HWY_INLINE void prefetch(const T* const* points, std::int64_t first, std::int64_t count, std::int64_t first_dim,
                          std::int64_t end_dim) {

@@ -8,8 +8,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// Computes out[c * points.rows() + p] = D(point p, centroid c) for all given points and centroids. Designed for blocks
-/// of some hundred points.
+/// Computes out[c * points.rows() + p] = D(point p, centroid c). Designed for blocks of some hundred points.
 template <class T>
 void squared_distances(MatrixView<const T> points, MatrixView<const T> centroids, double* out);
 
@@ -23,8 +22,7 @@ template <class T>
 void squared_distances_of_pairs(const T* const* points, const T* const* centroids, std::int64_t count,
                                 std::int64_t dimensions, double* out);
 
-/// Computes out[p] = D(point p, centroid labels[p]) with `threads` threads. Throws InterruptedError after a stop
-/// request.
+/// Computes out[p] = D(point p, centroid labels[p]). Throws InterruptedError after a stop request.
 template <class T>
 void own_squared_distances(MatrixView<const T> points, MatrixView<const T> centroids, const std::int32_t* labels,
                            double* out, int threads, const std::stop_token& stop = {});

@@ -1,5 +1,4 @@
-// Rows as FP16, shifted and scaled, with the inputs of the error bound: the length of each row and of its rounding
-// error.
+// Rows as FP16, shifted and scaled, with the lengths of the rows and of their rounding errors for the error bound.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -18,9 +17,8 @@ struct Conversion {
   int stride;
 };
 
-/// Converts one row with `lanes` neighbouring lanes, each four columns at a time. A `sign` of -1 stores the negative
-/// row. The lengths are rounded up. All lanes of the warp must take part; lanes without a row convert another row with
-/// `is_wanted` false.
+/// Converts one row with `lanes` neighbouring lanes. A `sign` of -1 stores the negative row. The lengths are rounded
+/// up. All lanes of the warp must take part; lanes without a row convert another row with `is_wanted` false.
 template <int lanes, class T>
 inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, double sign, bool is_wanted,
                                             __half* halves) {
@@ -69,8 +67,8 @@ inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, 
   return {__double2float_ru(sqrt(squares) * (1 + 0x1p-30)), __double2float_ru(sqrt(rests) * (1 + 0x1p-30))};
 }
 
-// Converts the points. `slots`: the point of each row; null: the same number. Launch: `lanes` lanes of a warp per row,
-// a grid-stride loop.
+// Converts the points. `slots`: the point of each row; null: the same number. Launch: `lanes` lanes per row,
+// grid-stride.
 template <int lanes, class T>
 __global__ void convert_points(const T* points, std::int64_t n, const std::int32_t* slots, Conversion by,
                                __half* halves, TensorLengths* lengths) {

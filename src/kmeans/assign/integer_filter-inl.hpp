@@ -213,8 +213,7 @@ HWY_INLINE void multiply_tile(const std::int16_t* const* rows, const std::int16_
 #endif
 
 // Computes scores[r * score_stride + c] = offsets[c] - (quantized point rows[r] . quantized centroid c) exactly, for
-// the clusters [first, last), which must be whole panels. It processes four rows at a time, so `rows` must be padded to
-// a multiple of four.
+// whole panels [first, last). Processes four rows at a time: `rows` must be padded to a multiple of four.
 template <bool dot>
 [[maybe_unused]] void multiply_with(const std::int16_t* const* rows, std::int64_t count, const std::int16_t* panels,
                                     const std::int32_t* offsets, std::int64_t dimensions, std::int64_t first,
@@ -335,8 +334,7 @@ void quantize_points(const FilterView<T>& filter, const T* const* rows, std::int
   quantize_offsets(filter, points.unit, whole_panels(filter.clusters), scratch.offsets.data());
 }
 
-// Returns a lower bound of the scaled distance from a score, with every error at its worst. The last factor far exceeds
-// the error of the canonical chain.
+// Returns a lower bound of the scaled distance from a score. The last factor also covers the canonical chain.
 template <class T>
 float distance_above(const FilterView<T>& filter, const QuantizedPoints& points, std::int64_t point,
                      std::int32_t score) {
@@ -379,8 +377,8 @@ double near_distance(const T* point, const T* centroid, std::int64_t dimensions)
   return static_cast<double>(total);
 }
 
-// Returns the relative error of near_distance() plus the canonical chain. Every term is positive and passes through at
-// most dimensions + 8 roundings in either.
+// Bounds the relative error of near_distance() plus the canonical chain: dimensions + 8 roundings of positive terms
+// each.
 template <class T>
 constexpr double distance_rounding(std::int64_t dimensions) {
   return static_cast<double>(dimensions + 16) * (sizeof(T) == 4 ? 0x1p-23 : 0x1p-51);

@@ -350,8 +350,8 @@ double pack_bytes(const double* row, std::int64_t cluster, std::int64_t dimensio
 #endif
 }
 
-// Quantizes one centroid into the panels. Returns the norm of its quantization error, and its norm in steps through
-// `norm`.
+// Quantizes one centroid into the panels. Returns the norm of its quantization error; `norm` receives its norm in
+// steps.
 double pack_centroid(const double* row, std::int64_t cluster, std::int64_t dimensions, double steps,
                      std::int16_t* panels, double* norm) {
   const std::int64_t stride = padded_dimensions(dimensions);
@@ -423,8 +423,7 @@ IntegerFilter<T>::IntegerFilter(const Problem<T>& problem, int threads)
   const int exponent = std::clamp(core::exponent_above(extent), least, sizeof(T) == 4 ? 120 : 500);
   scale_ = std::ldexp(1.0, -exponent);
   dot_instructions_ = machine_has_dot_instructions();
-  // With few clusters the candidate search costs more than 8 bits save. With very many dimensions the sums of byte
-  // products may exceed 30 bits.
+  // With few clusters, 8 bits save less than the candidates cost; with very many columns, sums may exceed 30 bits.
   has_bytes_ = dot_instructions_ && problem.k() > 64 && problem.d() <= 16384;
   if (has_bytes_) byte_panels_ = Buffer<std::uint8_t>(padded_clusters(problem.k()) * padded_dimensions(problem.d()), 0);
 }

@@ -86,8 +86,7 @@ class IntegerFilter {
 
   FilterView<T> view() const;
 
-  /// Finds the canonical labels of at most `sub_block` points given by address. Returns the number of re-checked
-  /// points.
+  /// Finds the canonical labels of at most `sub_block` rows given by address. Returns the number re-checked.
   std::int64_t search(const T* const* rows, std::int64_t count, std::int32_t* labels, const DistanceBounds& bounds,
                       FilterScratch& scratch) const;
 
@@ -95,8 +94,7 @@ class IntegerFilter {
   std::int64_t search_block(const T* rows, std::int64_t stride, std::int64_t count, std::int32_t* labels,
                             const DistanceBounds& bounds, FilterScratch& scratch) const;
 
-  /// Returns the canonical label of a point among the first `count` clusters in scratch.candidates. Sets `doubtful` if
-  /// the canonical chain had to decide.
+  /// Returns the canonical label among the first `count` of scratch.candidates. Sets `doubtful` if the chain decided.
   std::int32_t nearest_of(const T* row, std::int64_t count, FilterScratch& scratch, bool& doubtful) const;
 
   bool has_bytes() const { return has_bytes_; }

@@ -85,8 +85,8 @@ struct PipelineJob {
 
 #ifdef GRADUS_WARPGROUP_PRODUCT
 
-/// The search state of a warp for its 16 points: lanes 4 q to 4 q + 3 hold points q and 8 + q. The lists of possible
-/// clusters are in shared memory.
+/// The state of a warp's search for its 16 points: lanes 4 q to 4 q + 3 hold points q and 8 + q, shared memory the
+/// lists.
 template <class Shape>
 class Search {
  public:

@@ -1,5 +1,4 @@
-// Scores of a block's points and all clusters on tensor cores: tiles in shared memory, products in registers, and the
-// two best scores per point.
+// Scores of a block's points and all clusters on tensor cores, and the two best scores per point.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -21,8 +20,8 @@ inline __device__ void copy_async(unsigned int to, const void* from) {
 
 // Each warp multiplies its 16 points by itself. (On Hopper, pipeline.cuh multiplies by warpgroups.)
 
-/// Scores in registers: scores[c][2 h + e] belongs to the warp's point 8 h + lane / 4 and to the tile's cluster 8 c + 2
-/// (lane % 4) + e.
+/// Scores in registers: scores[c][2 h + e] is point 8 h + lane / 4 of the warp and cluster 8 c + 2 (lane % 4) + e of a
+/// tile.
 using Scores = cuda::WarpgroupSums;
 
 inline __device__ void load_matrices(unsigned int address, unsigned int (&parts)[4]) {
@@ -51,8 +50,7 @@ struct Tile {
   static constexpr int point_bytes = points * row_bytes;
 };
 
-/// Multiplies a block's points with the clusters, tile by tile. `fold(tile, scores)` receives each tile of -x.c in
-/// registers.
+/// Multiplies a block's points with the clusters. `fold(tile, scores)` receives each tile of -x.c in registers.
 template <bool Resident>
 class Product {
  public:
@@ -169,8 +167,7 @@ class Product {
   int next_stage_ = 0;
 };
 
-/// The best score of a point so far, with the index among the thread's 32 clusters in its last five bits, and the
-/// second best.
+/// The best score of a point, with the index among the thread's 32 clusters in its last five bits, and the second best.
 struct Leader {
   float best = INFINITY;
   float second = INFINITY;

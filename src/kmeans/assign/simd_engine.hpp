@@ -1,6 +1,5 @@
-// The engine of the production variants on the CPU. It processes points in blocks, gets labels from the variant's
-// assigner, and keeps exact sums. Only points whose label changes touch the sums, because integer sums can be updated
-// without error.
+// The engine of the production variants on the CPU. It gets labels of blocks from the variant's assigner and keeps
+// exact sums. Only points whose label changes touch the sums, because integer sums can be updated without error.
 //
 // An assigner provides
 //   void prepare(MatrixView<const T> centroids)         called once per pass by one thread; throws after a stop request
@@ -65,8 +64,7 @@ class SimdEngine {
   }
 
  private:
-  // Returns the number of points dealt out at a time: enough for prefetching, and few enough that each thread gets
-  // several pieces.
+  // Returns the points dealt out at a time: enough for prefetching, but several pieces per thread.
   static std::int64_t piece_size(const Problem<T>& problem, int threads) {
     std::int64_t granule = block_points;
     if constexpr (requires { typename Assigner::TakesAnyBlocks; }) granule = 64;

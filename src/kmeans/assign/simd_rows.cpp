@@ -140,8 +140,7 @@ void move_rows_with(Lanes lanes, const MovedRows<T>& moved) {
 }
 
 #if HWY_MAX_BYTES >= 32
-// For rows of up to three columns, whose limbs fit in one or two vectors. These are computed once and used for both the
-// old and the new cluster of the point.
+// For rows of up to three columns: computes the limbs, one or two vectors, once for the old and the new cluster.
 template <class T, int D>
 void move_short_rows(const MovedRows<T>& moved) {
   constexpr int columns = limb_columns(D);
@@ -209,8 +208,7 @@ void move_rows_kernel(const MovedRows<T>& moved) {
   move_rows_with(hn::ScalableTag<double>(), moved);
 }
 
-// Adds one vector of columns of `rows` rows: see add_to_columns(). Returns a mask of the lanes that the limbs hold
-// completely.
+// Adds one vector of columns of `rows` rows. Returns the lanes that the limbs hold exactly: see add_to_columns().
 template <std::int64_t rows, class Lanes, class T>
 HWY_INLINE hn::Mask<Lanes> add_values(Lanes lanes, const T* values, std::int64_t stride, std::int64_t dim,
                                       const ColumnLimbs& columns) {
@@ -286,8 +284,7 @@ AddedRows add_to_columns_f64(const double* rows, std::int64_t row_stride, std::i
 void move_rows_f32(const MovedRows<float>& moved) { move_rows_kernel(moved); }
 void move_rows_f64(const MovedRows<double>& moved) { move_rows_kernel(moved); }
 
-// Computes four canonical chains at a time, because each is a sequence of dependent additions. D: the number of columns
-// if known at compile time, otherwise 0.
+// Computes four canonical chains at a time, each a sequence of dependent additions. D: number of columns, or 0.
 template <class T, int D>
 void own_distances(const InertiaBlock<T>& block, std::int64_t first, std::int64_t count, double* out) {
   const std::int64_t d = D > 0 ? D : block.dimensions;

@@ -10,8 +10,7 @@ namespace gradus::kmeans_detail {
 
 inline constexpr std::int64_t block_points = 1024;  ///< points per block in the vectorised variants
 
-/// Stores the indices at which `now` and `before` differ, in ascending order, and returns their number. `out` must have
-/// room for `count` indices.
+/// Stores the indices at which `now` and `before` differ, ascending, in `out` (room for `count`); returns their number.
 std::int64_t find_changed(const std::int32_t* now, const std::int32_t* before, std::int64_t count, std::int32_t* out);
 
 /// Moves the point `first + i`, for each of the `count` indices i, from cluster before[i] (if not negative) to now[i].
@@ -19,8 +18,7 @@ template <class T>
 void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t* indices, std::int64_t count,
                const std::int32_t* before, const std::int32_t* now, ExactSums<T>& sums);
 
-/// Partial exact sums of columns as three raw limbs each (core::TotalGrid). Plain data, because code compiled for other
-/// instruction sets reads it.
+/// Partial exact sums of columns as three raw limbs each (core::TotalGrid). Plain data for other instruction sets.
 struct ColumnLimbs {
   std::int64_t columns;
   const double* to_high;  ///< per column

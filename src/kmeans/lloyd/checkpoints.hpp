@@ -8,8 +8,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// The state of a fit between two iterations. With exact variants the inertia in `history` is in the units of
-/// Lloyd::explain().
+/// The state of a fit between two iterations. Exact variants store the inertia in the units of Lloyd::explain().
 template <class T>
 struct FitState {
   Matrix<T> before;     ///< centroids of the current labels; empty before the first iteration

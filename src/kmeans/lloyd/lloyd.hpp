@@ -492,8 +492,7 @@ class Lloyd {
     honour_stop();
   }
 
-  /// Runs update(clusters) for all clusters. If the ranks share the update, this rank runs it for its share and
-  /// receives the results of the other ranks.
+  /// Runs update(clusters) for all clusters, or for this rank's share; then it receives the results of the other ranks.
   template <class Update>
   void update_all(const Sums& sums, const Update& update) {
     if constexpr (takes_ranks) {
@@ -525,8 +524,7 @@ class Lloyd {
     return means;
   }
 
-  /// Computes the means of the clusters without the points that restart another cluster. A cluster without a mean keeps
-  /// its centroid.
+  /// Computes the means of the clusters without the relocated points. A cluster without a mean keeps its centroid.
   void find_centroids(const Sums& sums, const std::vector<bool>& has_mean, const std::vector<Relocation>& relocations,
                       const Matrix<T>& moved) {
     std::vector<std::vector<RemovedPoint<T>>> without(static_cast<std::size_t>(problem_.k()));

@@ -1,5 +1,4 @@
-// Statistics of the points before the first iteration: finiteness, ranges and variance. All functions throw
-// InterruptedError after a stop request.
+// Statistics of the points before the first iteration. All functions throw InterruptedError after a stop request.
 #pragma once
 
 #include "core/column_ranges.hpp"
@@ -19,8 +18,7 @@ Statistics examine(MatrixView<const T> points, VectorView<const T> weights, Matr
 /// Throws InputError if points (or initial centroids) differ but all their squared distances are zero in double.
 void require_distances(const Statistics& statistics);
 
-/// Extends the ranges for rows of unit length (Metric::cosine): their centroids are also scaled to unit length and may
-/// leave the range of the rows.
+/// Extends the ranges for Metric::cosine: centroids scaled to unit length may leave the range of the rows.
 void allow_unit_centroids(Statistics& statistics, std::int64_t rows);
 
 /// Throws InputError: the row has no direction, which the cosine metric needs.

@@ -32,8 +32,7 @@ Nearest<T> nearest_centroid(const T* point, MatrixView<const T> centroids) {
   return best;
 }
 
-/// Returns the number of points between two polls of the stop request (core/stop.hpp) if `threads` threads share all
-/// points.
+/// Returns the number of points between two polls of the stop request if `threads` threads share all points.
 template <class T>
 std::int64_t points_between_polls(const Problem<T>& problem, int threads = 1) {
   return core::stretch_length(problem.n(), problem.k() * problem.d(), threads);

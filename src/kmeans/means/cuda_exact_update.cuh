@@ -1,5 +1,4 @@
-// The exact update on the GPU for any number of clusters: computes sums, new centroids and the figures of an iteration
-// from the labels of a pass.
+// The exact update on the GPU for any number of clusters: from labels to sums, new centroids and figures.
 //
 // Two-limb integer sums (core/exact_sum.hpp) support additions in any order, so they are made where they are cheapest.
 // An entry is a point that joins or leaves a cluster. A counting sort orders the entries by cluster, and each warp adds
@@ -253,8 +252,8 @@ class RunSums {
     weight_low_ += static_cast<Word>(static_cast<std::int64_t>(sign) * limbs.low);
   }
 
-  /// Adds the sums to the cluster's sums in memory and resets them to zero. The counts say how many of the added rows
-  /// joined, left, or had no point.
+  /// Adds the sums to the cluster's sums in memory and resets them. Of the rows added, some joined, left, or had no
+  /// point.
   __device__ void flush(std::int32_t cluster, Word joined, Word left, Word empty) {
     Word* limbs = job_.sums + static_cast<std::int64_t>(cluster) * 2 * job_.d + first_dim_;
     const Word excess = core::RunSum::excess(empty, left);

@@ -120,8 +120,7 @@ void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::spa
       ranks.agree([&] { return members_of(problem, labels, relocations, wanted); });
   const std::vector<Piece> pieces = pieces_of(wanted);
   for (std::size_t begin = 0, end = 0; begin < pieces.size(); begin = end) {
-    // Collects some pieces and the points of their clusters. With several ranks, which have different points, only the
-    // number of sums limits the pieces.
+    // Collects pieces and the points of their clusters. With several ranks only the number of sums limits the pieces.
     std::vector<Sums> sums;
     std::vector<std::int64_t> points;
     std::vector<std::size_t> first_point;

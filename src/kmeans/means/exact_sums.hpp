@@ -16,13 +16,11 @@ namespace gradus::kmeans_detail {
 /// The result of presence(): does a cluster have a point of positive weight?
 enum class Presence : std::uint8_t { none, some, unknown };
 
-/// Returns the number of limbs of each kind per cluster for d columns: d, but 4 for three columns, so that a row is one
-/// vector.
+/// Returns the limbs of each kind per cluster for d columns: d, but 4 for three columns, so that a row is one vector.
 constexpr std::int64_t limb_columns(std::int64_t d) { return d == 3 ? 4 : d; }
 
-/// For each cluster: 2 limb_columns(d) limbs (high, then low), the two limbs of the weight, and the count. A limb is
-/// the wrapped sum of raw bit patterns. Every addend includes the bits of the magic number, which are subtracted once,
-/// when the sum is read.
+/// For each cluster: 2 limb_columns(d) limbs (high, then low), two limbs of the weight, and the count. A limb is a
+/// wrapped sum of raw bit patterns with the bits of the magic number, which are subtracted once, when the sum is read.
 template <class T>
 class ExactSums {
  public:

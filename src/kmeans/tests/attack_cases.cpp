@@ -80,8 +80,8 @@ class Maker {
       for (std::int64_t row = 0; row < n_; ++row) made_.weights.push_back(static_cast<T>(random_.uniform(0.5, 2)));
   }
 
-  /// Makes points almost equally far from their nearest and second nearest initial centroid, which a low-precision
-  /// filter cannot decide.
+  /// Makes points almost equally far from their two nearest initial centroids, which a low-precision filter cannot
+  /// decide.
   void make_near_bisectors() {
     made_.kind = "near bisectors";
     const double scale = random_.pick<double>({1, 1, 1, 1e-30, 1e30, 255});

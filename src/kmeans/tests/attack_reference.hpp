@@ -31,8 +31,7 @@ struct KMeansAnswer {
 template <class T>
 KMeansAnswer<T> kmeans_reference(MatrixView<const T> points, const KMeansJob<T>& options);
 
-/// Computes labels, counts and inertia of an assignment to `centroids`, like kmeans_predict(); with `weights`, like the
-/// last assignment of a fit.
+/// Computes labels, counts and inertia of an assignment to `centroids`; without `weights`, like kmeans_predict().
 template <class T>
 KMeansAnswer<T> predict_reference(MatrixView<const T> centroids, MatrixView<const T> points,
                                   VectorView<const T> weights, KMeansMetric metric);

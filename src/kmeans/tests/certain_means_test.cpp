@@ -1,5 +1,4 @@
-// Vectors of doubles find the same certain means as 128-bit integers, also next to ties. Means from the middle have the
-// bits of the plain loop.
+// Vectors of doubles and 128-bit integers find the same certain means; means from the middle match the plain loop.
 #include "kmeans/means/certain_means.hpp"
 
 #include <gtest/gtest.h>

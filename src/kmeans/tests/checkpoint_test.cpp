@@ -125,8 +125,7 @@ struct RunLog {
   int choices = 0;  ///< steps of seeding
 };
 
-/// Called on each rank with the number of iterations over all restarts, or with the number of progress reports of
-/// seeding.
+/// Called on each rank with the number of iterations over all restarts, or of progress reports of seeding.
 using AtIteration = std::function<void(int)>;
 
 /// Returns the combined result of all ranks.
@@ -181,8 +180,7 @@ KMeansResult<T> run(const Job<T>& job, const RunSettings& way, const KMeansCheck
   return all;
 }
 
-/// `exact_history`: false ignores the last bits of an iteration's inertia and shift, in which the contract lets
-/// variants differ and GPU variants do.
+/// `exact_history`: false ignores last bits of inertia and shift, in which GPU variants may differ by contract.
 template <class T>
 std::string difference(const KMeansResult<T>& a, const KMeansResult<T>& b, bool exact_history = true) {
   if (!same_bits(a.centroids, b.centroids)) return "centroids";

@@ -22,8 +22,7 @@ double to_half(double value) {
 
 double cut_off(double value, double step) { return std::trunc(value / step) * step; }
 
-/// Adds `products` to a sum like a tensor core with blocks of `block`: aligns all numbers to the largest and truncates
-/// below 24 bits.
+/// Adds `products` like a tensor core: aligns blocks of `block` numbers to the largest and truncates below 24 bits.
 double accumulate(double sum, const std::vector<double>& products, std::size_t block) {
   for (std::size_t first = 0; first < products.size(); first += block) {
     double largest = std::abs(sum);
@@ -107,8 +106,7 @@ TEST(cuda_tensor_bound, every_part_of_it_is_needed) {
   const TensorLengths fine{1.0f, 0.0f};
   EXPECT_GE(tensor_bound(coarse, fine, 16), 0.01f);
   EXPECT_GE(tensor_bound(fine, coarse, 16), 0.01f);
-  // A point far from the middle and a centroid in the middle: the canonical chain rounds relative to the original
-  // coordinates.
+  // A point far from the middle: the canonical chain rounds relative to the original coordinates.
   EXPECT_GE(tensor_bound({1e6f, 0.0f}, {0.0f, 0.0f}, 16), 1e12f * 0x1p-50f);
   EXPECT_GT(tensor_bound({0.0f, 0.0f}, {0.0f, 0.0f}, 16), 0.0f);
 }

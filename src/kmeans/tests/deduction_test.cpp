@@ -1,5 +1,4 @@
-// Types that the room's calls accept as matrices and vectors, and types they reject. Concepts check what must not
-// compile.
+// Types that the room's calls accept or reject as matrices and vectors; concepts check what must not compile.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Duties of every variant to the driver: options, errors, empty clusters, stopping rules, invariances. (kmeans_test
-// checks the numbers.)
+// Duties of every variant to the driver: options, errors, empty clusters, stopping rules, invariances.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <sched.h>
@@ -58,8 +57,7 @@ MatrixView<const T> view(const Matrix<T>& values) {
   return values.view();
 }
 
-// Integers: sums of some thousand of them are exact in any order, so that the teaching rungs give the same bits in any
-// order too.
+// Sums of some thousand integers are exact in any order, so the teaching rungs give the same bits too.
 template <class T>
 Matrix<T> whole_numbers(std::int64_t rows, std::int64_t columns, std::uint64_t seed, std::uint64_t below = 1000) {
   Matrix<T> points(rows, columns);

@@ -108,8 +108,7 @@ TEST_P(DeviceCases, double_equals_oracle) { check_cases<double>(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(kmeans, DeviceCases, testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 
-// For points on a GPU the best variant is always a GPU variant, even for few points. Restarts, tolerance and k-means++
-// work too.
+// For points on a GPU the best variant is always a GPU variant. Restarts, tolerance and k-means++ work too.
 TEST_F(OnGpu, a_whole_fit_has_the_bits_of_the_host) {
   const Matrix<float> points = normal_points<float>(5000, 6);
   const OnDevice<float> device(points.view());
@@ -329,9 +328,8 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_several_rounds) {
             mean_column_variance<T>(HostPoints<T>(points.view(), {}, 2), statistics));
 }
 
-// Points in distant groups: the first rows of a round reduce the sum enough that the integers are recomputed before
-// the other rows are added. Then rows that cannot be read in units of 16 bytes, and more columns than a warp keeps
-// bytes for.
+// Points in distant groups: the first rows of a round reduce the sum enough that the integers are recomputed. Then rows
+// that cannot be read in units of 16 bytes, and more columns than a warp keeps bytes for.
 TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_groups) {
   using T = TypeParam;
   struct Shape {

@@ -98,8 +98,7 @@ TYPED_TEST_SUITE(KMeansGpuRanks, Elements);
 
 TYPED_TEST(KMeansGpuRanks, give_the_bits_of_one_process) {
   using T = TypeParam;
-  // Fewer rows than ranks; one column; sizes not aligned to tiles; few and many clusters; columns for each of the
-  // variants.
+  // Fewer rows than ranks; one column; sizes not aligned to tiles; few and many clusters; every variant.
   const Size sizes[] = {{5, 2, 3}, {700, 1, 6}, {611, 3, 9}, {523, 9, 5}, {400, 40, 33}, {900, 16, 270}};
   const int ranks[] = {1, 2, 3, 5};
   const std::string hows[] = {"even", "holes", "last"};

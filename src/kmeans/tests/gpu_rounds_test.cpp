@@ -37,8 +37,8 @@ CaseData weighted(CaseData data) {
   return data;
 }
 
-/// Returns groups of clusters with equal centroids, so that no filter can find the nearest: half of the clusters in one
-/// group, the others in pairs.
+/// Returns clusters with equal centroids, so that no filter can find the nearest: half in one group, the others in
+/// pairs.
 CaseData doubtful(std::int64_t n, std::int64_t d, std::int64_t clusters) {
   CaseData data = spread(n, d, clusters);
   for (std::int64_t index = 0; index < n * d; ++index)
@@ -153,8 +153,7 @@ TEST_F(Rounds, tiles_of_ordered_points) {
   expect_processor<float>(40001, 200, 500, 0, {"cuda_tensor"}, 9);
 }
 
-// With this many clusters a multiprocessor holds one block of two warps, and the queue of tiles is filled and emptied
-// several times.
+// With this many clusters a multiprocessor holds one block of two warps, whose queue is filled several times.
 TEST_F(Rounds, small_blocks_with_large_tables) {
   const std::vector<std::string> resident = {"cuda_small_dim", "cuda_ordered"};
   expect_processor<float>(2400001, 1, 1500, 64, resident);

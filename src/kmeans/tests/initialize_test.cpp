@@ -28,8 +28,7 @@ struct Data {
   MatrixView<const T> view() const { return points.view(); }
 };
 
-/// Returns `blobs` normal clouds of unit size, whose centres are `distance` apart on average. A sixth of the weights is
-/// zero.
+/// Returns `blobs` unit normal clouds with centres `distance` apart on average. A sixth of the weights is zero.
 template <class T>
 Data<T> blobs(std::int64_t n, std::int64_t d, std::int64_t blobs, double distance, bool weighted, double offset = 0) {
   std::mt19937_64 random(static_cast<unsigned>(n + d));
@@ -315,8 +314,7 @@ TYPED_TEST(Initialize, PlusPlusIsThePlainAlgorithm) {
     check(blobs<T>(1100, 1, 1, 0, weighted), 80, 4);
     check(blobs<T>(1500, 5, 8, 1000, weighted, 1e5), 25, 5);
   }
-  // A grid meets the bound of the triangle inequality exactly many times. Its rows repeat, so only coordinates identify
-  // them.
+  // A grid meets the bound of the triangle inequality exactly. Its rows repeat, so only coordinates identify them.
   Data<T> grid{Matrix<T>(2048, 2), {}};
   for (std::int64_t row = 0; row < 2048; ++row) {
     grid.points(row, 0) = static_cast<T>(row * 37 % 32);

@@ -1,5 +1,4 @@
-// A rank with an engine that only makes passes and keeps its labels, as GPU engines do. A CPU engine stands in for it,
-// next to ranks of other kinds.
+// A rank whose engine only makes passes and keeps its labels, as GPU engines do, next to ranks of other kinds.
 #include <gtest/gtest.h>
 
 #include "kmeans/assign/simd_rows.hpp"
@@ -92,8 +91,7 @@ class PlainPasses final : public RankPasses<T> {
   Matrix<T> centroids_;
 };
 
-/// Runs one rank's part of a fit from given centroids. `calls`: the record of a rank whose engine makes passes; null:
-/// an ordinary engine.
+/// Runs one rank's part of a fit. `calls`: the record of a rank whose engine makes passes; null: an ordinary engine.
 template <class T>
 KMeansResult<T> fit_of_rank(const Job<T>& job, Communicator& communicator, std::int64_t from, std::int64_t rows,
                             EngineCalls* calls) {

@@ -162,8 +162,7 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
   return job;
 }
 
-/// Runs call(communicator, first row, rows) on each rank. Returns the first difference from the result of one process,
-/// or the error that a rank threw.
+/// Runs call(communicator, first row, rows) on each rank. Returns the first difference from one process, or the error.
 template <class T, class Call>
 std::string differs(const KMeansResult<T>& one, int size, const std::string& how, const Call& call) {
   const std::vector<std::int64_t> first = split(one.labels.size(), size, how);

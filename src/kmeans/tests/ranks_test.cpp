@@ -1,5 +1,4 @@
-// k-means gives the bits of one process on any number of ranks with any split of the rows. Any error on one rank ends
-// the job on all ranks with this error.
+// k-means gives the bits of one process on any number of ranks. An error on one rank ends the job on all ranks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -104,8 +103,7 @@ TYPED_TEST_SUITE(KMeansRanks, Elements);
 
 TYPED_TEST(KMeansRanks, give_the_bits_of_one_process) {
   using T = TypeParam;
-  // Fewer rows than ranks; one column; sizes not aligned to blocks; few and many clusters; columns for each of the
-  // variants and seeding methods.
+  // Fewer rows than ranks; one column; sizes not aligned to blocks; few and many clusters; every variant and seeding.
   const Size sizes[] = {{1, 1, 1}, {5, 2, 3}, {700, 1, 6}, {611, 2, 9}, {300, 3, 70}, {523, 20, 5}, {400, 40, 33}};
   const std::string hows[] = {"even", "last", "holes"};
   int number = 0;

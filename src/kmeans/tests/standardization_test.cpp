@@ -1,5 +1,4 @@
-// Standardized columns: compares mean and scale with exact integers, and standardizing calls with calls on a copy that
-// was standardized before.
+// Compares mean and scale with exact integers, and standardizing calls with calls on a standardized copy.
 #include <gtest/gtest.h>
 
 #include <cmath>

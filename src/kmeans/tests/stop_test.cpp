@@ -49,8 +49,7 @@ double seconds_of_a_look(MatrixView<const T> points) {
   return processor_seconds() - start;
 }
 
-/// Returns options for one iteration from the first points, which starts with the assignment as soon as these are
-/// examined.
+/// Returns options for one iteration from the first points, so that the assignment follows the examination.
 KMeansJob<float> one_iteration(std::int64_t clusters) {
   KMeansJob<float> options;
   options.clusters = clusters;
@@ -75,8 +74,7 @@ struct LongPass {
   std::int64_t k;
 };
 
-/// Returns shapes with long passes: one for the textbook rungs, and several numbers of columns for the vectorised
-/// variants.
+/// Returns shapes with long passes; for vectorised variants, several numbers of columns.
 std::vector<LongPass> long_passes(const Variant& variant) {
   if (variant.backend != core::Backend::simd) return {{20'000, 64, 20'000}};
   return {{500'000, 3, 100'000}, {200'000, 16, 100'000}, {50'000, 400, 40'000}};

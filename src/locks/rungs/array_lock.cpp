@@ -1,7 +1,6 @@
 // array_lock: tickets, each announced on a separate cache line.
 //
-// What changes from `ticket_lock`: each waiting thread polls a separate slot, so a hand-off transfers one cache line
-// for any number of waiting threads.
+// What changes from `ticket_lock`: each waiting thread polls a separate slot, so a hand-off transfers one cache line.
 //
 // Cost: one atomic addition to acquire, one write to release. Memory: 8448 bytes per lock, with 64 slots.
 // Limits: the memory is reserved for the maximum number of waiting threads, even if none waits. With more threads than

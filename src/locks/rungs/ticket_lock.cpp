@@ -1,7 +1,6 @@
 // ticket_lock: draw a number, and wait until it is called.
 //
-// What changes from `ttas_lock`: order. An arriving thread draws a number, a releasing thread calls the next one, and
-// no thread is overtaken.
+// What changes from `ttas_lock`: order. A thread draws a number, a release calls the next one: no overtaking.
 //
 // Cost: one atomic addition to acquire; one write to release, which all waiting threads then read. Memory: 256 bytes.
 // Limits: a hand-off transfers the cache line to every waiting thread. A lock with a fixed order must wait for the next

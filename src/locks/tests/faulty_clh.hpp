@@ -1,5 +1,4 @@
-// The textbook's CLH lock, with a flag per node and a node per thread, correct or with a planted fault. It is the
-// negative control of the tests of locks.
+// The textbook's CLH lock, correct or with a planted fault: the negative control of the tests of locks.
 #pragma once
 
 #include <array>

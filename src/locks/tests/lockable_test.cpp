@@ -221,8 +221,7 @@ TYPED_TEST(Lockable, ManyAreTakenAtOnceInAnyOrder) {
   EXPECT_EQ(sum, 200);
 }
 
-// try_lock() may fail although the lock has just become free, but repeated attempts succeed, even while other threads
-// acquire and release it all the time.
+// try_lock() may fail although the lock has just become free, but repeated attempts succeed under contention.
 TYPED_TEST(Lockable, WhoTriesAgainComesIn) {
   TypeParam lock;
   std::atomic<bool> done{false};

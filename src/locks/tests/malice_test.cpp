@@ -1,5 +1,4 @@
-// Locks in bad moments: many threads that arrive at once, a lock destroyed as soon as allowed, cancelled threads, and
-// no memory.
+// Locks in bad moments: simultaneous arrivals, early destruction, cancelled threads, and no memory.
 #include <gtest/gtest.h>
 #include <pthread.h>
 

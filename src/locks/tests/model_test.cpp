@@ -79,8 +79,7 @@ const std::vector<Job>& usual_jobs() {
 
 using Make = std::function<Scenario()>;
 
-/// Checks that no execution of any scenario has a violation, and that a weaker order at any site (of this file) causes
-/// one.
+/// Checks that no execution has a violation, and that a weaker order at any site (of this file) causes one.
 void check_all(const std::vector<std::pair<std::string, Make>>& scenarios, const std::string& only_file = "") {
   std::set<Site> sites;
   for (const auto& [name, make] : scenarios) {
@@ -124,8 +123,7 @@ TEST(LocksModel, Mcs) { check_lock<basic_mcs_lock<model::policy>>(usual_jobs());
 TEST(LocksModel, Cna) { check_lock<basic_cna_lock<model::policy>>(usual_jobs()); }
 TEST(LocksModel, Park) { check_lock<basic_park_lock<model::policy>>(usual_jobs()); }
 
-// The first and the third thread are on one node. If the second thread waits before the third, it is overtaken once and
-// then goes first.
+// The first and third thread are on one node. A second thread waiting before the third is overtaken only once.
 TEST(LocksModel, CnaPassesThreadsOfOtherNodes) {
   std::set<std::vector<int>> orders;
   using Lock = basic_cna_lock<model::policy>;

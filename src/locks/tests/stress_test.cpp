@@ -84,8 +84,7 @@ constexpr int rounds = 300;
 constexpr int rounds = 1000;
 #endif
 
-/// Returns the number of sections in which another thread was seen. `threads` threads call enter(thread, section)
-/// `rounds` times each.
+/// Returns in how many sections another thread was seen; `threads` threads call enter(thread, section) `rounds` times.
 template <class Enter>
 int overlaps(int threads, const Enter& enter) {
   std::atomic<int> inside{-1};

@@ -1,5 +1,4 @@
-// Tests of find_fault(): it accepts correct and rejects incorrect histories. Small histories are compared with all
-// orders.
+// find_fault() accepts correct and rejects incorrect histories; small ones are compared with all orders.
 #include "sets/history.hpp"
 
 #include <gtest/gtest.h>

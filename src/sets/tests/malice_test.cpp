@@ -417,8 +417,7 @@ TYPED_TEST(Malice, MoreThreadsThanNumbersStandInside) {
   }
 }
 
-/// A child has a copy of the set, in a state with threads inside that no longer exist. It continues if no lock is
-/// needed.
+/// A child has a copy of the set with threads inside that no longer exist. It continues if no lock is needed.
 TYPED_TEST(Malice, AForkedChildGoesOn) {
   EXPECT_EXIT(
       {

@@ -285,8 +285,7 @@ constexpr std::memory_order acq_rel = std::memory_order_acq_rel;
 constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
 
 TEST(SetsModel, HazardPointers) {
-  // Orders of publishing, re-reading and scanning for hazards; of unlinking, which the test does; and of leaving a
-  // hazard.
+  // Orders of publishing, re-reading and scanning for hazards; of unlinking (in the test); and of leaving a hazard.
   check_reclamation(reading<basic_hazard_pointers>(1), {{{"hazard_pointers.hpp", seq_cst, acq_rel}, 3},
                                                         {{"model_test.cpp", seq_cst, acq_rel}, 1},
                                                         {{"hazard_pointers.hpp", release, relaxed}, 1}});

@@ -1,5 +1,4 @@
-// Tests when removed nodes are freed; threads that stop, threads that end, and sets used at the end of a thread or
-// process.
+// When removed nodes are freed; threads that stop or end; sets used at the end of a thread or process.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -51,8 +51,7 @@ TYPED_TEST(Stress, HistoriesUnderDelaysAreLinearizable) {
     ASSERT_EQ(fault_of_round<Set>(round, TypeParam::is_ordered), "") << "round " << round;
 }
 
-/// Two threads each insert a key and then look up the other's key: the second one must find it. No clock orders these
-/// calls, so the set alone must do so.
+/// Two threads each insert a key and look up the other's key: the second one must find it, without a clock to help.
 TYPED_TEST(Stress, TwoThreadsDoNotBothMissWhatTheOtherHasInserted) {
   typename TypeParam::template Set<std::int64_t> set;
   constexpr int tries = 20000;
@@ -81,8 +80,7 @@ TYPED_TEST(Stress, TwoThreadsDoNotBothMissWhatTheOtherHasInserted) {
   EXPECT_EQ(missed, 0);
 }
 
-/// Loops over a set while other threads change it: keys are ascending, no key appears twice, and every key that stays
-/// in the set appears.
+/// Loops over a changing set: keys are ascending and appear once, and every key that stays appears.
 TYPED_TEST(Stress, ALoopSeesWhatIsThereAllTheWhile) {
   typename TypeParam::template Set<std::int64_t, std::less<>, std::allocator<std::int64_t>, ShakenPolicy<>> set;
   constexpr std::int64_t keys = 40;
@@ -117,8 +115,7 @@ TYPED_TEST(Stress, ALoopSeesWhatIsThereAllTheWhile) {
 
 // --- the negative control -------------------------------------------------------------------------------------------
 
-/// A faulty list loses nodes. This allocator keeps their memory, so that no sanitizer reports the fault before
-/// find_fault() does.
+/// A faulty list loses nodes. Keeps their memory, so that no sanitizer reports the fault before find_fault().
 struct KeptBlocks {
   static std::vector<std::unique_ptr<std::byte[]>>& blocks() {
     static std::vector<std::unique_ptr<std::byte[]>> all;
