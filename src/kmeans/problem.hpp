@@ -96,8 +96,7 @@ struct Problem {
   /// (KMeansFewerDistinct::accept); otherwise any larger number.
   std::int64_t different_points = std::numeric_limits<std::int64_t>::max();
   Metric metric = Metric::euclidean;
-  /// The place of `points`, and their position among the rows of all ranks (lloyd/lloyd.hpp combines the ranks). Null
-  /// if the problem is not for a variant.
+  /// The place of `points`, and their position among the rows of all ranks. Null if the problem is not for a variant.
   const PointSource<T>* source = nullptr;
   std::int32_t* labels_on_gpu = nullptr;           ///< where to leave the labels on the GPU, if the engine can
   std::shared_ptr<ByteRows<T>> bytes;              ///< a copy of the points in bytes, if seeding made one
@@ -144,8 +143,7 @@ struct Room {
   using Result = KMeansResult<T>;
   /// Additional fields of a row.
   struct RowFacts {
-    /// Host memory of a copy of the points that makes iterations faster, made if there is room; null if there is no
-    /// copy.
+    /// Returns the host memory of a copy of the points that makes iterations faster; null if there is no copy.
     std::uint64_t (*copy_bytes)(const Shape&) = nullptr;
   };
 };

@@ -43,8 +43,8 @@ double product(const Vector& one, const Vector& other) {
   return sum;
 }
 
-/// Removes the component along `direction` (length 1 or 0) and scales the rest to length 1. A rest that is only noise
-/// becomes 0.
+/// Removes the component along `direction` (length 1 or 0) and scales the rest to length 1, or to 0 if it is only
+/// noise.
 void orthonormalize(Vector& vector, const Vector& direction, double scale) {
   const double along = product(vector, direction);
   for (std::size_t index = 0; index < vector.size(); ++index) vector[index] -= along * direction[index];

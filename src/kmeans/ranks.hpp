@@ -26,10 +26,9 @@ struct JobPlace {
   core::RankRows rows;
 };
 
-/// Returns the place of the job on this rank, with the common stop token of the ranks. Throws UsageError unless all
-/// ranks have the same `call` and number of columns. Throws UnsupportedError if one of `places` is a GPU, if the
-/// requested variant does not run on ranks, or if a call without a variant requests a GPU. Throws InputError if no rank
-/// has a row.
+/// Returns the place of the job on this rank, with the ranks' stop token. Throws UsageError unless all ranks have the
+/// same `call` and number of columns; UnsupportedError if a place is a GPU, the requested variant does not run on
+/// ranks, or a call without a variant requests a GPU; InputError if no rank has a row.
 template <class T>
 JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
                         const std::string& call, const Execution& execution, RunsVariant runs_variant);
@@ -46,8 +45,8 @@ JobPlace place_of_job(core::Ranks& ranks, MatrixView<const T> points, std::span<
 /// Returns this machine with the rank's share of GPU memory, for automatic choices.
 execution::Machine machine_of_rank(const Execution& execution);
 
-/// Returns the weights of this rank, or none if no rank has weights. Throws InputError if a rank with rows has no
-/// weights but other ranks do.
+/// Returns this rank's weights, or none if no rank has any. Throws InputError if only some ranks with rows have
+/// weights.
 template <class T>
 VectorView<const T> weights_of_rank(core::Ranks& ranks, MatrixView<const T> points, VectorView<const T> weights);
 

@@ -13,8 +13,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// Converts non-negative values to integers: value * 2^shift, rounded to nearest. Their sum over `rows` values stays
-/// below 2^62.
+/// Converts non-negative values to integers: round(value * 2^shift). Sums over `rows` values stay below 2^62.
 class Quantizer {
  public:
   Quantizer() = default;
@@ -36,8 +35,7 @@ class Quantizer {
   double scale_ = 1;
 };
 
-/// Weights up to this value need weight_unit() to limit their exponent differently, or all their integers would be zero
-/// (see exponent_above).
+/// For weights up to this value weight_unit() limits the exponent differently, or all their integers would be zero.
 inline constexpr double tiny_weight = 0x1p-939;
 
 /// Returns a power of two that scales weights of at most `largest` below 1, or as near as a double can.
@@ -66,8 +64,7 @@ GRADUS_HOST_DEVICE constexpr bool is_drawn(std::uint64_t wanted, std::uint64_t i
   return odds >= total || static_cast<core::UInt128>(bits) * total < odds << 64;
 }
 
-/// Sums of the integers of 256 rows each (blocks) and of 256 blocks each. The caller supplies the integers as a
-/// function of the row.
+/// Sums of the integers of 256 rows each (blocks) and of 256 blocks each. The caller supplies the integer of a row.
 class RowSums {
  public:
   static constexpr std::int64_t block_rows = 256;

@@ -1,8 +1,7 @@
-// Points on a GPU: their variance, their rows at unit length, and copies. Initial centroids: cuda_cover.cu; distances:
-// cuda_distances.cu.
+// Points on a GPU: variance, unit length, copies. Initial centroids: cuda_cover.cu; distances: cuda_distances.cu.
 //
-// Almost all kernels read the points once and are bound by these n d elements. Sums are integers and extremes are
-// exact, so blocks may finish in any order.
+// Almost all kernels are bound by one read of the points. Integer sums and exact extremes let blocks finish in any
+// order.
 #include "kmeans/points/cuda_points.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Points in GPU memory. Only units compiled with CUDA include this file; all others get a PointSource from
-// gpu_source.hpp.
+// Points in GPU memory. Only units compiled with CUDA include this file; all others use gpu_source.hpp.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,4 @@
-// Entry points to GPU code for jobs without a PointSource yet. Plain C++: a build without CUDA has the same functions,
-// which throw (not_compiled.cpp).
+// Entry points to GPU code for jobs without a PointSource. Without CUDA the same functions throw (not_compiled.cpp).
 #pragma once
 
 #include <cstdint>
@@ -27,8 +26,7 @@ Matrix<T> copy_of_gpu_rows(MatrixView<const T> rows, const char* what, const Exe
   template Matrix<T> copy_of_gpu_rows(MatrixView<const T>, const char*, const Execution&)
 // NOLINTEND(bugprone-macro-parentheses)
 
-/// Returns the bytes of a cover (seeding/cuda_cover.hpp) on the GPU: distances, groups, and a copy of the points in
-/// bytes.
+/// Returns the bytes of a cover (seeding/cuda_cover.hpp) on the GPU: distances, groups, and points in bytes.
 constexpr std::uint64_t gpu_cover_bytes(std::int64_t points, std::int64_t columns, bool groups) {
   return static_cast<std::uint64_t>(points) *
          ((groups ? 15 : 11) + 16 + static_cast<std::uint64_t>(columns + 15) / 16 * 16);

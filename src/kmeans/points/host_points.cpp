@@ -72,8 +72,7 @@ void HostPoints<T>::own_squared_distances(MatrixView<const T> centroids, const s
 
 namespace {
 
-/// Computes the distances of kmeans_transform() in tiles that stay in the cache. A whole row of the result would not
-/// with many centroids.
+/// Computes the distances of kmeans_transform() in tiles that stay in the cache, as long rows of the result would not.
 template <class T>
 class DistanceTiles {
  public:

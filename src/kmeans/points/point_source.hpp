@@ -1,8 +1,7 @@
 // The interface to the points of a job for iterations, statistics and seeding. Points are in host memory
 // (host_points.hpp) or on a GPU (gpu/gpu_points.hpp), and a rank may have none; callers need not know.
 //
-// Results have the same bits for every source: minima and maxima, integer sums, and the canonical chain of each
-// distance do not depend on the source.
+// Results have the same bits for every source: extremes, integer sums and canonical chains do not depend on it.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +32,7 @@ class GpuPoints;
 template <class T>
 struct SeedingMemory {
   SeedingFilter filter;
-  /// Receives a copy of host points in bytes, which is cheap while seeding reads the points. Stays null if seeding does
-  /// not read them. Null: no copy wanted.
+  /// Receives a copy of host points in bytes, if seeding reads them; otherwise stays null. Null: no copy wanted.
   std::shared_ptr<ByteRows<T>>* copy = nullptr;
 };
 
@@ -62,14 +60,12 @@ class PointSource {
   virtual core::ColumnRanges column_ranges() const = 0;
   /// Scales each row to unit length, in a copy. Throws InputError for a row of zeros.
   virtual void to_unit_rows() = 0;
-  /// Returns the mean variance of the columns if the source computes it itself: see mean_column_variance() in
-  /// statistics.hpp.
+  /// Returns mean_column_variance() (statistics.hpp) if the source computes it itself.
   virtual std::optional<double> own_mean_column_variance(const Statistics& /*statistics*/) const {
     return std::nullopt;
   }
 
-  /// Calls visit(index of the first row on this rank, rows in host memory) for successive blocks of rows until it
-  /// returns false.
+  /// Calls visit(index of the first row on this rank, rows in host memory) for blocks of rows until it returns false.
   virtual void visit(const Visit& visit) const = 0;
   /// Returns true if visit() copies every row, so that callers should read each row once.
   virtual bool visits_copies() const { return false; }
@@ -80,8 +76,7 @@ class PointSource {
 
   /// Computes out[p] = D(point p, centroid labels[p]). All arguments are in host memory.
   virtual void own_squared_distances(MatrixView<const T> centroids, const std::int32_t* labels, double* out) const = 0;
-  /// Computes the result of kmeans_transform() for `centroids` in host memory. `progress` receives the number of
-  /// finished points.
+  /// Computes kmeans_transform() for `centroids` in host memory. `progress` receives the number of finished points.
   virtual void distances(MatrixView<const T> centroids, KMeansMetric metric, MatrixView<T> distances,
                          const Done& progress) const = 0;
 
@@ -89,8 +84,7 @@ class PointSource {
   /// `groups`: true if weights_of_chosen() will be called.
   virtual std::unique_ptr<SeedingCover> cover(std::int64_t first, std::int64_t expected, bool groups,
                                               const SeedingMemory<T>& memory) const = 0;
-  /// Returns a copy of the rows with the given numbers, with other weights, in host memory; ranks share it. It refers
-  /// to the job of this object.
+  /// Returns a copy, shared by the ranks, of the given rows with other weights in host memory, within the same job.
   virtual std::unique_ptr<PointSource> sample(std::span<const std::int64_t> numbers,
                                               VectorView<const T> weights) const = 0;
 

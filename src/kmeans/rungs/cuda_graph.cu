@@ -31,8 +31,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// Writes the graph to `path`, completely or not at all. CUDA can only write to a named file, so it writes to a
-/// temporary one first.
+/// Writes the graph to `path`, completely or not at all; CUDA itself writes to a temporary file.
 void dump_graph(cudaGraph_t graph, const std::string& path) {
   const std::string part = (std::filesystem::temp_directory_path() / ("gradus." + std::to_string(getpid()))).string();
   const cudaError_t error = cudaGraphDebugDotPrint(graph, part.c_str(), 0);

@@ -1,5 +1,4 @@
-// cuda_naive: the assignment on the GPU with one thread per point, and the update on the CPU. The data keeps its row
-// layout.
+// cuda_naive: the assignment on the GPU with one thread per point, the update on the CPU, and the data in rows.
 //
 // What changes from the CPU rungs: the search for the nearest centroid is the same loop, but each point has a separate
 // GPU thread. A GPU keeps some hundred thousand threads in flight; while some wait for memory, others compute. In every

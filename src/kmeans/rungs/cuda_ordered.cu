@@ -1,5 +1,4 @@
-// cuda_ordered: points ordered along a space-filling curve, and whole tiles of points pruned by bounding boxes. The
-// result has the oracle's bits.
+// cuda_ordered: points ordered along a space-filling curve; bounding boxes prune whole tiles. It has the oracle's bits.
 //
 // What changes from `cuda_small_dim`: an iteration no longer reads all points.
 //
@@ -165,8 +164,7 @@ __device__ int nearest_by_chain(const SmallDimJob<T>& job, const Shared<T, Colum
   return nearest;
 }
 
-/// Moves all points of a tile in the sums from cluster `before`, if valid, to `now`. All lanes of the warp work
-/// together.
+/// Moves all points of a tile in the sums from cluster `before`, if valid, to `now`. All lanes must call it.
 template <class T>
 __device__ void move_tile_in_sums(const SmallDimJob<T>& job, unsigned int* moved, unsigned int tile,
                                   unsigned int points, int before, int now) {
@@ -215,8 +213,7 @@ struct TileWalk {
            ~7;
   }
 
-  /// Assigns the tiles of the block. Runs of 32 tiles are dealt to the blocks in turn, because open tiles are often
-  /// neighbours.
+  /// Assigns the tiles of the block. Runs of 32 tiles are dealt to blocks in turn: open tiles are often neighbours.
   static __device__ Tally assign(const SmallDimJob<T>& job, const Shared<T, Columns>& shared) {
     __shared__ unsigned int waiting;
     __shared__ unsigned int taken;

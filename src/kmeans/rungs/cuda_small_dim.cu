@@ -1,5 +1,4 @@
-// cuda_small_dim: the whole fit in one kernel, with a float filter whose error bound is proven, and exact sums. The
-// result has the oracle's bits.
+// cuda_small_dim: the whole fit in one kernel, with a proven float filter and exact sums. It has the oracle's bits.
 //
 // What changes from `cuda_graph`: the result is exact, and the filter makes it faster.
 //
@@ -280,8 +279,7 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
   return tally;
 }
 
-/// Picks a kernel. With many points, several points per thread share each read of a centroid; few points are spread
-/// over more threads.
+/// Picks a kernel. With many points, several per thread share a read of a centroid; few are spread over more threads.
 template <class T>
 WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
   constexpr int some = sizeof(T) == 4 ? 2 : 1;  // points per thread for long rows, limited by shared memory

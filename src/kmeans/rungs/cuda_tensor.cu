@@ -1,5 +1,4 @@
-// cuda_tensor: a matrix product on the tensor cores as filter, doubtful points in double, and exact sums. The result
-// has the oracle's bits.
+// cuda_tensor: a matrix product on tensor cores as filter, doubtful points in double, exact sums; the oracle's bits.
 //
 // What changes from `cuda_small_dim`: it supports many columns and clusters. The scores s_c = |c|^2 / 2 - x.c of all
 // points and clusters form a matrix product. Tensor cores multiply matrices of 16-bit floating-point numbers ten times
@@ -485,8 +484,7 @@ class TensorEngine final : public RankPasses<T> {
     cuda::check_launch("convert_points");
   }
 
-  /// Returns true if enough labels changed since the slots were ordered, and so few change now that a new order will
-  /// last.
+  /// Returns true if enough labels changed since the last order, and so few change now that a new order will last.
   bool is_worth_ordering(std::int64_t changed) const {
     return is_pipelined_ && pipeline_.cluster_tiles > 1 && 4 * changed < filter_.n &&
            3 * moved_since_ordered_ > filter_.n;

@@ -1,5 +1,4 @@
-// openmp_critical: the threads share the points, and one critical section guards the addition of a point to the shared
-// sums.
+// openmp_critical: the threads share the points, and one critical section guards the shared sums.
 //
 // What changes from `openmp_shared`: one lock around d + 2 plain additions replaces d + 2 atomic additions per point.
 // That needs fewer locked instructions. But atomics collide only if two threads need the same cache line; with one lock

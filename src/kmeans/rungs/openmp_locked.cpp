@@ -139,8 +139,7 @@ Outcome with_lock(LockName name, const Use& use) {
   return use(std::type_identity<std::mutex>());
 }
 
-/// Adds to a shared sum. Without a lock it uses relaxed atomic loads and stores: updates get lost, but the behaviour is
-/// defined.
+/// Adds to a shared sum; without a lock by relaxed loads and stores, which lose updates but have defined behaviour.
 template <bool locked, class T>
 void add(T& sum, T value) {
   if constexpr (locked) {

@@ -1,5 +1,4 @@
-// openmp_reduce_first_touch_points: private copies of the sums and of the points on separate pages, each written first
-// by the thread that reads it.
+// openmp_reduce_first_touch_points: private sums and points on pages that the reading thread has written first.
 //
 // What changes from `openmp_reduce_first_touch`: the placement of the points. They are on the node of the thread that
 // wrote them first. If one thread wrote all of them, all threads share the memory channels of one node while the other

@@ -1,5 +1,4 @@
-// simd_bounds: triangle-inequality bounds that skip most of the work in late iterations. The production variant for
-// many columns.
+// simd_bounds: triangle-inequality bounds skip most work in late iterations. The production variant for many columns.
 //
 // The idea. Each point keeps an upper bound of the distance to its centroid and, for each group of clusters, a lower
 // bound of the distance to every other centroid of the group. When the centroids move, the upper bound grows by the

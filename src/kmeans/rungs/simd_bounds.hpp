@@ -19,8 +19,8 @@ inline constexpr std::int64_t most_clusters_by_copy = 64;
 /// Returns the size of the copy in bytes, or 0 if there is none.
 std::uint64_t bounds_copy_bytes(const Shape& shape);
 
-/// The division of clusters into groups. A group consists of whole panels. There are as many groups as fit in a quarter
-/// of the points' own bytes, at least one.
+/// The division of clusters into groups of whole panels: as many as fit in a quarter of the points' bytes, at least
+/// one.
 struct BoundGroups {
   explicit BoundGroups(const Shape& shape);
 

@@ -188,8 +188,7 @@ void find_cells(const GridBlock<T>& block) {
     block.cells[index] = cell_of<T, D>(block.index, block.rows + index * block.stride);
 }
 
-// Queues the points whose cells leave several candidates; labels hold the entries of the cells. It has no branches,
-// because they would be unpredictable.
+// Queues the points whose cells leave several candidates, without unpredictable branches. Labels hold cell entries.
 template <class T>
 Doubtful find_doubtful(const GridBlock<T>& block, const std::int32_t* labels) {
   const hn::ScalableTag<std::int32_t> lanes;
@@ -316,8 +315,7 @@ std::vector<const T*> sampled(const Problem<T>& problem) {
   return rows;
 }
 
-// Returns the range of a column that the grid divides: the full range, unless it is much longer than the range of
-// nearly all points.
+// Returns the range of a column that the grid divides: all of it, unless it far exceeds the range of nearly all points.
 template <class T>
 std::pair<double, double> common_range(const std::vector<const T*>& rows, std::int64_t dim, double lowest,
                                        double highest) {
@@ -382,8 +380,7 @@ void GridAssigner<T>::lay_grid() {
   for (const T* row : rows) sample_.push_back(cell_of(index_, row, d));
 }
 
-// Divides the box into 2^bits cells, as close to cubes as possible: sets bits, steps and slack of the axes, and the
-// index.
+// Divides the box into 2^bits cells, as close to cubes as possible: sets the axes and the index.
 template <class T>
 void GridAssigner<T>::divide(std::vector<CellAxis>& axes, const std::vector<double>& lengths, int bits) {
   std::vector<double> edges = lengths;  // edges of a cell
@@ -438,8 +435,7 @@ std::vector<std::uint8_t> GridAssigner<T>::occupied_cells(int bits) const {
   return occupied;
 }
 
-// Returns true if the sampled points cost less with candidates than with the filter. The costs are rough numbers of
-// cycles.
+// Returns true if sampled points cost less with candidates than with the filter, in rough numbers of cycles.
 template <class T>
 bool GridAssigner<T>::grid_pays() const {
   double cycles = 0;

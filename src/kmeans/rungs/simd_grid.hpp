@@ -11,8 +11,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// The computation of a point's cell: the integer nearest to (x - origin) * scale in the data's own arithmetic, clamped
-/// to [0, last].
+/// A point's cell is the integer nearest to (x - origin) * scale in the data's arithmetic, clamped to [0, last].
 template <class T>
 struct CellIndex {
   T origin[grid_dim_limit];

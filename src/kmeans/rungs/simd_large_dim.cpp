@@ -1,5 +1,4 @@
-// simd_large_dim: integer dot products, for many dimensions. Production uses this search through simd_bounds above 16
-// columns.
+// simd_large_dim: integer dot products, for many dimensions. Production uses it through simd_bounds above 16 columns.
 //
 // The idea. As in simd_small_dim, a fast filter decides most points and the canonical double chain decides the rest.
 // Here the filter is a matrix product of small integers. A vector instruction multiplies and adds twice as many 16-bit

@@ -37,8 +37,7 @@ constexpr std::int64_t group_size = 16;     // centroids distinguished by the lo
 constexpr std::int64_t chunk_points = 256;  // points transposed at a time; their tile stays in the L1 cache
 constexpr std::int64_t tile_stride = chunk_points + 16;
 
-// A block, its box, and the inputs of the filter. Plain data, because code compiled for other instruction sets reads
-// it.
+// A block, its box, and the inputs of the filter. Plain data for code compiled for other instruction sets.
 template <class T>
 struct SmallDimBlock {
   const T* rows;
@@ -153,8 +152,7 @@ HWY_INLINE void store_transposed(const V (&row)[8], float* out) {
   const hn::FixedTag<double, 4> pairs;
   const auto low = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveLower(eight, a, b)); };
   const auto high = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveUpper(eight, a, b)); };
-  // Each vector has columns 0 to 3 in its lower half and columns 4 to 7 in its upper half. `near` holds points 0 to 3,
-  // `far` points 4 to 7.
+  // Each vector has columns 0 to 3 in its lower and 4 to 7 in its upper half, of points 0 to 3 (near) and 4 to 7 (far).
   const auto store = [&](int column, auto near, auto far) HWY_ATTR {
     hn::StoreU(hn::BitCast(eight, hn::ConcatLowerLower(pairs, far, near)), eight, out + column * tile_stride);
     hn::StoreU(hn::BitCast(eight, hn::ConcatUpperUpper(pairs, far, near)), eight, out + (column + 4) * tile_stride);
@@ -170,8 +168,7 @@ HWY_INLINE void store_transposed(const V (&row)[8], float* out) {
 }
 #endif
 
-// Fills the tile from rows of many columns: transposes squares of eight points by eight columns in registers. Columns
-// past the last are zero.
+// Fills the tile from long rows: transposes squares of eight by eight in registers. Columns past the last are zero.
 template <class T>
 void fill_tile_transposed(const SmallDimBlock<T>& block, int tile_rows, const double* shift, double scale) {
   T scaled_shift[16] = {};
@@ -408,8 +405,7 @@ HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* p
   }
 }
 
-// Replaces indices of candidates by clusters. A complemented entry marks a re-checked point and already holds its
-// cluster.
+// Replaces indices of candidates by clusters. A complemented entry is already the cluster of a re-checked point.
 template <class T>
 void name_clusters(const SmallDimBlock<T>& block, bool are_clusters, std::int32_t* labels) {
   if (are_clusters) {
@@ -439,7 +435,7 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
   const auto number_bits = hn::Set(i, static_cast<std::int32_t>(group_size - 1));
   const auto worst = hn::Set(i, 0x7f7fffff);  // the largest float
   const auto least_gap = hn::Set(f, by.threshold);
-  // With this many candidates a block takes too long between two polls of the stop request. After a stop the labels are
+  // With this many candidates a block is too long between two polls of the stop request, after which labels are
   // invalid.
   const bool looks = candidates * D > 16384;
   std::int64_t rechecked = 0;
