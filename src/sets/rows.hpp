@@ -10,7 +10,7 @@
 
 namespace gradus::sets_detail {
 
-/// Limits lists to ranges where an operation, which visits every second key of the range, takes few steps.
+/// Refuses large ranges, because operations on a list take a step for every second key.
 inline Support lists(const Shape& shape, const execution::Machine&) {
   constexpr std::int64_t most = 1 << 18;
   if (shape.range <= most) return Support::yes();

@@ -252,7 +252,7 @@ class RunSums {
     weight_low_ += static_cast<Word>(static_cast<std::int64_t>(sign) * limbs.low);
   }
 
-  /// Adds the sums to the cluster's sums in memory and resets them. Of the rows added, some joined, left, or had no
+  /// Adds the sums to the cluster's sums in memory and resets them. The arguments count the rows added, by kind.
   /// point.
   __device__ void flush(std::int32_t cluster, Word joined, Word left, Word empty) {
     Word* limbs = job_.sums + static_cast<std::int64_t>(cluster) * 2 * job_.d + first_dim_;

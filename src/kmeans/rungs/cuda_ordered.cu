@@ -1,4 +1,4 @@
-// cuda_ordered: points ordered along a space-filling curve; bounding boxes prune whole tiles. It has the oracle's bits.
+// cuda_ordered: points ordered along a space-filling curve; bounding boxes prune whole tiles. The oracle's bits.
 //
 // What changes from `cuda_small_dim`: an iteration no longer reads all points.
 //

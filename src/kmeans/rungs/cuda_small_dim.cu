@@ -1,4 +1,4 @@
-// cuda_small_dim: the whole fit in one kernel, with a proven float filter and exact sums. It has the oracle's bits.
+// cuda_small_dim: the whole fit in one kernel, with a proven float filter and exact sums. The oracle's bits.
 //
 // What changes from `cuda_graph`: the result is exact, and the filter makes it faster.
 //
