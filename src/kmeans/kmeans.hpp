@@ -1,4 +1,4 @@
-// Argument checks that the public calls (api/) share. They throw UsageError unless a comment says otherwise.
+// Argument checks that the public calls (api/) share. They throw UsageError, or InputError for shapes that do not fit.
 #pragma once
 
 #include "gradus/kmeans.hpp"

@@ -252,8 +252,8 @@ class RunSums {
     weight_low_ += static_cast<Word>(static_cast<std::int64_t>(sign) * limbs.low);
   }
 
-  /// Adds the sums to the cluster's sums in memory and resets them. The arguments count the rows added, by kind.
-  /// point.
+  /// Adds the sums to the cluster's sums in memory and resets them.
+  /// `joined`, `left`, `empty`: how many of the added rows joined, left, or had no point.
   __device__ void flush(std::int32_t cluster, Word joined, Word left, Word empty) {
     Word* limbs = job_.sums + static_cast<std::int64_t>(cluster) * 2 * job_.d + first_dim_;
     const Word excess = core::RunSum::excess(empty, left);
