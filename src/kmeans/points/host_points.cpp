@@ -115,8 +115,7 @@ class DistanceTiles {
           for (std::int64_t row = first; row < first + count; ++row, ++next)
             distances(row, column) = static_cast<T>(metric_ == KMeansMetric::cosine ? 0.5 * *next : std::sqrt(*next));
       }
-      const std::int64_t finished = done_.fetch_add(count, std::memory_order_relaxed) + count;  // progress only: no
-                                                                                                // order needed
+      const std::int64_t finished = done_.fetch_add(count, std::memory_order_relaxed) + count;  // progress only
       if (part == 0 && occasion.is_there()) progress_(finished);  // part 0 runs on the calling thread
     }
   }

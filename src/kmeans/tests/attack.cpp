@@ -387,8 +387,7 @@ class Attack {
       if (run.contract == core::Contract::same_bits || (made.tame && made.has_reference))
         judge("kmeans", run, &Check<T>::fit_fault);
     for (std::size_t at = 0; at < runs.size(); ++at)
-      if (at + 1 == runs.size() || runs[at].execution.variant != runs[at + 1].execution.variant)  // last run of a
-                                                                                                  // variant
+      if (at + 1 == runs.size() || runs[at].execution.variant != runs[at + 1].execution.variant)  // its last run
         for (const auto fault : {&Check<T>::predict_fault, &Check<T>::weighted_predict_fault})
           judge("predict", runs[at], fault);
     if (!runs.empty()) {

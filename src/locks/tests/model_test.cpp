@@ -170,8 +170,7 @@ TEST(LocksModel, NodePool) {
             std::array<Pool::word, 2> words{};
             for (int at = 0; at < count; ++at) {
               words[static_cast<std::size_t>(at)] = Pool::next_use(pool.take_used());
-              state->owner[words[static_cast<std::size_t>(at)] % 8] = model::thread_index();  // two owners would be a
-                                                                                              // race
+              state->owner[words[static_cast<std::size_t>(at)] % 8] = model::thread_index();  // races if not unique
             }
             for (int at = 0; at < count; ++at) {
               const Pool::word word = words[static_cast<std::size_t>(at)];
