@@ -14,7 +14,7 @@ using core::call_line;
 
 template <class T>
 std::string rows_text(const char* what, MatrixView<const T> rows) {
-  // Those that lie elsewhere are refused before anybody compares them.
+  // rows on a GPU are refused before the texts are compared
   if (!rows.place().is_host()) return "";
   return call_line(what, "rows with the hash " + cpu::hash_text(cpu::hash_of_rows(rows, 0, 1, {})));
 }
@@ -40,9 +40,10 @@ JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::spa
   ranks.agree([&] {
     for (const execution::NamedPlace& place : places)
       if (!place.place.is_host())
-        throw UnsupportedError(about(place.what) + "they lie on " + execution::gpu_number(place.place.gpu) +
-                               "; on several ranks they are looked at in host memory, from where the variants for GPUs "
-                               "take a copy: leave them there, or copy them there");
+        throw UnsupportedError(
+            about(place.what) + "they are on " + execution::gpu_number(place.place.gpu) +
+            "; with several ranks they must be in host memory, from where GPU variants copy them; keep "
+            "them there, or copy them there");
     if (runs_variant == RunsVariant::no) {
       if (here.device == Device::gpu)
         throw UnsupportedError(

@@ -19,7 +19,8 @@ void check_checkpoint(const Variant& variant, const KMeansCheckpoint& checkpoint
     if (has_checkpoints(other)) names += (names.empty() ? "'" : ", '") + std::string(other.name) + "'";
   throw UnsupportedError(
       "kmeans variant '" + std::string(variant.name) +
-      "' has no checkpoints, for its sums depend on their order; the variants that have them: " + names);
+      "' does not support checkpoints, because its sums depend on the order of additions; the variants that do: " +
+      names);
 }
 
 const Variant& wanted_variant(const Shape& shape, const Execution& execution) {

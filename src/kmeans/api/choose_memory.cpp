@@ -1,4 +1,4 @@
-// kmeans_choose_memory(): the estimate of several fits, and of their criteria.
+// kmeans_choose_memory(): estimates the memory of several fits and of their criteria.
 #include <algorithm>
 
 #include "core/checked.hpp"
@@ -23,7 +23,7 @@ MemoryEstimate kmeans_choose_memory(const KMeansShape& shape, const KMeansOption
   if (here.memory_limit == 0) here.memory_limit = cpu::available_memory();
   std::uint64_t kept = 0;
   for (const std::int64_t clusters : choice.clusters) {
-    // Checks the sizes, too.
+    // Also checks the sizes.
     kmeans_memory(shape, room::options_of_fit(options, clusters), execution);
     kept = core::checked_add(kept, room::result_bytes(shape, clusters), "centroids");
   }

@@ -1,4 +1,4 @@
-// kmeans_memory(): the estimate of a fit, by the steps of the fit itself.
+// kmeans_memory(): estimates the memory of a fit, using the same steps as the fit.
 #include <limits>
 #include <string>
 
