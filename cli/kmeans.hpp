@@ -1,4 +1,4 @@
-// What the commands of k-means share.
+// Options and commands that the k-means files of the program share.
 #pragma once
 
 #include "cli/command.hpp"
@@ -7,7 +7,7 @@
 
 namespace gradus::cli {
 
-/// --metric; where it has no effect, `why_useless` says so.
+/// Adds --metric. `why_useless` states when the option has no effect.
 void add_metric_option(Options& options, KMeansMetric& metric, WhyUseless why_useless = {});
 
 Action setup_demo(Options& options, Session& session);

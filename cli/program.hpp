@@ -1,9 +1,9 @@
-// The whole program, for whoever starts it.
+// The entry point of the program.
 #pragma once
 
 namespace gradus::cli {
 
-/// What main() does; the result is the exit status.
+/// Runs the program and returns its exit status.
 int run_program(int argument_count, char** arguments);
 
 }  // namespace gradus::cli
