@@ -21,7 +21,7 @@ namespace gradus::cli {
 
 namespace {
 
-/// A problem with what its axes have been set to.
+/// A problem with the settings of its axes.
 struct Candidate {
   const bench::ProblemRow* problem;
   std::shared_ptr<bench::Workloads> workloads;
@@ -32,12 +32,12 @@ struct BenchArguments {
   std::string experiment;
   double scale = 1;
   bench::VariantRun run;
-  std::vector<int> threads;  ///< empty: not asked for
+  std::vector<int> threads;  ///< empty: not given
   std::vector<Candidate> candidates;
   bench::Effort effort;
   bool json = false;
   std::string json_file;  ///< empty: standard output, instead of the tables
-  std::string page_file;  ///< empty: none
+  std::string page_file;  ///< empty: no page
 
   const Candidate& chosen() const {
     return *std::ranges::find(candidates, &bench::find_problem(problem), &Candidate::problem);
@@ -54,7 +54,7 @@ std::string group_text(const bench::Group& group, const Session& session) {
   return fmt::format("{}\nverified: {}\n{}\n", session.bold(group.title), group.verified, table.text(session));
 }
 
-/// What the columns mean, those that all problems have and the problem's own.
+/// Explains the common columns and the problem's specific columns.
 std::string columns_text(const bench::ProblemRow& problem, const bench::Report& report) {
   constexpr std::size_t columns = 110;
   const bool rechecked = std::ranges::any_of(report.groups, [](const bench::Group& group) {
@@ -112,7 +112,7 @@ std::string what_is_compared(const bench::Claim& claim) {
   return (claim.threads > 0 ? "time by " : "best time by ") + claim.axis;
 }
 
-/// Each claim with its verdict and its rule, and a line for each input with what decides there.
+/// Lists each claim with its verdict and rule, and a line for each input with the deciding figures.
 std::string claims_text(const Judged& judged, const Session& session) {
   std::string text;
   for (const auto& [claim, judgement] : judged) {
@@ -154,13 +154,13 @@ void require_one_of_both(const BenchArguments& arguments) {
   bench::find_problem(arguments.problem);
 }
 
-// Why the axes of one have no effect: empty where there is no experiment.
+// Returns the reason why the axes have no effect in an experiment, or "" without an experiment.
 std::string why_not_of_experiment(const BenchArguments& arguments) {
   if (arguments.experiment.empty()) return "";
   return "an experiment has its own problem, variants and axes; it takes --threads, --scale, --repeats and --min-time";
 }
 
-// Likewise where no variant that will be measured is of this kind.
+// Returns the reason why an axis has no effect because no measured variant is of this kind, or "".
 std::string why_not_with(bool (*kind)(core::Backend), std::string_view kinds, const BenchArguments& arguments) {
   if (arguments.problem.empty()) return "";
   const bench::ProblemRow& problem = bench::find_problem(arguments.problem);
@@ -178,7 +178,7 @@ bool has_threads(core::Backend backend) {
   return backend != core::Backend::cuda && backend != core::Backend::sequential;
 }
 
-/// An axis of one or several problems, as one option.
+/// An axis that several problems may share, shown as one option.
 struct SharedAxis {
   bench::Axis shown;
   std::vector<std::pair<const bench::ProblemRow*, bench::Axis>> owners;
@@ -211,12 +211,12 @@ std::vector<SharedAxis> shared_axes(const std::vector<Candidate>& candidates) {
           shared->shown.choices.push_back(choice);
       shared->owners.emplace_back(candidate.problem, axis);
     }
-  // Those of all problems come first, then those of several, so that each heading stands once.
+  // Options shared by most problems come first, so that each heading appears once.
   std::ranges::stable_sort(all, std::ranges::greater{}, [](const SharedAxis& axis) { return axis.owners.size(); });
   return all;
 }
 
-// Why the axis has no effect, or "".
+// Returns the reason why the axis has no effect, or "".
 std::string why_not_of_problem(const SharedAxis& axis, const BenchArguments& arguments) {
   if (!arguments.experiment.empty() || arguments.problem.empty()) return why_not_of_experiment(arguments);
   const std::string_view here = bench::find_problem(arguments.problem).name;
@@ -230,7 +230,7 @@ void add_axes(Options& options, BenchArguments& arguments, const char* heading_o
     options.heading(axis.owners.size() == arguments.candidates.size() ? heading_of_all : "Of " + axis.names(),
                     [&arguments, axis] { return why_not_of_problem(axis, arguments); });
     bench::Axis shown = axis.shown;
-    // The problem comes first among the options, so that it is known when the others are parsed.
+    // The problem is parsed first, so that it is known when the other options are parsed.
     shown.parse = [&arguments, axis](const std::string& label, const std::string& text) {
       const bench::Axis* own = axis.of(arguments.problem);
       (own != nullptr ? *own : axis.owners.front().second).parse(label, text);
@@ -239,7 +239,7 @@ void add_axes(Options& options, BenchArguments& arguments, const char* heading_o
   }
 }
 
-// Measures, shows what is to be shown, and returns the exit status.
+// Measures, shows the results, and returns the exit status.
 int measure_and_show(const BenchArguments& arguments, const Session& session, const bench::ProblemRow& problem,
                      const std::vector<bench::Bench>& parts, const bench::Making& making,
                      const bench::Experiment* experiment) {
@@ -248,7 +248,7 @@ int measure_and_show(const BenchArguments& arguments, const Session& session, co
   for (const bench::Bench& part : parts)
     for (const std::string& file : part.workloads->files()) inputs.push_back(file);
   require_no_input_overwritten({arguments.json_file, arguments.page_file}, inputs);
-  // The files are opened first: that they cannot be written is better known before the measurement than after it.
+  // Opens the files first, so that an unwritable file fails before the measurement.
   std::optional<core::AtomicFile> file;
   if (!arguments.json_file.empty()) file.emplace(arguments.json_file);
   std::optional<core::AtomicFile> page;

@@ -1,4 +1,3 @@
-// The table of subcommands: those of each problem, then those of the whole program.
 #include <algorithm>
 
 #include "cli/command.hpp"

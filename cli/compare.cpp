@@ -1,4 +1,4 @@
-// `gradus compare`: two results of `gradus bench` beside each other.
+// `gradus compare`: compares results of `gradus bench`.
 #include "bench/compare.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace {
 struct CompareArguments {
   std::string before;
   std::string after;
-  std::vector<std::string> more;     ///< pairs of results
+  std::vector<std::string> more;     ///< further pairs of results
   std::optional<double> fail_above;  ///< a share
   bool any_machine = false;
 };
@@ -83,7 +83,7 @@ bool is_failure(const bench::Change& change, double share) {
          (change.mark == bench::Mark::slower && change.ratio.estimate > 1 + share);
 }
 
-/// What the columns mean.
+/// Explains the columns.
 std::string legend(const bench::Comparison& comparison, std::size_t pairs) {
   const std::string rows = counted(std::ssize(comparison.changes), "row");
   const double confidence = 100 * (1 - bench::doubt_of_all_rows);

@@ -1,4 +1,4 @@
-// `gradus generate`: make inputs, also those of the published experiments.
+// `gradus generate`: makes inputs, including the inputs of published experiments.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 struct GenerateArguments {
   core::PointSpecification points;
   std::int64_t rows = 0;
-  std::int64_t columns = 0;  ///< 0: what is usual for the kind
+  std::int64_t columns = 0;  ///< 0: the usual number for the kind
   std::int64_t size_mib = 0;
   std::optional<files::ElementType> dtype;
   Generator::Request request;
@@ -44,7 +44,7 @@ std::int64_t row_count(const GenerateArguments& arguments, std::int64_t row_byte
   return rows;
 }
 
-/// UsageError where a coordinate could be no finite number of type T.
+/// Throws UsageError if a coordinate could overflow type T.
 template <class T>
 void require_finite(const core::PointSpecification& points) {
   if (points.kind == core::Generator::lab_points || points.kind == core::Generator::lab_atoms) return;
@@ -114,7 +114,7 @@ int generate(const GenerateArguments& arguments, const Session& session) {
   return 0;
 }
 
-/// `seed`: the option, which published points do not have.
+/// Adds the options of points. `seed` is the --seed option, which published points do not support.
 void add_points(Options& options, Session& session, GenerateArguments* arguments, CLI::Option& seed) {
   core::PointSpecification& points = arguments->points;
   options.heading("Points", [arguments] {

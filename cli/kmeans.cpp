@@ -1,4 +1,4 @@
-// `gradus kmeans`: read points, cluster them, write centroids, labels and a summary.
+// `gradus kmeans`: reads points, clusters them, writes centroids, labels and a summary.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,16 +44,16 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view problem_name = "kmeans";
 
 struct Arguments {
-  std::vector<std::string> inputs;  ///< files, or patterns of their names
+  std::vector<std::string> inputs;  ///< files, or patterns of names
   bool input_per_rank = false;
   std::string output;
   std::string page;  ///< the file of --report
   std::string weights;
-  std::string centroids;    ///< the file of --init
-  std::string init_folder;  ///< whose centroids these are, where --init names a folder
-  std::string init;         ///< what --init names; empty: nothing
+  std::string centroids;    ///< the centroid file of --init
+  std::string init_folder;  ///< the folder of that file if --init names a folder
+  std::string init;         ///< the value of --init; empty: not given
   files::ReadOptions reading;
-  KMeansOptions options;  ///< `clusters`: of the fit at hand, or that is kept
+  KMeansOptions options;  ///< `clusters` is the number of the current or the chosen fit
   KMeansChoiceOptions choice;
 
   bool is_weighted() const { return !weights.empty() || !reading.columns.weight.empty(); }
@@ -68,7 +68,7 @@ struct Arguments {
   }
 };
 
-/// The names of the methods that choose first centroids.
+/// Returns the names of the initialization methods.
 std::vector<std::string> init_methods() {
   std::vector<std::string> names;
   for (const EnumName<KMeansInit>& row : enum_names<KMeansInit>)
@@ -83,7 +83,7 @@ void parse_init(const std::string& text, Arguments& arguments) {
     arguments.options.init = *method;
     return;
   }
-  // A word that is no file is rather a misspelt method than a missing file.
+  // A word that is not a file is more likely a misspelt method than a missing file.
   const bool like_a_path = text == "-" || text.find_first_of("./") != std::string::npos;
   if (!like_a_path && !std::filesystem::exists(text)) {
     const std::vector<std::string> names = init_methods();
@@ -99,14 +99,14 @@ void parse_init(const std::string& text, Arguments& arguments) {
   arguments.options.init = KMeansInit::given;
 }
 
-/// Empty where the first centroids are chosen at random, which nothing else of a fit is.
+/// Returns the reason why nothing is random, or "" if the first centroids are; nothing else in a fit is random.
 std::string why_nothing_is_random(KMeansInit init) {
   if (init == KMeansInit::first) return "--init first takes the first points, and nothing is random";
   if (init == KMeansInit::given) return "--init takes the centroids of a file, and nothing is random";
   return "";
 }
 
-/// The picture with every pixel in its cluster's colour.
+/// Returns the picture with every pixel in the colour of its cluster.
 template <class T>
 Buffer<std::uint8_t> quantized(const files::PictureShape& shape, const KMeansResult<T>& result,
                                const std::stop_token& stop) {
@@ -215,7 +215,7 @@ std::vector<std::string> output_files(const Arguments& arguments, const Session&
   return files;
 }
 
-/// The same as one process without others.
+/// Returns the settings for a single process.
 Execution alone(const Execution& execution) {
   Execution result = execution;
   result.threads = cpu::thread_count(execution);
@@ -223,7 +223,7 @@ Execution alone(const Execution& execution) {
   return result;
 }
 
-/// What more restarts would do, where it takes no time to find out and makes a difference.
+/// Returns a hint about more restarts if trying them is fast and makes a difference.
 template <class T>
 std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
                              const Execution& execution, double inertia, double seconds) {
@@ -242,7 +242,7 @@ std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> poi
                      restarts, restarts, brief(best), 100 * (1 - best / inertia));
 }
 
-/// The centroids of --init, in the units of the data.
+/// Returns the centroids of --init in data units.
 template <class T>
 files::PointsOf<T> given_centroids(const Arguments& arguments, const files::Points& points, const Session& session) {
   FittedFolder fit;
@@ -261,8 +261,8 @@ files::PointsOf<T> given_centroids(const Arguments& arguments, const files::Poin
   return std::get<files::PointsOf<T>>(std::move(centroids.values));
 }
 
-/// Hashes what a fit reads, by its role, for a record; returns nothing if there is none. The hashes do not depend on
-/// files, types of files and ranks.
+/// Hashes the inputs of a fit by role for a record. Returns nothing if no record is needed. The hashes do not depend on
+/// how the data is split into files and ranks, nor on file formats.
 template <class T>
 std::map<std::string, std::string> input_hashes(const Arguments& arguments, MatrixView<const T> points,
                                                 const KMeansMemory<T>& memory, const PointFiles& files,
@@ -284,8 +284,7 @@ std::map<std::string, std::string> input_hashes(const Arguments& arguments, Matr
   return hashes;
 }
 
-/// The files of a result, and its page. They are opened before the work, so that a folder that cannot be written is
-/// found before the work and not after it.
+/// The files of a result and its page. They are opened before the work, so that an unwritable folder fails early.
 class ResultFiles {
  public:
   template <class T>
@@ -312,7 +311,7 @@ class ResultFiles {
   explicit operator bool() const { return outputs_.has_value(); }
   core::AtomicFile* page() { return page_ ? &*page_ : nullptr; }
 
-  /// Writes all files but the summary.
+  /// Writes all files except the summary.
   template <class T>
   void write(const KMeansChoice<T>& choice, const files::Points& points, const std::stop_token& stop) {
     if (!outputs_) return;
@@ -330,7 +329,7 @@ class ResultFiles {
       if (file) file->finish();
   }
 
-  /// Adds the facts of the files to the summary, writes it, and makes all of them visible.
+  /// Adds the lengths and checksums of the files to the summary, writes it, and publishes all files.
   void commit(Json& summary) {
     if (!outputs_) return;
     std::vector<const core::AtomicFile*> files{centroids_, labels_, picture_, standardized_, choice_};
@@ -358,7 +357,7 @@ class ResultFiles {
   std::optional<core::AtomicFile> page_;
 };
 
-/// Throws UsageError if the inputs are not those of the record that is repeated.
+/// Throws UsageError if the inputs differ from those of the record that is repeated.
 void require_recorded_inputs(const Arguments& arguments, const std::map<std::string, std::string>& hashes,
                              const Session& session) {
   if (!session.record) return;
@@ -433,7 +432,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   session.end_progress();
   if (session.job) bring_to_first(session.ranks(), result.labels);
   const std::string threads = threads_text(session, result.report.threads);
-  if (!session.is_first()) return 0;  // what follows is the first rank's: the program ends when it has written all
+  if (!session.is_first()) return 0;  // only the first rank writes; the program ends when it is done
 
   const auto write_start = core::Clock::now();
   outputs.write(choice, points, session.execution.stop);
@@ -456,7 +455,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     session.print_json(summary);
     return 0;
   }
-  if (!outputs || !session.quiet) {  // the result must go somewhere
+  if (!outputs || !session.quiet) {  // without files, --quiet does not suppress the result
     if (arguments.chooses())
       session.print(choice_text(session, choice.candidates, choice.chosen, arguments.choice.criterion,
                                 choice.silhouette_points, files.rows) +
@@ -472,7 +471,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   return 0;
 }
 
-/// UsageError for names of inputs that cannot be meant.
+/// Throws UsageError for invalid input names.
 void require_names(const Arguments& arguments) {
   for (const std::string& input : arguments.inputs)
     if (input.empty()) throw UsageError("INPUT: the name of the file is empty");
@@ -485,7 +484,7 @@ void require_names(const Arguments& arguments) {
                      "; the name has {rank} in it, as points-{rank}.npy");
 }
 
-/// Throws UsageError for what only one fit can have, where several numbers of clusters are compared.
+/// Throws UsageError for options that support only one number of clusters, if several are compared.
 void refuse_options_of_one_fit(const Arguments& arguments, const Session& session) {
   const auto refuse = [](const std::string& what) { throw UsageError(what + ", and -k names several"); };
   if (arguments.options.init == KMeansInit::given) refuse("--init: a file has the centroids of one number of clusters");
@@ -493,8 +492,8 @@ void refuse_options_of_one_fit(const Arguments& arguments, const Session& sessio
   if (!arguments.options.checkpoint.file.empty()) refuse("--checkpoint: the file is that of one number of clusters");
 }
 
-/// On several ranks: UnsupportedError for what wants all rows in one place; the GPU of this one; and what a person
-/// should know of how the launcher has placed them.
+/// With several ranks: throws UnsupportedError for options that need all rows in one process, selects this rank's GPU,
+/// and notes how the launcher has placed the ranks.
 void prepare_ranks(const Arguments& arguments, Session& session) {
   const auto refuse = [](std::string_view what) {
     throw UnsupportedError(std::string(what) +
@@ -509,8 +508,7 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
   if (const std::string note = note_of_binding(*session.job, threads); !note.empty()) session.note(note);
 }
 
-/// The options of the table, and of single variants. Only --clusters, which may name several numbers, is not among
-/// them.
+/// Adds the options of the table and of single variants, except --clusters, which may name several numbers.
 void add_fit_options(Options& options, Arguments& arguments, Session& session) {
   KMeansOptions& fit = arguments.options;
   for (const core::Option& row : core::option_rows<KMeansOptions>) {

@@ -76,7 +76,7 @@ std::string centroids_text(MatrixView<const T> centroids, const std::vector<std:
 
 namespace {
 
-/// What the summary in the folder says; null where there is none, or none of k-means.
+/// Returns the k-means summary in the folder, or null if there is none.
 nlohmann::json summary_in(const std::filesystem::path& folder) {
   constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 28;
   const std::filesystem::path path = folder / summary_name;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t most_pixels_of_side = 512;
 
-/// White where all of these are dead, and the darker the more are alive; a single live one is seen.
+/// Returns white for no live cells; more live cells are darker, and a single one is visible.
 std::uint8_t gray(std::int64_t alive, std::int64_t cells) {
   constexpr std::int64_t white = 255;
   constexpr std::int64_t lightest = 160;

@@ -38,7 +38,7 @@ std::string ladder(const Session& session, const bench::ProblemRow& problem, con
                    {"here", TextTable::Align::left},
                    {"result", TextTable::Align::left},
                    {"idea", TextTable::Align::left}});
-  std::vector<std::string> reasons;  // each once, since one often holds for many variants
+  std::vector<std::string> reasons;  // without duplicates, because many variants share a reason
   for (const core::VariantInfo& variant : problem.ladder->variants()) {
     const core::Support support = problem.ladder->support(variant.name, machine);
     std::string here = "yes";
@@ -56,7 +56,7 @@ std::string ladder(const Session& session, const bench::ProblemRow& problem, con
   return text;
 }
 
-/// The options of a table, for the documents and for Python's signatures.
+/// Returns the options of a table, for the documentation and for Python's signatures.
 Json options_json(std::span<const core::Option> rows) {
   Json options = Json::array();
   for (const core::Option& row : rows) {

@@ -15,7 +15,7 @@
 
 namespace gradus::cli {
 
-/// A table of text. A first column of words is left-aligned, numbers are right-aligned. If the terminal is narrower
+/// A table of text. A first column of words is aligned left, numbers are aligned right. If the terminal is narrower
 /// than the table, a row takes several lines.
 class TextTable {
  public:

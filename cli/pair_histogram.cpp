@@ -37,7 +37,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Calls function; where it throws, the message tells in which frame of a trajectory.
+/// Calls the function. If it throws, adds the frame number of a trajectory to the message.
 template <class Function>
 decltype(auto) naming_frame(bool is_trajectory, std::int64_t frame, Function&& function) {
   const auto name = [&](Error& error) {
@@ -57,7 +57,8 @@ decltype(auto) naming_frame(bool is_trajectory, std::int64_t frame, Function&& f
   }
 }
 
-/// Squared distances so small have few digits in double, or none: separations below 1e-162 count as 0.
+/// Warns about tiny edges: their squares have few or no significant digits in double, and separations below 1e-162
+/// count as 0.
 void note_tiny_edges(const Session& session, std::span<const double> edges) {
   constexpr double least = 0x1p-500;
   const auto positive = std::ranges::find_if(edges, [](double edge) { return edge > 0; });
@@ -77,14 +78,14 @@ void note_folded(const Session& session, const Sum& sum) {
                     sum.folded_atoms == 1 ? "was" : "were"));
 }
 
-/// Returns least_reach() of all frames or, where the input is a stream, of the frames that are left.
+/// Returns least_reach() of all frames or, if the input is a stream, of the remaining frames.
 double least_reach_of_all(const Arguments& arguments, files::FrameReader& reader, std::int64_t seen) {
   if (files::is_stream(arguments.input)) return least_reach(arguments, reader, seen);
   files::FrameReader again(arguments.input, arguments.reading);
   return least_reach(arguments, again);
 }
 
-/// Sets the cutoff of bins without a number and a cutoff to half of the least box of all frames.
+/// If bins have neither a number nor a cutoff, sets the cutoff to half of the smallest box of all frames.
 void complete_bins_of_frames(Arguments& arguments) {
   PairHistogramBins& bins = arguments.options.bins;
   const bool is_complete = !arguments.edges.empty() || bins.bins != 0 || bins.cutoff != 0;
@@ -125,7 +126,7 @@ int count_pairs(const Arguments& arguments, const Session& session, files::Frame
   note_folded(session, sum);
   const std::vector<std::optional<Radial>> radials = radials_of(arguments, sum);
   const std::string threads = threads_text(session, sum.parts.front().histogram.report.threads);
-  if (!session.is_first()) return 0;  // what follows is the first rank's: the program ends when it has written all
+  if (!session.is_first()) return 0;  // only the first rank writes; the program ends when it is done
 
   Destination& destination = *opened;
   const auto write_start = core::Clock::now();
@@ -165,7 +166,7 @@ int count_pairs(const Arguments& arguments, const Session& session, files::Frame
   return 0;
 }
 
-/// The number of all frames of a file, for ranges that count from the end.
+/// Returns the number of frames in a file, for ranges that count from the end.
 std::int64_t frames_of(const Arguments& arguments) {
   if (arguments.input == "-")
     throw UsageError(
@@ -176,14 +177,14 @@ std::int64_t frames_of(const Arguments& arguments) {
   std::int64_t frames = 0;
   try {
     while (reader.skip()) ++frames;
-  } catch (const files::CutFrameError&) {  // it counts: whoever wants it is told that it is cut
+  } catch (const files::CutFrameError&) {  // a cut frame counts; reading it reports the error
     ++frames;
   }
   return frames;
 }
 
-/// On several ranks: UnsupportedError for standard input, which only the first one has; and what a person should know
-/// of how the launcher has placed them.
+/// With several ranks: throws UnsupportedError for standard input, which only the first rank has, and notes how the
+/// launcher has placed the ranks.
 void prepare_ranks(const std::vector<std::string>& inputs, const Session& session) {
   if (std::ranges::find(inputs, "-") != inputs.end())
     throw UnsupportedError(
@@ -296,7 +297,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
       require_table_for_header(arguments->reading, inputs);
       require_no_input_overwritten({arguments->output, arguments->page}, inputs);
       reader.emplace(arguments->input, arguments->reading, arguments->needs_labels());
-      if (!reader->is_trajectory()) {  // what is missing is refused before anything is read
+      if (!reader->is_trajectory()) {  // refuses an incomplete request before anything is read
         if (arguments->frames.is_given())
           throw UsageError(fmt::format("--frames has no effect: '{}' is no trajectory", arguments->input));
         const Box box = box_of(*arguments, {});

@@ -21,9 +21,8 @@ class RepeatedRecord {
   /// Reads a summary or the folder of a result. Throws InputError if it does not say how to repeat the run.
   explicit RepeatedRecord(const std::string& file);
 
-  /// Gives the options that are not on the command line their recorded values. Throws UsageError if the record belongs
-  /// to another command or a required option has no value. Afterwards is_given() tells which options are on the command
-  /// line.
+  /// Gives the options that are not on the command line their recorded values, and records which are for is_given().
+  /// Throws UsageError if the record belongs to another command or a required option has no value.
   void complete(CLI::App& app, const Session& session);
   bool is_given(const CLI::Option& option) const { return given_.contains(&option); }
 

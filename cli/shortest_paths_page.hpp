@@ -12,8 +12,8 @@
 
 namespace gradus::cli {
 
-/// Returns a histogram of the distances between different vertices. The rows are those of `sources`; an empty list
-/// means all vertices. Throws InterruptedError after a stop request.
+/// Returns a histogram of the distances between different vertices. The rows belong to `sources`; an empty list means
+/// all vertices. Throws InterruptedError after a stop request.
 template <class T>
 Chart distribution(MatrixView<const T> distances, const std::vector<std::int64_t>& sources,
                    const std::stop_token& stop);

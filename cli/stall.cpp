@@ -19,10 +19,10 @@ std::int64_t now() {
 
 constexpr auto between_looks = std::chrono::milliseconds(50);
 
-/// Time as one sees it who looks every now and then.
+/// A clock that measures time by polling.
 class Passed {
  public:
-  /// Seconds since the last look. Where they are many, this process was stopped and not the others.
+  /// Returns the seconds since the last call, at most one: a longer gap means that this process was suspended.
   double since_last() {
     constexpr double most = 1;
     return std::min(1e-9 * static_cast<double>(now() - std::exchange(last_, now())), most);

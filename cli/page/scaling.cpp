@@ -1,4 +1,4 @@
-// How a job scales over ranks, on a page.
+// Puts the scaling of a job over ranks on a page.
 #include <fmt/format.h>
 
 #include <string>
@@ -13,7 +13,7 @@ using bench::JsonValue;
 
 constexpr double percent = 100;
 
-/// The figure of each point, where it has it.
+/// Returns the figure of each point that has it.
 Series series_of(const JsonValue& points, const std::string& name, const std::string& key, double unit = 1) {
   Series series{.name = name};
   for (const JsonValue& point : points.elements())
@@ -27,7 +27,7 @@ std::vector<std::string> places_of(const JsonValue& points, const std::string& k
   return places;
 }
 
-/// Numbers of several digits in groups of three.
+/// Groups the digits by threes.
 std::string counted_text(const JsonValue& value) {
   std::string text = fmt::format("{:.0f}", value.number());
   for (std::size_t end = text.size(); end > 3; end -= 3) text.insert(end - 3, ",");

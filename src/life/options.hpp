@@ -1,4 +1,4 @@
-// The options of generations, a row for each: see core/options.hpp.
+// The option table of LifeOptions; see core/options.hpp.
 #pragma once
 
 #include <string>
