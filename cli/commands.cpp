@@ -1,3 +1,4 @@
+// The table of subcommands: first the commands of each problem, then the general commands.
 #include <algorithm>
 
 #include "cli/command.hpp"

@@ -434,8 +434,7 @@ int run_program(int argument_count, char** arguments) {
   if (session.job) status = session.job->end(status, say);
   else if (session.speaks) say();
   else if (status != 0)
-    std::this_thread::sleep_for(
-        std::chrono::seconds(1));  // gives the speaking process time before the launcher terminates it
+    std::this_thread::sleep_for(std::chrono::seconds(1));  // lets the speaking process finish
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     write_message("cannot write to standard output" +
                   core::reason(session.print_error != 0 ? session.print_error : errno));

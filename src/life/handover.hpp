@@ -2,7 +2,7 @@
 // Variants that compute every cell are best for soups, `hashlife` for structured patterns. Only the run shows which
 // kind a pattern is: three distant cells under B1357/S1357 take hours with the former and a tenth of a second with the
 // latter. The run starts with the former. Its speed gives a lower bound for the remaining time, unless the pattern
-// comes to rest. A fraction of that time is granted to `hashlife`, starting from the current generation. If `hashlife`
+// stabilizes. A fraction of that time is granted to `hashlife`, starting from the current generation. If `hashlife`
 // does not finish in time, the first variant continues, and the next attempt follows when the run has taken twice as
 // long.
 #pragma once

@@ -31,7 +31,7 @@ Shape describe(const Given& given, const LifeOptions& options) {
 }
 
 const Variant& choose(const Given& given, const Shape& shape, const LifeOptions& options, const Execution& execution) {
-  // Before anything is reckoned with a rectangle that may be too large to be counted in bytes.
+  // Precedes all arithmetic with a bounding box whose size in bytes could overflow.
   const auto takes_plane = [&] {
     return execution::wanted_variant(variants(), life_detail::choose, shape, execution, Room::name).facts.plane;
   };
@@ -39,8 +39,8 @@ const Variant& choose(const Given& given, const Shape& shape, const LifeOptions&
   return life_detail::choose(shape, execution);
 }
 
-/// Returns a number by the work between two barriers. A long job does not depend on what else runs when it begins: it
-/// finds out by itself whether its team pays.
+/// Returns the number of threads by the work between two barriers. Long jobs ignore the load at their start: they
+/// measure at run time whether more threads pay.
 int chosen_threads(const Shape& shape, const Variant& variant, const Execution& execution) {
   if (variant.backend == core::Backend::sequential) return 1;
   if (execution.threads > 0) return execution.threads;
@@ -62,11 +62,11 @@ void take(Solved solved, const LifeOptions& options, LifeResult& result) {
   result.generations = options.generations;
 }
 
-/// What a variant is run on.
+/// The inputs of a variant's run.
 struct Run {
   const Variant& variant;
   LifeGridView cells;
-  LifeOptions options;  ///< with the place of the first cell, or of the tree's middle
+  LifeOptions options;  ///< includes the place of the first cell, or of the tree's centre
   const LifeMemory& memory;
   const Execution& execution;
   int threads;
@@ -83,7 +83,7 @@ struct Run {
   }
 };
 
-/// A plane that the variant supports as it is.
+/// Runs a variant that supports the plane directly.
 void run_on_plane(const Run& run, const LifeTree* tree, LifeResult& result) {
   Problem problem = run.problem();
   problem.left = run.options.left;
@@ -92,7 +92,7 @@ void run_on_plane(const Run& run, const LifeTree* tree, LifeResult& result) {
   take(run.variant.run(problem, run.execution, run.phases), run.options, result);
 }
 
-/// Cells or memory for the result on the GPU that the request names.
+/// Runs a variant with cells or result in the memory of the requested GPU.
 void run_there(const Run& run, LifeResult& result) {
   LifeGridSpan to = run.memory.cells;
   if (to.words == nullptr) {
@@ -119,7 +119,7 @@ void take(World& world, LifeResult& result) {
   result.top = world.top();
 }
 
-/// Generations of a world in host memory. `completed_by` becomes the successor if the run was handed over to it.
+/// Runs generations of a world in host memory. If the successor completes the run, sets `completed_by` to it.
 void run_in_world(const Run& run, const Shape& shape, const Variant* successor, const Variant*& completed_by,
                   LifeResult& result) {
   Job job{.cells = run.cells,
@@ -128,7 +128,7 @@ void run_in_world(const Run& run, const Shape& shape, const Variant* successor, 
           .execution = &run.execution,
           .phases = &run.phases,
           .threads = run.threads};
-  // What is compared with earlier generations needs the first one to the end.
+  // Cycle detection needs the first generation until the end, so an in-place run copies it.
   LifeGrid first;
   if (run.options.until_stable && run.memory.cells.words == run.cells.words && run.cells.words != nullptr) {
     first = LifeGrid(run.cells.height, run.cells.width, LifeGrid::Uninitialised{});

@@ -1,4 +1,4 @@
-// life() of a pattern, life_options()
+// life() of a pattern, and life_options().
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -16,7 +16,7 @@ namespace room = life_detail;
 
 namespace {
 
-/// Returns the options with the places of the pattern.
+/// Returns the options with the coordinates of the pattern.
 LifeOptions check(const LifePattern& pattern, const LifeOptions& options, const Execution& execution) {
   execution::check_execution(execution);
   room::check(options);
@@ -27,7 +27,7 @@ LifeOptions check(const LifePattern& pattern, const LifeOptions& options, const 
   return placed;
 }
 
-/// The place of the pattern's first cell, or of the middle of its tree, on a grid of this size.
+/// Returns the place of the pattern's first cell, or of the centre of its tree, on a grid of this size.
 std::pair<std::int64_t, std::int64_t> place_on_grid(const LifePattern& pattern, std::int64_t height,
                                                     std::int64_t width) {
   if (!pattern.unplaced) return {pattern.left, pattern.top};
@@ -41,7 +41,7 @@ std::string would_hold(std::int64_t width, std::int64_t height) {
   return "; " + std::to_string(width) + " x " + std::to_string(height) + " would hold them";
 }
 
-/// Names a grid about (0, 0) that holds these columns and rows. Empty if they are too far away.
+/// Names a grid centred at (0, 0) that holds these columns and rows, or "" if they are too far away.
 std::string sufficient_grid(std::int64_t left, std::int64_t right, std::int64_t top, std::int64_t bottom) {
   constexpr std::int64_t far = std::int64_t{1} << 38;
   if (left < -far || right > far || top < -far || bottom > far) return "";
@@ -51,7 +51,7 @@ std::string sufficient_grid(std::int64_t left, std::int64_t right, std::int64_t 
   return would_hold(side(left, right), side(top, bottom));
 }
 
-/// The world of a bounded pattern. Throws InputError if a live cell is outside.
+/// Returns the world of a bounded pattern. Throws InputError if a live cell is outside.
 LifeGrid grid_of_world(const LifePattern& pattern, std::int64_t height, std::int64_t width,
                        const Execution& execution) {
   auto [left, top] = place_on_grid(pattern, height, width);
@@ -83,7 +83,7 @@ LifeGrid grid_of_world(const LifePattern& pattern, std::int64_t height, std::int
   return grid;
 }
 
-/// A bounded world, which holds the pattern.
+/// Runs a pattern in a bounded world.
 LifeResult compute_in_grid(const LifePattern& pattern, const LifeOptions& options, std::int64_t height,
                            std::int64_t width, const Execution& here, execution::Timing timing) {
   room::check_sizes(height, width);

@@ -8,7 +8,7 @@ namespace gradus::life_detail {
 
 namespace {
 
-// Launch shape: blocks of 256 threads that stride over the words of all rows.
+// Launch shape: blocks of 256 threads with a grid-stride loop over the words of all rows.
 constexpr int block_threads = 256;
 
 unsigned int blocks_for_words(std::int64_t words) {

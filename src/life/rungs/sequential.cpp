@@ -1,11 +1,7 @@
-// sequential: a whole number for each cell, its eight neighbours added up, and the rule looked up.
-//
-// Work: eight additions, seven or eight loads and a look-up for each cell; a few clocks each. Memory: two grids of four
-// bytes a cell, both of which pass by in each generation, so that large grids run at the speed of memory on top.
-//
-// Limits: none. One core.
-//
-// Source: the published experiment life-openmp.
+// sequential: one integer per cell; adds the eight neighbours and looks up the rule.
+// Work: eight additions, seven or eight loads and a look-up per cell, a few cycles each. Memory: two grids of four
+// bytes per cell. Both pass by in each generation, so large grids are limited by memory bandwidth. Limits: none. One
+// core. Source: the published experiment life-openmp.
 #include <utility>
 
 #include "life/problem.hpp"
