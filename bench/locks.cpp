@@ -1,4 +1,4 @@
-// Locks as the harness sees them: a number of critical sections, entered by a team of threads.
+// Benchmarks locks: threads that enter a number of critical sections.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,12 +21,12 @@ using locks_detail::Variant;
 using nlohmann::ordered_json;
 
 constexpr std::string_view problem_name = "locks";
-// Each wait costs two looks at the clock, and so the waits have a run of their own.
+// Each timed wait reads the clock twice, so waits are measured in a separate run.
 constexpr std::int64_t most_timed_waits = 200000;
 
 std::string nanoseconds(double value) { return fmt::format("{:.3g}", value); }
 
-/// Threads that want one lock, with some work inside and outside.
+/// Threads that compete for one lock, with some work inside and outside the critical section.
 class Contest : public Workload {
  public:
   Contest(Problem problem, std::stop_token stop) : problem_(std::move(problem)) { problem_.stop = std::move(stop); }
@@ -98,7 +98,7 @@ class Contest : public Workload {
   }
 
  private:
-  /// What the runs of a row showed.
+  /// The figures collected from the runs of a row.
   struct Seen {
     locks_detail::Waits waits;
     std::vector<double> jain;
@@ -112,7 +112,7 @@ class Contest : public Workload {
     return core::find_variant(locks_detail::variants(), name, problem_name);
   }
 
-  /// VerificationError where the lock did not exclude.
+  /// Throws VerificationError if the lock did not ensure mutual exclusion.
   static Result contend(const Row& row, const Problem& problem) {
     const Variant& variant = variant_called(row.variant);
     std::vector<Phase> phases;
@@ -123,7 +123,7 @@ class Contest : public Workload {
   }
 
   Problem problem_;
-  std::map<std::size_t, Seen> seen_;  // by the row's place in the group
+  std::map<std::size_t, Seen> seen_;  // by the row's index in the group
 };
 
 class Contests : public Workloads {

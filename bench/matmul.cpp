@@ -1,4 +1,4 @@
-// Matrix multiplication as the harness sees it.
+// Benchmarks matrix multiplication.
 #include "gradus/matmul.hpp"
 
 #include <fmt/format.h>
@@ -47,10 +47,10 @@ struct ProductAxes {
   std::uint64_t seed = 1;
 };
 
-// The oracle is plain: it gets so many products, of elements spread over C.
+// Limit of products for the slow oracle, which computes elements spread over C.
 constexpr double oracle_products = 2e7;
 
-/// A product of random matrices, or a batch of them.
+/// A product of random matrices, or a batch of products.
 template <class T>
 class Products : public Workload {
  public:
@@ -130,7 +130,7 @@ class Products : public Workload {
   }
 
   std::vector<Figure> figures(const Row& row) const override {
-    double there = 0;  // on a GPU, once the matrices are there
+    double there = 0;  // on a GPU, without transfers
     for (const Phase& phase : row.phases)
       if (phase.name == "pack" || phase.name == "multiply") there += phase.seconds;
     const auto rate = [&](const char* key, const char* heading, double seconds) {
@@ -161,7 +161,7 @@ class Products : public Workload {
                                         axes_.beta);
   }
 
-  /// Elements of C, and what they will be.
+  /// Returns elements of C with their expected values.
   std::vector<Looked> look() {
     const Problem<T> of = problem();
     const std::int64_t all = axes_.batch * size_.m * size_.n;
@@ -235,7 +235,7 @@ class AllProducts : public Workloads {
 
   void prepare(const Making&) override {}
 
-  /// The work, which grows with the product of the three sizes.
+  /// Scales the work, which grows with the product of the three sizes.
   void scale(double share) override {
     const double by = std::cbrt(share);
     const auto shrink = [&](std::int64_t& size) {
@@ -256,7 +256,7 @@ class AllProducts : public Workloads {
   }
 
  private:
-  /// "1000" or "1000x20x300".
+  /// Parses "1000" or "1000x20x300".
   static Size size_of(const std::string& label, const std::string& text) {
     std::vector<std::int64_t> sizes;
     std::string_view rest = text;

@@ -1,4 +1,4 @@
-// Pair-distance histograms as the harness sees them.
+// Benchmarks pair-distance histograms.
 #include "bench/pair_histogram.hpp"
 
 #include <fmt/format.h>
@@ -45,7 +45,7 @@ std::vector<Axis> bin_axes(PairHistogramOptions& options, std::string& edges_fil
 
 namespace {
 
-/// Returns true if the user may have meant the tilts as angles in degrees, whatever the lengths are.
+/// Returns true if the tilts look like angles in degrees.
 bool may_be_angles(const std::array<double, 3>& tilts) {
   return std::ranges::all_of(tilts, [](double tilt) { return tilt >= 30 && tilt <= 150; });
 }
@@ -113,7 +113,7 @@ using pair_histogram_detail::Variant;
 
 constexpr std::string_view problem_name = "pair_histogram";
 
-// The oracle is plain; it gets no more pairs than this, and a prefix of the points where there are more.
+// Limit for the slow oracle; larger inputs are compared on a prefix of the points.
 constexpr double oracle_pairs = 1e8;
 
 ordered_json to_json(const PairHistogramBins& bins) {
@@ -140,7 +140,7 @@ std::string box_title(const std::vector<double>& box) {
 
 std::string giga(double rate) { return fmt::format("{:.{}f}", 1e-9 * rate, rate < 1e9 ? 4 : rate < 1e11 ? 2 : 0); }
 
-/// The pairs of the same points, in the same bins.
+/// Counts the pairs of the same points in the same bins.
 template <class T>
 class Count : public Workload {
  public:
@@ -182,8 +182,8 @@ class Count : public Workload {
     return sample_of(core::seconds_since(start), result.report.phases);
   }
 
-  /// d differences and d multiply-adds for each of all pairs, at the rate of float: so much a program must do that
-  /// looks at every pair, once each difference counts as a multiply-add.
+  /// Returns d differences and d multiply-adds per pair at the float rate, counting a difference as a multiply-add. Any
+  /// program that visits every pair must do this work.
   std::vector<Work> work(const Row& row) const override {
     return {{&Ceilings::fma_f32_per_second, 2 * static_cast<double>(points_.columns()) * static_cast<double>(pairs_),
              row.seconds.median}};
@@ -211,8 +211,8 @@ class Count : public Workload {
     return fmt::format("the first {} points against the oracle; ", prefix.rows()) + set_reference(prefix, rows);
   }
 
-  // Makes the counts of all points by the variant that runs unless another is asked for, itself verified on the prefix,
-  // the truth. Tells so in words.
+  // Replaces the truth for the prefix by the counts of all points. These come from the default variant, which is
+  // verified on the prefix, unless a row runs it anyway. Returns a description.
   std::string set_reference(MatrixView<const T> prefix, const std::vector<Row>& rows) {
     const PairHistogramResult prefix_truth = std::exchange(truth_, {});
     const Variant& variant = pair_histogram_detail::choose(problem_.shape(), execution::this_machine(), Device::cpu);
@@ -232,14 +232,14 @@ class Count : public Workload {
     if (!difference.empty()) mark_wrong(row, whom + difference);
   }
 
-  // A first, untimed count of everything: it warms caches and memory up, shows the peak of memory, and is compared.
+  // Runs an untimed count of everything, which warms up caches and memory, measures peak memory, and is compared.
   void run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     for_each_sound(rows, "warm up", report, [&](Row& row) {
       const PeakMemory memory;
       const PairHistogramResult result = count(row, points_);
       row.memory_bytes = memory.bytes();
       row.rechecked = result.report.rechecked;
-      if (truth_.edges.empty()) truth_ = result;  // only one variant runs; it must agree with itself
+      if (truth_.edges.empty()) truth_ = result;  // with a single variant, later runs must agree with this one
       check(row, result, truth_, "on all points, ");
       pairs_ = truth_.pairs;
       counted_ = truth_.pairs - truth_.below - truth_.beyond;
@@ -252,7 +252,7 @@ class Count : public Workload {
   PairHistogramOptions options_;
   Problem<T> problem_;
   PairHistogramResult truth_;  ///< of the prefix, later of all points
-  std::uint64_t pairs_ = 0;    ///< all of them
+  std::uint64_t pairs_ = 0;    ///< of all points
   std::uint64_t counted_ = 0;  ///< in the bins
 };
 
@@ -286,8 +286,8 @@ class Counts : public Workloads {
       reading.stop = making.stop;
       options_.bins.edges = read_edges(edges_file_, reading);
     }
-    pair_histogram_detail::Bins::bytes(options_.bins);  // bins of which there cannot be so many,
-    (void)pair_histogram_detail::Bins(options_.bins);   // and impossible ones
+    pair_histogram_detail::Bins::bytes(options_.bins);  // throws if the bins are too many
+    (void)pair_histogram_detail::Bins(options_.bins);   // or invalid
     for (const auto& [set, type] : sets)
       if (!set.generator.empty()) require_pairs(set.rows);
   }

@@ -1,4 +1,4 @@
-// Concurrent sets as the harness sees them.
+// Benchmarks concurrent sets.
 #include "gradus/sets.hpp"
 
 #include <fmt/format.h>
@@ -47,7 +47,7 @@ Mix parse_mix(const std::string& label, const std::string& text) {
   return {parts[0], parts[1], parts[2]};
 }
 
-/// Threads on a set of some size, with one mix of calls.
+/// Threads that use a set of some size, with one mix of calls.
 class Use : public Workload {
  public:
   Use(std::int64_t size, const Mix& mix, const SetAxes& axes, std::stop_token stop) {
@@ -102,7 +102,7 @@ class Use : public Workload {
     found.leaked = std::max(found.leaked, outcome.leaked_bytes);
     found.yes =
         static_cast<double>(outcome.answered_yes) / static_cast<double>(std::max<std::int64_t>(1, outcome.operations));
-    // As long as all calls would have taken.
+    // Extrapolated to all calls.
     const auto calls = static_cast<double>(std::max<std::int64_t>(1, outcome.operations));
     return sample_of(outcome.seconds * static_cast<double>(problem_.operations) / calls, phases);
   }
@@ -122,7 +122,7 @@ class Use : public Workload {
  private:
   struct Found {
     std::size_t peak_garbage = 0;  ///< of all runs
-    std::int64_t leaked = 0;       ///< likewise, when the set was destroyed
+    std::int64_t leaked = 0;       ///< of all runs, when the set was destroyed
     double yes = 0;
   };
 
@@ -136,7 +136,7 @@ class Use : public Workload {
   }
 
   Problem problem_;
-  std::map<std::size_t, Found> found_;  ///< by rows
+  std::map<std::size_t, Found> found_;  ///< by row index
 };
 
 class AllUses : public Workloads {
@@ -195,7 +195,7 @@ class AllUses : public Workloads {
 
   void prepare(const Making&) override {}
 
-  /// The calls: sizes are what experiments are about.
+  /// Scales the number of calls. Sizes stay, because they are the subject of experiments.
   void scale(double share) override {
     axes_.operations =
         std::max<std::int64_t>(1000, static_cast<std::int64_t>(share * static_cast<double>(axes_.operations)));

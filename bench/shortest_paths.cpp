@@ -1,4 +1,4 @@
-// All-pairs shortest paths as the harness sees them.
+// Benchmarks all-pairs shortest paths.
 #include "gradus/shortest_paths.hpp"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ using shortest_paths_detail::Variant;
 
 constexpr std::string_view problem_name = "shortest_paths";
 
-// The oracle is plain; it gets no more vertices than this, and a corner of the graph where there are more.
+// Limit for the slow oracle; larger graphs are compared on a part.
 constexpr std::int64_t oracle_vertices = 200;
 
 template <class T>
@@ -46,7 +46,7 @@ constexpr double Ceilings::*add_min_rate() {
 struct GraphAxes {
   std::vector<std::int64_t> vertices{1024};
   double density = 1;
-  std::vector<double> degrees;  ///< edges from a vertex on average; empty: matrices of weights
+  std::vector<double> degrees;  ///< average number of edges from a vertex; empty: matrices of weights
   std::int64_t sources = 0;     ///< 0: all vertices
   std::int64_t heaviest = 1000;
   std::uint64_t seed = 1;
@@ -58,7 +58,8 @@ struct GraphAxes {
 template <class T>
 class RandomGraph {
  public:
-  /// `degree`: edges from a vertex on average, as many as there can be at most; below 0: a matrix of the density.
+  /// `degree` is the average number of edges from a vertex, capped at the possible maximum. If negative, the graph is a
+  /// matrix of the given density.
   RandomGraph(std::int64_t vertices, double degree, const GraphAxes& axes) : vertices_(vertices), degree_(degree) {
     if (!is_listed()) {
       matrix_ = shortest_paths_detail::random_graph<T>(vertices, axes.density, axes.heaviest, axes.seed);
@@ -92,8 +93,8 @@ class RandomGraph {
         .facts.shape(vertices_, predecessors);
   }
 
-  /// What the oracle can follow: of a matrix the first vertices, of a list a graph with as many edges at a vertex, for
-  /// its own first vertices would have next to none.
+  /// Returns a part that the oracle can compute. For a matrix, its first vertices. For a list, a new graph of the same
+  /// degree, because its first vertices alone would have almost no edges.
   RandomGraph part(const GraphAxes& axes) const {
     const std::int64_t n = std::min(vertices_, oracle_vertices);
     if (is_listed()) return {n, degree_, axes};
@@ -123,7 +124,7 @@ class RandomGraph {
   std::vector<T> weights_;
 };
 
-/// As many vertices of n as are wanted, all where that is 0, evenly spread.
+/// Returns `wanted` of n vertices, evenly spread, or an empty list for 0 (all vertices).
 std::vector<std::int64_t> spread_sources(std::int64_t wanted, std::int64_t n) {
   std::vector<std::int64_t> sources;
   const std::int64_t count = std::min(wanted, n);
@@ -131,7 +132,7 @@ std::vector<std::int64_t> spread_sources(std::int64_t wanted, std::int64_t n) {
   return sources;
 }
 
-/// Shortest paths of one graph, from all vertices or from some.
+/// Finds the shortest paths of one graph, from all or some vertices.
 template <class T>
 class Paths : public Workload {
  public:
@@ -192,8 +193,8 @@ class Paths : public Workload {
     return sample_of(core::seconds_since(start), result.report.phases);
   }
 
-  /// An addition and a minimum for each pair and each vertex in the middle. Of lists, which are for those who do much
-  /// less, that says nothing.
+  /// Returns an addition and a minimum for each pair and each intermediate vertex. Algorithms for lists do much less,
+  /// so for lists there is no such share.
   std::vector<Work> work(const Row& row) const override {
     if (graph_.is_listed()) return {};
     return {{add_min_rate<T>(), relaxations(), row.seconds.median}};
@@ -219,7 +220,7 @@ class Paths : public Workload {
     return graph.paths(options, execution_of(row, stop_));
   }
 
-  /// The judge looks at whole matrices: the oracle's own rows stand for those that were not asked for.
+  /// Compares the rows of the sources. compare() needs whole matrices, so the oracle's rows fill in the rest.
   std::string compare_rows(const Graph<T>& graph, ShortestPathsResult<T> result, const Truth<T>& truth) const {
     const std::vector<std::int64_t> sources = spread_sources(axes_.sources, graph.n());
     if (sources.empty()) return compare<T>(graph, result, truth);
@@ -235,8 +236,8 @@ class Paths : public Workload {
     return compare<T>(graph, result, truth);
   }
 
-  // A first, untimed run on everything: it warms caches and memory up, shows the peak of memory, and whole numbers are
-  // compared with those of the first row.
+  // Runs everything once, untimed, which warms up caches and memory and measures peak memory. Integer results are
+  // compared with the first row's.
   void run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     for_each_sound(rows, "warm up", report, [&](Row& row) {
       const PeakMemory memory;
@@ -339,7 +340,7 @@ class AllPaths : public Workloads {
     }
   }
 
-  /// The work, which grows with the cube of the vertices, or with vertices (or sources) times edges.
+  /// Scales the work, which grows with the cube of the vertices, or with vertices (or sources) times edges.
   void scale(double share) override {
     const auto shrunk = [](std::int64_t size, double by) {
       return std::max(std::min<std::int64_t>(size, 8), static_cast<std::int64_t>(by * static_cast<double>(size)));

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Gradus beside its baselines: the same data, the same start, the same threads, alternately in one run.
+"""Compares Gradus with its baselines: the same data, start and threads, alternately in one run.
 
     baselines.py PROBLEM --gradus build/gradus    the speed table
-    baselines.py PROBLEM --help                   what is timed, against whom, and how results are compared
+    baselines.py PROBLEM --help                   what is timed and how results are compared
 
-A problem has baselines where requirements-PROBLEM.txt lists them; its module measures them.
+A problem has baselines if requirements-PROBLEM.txt exists; the module of the same name measures them.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def main():
     if options.cores is not None:
         if not 1 <= options.cores <= len(processors):
             parser.error(f"--cores: there are {len(processors)} processors here")
-        os.sched_setaffinity(0, processors[: options.cores])  # before any package starts threads; children inherit it
+        os.sched_setaffinity(0, processors[: options.cores])  # before any package starts threads; inherited by child processes
     if options.threads is None:
         options.threads = options.cores or len(processors)
     if options.scale <= 0 or options.repeats < 1 or options.threads < 1:

@@ -3,8 +3,8 @@
 
 usage: kmeans_pytorch.py [--shape NxDxK:TYPE[:tf32] ...] [--scikit-learn NxDxK:TYPE ...]   prints JSON
 
-The distance is |x|^2 - 2 x.c + |c|^2 without |x|^2, which is the same for all centroids of a point. The arithmetic is that
-of the data's type, or of TF32 products where asked for, so the labels are those of a rounded distance and not certified.
+The distance is |x|^2 - 2 x.c + |c|^2 without |x|^2, which is the same for all centroids of a point. The arithmetic uses
+the data's type, or TF32 products if requested. The labels therefore belong to rounded distances and are not certified.
 """
 import argparse
 import json
@@ -14,7 +14,7 @@ import torch
 
 
 def iterate(points, centroids, clusters, chunk):
-    """New centroids from one assignment, in chunks of rows so that the scores fit the memory."""
+    """Computes new centroids from one assignment, in chunks of rows so that the scores fit the memory."""
     sums = torch.zeros_like(centroids)
     counts = torch.zeros(clusters, device=points.device, dtype=points.dtype)
     norms = (centroids * centroids).sum(1)
@@ -46,7 +46,7 @@ def measure(n, d, clusters, dtype, tf32, repeats=9):
 
 
 def measure_scikit_learn(n, d, clusters, dtype, iterations=10):
-    """Lloyd's algorithm of scikit-learn on all cores, for scale."""
+    """Times scikit-learn's Lloyd algorithm on all cores, for scale."""
     import time
 
     import numpy

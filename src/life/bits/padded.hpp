@@ -79,7 +79,7 @@ class Padded {
     std::memset(row(-1) - line, 0, static_cast<std::size_t>(line + pitch_ - 1) * 8);
     std::memset(row(height_) - 1, 0, static_cast<std::size_t>(pitch_ + 1) * 8);
   }
-  /// Clears the margins beside rows [first, last). Call it in the thread that will compute these rows, because it may
+  /// Clears the margins next to rows [first, last). Call it in the thread that will compute these rows, because it may
   /// be the first to touch their memory. Of the words left of a row it clears only the nearest: the others belong to
   /// the row above, which another thread may have closed already. begin_rows(), load_rows() and store_rows() return
   /// early after a stop request.

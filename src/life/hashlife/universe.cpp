@@ -270,8 +270,8 @@ void Universe::mark(Index index, int level, bool with_futures) {
   }
 }
 
-/// Frees records that neither the root nor an active call needs. With `keep_futures`, the known futures of needed
-/// squares are kept too. Otherwise a future survives only if it is in use for another reason.
+/// Frees the records that neither the root nor an active call needs. With `keep_futures`, the known futures of needed
+/// squares count as needed. Otherwise a future is kept only if it is needed for another reason.
 void Universe::collect(const Frame* frame, bool keep_futures) {
   ++collections_;
   std::fill(marks_.begin(), marks_.end(), 0);

@@ -1,6 +1,8 @@
 """Golly's pattern collection, generation by generation: `gradus life` and Golly's program `bgolly` produce the same
-cells at the same coordinates. Run by tests/cli/run.py. ~ Both programs write Macrocell. A reader that shares no code
-with the project compares the files."""
+cells at the same coordinates. Run by tests/cli/run.py.
+
+Both programs write Macrocell. A reader that shares no code with the project compares the files.
+"""
 
 import gzip
 import json
