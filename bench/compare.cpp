@@ -77,7 +77,7 @@ void judge(Change& change, double doubt) {
 
 Comparison compare(const ResultFile& before, const ResultFile& after) {
   if (before.report.problem != after.report.problem)
-    throw InputError(fmt::format("'{}': problem is {}, but that of '{}' is {}", after.path, after.report.problem,
+    throw InputError(fmt::format("'{}': problem is {}, but the problem of '{}' is {}", after.path, after.report.problem,
                                  before.path, before.report.problem));
   Comparison comparison;
   std::vector<const Row*> met;

@@ -198,7 +198,7 @@ Experiment from_json(const json& file) {
     experiment.parts.back().runs = runs;
     const std::string& label = experiment.parts.back().label;
     if (!experiment.settings.emplace(label, settings_of(shape)).second)
-      throw InputError("the label \"" + label + "\" is that of an earlier shape");
+      throw InputError("the label \"" + label + "\" is used by an earlier shape");
   });
   if (!file.contains("published") && !file.contains("claims"))
     throw InputError("it has neither \"published\" figures nor \"claims\"");

@@ -194,7 +194,7 @@ class Fit : public Workload {
                                : fmt::format("the first {} points against the oracle, {} iteration{}", count,
                                              iterations, iterations == 1 ? "" : "s");
     if (std::ranges::any_of(rows, [this](const Row& row) { return is_wrong_on_purpose(row); }))
-      verified += "; openmp_locked is wrong: without a lock updates are lost";
+      verified += "; openmp_locked is incorrect: without a lock updates are lost";
     return verified;
   }
 
@@ -256,7 +256,7 @@ class Fits : public Workloads {
     axes.push_back({.name = "iterations",
                     .letter = "",
                     .form = "N",
-                    .help = "iterations at most",
+                    .help = "maximum number of iterations",
                     .initial = std::to_string(iterations_),
                     .parse = [this](const std::string& label, const std::string& text) {
                       iterations_ = static_cast<int>(parse_whole(label, text, 1, 1000000000));
@@ -264,7 +264,7 @@ class Fits : public Workloads {
     axes.push_back({.name = "lock",
                     .letter = "",
                     .form = "NAME,...",
-                    .help = "locks that openmp_locked takes, by their names in the ladder of locks",
+                    .help = "locks of openmp_locked, by their names in the ladder of locks",
                     .initial = "std_mutex",
                     .parse = [this](const std::string& label, const std::string& text) {
                       locks_.clear();
@@ -275,7 +275,7 @@ class Fits : public Workloads {
     axes.push_back({.name = "locked",
                     .letter = "",
                     .form = "HOW_MUCH",
-                    .help = "for how much openmp_locked takes it: point, chunk, thread",
+                    .help = "how much work openmp_locked does per locking: point, chunk, thread",
                     .initial = "point",
                     .parse =
                         [this](const std::string& label, const std::string& text) {
@@ -331,12 +331,10 @@ const ProblemRow kmeans_problem{
     .name = problem_name,
     .summary = "k-means clustering: labels and centroids of points",
     .figures =
-        "in one: median time of an iteration by itself, without what comes before and after. read: the points, once "
-        "per "
-        "pass, over the time, as a share of the read bandwidth of as many threads. fma: a multiply-add for each point, "
-        "centroid and dimension per pass, likewise; a variant that skips work may come above 100 %. On a GPU both are "
-        "of "
-        "the time in one iteration.",
+        "in one: median time of a single iteration, without the work before and after. read: the points, read once per "
+        "pass, over the time, as a share of the read bandwidth of the same number of threads. fma: a multiply-add for "
+        "each point, centroid and dimension per pass, as a share of the multiply-add rate; a variant that skips work "
+        "may exceed 100 %. On a GPU both refer to the time of one iteration.",
     .ladder = &kmeans_detail::ladder,
     .options = core::option_rows<KMeansOptions>,
     .verify = verify_room<kmeans_detail::Trial>,

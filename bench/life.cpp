@@ -141,7 +141,7 @@ class Soup : public Workload {
         first_hash = hash;
       }
       if (!wrong.empty()) mark_wrong(row, wrong);
-      else if (hash != first_hash) mark_wrong(row, fmt::format("the hash differs from that of {}", first));
+      else if (hash != first_hash) mark_wrong(row, fmt::format("the hash differs from the hash of {}", first));
     });
     return whole ? "all cells against the oracle"
                  : "cells whose past is small enough for the oracle, spread over the grid, and a hash of all cells of "
@@ -256,7 +256,7 @@ class Soups : public Workloads {
         {.name = "generations",
          .letter = "g",
          .form = "N",
-         .help = "how many generations",
+         .help = "number of generations",
          .initial = "100",
          .parse =
              [this](const std::string& label, const std::string& text) {
@@ -277,19 +277,19 @@ class Soups : public Workloads {
                    throw;
                  }
              }},
-        choice_axis("boundary", "what lies beyond the grid", axes_.boundary),
+        choice_axis("boundary", "the cells beyond the grid", axes_.boundary),
         {.name = "density",
          .letter = "",
          .form = "X",
-         .help = "share of the cells that are alive at first",
+         .help = "initial share of live cells",
          .initial = "0.3",
          .parse = [this](const std::string& label,
                          const std::string& text) { axes_.density = parse_real(label, text, 0, 1); }},
-        seed_axis("seed of the first cells", axes_.seed),
+        seed_axis("seed of the initial cells", axes_.seed),
         {.name = "frames",
          .letter = "",
          .form = "none|pgm",
-         .help = "a picture of each generation in a temporary folder, made and written within the time",
+         .help = "make and write a picture of each generation to a temporary folder, within the measured time",
          .initial = "none",
          .parse =
              [this](const std::string& label, const std::string& text) {
@@ -301,7 +301,7 @@ class Soups : public Workloads {
 
   void prepare(const Making&) override {
     if (axes_.frames && axes_.boundary == LifeBoundary::plane)
-      throw UsageError("frames: those of a plane have no size; choose the boundary dead or torus");
+      throw UsageError("frames: a plane has no size; choose the boundary dead or torus");
   }
 
   /// Scales the work: first the generations, then the grid.
@@ -347,8 +347,8 @@ const ProblemRow life_problem{
     .summary = "generations of Conway's Game of Life, or of any other rule B/S of two states",
     .figures =
         "cells/s: columns times rows times generations over the time of the whole call. read: each cell read and "
-        "written in each generation, as a bit, as a share of the rate at which as many threads read memory; more than "
-        "100 % where cells stay in caches from one generation to the next.",
+        "written in each generation, as a bit, as a share of the read bandwidth of the same number of threads; above "
+        "100 % if cells stay in caches between generations.",
     .ladder = &life_detail::ladder,
     .options = core::option_rows<LifeOptions>,
     .verify = verify_room<life_detail::Trial>,

@@ -147,7 +147,7 @@ class Contests : public Workloads {
         {.name = "outside",
          .letter = "",
          .form = "STEPS,...",
-         .help = "work of a thread between two critical sections of its own",
+         .help = "work of a thread between two of its critical sections",
          .initial = "0",
          .parse = [this](const std::string& label,
                          const std::string& text) { outside_ = parse_whole_list(label, text, 0, 1 << 30); }},
@@ -185,13 +185,12 @@ const ProblemRow locks_problem{
     .name = problem_name,
     .summary = "mutual exclusion: from one flag to queues of threads",
     .figures =
-        "M/s: critical sections, in 10^6 per second. Jain: (sum x)^2 / (n sum x^2) of the threads' sections x, 1 where "
-        "all "
-        "had as many. wait: from asking for the lock to having it, in nanoseconds, in a run of its own whose "
-        "looks at the clock take as long as a short section: the median, what 99 % did not exceed, and the longest. "
+        "M/s: critical sections, in 10^6 per second. Jain: (sum x)^2 / (n sum x^2) of the threads' sections x, 1 if "
+        "all had the same number. wait: from requesting the lock to holding it, in nanoseconds, in a separate run "
+        "whose clock reads take as long as a short section: the median, what 99 % did not exceed, and the longest. "
         "again, near: the share of sections whose thread, or one of the same node of the memory, was the last inside. "
-        "Where again is near 1 with several threads, these ran one after the other: measure more --sections. CPU: "
-        "processor time of all threads over sections. lost: the share of updates that were lost. bytes: of a lock.",
+        "If again is near 1 with several threads, these ran one after the other: measure more --sections. CPU: "
+        "CPU time of all threads over sections. lost: the share of updates that were lost. bytes: of a lock.",
     .ladder = &locks_detail::ladder,
     .verify = verify_room<locks_detail::Trial>,
     .cases = case_names_of<locks_detail::Trial>,

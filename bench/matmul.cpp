@@ -220,15 +220,15 @@ class AllProducts : public Workloads {
         {.name = "batch",
          .letter = "",
          .form = "N",
-         .help = "number of products, of as many A and B",
+         .help = "number of products in the batch",
          .initial = "1",
          .parse = [this](
                       const std::string& label,
                       const std::string& text) { axes_.batch = parse_whole(label, text, 1, std::int64_t{1} << 30); }},
-        yes_no_axis("transpose-a", "the columns of A lie side by side, instead of its rows", axes_.transpose_a),
-        yes_no_axis("transpose-b", "the columns of B lie side by side, instead of its rows", axes_.transpose_b),
+        yes_no_axis("transpose-a", "A is stored by columns instead of by rows", axes_.transpose_a),
+        yes_no_axis("transpose-b", "B is stored by columns instead of by rows", axes_.transpose_b),
         factor("alpha", "factor of the product", "1", axes_.alpha),
-        factor("beta", "factor of what C holds before", "0", axes_.beta),
+        factor("beta", "factor of the initial C", "0", axes_.beta),
         seed_axis("seed of the random elements", axes_.seed),
     };
   }
@@ -307,9 +307,8 @@ const ProblemRow matmul_problem{
     .summary = "matrix multiplication: C = alpha A B + beta C, with a stated bound of its error",
     .figures =
         "GFLOP/s: 2 M N K operations, of all products of a batch, over the time, in 10^9 per second; without copies: "
-        "the same over the time between the copies to a GPU and back. fma: the same as "
-        "a share of the rate at which as many threads multiply and add; read: each matrix once, as a share of the "
-        "rate at which they read memory.",
+        "the same over the time between the copies to a GPU and back. fma: the same as a share of the multiply-add "
+        "rate of the same number of threads; read: each matrix once, as a share of their read bandwidth.",
     .ladder = &matmul_detail::ladder,
     .options = core::option_rows<MatmulOptions>,
     .verify = verify_room<matmul_detail::Trial>,

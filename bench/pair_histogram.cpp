@@ -221,9 +221,9 @@ class Count : public Workload {
     Row row;
     row.variant = variant.name;
     const std::string difference = pair_histogram_detail::compare(count(row, prefix), prefix_truth);
-    if (!difference.empty()) return fmt::format("no more, for there {} is wrong: {}", variant.name, difference);
+    if (!difference.empty()) return fmt::format("no more, because {} is incorrect there: {}", variant.name, difference);
     truth_ = count(row, points_);
-    return fmt::format("all points against the counts of {}, verified likewise", variant.name);
+    return fmt::format("all points against the counts of {}, verified in the same way", variant.name);
   }
 
   static void check(Row& row, const PairHistogramResult& result, const PairHistogramResult& truth,
@@ -323,13 +323,11 @@ class Counts : public Workloads {
 extern const ProblemRow pair_histogram_problem;
 const ProblemRow pair_histogram_problem{
     .name = problem_name,
-    .summary = "pair-distance histogram: how many pairs of points lie at each distance",
+    .summary = "pair-distance histogram: how many pairs of points are at each distance",
     .figures =
-        "pairs: all of them over the time, in 10^9 per second, whether or not a variant looks at each; counted: those "
-        "in "
-        "the bins. fma: a difference and a multiply-add for each pair and dimension, as a share of the float rate of "
-        "as "
-        "many threads; a variant that passes over pairs may come above 100 %.",
+        "pairs: all pairs over the time, in 10^9 per second, whether or not a variant visits each; counted: the pairs "
+        "in the bins. fma: a difference and a multiply-add for each pair and dimension, as a share of the float rate "
+        "of the same number of threads; a variant that skips pairs may exceed 100 %.",
     .ladder = &pair_histogram_detail::ladder,
     .options = core::option_rows<PairHistogramOptions>,
     .verify = verify_room<pair_histogram_detail::Trial>,

@@ -57,7 +57,7 @@ double JsonValue::positive() const {
 int JsonValue::whole() const {
   const double value = number();
   constexpr double most = 1 << 30;
-  if (!(value >= 0 && value <= most && std::trunc(value) == value)) fail("is not a whole number from 0 to 2^30");
+  if (!(value >= 0 && value <= most && std::trunc(value) == value)) fail("is not an integer from 0 to 2^30");
   return static_cast<int>(value);
 }
 
@@ -95,7 +95,7 @@ Pinning pinning_of(const JsonValue& value) {
   try {
     return parse_enum<Pinning>("pinning", value.text());
   } catch (const UsageError& error) {
-    value.fail("is wrong: " + std::string(error.what()));
+    value.fail("is invalid: " + std::string(error.what()));
   }
 }
 

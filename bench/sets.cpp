@@ -146,7 +146,7 @@ class AllUses : public Workloads {
         {.name = "size",
          .letter = "n",
          .form = "N,...",
-         .help = "keys in the set, half of those that are drawn",
+         .help = "keys in the set; keys are drawn from twice as many",
          .initial = "1024",
          .parse =
              [this](const std::string& label, const std::string& text) {
@@ -157,7 +157,7 @@ class AllUses : public Workloads {
         {.name = "mix",
          .letter = "",
          .form = "C/I/E,...",
-         .help = "how many of a hundred calls are contains, insert and erase",
+         .help = "percentages of contains, insert and erase calls",
          .initial = "80/10/10",
          .parse =
              [this](const std::string& label, const std::string& text) {
@@ -177,7 +177,7 @@ class AllUses : public Workloads {
         {.name = "most-seconds",
          .letter = "",
          .form = "S",
-         .help = "after which a run ends with fewer calls; its time is that of all at the same rate; 0: never",
+         .help = "after which a run ends with fewer calls; its time is extrapolated to all calls; 0: never",
          .initial = "0",
          .parse = [this](const std::string& label,
                          const std::string& text) { axes_.most_seconds = parse_real(label, text, 0, 1e6); }},
@@ -220,12 +220,11 @@ const ProblemRow sets_problem{
     .name = problem_name,
     .summary = "concurrent sets: many threads insert, erase and look up keys at a time",
     .figures =
-        "time: of the calls alone, where a run was ended before all were made: in proportion; keys were drawn and the "
-        "set was filled before. calls: of all threads together over "
+        "time: of the calls alone, extrapolated if a run ended early; keys are drawn and the set is filled beforehand. "
+        "calls: of all threads together over "
         "the "
-        "time, in 10^6 per second. garbage: the most that removed nodes took that were not yet freed, looked at every "
-        "1024 "
-        "calls. leaked: what the set had not given back after its end.",
+        "time, in 10^6 per second. garbage: the peak size of removed nodes not yet freed, sampled every 1024 calls. "
+        "leaked: bytes not returned after the set's destruction.",
     .ladder = &sets_detail::ladder,
     .verify = verify_room<sets_detail::Trial>,
     .cases = case_names_of<sets_detail::Trial>,

@@ -224,7 +224,7 @@ class Paths : public Workload {
   std::string compare_rows(const Graph<T>& graph, ShortestPathsResult<T> result, const Truth<T>& truth) const {
     const std::vector<std::int64_t> sources = spread_sources(axes_.sources, graph.n());
     if (sources.empty()) return compare<T>(graph, result, truth);
-    if (result.distances.rows() != std::ssize(sources)) return "the number of rows is wrong";
+    if (result.distances.rows() != std::ssize(sources)) return "the number of rows is incorrect";
     const auto put = [&](auto& rows, const auto& whole) {
       auto all = std::remove_cvref_t<decltype(rows)>::copy_of(whole.view());
       for (std::size_t row = 0; row < sources.size(); ++row)
@@ -249,7 +249,7 @@ class Paths : public Workload {
           reference_ = std::move(result);
         } else if (!same(result.distances, reference_.distances) ||
                    !same(result.predecessors, reference_.predecessors)) {
-          mark_wrong(row, "on the whole graph, another result than that of " + reference_name_);
+          mark_wrong(row, "on the whole graph, the result differs from " + reference_name_);
         }
       }
     });
@@ -294,7 +294,7 @@ class AllPaths : public Workloads {
         {.name = "degree",
          .letter = "",
          .form = "D,...",
-         .help = "lists of random edges, on average so many from a vertex, instead of matrices of weights",
+         .help = "lists of random edges with this average number per vertex, instead of matrices of weights",
          .initial = "",
          .parse = [this](
                       const std::string& label,
@@ -302,7 +302,7 @@ class AllPaths : public Workloads {
         {.name = "sources",
          .letter = "",
          .form = "S",
-         .help = "from how many vertices, evenly spread",
+         .help = "number of source vertices, evenly spread",
          .initial = "all",
          .parse = [this](
                       const std::string& label,
@@ -310,7 +310,7 @@ class AllPaths : public Workloads {
         {.name = "heaviest",
          .letter = "",
          .form = "W",
-         .help = "weights are random from 1 to this",
+         .help = "largest weight; weights are random from 1",
          .initial = "1000",
          .parse =
              [this](const std::string& label, const std::string& text) {
@@ -320,8 +320,8 @@ class AllPaths : public Workloads {
         {.name = "tile",
          .letter = "",
          .form = "N",
-         .help = "side of the tiles of variants that work in such",
-         .initial = "the variant's own",
+         .help = "side of the tiles of tiled variants",
+         .initial = "the variant's default",
          .parse = [this](const std::string& label,
                          const std::string& text) { axes_.tile = parse_whole(label, text, 1, std::int64_t{1} << 20); }},
         yes_no_axis("predecessors", "also find the predecessors", axes_.predecessors),
@@ -382,10 +382,9 @@ const ProblemRow shortest_paths_problem{
     .name = problem_name,
     .summary = "all-pairs shortest paths: distances and routes between all vertices of a graph",
     .figures =
-        "relax: N^3 relaxations (of --sources S: S N^2) over the time, in 10^9 per second, whether or not a variant "
-        "makes "
-        "all of them. add+min: the same as a share of the rate at which as many threads add and take minima. edges: of "
-        "lists, sources times edges over the time, in 10^6 per second.",
+        "relax: N^3 relaxations (with --sources S: S N^2) over the time, in 10^9 per second, whether or not a variant "
+        "performs all. add+min: the same as a share of the add-and-minimum rate of the same number of threads. edges: "
+        "for lists, sources times edges over the time, in 10^6 per second.",
     .ladder = &shortest_paths_detail::ladder,
     .options = core::option_rows<ShortestPathsOptions>,
     .verify = verify_room<shortest_paths_detail::Trial>,

@@ -23,11 +23,10 @@ struct VerifyOptions {
 
 /// Explains the contracts to users, in whole lines.
 inline constexpr std::string_view contract_legend =
-    "same bits: the whole result is the oracle's to the bit, hence the same for every number of threads and on every\n"
-    "device. same bits of whole numbers: so it is for integers; of floating-point numbers, within the bound that the\n"
-    "problem states. within x: the textbook's arithmetic, to this relative tolerance. invariants: there is no one "
-    "right\n"
-    "result; what must be true of it is checked.\n";
+    "same bits: the whole result equals the oracle's bit for bit, for every number of threads and on every device.\n"
+    "same bits of integers: integer results have the same bits; floating-point results are within the bound that the\n"
+    "problem states. within x: the textbook's arithmetic, within this relative tolerance. invariants: there is no\n"
+    "single correct result; its required properties are checked.\n";
 
 /// Returns the bound of the relative difference: 0 for equal bits, null if the contract has no bound.
 nlohmann::json tolerance_json(const core::Contract& contract);

@@ -203,9 +203,10 @@ std::vector<SharedAxis> shared_axes(const std::vector<Candidate>& candidates) {
       auto shared = std::ranges::find(all, axis.name, [](const SharedAxis& known) { return known.shown.name; });
       if (shared == all.end()) shared = all.insert(all.end(), {axis, {}});
       else if (axis.initial != shared->owners.front().second.initial)
-        shared->shown.initial += fmt::format("; of {}: {}", bench::with_hyphens(candidate.problem->name), axis.initial);
+        shared->shown.initial +=
+            fmt::format("; for {}: {}", bench::with_hyphens(candidate.problem->name), axis.initial);
       if (!shared->owners.empty() && axis.help != shared->owners.front().second.help)
-        shared->shown.help += fmt::format("; of {}: {}", bench::with_hyphens(candidate.problem->name), axis.help);
+        shared->shown.help += fmt::format("; for {}: {}", bench::with_hyphens(candidate.problem->name), axis.help);
       for (const auto& choice : axis.choices)
         if (std::ranges::find(shared->shown.choices, choice) == shared->shown.choices.end())
           shared->shown.choices.push_back(choice);
@@ -227,7 +228,7 @@ std::string why_not_of_problem(const SharedAxis& axis, const BenchArguments& arg
 
 void add_axes(Options& options, BenchArguments& arguments, const char* heading_of_all) {
   for (const SharedAxis& axis : shared_axes(arguments.candidates)) {
-    options.heading(axis.owners.size() == arguments.candidates.size() ? heading_of_all : "Of " + axis.names(),
+    options.heading(axis.owners.size() == arguments.candidates.size() ? heading_of_all : "For " + axis.names(),
                     [&arguments, axis] { return why_not_of_problem(axis, arguments); });
     bench::Axis shown = axis.shown;
     // The problem is parsed first, so that it is known when the other options are parsed.
@@ -266,7 +267,7 @@ int measure_and_show(const BenchArguments& arguments, const Session& session, co
       session.print("\n");
       if (arguments.scale < 1)
         session.print(
-            fmt::format("inputs at a scale of {:g}: published are those of the full size\n", arguments.scale));
+            fmt::format("inputs at a scale of {:g}; published figures are for the full size\n", arguments.scale));
       if (!experiment->published.empty()) session.print(published_text(*experiment, report, session));
       session.print(claims_text(judged, session) + fmt::format("source: {}\n", experiment->source));
     }
@@ -287,7 +288,7 @@ int measure_and_show(const BenchArguments& arguments, const Session& session, co
     if (const std::string note = page_note(); !note.empty()) session.note(note);
   }
   if (report.right()) return 0;
-  session.note("some results are wrong; their times are not shown");
+  session.note("some results are incorrect; their times are not shown");
   return VerificationError("").exit_status();
 }
 
@@ -316,7 +317,7 @@ Action setup_bench(Options& options, Session& session) {
     target->candidates.push_back({problem, problem->workloads()});
   const WhyUseless in_experiment = [target] { return why_not_of_experiment(*target); };
   options.useless_where(
-      options.value("PROBLEM", "PROBLEM", "whose variants",
+      options.value("PROBLEM", "PROBLEM", "the problem to measure",
                     [target](const std::string& text) { target->problem = text; }, {.choices = bench::problem_names()}),
       in_experiment);
   options.value("--experiment", "NAME", "a published experiment, instead of a problem and axes",
@@ -329,7 +330,7 @@ Action setup_bench(Options& options, Session& session) {
         return target->experiment.empty() ? "it shrinks an experiment; without one, say the sizes (--shape)" : "";
       });
 
-  constexpr const char* axes = "Axes; what is measured is the product of all lists";
+  constexpr const char* axes = "Axes; all combinations of the listed values are measured";
   options.heading(axes);
   options.useless_where(options.value("--threads", "N,...", "numbers of threads [one per core]",
                                       [target](const std::string& text) {
@@ -340,11 +341,12 @@ Action setup_bench(Options& options, Session& session) {
   options.value("--variants", "NAME,...", "variants [all that run here]",
                 [target](const std::string& text) { target->run.variants = parse_list("--variants", text); },
                 {.choices = bench::all_variant_names()});
-  options.useless_where(options.value("--block-size", "N,...", "threads per block of GPU variants [the variant's own]",
-                                      [target](const std::string& text) {
-                                        target->run.block_sizes = parse_whole_list("--block-size", text, 32, 1024);
-                                      }),
-                        [target] { return why_not_with(has_blocks, "runs on a GPU", *target); });
+  options.useless_where(
+      options.value("--block-size", "N,...", "threads per block of GPU variants [the variant's default]",
+                    [target](const std::string& text) {
+                      target->run.block_sizes = parse_whole_list("--block-size", text, 32, 1024);
+                    }),
+      [target] { return why_not_with(has_blocks, "runs on a GPU", *target); });
   const std::vector<std::string> pinnings = bench::names_of<Pinning>();
   options.useless_where(options.value("--pin", "HOW,...", fmt::format("{} [none]", fmt::join(pinnings, ", ")),
                                       [target](const std::string& text) {
@@ -357,8 +359,9 @@ Action setup_bench(Options& options, Session& session) {
   add_axes(options, *target, axes);
 
   options.heading("Effort and output");
-  options.whole("--repeats", target->effort.repeats, "samples of each row; the rows take turns at random", 1, 1000);
-  options.real("--min-time", target->effort.minimal_seconds, "seconds that a sample fills with runs; 0: one run", 0.0);
+  options.whole("--repeats", target->effort.repeats, "samples per row; the rows alternate in random order", 1, 1000);
+  options.real("--min-time", target->effort.minimal_seconds,
+               "minimum seconds of a sample, which is filled with runs; 0: one run", 0.0);
   options
       .value("--json", "[FILE]", "raw results to the file; to standard output without one",
              [target](const std::string& text) {
@@ -367,7 +370,7 @@ Action setup_bench(Options& options, Session& session) {
              },
              {.choices = {}, .file = true})
       .expected(0, 1);
-  options.file("--report", target->page_file, "FILE.html", "a page of charts and tables, as 'gradus report' makes it");
+  options.file("--report", target->page_file, "FILE.html", "write a page of charts and tables, like 'gradus report'");
   options.flag("--quiet", session.quiet, "no messages and no progress");
   return [arguments, &session] { return bench_command(*arguments, session); };
 }

@@ -126,11 +126,11 @@ void add_points(Options& options, Session& session, GenerateArguments* arguments
   options.value("--size-mib", "N", "or their total size in MiB", [arguments](const std::string& text) {
     arguments->size_mib = parse_whole("--size-mib", text, 1, std::int64_t{1} << 40);
   });
-  options.value("-d,--dimensions", "N", "coordinates of a point [2; of lab-atoms: 3]",
+  options.value("-d,--dimensions", "N", "coordinates of a point [2; for lab-atoms: 3]",
                 [arguments](const std::string& text) {
                   arguments->columns = parse_whole("--dimensions", text, 1, std::numeric_limits<std::int64_t>::max());
                 });
-  options.choice("--dtype", arguments->dtype, "type of a coordinate", "f32; of lab-atoms: f64");
+  options.choice("--dtype", arguments->dtype, "type of a coordinate", "f32; for lab-atoms: f64");
   const auto not_published = [&options, &points, arguments](CLI::Option& option) {
     options.useless_where(option, [&points, arguments] {
       const bool published = arguments->makes_points() &&
@@ -144,7 +144,7 @@ void add_points(Options& options, Session& session, GenerateArguments* arguments
     });
   };
   not_published(seed);
-  not_published(options.real("--low", points.low, "lower bound of the coordinates (of blobs: of the centres)"));
+  not_published(options.real("--low", points.low, "lower bound of the coordinates (for blobs: of the centres)"));
   not_published(options.real("--high", points.high, "upper bound"));
   of_blobs(options.whole("--clusters", points.clusters, "number of blobs", std::int64_t{1}));
   of_blobs(options.real("--spread", points.spread, "standard deviation of a blob", 0));
@@ -163,7 +163,7 @@ Action setup_generate(Options& options, Session& session) {
   std::vector<std::string> kinds{"uniform", "blobs", "lab-points", "lab-atoms"};
   const std::size_t kinds_of_points = kinds.size();
   std::string summaries =
-      "uniform; blobs (Gaussian groups); or, bit for bit, those of the published experiments: lab-points, lab-atoms";
+      "uniform; blobs (Gaussian groups); lab-points and lab-atoms (bit for bit the points of published experiments)";
   for (const Generator& generator : generators()) {
     kinds.emplace_back(generator.name);
     summaries.append("; ").append(generator.name).append(" (").append(generator.summary).append(")");
@@ -196,7 +196,7 @@ Action setup_generate(Options& options, Session& session) {
   add_points(options, session, arguments.get(), seed);
   std::vector<std::pair<std::string_view, Action>> actions;
   for (const Generator& generator : generators()) {
-    options.heading("Of " + std::string(generator.name), [&request, &generator] {
+    options.heading("For " + std::string(generator.name), [&request, &generator] {
       return request.kind == generator.name ? "" : fmt::format("it belongs to {}", generator.name);
     });
     actions.emplace_back(generator.name, generator.setup(options, session, request));

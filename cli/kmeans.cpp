@@ -357,7 +357,7 @@ class ResultFiles {
   std::optional<core::AtomicFile> page_;
 };
 
-/// Throws UsageError if the inputs differ from those of the record that is repeated.
+/// Throws UsageError if the inputs differ from the recorded inputs.
 void require_recorded_inputs(const Arguments& arguments, const std::map<std::string, std::string>& hashes,
                              const Session& session) {
   if (!session.record) return;
@@ -488,8 +488,8 @@ void require_names(const Arguments& arguments) {
 void refuse_options_of_one_fit(const Arguments& arguments, const Session& session) {
   const auto refuse = [](const std::string& what) { throw UsageError(what + ", and -k names several"); };
   if (arguments.options.init == KMeansInit::given) refuse("--init: a file has the centroids of one number of clusters");
-  if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph: the graph is that of one fit");
-  if (!arguments.options.checkpoint.file.empty()) refuse("--checkpoint: the file is that of one number of clusters");
+  if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph: the graph belongs to one fit");
+  if (!arguments.options.checkpoint.file.empty()) refuse("--checkpoint: the file belongs to one number of clusters");
 }
 
 /// With several ranks: throws UnsupportedError for options that need all rows in one process, selects this rank's GPU,
@@ -540,7 +540,7 @@ void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& argu
                                   "pixels; - for CSV on standard input; several files, or a quoted pattern of names, "
                                   "are read one after the other"));
   Options::required(options.value("-k,--clusters", "N",
-                                  "number of clusters; several, as 2..20 or 4,8,16, are compared, and one is kept",
+                                  "number of clusters; several (2..20 or 4,8,16) are compared, and the best is kept",
                                   [arguments = arguments.get()](const std::string& text) {
                                     arguments->choice.clusters = parse_cluster_counts(text);
                                     arguments->options.clusters = arguments->choice.clusters.back();
@@ -556,10 +556,9 @@ void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& argu
         arguments->output = text;
       },
       {.choices = {}, .file = true, .is_result = false});
-  options.not_repeated(options.file(
-      "--report", arguments->page, "FILE.html",
-      "a page with the clusters on their first two principal components, of a picture also that before and "
-      "after, and with charts of the summary"));
+  options.not_repeated(options.file("--report", arguments->page, "FILE.html",
+                                    "write a page with the clusters on their first two principal components, a picture "
+                                    "before and after, and charts of the summary"));
   options.file("--weights", arguments->weights, "FILE", "one weight per point, .npy or .csv");
   add_reading_options(options, session, arguments->reading);
   add_column_options(options, arguments->reading,
@@ -571,10 +570,11 @@ void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& argu
     return arguments->chooses() ? "" : "-k names one number of clusters, and there is nothing to choose";
   });
   options.choice("--choose", arguments->choice.criterion,
-                 "which of several -k is kept: the one with the largest silhouette or Calinski-Harabasz index, or the "
-                 "least Davies-Bouldin index; as scikit-learn defines them, without weights");
+                 "criterion for the best of several -k: the largest silhouette or Calinski-Harabasz index, or the "
+                 "smallest Davies-Bouldin index, as scikit-learn defines them, without weights");
   options.whole("--silhouette-points", arguments->choice.silhouette_points,
-                "the silhouette is exact up to so many points, and that of so many of them beyond", std::int64_t{2});
+                "largest number of points with an exact silhouette; for more points, a sample of this size is used",
+                std::int64_t{2});
 
   options.heading("How to cluster");
   add_fit_options(options, *arguments, session);
@@ -583,7 +583,7 @@ void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& argu
   options.heading(std::string(ranks_heading));
   options.flag(
       "--input-per-rank", arguments->input_per_rank,
-      "INPUT is a file of each rank's own: {rank} in its name, and in that of --weights, is the rank's number");
+      "each rank reads a separate file: {rank} in the names of INPUT and --weights stands for the rank's number");
   add_stall_option(options, session);
 }
 
@@ -634,8 +634,8 @@ void add_metric_option(Options& options, KMeansMetric& metric, WhyUseless why_us
 
 ProblemCommands kmeans_commands();
 ProblemCommands kmeans_commands() {
-  return {.commands = {{"demo", "cluster handwritten digits and look at them", "gradus demo", Common::job, problem_name,
-                        setup_demo, "gradus demo", "cluster handwritten digits and look at them"},
+  return {.commands = {{"demo", "cluster handwritten digits and show them", "gradus demo", Common::job, problem_name,
+                        setup_demo, "gradus demo", "cluster handwritten digits and show them"},
                        {"kmeans",
                         "cluster points into k groups",
                         "gradus kmeans points.npy -k 16 -o clusters\n"
@@ -649,12 +649,12 @@ ProblemCommands kmeans_commands() {
                         "cluster your own points",
                         {{"centroids.npy", "k x d, of the points' type; written by gradus kmeans --output"},
                          {"labels.npy", "n values of type int32: the cluster of each point"},
-                         {"centroids.csv", "where the points are a table: the same centroids, with the columns' names"},
-                         {"labels.csv", "where the points are a table: row, or the names of rows, and label"},
-                         {"standardized_centroids.npy", "with --standardize: the centroids as the fit saw them"},
+                         {"centroids.csv", "for a table: the same centroids with column names"},
+                         {"labels.csv", "for a table: row number or name, and label"},
+                         {"standardized_centroids.npy", "with --standardize: the centroids in standardized units"},
                          {"summary.json", "what was done: shape, variant, iterations, inertia, history, seconds"},
-                         {"quantized.png", "where the points are a picture: the picture in its k colours"},
-                         {"choice.csv", "of several -k: inertia, criteria, iterations and seconds of each"}},
+                         {"quantized.png", "for a picture: the picture in its k colours"},
+                         {"choice.csv", "for several -k: inertia, criteria, iterations and seconds of each"}},
                         true,
                         true},
                        {"predict", "label new points by the nearest of given centroids",

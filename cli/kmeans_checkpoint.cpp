@@ -48,11 +48,10 @@ void add_checkpoint_options(Options& options, KMeansCheckpoint& checkpoint) {
   };
   row("checkpoint");
   const auto without_file = [&checkpoint] { return checkpoint.file.empty() ? "--checkpoint names no file" : ""; };
-  options.useless_where(
-      options.not_repeated(options.value("--checkpoint-every", "TIME|N",
-                                         "how often: 90s, 10m, 1.5h, or after so many iterations [10m]",
-                                         [&checkpoint](const std::string& text) { parse_interval(text, checkpoint); })),
-      without_file);
+  options.useless_where(options.not_repeated(options.value(
+                            "--checkpoint-every", "TIME|N", "interval: 90s, 10m, 1.5h, or a number of iterations [10m]",
+                            [&checkpoint](const std::string& text) { parse_interval(text, checkpoint); })),
+                        without_file);
   options.useless_where(row("resume"), without_file);
 }
 
@@ -65,7 +64,7 @@ InterruptedError with_checkpoint(const InterruptedError& stop, const KMeansCheck
   std::error_code none;
   if (checkpoint.file.empty() || !std::filesystem::exists(checkpoint.file, none)) return stop;
   ErrorFields fields = stop.fields();
-  fields.remedy = "with --resume it goes on from '" + checkpoint.file + "'";
+  fields.remedy = "--resume continues it from '" + checkpoint.file + "'";
   return InterruptedError(stop.message(), std::move(fields));
 }
 

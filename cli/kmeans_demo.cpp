@@ -161,10 +161,9 @@ int demo(const std::string& directory, const Session& session) {
                         {"seconds", {{"total", seconds}}}});
     return 0;
   }
-  session.print(
-      fmt::format("{} handwritten digits of {} people, 8 x 8 pixels each, in {} clusters; the program was not "
-                  "told which digit is which.\n\n",
-                  grouped(points.rows()), 43, clusters));
+  session.print(fmt::format(
+      "{} handwritten digits of {} people, 8 x 8 pixels each, in {} clusters; the program did not know the digits.\n\n",
+      grouped(points.rows()), 43, clusters));
   TextTable table({{"cluster"}, {"size"}, {"share"}, {"mostly the digit"}, {"agreement"}});
   for (const Group& group : groups)
     table.add({std::to_string(group.cluster), grouped(group.size),
@@ -172,7 +171,7 @@ int demo(const std::string& directory, const Session& session) {
                fmt::format("{:.1f} %", 100 * share(group.agreeing, group.size))});
   session.print(table.text(session));
   session.print(fmt::format(
-      "\nIn all, {:.1f} % of the digits lie in a cluster of their own kind; inertia {:.8g}, best of {} starts, {:.2g} "
+      "\nIn all, {:.1f} % of the digits are in a cluster of their kind; inertia {:.8g}, best of {} starts, {:.2g} "
       "s "
       "({}).\n"
       "The ten centroids as a picture: {}\n\n"

@@ -124,7 +124,7 @@ std::int64_t parse_generations(const std::string& name, const std::string& text)
   } catch (const UsageError&) {
   }
   throw UsageError(
-      fmt::format("{}: {} is not a whole number from 0 to 2^63 - 1, as 1000, 2^30 or 1e6", name, core::excerpt(text)));
+      fmt::format("{}: {} is not an integer from 0 to 2^63 - 1, such as 1000, 2^30 or 1e6", name, core::excerpt(text)));
 }
 
 std::string closing_line(const LifeResult& result, const LifeOptions& options, double seconds) {
@@ -372,15 +372,15 @@ void add_generations(Options& options, Arguments* arguments) {
     arguments->boundary = bench::parse_enum<LifeBoundary>(label, text);
   });
   options.value("--size", "WxH",
-                "size of the grid, W for a square, whose first cell lies at (-W/2, -H/2) [that of the file, or of the "
-                "pattern]",
+                "size of the grid, or W for a square; its first cell is at (-W/2, -H/2) [the size in the file, or of "
+                "the pattern]",
                 [arguments](const std::string& text) {
                   arguments->size = parse_life_size("--size", text, std::int64_t{1} << 40);
                 });
   const auto where_all_is_one = [arguments]() -> std::string {
     if (arguments->view) return "--view shows the generations one by one";
     if (arguments->makes_frames()) return "frames are made step by step";
-    return arguments->page.empty() ? "" : "--report looks at the pattern step by step";
+    return arguments->page.empty() ? "" : "--report examines the pattern step by step";
   };
   for (const char* const name : {"until_stable", "hashes"})
     options.useless_where(options.row(row(name), &arguments->options), where_all_is_one);
@@ -393,16 +393,16 @@ void add_pictures(Options& options, Arguments* arguments) {
     options.useless_where(options.not_repeated(option), where_all_is_shown(arguments));
   };
   place(options.file("--report", arguments->page, "FILE.html",
-                     "a page with the population over the generations, the first picture and the last"));
-  place(options.file("--frames", arguments->folder, "DIR", "a PGM of each generation in this folder, named after it"));
+                     "write a page with the population over the generations, and the first and the last picture"));
+  place(options.file("--frames", arguments->folder, "DIR",
+                     "write a PGM of each generation to this folder, named after the generation"));
   options.useless_where(
-      options.value(
-          "--every", "N",
-          "frames of each Nth generation only, and of the last one; so also the populations of --report [1; of "
-          "--report alone about 500 in all]",
-          [arguments](const std::string& text) {
-            arguments->every = parse_whole("--every", text, 1, std::numeric_limits<std::int64_t>::max());
-          }),
+      options.value("--every", "N",
+                    "make frames and the populations of --report only for every Nth generation and the last one [1; "
+                    "with --report alone about 500 in total]",
+                    [arguments](const std::string& text) {
+                      arguments->every = parse_whole("--every", text, 1, std::numeric_limits<std::int64_t>::max());
+                    }),
       [arguments] {
         return arguments->view || arguments->goes_by_steps()
                    ? std::string()
@@ -410,7 +410,7 @@ void add_pictures(Options& options, Arguments* arguments) {
       });
   constexpr std::int64_t largest_scale = 1024;
   options.useless_where(options.whole("--scale", arguments->scale,
-                                      "pixels of a cell, in both directions; such a picture does not read back",
+                                      "pixels per cell in both directions; a scaled picture cannot be read back",
                                       std::int64_t{1}, largest_scale),
                         [arguments] {
                           const std::optional<files::LifeOutputKind> kind = files::life_output(arguments->output);
@@ -418,7 +418,7 @@ void add_pictures(Options& options, Arguments* arguments) {
                                      ? std::string()
                                      : std::string("no picture is written");
                         });
-  options.useless_where(options.whole("--delay", arguments->delay, "milliseconds from one frame of a GIF to the next",
+  options.useless_where(options.whole("--delay", arguments->delay, "milliseconds between the frames of a GIF",
                                       std::int64_t{10}, std::int64_t{600000}),
                         [arguments] { return arguments->is_gif() ? std::string() : std::string("no GIF is written"); });
 }
@@ -426,10 +426,9 @@ void add_pictures(Options& options, Arguments* arguments) {
 Action setup_life(Options& options, Session& session) {
   auto shared = std::make_shared<Arguments>();
   Arguments* const arguments = shared.get();
-  Options::required(
-      options.file("PATTERN", arguments->input, "PATTERN",
-                   "a pattern: .rle, .mc, .cells, .lif (Life 1.05 or 1.06), .pbm, .pgm, .png, .jpg, texts "
-                   "also packed by gzip; - for standard input"));
+  Options::required(options.file("PATTERN", arguments->input, "PATTERN",
+                                 "a pattern: .rle, .mc, .cells, .lif (Life 1.05 or 1.06), .pbm, .pgm, .png, .jpg; text "
+                                 "also gzip-compressed; - for standard input"));
   options.useless_where(
       options.value(
           "-o,--output", "FILE",

@@ -86,7 +86,7 @@ LifeFrames::Frame LifeFrames::frame_of(const LifePattern& pattern) const {
   const std::optional<life_detail::LifeBox> box = life_detail::bounding_box(*pattern.tree, pattern.left, pattern.top);
   if (!box || (box->height > 0 && box->width > files::most_pixels / box->height))
     throw Error(fmt::format(
-        "the cells of generation {} lie too far apart for a picture{}; from 1 to {} pixels can be "
+        "the cells of generation {} are too far apart for a picture{}; from 1 to {} pixels can be "
         "written; write them as .mc",
         pattern.generation, box ? fmt::format(", in {} x {} cells", box->width, box->height) : "", files::most_pixels));
   return {pattern.generation, box->left, box->top,

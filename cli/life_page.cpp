@@ -31,7 +31,7 @@ PagePicture picture_of(const LifePattern& pattern, const std::stop_token& stop) 
   if (pattern.tree) {
     const std::optional<life_detail::LifeBox> box = life_detail::bounding_box(*pattern.tree, pattern.left, pattern.top);
     if (!box || (box->height > 0 && box->width > files::most_pixels / box->height)) {
-      picture.title += "the cells lie too far apart for a picture";
+      picture.title += "the cells are too far apart for a picture";
       return picture;
     }
     cells = of_tree.emplace(life_detail::grid_of(*pattern.tree, *box, pattern.left, pattern.top, stop));

@@ -145,13 +145,13 @@ int write_soup(const Soup& soup, const std::string& output, const Session& sessi
 
 Action setup_life_soup(Options& options, Session& session, const Generator::Request& request) {
   auto soup = std::make_shared<Soup>();
-  options.value("--size", "WxH", "columns and rows, or W for as many of both [64]",
+  options.value("--size", "WxH", "columns and rows, or W for a square [64]",
                 [soup = soup.get()](const std::string& text) {
                   soup->size = parse_life_size("--size", text, std::int64_t{1} << 20);
                 });
   options.choice(
       "--symmetry", soup->symmetry,
-      "turned by halves (C2) or quarters (C4), mirrored at lines (-, |, +) or diagonals (x), all of it (D8)");
+      "half turns (C2), quarter turns (C4), reflections at lines (-, |, +) or diagonals (x), all of them (D8)");
   options.value("--rule", "B3/S23", "the rule in the header [B3/S23]", [soup = soup.get()](const std::string& text) {
     try {
       soup->rule = life_rule(text);
@@ -171,8 +171,7 @@ Action setup_life_soup(Options& options, Session& session, const Generator::Requ
 }  // namespace
 
 Generator life_soup_generator() {
-  return {"life-soup", "cells of Life that are alive by chance", "of life-soup: share of cells that are alive [0.5]",
-          setup_life_soup};
+  return {"life-soup", "random cells of Life", "for life-soup: share of cells that are alive [0.5]", setup_life_soup};
 }
 
 }  // namespace gradus::cli

@@ -122,7 +122,7 @@ int list(const std::string& name, const Session& session) {
 
 Action setup_list(Options& options, Session& session) {
   auto problem = std::make_shared<std::string>();
-  options.value("PROBLEM", "PROBLEM", "list this one only",
+  options.value("PROBLEM", "PROBLEM", "list only this problem",
                 [target = problem.get()](const std::string& text) { *target = text; },
                 {.choices = bench::problem_names()});
   return [problem, &session] { return list(*problem, session); };

@@ -460,7 +460,7 @@ Action setup_matmul(Options& options, Session& session) {
   Options::required(options.file("A", arguments->a, "A",
                                  "the left matrix: .npy of any number of dimensions, .csv, .tsv; - for CSV on standard "
                                  "input"));
-  Options::required(options.file("B", arguments->b, "B", "the right one, likewise"));
+  Options::required(options.file("B", arguments->b, "B", "the right matrix, in the same formats"));
   add_table_output(options, arguments->output, "write the product there, .npy or .csv [text on standard output]");
   add_reading_options(options, session, arguments->reading);
   arguments->reading.names_matter = false;  // the columns of a matrix seldom have names
@@ -472,8 +472,9 @@ Action setup_matmul(Options& options, Session& session) {
     return options.row(*core::find_option(core::option_rows<MatmulOptions>, name), &arguments->options);
   };
   row("alpha");
-  options.file("--add", arguments->added, "FILE",
-               "add this matrix, times --beta, to the product: of its shape, or spread over it by NumPy's rules");
+  options.file(
+      "--add", arguments->added, "FILE",
+      "add this matrix, times --beta, to the product; it has the product's shape, or is broadcast by NumPy's rules");
   options.useless_where(options.real("--beta", arguments->beta, "factor of the matrix of --add"),
                         [arguments = arguments.get()] { return arguments->added.empty() ? "it needs --add" : ""; });
   row("accuracy");
@@ -509,7 +510,7 @@ Action setup_matmul(Options& options, Session& session) {
 ProblemCommands matmul_commands();
 ProblemCommands matmul_commands() {
   return {.commands = {{"matmul",
-                        "multiply matrices, with a stated bound of the rounding error",
+                        "multiply matrices, with a stated bound on the rounding error",
                         "gradus matmul a.npy b.npy -o product.npy\n"
                         "gradus matmul a.npy a.npy --transpose-a --measure-error -o squares.npy\n"
                         "gradus matmul a.npy b.npy --alpha 0.5 --add bias.npy -o layer.npy",

@@ -232,7 +232,7 @@ std::string unfinished_summary(std::string_view problem) {
   const nlohmann::ordered_json summary{
       {"problem", problem},
       {"unfinished",
-       "the files of this folder are being replaced by those of a new result; if no process is doing that "
+       "the files of this folder are being replaced by a new result; if no process is doing that "
        "any more, it was killed: write the result again"}};
   return summary.dump(2) + "\n";
 }

@@ -72,7 +72,7 @@ void note_tiny_edges(const Session& session, std::span<const double> edges) {
 void note_folded(const Session& session, const Sum& sum) {
   if (sum.folded_atoms > 0)
     session.note(
-        fmt::format("{} of {} lay outside the file's box and {} moved into it by whole lengths, which changes no "
+        fmt::format("{} of {}, outside the file's box, {} moved into it by whole lengths, which changes no "
                     "distance",
                     counted(sum.folded_atoms, "atom"), counted(sum.folded_frames, "frame"),
                     sum.folded_atoms == 1 ? "was" : "were"));
@@ -170,8 +170,8 @@ int count_pairs(const Arguments& arguments, const Session& session, files::Frame
 std::int64_t frames_of(const Arguments& arguments) {
   if (arguments.input == "-")
     throw UsageError(
-        fmt::format("--frames {}: standard input does not tell how many frames will come, so that none can be "
-                    "counted from the end; name a file, or count from the beginning",
+        fmt::format("--frames {}: the number of frames on standard input is unknown, so none can be counted from the "
+                    "end; name a file, or count from the beginning",
                     arguments.frames.text()));
   files::FrameReader reader(arguments.input, arguments.reading);
   std::int64_t frames = 0;
@@ -188,7 +188,7 @@ std::int64_t frames_of(const Arguments& arguments) {
 void prepare_ranks(const std::vector<std::string>& inputs, const Session& session) {
   if (std::ranges::find(inputs, "-") != inputs.end())
     throw UnsupportedError(
-        "standard input comes to one process, and mpirun has started several, each of which reads all of the input; "
+        "only one process has standard input, and mpirun has started several, each of which reads all of the input; "
         "name a file");
   const std::string note = note_of_binding(*session.job, cpu::thread_count(session.execution));
   if (!note.empty()) session.note(note);
@@ -199,7 +199,7 @@ void add_bin_options(Options& options, Arguments& arguments) {
   PairHistogramOptions& own = arguments.options;
   for (const bench::Axis& axis : bench::bin_axes(own, arguments.edges))
     options.row(core::option_row<PairHistogramOptions>(core::with_underscores(axis.name)), &own, axis.parse);
-  options.flag("--centers", arguments.centers, "also a column with the middle of each bin");
+  options.flag("--centers", arguments.centers, "also write a column with the centre of each bin");
 }
 
 void add_space_options(Options& options, Arguments& arguments) {
@@ -220,9 +220,9 @@ void add_space_options(Options& options, Arguments& arguments) {
   });
   options.row(row("fold"), &own);
   options.flag("--rdf", arguments.radial,
-               "also the radial distribution g, the density around a point, and the coordination number");
+               "also compute the radial distribution g, the density around a point, and the coordination number");
   options.useless_where(
-      options.value("--volume", "V", "for --rdf: volume that the points occupy [that of the box]",
+      options.value("--volume", "V", "for --rdf: volume that the points occupy [the volume of the box]",
                     [&arguments](const std::string& text) { arguments.volume = parse_positive("--volume", text); }),
       [&arguments] { return arguments.radial ? "" : "it needs --rdf"; });
 }
@@ -232,26 +232,25 @@ void add_atom_options(Options& options, Arguments& arguments) {
   const auto selection = [](std::optional<files::AtomSelection>& target, const char* name) {
     return [&target, name](const std::string& text) { target.emplace(text, name); };
   };
-  options.value(
-      "--select", "ATOMS",
-      "count these only: 'type O', 'element H', 'name OW', 'residue SOL', 'id 1-100,205', 'index 0-99', 'all', and "
-      "what 'not', 'and', 'or' and parentheses make of them",
-      selection(arguments.selection, "--select"));
+  options.value("--select", "ATOMS",
+                "count only these atoms: 'type O', 'element H', 'name OW', 'residue SOL', 'id 1-100,205', 'index "
+                "0-99', 'all', combined with 'not', 'and', 'or' and parentheses",
+                selection(arguments.selection, "--select"));
   options.value("--cross-select", "ATOMS",
-                "count the pairs between the points and these atoms, of the file of --cross where there is one",
+                "count the pairs between the points and these atoms, which are in the file of --cross if it is given",
                 selection(arguments.cross_selection, "--cross-select"));
   options.useless_where(
       options.flag("--partial", arguments.partial,
-                   "columns for each pair of kinds of atoms: by element where the file has it, or else type, or name"),
+                   "write columns for each pair of kinds of atoms: by element if the file has it, otherwise by type, "
+                   "otherwise by name"),
       [&arguments]() -> std::string {
         if (arguments.is_cross()) return "it pairs all kinds with each other; leave out --cross and --cross-select";
         return arguments.is_weighted() ? "it counts without weights; leave out --weights and --weight-column" : "";
       });
-  options.value(
-      "--frames", "A:B:STEP",
-      "of the frames, counted from 0: from A on, before B, every STEP-th, by the rules of Python's slices; or the "
-      "number of one [all]",
-      [&arguments](const std::string& text) { arguments.frames = FrameRange(text); });
+  options.value("--frames", "A:B:STEP",
+                "count every STEP-th frame from A up to but excluding B, numbered from 0, like a Python slice; or a "
+                "single frame [all]",
+                [&arguments](const std::string& text) { arguments.frames = FrameRange(text); });
 }
 
 Action setup_pair_histogram(Options& options, Session& session) {
@@ -263,12 +262,11 @@ Action setup_pair_histogram(Options& options, Session& session) {
                                      "; text also with .gz or on standard input"));
   add_table_output(options, arguments->output,
                    "write the histogram there, .csv, .npy or .json [CSV on standard output]", true);
-  options.not_repeated(options.file(
-      "--report", arguments->page, "FILE.html",
-      "a page with charts of the counts, of g, density and coordination with --rdf, and of all kinds of pairs "
-      "together with --partial"));
-  options.file("--cross", arguments->others, "FILE", "count the pairs between the points and those of this file");
-  options.file("--weights", arguments->weights, "FILE", "one weight per point; a pair weighs their product");
+  options.not_repeated(options.file("--report", arguments->page, "FILE.html",
+                                    "write a page with charts of the counts; with --rdf also of g, density and "
+                                    "coordination; with --partial of all kinds of pairs"));
+  options.file("--cross", arguments->others, "FILE", "count the pairs between the points and the points of this file");
+  options.file("--weights", arguments->weights, "FILE", "one weight per point; a pair's weight is the product");
   options.useless_where(
       options.file("--cross-weights", arguments->other_weights, "FILE", "weights of the points of --cross"),
       [arguments = arguments.get()] { return arguments->others.empty() ? "it needs --cross" : ""; });

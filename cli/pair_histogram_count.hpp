@@ -222,8 +222,8 @@ class Counter {
                                    box.lengths.empty() ? "this frame" : "the first frame"));
     if (sum_.frames > 0 && box.periodic != sum_.box.periodic)
       throw InputError(
-          fmt::format("'{}': the box of the first frame is periodic in {}, that of this frame in {}; give "
-                      "one answer for all of them with --periodic",
+          fmt::format("'{}': the box of the first frame is periodic in {}, the box of this frame in {}; give one "
+                      "answer for all of them with --periodic",
                       arguments_.input, sum_.box.periodic, box.periodic));
     return box;
   }
@@ -236,10 +236,10 @@ class Counter {
     if (!goes_by_place || !ids) return;
     if (!first) first = ids;
     if (*first != *ids)
-      throw InputError(fmt::format(
-          "'{}': the ids of the atoms are not those of the first frame, and weights and 'index' go by the place in the "
-          "order of the ids; select by 'id' or 'type', or write the same atoms in all frames",
-          file));
+      throw InputError(
+          fmt::format("'{}': the ids of the atoms differ from the first frame, and weights and 'index' go by the place "
+                      "in the order of the ids; select by 'id' or 'type', or write the same atoms in all frames",
+                      file));
   }
 
   void require_same_unit(const files::FrameReader& reader, const files::FrameReader& others) const {
@@ -272,8 +272,9 @@ class Counter {
     if (!frame) throw InputError(fmt::format("'{}': it has fewer frames than the points", arguments_.others));
     const bool is_undecided = arguments_.options.periodic.empty() && !frame->undecided_box.empty();
     if (arguments_.options.box.empty() && (is_undecided || !(box_of(arguments_, *frame) == box)))
-      throw InputError(fmt::format("'{}': its periodic box is not that of the points; say with --box which one it is",
-                                   arguments_.others));
+      throw InputError(
+          fmt::format("'{}': its periodic box differs from the box of the points; say with --box which one it is",
+                      arguments_.others));
     require_same_atoms(*frame, first_other_ids_,
                        !other_weights_.view.empty() || goes_by_place(arguments_.cross_selection), arguments_.others);
     others_ = std::move(*frame);
@@ -359,7 +360,7 @@ class Counter {
         if (number >= sum_.parts.size() || sum_.parts[number].first != kinds.names[first] ||
             sum_.parts[number].second != kinds.names[second])
           throw InputError(
-              fmt::format("'{}': --partial: the kinds of atoms are not those of the first frame", arguments_.input));
+              fmt::format("'{}': --partial: the kinds of atoms differ from the first frame", arguments_.input));
         Pairs& pairs = all.emplace_back();
         pairs.part = number;
         pairs.points = sides[first];
@@ -367,7 +368,7 @@ class Counter {
       }
     if (all.size() != sum_.parts.size())
       throw InputError(
-          fmt::format("'{}': --partial: the kinds of atoms are not those of the first frame", arguments_.input));
+          fmt::format("'{}': --partial: the kinds of atoms differ from the first frame", arguments_.input));
     return all;
   }
 

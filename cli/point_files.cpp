@@ -95,12 +95,12 @@ std::vector<std::string> files_of_all(const std::vector<std::string>& inputs, co
 void require_alike(const std::string& file, const Head& head, const std::string& first, const Head& of_first) {
   if (head.columns != of_first.columns)
     throw InputError(
-        fmt::format("'{}': rows of {}, but those of '{}' have {}; files that are read one after the other "
+        fmt::format("'{}': rows of {}, but the rows of '{}' have {}; files that are read one after the other "
                     "have the same columns",
                     file, counted(head.columns, "column"), first, of_first.columns));
   if (head.type != of_first.type)
     throw InputError(
-        fmt::format("'{}': values of type {}, but those of '{}' are {}; --dtype f32 or --dtype f64 reads "
+        fmt::format("'{}': values of type {}, but the values of '{}' are {}; --dtype f32 or --dtype f64 reads "
                     "all of them as one type",
                     file, to_string(head.type), first, to_string(of_first.type)));
 }
@@ -110,7 +110,8 @@ void require_same_names(const std::vector<std::string>& files, const std::vector
   for (std::size_t file = 0; file < files.size(); ++file) {
     if (heads[file].names == 0) continue;
     if (named < files.size() && heads[file].names != heads[named].names)
-      throw InputError("'" + files[file] + "': the columns have other names than those of '" + files[named] + "'");
+      throw InputError("'" + files[file] + "': the columns have other names than the columns of '" + files[named] +
+                       "'");
     named = file;
   }
 }
@@ -271,7 +272,7 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
         return;
       }
     execution::check_memory(static_cast<std::uint64_t>(own * columns) * sizeof(T), session.execution,
-                            "one file in place of several, .npy in the points' type, is read where it lies");
+                            "one file in place of several, .npy in the points' type, is read in place");
     all = Matrix<T>(own, columns);
     for (std::size_t file = 0; file < heads.size(); ++file) {
       const cpu::Range part = part_of(file);
@@ -303,8 +304,7 @@ PointFiles read_file_of_rank(const std::string& path, const files::ReadOptions& 
     if (result.points.picture) throw InputError("'" + file + "': a picture, which cannot be one of several files");
     if (result.points.row_names)
       throw UnsupportedError(
-          "--id-column: the names of rows would be those of one rank; without --input-per-rank they "
-          "are those of all");
+          "--id-column: the names of rows would come from one rank only; without --input-per-rank they come from all");
     return own;
   };
   const std::vector<Head> heads = ranks.gather(read);

@@ -58,7 +58,7 @@ std::stop_token stop_on_signals() {
     std::thread(wait).detach();
   } catch (const std::system_error& error) {
     throw Error("cannot start the thread that waits for signals: " + error.code().message() +
-                "; raise the limit (ulimit -u, ulimit -v, or that of the container)");
+                "; raise the limit (ulimit -u, ulimit -v, or the container's limit)");
   }
   return source.get_token();
 }
@@ -82,7 +82,7 @@ void add_threads(Options& options, Execution& execution) {
 
 void add_device(Options& options, Session& session) {
   options.value("--device", bench::form_of(core::detail::choices_of<Device>) + "[:N]",
-                "where to run; auto takes a GPU if it helps [auto]",
+                "where to run; auto uses a GPU if that is faster [auto]",
                 [&session](const std::string& text) {
                   Execution& execution = session.execution;
                   session.names_gpu = text.starts_with("gpu:");
@@ -98,9 +98,9 @@ void add_device(Options& options, Session& session) {
 
 void add_limits(Options& options, Execution& execution) {
   options.bytes("--memory-limit", execution.memory_limit,
-                "refuse a job that needs more memory [what is free]; 500M, 1.5G");
+                "refuse a job that needs more memory than this, such as 500M or 1.5G [free memory]");
   options.bytes("--gpu-memory-limit", execution.gpu_memory_limit,
-                "take no more of the GPU's memory, or refuse the job [what is free]");
+                "refuse a job that needs more GPU memory than this [free GPU memory]");
 }
 
 void add_job_options(Options& options, Session& session, std::string_view problem) {
@@ -114,8 +114,8 @@ void add_job_options(Options& options, Session& session, std::string_view proble
                 },
                 {.choices = bench::variant_names(bench::find_problem(problem))});
   add_threads(options, execution);
-  options.choice("--pin", execution.pinning, "bind threads to cores: side by side, or far apart");
-  options.value("--block-size", "N", "threads per GPU block [the variant's own]",
+  options.choice("--pin", execution.pinning, "bind threads to cores: compact: adjacent cores, scatter: distant cores");
+  options.value("--block-size", "N", "threads per GPU block [the variant's default]",
                 [&execution](const std::string& text) {
                   execution.block_size = static_cast<int>(parse_whole("--block-size", text, 1, 1024));
                 });
@@ -276,9 +276,10 @@ struct Failure {
 Failure failure_of(const Error& error) {
   const char* const truncated = files::truncated_file();
   if (truncated == nullptr) return Failure(error);
-  return Failure(InputError(
-      "cannot read '" + std::string(truncated) + "': the file became shorter while it was read",
-      {.code = error_code::cannot_read, .file = truncated, .remedy = "run the job again when nobody writes to it"}));
+  return Failure(InputError("cannot read '" + std::string(truncated) + "': the file became shorter while it was read",
+                            {.code = error_code::cannot_read,
+                             .file = truncated,
+                             .remedy = "run the job again when no program writes to it"}));
 }
 
 /// Returns true if the command has all options that a text names.
@@ -433,8 +434,7 @@ int run_program(int argument_count, char** arguments) {
   };
   if (session.job) status = session.job->end(status, say);
   else if (session.speaks) say();
-  else if (status != 0)
-    std::this_thread::sleep_for(std::chrono::seconds(1));  // lets the speaking process finish
+  else if (status != 0) std::this_thread::sleep_for(std::chrono::seconds(1));  // lets the speaking process finish
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     write_message("cannot write to standard output" +
                   core::reason(session.print_error != 0 ? session.print_error : errno));

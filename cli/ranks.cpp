@@ -64,12 +64,12 @@ std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double st
       });
     if (start != nullptr) process = start(std::string(version()).c_str());
   }
-  if (process == nullptr) refuse_processes(processes, "'" + library.file() + "' is that of another version of Gradus");
+  if (process == nullptr) refuse_processes(processes, "'" + library.file() + "' belongs to another version of Gradus");
   if (process->communicator().size() == 1) {
     process->finish();
     refuse_processes(processes, "the MPI that '" + library.file() +
-                                    "' was built with knows of no others: mpirun is that of another MPI; start the "
-                                    "program by that of the former, or build Gradus with the latter");
+                                    "' was built with finds no other processes, so mpirun belongs to another MPI; "
+                                    "start the program with the library's mpirun, or build Gradus with the other MPI");
   }
   return std::make_shared<RankedJob>(*process, stall_limit, stop);
 }
@@ -180,7 +180,7 @@ std::string note_of_binding(RankedJob& job, int threads) {
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     if (all[rank].processors < all[rank].share)
       return fmt::format(
-          "{} may use {} of the {} processors that are its share of the machine: the launcher has bound it; 'mpirun "
+          "{} may use {} of the {} CPUs that are its share of the machine: the launcher has bound it; 'mpirun "
           "--bind-to none' leaves it all of them (it runs with {})",
           job.name_of(static_cast<int>(rank)), all[rank].processors, all[rank].share,
           all[rank].threads == 1 ? "1 thread" : fmt::format("{} threads", all[rank].threads));
@@ -197,8 +197,8 @@ std::string threads_text(const Session& session, int own) {
 
 void add_stall_option(Options& options, Session& session) {
   options.value("--stall-timeout", "SECONDS",
-                fmt::format("a rank that waits longer for the others says so, and the job ends; 0: however long [{:g}, "
-                            "or 20 times its own longest work]",
+                fmt::format("end the job if a rank waits longer than this for the others; 0: no limit [{:g}, or 20 "
+                            "times the rank's longest work]",
                             WatchedCommunicator::usual),
                 [&session](const std::string& text) {
                   const double seconds = parse_real("--stall-timeout", text, 0, WatchedCommunicator::most);

@@ -75,7 +75,7 @@ std::string note_of_binding(RankedJob& job, int threads);
 std::string threads_text(const Session& session, int own);
 
 /// The heading of the options for ranks in the help.
-inline constexpr std::string_view ranks_heading = "On many processes, which mpirun starts";
+inline constexpr std::string_view ranks_heading = "On several processes, started by mpirun";
 /// Adds --stall-timeout.
 void add_stall_option(Options& options, Session& session);
 

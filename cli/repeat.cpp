@@ -185,8 +185,8 @@ void RepeatedRecord::require_same(std::string_view role, const std::string& opti
 
 void add_repeat_option(Options& options, Session& session) {
   options.not_repeated(options.file(std::string(option_name), session.repeat, "FILE.json",
-                                    "run again what a summary says: its inputs, options and named variant; the other "
-                                    "options given here replace those of the record"));
+                                    "repeat the run of a summary, with its inputs, options and named variant; other "
+                                    "options given here override the recorded ones"));
 }
 
 bool repeats(const std::vector<std::string>& words) {

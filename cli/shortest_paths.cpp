@@ -501,24 +501,24 @@ void add_graph_options(Options& options, Session& session, Arguments& arguments)
   for (const char* const name : {"undirected", "unweighted", "no_edge"})
     options.row(core::option_row<ShortestPathsOptions>(name), &arguments.options);
   options.value("--dtype", "i32|i64|f64",
-                "type of the weights of a text, and of distances [the least that holds the weights]",
+                "type of the weights in text, and of distances [the narrowest that holds the weights]",
                 [&arguments](const std::string& text) {
                   const std::vector<std::string> types{"i32", "i64", "f64"};
                   arguments.dtype = types[parse_choice("--dtype", text, types)];
                 },
                 {.choices = {"i32", "i64", "f64"}});
   options.value("--base", "0|1",
-                "number of the first vertex of a list of edges [0 where a vertex is called so, otherwise 1]",
+                "number of the first vertex in a list of edges [0 if a vertex has this number, otherwise 1]",
                 [&arguments](const std::string& text) {
                   arguments.reading.base = static_cast<int>(parse_choice("--base", text, {"0", "1"}));
                 },
                 {.choices = {"0", "1"}});
   options.flag("--names", arguments.reading.names,
-               "vertices of a list of edges are names, also where they are numbers");
+               "treat the vertices of a list of edges as names, even if they are numbers");
   options.choice("--header", arguments.reading.header, "whether the first line of a list of edges names its columns");
   options.value(
       "--columns", "FROM,TO[,WEIGHT]",
-      "which columns of a list of edges these are, by name or number from 1 [the first two or three]",
+      "the columns of a list of edges, by name or number from 1 [the first two or three]",
       [&arguments](const std::string& text) { arguments.reading.columns = files::ColumnList("--columns", text); });
   add_style_options(options, arguments.reading.style);
   arguments.reading.note = [&session](const std::string& note) { session.note(note); };
@@ -545,23 +545,23 @@ std::vector<std::string> sources_in(const std::string& label, const std::string&
 
 Action setup_shortest_paths(Options& options, Session& session) {
   auto arguments = std::make_shared<Arguments>();
-  Options::required(options.file("GRAPH", arguments->input, "GRAPH",
-                                 "edges: " + files::graph_endings() +
-                                     ", each also packed by gzip; - for such on standard input; or a square matrix of "
-                                     "weights, from its row to its column: .npy"));
-  options.value("-o,--output", "DIR",
-                "write distances.npy, predecessors.npy if wanted, names.txt where vertices have names, and "
-                "summary.json there",
-                [arguments = arguments.get()](const std::string& text) {
-                  if (text.empty() || text == "-")
-                    throw UsageError("--output: " + core::excerpt(text) +
-                                     " is not a folder; the result is several files (--json prints its summary)");
-                  arguments->output = text;
-                },
-                {.choices = {}, .file = true, .is_result = false});
-  options.not_repeated(options.file(
-      "--report", arguments->page, "FILE.html",
-      "a page with the distribution of distances, and with the route of --from and --to or else the longest"));
+  Options::required(options.file(
+      "GRAPH", arguments->input, "GRAPH",
+      "edges: " + files::graph_endings() +
+          ", each also gzip-compressed; - for standard input; or a square matrix of weights from row to column: .npy"));
+  options.value(
+      "-o,--output", "DIR",
+      "write distances.npy, predecessors.npy if requested, names.txt if vertices have names, and summary.json there",
+      [arguments = arguments.get()](const std::string& text) {
+        if (text.empty() || text == "-")
+          throw UsageError("--output: " + core::excerpt(text) +
+                           " is not a folder; the result is several files (--json prints its summary)");
+        arguments->output = text;
+      },
+      {.choices = {}, .file = true, .is_result = false});
+  options.not_repeated(options.file("--report", arguments->page, "FILE.html",
+                                    "write a page with the distribution of distances, and with the route of --from and "
+                                    "--to, or else the longest route"));
   options.heading("Paths");
   const auto row = [](std::string_view name) -> const core::Option& {
     return core::option_row<ShortestPathsOptions>(name);
@@ -580,7 +580,7 @@ Action setup_shortest_paths(Options& options, Session& session) {
                                         }),
                           [&other, missing] { return other.empty() ? missing : ""; });
   };
-  vertex("--from", "A", "print the shortest route from this vertex, as the file calls it, to that of --to",
+  vertex("--from", "A", "print the shortest route from this vertex, named as in the file, to the vertex of --to",
          arguments->from, arguments->to, "it needs --to");
   vertex("--to", "B", "the last vertex of that route", arguments->to, arguments->from, "it needs --from");
   options.row(row("tile"), &arguments->options);
@@ -599,28 +599,28 @@ Action setup_shortest_paths(Options& options, Session& session) {
 
 ProblemCommands shortest_paths_commands();
 ProblemCommands shortest_paths_commands() {
-  return {.commands = {{"shortest-paths",
-                        "find the shortest paths between all vertices of a graph",
-                        "gradus shortest-paths roads.gr --from 3 --to 17\n"
-                        "gradus shortest-paths flights.csv --undirected -o paths --predecessors\n"
-                        "gradus shortest-paths adjacency.npy --no-edge 0 --from 3 --to 17",
-                        Common::job,
-                        problem_name,
-                        setup_shortest_paths,
-                        "gradus shortest-paths roads.gr --from 3 --to 17",
-                        "find the shortest route",
-                        {{"distances.npy",
-                          "N x N (of --sources: S x N), of the weights' type; written by gradus shortest-paths "
-                          "--output"},
-                         {"predecessors.npy", "likewise, int32: the last vertex but one of each route, or -1"},
-                         {"names.txt", "where vertices have names: a line for each, in the order of rows and columns"}},
-                        false,
-                        true}},
-          .generators = {road_grid_generator(), random_graph_generator()},
-          .examples = {{"generate", "gradus generate road-grid --rows 20 --columns 30 -o roads.gr"},
-                       {"generate", "gradus generate random-graph --vertices 1000 --edges 5000 -o graph.csv"},
-                       {"verify", "gradus verify shortest-paths --case grid,negative --threads 1,2"},
-                       {"bench", "gradus bench shortest-paths --vertices 1024 --tile 64 --threads 1,2"}}};
+  return {
+      .commands = {{"shortest-paths",
+                    "find the shortest paths between all vertices of a graph",
+                    "gradus shortest-paths roads.gr --from 3 --to 17\n"
+                    "gradus shortest-paths flights.csv --undirected -o paths --predecessors\n"
+                    "gradus shortest-paths adjacency.npy --no-edge 0 --from 3 --to 17",
+                    Common::job,
+                    problem_name,
+                    setup_shortest_paths,
+                    "gradus shortest-paths roads.gr --from 3 --to 17",
+                    "find the shortest route",
+                    {{"distances.npy",
+                      "N x N (with --sources: S x N), of the weights' type; written by gradus shortest-paths --output"},
+                     {"predecessors.npy", "the same shape, int32: the last vertex but one of each route, or -1"},
+                     {"names.txt", "if vertices have names: a line for each, in the order of rows and columns"}},
+                    false,
+                    true}},
+      .generators = {road_grid_generator(), random_graph_generator()},
+      .examples = {{"generate", "gradus generate road-grid --rows 20 --columns 30 -o roads.gr"},
+                   {"generate", "gradus generate random-graph --vertices 1000 --edges 5000 -o graph.csv"},
+                   {"verify", "gradus verify shortest-paths --case grid,negative --threads 1,2"},
+                   {"bench", "gradus bench shortest-paths --vertices 1024 --tile 64 --threads 1,2"}}};
 }
 
 }  // namespace gradus::cli

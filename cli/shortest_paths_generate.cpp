@@ -154,7 +154,7 @@ Action setup_road_grid(Options& options, Session& session, const Generator::Requ
   auto grid = std::make_shared<RoadGrid>();
   add_count(options, "--rows", grid->rows, "rows of crossings", most_vertices);
   add_count(options, "--columns", grid->columns, "crossings of a row", most_vertices);
-  add_range(options, "--lengths", grid->lengths, "lengths of roads are whole numbers of this range", 0);
+  add_range(options, "--lengths", grid->lengths, "range of the integer lengths of roads", 0);
   return [grid, &session, &request] {
     if (grid->rows == 0 || grid->columns == 0) throw UsageError("road-grid needs --rows and --columns");
     if (grid->rows > most_vertices / grid->columns)
@@ -175,8 +175,7 @@ Action setup_random_graph(Options& options, Session& session, const Generator::R
   add_count(options, "--vertices", made.vertices, "number of vertices", most_vertices);
   add_count(options, "--edges", made.edges, "number of edges, all different, none from a vertex to itself",
             std::numeric_limits<std::int64_t>::max());
-  add_range(options, "--weights", made.weights, "weights are whole numbers of this range, which may be negative",
-            -heaviest);
+  add_range(options, "--weights", made.weights, "range of the integer weights, which may be negative", -heaviest);
   options.flag(
       "--climbs", made.climbs,
       "each vertex has a height of up to HIGH, and a weight includes the climb: some are negative, but no cycle is");

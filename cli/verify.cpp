@@ -87,7 +87,7 @@ int verify(const VerifyArguments& arguments, const Session& session) {
   else session.print(report_text(report, session));
   if (report.right()) return 0;
   const bool ran = std::any_of(report.rows.begin(), report.rows.end(), [](const auto& row) { return row.checks > 0; });
-  session.note(ran ? "some results are wrong" : "none of the variants ran");
+  session.note(ran ? "some results are incorrect" : "none of the variants ran");
   return ran ? VerificationError("").exit_status() : UnsupportedError("").exit_status();
 }
 
@@ -95,7 +95,7 @@ int verify(const VerifyArguments& arguments, const Session& session) {
 
 Action setup_verify(Options& options, Session& session) {
   auto arguments = std::make_shared<VerifyArguments>();
-  options.value("PROBLEM", "PROBLEM", with_default("which one", arguments->problem),
+  options.value("PROBLEM", "PROBLEM", with_default("the problem to verify", arguments->problem),
                 [arguments](const std::string& text) { arguments->problem = text; },
                 {.choices = bench::problem_names()});
   options.flag("--list-cases", arguments->list_cases, "print the names of the cases");
@@ -112,9 +112,9 @@ Action setup_verify(Options& options, Session& session) {
       });
   options.value("--case", "NAME,...", "only these cases",
                 [arguments](const std::string& text) { arguments->options.cases = parse_list("--case", text); });
-  options.whole("--seeds", arguments->options.seeds, "data sets of each case", 1, 1000000);
+  options.whole("--seeds", arguments->options.seeds, "data sets per case", 1, 1000000);
   options.useless_where(
-      options.value("--threads", "N,...", "numbers of threads; more than there are cores is fine [1,2,3,7,16]",
+      options.value("--threads", "N,...", "numbers of threads, which may exceed the number of cores [1,2,3,7,16]",
                     [arguments = arguments.get()](const std::string& text) {
                       arguments->options.threads = parse_whole_list("--threads", text, 1, 4096);
                     }),

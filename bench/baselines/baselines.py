@@ -32,21 +32,21 @@ def main():
         problem.add_argument("--scale", type=float, default=1.0,
                              help="share of the table's numbers of points (default 1)")
         problem.add_argument("--repeats", type=int, default=5, help="alternate runs (default 5)")
-        problem.add_argument("--cores", type=int, help="both sides on the first so many processors that they may use")
-        problem.add_argument("--threads", type=int, help="default: as many as processors")
+        problem.add_argument("--cores", type=int, help="run both sides on the first N available CPUs")
+        problem.add_argument("--threads", type=int, help="default: the number of CPUs")
         problem.add_argument("--lines", type=lambda text: text.split(","), default=[],
                              help="only the lines whose names hold one of these words, for example pixels,blobs")
         problem.add_argument("--json", metavar="FILE", help="raw results")
         problem.add_argument("--save", action="store_true", help="raw results to docs/results, under the usual name")
         module.add_options(problem)
     options = parser.parse_args()
-    processors = sorted(os.sched_getaffinity(0))
+    cpus = sorted(os.sched_getaffinity(0))
     if options.cores is not None:
-        if not 1 <= options.cores <= len(processors):
-            parser.error(f"--cores: there are {len(processors)} processors here")
-        os.sched_setaffinity(0, processors[: options.cores])  # before any package starts threads; inherited by child processes
+        if not 1 <= options.cores <= len(cpus):
+            parser.error(f"--cores: there are {len(cpus)} CPUs here")
+        os.sched_setaffinity(0, cpus[: options.cores])  # before any package starts threads; inherited by child processes
     if options.threads is None:
-        options.threads = options.cores or len(processors)
+        options.threads = options.cores or len(cpus)
     if options.scale <= 0 or options.repeats < 1 or options.threads < 1:
         parser.error("--scale, --repeats and --threads must be positive")
     if not shutil.which(options.gradus):

@@ -329,7 +329,7 @@ def measure_line(line, options, folder, gradus, baselines):
     points = line.make(rows)
     first, start_name = first_or_strided(points, line.clusters)
     if line.kind == "pixels":
-        first, start_name = off_the_grid(first), start_name + ", moved off the whole numbers"
+        first, start_name = off_the_grid(first), start_name + ", moved off the integers"
     numpy.save(folder / "points.npy", points)
     numpy.save(folder / "first.npy", first)
 
@@ -411,7 +411,7 @@ def verdict(rung):
 
 
 def print_rungs(rungs):
-    print(f"\nRungs of Gradus beside each other, {RUNGS_ON}; ratio of the medians of alternate runs:")
+    print(f"\nRungs of Gradus compared, {RUNGS_ON}; ratio of the medians of alternate runs:")
     print_table(["time of", "ratio", "range", "target", ""],
                 [[rung["name"], f"{rung['median']:.2f}", f"{rung['lowest']:.2f}-{rung['highest']:.2f}",
                   rung["target"], verdict(rung)] for rung in rungs])
@@ -512,7 +512,7 @@ def speed(options, folder, gradus, baselines):
         raise SystemExit(f"baselines: no line has such a name; the names are:{names}")
     print_table(SPEED_HEADER, [row for result in results for row in speed_rows(result)])
     print(f"""{ITERATIONS} iterations, tolerance 0; medians of {options.repeats} alternate runs, {options.threads} threads.
-± is the median deviation; range is that of the ratio run by run.
+± is the median deviation; range is the range of the ratios of single runs.
 Labels: "equal", or how many differ; the double-precision distances of each of these to the two centroids differ by no
 more than the baseline's rounding and the difference of the two programs' centroids explain. The inertia, recomputed in
 double precision, is compared to 1e-9 for f64 and 1e-4 for f32 (1e-3 for FAISS, which fills an empty cluster by
@@ -548,7 +548,7 @@ def add_options(parser):
                         "scikit-learn takes minutes")
     parser.add_argument("--long", action="store_true", help="only the everyday calls for which scikit-learn takes minutes")
     parser.add_argument("--shapes", type=int, default=200, help="of the sweep (default 200)")
-    parser.add_argument("--skip", type=int, default=0, help="so many of them at the beginning are left out")
+    parser.add_argument("--skip", type=int, default=0, help="skip this many shapes at the beginning")
     parser.add_argument("--most-work", type=float, default=float("inf"), help="of the sweep: n d K at most")
     parser.add_argument("--limit", type=float, default=1800, help="seconds after which the sweep begins no other shape "
                         "(default 1800)")

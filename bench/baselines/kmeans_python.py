@@ -127,7 +127,7 @@ def beside_scikit_learn(repeats):
                             for name, steps in times.items()},
                 "ratios": ratios, "reached": all(ratio >= 1 for ratio in ratios.values()),
             })
-            note(f"beside scikit-learn: {rows} x {columns} {dtype}")
+            note(f"compared with scikit-learn: {rows} x {columns} {dtype}")
     note("")
     return results
 

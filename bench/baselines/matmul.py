@@ -160,7 +160,7 @@ def result_name(options):
 def versions():
     import importlib.metadata
 
-    import numpy  # noqa: F401: what it has loaded is looked at
+    import numpy  # noqa: F401: threadpool_info() examines the libraries that it has loaded
     import threadpoolctl
 
     found = {package: importlib.metadata.version(package) for package in ("numpy", "threadpoolctl")}

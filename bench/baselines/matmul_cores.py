@@ -132,7 +132,7 @@ def main():
     results = {}
     for cores in options.cores:
         if cores > len(processors):
-            print(f"matmul_cores: there are no {cores} processors here; left out", file=sys.stderr)
+            print(f"matmul_cores: there are no {cores} CPUs here; left out", file=sys.stderr)
             continue
         os.sched_setaffinity(0, processors[:cores])  # inherited by child processes
         parts = results[str(cores)] = {}

@@ -279,7 +279,7 @@ def wide_bins(options, folder, name, rows):
     return line_result(name, points, bins, samples, ratios, {"simd_filter": {"counts": "equal"}}, box=None,
                        gradus_variant="simd_dual_tree", threads=options.threads,
                        brute_force={"points": brute_points, "time_counts": factor,
-                                    "note": "timed on so many points; its time counts so many times, as n^2 grows; the "
+                                    "note": "timed on fewer points; its time is multiplied by the growth of n^2; the "
                                             "counts are compared on these points"},
                        crossover=crossover)
 
@@ -337,7 +337,7 @@ def add_options(parser):
     parser.add_argument("--native", metavar="PROGRAM",
                         help="a gradus built with -D GRADUS_NATIVE_SEQUENTIAL=ON, for the line 'one core'")
     parser.add_argument("--trajectories", action="store_true",
-                        help="instead: compare partial radial distributions of trajectories with those of MDAnalysis and "
+                        help="instead: compare partial radial distributions of trajectories with the results of MDAnalysis and "
                         "ASE, bin by bin")
 
 
@@ -374,9 +374,9 @@ def run(options, folder):
         raise SystemExit(f"baselines: no line has such a name; the names are:{names}")
     print_table(HEADER, [row for result in results for row in table_rows(result)])
     print(f"""Medians of alternate runs, {options.threads} threads but for the line "one core".
-± is the median deviation; range is that of the ratio run by run; of CPU time: the ratio of the medians of all threads'
-time on processors, that of the whole process where Gradus runs.
-counts: equal, or within what the baseline's rounding explains. simd_filter beside simd_dual_tree: timed on a tenth of the
+± is the median deviation; range is the range of the ratios of single runs; of CPU time: the ratio of the medians of all threads'
+CPU time, for Gradus of the whole process.
+counts: equal, or within what the baseline's rounding explains. simd_filter compared with simd_dual_tree: timed on a tenth of the
 points and taken a hundred times.""")
     for result in results:
         for step in result.get("crossover", []):

@@ -41,7 +41,7 @@ ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": 
 # Options that bind each rank to a core, if possible.
 BINDINGS = (["--bind-to", "core", "--map-by", "core"], ["--bind-to", "none"], ["--bind-to", "none", "--oversubscribe"])
 RANKS = (1, 2, 4, 8, 16, 32, 64, 128)
-SUMS = (8, 128, 2048, 32768)  # words, in addition to those of the inputs
+SUMS = (8, 128, 2048, 32768)  # words, in addition to the sizes of the inputs
 FILES = 16
 NODES = tuple(2**power for power in range(11))
 # The targets.
@@ -241,7 +241,7 @@ class Scaling:
             _, self.expected[points] = self.measure(Job(job.group, job.shape, job.files, 1, self.cores))
         sample, checksum = self.measure(job)
         if checksum != self.expected[points]:
-            raise Failed(f"{job.shape.text()}: the result of {job.ranks} ranks is not that of one process")
+            raise Failed(f"{job.shape.text()}: the result of {job.ranks} ranks differs from the result of one process")
         return sample
 
     def prepare(self):
@@ -415,7 +415,7 @@ class Scaling:
         figures = {point["ranks"]: {name: point[name] for name in ("floor_seconds", "model_seconds", "efficiency")} for point in points}
         return {"label": label, "title": f"{label}: {shape.text()}, {shape.iterations} iterations", "points": "uniform", "n": shape.n,
                 "d": shape.d, "k": shape.k, "dtype": shape.dtype, "iterations": shape.iterations, "files": len(jobs[0].files),
-                "verified": f"the bytes of each result are those of one process with {self.cores} threads",
+                "verified": f"each result equals, byte for byte, the result of one process with {self.cores} threads",
                 "rows": [self.row_json(job, jobs[0], contract, figures.get(job.ranks, {}) if job.threads == 1 else {})
                          for job in jobs]}
 
@@ -509,7 +509,7 @@ def write_whole(path, value):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", required=True, help="the gradus program, with libgradus_mpi_process.so beside it")
+    parser.add_argument("--program", required=True, help="the gradus program, with libgradus_mpi_process.so in the same folder")
     parser.add_argument("--sums", required=True, help="the program measure_sums")
     parser.add_argument("--mpirun", default="mpirun", help="the launcher of the MPI of both")
     parser.add_argument("--mpirun-options", default="", help="more options of it, in one word")
@@ -520,8 +520,8 @@ def main():
     parser.add_argument("--repeats", type=int, default=7, help="rounds at most (default 7)")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no round that would not end within them")
     parser.add_argument("--network-bandwidth", type=float, default=11e9, help="bytes a second between machines, for the prediction")
-    parser.add_argument("--network-latency", type=float, default=5e-6, help="seconds of a step between machines, likewise")
-    parser.add_argument("--folder", help="where the points are kept meanwhile (default: that of temporary files)")
+    parser.add_argument("--network-latency", type=float, default=5e-6, help="assumed seconds of a step between machines")
+    parser.add_argument("--folder", help="folder for the points during the run (default: the folder for temporary files)")
     parser.add_argument("--json", type=pathlib.Path, required=True, metavar="FILE", help="the raw result")
     parser.add_argument("--page", type=pathlib.Path, metavar="FILE.html", help="the page of it")
     parser.add_argument("--quiet", action="store_true", help="no messages")

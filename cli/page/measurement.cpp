@@ -499,7 +499,7 @@ void add_measurement(Page& page, const bench::ResultFile& result) {
     page.faint(file["experiment"]["source"].text());
     const double scale = file.has("scale") ? file["scale"].positive() : 1;
     if (scale < 1)
-      page.paragraph(fmt::format("Inputs at a scale of {:g}: published are those of the full size.", scale));
+      page.paragraph(fmt::format("Inputs at a scale of {:g}; published figures are for the full size.", scale));
     add_published(page, file["experiment"], report, scale == 1);
     const nlohmann::ordered_json claims = claims_of(file, report);
     add_claims(page,

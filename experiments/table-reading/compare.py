@@ -99,7 +99,7 @@ def main():
         pyarrow.set_cpu_count(CORES)
         sides["pyarrow"] = with_pyarrow
     model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
-    print("machine: %s, %d processors used; Python %s, pandas %s, pyarrow %s" %
+    print("machine: %s, %d CPUs used; Python %s, pandas %s, pyarrow %s" %
           (model, CORES, platform.python_version(), pd.__version__, pyarrow.__version__ if pyarrow else "none"))
     print("load average at the start: %.1f; repeats: %d; medians (least, greatest) in GB/s of text" %
           (os.getloadavg()[0], REPEATS))

@@ -169,7 +169,7 @@ std::string compare(const LifeResult& result, const LifeOptions& options, const 
   const auto place = [](std::int64_t y, std::int64_t x) {
     return "cell (" + std::to_string(y) + ", " + std::to_string(x) + ")";
   };
-  if (result.background != field.background) return "the background is wrong";
+  if (result.background != field.background) return "the background is incorrect";
   if (options.boundary != LifeBoundary::plane && (cells.height != field.height || cells.width != field.width ||
                                                   result.top != field.top || result.left != field.left))
     return "the grid is " + std::to_string(cells.height) + " x " + std::to_string(cells.width) + " at " +
@@ -197,12 +197,12 @@ std::string compare(const LifeResult& result, const LifeOptions& options, const 
   if (counted != truth.population || result.population != LifePopulation{0, truth.population})
     return "the population is " + to_string(result.population) + ", and " + std::to_string(counted) +
            " cells are set, instead of " + std::to_string(truth.population);
-  if (result.generations != options.generations) return "the number of generations is wrong";
-  if (!options.hashes) return result.hashes.empty() ? "" : "there are hashes that nobody asked for";
-  if (result.hashes.size() != truth.hashes.size()) return "the number of hashes is wrong";
+  if (result.generations != options.generations) return "the number of generations is incorrect";
+  if (!options.hashes) return result.hashes.empty() ? "" : "there are hashes that were not requested";
+  if (result.hashes.size() != truth.hashes.size()) return "the number of hashes is incorrect";
   for (std::size_t generation = 0; generation < truth.hashes.size(); ++generation)
     if (result.hashes[generation] != truth.hashes[generation])
-      return "the hash of generation " + std::to_string(generation) + " is wrong";
+      return "the hash of generation " + std::to_string(generation) + " is incorrect";
   return "";
 }
 

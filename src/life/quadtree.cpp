@@ -16,7 +16,7 @@ __extension__ using Int128 = __int128;
 
 constexpr std::int32_t leaf_level = 3;
 constexpr std::int64_t farthest = std::int64_t{1} << 62;
-constexpr std::string_view stopped = "stopped while looking at the pattern";
+constexpr std::string_view stopped = "stopped while scanning the pattern";
 
 std::uint64_t mixed(std::uint64_t value) {
   const core::UInt128 product = static_cast<core::UInt128>(value ^ 0x9e3779b97f4a7c15) * 0xd1342543de82ef95;

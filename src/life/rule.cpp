@@ -92,7 +92,7 @@ constexpr Family families[] = {
     {"the von Neumann neighbourhood", [](std::string_view rule) { return are_lists_with(rule, 'v'); }},
     {"the hexagonal neighbourhood", [](std::string_view rule) { return are_lists_with(rule, 'h'); }},
     {"triangular neighbourhoods", [](std::string_view rule) { return are_lists_with(rule, 'l'); }},
-    {"Hensel's letters (neighbours told apart by where they are)",
+    {"Hensel's letters (neighbours distinguished by position)",
      [](std::string_view rule) {
        const std::size_t digit = rule.find_first_of(digits);
        return digit != std::string_view::npos && is_made_of(rule.substr(0, digit), lists) &&

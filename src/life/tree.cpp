@@ -55,7 +55,7 @@ LifeBox rectangle_of(const PlacedTree& placed, std::string_view way_out, const E
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(static_cast<std::uint64_t>(box->height),
                              static_cast<std::uint64_t>(box->width / 64 + 1) * 8, &bytes))
-    throw Error("the live cells lie in a rectangle of " + std::to_string(box->width) + " x " +
+    throw Error("the live cells are in a rectangle of " + std::to_string(box->width) + " x " +
                 std::to_string(box->height) + ", which no memory holds; " + std::string(way_out));
   execution::check_memory(bytes, execution, way_out);
   return *box;

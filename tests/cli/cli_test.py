@@ -706,7 +706,7 @@ class Tools(ProgramCase, CompletionCase):
             for variant in problem["variants"]:
                 self.assertIn("\n" + variant["name"] + " ", text)
                 self.assertIn(variant["summary"] if variant["runs_here"] else variant["reason"], text)
-        for words in ("same bits:", "same bits of whole numbers:", "within x:", "invariants:"):
+        for words in ("same bits:", "same bits of integers:", "within x:", "invariants:"):
             self.assertIn(words, text)
         self.assertIn("sequential", [variant["name"] for variant in answer[0]["variants"]])
 

@@ -188,7 +188,7 @@ class KMeans(Case):
             self.assertIn(option, self.succeed("kmeans", "--help").stdout)
         self.refused(2, "kmeans", points, "-k", 3, "--variant", "openmp_locked", "--lock", "clh", says=["--lock", "clh_lock"])
         self.refused(2, "kmeans", points, "-k", "2..3", "--variant", "tbb_flow_graph", "--dump-graph", self.path("x.dot"),
-                     says=["--dump-graph: the graph is that of one fit"])
+                     says=["--dump-graph: the graph belongs to one fit"])
 
     def test_weights_of_a_prediction(self):
         points = write_npy(self.path("p.npy"), "<f4", (4, 1), [0, 1, 10, 14])
@@ -258,7 +258,7 @@ class Usage(Case):
             (["kmeans", points, "-k"], ["-k", "missing"]),
             (["kmeans", points, "-k", "0"], ["-k", "'0'", "from 1"]),
             (["kmeans", points, "-k", "-3"], ["-k", "'-3'"]),
-            (["kmeans", points, "-k", "2.5"], ["'2.5'", "whole number"]),
+            (["kmeans", points, "-k", "2.5"], ["'2.5'", "an integer"]),
             (["kmeans", points, "-k", "99999999999999999999"], ["-k"]),
             (["kmeans", points, "-k", "2", "-k", "3"], ["more than once"]),
             (["kmeans", points, "-k", "2", "--standardize", "--seed"], ["--seed", "missing"]),

@@ -19,7 +19,7 @@ namespace {
 PlacedTree placed(const Given& given, const LifeOptions& options) { return {*given.tree, options.left, options.top}; }
 
 std::string_view way_out(const Shape& shape) {
-  return shape.stepwise ? "hashes and a search for cycles look at all of it in each generation; without them "
+  return shape.stepwise ? "hashes and a search for cycles examine all of it in each generation; without them "
                           "'hashlife' takes it as it is"
                         : "'hashlife' takes it as it is";
 }

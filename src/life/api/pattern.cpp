@@ -23,7 +23,7 @@ LifeOptions check(const LifePattern& pattern, const LifeOptions& options, const 
   LifeOptions placed = options;
   if (!room::is_near(pattern.left) || !room::is_near(pattern.top) || !room::is_near(placed.left += pattern.left) ||
       !room::is_near(placed.top += pattern.top))
-    throw UsageError(about("pattern") + "its first cell must lie within 2^62 of (0, 0)");
+    throw UsageError(about("pattern") + "its first cell must be within 2^62 of (0, 0)");
   return placed;
 }
 
@@ -70,7 +70,7 @@ LifeGrid grid_of_world(const LifePattern& pattern, std::int64_t height, std::int
   const room::LifeBox world = room::world_box(width, height);
   if (!box.empty() && (first_column < world.left || first_row < world.top || last_column >= world.left + width ||
                        last_row >= world.top + height))
-    throw InputError(about("cells") + "live cells lie in columns " + std::to_string(first_column) + " to " +
+    throw InputError(about("cells") + "live cells are in columns " + std::to_string(first_column) + " to " +
                      std::to_string(last_column) + " and rows " + std::to_string(first_row) + " to " +
                      std::to_string(last_row) + ", and the grid of " + std::to_string(width) + " x " +
                      std::to_string(height) + " begins at (" + std::to_string(world.left) + ", " +

@@ -12,7 +12,7 @@ namespace gradus::life_detail {
 
 namespace {
 
-constexpr std::string_view while_looking = "stopped while looking at cells";
+constexpr std::string_view while_looking = "stopped while scanning cells";
 
 /// Returns 64 cells of the row from column x, which may be unaligned or outside the row.
 std::uint64_t cells_from(const LifeGridView& from, const std::uint64_t* row, std::int64_t x) {

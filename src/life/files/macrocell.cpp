@@ -232,7 +232,7 @@ extern constinit const LifeFormat life_macrocell_format{
     .file = {.name = "Macrocell",
              .endings = ".mc",
              .rules =
-                 "Macrocell, of two states: a tree in which equal squares are there once. Cells may lie 2^119 away. "
+                 "Macrocell, of two states: a tree in which equal squares are stored once. Cells may be 2^119 away. "
                  "Rows are counted as in Golly: the root of level k covers the rows from -2^(k-1) + 1 to 2^(k-1). A "
                  "file whose last square is not the largest was cut off, and is refused; one with a rule and no "
                  "square is an empty plane"},

@@ -107,7 +107,7 @@ LifeRuns::LifeRuns(const LifePattern& pattern, const LifeTarget& target) : patte
     throw Error("cannot write '" + target.name + "': " + why + "; Macrocell (.mc) can hold them");
   };
   const std::optional<life_detail::LifeBox> box = life_detail::bounding_box(*pattern.tree, pattern.left, pattern.top);
-  if (!box) refuse("the live cells lie further apart than 2^62");
+  if (!box) refuse("the live cells are further apart than 2^62");
   std::optional<std::vector<life_detail::LifeBlock>> blocks =
       life_detail::blocks_of(*pattern.tree, most_blocks, target.stop);
   if (!blocks) refuse("there are too many live cells");

@@ -133,7 +133,7 @@ class NetpbmReader final : public LifeReader {
       for (const char letter : word) {
         if (!is_digit(letter) || value > most)
           fail_in(text, begin,
-                  std::string(what) + ": " + core::excerpt(word) + " is no whole number up to " + std::to_string(most));
+                  std::string(what) + ": " + core::excerpt(word) + " is not an integer up to " + std::to_string(most));
         value = value * 10 + (letter - '0');
       }
       if (value < 1 || value > most)

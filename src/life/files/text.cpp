@@ -49,7 +49,7 @@ std::int64_t LifeReader::whole(std::string_view text, std::size_t column, std::s
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error == std::errc::invalid_argument || end != text.data() + text.size())
-    fail_at(column, std::string(what) + ": " + core::excerpt(text) + " is no whole number");
+    fail_at(column, std::string(what) + ": " + core::excerpt(text) + " is not an integer");
   if (error != std::errc() || value < least || value > most)
     fail_at(column, std::string(what) + ": " + core::excerpt(text) + " is out of range, which is " +
                         std::to_string(least) + " to " + std::to_string(most));
@@ -71,7 +71,7 @@ std::pair<std::int64_t, std::int64_t> LifeReader::place_in(std::string_view line
 void LifeReader::take_generation(std::string_view text, std::size_t column) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pattern_.generation);
   if (error == std::errc() && end == text.data() + text.size()) return;
-  fail_at(column, "the generation: " + core::excerpt(text) + " is no whole number from 0 to 2^64 - 1");
+  fail_at(column, "the generation: " + core::excerpt(text) + " is not an integer from 0 to 2^64 - 1");
 }
 
 void LifeReader::fail_memory(std::size_t column) const {
@@ -134,7 +134,7 @@ LifeWorld parse_life_world(std::string_view text, std::size_t* place) {
       refuse("a world without bounds in one direction is not supported");
     if (error == std::errc() && end == digits.data() + digits.size() && length <= longest) return length;
     stand_at(colon + 2 + offset);
-    throw UsageError("the size of the topology: " + core::excerpt(digits) + " is no whole number from 1 to 2^48");
+    throw UsageError("the size of the topology: " + core::excerpt(digits) + " is not an integer from 1 to 2^48");
   };
   world.width = side(sizes.substr(0, comma), 0);
   world.height = comma == std::string_view::npos ? world.width : side(sizes.substr(comma + 1), comma + 1);

@@ -109,7 +109,7 @@ Solved bit_sliced(const Problem& problem, const Execution& execution, std::vecto
 extern constinit const Variant bit_sliced_rung{
     .name = "bit_sliced",
     .summary = "64 cells in a word, added up by logic operations on registers, on one core",
-    .change = "a cell is a bit; full adders of bits in parallel for 512 cells at once",
+    .change = "a cell is a bit; bit-parallel full adders for 512 cells at once",
     .backend = core::Backend::sequential,
     .memory = two_padded_grids,
     .run = {bit_sliced},

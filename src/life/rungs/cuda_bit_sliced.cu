@@ -78,7 +78,7 @@ namespace gradus::life_detail {
 extern constinit const Variant cuda_bit_sliced_rung{
     .name = "cuda_bit_sliced",
     .summary = "32 cells in a word, counted by a network of logic operations",
-    .change = "an eighth of the bytes; some 27 operations for 32 cells",
+    .change = "an eighth of the bytes; about 27 operations for 32 cells",
     .backend = core::Backend::cuda,
     .device_input = true,
     .supports = execution::on_gpu,

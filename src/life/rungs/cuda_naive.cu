@@ -52,8 +52,8 @@ namespace gradus::life_detail {
 
 extern constinit const Variant cuda_naive_rung{
     .name = "cuda_naive",
-    .summary = "a byte for each cell in GPU memory, a thread for each cell of a generation",
-    .change = "tens of thousands of threads; a launch for each generation",
+    .summary = "a byte per cell in GPU memory, a thread per cell of a generation",
+    .change = "tens of thousands of threads; a launch per generation",
     .backend = core::Backend::cuda,
     .device_input = true,
     .supports = execution::on_gpu,

@@ -64,7 +64,7 @@ namespace gradus::life_detail {
 extern constinit const Variant cuda_shared_rung{
     .name = "cuda_shared",
     .summary = "tiles of cells in shared memory, each cell read once",
-    .change = "a load of each cell instead of nine",
+    .change = "one load per cell instead of nine",
     .backend = core::Backend::cuda,
     .device_input = true,
     .supports = execution::on_gpu,

@@ -188,7 +188,8 @@ void Universe::step(int exponent) {
   make_room(nullptr);
   while (shrink()) {
   }
-  // All cells lie within half of the root's half: so far from its border as the half that is found later is wide.
+  // The cells are in the central quarter of the root, at least 2^exponent cells inside its central half. So after the
+  // step they are still in that half, which future_of() returns.
   expand();
   expand();
   while (level_ < exponent + 3) expand();
@@ -296,8 +297,8 @@ core::Memory tree_of_squares(const Shape& shape, int) {
 
 extern constinit const Variant hashlife_rung{
     .name = "hashlife",
-    .summary = "squares that look alike are calculated once, in space and in time",
-    .change = "what repeats itself costs nothing, however large or late; the plane alone",
+    .summary = "equal squares are computed once, in space and in time",
+    .change = "repetitions are free, at any scale in space and time; only the plane",
     .backend = core::Backend::sequential,
     .supports = unwatched_plane,
     .memory = tree_of_squares,

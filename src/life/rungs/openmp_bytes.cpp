@@ -138,7 +138,7 @@ Solved openmp_bytes(const Problem& problem, const Execution& execution, std::vec
 
 extern constinit const Variant openmp_bytes_rung{
     .name = "openmp_bytes",
-    .summary = "a byte for each cell, as many at once as a vector register holds",
+    .summary = "a byte per cell, a vector register of cells at a time",
     .change = "a quarter of the bytes; 64 cells (AVX-512) with one instruction, the rule looked up in a register",
     .backend = core::Backend::openmp,
     .memory = two_grids<std::uint8_t>,

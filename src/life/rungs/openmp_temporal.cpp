@@ -163,7 +163,7 @@ Solved openmp_temporal(const Problem& problem, const Execution& execution, std::
 extern constinit const Variant openmp_temporal_rung{
     .name = "openmp_temporal",
     .summary = "packed cells, several generations in one pass over the grid",
-    .change = "a grid passes by once for many generations, and threads wait twice in that time",
+    .change = "one pass over the grid, and two barriers, for many generations",
     .backend = core::Backend::openmp,
     .memory = two_padded_grids,
     .run = {openmp_temporal},

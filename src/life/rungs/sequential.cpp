@@ -65,7 +65,7 @@ Solved sequential(const Problem& problem, const Execution& execution, std::vecto
 
 extern constinit const Variant sequential_rung{
     .name = "sequential",
-    .summary = "a whole number for each cell, its neighbours added up, on one core",
+    .summary = "an integer per cell, the neighbours added up, on one core",
     .backend = core::Backend::sequential,
     .memory = two_grids<int>,
     .run = {sequential},

@@ -72,7 +72,7 @@ class Life(Case):
         answer = json.loads(dead.stdout)
         self.assertEqual((answer["population"], answer["width"], answer["height"]), (4, 10, 8))
         self.refused(2, "life", self.pattern(), "--size", "10", "--boundary", "plane", says=["--size"])
-        self.refused(3, "life", self.pattern(), "--size", "2", says=["pattern.rle", "live cells lie in columns -1 to 1", "; 3 x 3 would hold"])
+        self.refused(3, "life", self.pattern(), "--size", "2", says=["pattern.rle", "live cells are in columns -1 to 1", "; 3 x 3 would hold"])
         self.succeed("life", self.pattern(), "-g", 0, "--size", "3x3")
         for size in ("20x", "x20"):
             self.refused(2, "life", self.pattern(), "--size", size, says=["--size: '" + size + "'", "WxH"])
@@ -123,7 +123,7 @@ class Life(Case):
             ("x = 3, y = 3, rule = B3/S23:K64,64\no!\n", ":1:29: topology 'K64,64': a Klein bottle"),
             ("x = 3, y = 3, rule = B3/S23:T64+2,64\no!\n", "shifted or twisted"),
             ("x = 3, y = 3, rule = B3/S23:T0,64\no!\n", ":1:29: topology 'T0,64': a world without bounds"),
-            ("x = 3, y = 3, rule = B3/S23:T64,6x\no!\n", ":1:33: the size of the topology: '6x' is no whole number"),
+            ("x = 3, y = 3, rule = B3/S23:T64,6x\no!\n", ":1:33: the size of the topology: '6x' is not an integer"),
             ("x = -3, y = 3\no!\n", ":1:5: the width x: '-3' is out of range"),
             ("x = 3\no!\n", ":1: a header without x and y"),
             ("x = 3, y = 3, z = 3\no!\n", ":1:15: 'z' where a header"),
@@ -327,7 +327,7 @@ class LifeFiles(Case):
         self.assertLess(len(answer["history"]), 600)
         self.assertEqual(answer["history"][-1], {"generation": 2**30, "population": answer["population"]})
         self.assertEqual(list(self.pictures_of(page)), ["generation 0: 36 x 9 cells"])
-        self.assertIn("the cells lie too far apart for a picture", content(page, "r"))
+        self.assertIn("the cells are too far apart for a picture", content(page, "r"))
         # Larger than a picture: the share of live cells. And without a live cell.
         self.succeed("life", gun, "-g", 3000, "--report", page, "--quiet")
         self.assertRegex(list(self.pictures_of(page))[1], r"^generation 3000: \d{3} x \d{3} cells, 2 x 2 to a pixel$")

@@ -402,7 +402,7 @@ TEST(LifePatterns, MalformedOnesAreRefusedWithTheirPlace) {
       {"[M2]\n*$\n5 1 0 0 0\n", called("life_macrocell"), "test:3:3: quarter 1 has level 3; it should have 4"},
       {"[M2]\n*$\n4 1 0 0\n", called("life_macrocell"), "test:3:8: the line ends where a quarter is expected"},
       {"[M2]\n*$\n4 1 0 0 0 0\n", called("life_macrocell"), "test:3:11: '0' follows the four quarters"},
-      {"[M2]\n*$\n4 1 0 0 x\n", called("life_macrocell"), "test:3:9: a quarter: 'x' is no whole number"},
+      {"[M2]\n*$\n4 1 0 0 x\n", called("life_macrocell"), "test:3:9: a quarter: 'x' is not an integer"},
       {"[M2]\n1 0 1 0 2\n", called("life_macrocell"), "rules with more than two states"},
       {"[M2]\n121 0 0 0 0\n", called("life_macrocell"), "test:2:1: a node of level 121; 4 to 120 are supported"},
       {"[M2]\n.........*$\n", called("life_macrocell"), "test:2:9: more than 8 cells in a row"},
@@ -415,12 +415,12 @@ TEST(LifePatterns, MalformedOnesAreRefusedWithTheirPlace) {
       {"#Life 1.05\n#P 0 0\n*\n", called("life_106"), "test:1:1: '#Life 1.05' where '#Life 1.06' is expected"},
       {"1 2\n", called("life_106"), "test:1:1: '1 2' where '#Life 1.06' is expected"},
       {"#Life 1.06\n1\n", called("life_106"), "test:2:2: the line ends where y is expected"},
-      {"#Life 1.06\n 1 2 3\n", called("life_106"), "test:2:4: y: '2 3' is no whole number"},
+      {"#Life 1.06\n 1 2 3\n", called("life_106"), "test:2:4: y: '2 3' is not an integer"},
       {"#Life 1.06\n4611686018427387904 0\n", called("life_106"), "test:2:1: x: '4611686018427387904' is out of range"},
       {"#Life 1.06\n99999999999999999999 0\n", called("life_106"), "out of range"},
       {"", called("life_106"), "test:1: the file is empty"},
       {"P3\n1 1\n255\n0 0 0\n", called("life_netpbm"), "test:1:1: a picture in colours (PPM)"},
-      {"P1\n2 x\n", called("life_netpbm"), "test:2:3: the height: 'x' is no whole number"},
+      {"P1\n2 x\n", called("life_netpbm"), "test:2:3: the height: 'x' is not an integer"},
       {"P1\n0 3\n", called("life_netpbm"), "test:2:1: the width: '0' is out of range"},
       {"P1\n2 2\n0 1 1\n", called("life_netpbm"), "the file ends in row 2 of 2"},
       {"P1\n2 2\n0 1\n1 2\n", called("life_netpbm"), "test:4:3: '2' where 0 or 1 is expected"},
@@ -430,7 +430,7 @@ TEST(LifePatterns, MalformedOnesAreRefusedWithTheirPlace) {
       {"P5\n2147483647 2147483647 255\n", called("life_netpbm"), "which take more than"},
       {"P5\n2147483648 1 255\n", called("life_netpbm"), "out of range"},
       {"P5\n2", called("life_netpbm"), "the file ends within the header"},
-      {"x = 3\x01, y = 3\no!", called("life_rle"), "test:1:5: the width x: '3\\x01' is no whole number"},
+      {"x = 3\x01, y = 3\no!", called("life_rle"), "test:1:5: the width x: '3\\x01' is not an integer"},
   };
   for (const auto& [text, format, says] : wrong)
     EXPECT_NE(refusal(text, format).find(says), std::string::npos) << text << "\n" << refusal(text, format);

@@ -356,7 +356,7 @@ TEST(LifePatterns, LieAsFarAsFilesCanSay) {
   try {
     life(pattern, {.generations = 2000}, 0, 0, execution);
   } catch (const InputError&) {
-    ADD_FAILURE() << "the pattern was right";
+    ADD_FAILURE() << "the pattern was valid";
   } catch (const Error&) {
   }
 }
