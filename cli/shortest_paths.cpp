@@ -101,16 +101,16 @@ ErrorMessage wider_type() {
 }
 
 template <class T>
-struct Found {
+struct DistanceSummary {
   std::int64_t reachable = 0;  ///< ordered pairs of different vertices with a route
   std::optional<T> longest;    ///< length of the longest shortest route
 };
 
 template <class T>
-Found<T> look_at(const Matrix<T>& distances, const std::vector<std::int64_t>& sources) {
+DistanceSummary<T> summarize(const Matrix<T>& distances, const std::vector<std::int64_t>& sources) {
   constexpr T none =
       std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
-  Found<T> found;
+  DistanceSummary<T> found;
   for (std::int64_t row = 0; row < distances.rows(); ++row) {
     const std::int64_t from = sources.empty() ? row : sources[static_cast<std::size_t>(row)];
     for (std::int64_t to = 0; to < distances.columns(); ++to) {
@@ -301,7 +301,7 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   Execution ran = session.execution;
   ran.variant = result.report.variant;
   session.end_progress();
-  const Found<T> found = look_at(result.distances, options.sources);
+  const DistanceSummary<T> found = summarize(result.distances, options.sources);
   if (route) {
     const auto predecessors = result.predecessors.view();
     route->vertices =
