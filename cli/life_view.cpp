@@ -212,7 +212,7 @@ class View {
   }
 
   /// Returns, for each square of 2^zoom x 2^zoom cells in the window, whether it has a live cell.
-  std::vector<char> look() {
+  std::vector<char> squares_alive() {
     std::vector<char> alive(static_cast<std::size_t>(columns_) * static_cast<std::size_t>(rows_));
     const std::int64_t left = middle_x_ - (std::int64_t{columns_ / 2} << zoom_);
     const std::int64_t top = middle_y_ - (std::int64_t{rows_ / 2} << zoom_);
@@ -224,8 +224,8 @@ class View {
     };
     const LifePattern& pattern = steps_.now();
     if (pattern.tree) {
-      look_at_tree(*pattern.tree, left - pattern.left, top - pattern.top,
-                   [&](std::int64_t x, std::int64_t y) { mark(pattern.left + x, pattern.top + y); });
+      mark_tree(*pattern.tree, left - pattern.left, top - pattern.top,
+                [&](std::int64_t x, std::int64_t y) { mark(pattern.left + x, pattern.top + y); });
       return alive;
     }
     const LifeGridView& cells = pattern.cells;
@@ -244,7 +244,7 @@ class View {
 
   /// Marks the squares of the live nodes. Does not descend below the size of a square: a stored node has a live cell.
   template <class Mark>
-  void look_at_tree(const LifeTree& tree, std::int64_t left, std::int64_t top, const Mark& mark) {
+  void mark_tree(const LifeTree& tree, std::int64_t left, std::int64_t top, const Mark& mark) {
     struct Part {
       std::uint32_t index;
       std::int64_t x, y;
@@ -286,7 +286,7 @@ class View {
   }
 
   void draw(const Terminal& terminal) {
-    const std::vector<char> alive = look();
+    const std::vector<char> alive = squares_alive();
     std::string frame = "\x1b[H";
     for (int row = 0; row < rows_; row += 2) {
       std::size_t blanks = 0;
