@@ -27,9 +27,11 @@ constexpr std::int64_t most_timed_waits = 200000;
 std::string nanoseconds(double value) { return fmt::format("{:.3g}", value); }
 
 /// Threads that compete for one lock, with some work inside and outside the critical section.
-class Contest : public Workload {
+class LockWorkload : public Workload {
  public:
-  Contest(Problem problem, std::stop_token stop) : problem_(std::move(problem)) { problem_.stop = std::move(stop); }
+  LockWorkload(Problem problem, std::stop_token stop) : problem_(std::move(problem)) {
+    problem_.stop = std::move(stop);
+  }
 
   std::string title() const override {
     return fmt::format("{} critical sections of {} steps, {} steps between them", problem_.sections, problem_.critical,
@@ -52,37 +54,37 @@ class Contest : public Workload {
       const PeakMemory memory;
       Result result = contend(row, timed);
       row.memory_bytes = memory.bytes();
-      Seen& seen = seen_[row.index];
-      seen = {};
-      seen.waits = result.waits;
+      RowStatistics& statistics = statistics_[row.index];
+      statistics = {};
+      statistics.waits = result.waits;
     });
     return "mutual exclusion, and that no update is lost, in each run of a lock";
   }
 
   Sample run(const Row& row) override {
     const Result result = contend(row, problem_);
-    Seen& seen = seen_.at(row.index);
+    RowStatistics& statistics = statistics_.at(row.index);
     const auto sections = static_cast<double>(std::max<std::int64_t>(1, result.sections()));
-    seen.jain.push_back(result.jain());
-    seen.again.push_back(static_cast<double>(result.again) / sections);
-    seen.near.push_back(static_cast<double>(result.near) / sections);
-    seen.processor.push_back(1e9 * result.processor_seconds / sections);
-    seen.lost.push_back(static_cast<double>(result.sections() - result.counted) / sections);
+    statistics.jain.push_back(result.jain());
+    statistics.again.push_back(static_cast<double>(result.again) / sections);
+    statistics.near.push_back(static_cast<double>(result.near) / sections);
+    statistics.processor.push_back(1e9 * result.processor_seconds / sections);
+    statistics.lost.push_back(static_cast<double>(result.sections() - result.counted) / sections);
     return {result.seconds, 1, {}};
   }
 
   std::vector<Work> work(const Row&) const override { return {}; }
 
   std::vector<Figure> figures(const Row& row) const override {
-    const Seen& seen = seen_.at(row.index);
+    const RowStatistics& statistics = statistics_.at(row.index);
     const double rate = static_cast<double>(problem_.sections) / row.seconds.median;
-    const auto wait = [&](double share) { return static_cast<double>(seen.waits.percentile(share)); };
-    const double jain = median(seen.jain);
-    const double again = median(seen.again);
-    const double near = median(seen.near);
-    const double processor = median(seen.processor);
-    const double lost = median(seen.lost);
-    const auto longest = static_cast<double>(seen.waits.longest());
+    const auto wait = [&](double share) { return static_cast<double>(statistics.waits.percentile(share)); };
+    const double jain = median(statistics.jain);
+    const double again = median(statistics.again);
+    const double near = median(statistics.near);
+    const double processor = median(statistics.processor);
+    const double lost = median(statistics.lost);
+    const auto longest = static_cast<double>(statistics.waits.longest());
     const std::int64_t bytes = variant_called(row.variant).facts.bytes;
     return {{"sections_per_second", rate, "M/s", fmt::format("{:.3g}", 1e-6 * rate)},
             {"jain_index", jain, "Jain", fmt::format("{:.2f}", jain)},
@@ -99,7 +101,7 @@ class Contest : public Workload {
 
  private:
   /// The figures collected from the runs of a row.
-  struct Seen {
+  struct RowStatistics {
     locks_detail::Waits waits;
     std::vector<double> jain;
     std::vector<double> again;
@@ -123,10 +125,10 @@ class Contest : public Workload {
   }
 
   Problem problem_;
-  std::map<std::size_t, Seen> seen_;  // by the row's index in the group
+  std::map<std::size_t, RowStatistics> statistics_;  // by the row's index in the group
 };
 
-class Contests : public Workloads {
+class LockWorkloads : public Workloads {
  public:
   std::vector<Axis> axes() override {
     return {
@@ -167,8 +169,8 @@ class Contests : public Workloads {
         problem.sections = sections_;
         problem.critical = critical;
         problem.outside = outside;
-        Contest contest(std::move(problem), making.stop);
-        use(contest);
+        LockWorkload workload(std::move(problem), making.stop);
+        use(workload);
       }
   }
 
@@ -194,7 +196,7 @@ const ProblemRow locks_problem{
     .ladder = &locks_detail::ladder,
     .verify = verify_room<locks_detail::Trial>,
     .cases = case_names_of<locks_detail::Trial>,
-    .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<Contests>(); },
+    .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<LockWorkloads>(); },
 };
 
 }  // namespace gradus::bench

@@ -94,25 +94,25 @@ class Products : public Workload {
   std::string verify(std::vector<Row>& rows, const Reporter& report) override {
     report("verify", 0, std::ssize(rows));
     start_again();
-    const std::vector<Looked> looked = look();
+    const std::vector<SampledElement> samples = sample_elements();
     for_each_sound(rows, "verify", report, [&](Row& row) {
       start_again();
       const PeakMemory memory;
       multiply(row);
       row.memory_bytes = memory.bytes();
       const auto& variant = core::find_variant(matmul_detail::variants(), row.variant, problem_name);
-      for (const Looked& one : looked) {
-        const std::string wrong = matmul_detail::judge(c_.view()(one.row, one.column, one.batch), one.truth, problem(),
+      for (const SampledElement& sample : samples) {
+        const std::string wrong = matmul_detail::judge(c_.view()(sample.row, sample.column, sample.batch), sample.truth, problem(),
                                                        row.contract, variant.facts.accuracy);
         if (wrong.empty()) continue;
-        mark_wrong(row, fmt::format("element ({}, {}) of product {} {}", one.row, one.column, one.batch, wrong));
+        mark_wrong(row, fmt::format("element ({}, {}) of product {} {}", sample.row, sample.column, sample.batch, wrong));
         break;
       }
     });
     const std::int64_t all = axes_.batch * size_.m * size_.n;
-    return std::ssize(looked) == all
+    return std::ssize(samples) == all
                ? "all elements against the oracle"
-               : fmt::format("{} elements, spread over the result, against the oracle", looked.size());
+               : fmt::format("{} elements, spread over the result, against the oracle", samples.size());
   }
 
   Sample run(const Row& row) override {
@@ -142,7 +142,7 @@ class Products : public Workload {
   }
 
  private:
-  struct Looked {
+  struct SampledElement {
     std::int64_t batch, row, column;
     matmul_detail::Element<T> truth;
   };
@@ -162,19 +162,19 @@ class Products : public Workload {
   }
 
   /// Returns elements of C with their expected values.
-  std::vector<Looked> look() {
+  std::vector<SampledElement> sample_elements() {
     const Problem<T> of = problem();
     const std::int64_t all = axes_.batch * size_.m * size_.n;
     const auto count = static_cast<std::int64_t>(
         std::min(static_cast<double>(all), std::max(oracle_products / static_cast<double>(size_.k + 1), 256.0)));
-    std::vector<Looked> looked;
+    std::vector<SampledElement> samples;
     for (std::int64_t index = 0; index < count; ++index) {
       const std::int64_t at = core::evenly_spread(index, count, all);
-      Looked one{at / (size_.m * size_.n), at / size_.n % size_.m, at % size_.n, {}};
-      one.truth = true_element(of, one.batch, one.row, one.column, c_.view()(one.row, one.column, one.batch));
-      looked.push_back(one);
+      SampledElement sample{at / (size_.m * size_.n), at / size_.n % size_.m, at % size_.n, {}};
+      sample.truth = true_element(of, sample.batch, sample.row, sample.column, c_.view()(sample.row, sample.column, sample.batch));
+      samples.push_back(sample);
     }
-    return looked;
+    return samples;
   }
 
   MatmulResult<T> multiply(const Row& row) {
