@@ -48,9 +48,9 @@ Mix parse_mix(const std::string& label, const std::string& text) {
 }
 
 /// Threads that use a set of some size, with one mix of calls.
-class Use : public Workload {
+class SetWorkload : public Workload {
  public:
-  Use(std::int64_t size, const Mix& mix, const SetAxes& axes, std::stop_token stop) {
+  SetWorkload(std::int64_t size, const Mix& mix, const SetAxes& axes, std::stop_token stop) {
     problem_.range = 2 * size;
     problem_.operations = axes.operations;
     problem_.most_seconds = axes.most_seconds;
@@ -97,10 +97,10 @@ class Use : public Workload {
     const Outcome outcome = use(row, problem_, &phases);
     if (const std::string fault = find_fault(problem_, outcome); !fault.empty())
       throw VerificationError(fmt::format("{} with {} threads: {}", row.variant, row.threads, fault));
-    Found& found = found_[row.index];
-    found.peak_garbage = std::max(found.peak_garbage, outcome.peak_garbage_bytes);
-    found.leaked = std::max(found.leaked, outcome.leaked_bytes);
-    found.yes =
+    RowStatistics& statistics = statistics_[row.index];
+    statistics.peak_garbage = std::max(statistics.peak_garbage, outcome.peak_garbage_bytes);
+    statistics.leaked = std::max(statistics.leaked, outcome.leaked_bytes);
+    statistics.yes =
         static_cast<double>(outcome.answered_yes) / static_cast<double>(std::max<std::int64_t>(1, outcome.operations));
     // Extrapolated to all calls.
     const auto calls = static_cast<double>(std::max<std::int64_t>(1, outcome.operations));
@@ -111,16 +111,16 @@ class Use : public Workload {
 
   std::vector<Figure> figures(const Row& row) const override {
     const double rate = static_cast<double>(problem_.operations) / row.seconds.median;
-    const Found found = found_.contains(row.index) ? found_.at(row.index) : Found{};
-    const double kibibytes = static_cast<double>(found.peak_garbage) / 1024;
+    const RowStatistics statistics = statistics_.contains(row.index) ? statistics_.at(row.index) : RowStatistics{};
+    const double kibibytes = static_cast<double>(statistics.peak_garbage) / 1024;
     return {{"operations_per_second", rate, "M calls/s", fmt::format("{:.3g}", 1e-6 * rate)},
-            {"peak_garbage_bytes", found.peak_garbage, "garbage KiB", fmt::format("{:.1f}", kibibytes)},
-            {"leaked_bytes", found.leaked, "leaked", fmt::format("{}", found.leaked)},
-            {"share_answered_yes", found.yes}};
+            {"peak_garbage_bytes", statistics.peak_garbage, "garbage KiB", fmt::format("{:.1f}", kibibytes)},
+            {"leaked_bytes", statistics.leaked, "leaked", fmt::format("{}", statistics.leaked)},
+            {"share_answered_yes", statistics.yes}};
   }
 
  private:
-  struct Found {
+  struct RowStatistics {
     std::size_t peak_garbage = 0;  ///< of all runs
     std::int64_t leaked = 0;       ///< of all runs, when the set was destroyed
     double yes = 0;
@@ -136,10 +136,10 @@ class Use : public Workload {
   }
 
   Problem problem_;
-  std::map<std::size_t, Found> found_;  ///< by row index
+  std::map<std::size_t, RowStatistics> statistics_;  ///< by row index
 };
 
-class AllUses : public Workloads {
+class SetWorkloads : public Workloads {
  public:
   std::vector<Axis> axes() override {
     return {
@@ -204,7 +204,7 @@ class AllUses : public Workloads {
   void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
     for (const std::int64_t size : axes_.sizes)
       for (const Mix& mix : axes_.mixes) {
-        Use workload(size, mix, axes_, making.stop);
+        SetWorkload workload(size, mix, axes_, making.stop);
         use(workload);
       }
   }
@@ -228,7 +228,7 @@ const ProblemRow sets_problem{
     .ladder = &sets_detail::ladder,
     .verify = verify_room<sets_detail::Trial>,
     .cases = case_names_of<sets_detail::Trial>,
-    .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<AllUses>(); },
+    .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<SetWorkloads>(); },
 };
 
 }  // namespace gradus::bench
