@@ -102,10 +102,11 @@ class Products : public Workload {
       row.memory_bytes = memory.bytes();
       const auto& variant = core::find_variant(matmul_detail::variants(), row.variant, problem_name);
       for (const SampledElement& sample : samples) {
-        const std::string wrong = matmul_detail::judge(c_.view()(sample.row, sample.column, sample.batch), sample.truth, problem(),
-                                                       row.contract, variant.facts.accuracy);
+        const std::string wrong = matmul_detail::judge(c_.view()(sample.row, sample.column, sample.batch), sample.truth,
+                                                       problem(), row.contract, variant.facts.accuracy);
         if (wrong.empty()) continue;
-        mark_wrong(row, fmt::format("element ({}, {}) of product {} {}", sample.row, sample.column, sample.batch, wrong));
+        mark_wrong(row,
+                   fmt::format("element ({}, {}) of product {} {}", sample.row, sample.column, sample.batch, wrong));
         break;
       }
     });
@@ -171,7 +172,8 @@ class Products : public Workload {
     for (std::int64_t index = 0; index < count; ++index) {
       const std::int64_t at = core::evenly_spread(index, count, all);
       SampledElement sample{at / (size_.m * size_.n), at / size_.n % size_.m, at % size_.n, {}};
-      sample.truth = true_element(of, sample.batch, sample.row, sample.column, c_.view()(sample.row, sample.column, sample.batch));
+      sample.truth =
+          true_element(of, sample.batch, sample.row, sample.column, c_.view()(sample.row, sample.column, sample.batch));
       samples.push_back(sample);
     }
     return samples;
