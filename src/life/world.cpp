@@ -92,7 +92,7 @@ void World::run(const LifeGridView& from, const LifeGridSpan& to, LifeBoundary b
   else run_on_gpu(problem, *job_->variant, execution, *job_->phases);
 }
 
-void World::advance(std::int64_t generations, const Enough& enough) {
+void World::advance(std::int64_t generations, const StopCondition& should_stop) {
   if (generations == 0) return;
   Execution silent = *job_->execution;
   silent.progress = nullptr;
@@ -109,7 +109,7 @@ void World::advance(std::int64_t generations, const Enough& enough) {
   const bool lights_up = (job_->options.rule.birth & 1) != 0;
   const std::int64_t end = generation_ + generations;
   while (generation_ < end) {
-    if (enough && enough()) return;
+    if (should_stop && should_stop()) return;
     const std::int64_t rest = end - generation_;
     // The rule of the first generation differs from the rule of the later ones.
     const bool is_alone = lights_up && generation_ == 0;
@@ -138,7 +138,7 @@ void World::step_islands(std::int64_t most) {
     trim();
     islands_.emplace(own_.view(), left_, top_);
     own_ = {};
-    told_ = core::Clock::now();
+    last_report_ = core::Clock::now();
   }
   if (islands_->empty()) {
     generation_ += most;
@@ -159,8 +159,8 @@ void World::step_islands(std::int64_t most) {
     run(cells, cells, LifeBoundary::dead, count, is_small ? alone : silent);
   });
   generation_ += step;
-  if (!execution.progress || job_->options.until_stable || core::seconds_since(told_) < 0.05) return;
-  told_ = core::Clock::now();
+  if (!execution.progress || job_->options.until_stable || core::seconds_since(last_report_) < 0.05) return;
+  last_report_ = core::Clock::now();
   execution.progress({.phase = "generation", .done = generation_, .total = job_->options.generations, .detail = {}});
 }
 

@@ -40,8 +40,8 @@ class World {
 
   /// Called between steps of a plane. If it returns true, the advance ends early; then only tree() and another
   /// advance() may follow.
-  using Enough = std::function<bool()>;
-  void advance(std::int64_t generations, const Enough& enough);
+  using StopCondition = std::function<bool()>;
+  void advance(std::int64_t generations, const StopCondition& should_stop);
   /// Returns a plane as a tree centred at (0, 0).
   LifeTree tree() const;
   /// Returns true for a plane whose bounding box is large and nearly empty.
@@ -82,7 +82,7 @@ class World {
   std::int64_t slack_ = 0;  ///< generations before live cells can reach the border of a plane's grid
   std::int64_t generation_ = 0;
   bool background_ = false;
-  core::Clock::time_point told_;  ///< time of the last progress report
+  core::Clock::time_point last_report_;  ///< time of the last progress report
 };
 
 }  // namespace gradus::life_detail

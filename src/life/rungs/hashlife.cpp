@@ -256,11 +256,11 @@ Solved hashlife(const Problem& problem, const Execution& execution, std::vector<
   }
   {
     const core::PhaseTimer timer(phases, "generations");
-    core::Clock::time_point told;
+    core::Clock::time_point last_report;
     universe->advance(static_cast<std::uint64_t>(problem.generations), [&](std::uint64_t done) {
-      if (!execution.progress || core::seconds_since(told) < 0.05) return;
+      if (!execution.progress || core::seconds_since(last_report) < 0.05) return;
       execution.progress({"generation", static_cast<std::int64_t>(done), problem.generations, {}});
-      told = core::Clock::now();
+      last_report = core::Clock::now();
     });
   }
   const core::PhaseTimer timer(phases, "unload");
