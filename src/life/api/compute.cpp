@@ -16,7 +16,9 @@ namespace gradus::life_detail {
 
 namespace {
 
-PlacedTree placed(const Given& given, const LifeOptions& options) { return {*given.tree, options.left, options.top}; }
+PlacedTree placed(const CellInput& given, const LifeOptions& options) {
+  return {*given.tree, options.left, options.top};
+}
 
 std::string_view way_out(const Shape& shape) {
   return shape.stepwise ? "hashes and a search for cycles examine all of it in each generation; without them "
@@ -24,13 +26,14 @@ std::string_view way_out(const Shape& shape) {
                         : "'hashlife' takes it as it is";
 }
 
-Shape describe(const Given& given, const LifeOptions& options) {
+Shape describe(const CellInput& given, const LifeOptions& options) {
   if (given.tree == nullptr) return life_detail::describe(given.cells.height, given.cells.width, options);
   const Box box = box_of(placed(given, options));
   return life_detail::describe(box.height(), box.width(), options, true);
 }
 
-const Variant& choose(const Given& given, const Shape& shape, const LifeOptions& options, const Execution& execution) {
+const Variant& choose(const CellInput& given, const Shape& shape, const LifeOptions& options,
+                      const Execution& execution) {
   // Precedes all arithmetic with a bounding box whose size in bytes could overflow.
   const auto takes_plane = [&] {
     return execution::wanted_variant(variants(), life_detail::choose, shape, execution, Room::name).facts.plane;
@@ -93,7 +96,7 @@ void run_on_plane(const Run& run, const LifeTree* tree, LifeResult& result) {
 }
 
 /// Runs a variant with cells or result in the memory of the requested GPU.
-void run_there(const Run& run, LifeResult& result) {
+void run_in_gpu_memory(const Run& run, LifeResult& result) {
   LifeGridSpan to = run.memory.cells;
   if (to.words == nullptr) {
     result.cells = LifeGrid(run.cells.height, run.cells.width, LifeGrid::Uninitialised{});
@@ -151,7 +154,7 @@ void run_in_world(const Run& run, const Shape& shape, const Variant* successor, 
 
 }  // namespace
 
-LifeResult compute(const Given& given, const LifeOptions& options, const LifeMemory& memory, Execution execution,
+LifeResult compute(const CellInput& given, const LifeOptions& options, const LifeMemory& memory, Execution execution,
                    execution::Timing timing) {
   const Shape shape = describe(given, options);
   const Variant& variant = choose(given, shape, options, execution);
@@ -177,7 +180,7 @@ LifeResult compute(const Given& given, const LifeOptions& options, const LifeMem
     const cpu::PinnedTeam team(threads, execution.pinning);
     const Run run{variant, cells, placed_options, memory, execution, threads, timing.phases};
     if (variant.facts.plane) run_on_plane(run, given.tree, result);
-    else if (!cells.place.is_host() || !memory.cells.place.is_host()) run_there(run, result);
+    else if (!cells.place.is_host() || !memory.cells.place.is_host()) run_in_gpu_memory(run, result);
     else run_in_world(run, shape, successor, completed_by, result);
   }
   execution::deliver(result.report, *completed_by, execution, completed_by == &variant ? threads : 1,
