@@ -107,9 +107,9 @@ int write_soup(const Soup& soup, const std::string& output, const Session& sessi
   pattern.top = world.top;
   const core::Philox random(soup.seed, stream);
   std::int64_t population = 0;
-  constexpr std::int64_t rows_between_looks = 16;
+  constexpr std::int64_t rows_between_polls = 16;
   for (std::int64_t y = 0; y < soup.size.height; ++y) {
-    if (y % rows_between_looks == 0) {
+    if (y % rows_between_polls == 0) {
       core::honour_stop(session.execution.stop, "stopped while making cells");
       session.execution.progress({"generate", y, soup.size.height, {}});
     }

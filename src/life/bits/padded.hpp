@@ -85,7 +85,7 @@ class Padded {
   /// early after a stop request.
   void begin_rows(std::int64_t first, std::int64_t last, const std::stop_token& stop) {
     for (std::int64_t y = first; y < last; ++y) {
-      if (y % rows_between_looks == 0 && stop.stop_requested()) return;
+      if (y % rows_between_polls == 0 && stop.stop_requested()) return;
       row(y)[-1] = 0;
       std::memset(row(y) + words_, 0, static_cast<std::size_t>(pitch_ - 1 - words_) * 8);
     }
@@ -94,7 +94,7 @@ class Padded {
   void load_rows(const LifeGridView& cells, std::int64_t first, std::int64_t last, const std::stop_token& stop) {
     const std::uint64_t mask = last_word_mask(width_);
     for (std::int64_t y = first; y < last; ++y) {
-      if (y % rows_between_looks == 0 && stop.stop_requested()) return;
+      if (y % rows_between_polls == 0 && stop.stop_requested()) return;
       begin_rows(y, y + 1, stop);
       std::memcpy(row(y), cells.row(y), static_cast<std::size_t>(words_) * 8);
       row(y)[words_ - 1] &= mask;
@@ -104,14 +104,14 @@ class Padded {
   void store_rows(std::int64_t first, std::int64_t last, const LifeGridSpan& cells, const std::stop_token& stop) const {
     const std::uint64_t mask = last_word_mask(width_);
     for (std::int64_t y = first; y < last; ++y) {
-      if (y % rows_between_looks == 0 && stop.stop_requested()) return;
+      if (y % rows_between_polls == 0 && stop.stop_requested()) return;
       std::memcpy(cells.row(y), row(y), static_cast<std::size_t>(words_) * 8);
       cells.row(y)[words_ - 1] &= mask;
     }
   }
 
  private:
-  static constexpr std::int64_t rows_between_looks = 64;  ///< between polls of the stop request
+  static constexpr std::int64_t rows_between_polls = 64;
   /// Words per cache line. One line precedes each row: its last word is the row's left margin, and its first word may
   /// be the right margin of the row before.
   static constexpr std::int64_t line = 8;

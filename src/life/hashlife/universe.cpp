@@ -54,7 +54,7 @@ std::uint64_t hash_of(const std::array<std::uint64_t, 4>& cells) {
 std::uint32_t tag_of(std::uint64_t hash, bool leaf) {
   return (static_cast<std::uint32_t>(hash >> 32) & ~1U) | (leaf ? 1U : 0U);
 }
-bool tells_leaf(std::uint64_t entry) { return (entry >> 32 & 1) != 0; }
+bool is_leaf_entry(std::uint64_t entry) { return (entry >> 32 & 1) != 0; }
 
 template <class T>
 T* map_zeros(std::uint64_t count) {
@@ -257,7 +257,7 @@ void Universe::mark(Index index, int level, bool with_futures) {
   if (index == empty || set_mark(index)) return;
   ++marked_;
   if (level == leaf_level) return;
-  look_at_stop();
+  poll_stop();
   Node& square = records_[index].node;
   for (const Index quarter : square.quarters) mark(quarter, level - 1, with_futures);
   if (!with_futures) return;
@@ -296,10 +296,10 @@ void Universe::forget_unmarked_futures() {
     if (future != unknown && future != empty && !is_marked(future)) future = unknown;
   };
   for (std::uint64_t slot = 0; slot < count; ++slot) {
-    look_at_stop();
+    poll_stop();
     const std::uint64_t entry = slots_[slot];
     const auto index = static_cast<Index>(entry & index_mask);
-    if (entry == 0 || !is_marked(index) || tells_leaf(entry)) continue;
+    if (entry == 0 || !is_marked(index) || is_leaf_entry(entry)) continue;
     Node& square = records_[index].node;
     forget(square.future);
     forget(square.step_future);
@@ -313,7 +313,7 @@ void Universe::place_marked() {
   const std::uint64_t mask = count - 1;
   taken_slots_ = 0;
   for (std::uint64_t slot = 0; slot < count; ++slot) {
-    look_at_stop();
+    poll_stop();
     if (slots_[slot] == 0) continue;
     if (is_marked(static_cast<Index>(slots_[slot] & index_mask))) ++taken_slots_;
     else slots_[slot] = 0;
@@ -321,7 +321,7 @@ void Universe::place_marked() {
   // An entry that has been placed stays there and is skipped; an entry not yet placed gives up its slot.
   placed_ ^= placed_bit;
   for (std::uint64_t slot = 0; slot < count; ++slot) {
-    look_at_stop();
+    poll_stop();
     std::uint64_t entry = slots_[slot];
     if (entry == 0 || (entry & placed_bit) == placed_) continue;
     slots_[slot] = 0;
@@ -333,7 +333,7 @@ void Universe::place_marked() {
   }
 }
 
-void Universe::look_at_stop() {
+void Universe::poll_stop() {
   if (++looks_ % 1024 != 0) return;
   core::honour_stop(stop_, stopped);
   if (progress_) progress_(done_);
@@ -362,7 +362,7 @@ void Universe::load(const LifeTree& given) {
   }
   std::vector<Index> found(tree->nodes.size());
   for (std::size_t index = 1; index < found.size(); ++index) {
-    look_at_stop();
+    poll_stop();
     const LifeTree::Node& square = tree->nodes[index];
     if (square.level < leaf_level) continue;
     if (square.level > leaf_level) {
@@ -386,7 +386,7 @@ void Universe::load(const LifeTree& given) {
 std::uint32_t Universe::copy(Index index, int level, LifeTreeBuilder& tree, std::vector<std::uint32_t>& copies) {
   if (index == empty) return 0;
   if (copies[index] != 0) return copies[index];
-  look_at_stop();
+  poll_stop();
   Quarters parts;
   for (std::size_t quarter = 0; quarter < 4; ++quarter) {
     if (level > leaf_level) {

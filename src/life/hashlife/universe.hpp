@@ -127,7 +127,7 @@ class Universe {
   void step(int exponent);
   void expand();
   bool shrink();
-  void look_at_stop();
+  void poll_stop();
   std::uint32_t copy(Index index, int level, LifeTreeBuilder& tree, std::vector<std::uint32_t>& copies);
 
   Step step_;  ///< the rule in the form of the kernels

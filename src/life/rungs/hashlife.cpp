@@ -124,7 +124,7 @@ void Universe::find_blocks(const Quarters& whole, std::array<Index, 9>& blocks) 
 }
 
 Universe::Index Universe::make_future(Index index, int level, const Frame* above) {
-  look_at_stop();
+  poll_stop();
   Frame frame{above, level, index, {}, {}};
   make_room(&frame);
   find_blocks(quarters(index), frame.blocks);

@@ -201,7 +201,7 @@ void advance_rows(const Step& step, const Band& band) {
 // ---- Columns ----
 
 /// The neighbouring columns of a column of words.
-struct Beside {
+struct NeighbourColumns {
   const std::uint64_t* here;
   const std::uint64_t* left;   ///< null: none
   const std::uint64_t* right;  ///< null: none
@@ -211,15 +211,15 @@ struct Beside {
 };
 
 template <class Shift>
-HWY_INLINE RowSums<Vector> sums_of(const Beside& beside, std::int64_t row, Vector& cell) {
+HWY_INLINE RowSums<Vector> sums_of(const NeighbourColumns& columns, std::int64_t row, Vector& cell) {
   const Tag d;
-  cell = hn::Load(d, beside.here + row);
+  cell = hn::Load(d, columns.here + row);
   Vector joined = cell;
-  if (beside.more != nullptr)
-    joined = hn::Or(joined, hn::ShiftLeftSame(hn::Load(d, beside.more + row), beside.more_shift));
+  if (columns.more != nullptr)
+    joined = hn::Or(joined, hn::ShiftLeftSame(hn::Load(d, columns.more + row), columns.more_shift));
   const Vector left =
-      beside.left == nullptr ? hn::Zero(d) : hn::ShiftLeftSame(hn::Load(d, beside.left + row), beside.left_shift);
-  const Vector right = beside.right == nullptr ? hn::Zero(d) : hn::Load(d, beside.right + row);
+      columns.left == nullptr ? hn::Zero(d) : hn::ShiftLeftSame(hn::Load(d, columns.left + row), columns.left_shift);
+  const Vector right = columns.right == nullptr ? hn::Zero(d) : hn::Load(d, columns.right + row);
   return row_sums<Bits>(Shift::from_left(left, joined), cell, Shift::from_right(joined, right));
 }
 
@@ -244,25 +244,25 @@ void advance_by_columns(const Step& step, const Columns& grid) {
   for (std::int64_t x = 0; x < words; ++x) {
     const std::uint64_t* const here = grid.from + x * grid.pitch;
     const bool is_last = x == words - 1;
-    Beside beside{here, nullptr, nullptr, 0, nullptr, 0};
+    NeighbourColumns columns{here, nullptr, nullptr, 0, nullptr, 0};
     if (x > 0) {
-      beside.left = here - grid.pitch;
+      columns.left = here - grid.pitch;
     } else if (grid.torus) {
-      beside.left = grid.from + (words - 1) * grid.pitch;
-      beside.left_shift = rest == 0 ? 0 : 64 - rest;
+      columns.left = grid.from + (words - 1) * grid.pitch;
+      columns.left_shift = rest == 0 ? 0 : 64 - rest;
     }
-    if (!is_last) beside.right = here + grid.pitch;
-    else if (grid.torus && rest == 0) beside.right = grid.from;
-    else if (grid.torus) beside.more = grid.from, beside.more_shift = rest;
+    if (!is_last) columns.right = here + grid.pitch;
+    else if (grid.torus && rest == 0) columns.right = grid.from;
+    else if (grid.torus) columns.more = grid.from, columns.more_shift = rest;
     const Vector mask = hn::Set(d, is_last && rest != 0 ? (std::uint64_t{1} << rest) - 1 : ~std::uint64_t{0});
 
     std::uint64_t* const to = grid.to + x * grid.pitch;
     Vector cell;
     Vector cell_after;
-    RowSums<Vector> before = sums_of<Shift>(beside, -lanes, cell);
-    RowSums<Vector> now = sums_of<Shift>(beside, 0, cell);
+    RowSums<Vector> before = sums_of<Shift>(columns, -lanes, cell);
+    RowSums<Vector> now = sums_of<Shift>(columns, 0, cell);
     for (std::int64_t row = 0; row < grid.height; row += lanes) {
-      const RowSums<Vector> after = sums_of<Shift>(beside, row + lanes, cell_after);
+      const RowSums<Vector> after = sums_of<Shift>(columns, row + lanes, cell_after);
       const RowSums<Vector> above{from_above<8>(before.sum, now.sum), from_above<8>(before.carry, now.carry)};
       const RowSums<Vector> below{from_below<8>(now.sum, after.sum), from_below<8>(now.carry, after.carry)};
       hn::Store(hn::And(network.next(above, now, below, cell), mask), d, to + row);
