@@ -315,15 +315,15 @@ Action setup_bench(Options& options, Session& session) {
   BenchArguments* target = arguments.get();
   for (const bench::ProblemRow* problem : bench::problems())
     target->candidates.push_back({problem, problem->workloads()});
-  const WhyUseless in_experiment = [target] { return why_not_of_experiment(*target); };
-  options.useless_where(
+  const NoEffectReason in_experiment = [target] { return why_not_of_experiment(*target); };
+  options.ineffective_if(
       options.value("PROBLEM", "PROBLEM", "the problem to measure",
                     [target](const std::string& text) { target->problem = text; }, {.choices = bench::problem_names()}),
       in_experiment);
   options.value("--experiment", "NAME", "a published experiment, instead of a problem and axes",
                 [target](const std::string& text) { target->experiment = text; },
                 {.choices = bench::experiment_names(), .file = true});
-  options.useless_where(
+  options.ineffective_if(
       options.value("--scale", "SHARE", "shrink the experiment's inputs (and long runs) to this share [1]",
                     [target](const std::string& text) { target->scale = parse_real("--scale", text, 1e-9, 1); }),
       [target] {
@@ -332,30 +332,30 @@ Action setup_bench(Options& options, Session& session) {
 
   constexpr const char* axes = "Axes; all combinations of the listed values are measured";
   options.heading(axes);
-  options.useless_where(options.value("--threads", "N,...", "numbers of threads [one per core]",
-                                      [target](const std::string& text) {
-                                        target->threads = parse_whole_list("--threads", text, 1, 4096);
-                                      }),
-                        [target] { return why_not_with(has_threads, "runs on several threads of the CPU", *target); });
+  options.ineffective_if(options.value("--threads", "N,...", "numbers of threads [one per core]",
+                                       [target](const std::string& text) {
+                                         target->threads = parse_whole_list("--threads", text, 1, 4096);
+                                       }),
+                         [target] { return why_not_with(has_threads, "runs on several threads of the CPU", *target); });
   options.heading(axes, in_experiment);
   options.value("--variants", "NAME,...", "variants [all that run here]",
                 [target](const std::string& text) { target->run.variants = parse_list("--variants", text); },
                 {.choices = bench::all_variant_names()});
-  options.useless_where(
+  options.ineffective_if(
       options.value("--block-size", "N,...", "threads per block of GPU variants [the variant's default]",
                     [target](const std::string& text) {
                       target->run.block_sizes = parse_whole_list("--block-size", text, 32, 1024);
                     }),
       [target] { return why_not_with(has_blocks, "runs on a GPU", *target); });
   const std::vector<std::string> pinnings = bench::names_of<Pinning>();
-  options.useless_where(options.value("--pin", "HOW,...", fmt::format("{} [none]", fmt::join(pinnings, ", ")),
-                                      [target](const std::string& text) {
-                                        target->run.pinnings.clear();
-                                        for (const std::string& name : parse_list("--pin", text))
-                                          target->run.pinnings.push_back(bench::parse_enum<Pinning>("--pin", name));
-                                      },
-                                      {.choices = pinnings}),
-                        [target] { return why_not_with(has_threads, "runs on several threads of the CPU", *target); });
+  options.ineffective_if(options.value("--pin", "HOW,...", fmt::format("{} [none]", fmt::join(pinnings, ", ")),
+                                       [target](const std::string& text) {
+                                         target->run.pinnings.clear();
+                                         for (const std::string& name : parse_list("--pin", text))
+                                           target->run.pinnings.push_back(bench::parse_enum<Pinning>("--pin", name));
+                                       },
+                                       {.choices = pinnings}),
+                         [target] { return why_not_with(has_threads, "runs on several threads of the CPU", *target); });
   add_axes(options, *target, axes);
 
   options.heading("Effort and output");

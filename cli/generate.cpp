@@ -132,14 +132,14 @@ void add_points(Options& options, Session& session, GenerateArguments* arguments
                 });
   options.choice("--dtype", arguments->dtype, "type of a coordinate", "f32; for lab-atoms: f64");
   const auto not_published = [&options, &points, arguments](CLI::Option& option) {
-    options.useless_where(option, [&points, arguments] {
+    options.ineffective_if(option, [&points, arguments] {
       const bool published = arguments->makes_points() &&
                              (points.kind == core::Generator::lab_points || points.kind == core::Generator::lab_atoms);
       return published ? fmt::format("{} are the published points, always the same", core::to_string(points.kind)) : "";
     });
   };
   const auto of_blobs = [&options, &points](CLI::Option& option) {
-    options.useless_where(option, [&points] {
+    options.ineffective_if(option, [&points] {
       return points.kind == core::Generator::blobs ? "" : fmt::format("{} has no blobs", core::to_string(points.kind));
     });
   };
@@ -184,7 +184,7 @@ Action setup_generate(Options& options, Session& session) {
   std::string densities;
   for (const Generator& generator : generators())
     if (!generator.density.empty()) densities += fmt::format("{}{}", densities.empty() ? "" : "; ", generator.density);
-  options.useless_where(
+  options.ineffective_if(
       options.value("--density", "X", densities,
                     [&request](const std::string& text) { request.density = parse_real("--density", text, 0, 1); }),
       [&request] {

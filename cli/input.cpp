@@ -42,7 +42,7 @@ void add_column_options(Options& options, files::ReadOptions& reading, ColumnRol
     std::string form;
     std::string help;
     files::ColumnList files::ColumnChoice::*list;
-    WhyUseless why_useless;
+    NoEffectReason no_effect_reason;
   };
   const std::vector<Row> rows{
       {true,
@@ -66,7 +66,7 @@ void add_column_options(Options& options, files::ReadOptions& reading, ColumnRol
     CLI::Option& option = options.value(row.name, row.form, row.help, [&choice, row](const std::string& text) {
       choice.*row.list = files::ColumnList(row.name, text);
     });
-    if (row.why_useless) options.useless_where(option, row.why_useless);
+    if (row.no_effect_reason) options.ineffective_if(option, row.no_effect_reason);
   }
   options.choice("--missing", reading.missing,
                  "what to do with rows of a text table that lack a number: an empty field, NA, nan");

@@ -20,7 +20,7 @@ void add_header_option(Options& options, const Session& session, files::ReadOpti
 struct ColumnRoles {
   bool id = false;      ///< --id-column: the names of the rows
   bool weight = false;  ///< --weight-column
-  WhyUseless why_no_weight = {};
+  NoEffectReason why_no_weight = {};
 };
 /// Adds --columns, --drop-columns, --missing and the options of the supported roles.
 void add_column_options(Options& options, files::ReadOptions& reading, ColumnRoles roles);

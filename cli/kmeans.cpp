@@ -528,8 +528,8 @@ void add_fit_options(Options& options, Arguments& arguments, Session& session) {
     }
     CLI::Option& option = options.row(row, &fit);
     if (row.name == "restarts")
-      options.useless_where(option, [&fit] { return fit.restarts == 1 ? "" : why_nothing_is_random(fit.init); });
-    if (row.name == "seed") options.useless_where(option, [&fit] { return why_nothing_is_random(fit.init); });
+      options.ineffective_if(option, [&fit] { return fit.restarts == 1 ? "" : why_nothing_is_random(fit.init); });
+    if (row.name == "seed") options.ineffective_if(option, [&fit] { return why_nothing_is_random(fit.init); });
   }
   options.variant_options(kmeans_detail::ladder, session.execution);
 }
@@ -626,10 +626,10 @@ Action setup_kmeans(Options& options, Session& session) {
 
 }  // namespace
 
-void add_metric_option(Options& options, KMeansMetric& metric, WhyUseless why_useless) {
+void add_metric_option(Options& options, KMeansMetric& metric, NoEffectReason no_effect_reason) {
   const core::Option& row = *core::find_option(core::option_rows<KMeansOptions>, "metric");
   CLI::Option& option = options.choice("--metric", metric, std::string(row.help));
-  if (why_useless) options.useless_where(option, std::move(why_useless));
+  if (no_effect_reason) options.ineffective_if(option, std::move(no_effect_reason));
 }
 
 ProblemCommands kmeans_commands();

@@ -7,8 +7,8 @@
 
 namespace gradus::cli {
 
-/// Adds --metric. `why_useless` states when the option has no effect.
-void add_metric_option(Options& options, KMeansMetric& metric, WhyUseless why_useless = {});
+/// Adds --metric. `no_effect_reason` states when the option has no effect.
+void add_metric_option(Options& options, KMeansMetric& metric, NoEffectReason no_effect_reason = {});
 
 Action setup_demo(Options& options, Session& session);
 Action setup_predict(Options& options, Session& session);

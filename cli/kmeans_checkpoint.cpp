@@ -48,11 +48,12 @@ void add_checkpoint_options(Options& options, KMeansCheckpoint& checkpoint) {
   };
   row("checkpoint");
   const auto without_file = [&checkpoint] { return checkpoint.file.empty() ? "--checkpoint names no file" : ""; };
-  options.useless_where(options.not_repeated(options.value(
-                            "--checkpoint-every", "TIME|N", "interval: 90s, 10m, 1.5h, or a number of iterations [10m]",
-                            [&checkpoint](const std::string& text) { parse_interval(text, checkpoint); })),
-                        without_file);
-  options.useless_where(row("resume"), without_file);
+  options.ineffective_if(
+      options.not_repeated(options.value("--checkpoint-every", "TIME|N",
+                                         "interval: 90s, 10m, 1.5h, or a number of iterations [10m]",
+                                         [&checkpoint](const std::string& text) { parse_interval(text, checkpoint); })),
+      without_file);
+  options.ineffective_if(row("resume"), without_file);
 }
 
 void require_checkpoint_name(const KMeansCheckpoint& checkpoint) {

@@ -383,20 +383,20 @@ void add_generations(Options& options, Arguments* arguments) {
     return arguments->page.empty() ? "" : "--report examines the pattern step by step";
   };
   for (const char* const name : {"until_stable", "hashes"})
-    options.useless_where(options.row(row(name), &arguments->options), where_all_is_one);
+    options.ineffective_if(options.row(row(name), &arguments->options), where_all_is_one);
 }
 
 void add_pictures(Options& options, Arguments* arguments) {
   options.heading("Pictures and live view");
   options.flag("--view", arguments->view, "show the generations in the terminal; ? lists the keys");
   const auto place = [&](CLI::Option& option) {
-    options.useless_where(options.not_repeated(option), where_all_is_shown(arguments));
+    options.ineffective_if(options.not_repeated(option), where_all_is_shown(arguments));
   };
   place(options.file("--report", arguments->page, "FILE.html",
                      "write a page with the population over the generations, and the first and the last picture"));
   place(options.file("--frames", arguments->folder, "DIR",
                      "write a PGM of each generation to this folder, named after the generation"));
-  options.useless_where(
+  options.ineffective_if(
       options.value("--every", "N",
                     "make frames and the populations of --report only for every Nth generation and the last one [1; "
                     "with --report alone about 500 in total]",
@@ -409,18 +409,19 @@ void add_pictures(Options& options, Arguments* arguments) {
                    : std::string("there are no frames; -o FILE.gif, --frames DIR, --report or --view makes some");
       });
   constexpr std::int64_t largest_scale = 1024;
-  options.useless_where(options.whole("--scale", arguments->scale,
-                                      "pixels per cell in both directions; a scaled picture cannot be read back",
-                                      std::int64_t{1}, largest_scale),
-                        [arguments] {
-                          const std::optional<files::LifeOutputKind> kind = files::life_output(arguments->output);
-                          return arguments->makes_frames() || (kind && kind->is_picture())
-                                     ? std::string()
-                                     : std::string("no picture is written");
-                        });
-  options.useless_where(options.whole("--delay", arguments->delay, "milliseconds between the frames of a GIF",
-                                      std::int64_t{10}, std::int64_t{600000}),
-                        [arguments] { return arguments->is_gif() ? std::string() : std::string("no GIF is written"); });
+  options.ineffective_if(options.whole("--scale", arguments->scale,
+                                       "pixels per cell in both directions; a scaled picture cannot be read back",
+                                       std::int64_t{1}, largest_scale),
+                         [arguments] {
+                           const std::optional<files::LifeOutputKind> kind = files::life_output(arguments->output);
+                           return arguments->makes_frames() || (kind && kind->is_picture())
+                                      ? std::string()
+                                      : std::string("no picture is written");
+                         });
+  options.ineffective_if(
+      options.whole("--delay", arguments->delay, "milliseconds between the frames of a GIF", std::int64_t{10},
+                    std::int64_t{600000}),
+      [arguments] { return arguments->is_gif() ? std::string() : std::string("no GIF is written"); });
 }
 
 Action setup_life(Options& options, Session& session) {
@@ -429,7 +430,7 @@ Action setup_life(Options& options, Session& session) {
   Options::required(options.file("PATTERN", arguments->input, "PATTERN",
                                  "a pattern: .rle, .mc, .cells, .lif (Life 1.05 or 1.06), .pbm, .pgm, .png, .jpg; text "
                                  "also gzip-compressed; - for standard input"));
-  options.useless_where(
+  options.ineffective_if(
       options.value(
           "-o,--output", "FILE",
           "write the pattern there: .rle, .mc, .cells, .lif (Life 1.06), .pbm, .pgm, .png; or all generations: "

@@ -475,8 +475,8 @@ Action setup_matmul(Options& options, Session& session) {
   options.file(
       "--add", arguments->added, "FILE",
       "add this matrix, times --beta, to the product; it has the product's shape, or is broadcast by NumPy's rules");
-  options.useless_where(options.real("--beta", arguments->beta, "factor of the matrix of --add"),
-                        [arguments = arguments.get()] { return arguments->added.empty() ? "it needs --add" : ""; });
+  options.ineffective_if(options.real("--beta", arguments->beta, "factor of the matrix of --add"),
+                         [arguments = arguments.get()] { return arguments->added.empty() ? "it needs --add" : ""; });
   row("accuracy");
   row("measure_error");
   return [arguments, &session] {

@@ -49,19 +49,19 @@ CLI::Option& Options::value(const std::string& names, const std::string& placeho
 }
 
 CLI::Option& Options::added(CLI::Option& option) {
-  if (why_useless_) useless_where(option, why_useless_);
+  if (no_effect_reason_) ineffective_if(option, no_effect_reason_);
   return *option.group(heading_);
 }
 
-CLI::Option& Options::useless_where(CLI::Option& option, WhyUseless why) {
+CLI::Option& Options::ineffective_if(CLI::Option& option, NoEffectReason why) {
   uses_.emplace_back(&option, std::move(why));
   return option;
 }
 
 void require_effects(const Uses& uses, const std::function<bool(const CLI::Option&)>& is_given) {
-  for (const auto& [option, why_useless] : uses) {
+  for (const auto& [option, no_effect_reason] : uses) {
     if (!is_given(*option)) continue;
-    if (const std::string reason = why_useless(); !reason.empty())
+    if (const std::string reason = no_effect_reason(); !reason.empty())
       throw UsageError((option->get_positional() ? option->get_option_text() : "--" + option->get_lnames().front()) +
                            " has no effect: " + reason,
                        {.code = error_code::no_effect});

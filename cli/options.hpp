@@ -44,8 +44,8 @@ using OptionValues = std::map<const CLI::Option*, OptionValue>;
 
 /// Returns the reason why a given option would have no effect on the run, or "" if it has one. Called when the whole
 /// command line is known.
-using WhyUseless = std::function<std::string()>;
-using Uses = std::vector<std::pair<const CLI::Option*, WhyUseless>>;
+using NoEffectReason = std::function<std::string()>;
+using Uses = std::vector<std::pair<const CLI::Option*, NoEffectReason>>;
 
 /// Throws UsageError for the first given option that has no effect: silently ignoring it would hide a mistake.
 void require_effects(const Uses& uses, const std::function<bool(const CLI::Option&)>& is_given);
@@ -57,10 +57,10 @@ class Options {
   Options(CLI::App& app, OptionValues& values, Uses& uses) : app_(app), values_(values), uses_(uses) {}
 
   CLI::App& app() { return app_; }
-  /// Sets the heading for the options that follow in the help. `why_useless` applies to all of them.
-  void heading(std::string text, WhyUseless why_useless = {}) {
+  /// Sets the heading for the options that follow in the help. `no_effect_reason` applies to all of them.
+  void heading(std::string text, NoEffectReason no_effect_reason = {}) {
     heading_ = std::move(text);
-    why_useless_ = std::move(why_useless);
+    no_effect_reason_ = std::move(no_effect_reason);
   }
 
   /// Adds an option; all other functions build on this one. `names` is for example "-k,--clusters", or "INPUT" for a
@@ -112,7 +112,7 @@ class Options {
   /// Records the option with its current value, given or not.
   CLI::Option& always_recorded(CLI::Option& option, std::function<std::string()> current);
   /// Refuses the option if why() returns a reason.
-  CLI::Option& useless_where(CLI::Option& option, WhyUseless why);
+  CLI::Option& ineffective_if(CLI::Option& option, NoEffectReason why);
 
  private:
   /// Puts the option under the current heading.
@@ -122,7 +122,7 @@ class Options {
   OptionValues& values_;
   Uses& uses_;
   std::string heading_ = "Options";
-  WhyUseless why_useless_;
+  NoEffectReason no_effect_reason_;
 };
 
 using bench::parse_choice;

@@ -221,7 +221,7 @@ void add_space_options(Options& options, Arguments& arguments) {
   options.row(row("fold"), &own);
   options.flag("--rdf", arguments.radial,
                "also compute the radial distribution g, the density around a point, and the coordination number");
-  options.useless_where(
+  options.ineffective_if(
       options.value("--volume", "V", "for --rdf: volume that the points occupy [the volume of the box]",
                     [&arguments](const std::string& text) { arguments.volume = parse_positive("--volume", text); }),
       [&arguments] { return arguments.radial ? "" : "it needs --rdf"; });
@@ -239,7 +239,7 @@ void add_atom_options(Options& options, Arguments& arguments) {
   options.value("--cross-select", "ATOMS",
                 "count the pairs between the points and these atoms, which are in the file of --cross if it is given",
                 selection(arguments.cross_selection, "--cross-select"));
-  options.useless_where(
+  options.ineffective_if(
       options.flag("--partial", arguments.partial,
                    "write columns for each pair of kinds of atoms: by element if the file has it, otherwise by type, "
                    "otherwise by name"),
@@ -267,7 +267,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
                                     "coordination; with --partial of all kinds of pairs"));
   options.file("--cross", arguments->others, "FILE", "count the pairs between the points and the points of this file");
   options.file("--weights", arguments->weights, "FILE", "one weight per point; a pair's weight is the product");
-  options.useless_where(
+  options.ineffective_if(
       options.file("--cross-weights", arguments->other_weights, "FILE", "weights of the points of --cross"),
       [arguments = arguments.get()] { return arguments->others.empty() ? "it needs --cross" : ""; });
   add_reading_options(options, session, arguments->reading);

@@ -573,12 +573,12 @@ Action setup_shortest_paths(Options& options, Session& session) {
               });
   const auto vertex = [&](const char* name, const char* placeholder, const char* description, std::string& target,
                           const std::string& other, const char* missing) {
-    options.useless_where(options.value(name, placeholder, description,
-                                        [name, &target](const std::string& text) {
-                                          if (text.empty()) throw UsageError(fmt::format("{}: '' is no vertex", name));
-                                          target = text;
-                                        }),
-                          [&other, missing] { return other.empty() ? missing : ""; });
+    options.ineffective_if(options.value(name, placeholder, description,
+                                         [name, &target](const std::string& text) {
+                                           if (text.empty()) throw UsageError(fmt::format("{}: '' is no vertex", name));
+                                           target = text;
+                                         }),
+                           [&other, missing] { return other.empty() ? missing : ""; });
   };
   vertex("--from", "A", "print the shortest route from this vertex, named as in the file, to the vertex of --to",
          arguments->from, arguments->to, "it needs --to");

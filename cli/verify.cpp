@@ -105,7 +105,7 @@ Action setup_verify(Options& options, Session& session) {
   options.value("--variant", "NAME,...", "only these ('gradus list' shows all)",
                 [arguments](const std::string& text) { arguments->options.variants = parse_list("--variant", text); },
                 {.choices = bench::all_variant_names()});
-  options.useless_where(
+  options.ineffective_if(
       options.choice("--device", arguments->options.device, "without --variant: all variants, or those that run there"),
       [arguments = arguments.get()] {
         return arguments->options.variants.empty() ? "" : "--variant names the variants, and so where they run";
@@ -113,7 +113,7 @@ Action setup_verify(Options& options, Session& session) {
   options.value("--case", "NAME,...", "only these cases",
                 [arguments](const std::string& text) { arguments->options.cases = parse_list("--case", text); });
   options.whole("--seeds", arguments->options.seeds, "data sets per case", 1, 1000000);
-  options.useless_where(
+  options.ineffective_if(
       options.value("--threads", "N,...", "numbers of threads, which may exceed the number of cores [1,2,3,7,16]",
                     [arguments = arguments.get()](const std::string& text) {
                       arguments->options.threads = parse_whole_list("--threads", text, 1, 4096);
