@@ -20,9 +20,9 @@ struct Axis {
   std::string initial;  ///< default for the help; may be empty
   /// Parses and stores the value. Throws UsageError, with a message that begins with `label`, if it is invalid.
   std::function<void(const std::string& label, const std::string& text)> parse;
-  std::vector<std::string> choices = {};      ///< completions for the shell
-  bool file = false;                          ///< file names are allowed too
-  std::function<std::string()> useless = {};  ///< reason for no effect with the other axes, or ""; may be null
+  std::vector<std::string> choices = {};               ///< completions for the shell
+  bool file = false;                                   ///< file names are allowed too
+  std::function<std::string()> no_effect_reason = {};  ///< reason for no effect with the other axes, or ""; may be null
 };
 
 /// Returns the axis of an option of a table, which sets the member of `options`.

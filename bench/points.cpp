@@ -119,7 +119,7 @@ std::vector<Axis> PointAxes::axes() {
              shapes_.clear();
              for (const std::string& shape : parse_list(label, text)) shapes_.push_back(parse_shape(label, shape));
            },
-       .useless = [this] { return is_file() ? "the file of --data determines the shape" : ""; }},
+       .no_effect_reason = [this] { return is_file() ? "the file of --data determines the shape" : ""; }},
       {.name = "dtype",
        .letter = "",
        .form = "TYPE,...",

@@ -290,7 +290,8 @@ class AllPaths : public Workloads {
          .initial = "1",
          .parse = [this](const std::string& label,
                          const std::string& text) { axes_.density = parse_real(label, text, 0, 1); },
-         .useless = [this] { return axes_.degrees.empty() ? "" : "the number of edges follows from --degree"; }},
+         .no_effect_reason =
+             [this] { return axes_.degrees.empty() ? "" : "the number of edges follows from --degree"; }},
         {.name = "degree",
          .letter = "",
          .form = "D,...",

@@ -223,7 +223,7 @@ std::string why_not_of_problem(const SharedAxis& axis, const BenchArguments& arg
   const std::string_view here = bench::find_problem(arguments.problem).name;
   const bench::Axis* own = axis.of(here);
   if (own == nullptr) return fmt::format("it is for {}; {} has none of it", axis.names(), here);
-  return own->useless ? own->useless() : "";
+  return own->no_effect_reason ? own->no_effect_reason() : "";
 }
 
 void add_axes(Options& options, BenchArguments& arguments, const char* heading_of_all) {

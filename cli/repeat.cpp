@@ -53,13 +53,13 @@ std::vector<std::string> command_of_run(const CLI::App& app, const Session& sess
   std::vector<std::string> words{"gradus", app.get_name()};
   for (const CLI::Option* option : options_of(app)) {
     const OptionValue value = value_of(session.values, *option);
-    const bool is_useless = std::ranges::any_of(
+    const bool has_no_effect = std::ranges::any_of(
         session.uses, [&](const auto& use) { return use.first == option && !use.second().empty(); });
     std::vector<std::string> texts = option->count() > 0 ? option->results() : std::vector<std::string>{};
     const bool is_flag = option->get_items_expected_max() == 0;
     if (const std::string text = value.current ? value.current() : ""; !text.empty()) texts = {text};
     else if (is_flag && value.current) texts.clear();
-    if (is_useless || texts.empty()) continue;
+    if (has_no_effect || texts.empty()) continue;
     if (option->get_positional())  // a file name may begin with "--"
       for (const std::string& text : texts) words.push_back((text.starts_with("--") ? "./" : "") + text);
     else if (is_flag) words.push_back(name_of(*option));
