@@ -125,9 +125,9 @@ class TickCounts : public Workloads {
              .initial = "3",
              .parse = [this](const std::string&, const std::string& text) { ticks_ = std::stoi(text); }}};
   }
-  void prepare(const Making&) override {}
+  void prepare(const InputCallbacks&) override {}
   void scale(double share) override { ticks_ = static_cast<int>(share * ticks_); }
-  void for_each(const Making&, const std::function<void(Workload&)>& use) override {
+  void for_each(const InputCallbacks&, const std::function<void(Workload&)>& use) override {
     Ticks ticks(ticks_);
     use(ticks);
   }

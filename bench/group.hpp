@@ -59,7 +59,7 @@ struct Report {
 /// reason.
 using Table = std::vector<std::vector<std::string>>;
 
-struct BenchCallbacks : Making {
+struct BenchCallbacks : InputCallbacks {
   std::function<void(const Group&)> group_done = {};  ///< called after each group, so that users see figures early
 };
 

@@ -285,8 +285,8 @@ class Fits : public Workloads {
     return axes;
   }
 
-  void prepare(const Making& making) override {
-    points_.prepare(making);
+  void prepare(const InputCallbacks& callbacks) override {
+    points_.prepare(callbacks);
     for (const auto& [set, type] : points_.sets())
       if (!set.generator.empty())
         for (const int k : clusters_) require_points(k, set.rows);
@@ -301,12 +301,12 @@ class Fits : public Workloads {
     iterations_ = std::max(static_cast<int>(share * iterations_), std::min(iterations_, few_iterations));
   }
 
-  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
-    points_.for_each(making, [&]<class T>(MatrixView<const T> points, const PointSet& set) {
+  void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) override {
+    points_.for_each(callbacks, [&]<class T>(MatrixView<const T> points, const PointSet& set) {
       for (const int k : clusters_)
         for (const std::string& lock : locks_) {
           require_points(k, points.rows());
-          Fit<T> fit(points, set.name(), k, iterations_, {lock, locked_}, making.stop);
+          Fit<T> fit(points, set.name(), k, iterations_, {lock, locked_}, callbacks.stop);
           use(fit);
         }
     });

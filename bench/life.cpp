@@ -299,7 +299,7 @@ class Soups : public Workloads {
     };
   }
 
-  void prepare(const Making&) override {
+  void prepare(const InputCallbacks&) override {
     if (axes_.frames && axes_.boundary == LifeBoundary::plane)
       throw UsageError("frames: a plane has no size; choose the boundary dead or torus");
   }
@@ -315,10 +315,11 @@ class Soups : public Workloads {
         *of = std::max(std::min<std::int64_t>(*of, 64), static_cast<std::int64_t>(side * static_cast<double>(*of)));
   }
 
-  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
+  void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) override {
     for (const Size& size : axes_.sizes)
       for (const LifeRule& rule : axes_.rules) {
-        if (making.progress) making.progress({"make cells", 0, 1, fmt::format("{} x {}", size.width, size.height)});
+        if (callbacks.progress)
+          callbacks.progress({"make cells", 0, 1, fmt::format("{} x {}", size.width, size.height)});
         Soup soup(size, rule, axes_);
         use(soup);
       }

@@ -156,20 +156,20 @@ class LockWorkloads : public Workloads {
     };
   }
 
-  void prepare(const Making&) override {}
+  void prepare(const InputCallbacks&) override {}
 
   void scale(double share) override {
     sections_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(share * static_cast<double>(sections_)));
   }
 
-  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
+  void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) override {
     for (const int critical : critical_)
       for (const int outside : outside_) {
         Problem problem;
         problem.sections = sections_;
         problem.critical = critical;
         problem.outside = outside;
-        LockWorkload workload(std::move(problem), making.stop);
+        LockWorkload workload(std::move(problem), callbacks.stop);
         use(workload);
       }
   }

@@ -235,7 +235,7 @@ class AllProducts : public Workloads {
     };
   }
 
-  void prepare(const Making&) override {}
+  void prepare(const InputCallbacks&) override {}
 
   /// Scales the work, which grows with the product of the three sizes.
   void scale(double share) override {
@@ -247,11 +247,11 @@ class AllProducts : public Workloads {
       for (std::int64_t* const of : {&size.m, &size.n, &size.k}) shrink(*of);
   }
 
-  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
+  void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) override {
     for (const Size& size : axes_.sizes)
       for (const std::string& type : types_) {
-        if (making.progress)
-          making.progress({"make matrices", 0, 1, fmt::format("{} x {} x {}", size.m, size.n, size.k)});
+        if (callbacks.progress)
+          callbacks.progress({"make matrices", 0, 1, fmt::format("{} x {} x {}", size.m, size.n, size.k)});
         if (type == "f32") measure<float>(size, use);
         else measure<double>(size, use);
       }

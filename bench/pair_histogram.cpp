@@ -269,8 +269,8 @@ class Counts : public Workloads {
     return axes;
   }
 
-  void prepare(const Making& making) override {
-    points_.prepare(making, {edges_file_});
+  void prepare(const InputCallbacks& callbacks) override {
+    points_.prepare(callbacks, {edges_file_});
     const auto sets = points_.sets();
     const bool published = core::with_underscores(sets.front().first.generator) == "lab_atoms";
     const bool no_bins =
@@ -283,7 +283,7 @@ class Counts : public Workloads {
     complete_bins(options_);
     if (!edges_file_.empty()) {
       files::ReadOptions reading = points_.reading();
-      reading.stop = making.stop;
+      reading.stop = callbacks.stop;
       options_.bins.edges = read_edges(edges_file_, reading);
     }
     pair_histogram_detail::Bins::bytes(options_.bins);  // throws if the bins are too many
@@ -300,10 +300,10 @@ class Counts : public Workloads {
 
   void scale(double share) override { points_.scale(share, 2); }
 
-  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
-    points_.for_each(making, [&]<class T>(MatrixView<const T> points, const PointSet& set) {
+  void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) override {
+    points_.for_each(callbacks, [&]<class T>(MatrixView<const T> points, const PointSet& set) {
       require_pairs(points.rows());
-      Count<T> count(points, set.name(), options_, making.stop);
+      Count<T> count(points, set.name(), options_, callbacks.stop);
       use(count);
     });
   }

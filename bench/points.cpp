@@ -144,13 +144,13 @@ std::vector<Axis> PointAxes::axes() {
   };
 }
 
-void PointAxes::prepare(const Making& making, const std::vector<std::string>& tables) {
+void PointAxes::prepare(const InputCallbacks& callbacks, const std::vector<std::string>& tables) {
   std::vector<std::string> inputs = tables;
   inputs.push_back(is_file() ? data_ : "");
   require_table_for_header(reading_, inputs);
   // Some files are read once for each type; their notes are printed once.
-  if (making.note)
-    reading_.note = [note = making.note, said = std::make_shared<std::string>()](const std::string& doubt) {
+  if (callbacks.note)
+    reading_.note = [note = callbacks.note, said = std::make_shared<std::string>()](const std::string& doubt) {
       if (std::exchange(*said, doubt) != doubt) note(doubt);
     };
 }

@@ -47,7 +47,7 @@ class PointAxes {
 
   std::vector<Axis> axes();
   /// Checks the axes after parsing; `tables` are further files that are read with the same options.
-  void prepare(const Making& making, const std::vector<std::string>& tables = {});
+  void prepare(const InputCallbacks& callbacks, const std::vector<std::string>& tables = {});
   std::vector<std::string> files() const;
   /// Multiplies all numbers of points by `share`, but does not reduce them below `least`.
   void scale(double share, std::int64_t least);
@@ -58,11 +58,11 @@ class PointAxes {
 
   /// Calls function(points as a view, their set) for each set.
   template <class Function>
-  void for_each(const Making& making, const Function& function) const {
+  void for_each(const InputCallbacks& callbacks, const Function& function) const {
     for (const auto& [set, type] : sets()) {
-      if (making.progress) making.progress({"make points", 0, 1, set.name()});
+      if (callbacks.progress) callbacks.progress({"make points", 0, 1, set.name()});
       files::ReadOptions reading = reading_;
-      reading.stop = making.stop;
+      reading.stop = callbacks.stop;
       const files::Points points = make_points(set, type, std::move(reading));
       points.visit([&, &set = set](auto view) { function(view, set); });
     }

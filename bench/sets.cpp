@@ -193,7 +193,7 @@ class SetWorkloads : public Workloads {
     };
   }
 
-  void prepare(const Making&) override {}
+  void prepare(const InputCallbacks&) override {}
 
   /// Scales the number of calls. Sizes stay, because they are the subject of experiments.
   void scale(double share) override {
@@ -201,10 +201,10 @@ class SetWorkloads : public Workloads {
         std::max<std::int64_t>(1000, static_cast<std::int64_t>(share * static_cast<double>(axes_.operations)));
   }
 
-  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
+  void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) override {
     for (const std::int64_t size : axes_.sizes)
       for (const Mix& mix : axes_.mixes) {
-        SetWorkload workload(size, mix, axes_, making.stop);
+        SetWorkload workload(size, mix, axes_, callbacks.stop);
         use(workload);
       }
   }

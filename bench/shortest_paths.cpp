@@ -330,7 +330,7 @@ class AllPaths : public Workloads {
     };
   }
 
-  void prepare(const Making&) override {
+  void prepare(const InputCallbacks&) override {
     for (const std::int64_t vertices : axes_.vertices) {
       if (axes_.sources > vertices)
         throw UsageError(fmt::format("sources: there are no {} among {} vertices", axes_.sources, vertices));
@@ -351,24 +351,24 @@ class AllPaths : public Workloads {
     if (axes_.sources > 0) axes_.sources = shrunk(axes_.sources, by);
   }
 
-  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
+  void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) override {
     const std::vector<double> matrices{-1};
     for (const std::int64_t vertices : axes_.vertices)
       for (const double degree : axes_.degrees.empty() ? matrices : axes_.degrees)
         for (const std::string& type : types_) {
-          if (type == "i32") measure<std::int32_t>(vertices, degree, making, use);
-          else if (type == "i64") measure<std::int64_t>(vertices, degree, making, use);
-          else if (type == "f32") measure<float>(vertices, degree, making, use);
-          else measure<double>(vertices, degree, making, use);
+          if (type == "i32") measure<std::int32_t>(vertices, degree, callbacks, use);
+          else if (type == "i64") measure<std::int64_t>(vertices, degree, callbacks, use);
+          else if (type == "f32") measure<float>(vertices, degree, callbacks, use);
+          else measure<double>(vertices, degree, callbacks, use);
         }
   }
 
  private:
   template <class T>
-  void measure(std::int64_t vertices, double degree, const Making& making,
+  void measure(std::int64_t vertices, double degree, const InputCallbacks& callbacks,
                const std::function<void(Workload&)>& use) const {
-    if (making.progress) making.progress({"make graph", 0, 1, fmt::format("{} vertices", vertices)});
-    Paths<T> paths(vertices, degree, axes_, making.stop);
+    if (callbacks.progress) callbacks.progress({"make graph", 0, 1, fmt::format("{} vertices", vertices)});
+    Paths<T> paths(vertices, degree, axes_, callbacks.stop);
     use(paths);
   }
 

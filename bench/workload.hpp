@@ -117,8 +117,8 @@ class Workload {
   virtual std::vector<Figure> figures(const Row& row) const = 0;
 };
 
-/// The callbacks for making inputs.
-struct Making {
+/// The callbacks for callbacks inputs.
+struct InputCallbacks {
   std::function<void(const Progress&)> progress;  ///< may be null
   std::stop_token stop;
   std::function<void(const std::string&)> note;  ///< receives doubtful guesses of readers; may be null
@@ -135,13 +135,13 @@ class Workloads {
   /// Returns the axes, which write into this object when parsed.
   virtual std::vector<Axis> axes() = 0;
   /// Checks the axes after parsing. Throws UsageError or InputError for invalid or missing values.
-  virtual void prepare(const Making& making) = 0;
+  virtual void prepare(const InputCallbacks& callbacks) = 0;
   /// Returns the files that the axes name.
   virtual std::vector<std::string> files() const { return {}; }
   /// Shrinks the inputs to this share, and long runs if the problem supports it. Requires 0 < share <= 1.
   virtual void scale(double share) = 0;
   /// Calls use(workload) for each input; a workload lives until its call returns.
-  virtual void for_each(const Making& making, const std::function<void(Workload&)>& use) = 0;
+  virtual void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) = 0;
 };
 
 // --- text of figures ------------------------------------------------------------------------------------------------

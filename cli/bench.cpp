@@ -242,7 +242,7 @@ void add_axes(Options& options, BenchArguments& arguments, const char* heading_o
 
 // Measures, shows the results, and returns the exit status.
 int measure_and_show(const BenchArguments& arguments, const Session& session, const bench::ProblemRow& problem,
-                     const std::vector<bench::Bench>& parts, const bench::Making& making,
+                     const std::vector<bench::Bench>& parts, const bench::InputCallbacks& callbacks,
                      const bench::Experiment* experiment) {
   const bool tables = !arguments.json || !arguments.json_file.empty();
   std::vector<std::string> inputs{arguments.experiment};
@@ -256,7 +256,7 @@ int measure_and_show(const BenchArguments& arguments, const Session& session, co
   if (!arguments.page_file.empty()) page.emplace(arguments.page_file);
 
   if (tables && experiment) session.print(session.bold(experiment->title) + "\n\n");
-  const bench::Report report = bench::measure(problem, parts, {making, [&](const bench::Group& group) {
+  const bench::Report report = bench::measure(problem, parts, {callbacks, [&](const bench::Group& group) {
                                                                  if (tables) session.print(group_text(group, session));
                                                                }});
   if (tables) session.print(ceilings_text(report.ceilings, session) + columns_text(problem, report));
@@ -294,18 +294,18 @@ int measure_and_show(const BenchArguments& arguments, const Session& session, co
 
 int bench_command(const BenchArguments& arguments, const Session& session) {
   require_one_of_both(arguments);
-  const bench::Making making{.progress = session.execution.progress,
-                             .stop = session.execution.stop,
-                             .note = [&session](const std::string& text) { session.note(text); }};
+  const bench::InputCallbacks callbacks{.progress = session.execution.progress,
+                                        .stop = session.execution.stop,
+                                        .note = [&session](const std::string& text) { session.note(text); }};
   if (!arguments.experiment.empty()) {
     const bench::Experiment experiment = prepared_experiment(arguments, session);
-    return measure_and_show(arguments, session, *experiment.problem, experiment.parts, making, &experiment);
+    return measure_and_show(arguments, session, *experiment.problem, experiment.parts, callbacks, &experiment);
   }
   const Candidate& chosen = arguments.chosen();
-  chosen.workloads->prepare(making);
+  chosen.workloads->prepare(callbacks);
   bench::Bench part{.label = "", .runs = {arguments.run}, .workloads = chosen.workloads, .effort = arguments.effort};
   if (!arguments.threads.empty()) part.runs.front().threads = arguments.threads;
-  return measure_and_show(arguments, session, *chosen.problem, {part}, making, nullptr);
+  return measure_and_show(arguments, session, *chosen.problem, {part}, callbacks, nullptr);
 }
 
 }  // namespace
