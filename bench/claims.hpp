@@ -32,11 +32,11 @@ struct Claim {
   /// For best_at and worst_at, 0 means each value's best number of threads.
   int threads = 0;
   int from = 1;                       ///< lowest number of threads of the claims that compare by threads
-  std::string axis{};                 ///< of best_at and worst_at, with underscores
+  std::string axis{};                 ///< axis of best_at and worst_at, with underscores
   std::string value{};                ///< as on the command line
   std::vector<std::string> except{};  ///< values that are not compared
   std::string than{};                 ///< another variant
-  std::string figure{};               ///< by its key in the JSON of a row
+  std::string figure{};               ///< key of the figure in the JSON of a row
   double least = 0;
   std::vector<std::string> shapes{};  ///< labels; empty: all shapes. Unused by best_at and worst_at
 };

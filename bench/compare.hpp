@@ -29,10 +29,10 @@ enum class Mark {
 
 /// A row that both measurements have.
 struct Change {
-  const Group* group = nullptr;  ///< of the new measurement
+  const Group* group = nullptr;  ///< the row's group in the new measurement
   const Row* before = nullptr;
   const Row* after = nullptr;
-  Ratio ratio;         ///< of the seconds; above 1: slower
+  Ratio ratio;         ///< ratio of the seconds; above 1: slower
   double machine = 1;  ///< the median ratio of the ceilings of the row's threads; above 1: slower
   Mark mark = Mark::none;
 };
@@ -41,7 +41,7 @@ struct Comparison {
   std::vector<Change> changes;
   std::vector<std::string> only_before;  ///< descriptions of rows
   std::vector<std::string> only_after;
-  double doubt = doubt_of_all_rows;  ///< of each row's interval
+  double doubt = doubt_of_all_rows;  ///< error probability of each row's interval
 };
 
 /// Compares two runs. A row is slower if two conditions hold. Its interval is beyond everything that counts as no

@@ -35,7 +35,7 @@ struct Experiment {
   std::string source;
   const ProblemRow* problem = nullptr;
   std::vector<Bench> parts;  ///< one per shape, labelled
-  ShapeSettings settings;    ///< of the shapes
+  ShapeSettings settings;    ///< the axes that each shape sets
   std::vector<Published> published;
   std::vector<Claim> claims;
 };

@@ -20,11 +20,11 @@ struct VariantRun {
   std::vector<std::string> variants;  ///< empty: all that run here
   std::vector<int> threads = {0};     ///< 0: one per core. A sequential variant runs once
   std::vector<Pinning> pinnings = {Pinning::none};
-  std::vector<int> block_sizes = {0};  ///< of GPU variants; 0: the default. CPU variants run once
+  std::vector<int> block_sizes = {0};  ///< block sizes of GPU variants; 0: the default. CPU variants run once
 };
 
 struct Bench {
-  std::string label;  ///< of its groups; may be empty
+  std::string label;  ///< label of its groups; may be empty
   std::vector<VariantRun> runs = {VariantRun{}};
   std::shared_ptr<Workloads> workloads;  ///< prepared
   Effort effort = {};
@@ -32,7 +32,7 @@ struct Bench {
 
 /// All rows on the same input.
 struct Group {
-  std::string label;  ///< from the bench
+  std::string label;  ///< label of the bench
   std::string title;
   nlohmann::ordered_json facts = nlohmann::ordered_json::object();
   std::string verified;  ///< describes the verification
@@ -49,7 +49,7 @@ struct TeamCeilings {
 
 struct Report {
   std::string problem;
-  std::vector<TeamCeilings> ceilings;  ///< for all threads and GPUs of the rows
+  std::vector<TeamCeilings> ceilings;  ///< ceilings for all threads and GPUs of the rows
   std::vector<Group> groups;
 
   bool right() const;

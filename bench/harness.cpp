@@ -66,7 +66,7 @@ void measure(std::vector<Job>& jobs, const Effort& effort,
              const std::function<void(std::int64_t, std::int64_t)>& progress) {
   start_engine();
   std::exception_ptr failure;
-  std::vector<std::vector<std::string>> phase_names(jobs.size());  // in the order of their first use
+  std::vector<std::vector<std::string>> phase_names(jobs.size());  // in order of first use
   std::int64_t begun = 0;
   const std::int64_t total = static_cast<std::int64_t>(jobs.size()) * effort.repeats;
 

@@ -237,8 +237,8 @@ class Fit : public Workload {
   int iterations_;
   Locking locking_;
   std::stop_token stop_;
-  std::vector<std::vector<double>> iteration_seconds_;  ///< by row: seconds of single iterations in all samples
-  std::vector<double> inertias_;                        ///< by row
+  std::vector<std::vector<double>> iteration_seconds_;  ///< for each row: seconds of single iterations in all samples
+  std::vector<double> inertias_;                        ///< for each row: inertia of its fit
 };
 
 class Fits : public Workloads {

@@ -131,7 +131,7 @@ class Products : public Workload {
   }
 
   std::vector<Figure> figures(const Row& row) const override {
-    double there = 0;  // on a GPU, without transfers
+    double there = 0;  // seconds on the GPU, without transfers
     for (const Phase& phase : row.phases)
       if (phase.name == "pack" || phase.name == "multiply") there += phase.seconds;
     const auto rate = [&](const char* key, const char* heading, double seconds) {

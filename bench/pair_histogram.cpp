@@ -251,9 +251,9 @@ class Count : public Workload {
   std::stop_token stop_;
   PairHistogramOptions options_;
   Problem<T> problem_;
-  PairHistogramResult truth_;  ///< of the prefix, later of all points
-  std::uint64_t pairs_ = 0;    ///< of all points
-  std::uint64_t counted_ = 0;  ///< in the bins
+  PairHistogramResult truth_;  ///< counts of the prefix, later of all points
+  std::uint64_t pairs_ = 0;    ///< number of pairs of all points
+  std::uint64_t counted_ = 0;  ///< number of pairs in the bins
 };
 
 class Counts : public Workloads {

@@ -121,8 +121,8 @@ class SetWorkload : public Workload {
 
  private:
   struct RowStatistics {
-    std::size_t peak_garbage = 0;  ///< of all runs
-    std::int64_t leaked = 0;       ///< of all runs, when the set was destroyed
+    std::size_t peak_garbage = 0;  ///< maximum over all runs, in bytes
+    std::int64_t leaked = 0;       ///< maximum over all runs, in bytes, after the set's destruction
     double yes = 0;
   };
 
@@ -136,7 +136,7 @@ class SetWorkload : public Workload {
   }
 
   Problem problem_;
-  std::map<std::size_t, RowStatistics> statistics_;  ///< by row index
+  std::map<std::size_t, RowStatistics> statistics_;  ///< key: the row's index in the group
 };
 
 class SetWorkloads : public Workloads {

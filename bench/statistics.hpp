@@ -20,7 +20,7 @@ Summary summarize(const std::vector<double>& samples);
 /// The ratio of two quantities, estimated from samples of both.
 struct Ratio {
   double estimate = 1;
-  double low = 0;  ///< with too few samples the interval is unbounded: from 0 to infinity
+  double low = 0;  ///< 0 (and infinity for `high`) if there are too few samples
   double high = 0;
 };
 

@@ -41,7 +41,7 @@ struct VerifyRow {
   std::int64_t cases_passed = 0;
   std::int64_t cases_left_out = 0;       ///< outside the variant's contract, or of an unsupported shape
   std::int64_t checks = 0;               ///< runs compared with the oracle
-  double seconds = 0;                    ///< of these runs
+  double seconds = 0;                    ///< total time of the checks
   std::vector<std::string> differences;  ///< the first few: case, seed, threads, and the fault
 };
 

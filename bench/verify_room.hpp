@@ -107,7 +107,7 @@ template <class Room, class... T>
 VerifyReport verify_room_in(core::Elements<T...>, const VerifyOptions& options, const VerifyProgress& progress) {
   const auto variants = wanted_variants<Room>(options);
   const auto cases = wanted_cases<Room>(options);
-  std::vector<std::vector<VerifyRow>> rows;  // for each type
+  std::vector<std::vector<VerifyRow>> rows;  // one list for each type
   (rows.push_back(empty_rows<Room, T>(variants)), ...);
   const std::int64_t total = static_cast<std::int64_t>(cases.size()) * options.seeds;
   std::int64_t done = 0;

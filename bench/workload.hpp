@@ -31,20 +31,20 @@ struct Work {
 
 /// A problem-specific figure of a row.
 struct Figure {
-  std::string key;  ///< in the JSON
+  std::string key;  ///< key in the JSON
   nlohmann::ordered_json value;
-  std::string heading{};  ///< of its table column; empty: no column
-  std::string text{};     ///< in that column
+  std::string heading{};  ///< heading of the table column; empty: no column
+  std::string text{};     ///< text in the table column
 };
 
 /// One line of the table: a variant with its settings, on the input of its group.
 struct Row {
-  std::size_t index = 0;  ///< in the group
+  std::size_t index = 0;  ///< index in the group
   std::string variant;
   int threads = 0;
   int ranks = 1;  ///< MPI processes, each with `threads` threads; from files of bench/scaling/scaling.py
   Pinning pinning = Pinning::none;
-  int block_size = 0;  ///< of a GPU variant; 0: the default
+  int block_size = 0;  ///< block size of a GPU variant; 0: the default
   bool on_gpu = false;
   core::Contract contract;
 
@@ -53,10 +53,10 @@ struct Row {
   std::vector<Sample> samples;
   Summary seconds;
   std::vector<Phase> phases;  ///< medians
-  int iterations = 0;         ///< of a run, if it has any
+  int iterations = 0;         ///< iterations of a run, if it has any
   double speedup = 0;         ///< over the group's first row
   std::vector<std::pair<double Ceilings::*, double>>
-      shares;                                 ///< of the ceilings of these threads or this GPU; NaN: not measured
+      shares;  ///< shares of the ceilings of these threads or this GPU; NaN: not measured
   std::optional<std::uint64_t> memory_bytes;  ///< peak, beyond the input
   double rechecked = 0;                       ///< share that a filter passed on to higher precision
   std::vector<Figure> figures;                ///< the same keys in all rows of a group

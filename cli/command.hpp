@@ -75,7 +75,7 @@ struct ProblemCommands {
   };
   std::vector<Command> commands;
   std::vector<Generator> generators = {};
-  std::vector<Example> examples;  ///< of the general commands list, verify and bench
+  std::vector<Example> examples;  ///< for the help of the general commands list, verify and bench
 };
 
 /// Returns all commands in the order of the help: the problems' commands first.

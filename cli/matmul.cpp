@@ -104,8 +104,8 @@ struct BatchDimension {
 struct Plan {
   Stack a;
   Stack b;
-  Sizes shape;                        ///< of the result
-  std::int64_t elements = 0;          ///< of the result
+  Sizes shape;                        ///< the result's shape
+  std::int64_t elements = 0;          ///< number of elements in the result
   std::int64_t batch = 0;             ///< number of all products
   std::vector<BatchDimension> outer;  ///< each index is one call of the library
   BatchDimension inner;               ///< the batch of a call

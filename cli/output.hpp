@@ -30,7 +30,7 @@ class TextTable {
   std::string text(const Session& session) const;
 
  private:
-  static constexpr std::size_t gap = 2;  ///< between columns
+  static constexpr std::size_t gap = 2;  ///< spaces between columns
   std::string folded(const Session& session) const;
 
   std::vector<Column> columns_;

@@ -85,8 +85,8 @@ struct Sum {
   std::int64_t dimensions = 0;
   std::int64_t all_points = 0;
   double inverse_volumes = 0;
-  Box box;                        ///< of the first frame
-  PairHistogramOptions options;   ///< of the first frame
+  Box box;                        ///< the first frame's box
+  PairHistogramOptions options;   ///< the library options for the first frame
   std::uint64_t memory = 0;       ///< maximum, in bytes
   double read = 0;                ///< seconds
   std::int64_t folded_atoms = 0;  ///< atoms that were moved into the box without --fold

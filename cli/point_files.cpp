@@ -285,7 +285,7 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
   for (std::size_t file = 0; file < heads.size(); ++file) {
     if (heads[file].in_rows || heads[file].rows == 0) continue;
     const cpu::Range part = part_of(file);
-    const std::int64_t at = result.files[file].first - begin;  // of its first row in this rank's rows
+    const std::int64_t at = result.files[file].first - begin;  // position of the file's first row in this rank's rows
     share_out(session.ranks(), file, whole, heads[file], part, all, at, reading);
     whole.forget(file);
   }

@@ -24,7 +24,7 @@ struct PointFiles {
   files::Points points;  ///< the rows of this rank; names and the shape of a picture are on the first rank only
   std::vector<FileRows> files;
   std::int64_t first_row = 0;  ///< number of this rank's first row among all rows
-  std::int64_t rows = 0;       ///< of all ranks
+  std::int64_t rows = 0;       ///< total over all ranks
 
   /// If the error is about the points, makes it name the file. With several files, also converts the row number to the
   /// file's numbering.

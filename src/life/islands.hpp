@@ -45,7 +45,7 @@ class Islands {
     std::int64_t y = 0;
     std::int64_t x = 0;
     std::array<std::uint64_t, 64> rows = {};
-    std::int32_t island = -1;  ///< in the last step; -1: none or several
+    std::int32_t island = -1;  ///< index of its island in the last step; -1: none or several
   };
   struct Island {
     std::vector<std::int32_t> blocks;

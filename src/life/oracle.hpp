@@ -26,7 +26,7 @@ struct Field {
 struct Truth {
   Field field;
   std::uint64_t population = 0;       ///< cells that differ from the background
-  std::vector<std::uint64_t> hashes;  ///< of generations 0 to N
+  std::vector<std::uint64_t> hashes;  ///< hashes of generations 0 to N
 };
 
 /// Computes all generations one by one. The field of a plane grows by a cell on each side per generation.

@@ -37,14 +37,14 @@ struct Shape {
 /// except for rows with RowFacts::plane.
 struct Problem {
   LifeGridView cells;   ///< bits past the width are arbitrary
-  LifeGridSpan result;  ///< of the same size; may be the same memory
+  LifeGridSpan result;  ///< same size as `cells`; may be the same memory
   /// The rules of even steps, beginning with generation 1, and of odd steps. They differ only on the plane with a B0
   /// rule, and then contain no B0 themselves.
   LifeRule even;
   LifeRule odd;
   LifeBoundary boundary = LifeBoundary::dead;
   std::int64_t generations = 0;
-  std::stop_token stop;  ///< of the job; core/stop.hpp explains polling
+  std::stop_token stop;  ///< the job's stop token; core/stop.hpp explains polling
 
   // For rows that support the plane: the cells as a tree, or null, and the place of the first cell or of the tree's
   // centre.
@@ -52,7 +52,7 @@ struct Problem {
   std::int64_t top = 0;
   const LifeTree* tree = nullptr;
 
-  cuda::Job* gpu = nullptr;  ///< for a variant on a GPU, where both grids reside in different memory
+  cuda::Job* gpu = nullptr;  ///< set for a variant on a GPU; both grids are then on the GPU, in different memory
 
   bool is_torus() const { return boundary == LifeBoundary::torus; }
   const LifeRule& rule_of(std::int64_t generation) const { return generation % 2 == 0 ? even : odd; }

@@ -242,7 +242,7 @@ class Movement {
       : tree_(tree), across_(-Int128{across}), down_(-Int128{down}), look_(stop, stopped) {
     const auto farther = static_cast<std::uint64_t>(std::max(std::abs(across), std::abs(down)));
     level_ = std::max(tree_.nodes[tree_.root].level, static_cast<std::int32_t>(std::bit_width(farther)) + 1) + 1;
-    // The root of the moved tree, of this level, is a window onto the given one amid empty space.
+    // The root of the moved tree, which has this level, is a window onto the given root surrounded by empty space.
     while (tree_.nodes[tree_.root].level <= level_) expand(tree_);
     windows_.resize(static_cast<std::size_t>(level_) + 1);
   }

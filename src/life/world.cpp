@@ -72,7 +72,7 @@ void World::load() {
 LifeRule World::rule_at(std::int64_t generation) const {
   const LifeRule rule = job_->options.rule;
   if (!job_->is_plane() || (rule.birth & 1) == 0) return rule;
-  const bool stays = (rule.survival >> 8 & 1) != 0;  // after the background has come alive
+  const bool stays = (rule.survival >> 8 & 1) != 0;  // the background stays alive once it is alive
   const bool before = stays ? generation > 0 : generation % 2 == 1;
   const bool after = stays || !before;
   return against_background(rule, before, after);

@@ -75,7 +75,7 @@ class World {
   const Job* job_;
   LifeGridSpan memory_;
   LifeGrid own_;
-  std::optional<Islands> islands_;  ///< of a plane, instead of `own_`
+  std::optional<Islands> islands_;  ///< cells of a plane, instead of `own_`
   bool loaded_ = false;
   std::int64_t left_;  ///< a multiple of 64 once a plane is loaded
   std::int64_t top_;

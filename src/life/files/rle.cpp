@@ -200,7 +200,7 @@ class RleReader final : public LifeReader {
   bool positioned_ = false;
   bool ended_ = false;
   std::int64_t count_ = 0;
-  std::size_t count_column_ = 0;  ///< where the current count begins; 0: no count
+  std::size_t count_column_ = 0;  ///< column of the pending count; 0: no count
   std::int64_t x_ = 0;
   std::int64_t y_ = 0;
 };

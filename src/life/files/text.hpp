@@ -48,7 +48,7 @@ class LifeReader {
   virtual void take_line(std::string_view) {}
   /// Throws InputError for this column of the current line; columns count from 1.
   [[noreturn]] void fail_at(std::size_t column, const std::string& what) const;
-  [[noreturn]] void fail(const std::string& what) const { fail_at(0, what); }  ///< for the line as a whole
+  [[noreturn]] void fail(const std::string& what) const { fail_at(0, what); }  ///< reports the line as a whole
 
   /// Parses all of `text` as an integer in [least, most]. The text starts at this column.
   std::int64_t whole(std::string_view text, std::size_t column, std::string_view what, std::int64_t least,

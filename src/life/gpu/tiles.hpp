@@ -13,8 +13,8 @@ struct Tiling {
   static constexpr int lanes = 32;
   static constexpr int most_depth = 32;  ///< generations: as many as the border has cells
 
-  int rows = 16;               ///< per thread
-  int warps = 1;               ///< per block
+  int rows = 16;               ///< rows per thread
+  int warps = 1;               ///< warps per block
   int border_words = 1;        ///< left and right; 0 if a tile is as wide as the torus
   std::int64_t own_words = 0;  ///< words that a tile owns, horizontally
   std::int64_t own_rows = 0;   ///< rows that a tile owns

@@ -41,7 +41,7 @@ class Universe {
   LifeTree tree();
 
   struct Counts {
-    std::uint64_t records = 0;      ///< in use
+    std::uint64_t records = 0;      ///< records in use
     std::uint64_t collections = 0;  ///< number of collections so far
     std::uint64_t bytes = 0;        ///< peak memory
   };
@@ -89,8 +89,8 @@ class Universe {
     const Frame* above;
     int level;
     Index node;
-    std::array<Index, 9> blocks;   ///< of the level below
-    std::array<Index, 9> futures;  ///< two levels below
+    std::array<Index, 9> blocks;   ///< squares of the level below
+    std::array<Index, 9> futures;  ///< squares two levels below
   };
 
   const Node& node(Index index) const { return records_[index].node; }
@@ -149,7 +149,7 @@ class Universe {
 
   Index root_ = empty;
   int level_ = least_root_level;
-  int exponent_ = 0;  ///< of the current step
+  int exponent_ = 0;  ///< exponent of the current step
   std::uint32_t looks_ = 0;
   std::function<void(std::uint64_t)> progress_;
   std::uint64_t done_ = 0;  ///< generations finished by advance()

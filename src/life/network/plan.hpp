@@ -31,8 +31,8 @@ inline constexpr Table majority_table = 0xE8;
 enum : int { of_cell = 0, of_ones = 1, of_v = 2, of_u = 3 };
 
 struct Plan {
-  Table u = 0;  ///< of (fours, twos, carry)
-  Table v = 0;  ///< of (fours, twos, carry)
+  Table u = 0;  ///< u as a function of (fours, twos, carry)
+  Table v = 0;  ///< v as a function of (fours, twos, carry)
   /// The rule: result = outer(inner(first, second, third), fourth, fifth). If `muxed`, the result is inner(first,
   /// second, third) where `fourth` is 1, and other(first, second, third) where it is 0.
   bool muxed = false;
@@ -161,7 +161,7 @@ constexpr void find_operations(const Four& wanted, Plan& plan) {
         plan.inner = static_cast<Table>(inner);
         plan.outer = static_cast<Table>(outer);
       }
-    int tables[2]{};  // for the omitted bit equal to 0 and 1
+    int tables[2]{};  // the rule where the omitted bit is 0 and where it is 1
     for (int index = 0; index < 16; ++index)
       if (wanted.of[index] == yes) tables[index >> left_out & 1] |= 1 << of_inner[index];
     const int cost = 30 + cost_of(tables[0]) + cost_of(tables[1]);

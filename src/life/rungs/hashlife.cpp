@@ -167,7 +167,7 @@ void Universe::expand() {
   ++level_;
 }
 
-/// The root becomes its middle, where there is nothing around that; otherwise false.
+/// Replaces the root by its centre if everything around the centre is empty, otherwise returns false.
 bool Universe::shrink() {
   if (level_ == least_root_level) return false;
   const Quarters whole = quarters(root_);

@@ -15,7 +15,7 @@ namespace gradus::life_detail {
 Solved openmp(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   const std::int64_t height = problem.cells.height;
   const std::int64_t width = problem.cells.width;
-  // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the teams below are of so many
+  // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): sets the size of the teams below
   const int threads = threads_for_rows(problem, execution, 1);
   const std::stop_token& stop = problem.stop;
   Numbers<int> now(height, width);

@@ -17,7 +17,7 @@ namespace gradus::life_detail {
 
 Solved openmp_bit_sliced(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   const std::int64_t height = problem.cells.height;
-  // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the teams below are of so many
+  // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): sets the size of the teams below
   const int threads = threads_for_rows(problem, execution, 4);
   const std::stop_token& stop = problem.stop;
   const Step steps[] = {step_of(problem.even), step_of(problem.odd)};
@@ -57,7 +57,7 @@ Solved openmp_bit_sliced(const Problem& problem, const Execution& execution, std
             if (rows.begin == 0) to.close_bottom();
             if (rows.end == height) to.close_top();
           }
-#pragma omp barrier  // the next generation reads rows of neighbours, and writes what they read
+#pragma omp barrier  // the next generation reads neighbouring rows, and overwrites rows that neighbours read
         }
       }
       core::honour_stop(stop, while_computing);

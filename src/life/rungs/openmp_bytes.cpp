@@ -91,7 +91,7 @@ Solved openmp_bytes(const Problem& problem, const Execution& execution, std::vec
 
   const std::int64_t height = problem.cells.height;
   const std::int64_t width = problem.cells.width;
-  // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the teams below are of so many
+  // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): sets the size of the teams below
   const int threads = threads_for_rows(problem, execution, 1);
   const std::stop_token& stop = problem.stop;
   Numbers<std::uint8_t> now(height, width);

@@ -33,7 +33,7 @@ namespace {
 constexpr std::int64_t private_cache_bytes = 64 << 10;
 
 struct Pass {
-  Padded* grids[2];  ///< for even and odd generations
+  Padded* grids[2];  ///< the grids of even and odd generations
   const Step* steps;
   std::int64_t first;        ///< generation at the start of the pass
   std::int64_t generations;  ///< K

@@ -12,7 +12,7 @@ namespace gradus::life_detail {
 /// A rule in the form of the kernels.
 struct Step {
   int compiled = -1;          ///< index in compiled_rules; -1: uses `coefficients`
-  Coefficients coefficients;  ///< of the general network
+  Coefficients coefficients;  ///< input of the general network
 };
 constexpr Step step_of(LifeRule rule) { return {compiled_index(rule), coefficients_of(rule)}; }
 
