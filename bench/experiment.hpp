@@ -1,7 +1,9 @@
 // Published experiments as data files: experiments/NAME.json. A file names the problem, the values of its axes and the
 // variants. It contains "published" figures, which are shown next to the measured ones, or "claims", which the
-// measurement confirms or refutes, or both. Axes are named as on the command line, with underscores. An axis for all
-// shapes is a key next to "shapes"; an axis for one shape is a key inside it, next to its "label".
+// measurement confirms or refutes, or both.
+//
+// Axes are named as on the command line, with underscores. An axis for all shapes is a key next to "shapes"; an axis
+// for one shape is a key inside it, next to its "label".
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,5 +1,7 @@
 // Verifies a room that has cases: every variant, on every case, in all its types, against the oracle.
-// bench/<problem>.cpp instantiates it. The template argument Room is the Trial of the room's cases.hpp.
+// bench/<problem>.cpp instantiates it.
+//
+// The template argument Room is the Trial of the room's cases.hpp.
 #pragma once
 
 #include <algorithm>

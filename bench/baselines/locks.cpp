@@ -2,6 +2,7 @@
 // runs it.
 //
 // usage: locks SECONDS REPEATS NAME:THREADS:CRITICAL:OUTSIDE...
+//
 // For each line, THREADS threads enter critical sections of CRITICAL steps of work and do OUTSIDE steps between them,
 // for SECONDS. This repeats REPEATS times, with the locks in a new random order each time. Prints JSON: for each line
 // and lock, the nanoseconds between two critical sections, Jain's index and the CPU time of each sample. Exits with an

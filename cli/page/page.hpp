@@ -1,6 +1,7 @@
 // A self-contained HTML page: text, tables, and charts with tables of their values. The page loads nothing from
-// elsewhere. Without JavaScript it shows only the tables. Text may come from an untrusted file and never becomes
-// markup.
+// elsewhere. Without JavaScript it shows only the tables.
+//
+// Text may come from an untrusted file and never becomes markup.
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,7 @@
 // one after another in one process.
 //
 // usage: lattice_speed POINTS REPEATS [VARIANT [THREADS]]
+//
 // Prints for each shape the median wall and CPU time of a call with minimum and maximum, and the ratio to the cube.
 // Also prints the pairs in reach and the time that the filter alone would need for them, from its rate on all pairs of
 // 20,000 points in a cube (200,000 on a GPU).

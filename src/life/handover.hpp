@@ -1,4 +1,5 @@
 // Runs a plane for which the caller named no variant: starts with one production variant and may switch to another.
+//
 // Variants that compute every cell are best for soups, `hashlife` for structured patterns. Only the run shows which
 // kind a pattern is: three distant cells under B1357/S1357 take hours with the former and a tenth of a second with the
 // latter. The run starts with the former. Its speed gives a lower bound for the remaining time, unless the pattern

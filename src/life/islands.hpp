@@ -1,10 +1,13 @@
 // Splits the plane into islands of live cells that cannot interact for a while. Each island is computed separately;
-// empty space and islands at rest are skipped. A cell's state after K generations depends on the cells within distance
-// K. Live cells more than 2 K apart therefore cannot interact in K generations. The plane is cut into squares of 2 K
-// cells. Cells of squares that do not touch are more than 2 K apart, so each group of touching squares with live cells
-// is an island. After K generations, the islands are determined again. An island that equals its state K generations
-// earlier, and has not merged with another, will repeat. Source: the light cone of cellular automata; skipping patterns
-// at rest follows Golly's QuickLife.
+// empty space and islands at rest are skipped.
+//
+// A cell's state after K generations depends on the cells within distance K. Live cells more than 2 K apart therefore
+// cannot interact in K generations. The plane is cut into squares of 2 K cells. Cells of squares that do not touch are
+// more than 2 K apart, so each group of touching squares with live cells is an island. After K generations, the islands
+// are determined again. An island that equals its state K generations earlier, and has not merged with another, will
+// repeat.
+//
+// Source: the light cone of cellular automata; skipping patterns at rest follows Golly's QuickLife.
 #pragma once
 
 #include <array>

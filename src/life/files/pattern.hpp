@@ -20,9 +20,11 @@ std::span<const LifeFormat* const> life_formats();
 
 /// Reads a pattern from a file, or from standard input if the path is "-". Accepts gzip-compressed data. The format
 /// follows from the content if it begins with the format's name ([M2], #Life 1.06, P1 …, PNG), otherwise from the file
-/// extension, otherwise from the look of the lines. The file of each format documents the features it supports. The
-/// cells become a grid, or a tree if a grid would be large and mostly empty. Throws InputError with file:line:column
-/// for malformed input, and names unsupported features (more states, rules that are not B/S, other topologies).
+/// extension, otherwise from the look of the lines. The file of each format documents the features it supports.
+///
+/// The cells become a grid, or a tree if a grid would be large and mostly empty. Throws InputError with
+/// file:line:column for malformed input, and names unsupported features (more states, rules that are not B/S, other
+/// topologies).
 LifePattern read_life(const std::string& path, const LifeReadOptions& options = {});
 
 /// Parses a pattern in memory; `name` is for messages. A null format is detected from the content.

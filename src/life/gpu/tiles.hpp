@@ -46,9 +46,11 @@ inline void cut_across(Tiling& tiling, std::int64_t words, bool one_wraps) {
 }
 
 /// Returns the tiling of a grid of `height` rows of `words` words. `one_wraps`: the torus is as wide as a warp.
-/// `blocks`: the number that the GPU runs at once. `short_rows`: threads may have 8 rows. If all tiles fit at once, the
-/// cells stay in registers, and a barrier of all blocks separates the passes; it takes as long as some generations.
-/// Otherwise each pass reads and writes memory, and larger tiles reduce redundant computation.
+/// `blocks`: the number that the GPU runs at once. `short_rows`: threads may have 8 rows.
+///
+/// If all tiles fit at once, the cells stay in registers, and a barrier of all blocks separates the passes; it takes as
+/// long as some generations. Otherwise each pass reads and writes memory, and larger tiles reduce redundant
+/// computation.
 inline Tiling tiling_of(std::int64_t height, std::int64_t words, bool one_wraps, std::int64_t generations, int blocks,
                         bool short_rows) {
   Tiling tiling;

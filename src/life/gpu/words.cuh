@@ -63,8 +63,9 @@ __device__ inline std::int64_t wrapped(std::int64_t value, std::int64_t size) {
 }
 
 /// Loads the cells 32 `column` to 32 `column` + 31 of any row. `column` may be outside the grid: beyond a border the
-/// cells are dead, and on a torus they come from the opposite side. Sees words that other blocks have written. If the
-/// width of a torus is no multiple of 32, its seam is inside a word, and the cells come from up to three words.
+/// cells are dead, and on a torus they come from the opposite side. Sees words that other blocks have written.
+///
+/// If the width of a torus is no multiple of 32, its seam is inside a word, and the cells come from up to three words.
 class Column {
  public:
   __device__ Column(const Extent& extent, std::int64_t column) {

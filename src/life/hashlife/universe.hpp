@@ -18,9 +18,11 @@ namespace gradus::life_detail {
 
 /// All squares of a run. A square of level n has 2^n cells on a side. Squares of level 4 are leaves: their cells are
 /// bits. A square of a higher level is a node of four quarters of the level below. Equal squares share one record, so
-/// the index of a record identifies its cells, and comparing indices compares squares. Memory: 32 bytes per record and
-/// 8 bytes per slot of the hash table, whose load factor is at most 3/4. `memory_limit` bounds the sum; when it is
-/// reached, unused records are collected. After an exception the universe can only be destroyed.
+/// the index of a record identifies its cells, and comparing indices compares squares.
+///
+/// Memory: 32 bytes per record and 8 bytes per slot of the hash table, whose load factor is at most 3/4. `memory_limit`
+/// bounds the sum; when it is reached, unused records are collected. After an exception the universe can only be
+/// destroyed.
 class Universe {
  public:
   /// Throws UnsupportedError for rules in which empty space comes alive (B0).

@@ -1,7 +1,8 @@
 // Evaluates the networks of plan.hpp. Included inside a namespace, once per instruction set (or by CUDA code), by a
-// file that defines GRADUS_LIFE_INLINE as the function specifier, such as HWY_INLINE or __device__ __forceinline__. An
-// `Ops` is a struct with a vector-of-bits type `V`; lut<table>(a, b, c), a three-input operation; and load(word), which
-// broadcasts a word to V.
+// file that defines GRADUS_LIFE_INLINE as the function specifier, such as HWY_INLINE or __device__ __forceinline__.
+//
+// An `Ops` is a struct with a vector-of-bits type `V`; lut<table>(a, b, c), a three-input operation; and load(word),
+// which broadcasts a word to V.
 
 /// The sum of three horizontally adjacent cells at each position.
 template <class V>

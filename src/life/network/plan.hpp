@@ -1,17 +1,21 @@
 // Compiles a rule into a network of three-input operations that process as many cells in parallel as a register has
-// bits. This file turns a rule known at compile time into a plan; network-inl.hpp evaluates the plan on any device. The
-// three cells w, c, e of a row (left neighbour, cell, right neighbour) are added to sum = w ^ c ^ e and carry =
+// bits. This file turns a rule known at compile time into a plan; network-inl.hpp evaluates the plan on any device.
+//
+// The three cells w, c, e of a row (left neighbour, cell, right neighbour) are added to sum = w ^ c ^ e and carry =
 // majority(w, c, e). The result serves three rows of cells. From three such rows,
 //
 //   ones  = xor of the sums,       carry = majority of the sums,
 //   twos  = xor of the carries,    fours = majority of the carries,
+//
 // so that the cell and its neighbours sum to T = ones + 2 K, where K = carry + twos + 2 fours and 0 <= K <= 4. The next
 // state is a function of T and the cell: a live cell has T - 1 live neighbours, a dead one T. K is encoded in two bits,
 // u and v. Values 0 to 3 use their binary code; 4 shares the code of another K if the rule does not distinguish the
 // two. What remains is a function of four bits (u, v, ones, cell). The cheapest pair of three-input operations for it
 // is searched; three operations always suffice. In total, 2 operations form a row's sums, 4 combine three rows, 2 form
-// u and v, and 2 apply the rule: 10 for B3/S23, at most 14 for any rule. Source: bit-parallel full adders are folklore.
-// Summing nine cells, including the centre, avoids separate sums for the middle row.
+// u and v, and 2 apply the rule: 10 for B3/S23, at most 14 for any rule.
+//
+// Source: bit-parallel full adders are folklore. Summing nine cells, including the centre, avoids separate sums for the
+// middle row.
 #pragma once
 
 #include <cstdint>
@@ -94,9 +98,11 @@ struct Four {
 };
 
 /// Finds an inner operation and an outer one that also takes the bits `fourth` and `fifth`; returns false if there are
-/// none. `of_inner` maps each of the sixteen indices to the index of the inner operation's three bits. The inner
-/// operation splits its eight indices into two groups. Two indices must be in different groups if they need different
-/// outcomes for the same values of the other two bits. These conflicts form a graph, which must be 2-colourable.
+/// none. `of_inner` maps each of the sixteen indices to the index of the inner operation's three bits.
+///
+/// The inner operation splits its eight indices into two groups. Two indices must be in different groups if they need
+/// different outcomes for the same values of the other two bits. These conflicts form a graph, which must be
+/// 2-colourable.
 constexpr bool find_pair(const Four& wanted, const int* of_inner, int fourth, int fifth, int& inner, int& outer) {
   std::uint8_t wants[8][4];
   for (auto& of_index : wants)

@@ -1,12 +1,19 @@
 // bit_sliced: 64 cells per word, added by logic operations on whole registers; one core.
+//
 // What changes from `openmp_bytes`: a cell is one bit instead of eight. Bit-parallel full adders compute the sum of its
 // neighbours, one binary digit after another, for the 64 cells of a word or the 512 of a register at once. The sums of
 // a row's three horizontal neighbours are computed once and also serve the rows above and below. If the CPU has
 // three-input operations (AVX-512: vpternlog), a full adder takes two of them and B3/S23 takes 10, plus the shifts that
-// align neighbours. plan.hpp builds the network for every rule. If a grid is only a few words wide, registers hold
-// words of several rows instead of several words of a row. Otherwise most of a register would be empty. Work, with
-// AVX-512: 12 operations for 512 cells, two at a time: 6 cycles. AVX2: about 30 for 256. Memory: two grids of one bit
-// per cell. A generation reads one and writes the other, 1/8 byte per cell in each direction. Limits: none. One core.
+// align neighbours. plan.hpp builds the network for every rule.
+//
+// If a grid is only a few words wide, registers hold words of several rows instead of several words of a row. Otherwise
+// most of a register would be empty.
+//
+// Work, with AVX-512: 12 operations for 512 cells, two at a time: 6 cycles. AVX2: about 30 for 256. Memory: two grids
+// of one bit per cell. A generation reads one and writes the other, 1/8 byte per cell in each direction.
+//
+// Limits: none. One core.
+//
 // Source: bit-parallel full adders are folklore; see network/plan.hpp.
 #include <utility>
 

@@ -1,12 +1,17 @@
 // cuda_bit_sliced: 32 cells per word; a network of logic operations counts the neighbours of all 32 at once.
+//
 // What changes from `cuda_shared`: a thread computes a word instead of a cell. In each of three rows it loads its word
 // and the words left and right, shifts in the bits of these neighbours, and adds with bit-parallel full adders: sums
 // and carries are words too (network/plan.hpp). A LOP3 instruction is any function of three words, so a rule takes
-// about ten. Nothing is unpacked: the cells stay in the caller's format. Bytes: one bit is read and one written per
-// cell, an eighth of `cuda_shared`; the other rows and columns come from the caches. Operations: nine loads, six shifts
-// and about 27 logic operations per 32 cells. For large grids, the floor is one pass over memory per generation; small
-// grids are limited by launches. Limits: none. Source: bit-parallel operations: L. Lamport, "Multiple byte processing
-// with full-word instructions" (1975).
+// about ten. Nothing is unpacked: the cells stay in the caller's format.
+//
+// Bytes: one bit is read and one written per cell, an eighth of `cuda_shared`; the other rows and columns come from the
+// caches. Operations: nine loads, six shifts and about 27 logic operations per 32 cells. For large grids, the floor is
+// one pass over memory per generation; small grids are limited by launches.
+//
+// Limits: none.
+//
+// Source: bit-parallel operations: L. Lamport, "Multiple byte processing with full-word instructions" (1975).
 #include "life/gpu/memory.hpp"
 #include "life/problem.hpp"
 

@@ -1,9 +1,15 @@
 // cuda_naive: one byte per cell in GPU memory, and one thread per cell of a generation.
+//
 // What changes from the CPU rungs: there are no loops over rows and columns. Each thread loads its cell and the eight
 // neighbours, adds, and writes the cell of the next generation. A launch computes a generation; the next launch starts
-// when it is complete. Bytes: nine loads per cell, most of them from the L1 cache, since the threads of a warp read
-// adjacent cells; one byte is written per cell. Operations: about forty per cell, mostly for the nine loads and the
-// sums. Limits: none. Source: NVIDIA, CUDA C++ Programming Guide: thread hierarchy.
+// when it is complete.
+//
+// Bytes: nine loads per cell, most of them from the L1 cache, since the threads of a warp read adjacent cells; one byte
+// is written per cell. Operations: about forty per cell, mostly for the nine loads and the sums.
+//
+// Limits: none.
+//
+// Source: NVIDIA, CUDA C++ Programming Guide: thread hierarchy.
 #include "life/gpu/memory.hpp"
 #include "life/problem.hpp"
 

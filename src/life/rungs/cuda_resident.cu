@@ -1,26 +1,31 @@
 // cuda_resident: cells stay in registers for many generations.
+//
 // What changes from `cuda_bit_sliced`: there, each generation passes through memory and costs a launch, and each word
 // is loaded and added again for the rows above and below. Here, a thread holds one word of 8 or 16 rows in registers, a
 // warp a strip of 1024 columns, and a block a tile of such strips:
 //
 // * Left and right neighbours come from adjacent lanes by two shuffles per word. Neighbours above and below are in the
-// same
-//   thread, except for its first and last row, whose sums pass through shared memory with one barrier per generation.
-// * The sums of a row are computed once for the three rows that need them. In total, 32 cells take 2 shuffles, 2 shifts
-// and
-//   about 10 logic operations.
+//   same thread, except for its first and last row, whose sums pass through shared memory with one barrier per
+//   generation.
+// * The sums of a row are computed once for the three rows that need them. In total, 32 cells take 2 shuffles, 2
+//   shifts and about 10 logic operations.
 // * A tile includes a border of 32 columns and up to 32 rows of its neighbours' cells. Incorrect cells spread inwards
-// from
-//   its rim by one cell per generation, so up to 32 generations are correct without communication.
+//   from its rim by one cell per generation, so up to 32 generations are correct without communication.
 // * If all tiles fit on the GPU at once, they stay in registers. Each pass writes only the rims for the neighbours and
 //   reads the borders again, with a barrier of all blocks in between. Larger grids pass through memory once per pass
 //   instead of once per generation.
+//
 // Operations: 12 per word on the limiting unit, plus the borders: 6 % of the columns, and 10 to 33 % of the rows. The
 // rate of that unit is the floor (1.67e13 operations per second on an NVIDIA H200: 4.4e13 cells). Bytes: for large
-// grids, 1/4 byte per cell and pass. Each rule in the list of network/plan.hpp has a compiled network. All other rules,
-// and rules that change between generations, use the general network at half the rate. Limits: none. Source: temporal
-// blocking in registers, for example K. Matsumura et al., "AN5D: automated stencil framework for high-degree temporal
-// blocking on GPUs" (2020); bit-parallel addition as in `cuda_bit_sliced`.
+// grids, 1/4 byte per cell and pass.
+//
+// Each rule in the list of network/plan.hpp has a compiled network. All other rules, and rules that change between
+// generations, use the general network at half the rate.
+//
+// Limits: none.
+//
+// Source: temporal blocking in registers, for example K. Matsumura et al., "AN5D: automated stencil framework for
+// high-degree temporal blocking on GPUs" (2020); bit-parallel addition as in `cuda_bit_sliced`.
 #include "life/gpu/memory.hpp"
 #include "life/problem.hpp"
 

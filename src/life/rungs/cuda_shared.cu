@@ -1,10 +1,16 @@
 // cuda_shared: tiles of cells in shared memory, loaded once for all threads of a block.
+//
 // What changes from `cuda_naive`: there, each cell is loaded nine times. Here, a block loads its tile of 32 x 32 cells
 // and a border of one cell, each cell once. After a barrier, all threads find their neighbours in shared memory. A
-// thread computes four cells, eight rows apart. Bytes: 34 x 34 cells are loaded per 32 x 32 cells, instead of nine
-// loads per cell from the L1 cache; one byte is written per cell. Since Volta, the L1 cache holds the three rows
-// anyway, so little is gained: loads from shared memory replace cache hits. Limits: none. Source: NVIDIA, CUDA C++
-// Programming Guide: shared memory; the stencil is its classic example.
+// thread computes four cells, eight rows apart.
+//
+// Bytes: 34 x 34 cells are loaded per 32 x 32 cells, instead of nine loads per cell from the L1 cache; one byte is
+// written per cell. Since Volta, the L1 cache holds the three rows anyway, so little is gained: loads from shared
+// memory replace cache hits.
+//
+// Limits: none.
+//
+// Source: NVIDIA, CUDA C++ Programming Guide: shared memory; the stencil is its classic example.
 #include "life/gpu/memory.hpp"
 #include "life/problem.hpp"
 

@@ -1,4 +1,5 @@
 // hashlife: equal squares are computed once, in space and in time.
+//
 // Idea. The plane is a quadtree of squares. Equal squares share one record, wherever and whenever they appear. The
 // central half of a square of 2^n x 2^n cells is determined by the square alone for 2^(n-2) generations. This future is
 // computed from nine overlapping squares of half the size: first their futures, then the futures of four squares put
@@ -6,11 +7,15 @@
 // so a pattern that repeats itself a million times costs no more than once. At the bottom, 32 x 32 cells are computed
 // for eight generations in registers by the adders of bit_sliced. A number of generations is a sum of powers of two,
 // with one step for each. Squares that are too large for a whole step compute their future only as far as the step.
+//
 // Work: for each new square, 13 other squares and 10 hash table look-ups, each a cache miss in a large universe;
 // nothing for a known square. Memory: 32 bytes per distinct square, plus 11 to 21 bytes for its place in the table.
+//
 // Limits: only the plane, without B0, hashes or cycle detection, which need each generation. Soups gain little, because
-// they contain hardly any equal squares. One core. Source: R. W. Gosper, "Exploiting regularities in large cellular
-// spaces", Physica D 10 (1984); T. Rokicki, "An algorithm for compressing space and time", Dr. Dobb's Journal (2006).
+// they contain hardly any equal squares. One core.
+//
+// Source: R. W. Gosper, "Exploiting regularities in large cellular spaces", Physica D 10 (1984); T. Rokicki, "An
+// algorithm for compressing space and time", Dr. Dobb's Journal (2006).
 #include <algorithm>
 #include <limits>
 #include <optional>

@@ -1,9 +1,14 @@
 // openmp: the cells and sums of `sequential`, the rows of a generation shared among threads.
+//
 // What changes from `sequential`: a generation depends only on the previous one, so its rows can be computed in any
 // order and in parallel. A barrier follows each generation, which slows down small grids. Each thread always computes
-// the same rows and finds most of them in its core's caches. For large grids all threads wait for memory. Work: as
-// `sequential`; one barrier per generation. Memory: as `sequential`. Limits: none. Source: the published experiment
-// life-openmp.
+// the same rows and finds most of them in its core's caches. For large grids all threads wait for memory.
+//
+// Work: as `sequential`; one barrier per generation. Memory: as `sequential`.
+//
+// Limits: none.
+//
+// Source: the published experiment life-openmp.
 #include <utility>
 
 #include "cpu/threads.hpp"

@@ -1,9 +1,15 @@
 // openmp_bit_sliced: packed cells, the rows of a generation shared among threads.
+//
 // What changes from `bit_sliced`: as from `sequential` to `openmp`, each thread computes its share of the rows, and a
 // barrier follows each generation. A core now computes a generation of 4096 x 4096 cells in 0.1 ms, so the cost of
 // barriers matters. Memory matters too: all cores together pass over both grids in each generation, at one bit per
-// cell. Work: as `bit_sliced`; one barrier per generation. Memory: as `bit_sliced`. Limits: none. Source: as
-// `bit_sliced`.
+// cell.
+//
+// Work: as `bit_sliced`; one barrier per generation. Memory: as `bit_sliced`.
+//
+// Limits: none.
+//
+// Source: as `bit_sliced`.
 #include <omp.h>
 
 #include <algorithm>

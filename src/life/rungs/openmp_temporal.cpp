@@ -1,22 +1,28 @@
 // openmp_temporal: several generations in one pass over the grid, without redundant computation.
+//
 // What changes from `openmp_bit_sliced`: computing a generation takes less time than fetching the grid from memory, or
 // from a cache that cores share. So as soon as a few rows of a generation are complete, the next generation is computed
 // for the rows whose neighbours are complete, and so on. K generations move down the grid together, each one row behind
 // the previous one, and only the rows between the first and the last of them must fit the core's private cache. Two
 // grids suffice, one for even and one for odd generations: when a row is overwritten by the generation after next,
-// every row that depends on it has been computed. Threads share the rows. The neighbours of a share belong to other
-// threads, so the computable part shrinks by a row on each side per generation, which gives a trapezoid. After a
-// barrier, each thread fills the triangle between its share and the next one below, which grows by two rows per
-// generation. K generations need two barriers instead of K. On a torus, the triangle after the last share crosses the
-// seam.
+// every row that depends on it has been computed.
+//
+// Threads share the rows. The neighbours of a share belong to other threads, so the computable part shrinks by a row on
+// each side per generation, which gives a trapezoid. After a barrier, each thread fills the triangle between its share
+// and the next one below, which grows by two rows per generation. K generations need two barriers instead of K. On a
+// torus, the triangle after the last share crosses the seam.
 //
 //   generation K     +------+        +------+
 //                   /        \  2.   /        \      1. trapezoids, from the rows of one thread
 //   generation 0   +----------+----+----------+     2. triangles, between two threads
+//
 // Work: as `bit_sliced`, each cell computed once; 2 / K barriers per generation. Memory: two grids of one bit per cell,
-// which pass by once per K generations. Limits: none. If a share has fewer than 2 K rows, K is reduced. Source: D.
-// Wonnacott, "Using time skewing to eliminate idle time due to memory bandwidth and network limitations" (2000);
-// trapezoids: M. Frigo, V. Strumpen, "Cache oblivious stencil computations" (2005).
+// which pass by once per K generations.
+//
+// Limits: none. If a share has fewer than 2 K rows, K is reduced.
+//
+// Source: D. Wonnacott, "Using time skewing to eliminate idle time due to memory bandwidth and network limitations"
+// (2000); trapezoids: M. Frigo, V. Strumpen, "Cache oblivious stencil computations" (2005).
 #include <algorithm>
 
 #include "cpu/chosen_threads.hpp"

@@ -1,7 +1,11 @@
 // sequential: one integer per cell; adds the eight neighbours and looks up the rule.
+//
 // Work: eight additions, seven or eight loads and a look-up per cell, a few cycles each. Memory: two grids of four
-// bytes per cell. Both pass by in each generation, so large grids are limited by memory bandwidth. Limits: none. One
-// core. Source: the published experiment life-openmp.
+// bytes per cell. Both pass by in each generation, so large grids are limited by memory bandwidth.
+//
+// Limits: none. One core.
+//
+// Source: the published experiment life-openmp.
 #include <utility>
 
 #include "life/problem.hpp"
