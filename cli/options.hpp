@@ -70,26 +70,26 @@ class Options {
   CLI::Option& flag(const std::string& names, bool& target, const std::string& description);
   CLI::Option& text(const std::string& names, std::string& target, const std::string& placeholder,
                     const std::string& description);
-  /// Adds the name of a file or directory; the shell completes it.
+  /// Adds an option that names a file or directory; the shell completes it.
   CLI::Option& file(const std::string& names, std::string& target, const std::string& placeholder,
                     const std::string& description);
-  /// Adds one or more names of files.
+  /// Adds an option with one or more file names.
   CLI::Option& files(const std::string& names, std::vector<std::string>& targets, const std::string& placeholder,
                      const std::string& description);
-  /// Adds a number of bytes. With a suffix K, M, G or T (powers of 1024), decimal fractions are allowed.
+  /// Adds an option with a number of bytes. With a suffix K, M, G or T (powers of 1024), decimal fractions are allowed.
   CLI::Option& bytes(const std::string& names, std::uint64_t& target, const std::string& description);
-  /// Adds an integer between `least` and `most`. The target's value is shown as the default.
+  /// Adds an option with an integer between `least` and `most`. The target's value is shown as the default.
   template <class Integer>
   CLI::Option& whole(const std::string& names, Integer& target, const std::string& description, Integer least = 0,
                      Integer most = std::numeric_limits<Integer>::max());
-  /// Adds a finite number between `least` and `most`. The target's value is shown as the default.
+  /// Adds an option with a finite number between `least` and `most`. The target's value is shown as the default.
   CLI::Option& real(const std::string& names, double& target, const std::string& description,
                     double least = std::numeric_limits<double>::lowest(),
                     double most = std::numeric_limits<double>::max());
-  /// Adds a choice of names. The target's value is shown as the default.
+  /// Adds an option with a few named values. The target's value is shown as the default.
   template <NamedEnum Enum>
   CLI::Option& choice(const std::string& names, Enum& target, const std::string& description);
-  /// Adds an optional choice. `initial` describes the default in the help.
+  /// Adds an option with named values that may be left out. `initial` describes the default in the help.
   template <NamedEnum Enum>
   CLI::Option& choice(const std::string& names, std::optional<Enum>& target, const std::string& description,
                       std::string_view initial);

@@ -5,8 +5,7 @@ total minus reading and writing, as reported in its summary.json. The time of th
 Needs the packages of requirements-kmeans.txt.
 
 With --everyday or --sweep, whole calls are timed instead, in one process per side that makes many of them:
---everyday  twelve default calls (k-means++, one start, scikit-learn's stop rule): the first call of a process, and
-later ones
+--everyday  twelve default calls (k-means++, one start, scikit-learn's stop rule): first and later calls of a process
 --sweep     200 random shapes, given start, 10 iterations: lists those slower than scikit-learn, with their phases
 --python    the overhead of the Python package over the same C++ call, and gradus.KMeans compared with scikit-learn's
 The first two need only a Python with NumPy, SciPy and scikit-learn, and a build folder with gradus and kmeans_calls

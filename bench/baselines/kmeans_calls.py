@@ -117,7 +117,7 @@ EVERYDAY = [
 ]
 SEEDS = tuple(range(8))  # the sides' random numbers differ, and therefore the iterations
 PROCESSES = 2
-TURNS = 2  # of all seeds in each process
+TURNS = 2  # turns of all seeds in each process
 LINE_SECONDS = 6  # starts no further turn after that
 AS_GOOD = 1.1  # ratio of the sides' mean inertia over these few seeds
 

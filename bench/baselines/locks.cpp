@@ -36,8 +36,7 @@ namespace {
 
 constexpr int most_threads = 256;
 
-// --- the locks: with(lock, thread, section)
-// ---------------------------------------------------------------------------
+// ---- The locks: with(lock, thread, section) ----
 
 template <class Mutex>
 struct Standard {
@@ -151,8 +150,7 @@ struct CkMcs {
   }
 };
 
-// --- the work
-// ---------------------------------------------------------------------------------------------------------
+// ---- The work ----
 
 struct Line {
   std::string name;

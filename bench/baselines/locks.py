@@ -1,5 +1,4 @@
-"""Compares the locks of Gradus with those in the C and C++ standard libraries, ConcurrencyKit, oneTBB, abseil and
-nsync.
+"""Locks: Gradus compared with the C and C++ standard libraries, ConcurrencyKit, oneTBB, abseil and nsync.
 
 One program (locks.cpp) contains all of them, built with g++ -O3. Each line sets a number of threads and the work inside
 the critical section and between a thread's critical sections, in steps of about a nanosecond. The locks take turns in

@@ -5,11 +5,9 @@ MDAnalysis as DCD and .gro. Requirements:
 
 * Counts with ASE's distances (nearest images, in double) agree exactly in every bin.
 * Counts with MDAnalysis' InterRDF, which uses float positions: the number of pairs nearer than each edge is between
-ours
-  for edges moved by its rounding to either side.
+  ours for edges moved by its rounding to either side.
 * g agrees with both programs: MDAnalysis divides by the density and the volume of the shell, as Gradus does. ASE
-divides
-  pairs within a kind by n^2 instead of n (n - 1), which the comparison corrects.
+  divides pairs within a kind by n^2 instead of n (n - 1), which the comparison corrects.
 """
 
 import json

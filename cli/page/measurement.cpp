@@ -321,8 +321,7 @@ void add_inputs(Page& page, const Report& report) {
   page.chart(chart);
 }
 
-// --- what was published
-// -----------------------------------------------------------------------------------------------
+// ---- Published figures and claims ----
 
 PageTable::Cell verdict_cell(std::string_view verdict) {
   const PageTable::Tone tone = verdict == to_string(bench::Verdict::confirmed) ? PageTable::Tone::good
@@ -443,8 +442,7 @@ void add_claims(Page& page, const JsonValue& claims) {
   page.long_table("what each input says", findings);
 }
 
-// --- where and how
-// ----------------------------------------------------------------------------------------------------
+// ---- Conditions of the measurement ----
 
 void add_facts(Page& page, const bench::ResultFile& result) {
   page.heading(3, "Measured");

@@ -14,7 +14,7 @@ namespace gradus::files {
 
 namespace {
 
-/// Ends an error about a size in the header.
+/// The remedy in errors about a size in the header.
 constexpr const char* correct_it = "; correct that number if all runs belong to the pattern";
 
 class RleReader final : public LifeReader {

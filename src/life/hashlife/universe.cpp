@@ -114,7 +114,7 @@ Universe::Counts Universe::counts() const { return {end_ - 1 - spare_, collectio
 
 // ---- Records ----
 
-/// Avoids the library call for comparing arrays.
+/// Compares arrays without a library call.
 bool same(const std::array<std::uint32_t, 4>& a, const std::array<std::uint32_t, 4>& b) {
   return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
 }
