@@ -27,7 +27,7 @@ struct Published {
   std::string figure;  ///< the rate, by its key in the JSON of a row, whose speed-up it is; empty: the whole job
   std::optional<double> seconds;
   std::optional<double> highest_seconds;  ///< upper end of a range
-  int iterations = 0;                     ///< covered by the seconds; 0: the whole job
+  int iterations = 0;                     ///< iterations that the seconds cover; 0: the whole job
   std::string note;
 };
 

@@ -37,8 +37,8 @@ class Padded {
   std::uint64_t* row(std::int64_t y) { return first_ + y * pitch_; }
   const std::uint64_t* row(std::int64_t y) const { return first_ + y * pitch_; }
 
-  /// Computes rows [first, last) of the next generation in `next`, including their margins. Requires closed rows first
-  /// - 1 to `last` in this grid.
+  /// Computes rows [first, last) of the next generation in `next`, including their margins. In this grid, the rows
+  /// from `first` - 1 to `last` must have closed margins.
   void advance_rows(const Step& step, Padded& next, std::int64_t first, std::int64_t last) const {
     if (first >= last) return;
     advance_band(step, {row(first), next.row(first), pitch_, last - first, words_});

@@ -271,8 +271,7 @@ Solved hashlife(const Problem& problem, const Execution& execution, std::vector<
   const core::PhaseTimer timer(phases, "unload");
   LifeTree tree = universe->tree();
   universe.reset();
-  // The cells of a grid are in the tree at their coordinates. A given tree is not moved, so that its equal parts stay
-  // equal.
+  // The tree of a grid is centred at (0, 0). A given tree keeps its centre, so that its equal parts stay equal.
   return problem.tree ? solution_of(std::move(tree), problem.left, problem.top, problem.stop)
                       : solution_of(std::move(tree), 0, 0, problem.stop);
 }

@@ -16,7 +16,7 @@ int main() {
     return 1;
   }
 
-  // An exception crosses the border of a shared library with its type.
+  // An exception keeps its type across the boundary of a shared library.
   try {
     gradus::life_rule("B2-a/S12");
   } catch (const gradus::UsageError&) {
