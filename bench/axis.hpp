@@ -34,7 +34,6 @@ Axis axis_of(const core::Option& row, const core::Value& value, std::function<vo
 
 Axis yes_no_axis(std::string name, std::string help, bool& target);
 Axis seed_axis(std::string help, std::uint64_t& target);
-/// Returns an axis whose values are the names of an enum.
 template <NamedEnum Enum>
 Axis choice_axis(const std::string& name, const std::string& help, Enum& target) {
   constexpr auto& choices = core::detail::choices_of<Enum>;

@@ -35,19 +35,15 @@ struct Claim {
   std::string axis{};                 ///< axis of best_at and worst_at, with underscores
   std::string value{};                ///< as on the command line
   std::vector<std::string> except{};  ///< values that are not compared
-  std::string than{};                 ///< another variant
-  std::string figure{};               ///< key of the figure in the JSON of a row
+  std::string than{};
+  std::string figure{};  ///< key of the figure in the JSON of a row
   double least = 0;
   std::vector<std::string> shapes{};  ///< labels; empty: all shapes. Unused by best_at and worst_at
 };
 
-/// Returns true for best_at and worst_at.
 bool is_about_axis(Claim::Kind kind);
-/// Returns true for claims that compare by numbers of threads.
 bool compares_by_threads(Claim::Kind kind);
-/// Returns true for claims that name another variant.
 bool names_another(Claim::Kind kind);
-/// Returns true for claims about a figure.
 bool is_about_figure(Claim::Kind kind);
 
 enum class Verdict { confirmed, refuted, undecided };
@@ -86,7 +82,6 @@ Claim::Kind claim_kind_called(std::string_view name);
 std::string_view to_string(Verdict verdict);
 /// Returns for example "stops at 2 threads" or "best at tile 64".
 std::string claim_text(const Claim& claim);
-/// Describes the rule of the claim.
 std::string rule_text(const Claim& claim);
 /// Returns for example "1: 42 ms, 2: 21.5 ms" or, for a figure, "1: 0.98, 2: 0.99".
 std::string points_text(const Claim& claim, const std::vector<Point>& points);

@@ -49,7 +49,6 @@ std::vector<double> seconds_of(const Row& row) {
 
 double least_of(const std::vector<double>& samples) { return *std::ranges::min_element(samples); }
 
-/// Returns the upper quartile of the samples.
 double upper_quartile(std::vector<double> samples) {
   const auto place = samples.begin() + static_cast<std::ptrdiff_t>(3 * samples.size() / 4);
   std::ranges::nth_element(samples, place);

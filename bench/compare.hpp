@@ -29,7 +29,7 @@ enum class Mark {
 
 /// A row that both measurements have.
 struct Change {
-  const Group* group = nullptr;  ///< the row's group in the new measurement
+  const Group* group = nullptr;
   const Row* before = nullptr;
   const Row* after = nullptr;
   Ratio ratio;         ///< ratio of the seconds; above 1: slower

@@ -79,7 +79,6 @@ Bench read_part(const ProblemRow& problem, const json& experiment, const json& s
   return part;
 }
 
-/// Returns the axes that a shape sets.
 std::map<std::string, std::string> settings_of(const json& shape) {
   std::map<std::string, std::string> settings;
   for (const auto& [key, value] : shape.items())

@@ -19,7 +19,7 @@ namespace gradus::bench {
 
 /// A published figure: a speed-up over the sequential program, the seconds of some iterations, or the seconds of a job.
 struct Published {
-  std::string shape;           ///< label of its shape
+  std::string shape;
   std::string variant;         ///< empty if no variant corresponds
   std::optional<int> threads;  ///< nothing: the best number
   std::optional<double> lowest_speedup;
@@ -37,7 +37,7 @@ struct Experiment {
   std::string source;
   const ProblemRow* problem = nullptr;
   std::vector<Bench> parts;  ///< one per shape, labelled
-  ShapeSettings settings;    ///< the axes that each shape sets
+  ShapeSettings settings;
   std::vector<Published> published;
   std::vector<Claim> claims;
 };

@@ -35,7 +35,6 @@ std::uint64_t status_bytes(const std::string& wanted) {
   return 0;
 }
 
-// Returns the command line that started this process.
 std::string command_line() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::string words((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

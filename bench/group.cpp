@@ -74,7 +74,6 @@ void time_rows(Workload& workload, std::vector<Row>& rows, const Effort& effort,
   for (std::size_t index = 0; index < timed.size(); ++index) timed[index]->samples = std::move(jobs[index].samples);
 }
 
-/// Computes the row's seconds and phases from its samples.
 void summarize(Row& row) {
   std::vector<double> seconds;
   for (const Sample& sample : row.samples) seconds.push_back(sample.seconds);
@@ -88,7 +87,6 @@ void summarize(Row& row) {
   }
 }
 
-/// Returns the ceilings of the row's threads or GPU.
 Ceilings ceilings_of(const Row& row) {
   return row.on_gpu ? measure_gpu_ceilings(Execution{}.gpu) : measure_ceilings(row.threads, row.pinning);
 }

@@ -24,7 +24,7 @@ struct VariantRun {
 };
 
 struct Bench {
-  std::string label;  ///< label of its groups; may be empty
+  std::string label;
   std::vector<VariantRun> runs = {VariantRun{}};
   std::shared_ptr<Workloads> workloads;  ///< prepared
   Effort effort = {};
@@ -32,7 +32,7 @@ struct Bench {
 
 /// All rows on the same input.
 struct Group {
-  std::string label;  ///< label of the bench
+  std::string label;
   std::string title;
   nlohmann::ordered_json facts = nlohmann::ordered_json::object();
   std::string verified;  ///< describes the verification
@@ -74,9 +74,7 @@ std::vector<Row> rows_of(const core::VariantInfo& variant, const core::Support& 
 /// timing. Throws UsageError for an unknown variant.
 Report measure(const ProblemRow& problem, const std::vector<Bench>& benches, const BenchCallbacks& callbacks);
 
-/// Formats the group as a table.
 Table table(const Group& group);
-/// Returns the heading for the share of a ceiling.
 std::string_view heading_of(double Ceilings::*ceiling);
 
 nlohmann::ordered_json to_json(const Report& report);

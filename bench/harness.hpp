@@ -18,7 +18,6 @@ struct Sample {
   std::vector<Phase> phases;
 };
 
-/// A function to time.
 struct Job {
   /// Runs the job once. Only the returned `seconds` count, not the rest of the call.
   std::function<Sample()> run;

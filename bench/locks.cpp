@@ -100,7 +100,6 @@ class LockWorkload : public Workload {
   }
 
  private:
-  /// The figures collected from the runs of a row.
   struct RowStatistics {
     locks_detail::Waits waits;
     std::vector<double> jain;

@@ -27,14 +27,12 @@ struct PointSet {
 
 /// Throws UsageError with a suggestion for an unknown name.
 core::Generator generator_called(std::string_view name);
-/// Returns the names of all generators.
 std::vector<std::string> generator_names();
 
 /// Makes the points, or reads them with these options, as `type`. Generated points depend only on the set, never on the
 /// machine. The stop request of `reading` applies to both.
 files::Points make_points(const PointSet& set, files::ElementType type, files::ReadOptions reading);
 
-/// The help of --header.
 inline constexpr std::string_view header_help = "whether the first line of a .csv, .tsv or .txt names its columns";
 /// Throws UsageError if --header is given and no input is a text table. Ignores empty paths.
 void require_table_for_header(const files::ReadOptions& reading, const std::vector<std::string>& paths);

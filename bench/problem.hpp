@@ -21,7 +21,7 @@ struct ProblemRow {
   std::string_view summary;  ///< one line, in lower case, without a full stop: the problem and its results
   std::string_view figures;  ///< meaning of the problem's specific table columns, in whole sentences
 
-  const core::Ladder* ladder;                  ///< ladder of the room
+  const core::Ladder* ladder;
   std::span<const core::Option> options = {};  ///< options of a call: the room's table
   /// Checks every variant on every case against the oracle. Throws UsageError for unknown variants and cases.
   VerifyReport (*verify)(const VerifyOptions& options, const VerifyProgress& progress);

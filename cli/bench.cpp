@@ -37,7 +37,7 @@ struct BenchArguments {
   bench::Effort effort;
   bool json = false;
   std::string json_file;  ///< empty: standard output, instead of the tables
-  std::string page_file;  ///< empty: no page
+  std::string page_file;
 
   const Candidate& chosen() const {
     return *std::ranges::find(candidates, &bench::find_problem(problem), &Candidate::problem);
@@ -54,7 +54,6 @@ std::string group_text(const bench::Group& group, const Session& session) {
   return fmt::format("{}\nverified: {}\n{}\n", session.bold(group.title), group.verified, table.text(session));
 }
 
-/// Explains the common columns and the problem's specific columns.
 std::string columns_text(const bench::ProblemRow& problem, const bench::Report& report) {
   constexpr std::size_t columns = 110;
   const bool rechecked = std::ranges::any_of(report.groups, [](const bench::Group& group) {

@@ -80,7 +80,6 @@ struct ProblemCommands {
 
 /// Returns all commands in the order of the help: the problems' commands first.
 const std::vector<Command>& commands();
-/// Returns the generators of all problems.
 const std::vector<Generator>& generators();
 
 Action setup_generate(Options& options, Session& session);

@@ -83,7 +83,6 @@ bool is_failure(const bench::Change& change, double share) {
          (change.mark == bench::Mark::slower && change.ratio.estimate > 1 + share);
 }
 
-/// Explains the columns.
 std::string legend(const bench::Comparison& comparison, std::size_t pairs) {
   const std::string rows = counted(std::ssize(comparison.changes), "row");
   const double confidence = 100 * (1 - bench::doubt_of_all_rows);

@@ -27,7 +27,6 @@ std::vector<std::string> names_of(const CLI::Option& option) {
 
 bool takes_value(const CLI::Option& option) { return option.get_type_size() != 0; }
 
-/// The option tree, as the writers of all three shells use it.
 struct Tree {
   explicit Tree(const Session& session) : values(session.values), apps(session.root->get_subcommands({})) {}
 

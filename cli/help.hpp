@@ -15,7 +15,6 @@ namespace gradus::cli {
 struct Command;
 
 inline constexpr std::string_view tagline = "exact parallel kernels for data";
-/// Returns the version of this build.
 std::string_view version();
 
 /// Returns the output of `gradus` without arguments.

@@ -18,8 +18,8 @@ namespace gradus::cli {
 void add_header_option(Options& options, const Session& session, files::ReadOptions& reading);
 /// The special columns that a command supports.
 struct ColumnRoles {
-  bool id = false;      ///< --id-column: the names of the rows
-  bool weight = false;  ///< --weight-column
+  bool id = false;  ///< --id-column: the names of the rows
+  bool weight = false;
   NoEffectReason why_no_weight = {};
 };
 /// Adds --columns, --drop-columns, --missing and the options of the supported roles.

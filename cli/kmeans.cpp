@@ -68,7 +68,6 @@ struct Arguments {
   }
 };
 
-/// Returns the names of the initialization methods.
 std::vector<std::string> init_methods() {
   std::vector<std::string> names;
   for (const EnumName<KMeansInit>& row : enum_names<KMeansInit>)
@@ -106,7 +105,6 @@ std::string why_nothing_is_random(KMeansInit init) {
   return "";
 }
 
-/// Returns the picture with every pixel in the colour of its cluster.
 template <class T>
 Buffer<std::uint8_t> quantized(const files::PictureShape& shape, const KMeansResult<T>& result,
                                const std::stop_token& stop) {
@@ -242,7 +240,6 @@ std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> poi
                      restarts, restarts, brief(best), 100 * (1 - best / inertia));
 }
 
-/// Returns the centroids of --init in data units.
 template <class T>
 files::PointsOf<T> given_centroids(const Arguments& arguments, const files::Points& points, const Session& session) {
   FittedFolder fit;
@@ -307,7 +304,6 @@ class ResultFiles {
     if (!arguments.page.empty()) page_.emplace(arguments.page, session.execution.stop);
   }
 
-  /// Returns true if there is a folder for results.
   explicit operator bool() const { return outputs_.has_value(); }
   core::AtomicFile* page() { return page_ ? &*page_ : nullptr; }
 
@@ -370,7 +366,6 @@ void require_recorded_inputs(const Arguments& arguments, const std::map<std::str
   });
 }
 
-/// Writes the page of a result, with pictures of its clusters.
 template <class T>
 void write_result_page(core::AtomicFile& page, const Json& summary, const Arguments& arguments,
                        const files::Points& points, const KMeansResult<T>& result, const Session& session) {

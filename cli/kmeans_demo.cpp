@@ -39,7 +39,6 @@ std::string data_file(const std::string& name) {
               "'; install Gradus again, or run the program from its source tree");
 }
 
-/// A cluster compared with the true digits.
 struct Group {
   std::int64_t cluster = 0;
   std::int64_t size = 0;

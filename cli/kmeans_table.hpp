@@ -21,7 +21,6 @@ namespace gradus::cli {
 /// Adds the names of the columns, the heading of the row names, and the standardization. Leaves out missing facts.
 void add_table_facts(nlohmann::ordered_json& summary, const files::Points& points, const KMeansStandardization& by);
 
-/// The text results centroids.csv and labels.csv.
 class TextResult {
  public:
   TextResult(core::OutputSet& outputs, const files::Points& points)

@@ -42,7 +42,7 @@ constexpr std::int64_t patience = 1000000;
 struct Arguments {
   std::string input;
   std::string output;
-  std::string folder;   ///< folder for frames
+  std::string folder;
   std::string page;     ///< the file of --report
   LifeOptions options;  ///< rule and boundary: `world` and `boundary` override these, these override the input's
   std::optional<std::int64_t> every;
@@ -144,7 +144,6 @@ Json json_of(LifePopulation population) {
   return population.high == 0 ? Json(population.low) : Json(to_string(population));
 }
 
-/// Describes the job for the summary.
 Json summary_of(const Arguments& arguments, const LifeOptions& options, const LifeSize& size,
                 const LifeResult& result) {
   Json summary{{"problem", problem_name},
@@ -161,7 +160,6 @@ void add_report(Json& summary, const RunReport& report) {
   summary.update({{"variant", report.variant}, {"device", report.device}, {"threads", report.threads}});
 }
 
-/// Returns the pattern with rule, boundary and generation of the result.
 LifePattern pattern_of(LifeResult& result, const LifePattern& given, const LifeOptions& options, const LifeSize& size) {
   LifePattern pattern;
   pattern.rule = options.rule;

@@ -37,7 +37,6 @@ class LifeSteps {
 
   /// Throws the errors of life(), and UnsupportedError if the cells beyond the pattern have come alive.
   void advance(std::int64_t generations);
-  /// Returns the current pattern with its rule, boundary and generation.
   const LifePattern& now();
   const LifePopulation& population();
   const RunReport& report() const { return report_; }

@@ -104,9 +104,9 @@ struct BatchDimension {
 struct Plan {
   Stack a;
   Stack b;
-  Sizes shape;                        ///< the result's shape
-  std::int64_t elements = 0;          ///< number of elements in the result
-  std::int64_t batch = 0;             ///< number of all products
+  Sizes shape;
+  std::int64_t elements = 0;
+  std::int64_t batch = 0;
   std::vector<BatchDimension> outer;  ///< each index is one call of the library
   BatchDimension inner;               ///< the batch of a call
 
@@ -227,7 +227,6 @@ void spread(const files::Tensor& added, const Sizes& strides, const Plan& plan, 
 
 // ---- The product ----
 
-/// The combined report of all calls of the library.
 struct Outcome {
   RunReport report;
   MatmulError error;

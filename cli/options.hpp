@@ -105,7 +105,6 @@ class Options {
   /// Adds an axis of a measurement, which `gradus bench` and experiments parse alike.
   CLI::Option& axis(const bench::Axis& axis);
 
-  /// Marks the option as required.
   static CLI::Option& required(CLI::Option& option);
   /// Marks an option that names an output: --repeat does not take it from a record.
   CLI::Option& not_repeated(CLI::Option& option);

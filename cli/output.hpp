@@ -25,12 +25,11 @@ class TextTable {
     Align align = Align::right;
   };
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  /// Adds a row with one cell per column.
   void add(std::vector<std::string> cells);
   std::string text(const Session& session) const;
 
  private:
-  static constexpr std::size_t gap = 2;  ///< spaces between columns
+  static constexpr std::size_t gap = 2;
   std::string folded(const Session& session) const;
 
   std::vector<Column> columns_;
@@ -84,7 +83,6 @@ void write_csv_rows(core::AtomicFile& file, MatrixView<const T> matrix, std::int
 template <class T>
 void expect_table(const core::AtomicFile& file, TableFormat format, std::int64_t rows, std::int64_t columns);
 
-/// Writes the whole matrix in the format.
 template <class T>
 void write_table(core::AtomicFile& file, TableFormat format, MatrixView<const T> matrix);
 

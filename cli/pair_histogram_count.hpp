@@ -132,7 +132,6 @@ struct Kinds {
   }
 };
 
-/// Adds up the pair counts of frame after frame.
 template <class T>
 class Counter {
  public:
@@ -290,7 +289,6 @@ class Counter {
     return selection->rows(frame, file == "-" ? "standard input" : "'" + file + "'");
   }
 
-  /// A set of points with their weights.
   struct Side {
     files::PointsOf<T> points;
     files::VectorOf<T> weights;

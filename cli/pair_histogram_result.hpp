@@ -85,8 +85,8 @@ struct Sum {
   std::int64_t dimensions = 0;
   std::int64_t all_points = 0;
   double inverse_volumes = 0;
-  Box box;                        ///< the first frame's box
-  PairHistogramOptions options;   ///< the library options for the first frame
+  Box box;
+  PairHistogramOptions options;
   std::uint64_t memory = 0;       ///< maximum, in bytes
   double read = 0;                ///< seconds
   std::int64_t folded_atoms = 0;  ///< atoms that were moved into the box without --fold
@@ -118,7 +118,6 @@ struct Table {
   }
 };
 
-/// Returns a row per bin.
 Table table_of(const Arguments& arguments, const Sum& sum, const std::vector<std::optional<Radial>>& radials);
 std::string csv_text(std::span<const files::NpyColumn> columns);
 nlohmann::ordered_json summary_of(const Arguments& arguments, const Sum& sum, const char* dtype,

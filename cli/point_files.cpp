@@ -249,7 +249,6 @@ void share_out(core::Ranks& ranks, std::size_t file, const WholeFiles& whole, co
   }
 }
 
-/// Reads the rows [first, first + rows) of all files.
 template <class T>
 void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& whole, std::int64_t columns,
                 std::int64_t own, const files::ReadOptions& reading, const Session& session) {

@@ -162,7 +162,6 @@ std::string help_hint(const CLI::App& app) {
          " shows what is possible";
 }
 
-/// Throws UsageError if a required option is missing.
 void require_options(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options())
     if (option->get_required() && option->count() == 0)

@@ -3,7 +3,6 @@
 
 namespace gradus::cli {
 
-/// Runs the program and returns its exit status.
 int run_program(int argument_count, char** arguments);
 
 }  // namespace gradus::cli

@@ -36,7 +36,6 @@ class RankedJob {
   /// occurred while MPI started, such as a stop.
   void meet(const std::string& command);
 
-  /// Sets the limit of the WatchedCommunicator.
   void set_stall_limit(double seconds);
 
   int rank_on_machine() const;  ///< rank among the processes on the same machine
@@ -74,7 +73,6 @@ std::string note_of_binding(RankedJob& job, int threads);
 /// Returns "2 threads", or "1 to 4 threads on each of 3 ranks". `own` is the number on this rank. Collective.
 std::string threads_text(const Session& session, int own);
 
-/// The heading of the options for ranks in the help.
 inline constexpr std::string_view ranks_heading = "On several processes, started by mpirun";
 /// Adds --stall-timeout.
 void add_stall_option(Options& options, Session& session);

@@ -15,7 +15,6 @@
 
 namespace gradus::cli {
 
-/// A record that is being repeated.
 class RepeatedRecord {
  public:
   /// Reads a summary or the folder of a result. Throws InputError if it does not say how to repeat the run.
@@ -43,7 +42,6 @@ class RepeatedRecord {
   bool is_read_alike_ = true;
 };
 
-/// Adds --repeat.
 void add_repeat_option(Options& options, Session& session);
 
 /// Returns true if the command line contains --repeat.

@@ -14,7 +14,6 @@ namespace gradus::cli {
 
 /// Returns a page of these results and folders of results. Throws InputError if a file is no result.
 std::string page_of(const std::vector<std::string>& paths);
-/// Returns a page of a new measurement.
 std::string page_of(const nlohmann::ordered_json& measurement);
 /// Writes and commits the page of a finished job: first the answer, as charts and pictures that the summary does not
 /// hold, then the summary.

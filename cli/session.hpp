@@ -52,13 +52,13 @@ std::size_t width_of(std::string_view text);
 std::string json_text(const nlohmann::ordered_json& value);
 
 struct Session {
-  Execution execution;       ///< from the common options; `stop` belongs to the process, `progress` draws the bar
-  bool names_gpu = false;    ///< the options name a GPU by number
-  bool json = false;         ///< results as JSON on standard output instead of text
-  bool quiet = false;        ///< no messages and no progress
-  bool colour = false;       ///< standard output is a terminal and NO_COLOR is not set
-  std::size_t columns = 0;   ///< width of the terminal on standard output; 0: no terminal
-  CLI::App* root = nullptr;  ///< the whole tree, for completion and the manual
+  Execution execution;      ///< from the common options; `stop` belongs to the process, `progress` draws the bar
+  bool names_gpu = false;   ///< the options name a GPU by number
+  bool json = false;        ///< results as JSON on standard output instead of text
+  bool quiet = false;       ///< no messages and no progress
+  bool colour = false;      ///< standard output is a terminal and NO_COLOR is not set
+  std::size_t columns = 0;  ///< width of the terminal on standard output; 0: no terminal
+  CLI::App* root = nullptr;
   OptionValues values;
   Uses uses;
   std::string repeat;                            ///< the file of --repeat
@@ -72,7 +72,6 @@ struct Session {
   /// Returns true on the first rank, which alone prints messages and writes results.
   bool is_first() const;
 
-  /// Writes text to standard output.
   void print(std::string_view text) const;
   /// Writes JSON to standard output, as json_text() formats it.
   void print_json(const nlohmann::ordered_json& value) const;

@@ -180,7 +180,6 @@ void tell_forecast(const Session& session, std::uint64_t memory, std::int64_t ro
                            core::size_text(memory)));
 }
 
-/// Returns the first entries of every summary.
 template <class T>
 Json beginning_of_summary(const Arguments& arguments, std::int64_t n, const Json& facts, const RunReport& report) {
   Json summary{{"problem", problem_name}, {"input", arguments.input}, {"n", n}};
@@ -442,7 +441,6 @@ int paths_of_matrix(const Arguments& given, const Session& session, core::Clock:
       graph.values);
 }
 
-/// Converts the weights to T.
 template <class T>
 std::vector<T> converted(const auto& weights) {
   std::vector<T> wide(static_cast<std::size_t>(weights.view.size()));
@@ -528,7 +526,6 @@ void add_graph_options(Options& options, Session& session, Arguments& arguments)
   };
 }
 
-/// Splits the text at commas.
 std::vector<std::string> sources_in(const std::string& label, const std::string& text) {
   std::vector<std::string> sources;
   std::string_view rest = text;

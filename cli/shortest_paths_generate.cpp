@@ -128,7 +128,6 @@ int write(const Source& source, const Session& session, const Generator::Request
   return 0;
 }
 
-/// Adds a required number.
 void add_count(Options& options, const std::string& name, std::int64_t& target, const std::string& description,
                std::int64_t most) {
   options.value(name, "N", description,

@@ -47,8 +47,8 @@ class WatchedCommunicator final : public Communicator {
   // The state of the current call. Only the rank's thread writes it; the watching thread reads it much later.
   std::atomic<const char*> what_{nullptr};  ///< name of the call with {} for the number of items; null: no call
   std::atomic<std::uint64_t> items_{0};
-  std::atomic<std::uint64_t> number_{0};  ///< number of calls so far
-  std::atomic<double> limit_{-1};         ///< -1: the default
+  std::atomic<std::uint64_t> number_{0};
+  std::atomic<double> limit_{-1};  ///< -1: the default
   std::atomic<std::int64_t> longest_work_{0};
   std::int64_t last_end_;
   std::jthread thread_;

@@ -68,7 +68,6 @@ Json spec_of(const Chart& chart) {
           {"series", std::move(series)}};
 }
 
-/// The values of a chart: one row per place.
 struct Values {
   std::vector<std::string> headings;
   std::vector<std::vector<std::string>> rows;
@@ -124,7 +123,6 @@ std::string csv_of(const Values& values) {
   return text;
 }
 
-/// Percent-encodes the text for a link.
 std::string percent_encoded(std::string_view text) {
   std::string encoded;
   for (const char byte : text) {

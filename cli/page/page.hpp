@@ -40,13 +40,11 @@ struct Chart {
   bool logarithmic = false;  ///< initially; a reader can change it
 };
 
-/// A table of text.
 struct PageTable {
   struct Column {
     std::string heading;
     bool words = false;  ///< aligned left and wrapped
   };
-  /// The colour of a cell.
   enum class Tone : std::uint8_t { plain, good, bad };
   struct Cell {
     std::string text;

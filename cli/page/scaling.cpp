@@ -27,7 +27,6 @@ std::vector<std::string> places_of(const JsonValue& points, const std::string& k
   return places;
 }
 
-/// Groups the digits by threes.
 std::string counted_text(const JsonValue& value) {
   std::string text = fmt::format("{:.0f}", value.number());
   for (std::size_t end = text.size(); end > 3; end -= 3) text.insert(end - 3, ",");

@@ -17,7 +17,6 @@ void add_scaling(Page& page, const bench::JsonValue& scaling);
 /// Adds the summary of a job: what was done, its time by parts, and charts of its lists of numbers.
 void add_summary(Page& page, const bench::JsonValue& summary);
 
-/// Converts a key to words.
 std::string with_spaces(std::string text);
 /// Formats strings, and lists of strings, without quotes.
 std::string plain_text(const nlohmann::ordered_json& json);

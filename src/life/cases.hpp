@@ -56,7 +56,6 @@ class PreparedCase {
   mutable std::optional<Truth> truth_;
 };
 
-/// The interface for loops over variants and cases.
 struct Trial : Room {
   using Variant = life_detail::Variant;
   using Case = life_detail::Case;

@@ -26,7 +26,7 @@ struct Shape {
   LifeBoundary boundary = LifeBoundary::plane;
   bool lights_up = false;  ///< the rule has B0
   bool stepwise = false;   ///< the driver examines each generation
-  bool tree = false;       ///< the cells are given as a tree
+  bool tree = false;
 
   double cell_updates() const {
     return static_cast<double>(height) * static_cast<double>(width) * static_cast<double>(generations);

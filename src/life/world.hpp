@@ -82,7 +82,7 @@ class World {
   std::int64_t slack_ = 0;  ///< generations before live cells can reach the border of a plane's grid
   std::int64_t generation_ = 0;
   bool background_ = false;
-  core::Clock::time_point last_report_;  ///< time of the last progress report
+  core::Clock::time_point last_report_;
 };
 
 }  // namespace gradus::life_detail

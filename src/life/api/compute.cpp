@@ -16,9 +16,7 @@ namespace gradus::life_detail {
 
 namespace {
 
-PlacedTree placed(const CellInput& given, const LifeOptions& options) {
-  return {*given.tree, options.left, options.top};
-}
+PlacedTree placed(const Input& input, const LifeOptions& options) { return {*input.tree, options.left, options.top}; }
 
 std::string_view way_out(const Shape& shape) {
   return shape.stepwise ? "hashes and a search for cycles examine all of it in each generation; without them "
@@ -26,19 +24,18 @@ std::string_view way_out(const Shape& shape) {
                         : "'hashlife' takes it as it is";
 }
 
-Shape describe(const CellInput& given, const LifeOptions& options) {
-  if (given.tree == nullptr) return life_detail::describe(given.cells.height, given.cells.width, options);
-  const Box box = box_of(placed(given, options));
+Shape describe(const Input& input, const LifeOptions& options) {
+  if (input.tree == nullptr) return life_detail::describe(input.cells.height, input.cells.width, options);
+  const Box box = box_of(placed(input, options));
   return life_detail::describe(box.height(), box.width(), options, true);
 }
 
-const Variant& choose(const CellInput& given, const Shape& shape, const LifeOptions& options,
-                      const Execution& execution) {
-  // Precedes all arithmetic with a bounding box whose size in bytes could overflow.
+const Variant& choose(const Input& input, const Shape& shape, const LifeOptions& options, const Execution& execution) {
+  // Checks the bounding box before any arithmetic with its size in bytes, which could overflow.
   const auto takes_plane = [&] {
     return execution::wanted_variant(variants(), life_detail::choose, shape, execution, Room::name).facts.plane;
   };
-  if (given.tree != nullptr && !takes_plane()) check_rectangle(placed(given, options), way_out(shape), execution);
+  if (input.tree != nullptr && !takes_plane()) check_rectangle(placed(input, options), way_out(shape), execution);
   return life_detail::choose(shape, execution);
 }
 
@@ -65,7 +62,6 @@ void take(Solved solved, const LifeOptions& options, LifeResult& result) {
   result.generations = options.generations;
 }
 
-/// The inputs of a variant's run.
 struct Run {
   const Variant& variant;
   LifeGridView cells;
@@ -154,16 +150,16 @@ void run_in_world(const Run& run, const Shape& shape, const Variant* successor, 
 
 }  // namespace
 
-LifeResult compute(const CellInput& given, const LifeOptions& options, const LifeMemory& memory, Execution execution,
+LifeResult compute(const Input& input, const LifeOptions& options, const LifeMemory& memory, Execution execution,
                    execution::Timing timing) {
-  const Shape shape = describe(given, options);
-  const Variant& variant = choose(given, shape, options, execution);
+  const Shape shape = describe(input, options);
+  const Variant& variant = choose(input, shape, options, execution);
   LifeGrid of_tree;
-  LifeGridView cells = given.cells;
+  LifeGridView cells = input.cells;
   LifeOptions placed_options = options;
-  if (given.tree != nullptr && !variant.facts.plane) {
+  if (input.tree != nullptr && !variant.facts.plane) {
     const core::PhaseTimer timer(timing.phases, "place");
-    GridOfTree unfolded = grid_of(placed(given, options), way_out(shape), execution);
+    GridOfTree unfolded = grid_of(placed(input, options), way_out(shape), execution);
     of_tree = std::move(unfolded.cells);
     cells = of_tree.view();
     placed_options.left = unfolded.left;
@@ -179,7 +175,7 @@ LifeResult compute(const CellInput& given, const LifeOptions& options, const Lif
   {
     const cpu::PinnedTeam team(threads, execution.pinning);
     const Run run{variant, cells, placed_options, memory, execution, threads, timing.phases};
-    if (variant.facts.plane) run_on_plane(run, given.tree, result);
+    if (variant.facts.plane) run_on_plane(run, input.tree, result);
     else if (!cells.place.is_host() || !memory.cells.place.is_host()) run_in_gpu_memory(run, result);
     else run_in_world(run, shape, successor, completed_by, result);
   }

@@ -7,14 +7,13 @@
 
 namespace gradus::life_detail {
 
-/// The cells of a call.
-struct CellInput {
+struct Input {
   LifeGridView cells = {};
   const LifeTree* tree = nullptr;  ///< replaces `cells`; its centre is at LifeOptions::left and top
 };
 
 /// Performs the steps of life() after `check`.
-LifeResult compute(const CellInput& given, const LifeOptions& options, const LifeMemory& memory, Execution execution,
+LifeResult compute(const Input& input, const LifeOptions& options, const LifeMemory& memory, Execution execution,
                    execution::Timing timing = {});
 
 }  // namespace gradus::life_detail

@@ -83,7 +83,6 @@ LifeGrid grid_of_world(const LifePattern& pattern, std::int64_t height, std::int
   return grid;
 }
 
-/// Runs a pattern in a bounded world.
 LifeResult compute_in_grid(const LifePattern& pattern, const LifeOptions& options, std::int64_t height,
                            std::int64_t width, const Execution& here, execution::Timing timing) {
   room::check_sizes(height, width);

@@ -51,7 +51,6 @@ class LifeRuns {
   /// Throws Error with the target's name if the cells are so far apart or so numerous that only Macrocell can hold
   /// them.
   LifeRuns(const LifePattern& pattern, const LifeTarget& target);
-  /// Returns the bounding box of the live cells.
   const life_detail::LifeBox& box() const { return box_; }
   /// Calls use(x, y, count) row by row from the top, from left to right within a row. Runs may touch. Throws
   /// InterruptedError after a stop request.

@@ -90,7 +90,6 @@ class NetpbmReader final : public LifeReader {
  private:
   bool is_gray() const { return kind_ == 2 || kind_ == 5; }
   bool is_binary() const { return kind_ >= 4; }
-  /// Returns the number of words in the header.
   int needed() const { return is_gray() ? 4 : 3; }
 
   void count_lines(std::string_view text) {

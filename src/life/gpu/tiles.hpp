@@ -13,8 +13,8 @@ struct Tiling {
   static constexpr int lanes = 32;
   static constexpr int most_depth = 32;  ///< generations: as many as the border has cells
 
-  int rows = 16;               ///< rows per thread
-  int warps = 1;               ///< warps per block
+  int rows = 16;
+  int warps = 1;
   int border_words = 1;        ///< left and right; 0 if a tile is as wide as the torus
   std::int64_t own_words = 0;  ///< words that a tile owns, horizontally
   std::int64_t own_rows = 0;   ///< rows that a tile owns
@@ -30,7 +30,6 @@ struct Tiling {
 /// Returns the maximum number of warps per block, limited by registers, for this many rows per thread.
 constexpr int most_warps(int rows) { return rows > 16 ? 16 : 32; }
 
-/// Sets the columns of tiles.
 inline void cut_across(Tiling& tiling, std::int64_t words, bool one_wraps) {
   if (one_wraps) {
     tiling.border_words = 0;

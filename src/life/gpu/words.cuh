@@ -48,7 +48,6 @@ inline ConstWords words_of(const LifeGridView& grid) {
   return {reinterpret_cast<const Word*>(grid.words), grid.stride * 2};
 }
 inline Words words_of(const LifeGridSpan& grid) { return {reinterpret_cast<Word*>(grid.words), grid.stride * 2}; }
-/// Allocates a contiguous grid in the job's memory.
 inline Words take_words(const Extent& extent, cuda::Arena& memory) {
   return {memory.take<Word>(extent.height * extent.row_words()), extent.row_words()};
 }

@@ -39,11 +39,10 @@ class Universe {
   /// limit is too small.
   void advance(std::uint64_t generations, std::function<void(std::uint64_t)> progress = {});
 
-  /// Returns the current cells.
   LifeTree tree();
 
   struct Counts {
-    std::uint64_t records = 0;      ///< records in use
+    std::uint64_t records = 0;
     std::uint64_t collections = 0;  ///< number of collections so far
     std::uint64_t bytes = 0;        ///< peak memory
   };
@@ -151,7 +150,7 @@ class Universe {
 
   Index root_ = empty;
   int level_ = least_root_level;
-  int exponent_ = 0;  ///< exponent of the current step
+  int exponent_ = 0;
   std::uint32_t looks_ = 0;
   std::function<void(std::uint64_t)> progress_;
   std::uint64_t done_ = 0;  ///< generations finished by advance()

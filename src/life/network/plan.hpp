@@ -182,7 +182,6 @@ constexpr void find_operations(const Four& wanted, Plan& plan) {
 
 }  // namespace plan_detail
 
-/// Returns the plan of a rule.
 constexpr Plan plan_of(LifeRule rule) {
   using namespace plan_detail;
   Four wanted{};

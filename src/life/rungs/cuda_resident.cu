@@ -104,7 +104,7 @@ __device__ __forceinline__ void advance(Word (&cells)[rows], Seams (&seams)[2], 
 struct Passes {
   ConstWords cells;  ///< generation 0
   Turns<Words> turns;
-  std::int64_t generations;  ///< total of the run
+  std::int64_t generations;
   std::int64_t first;
   std::int64_t count;
 };

@@ -62,7 +62,6 @@ using Block = std::array<std::uint64_t, block_words>;
 /// garbage.
 void advance_block(const Step& step, Block& block, int generations);
 
-/// Counts the bits that are 1.
 std::uint64_t count_ones(const std::uint64_t* words, std::int64_t count);
 
 }  // namespace gradus::life_detail

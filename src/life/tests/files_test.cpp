@@ -269,7 +269,7 @@ std::vector<LifePattern> awkward_patterns() {
     patterns.push_back(std::move(pattern));
   }
   patterns.emplace_back();  // empty
-  LifePattern leaf;         // a tree of one leaf
+  LifePattern leaf;
   leaf.tree = LifeTree{{{}, {.level = 3, .cells = 0x8000000000000001}}, 1};
   patterns.push_back(std::move(leaf));
   return patterns;
