@@ -173,8 +173,7 @@ Finding worst_at(const std::vector<Point>& points, const std::string& value) {
 /// shapes set, and by their index among the groups of a shape, since lists make several.
 std::vector<Finding> over_axis(const Claim& claim, const Report& report, const ShapeSettings& shapes, int cores) {
   using Common = std::tuple<std::map<std::string, std::string>, int>;
-  std::vector<std::tuple<Common, std::string, std::vector<Point>>>
-      inputs;  // groups with equal `Common`, with their labels
+  std::vector<std::tuple<Common, std::string, std::vector<Point>>> inputs;  // with their labels
   std::map<std::string, int> places;
   for (const Group& group : report.groups) {
     std::map<std::string, std::string> settings = shapes.at(group.label);

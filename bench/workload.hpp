@@ -55,8 +55,8 @@ struct Row {
   std::vector<Phase> phases;  ///< medians
   int iterations = 0;         ///< iterations of a run, if it has any
   double speedup = 0;         ///< over the group's first row
-  std::vector<std::pair<double Ceilings::*, double>>
-      shares;  ///< shares of the ceilings of these threads or this GPU; NaN: not measured
+  /// Shares of the ceilings of these threads or this GPU; NaN: not measured.
+  std::vector<std::pair<double Ceilings::*, double>> shares;
   std::optional<std::uint64_t> memory_bytes;  ///< peak, beyond the input
   double rechecked = 0;                       ///< share that a filter passed on to higher precision
   std::vector<Figure> figures;                ///< the same keys in all rows of a group

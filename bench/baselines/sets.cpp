@@ -43,8 +43,8 @@ namespace {
 using Key = std::int64_t;
 using Rcu = cds::urcu::gc<cds::urcu::general_buffered<>>;
 
-std::int64_t range_of_keys =
-    0;  ///< key range of the current job; sets without usable iteration are probed for every key
+/// Key range of the current job. Sets without usable iteration are probed for every key.
+std::int64_t range_of_keys = 0;
 
 /// Adapts a baseline to the job's interface.
 template <class Set>

@@ -67,8 +67,8 @@ class Islands {
   bool rests(const Island& island) const;
 
   std::vector<Block> blocks_;
-  std::vector<std::int32_t>
-      resting_;  ///< for each island of the last step: its number of blocks if it rests, otherwise 0
+  /// For each island of the last step: its number of blocks if it rests, otherwise 0.
+  std::vector<std::int32_t> resting_;
   std::int64_t last_step_ = 0;
 };
 
