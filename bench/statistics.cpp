@@ -34,8 +34,8 @@ std::size_t ratios_outside(std::size_t first, std::size_t second, double doubt) 
 /// Returns how many of the smallest and of the largest pair ratios may be cut off. Each is below the true median with
 /// probability 1/2, like a coin toss.
 std::size_t pairs_outside(std::size_t pairs, double doubt) {
-  double probability =
-      std::pow(0.5, static_cast<double>(pairs));  // probability that exactly `outside` ratios are below the median
+  // The probability that exactly `outside` ratios are below the median.
+  double probability = std::pow(0.5, static_cast<double>(pairs));
   double sum = probability;
   std::size_t outside = 0;
   while (outside < pairs / 2 && sum <= 0.5 * doubt) {

@@ -100,8 +100,8 @@ void Session::print(std::string_view text) const {
   end_progress();
   // A slow reader may block a pipe, and signals need not interrupt this thread.
   constexpr int patience_milliseconds = 50;
-  const bool is_long = text.size() > std::size_t{1}
-                                         << 20;  // short texts, such as a message about the stop, are always written
+  // Short texts, such as a message about the stop, are always written.
+  const bool is_long = text.size() > std::size_t{1} << 20;
   pollfd wanted{STDOUT_FILENO, POLLOUT, 0};
   for (std::size_t written = 0; written < text.size();) {
     const bool waits = execution.stop.stop_possible() && ::poll(&wanted, 1, patience_milliseconds) == 0;

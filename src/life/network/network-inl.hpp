@@ -45,8 +45,7 @@ GRADUS_LIFE_INLINE V one_of(V cell, V ones, V v, V u) {
 template <class Ops, int rule_index>
 struct CompiledNetwork {
   using V = typename Ops::V;
-  static constexpr Plan plan =
-      plan_of(compiled_rules[rule_index].rule);  // outside next(), because the table is in host code
+  static constexpr Plan plan = plan_of(compiled_rules[rule_index].rule);  // not in next(): the table is host code
 
   GRADUS_LIFE_INLINE explicit CompiledNetwork(const Coefficients*) {}
 
