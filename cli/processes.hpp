@@ -8,7 +8,7 @@ namespace gradus::cli {
 struct Processes {
   int size = 1;
   int rank = 0;
-  /// this process reports errors for the identical processes, which cannot be ranks of one job
+  /// True for the first process of its kind, which reports why the processes cannot be ranks of one job.
   bool speaks = true;
 };
 
