@@ -23,10 +23,11 @@ struct VerifyOptions {
 
 /// Explains the contracts to users, in whole lines.
 inline constexpr std::string_view contract_legend =
-    "same bits: the whole result equals the oracle's bit for bit, for every number of threads and on every device.\n"
-    "same bits of integers: integer results have the same bits; floating-point results are within the bound that the\n"
-    "problem states. within x: the textbook's arithmetic, within this relative tolerance. invariants: there is no\n"
-    "single correct result; its required properties are checked.\n";
+    "same bits: the whole result has the oracle's bits, for every number of threads and on every device.\n"
+    "same bits of integers: the same for integers; floating-point results are within the bound that the problem "
+    "states.\n"
+    "within x: the textbook's arithmetic, to this relative tolerance. invariants: several results are correct; the\n"
+    "required properties are checked.\n";
 
 /// Returns the bound of the relative difference: 0 for equal bits, null if the contract has no bound.
 nlohmann::json tolerance_json(const core::Contract& contract);
