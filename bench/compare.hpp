@@ -18,7 +18,7 @@ inline constexpr double doubt_of_all_rows = 0.01;
 inline constexpr double negligible_ratio = 1.02;
 
 enum class Mark {
-  none,  ///< within noise
+  none,
   slower,
   faster,
   few,      ///< too few samples

@@ -26,8 +26,8 @@ struct Published {
   std::optional<double> highest_speedup;
   std::string figure;  ///< the rate, by its key in the JSON of a row, whose speed-up it is; empty: the whole job
   std::optional<double> seconds;
-  std::optional<double> highest_seconds;  ///< upper end of a range
-  int iterations = 0;                     ///< iterations that the seconds cover; 0: the whole job
+  std::optional<double> highest_seconds;
+  int iterations = 0;  ///< iterations that the seconds cover; 0: the whole job
   std::string note;
 };
 

@@ -77,7 +77,7 @@ Ceilings measure(int gpu) {
   cuda::DeviceBuffer<unsigned char> to(buffer_bytes);
   from.fill_bytes(0x5a, stream);
   to.fill_bytes(0, stream);
-  const std::int64_t at_once = std::int64_t{blocks} * threads * 4;  // elements per iteration of the grid-stride loop
+  const std::int64_t at_once = std::int64_t{blocks} * threads * 4;
   const std::int64_t quads = buffer_bytes / 16 / at_once * at_once;
 
   Ceilings ceilings;

@@ -26,11 +26,10 @@ struct VariantRun {
 struct Bench {
   std::string label;
   std::vector<VariantRun> runs = {VariantRun{}};
-  std::shared_ptr<Workloads> workloads;  ///< prepared
+  std::shared_ptr<Workloads> workloads;
   Effort effort = {};
 };
 
-/// All rows on the same input.
 struct Group {
   std::string label;
   std::string title;

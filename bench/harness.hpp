@@ -21,11 +21,11 @@ struct Sample {
 struct Job {
   /// Runs the job once. Only the returned `seconds` count, not the rest of the call.
   std::function<Sample()> run;
-  std::vector<Sample> samples;  ///< filled in by measure()
+  std::vector<Sample> samples;
 };
 
 struct Effort {
-  int repeats = 5;             ///< samples of each job
+  int repeats = 5;
   double minimal_seconds = 0;  ///< a sample consists of the runs that take about this long; 0: one run
 };
 

@@ -66,7 +66,6 @@ class TemporaryFolder {
   std::string path_;
 };
 
-/// A soup: each cell is alive with the same probability.
 class Soup : public Workload {
  public:
   Soup(const Size& size, const LifeRule& rule, const SoupAxes& axes)

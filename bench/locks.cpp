@@ -124,7 +124,7 @@ class LockWorkload : public Workload {
   }
 
   Problem problem_;
-  std::map<std::size_t, RowStatistics> statistics_;  // key: the row's index in the group
+  std::map<std::size_t, RowStatistics> statistics_;
 };
 
 class LockWorkloads : public Workloads {

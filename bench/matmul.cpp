@@ -50,7 +50,6 @@ struct ProductAxes {
 // Limit of products for the slow oracle, which computes elements spread over C.
 constexpr double oracle_products = 2e7;
 
-/// A product of random matrices, or a batch of products.
 template <class T>
 class Products : public Workload {
  public:

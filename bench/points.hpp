@@ -78,7 +78,6 @@ class PointAxes {
   std::int64_t least_ = 1;
 };
 
-/// Returns "f32" or "f64".
 template <class T>
 std::string_view type_name() {
   return gradus::to_string(sizeof(T) == 4 ? files::ElementType::f32 : files::ElementType::f64);

@@ -44,7 +44,6 @@ class JsonValue {
 /// Throws InputError, with the byte offset, if the file is not valid JSON.
 nlohmann::ordered_json read_json(const std::string& path);
 
-/// A measurement and the file it was read from.
 struct ResultFile {
   std::string path;
   nlohmann::ordered_json json;

@@ -136,7 +136,7 @@ class SetWorkload : public Workload {
   }
 
   Problem problem_;
-  std::map<std::size_t, RowStatistics> statistics_;  ///< key: the row's index in the group
+  std::map<std::size_t, RowStatistics> statistics_;
 };
 
 class SetWorkloads : public Workloads {

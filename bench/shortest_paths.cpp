@@ -54,7 +54,6 @@ struct GraphAxes {
   std::int64_t tile = 0;
 };
 
-/// A random graph: a matrix of weights, or a list of edges.
 template <class T>
 class RandomGraph {
  public:

@@ -35,7 +35,7 @@ nlohmann::json tolerance_json(const core::Contract& contract);
 /// The result of one variant in one data type.
 struct VerifyRow {
   std::string variant;
-  std::string dtype;  ///< f32, i64, …
+  std::string dtype;
   core::Contract contract;
   std::string skipped;     ///< reason why nothing ran, or empty
   std::int64_t cases = 0;  ///< case and seed pairs that ran

@@ -37,7 +37,6 @@ class TextResult {
   core::AtomicFile& labels_;
 };
 
-/// Returns a CSV field, quoted if necessary.
 std::string csv_field(std::string_view text);
 /// Returns the heading of the row names, or "row".
 std::string heading_of(const files::RowNames* names);

@@ -19,7 +19,7 @@ namespace gradus::cli {
 class LifeFrames {
  public:
   struct Request {
-    std::string gif;     ///< file name, or empty
+    std::string gif;
     std::string folder;  ///< folder for a PGM per frame, named after its generation; or empty
     std::int64_t scale = 1;
     std::int64_t milliseconds = 100;

@@ -114,7 +114,6 @@ class Options {
   CLI::Option& ineffective_if(CLI::Option& option, NoEffectReason why);
 
  private:
-  /// Puts the option under the current heading.
   CLI::Option& added(CLI::Option& option);
 
   CLI::App& app_;

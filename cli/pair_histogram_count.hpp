@@ -293,7 +293,6 @@ class Counter {
     files::PointsOf<T> points;
     files::VectorOf<T> weights;
   };
-  /// The pairs among one set of points, or between two sets.
   struct Pairs {
     std::size_t part = 0;  ///< index in Sum::parts
     Side points;

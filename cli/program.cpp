@@ -114,7 +114,7 @@ void add_job_options(Options& options, Session& session, std::string_view proble
                 },
                 {.choices = bench::variant_names(bench::find_problem(problem))});
   add_threads(options, execution);
-  options.choice("--pin", execution.pinning, "bind threads to cores: compact: adjacent cores, scatter: distant cores");
+  options.choice("--pin", execution.pinning, "bind threads to cores, adjacent ones (compact) or distant ones (scatter)");
   options.value("--block-size", "N", "threads per GPU block [the variant's default]",
                 [&execution](const std::string& text) {
                   execution.block_size = static_cast<int>(parse_whole("--block-size", text, 1, 1024));

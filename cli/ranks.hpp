@@ -74,7 +74,6 @@ std::string note_of_binding(RankedJob& job, int threads);
 std::string threads_text(const Session& session, int own);
 
 inline constexpr std::string_view ranks_heading = "On several processes, started by mpirun";
-/// Adds --stall-timeout.
 void add_stall_option(Options& options, Session& session);
 
 }  // namespace gradus::cli

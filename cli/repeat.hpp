@@ -50,7 +50,6 @@ bool repeats(const std::vector<std::string>& words);
 /// Makes all options optional, since the record may have them. Returns the options that were required.
 std::vector<CLI::Option*> take_requirements(CLI::App& app);
 
-/// Converts the value to its form in records.
 nlohmann::ordered_json json_of(const core::Option& row, const core::Value& value);
 
 /// Adds to a summary the options, the command that repeats the run, its working directory, and the hashes of its inputs

@@ -52,10 +52,10 @@ std::size_t width_of(std::string_view text);
 std::string json_text(const nlohmann::ordered_json& value);
 
 struct Session {
-  Execution execution;      ///< from the common options; `stop` belongs to the process, `progress` draws the bar
-  bool names_gpu = false;   ///< the options name a GPU by number
-  bool json = false;        ///< results as JSON on standard output instead of text
-  bool quiet = false;       ///< no messages and no progress
+  Execution execution;     ///< from the common options; `stop` belongs to the process, `progress` draws the bar
+  bool names_gpu = false;  ///< the options name a GPU by number
+  bool json = false;
+  bool quiet = false;
   bool colour = false;      ///< standard output is a terminal and NO_COLOR is not set
   std::size_t columns = 0;  ///< width of the terminal on standard output; 0: no terminal
   CLI::App* root = nullptr;
@@ -73,7 +73,6 @@ struct Session {
   bool is_first() const;
 
   void print(std::string_view text) const;
-  /// Writes JSON to standard output, as json_text() formats it.
   void print_json(const nlohmann::ordered_json& value) const;
   /// Writes "gradus: " and the message to standard error, unless --quiet is set.
   void note(std::string_view message) const;

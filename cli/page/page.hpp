@@ -26,8 +26,8 @@ struct Series {
 
 struct Chart {
   enum class Kind : std::uint8_t {
-    lines,    ///< over ordered places: threads, sizes
-    bars,     ///< side by side
+    lines,  ///< over ordered places: threads, sizes
+    bars,
     stacked,  ///< bars of parts, in per cent
     points    ///< in a plane, without places
   };

@@ -103,7 +103,6 @@ bool counts_up(const JsonValue& list, const std::string& key) {
   return true;
 }
 
-/// Adds rows of values with the same names: a chart for each name, and a table of all.
 void add_rows(Page& page, const std::string& name, const JsonValue& list) {
   PageTable table{{{"", true}}, {}};
   std::vector<std::string> keys;

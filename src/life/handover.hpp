@@ -15,7 +15,6 @@
 
 namespace gradus::life_detail {
 
-/// The limits of a handover.
 struct HandoverLimits {
   double first_look = 0.02;     ///< seconds before the first estimate
   double worth_an_attempt = 1;  ///< minimum remaining seconds

@@ -36,7 +36,6 @@ class Islands {
   bool empty() const { return blocks_.empty(); }
   /// Returns true if the bounding box of all blocks is larger than 64 MiB and blocks fill at most 1/16 of it.
   bool is_sparse() const;
-  /// Returns all live cells as blocks of 8 x 8.
   std::vector<LifeBlock> small_blocks() const;
 
   /// Returns the bounding box of all blocks as a grid. Calls `check` with its size before allocating it.

@@ -63,7 +63,6 @@ bool is_table(std::string_view rule) {
          std::ranges::any_of(before, [rule](std::string_view name) { return rule.starts_with(name); });
 }
 
-/// A family of unsupported rules.
 struct Family {
   std::string_view what;
   bool (*holds)(std::string_view rule);  ///< for a rule in lower case that is not B/S

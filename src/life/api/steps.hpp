@@ -12,7 +12,6 @@ namespace gradus::life_detail {
 /// Returns true if a coordinate is within 2^62 of 0.
 bool is_near(std::int64_t place);
 
-/// Throws UsageError for invalid options.
 void check(const LifeOptions& options);
 void check_sizes(std::int64_t height, std::int64_t width);
 /// Throws UsageError for a malformed view.

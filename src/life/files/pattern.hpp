@@ -35,7 +35,7 @@ LifePattern parse_life(std::span<const std::byte> bytes, std::string_view name, 
 struct LifeOutputKind {
   const LifeFormat* format = nullptr;
   std::string_view ending;
-  bool packed = false;  ///< gzip-compressed
+  bool packed = false;
   bool is_picture() const { return format->is_picture; }
 };
 std::optional<LifeOutputKind> life_output(const std::string& path);

@@ -226,7 +226,7 @@ class NetpbmReader final : public LifeReader {
     }
   }
 
-  int header_ = 0;  ///< words read so far
+  int header_ = 0;
   int kind_ = 1;
   std::int64_t width_ = 0;
   std::int64_t height_ = 0;

@@ -34,7 +34,6 @@ std::vector<std::uint64_t> random_words(std::int64_t height, std::int64_t width,
   return words;
 }
 
-/// A copy on GPU 0.
 class OnDevice {
  public:
   OnDevice(const std::vector<std::uint64_t>& words, std::int64_t height, std::int64_t width, std::int64_t stride)
