@@ -126,7 +126,7 @@ class Signals(FitCase):
             job.send_signal(number)
             _, stderr = job.communicate(timeout=60)
             self.assertEqual(job.returncode, 130, stderr)
-            self.assertIn(f"with --resume it goes on from '{self.checkpoint}'", stderr)
+            self.assertIn(f"--resume continues it from '{self.checkpoint}'", stderr)
             self.assertIn("is resumed: after iteration ", self.resumed(100000))
             before = content(self.checkpoint)
             self.assertIn("is resumed: after iteration ", self.resumed(90000))  # with another limit

@@ -258,7 +258,7 @@ class Usage(Case):
             (["kmeans", points, "-k"], ["-k", "missing"]),
             (["kmeans", points, "-k", "0"], ["-k", "'0'", "from 1"]),
             (["kmeans", points, "-k", "-3"], ["-k", "'-3'"]),
-            (["kmeans", points, "-k", "2.5"], ["'2.5'", "whole number"]),
+            (["kmeans", points, "-k", "2.5"], ["'2.5'", "an integer"]),
             (["kmeans", points, "-k", "99999999999999999999"], ["-k"]),
             (["kmeans", points, "-k", "2", "-k", "3"], ["more than once"]),
             (["kmeans", points, "-k", "2", "--standardize", "--seed"], ["--seed", "missing"]),

@@ -282,7 +282,7 @@ class Faults(KMeansCase):
                 (["-k", 3], ["-k", 3, "--seed", 1], ["--seed 1", "nothing of that"]),
                 (["-k", 3, "--seed", 1], ["-k", 3], ["--seed 1", "nothing of that"]),
                 (["-k", 3, "--init", points], ["-k", 3, "--init", other], ["--init", "other.npy"]),
-                (["-k", 3], ["-k", "three"], ["rank 1 of 3", "'three' is not a whole number"])]])
+                (["-k", 3], ["-k", "three"], ["rank 1 of 3", "'three' is not an integer"])]])
         for line in self.all_refused(*[(3, 2, points, *words, {}) for words in (["-k", 0], ["-k", 3, "--frobnicate"])]):
             self.assertNotIn("rank", line)  # all ranks were given the same
 
@@ -361,7 +361,7 @@ class Faults(KMeansCase):
         for size, rank in (("PMI_SIZE", "PMI_RANK"), ("SLURM_STEP_NUM_TASKS", "PMIX_RANK")):
             first = gradus("kmeans", points, "-k", 2, "-o", self.path("out"), env={size: "2", rank: "0"})
             self.assertEqual((first.returncode, first.stdout), (4, ""), first.stderr)
-            self.assertIn("mpirun is that of another MPI", first.stderr)
+            self.assertIn("mpirun belongs to another MPI", first.stderr)
             other = gradus("kmeans", points, "-k", 2, "-o", self.path("out"), env={size: "2", rank: "1"})
             self.assertEqual((other.returncode, other.stdout, other.stderr), (4, "", ""))
         self.assertFalse(os.path.exists(self.path("out")))
@@ -564,7 +564,7 @@ if [ "$OMPI_COMM_WORLD_RANK" = 0 ] && [ "$OMPI_COMM_WORLD_SIZE" = 2 ]; then for 
         os.chmod(wrong, 0o755)
         result = self.scaling(wrong, "--files-gib", 0)
         self.assertEqual(result.returncode, 1)
-        self.assertIn("the result of 2 ranks is not that of one process", result.stderr)
+        self.assertIn("the result of 2 ranks differs from the result of one process", result.stderr)
         self.assertFalse(os.path.exists(self.path("s.json")))
 
 

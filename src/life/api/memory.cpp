@@ -1,4 +1,4 @@
-// life_memory()
+// life_memory().
 #include "core/float_environment.hpp"
 #include "cpu/threads.hpp"
 #include "life/api/steps.hpp"
@@ -9,7 +9,7 @@ namespace room = life_detail;
 
 namespace {
 
-/// Returns the request, with the GPU on which the cells reside as the one to run on.
+/// Returns the request; if the cells reside on a GPU, the request names this GPU.
 Execution check(const LifeShape& shape, const LifeOptions& options, const Execution& execution) {
   execution::check_execution(execution);
   room::check(options);

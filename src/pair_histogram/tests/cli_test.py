@@ -160,9 +160,9 @@ class PairHistogram(Case):
         unwrapped = self.file("u.dump", head + "ITEM: ATOMS id xu yu zu\n1 -4.5 0 20\n2 14.5 30 0\n")
         folded = self.succeed("pair-histogram", unwrapped, "--bin-width", 2.5)
         self.assertEqual(folded.stdout, "lo,hi,count\n0,2.5,1\n2.5,5,0\n")
-        self.assertIn("2 atoms of 1 frame lay outside the file's box and were moved into it", folded.stderr)
+        self.assertIn("2 atoms of 1 frame, outside the file's box, were moved into it", folded.stderr)
         asked = self.succeed("pair-histogram", unwrapped, "--bin-width", 2.5, "--fold")
-        self.assertEqual((asked.stdout, "lay outside" in asked.stderr), (folded.stdout, False))
+        self.assertEqual((asked.stdout, "outside the file's box" in asked.stderr), (folded.stdout, False))
         # A box given by the user may be incorrect.
         self.refused(3, "pair-histogram", unwrapped, "--bin-width", 2.5, "--box", "10,10,10",
                      says=["u.dump", "outside the periodic box", "--fold", "frame 0"])
@@ -286,7 +286,7 @@ class PairHistogram(Case):
         only = self.succeed("pair-histogram", *job, "--partial", "--select", "type O").stdout
         self.assertEqual(only.splitlines()[0], "lo,hi,count_O-O,g_O-O,coordination_O-O")
         changed = self.file("c.xyz", self.WATER + self.WATER.replace("O 5", "S 5"))
-        self.refused(3, "pair-histogram", changed, *job[1:], "--partial", says=["kinds of atoms are not those of the first", "frame 1"])
+        self.refused(3, "pair-histogram", changed, *job[1:], "--partial", says=["kinds of atoms differ from the first", "frame 1"])
         dump = self.file("a.dump", "ITEM: NUMBER OF ATOMS\n3\nITEM: BOX BOUNDS pp pp pp\n0 9\n0 9\n0 9\n"
                          "ITEM: ATOMS id type x y z\n7 10 0 0 0\n3 2 1 0 0\n5 2 3 0 0\n")
         text = self.succeed("pair-histogram", dump, "--bin-width", 1, "--bins", 4, "--partial").stdout
@@ -327,7 +327,7 @@ class PairHistogram(Case):
         for text in (self.WATER, self.WATER.replace("\n", "\r\n"), "\ufeff" + self.WATER):
             self.assertEqual(self.succeed("pair-histogram", self.file("water", text), *job).stdout, plain)
         self.refused(2, "pair-histogram", "-", *job, "--frames=-1:", stdin=self.WATER,
-                     says=["standard input does not tell how many frames"])
+                     says=["the number of frames on standard input is unknown"])
         self.assertEqual(self.succeed("pair-histogram", "-", *job, "--frames=0:5", stdin=self.WATER).stdout, plain)
         # Numbers are read as a table.
         for table in ("3\n4\n5\n", "3\n\n", "1,2,3\n", "x y z\n1 2 3\n4 5 6\n"):
@@ -336,7 +336,7 @@ class PairHistogram(Case):
                 "ITEM: ATOMS id type x y z ix iy iz\n1 1 0 0 0 0 0 0\n2 1 9.5 0 0 3 0 0\n")
         result = self.succeed("pair-histogram", self.file("dump.100", dump), "--bin-width", 1)
         self.assertIn("\n0,1,1\n", result.stdout)
-        self.assertIn("1 atom of 1 frame lay outside", result.stderr)
+        self.assertIn("1 atom of 1 frame, outside", result.stderr)
         damaged = self.file("d.xyz.gz", gzip.compress(self.WATER.encode())[:-20])
         self.refused(3, "pair-histogram", damaged, *job, says=["d.xyz.gz", "cut off"])
         self.refused(3, "pair-histogram", self.file("e.xyz.gz", gzip.compress(b"900000000\n\nH 1 2 3\n")), *job,
@@ -503,7 +503,7 @@ class PairHistogram(Case):
         self.assertEqual(self.counts(moved, *job, "--box", cell, "--fold")["counts"], [0, 1, 2, 0])
         away = self.file("m.xyz", '3\nLattice="%s"\nH 0.5 0.5 0.5\nH -13.5 -8.5 20.5\nH 100.5 0.5 8.5\n' % cell.replace(",", " "))
         result = self.succeed("pair-histogram", away, *job)
-        self.assertIn("2 atoms of 1 frame lay outside", result.stderr)
+        self.assertIn("2 atoms of 1 frame, outside", result.stderr)
         self.assertEqual([row[2] for row in self.rows(result.stdout)[1]], ["0", "1", "2", "0"])
 
     def test_bad_boxes(self):
@@ -571,7 +571,7 @@ class PairHistogram(Case):
             path = self.dcd("t.dcd", (10, 90, 10, 90, 90, 10), frames, order)
             result = self.succeed("pair-histogram", path, *job)
             self.assertEqual([row[2] for row in self.rows(result.stdout)[1]], ["2", "2", "2"])
-            self.assertIn("1 atom of 1 frame lay outside", result.stderr)
+            self.assertIn("1 atom of 1 frame, outside", result.stderr)
             self.assertEqual(self.counts(path, *job, "--frames=-1", "--select", "index 0,1")["counts"], [0, 0, 1])
         self.assertEqual(self.succeed("pair-histogram", self.file("run7", content(path)), *job).stdout, result.stdout)
         open_space = self.dcd("o.dcd", (0, 0, 0, 0, 0, 0), frames)

@@ -135,7 +135,7 @@ class AtomsByTheirIds(TrajectoryCase):
         self.answer(other, *job, "--select", "id 1")
         for more in (("--weights", weights), ("--select", "index 1"), ("--select", "id 1", "--cross-select", "index 1"),
                      ("--cross", other, "--cross-select", "not index 1")):
-            self.refused(3, "pair-histogram", other, *job, *more, says=["o.dump", "not those of the first frame", "(in frame 1"])
+            self.refused(3, "pair-histogram", other, *job, *more, says=["o.dump", "differ from the first frame", "(in frame 1"])
 
     def test_fewer_atoms_than_a_skipped_frame_claims(self):
         text = self.HEAD % (0, 12) + "1 1 0 0 0\n" + self.HEAD % (1, 1) + "1 1 0 0 0\n" + self.HEAD % (2, 1) + "1 1 0 0 0\n"

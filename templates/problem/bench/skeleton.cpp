@@ -86,15 +86,15 @@ class Additions : public Workloads {
              }}};
   }
 
-  void prepare(const Making&) override {}
+  void prepare(const InputCallbacks&) override {}
 
   void scale(double share) override {
     for (int& count : values_) count = std::max(1, static_cast<int>(share * count));
   }
 
-  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
+  void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) override {
     for (const int count : values_) {
-      Addition addition(count, making.stop);
+      Addition addition(count, callbacks.stop);
       use(addition);
     }
   }
