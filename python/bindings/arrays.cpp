@@ -1,4 +1,5 @@
-// Arrays that Python's part looks at: those on a GPU, of which it must know more than the protocols' methods say.
+// Helpers for gradus._gpu and gradus._numbers: array metadata that DLPack's Python methods do not expose, GPU copies and
+// the search for elements that a type cannot represent.
 #include "python/bindings/arrays.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -14,12 +15,12 @@ namespace gradus::python {
 
 namespace {
 
-/// Has __dlpack__ and nothing else; may be read many times, unlike a capsule.
+/// An object with only the DLPack methods. Unlike a capsule, it can be imported repeatedly.
 using Held = nb::ndarray<nb::array_api>;
 
 Held hold(const nb::ndarray<>& capsule) { return Held(capsule); }
 
-/// `code`, `bits`: as DLPack has them. `strides`: in elements. The memory belongs to `owner`.
+/// Wraps GPU memory that `owner` keeps alive. `code` and `bits` are DLPack's element type; `strides` are in elements.
 Held hold_memory(std::uint64_t address, const std::vector<std::size_t>& shape, const std::vector<std::int64_t>& strides,
                  int code, int bits, int gpu, nb::object owner) {
   if (shape.size() != strides.size()) throw UsageError("an array has a stride for each dimension");
@@ -28,7 +29,7 @@ Held hold_memory(std::uint64_t address, const std::vector<std::size_t>& shape, c
               nb::device::cuda::value, gpu);
 }
 
-/// (address, shape, strides in elements, code and bits of the element type, DLPack's type and number of the device)
+/// Returns (address, shape, strides in elements, DLPack type code, bits per element, DLPack device type, device number).
 Fields facts_of(const Input& array) {
   nb::list shape;
   nb::list strides;
@@ -42,7 +43,7 @@ Fields facts_of(const Input& array) {
                         array.device_id());
 }
 
-/// Counts the elements, in C order from `data` on, before the first one that `To` does not hold exactly.
+/// Counts the elements, in C order from `data`, that precede the first element without an exact representation in `To`.
 template <class To, class From>
 std::int64_t count_exact(const From* data, const Input& array, std::size_t dimension) {
   if (dimension == array.ndim()) return core::is_exact_in<To>(*data) ? 1 : 0;
@@ -75,7 +76,7 @@ std::int64_t count_exact_in(const std::string& type, const Input& array) {
   throw UsageError("no conversion to " + type);
 }
 
-/// Returns the position, in C order, of the first element that the type does not hold exactly; nothing if it holds all.
+/// Returns the C-order index of the first element that `type` cannot represent exactly, or nothing.
 std::optional<std::int64_t> first_inexact(const Input& array, const std::string& type) {
   const auto count = [&] {
     if (array.dtype() == nb::dtype<std::int32_t>()) return count_exact_in<std::int32_t>(type, array);

@@ -1,4 +1,4 @@
-// Arrays of Python as views, and results as arrays of NumPy. Nothing is copied.
+// Conversions without copies: Python arrays to views, results to NumPy arrays.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -17,7 +17,7 @@ namespace gradus::python {
 
 namespace nb = nanobind;
 
-/// What is read: read-only arrays are welcome, so are capsules of DLPack, whose memory may lie on a GPU.
+/// An input array in host or GPU memory: any DLPack object or capsule, read-only or not.
 using Input = nb::ndarray<nb::ro>;
 using Output = nb::ndarray<>;
 
@@ -28,23 +28,23 @@ inline MemoryPlace place_of(int device_type, int device_id) {
     case nb::device::cuda::value:
     case nb::device::cuda_managed::value: return MemoryPlace::on_gpu(device_id);
     default:
-      throw UsageError("an array lies on a device of DLPack's type " + std::to_string(device_type) +
-                       "; taken are those in host memory and on NVIDIA GPUs");
+      throw UsageError("an array is on a device of DLPack's type " + std::to_string(device_type) +
+                       "; arrays in host memory and on NVIDIA GPUs are accepted");
   }
 }
 
-/// A matrix whose rows are contiguous, with room between them or without.
+/// Views a two-dimensional array with contiguous rows; the row stride may exceed the number of columns.
 template <class T, class Array>
 MatrixView<T> matrix_of(const Array& array, const char* what) {
   if (array.ndim() != 2)
     throw UsageError(about(what) + "an array of " + std::to_string(array.ndim()) +
                      " dimensions; two are needed, a row for each point");
   if (array.dtype() != nb::dtype<std::remove_const_t<T>>())
-    throw UsageError(about(what) + "the element type is not that of the points");
+    throw UsageError(about(what) + "the element type differs from the type of the points");
   const auto rows = static_cast<std::int64_t>(array.shape(0));
   const auto columns = static_cast<std::int64_t>(array.shape(1));
   if (rows > 0 && columns > 1 && array.stride(1) != 1)
-    throw UsageError(about(what) + "the elements of a row do not lie side by side");
+    throw UsageError(about(what) + "the elements of a row are not contiguous");
   const std::int64_t stride = rows > 1 && columns > 0 ? array.stride(0) : columns;
   return {static_cast<T*>(array.data()), rows, columns, stride, place_of(array.device_type(), array.device_id())};
 }
@@ -56,7 +56,7 @@ VectorView<T> vector_of(const Array& array, const char* what) {
   if (array.dtype() != nb::dtype<std::remove_const_t<T>>())
     throw UsageError(about(what) + "the element type is not the one that is needed");
   if (array.shape(0) > 1 && array.stride(0) != 1)
-    throw UsageError(about(what) + "the elements do not lie side by side");
+    throw UsageError(about(what) + "the elements are not contiguous");
   return {static_cast<T*>(array.data()), static_cast<std::int64_t>(array.shape(0)),
           place_of(array.device_type(), array.device_id())};
 }
@@ -70,7 +70,7 @@ VectorView<const T> vector_of(const std::optional<Input>& array, const char* wha
   return array ? vector_of<const T>(*array, what) : VectorView<const T>{};
 }
 
-/// run(T{}) for the element type of the array.
+/// Calls run(T{}) for the array's element type, float or double.
 template <class Run>
 auto with_element_of(const Input& array, Run run) {
   if (array.dtype() == nb::dtype<float>()) return run(float{});
@@ -78,7 +78,7 @@ auto with_element_of(const Input& array, Run run) {
   throw UsageError(about("points") + "the elements are neither float32 nor float64");
 }
 
-/// An array of NumPy that owns what it is given.
+/// Returns a NumPy array that owns `owner`; `data` returns the address of its elements.
 template <class Owner, class T>
 nb::object owning(Owner owner, T* (*data)(Owner&), std::initializer_list<std::size_t> shape) {
   auto* kept = new Owner(std::move(owner));

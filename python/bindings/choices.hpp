@@ -1,4 +1,4 @@
-// Enumerators by their names.
+// Parses names of enumerators.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace gradus::python {
 
-/// UsageError for a name that is none of the choices; it suggests the nearest one.
+/// Throws UsageError for an unknown name, and suggests the nearest choice.
 [[noreturn]] inline void refuse_name(std::string_view what, const std::string& name,
                                      std::span<const core::Choice> choices) {
   std::vector<std::string_view> names;
@@ -25,7 +25,7 @@ namespace gradus::python {
                    {.code = error_code::unknown_choice, .value = name, .allowed = list});
 }
 
-/// The enumerator of that name or alias.
+/// Returns the enumerator with the given name or alias.
 template <NamedEnum Enum>
 Enum choice(const char* what, const std::string& name) {
   if (const std::optional<Enum> found = from_string<Enum>(name)) return *found;

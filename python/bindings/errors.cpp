@@ -14,7 +14,7 @@ namespace nb = nanobind;
 
 namespace {
 
-/// Spells an option as an argument: empty="keep".
+/// Formats an option as a Python argument, such as empty="keep".
 std::string spelled(const OptionReference& option) {
   const std::string_view member = std::string_view(option.name).substr(option.name.rfind(':') + 1);  // npos + 1 is 0
   const std::string name(name_of_argument(member));

@@ -1,4 +1,4 @@
-// Errors of the library as those of gradus._errors.
+// Translates C++ errors to the exceptions in gradus._errors.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -46,7 +46,7 @@ void set_device(Execution& execution, const std::string& text) {
                    did_you_mean(text, names));
 }
 
-/// Throws UsageError if the number has too many bits.
+/// Converts to int. Throws UsageError if the number is too large; clamps numbers that are too small.
 int narrow(const char* name, std::int64_t number) {
   constexpr int most = std::numeric_limits<int>::max();
   if (number > most)
@@ -55,7 +55,8 @@ int narrow(const char* name, std::int64_t number) {
   return static_cast<int>(std::max<std::int64_t>(number, std::numeric_limits<int>::min()));
 }
 
-/// Fewer threads than the machine has, where the environment (OMP_NUM_THREADS) or threadpoolctl says so.
+/// Returns the limit set by OMP_NUM_THREADS or threadpoolctl if it is below the number of cores; 0 (all cores) otherwise.
+/// Returns 1 in a forked child that lost its threads.
 int usual_threads() {
   if (has_lost_threads()) return 1;
   const int limit = omp_get_max_threads();
@@ -71,13 +72,13 @@ Request make_request(const std::string& device, std::optional<std::string> varia
   set_device(execution, device);
   execution.variant = std::move(variant).value_or("");
   if (threads && *threads < 1)
-    throw UsageError(about("threads") + std::to_string(*threads) + "; one is the least, None stands for all cores");
+    throw UsageError(about("threads") + std::to_string(*threads) + "; 1 is the minimum, None stands for all cores");
   execution.threads = threads ? narrow("threads", *threads) : usual_threads();
   execution.pinning = choice<Pinning>("pinning", pinning);
   execution.block_size = narrow("block_size", block_size.value_or(0));
   execution.memory_limit = memory_limit.value_or(0);
   execution.gpu_memory_limit = memory_limit.value_or(0);
-  // DLPack's number of the legacy default stream is 1, CUDA's is null.
+  // DLPack denotes the legacy default stream by 1, CUDA by null.
   const std::uint64_t address = stream.value_or(0);
   execution.stream = reinterpret_cast<void*>(address <= 1 ? 0 : address);
   if (!progress.is_none() && !PyCallable_Check(progress.ptr()))
@@ -86,7 +87,7 @@ Request make_request(const std::string& device, std::optional<std::string> varia
   return request;
 }
 
-/// (the number of the first row, rows) of this rank.
+/// Returns (first row, number of rows) of this rank.
 Fields own_rows(std::int64_t rows, const Request& request) {
   const RowRange own =
       Job(request).run([rows](const Execution& execution) { return rows_of_rank(rows, *execution.communicator); });
@@ -103,9 +104,9 @@ Job::Job(const Request& request)
   execution_.progress = [this](const Progress& progress) { look_up(progress); };
 }
 
-// Called by the job, at places that no exception must leave.
+// Runs inside the job's loops and must not throw: stores an exception and requests a stop instead.
 void Job::look_up(const Progress& progress) {
-  const bool is_last = progress.done == progress.total && !progress_.is_none();  // a bar goes to its end
+  const bool is_last = progress.done == progress.total && !progress_.is_none();  // completes a progress bar
   if (raised_ || (!is_last && Clock::now() < next_)) return;
   const nb::gil_scoped_acquire acquire;
   try {
@@ -151,7 +152,7 @@ void bind_execution(nb::module_& module) {
           [](const Request& request) {
             return std::optional(reinterpret_cast<std::uint64_t>(request.execution.communicator));
           },
-          // The address of what gradus_mpi_open() gave.
+          // The address that gradus_mpi_open() returned.
           [](Request& request, std::optional<std::uint64_t> address) {
             request.execution.communicator = reinterpret_cast<Communicator*>(address.value_or(0));
           },

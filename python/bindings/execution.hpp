@@ -1,4 +1,4 @@
-// Where and how to run, asked from Python: the interpreter's lock, signals, progress.
+// Runs library calls for Python: device and threads, the global interpreter lock (GIL), signals, progress.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,20 +18,20 @@ namespace gradus::python {
 
 namespace nb = nanobind;
 
-/// The arguments that all functions have.
+/// The arguments that all functions share.
 struct Request {
   Execution execution;
   nb::object progress;
-  bool only_checks = false;  ///< a call that converts its arguments, and raises StopIteration instead of running
+  bool only_checks = false;  ///< convert the arguments, then raise StopIteration instead of running
 };
 
 Fields to_python(const RunReport& report);
 
-/// How long this thread's last call of the library took, so that what Python adds to it can be measured.
+/// The duration of this thread's last library call, for measuring the overhead of Python.
 inline thread_local double seconds_in_library = 0;
 
-/// A job without the interpreter's lock. Now and then it takes the lock, lets Python handle signals and calls the
-/// caller's function; what these raise stops the job and comes out of run().
+/// Runs a job without the GIL. Every 50 ms the job acquires the GIL, lets Python handle signals and calls the progress
+/// function. An exception in either stops the job and leaves run().
 class Job {
  public:
   explicit Job(const Request& request);
@@ -40,7 +40,7 @@ class Job {
 
   template <class Run>
   auto run(Run run) {
-    if (only_checks_) throw nb::stop_iteration("the arguments are all right");
+    if (only_checks_) throw nb::stop_iteration("the arguments are valid");
     std::optional<decltype(run(execution_))> result;
     try {
       const nb::gil_scoped_release release;
@@ -48,7 +48,7 @@ class Job {
       result.emplace(run(execution_));
       seconds_in_library = std::chrono::duration<double>(Clock::now() - start).count();
     } catch (const InterruptedError& error) {
-      // Who has raised nothing was stopped by another rank.
+      // Without an exception of this rank, another rank stopped the job.
       if (!raised_)
         throw Error(error.message() + ": an exception, its progress function's or an interrupt, ended the call there",
                     error.fields());

@@ -1,4 +1,4 @@
-// gradus.kmeans and what belongs to it.
+// Binds k-means: fit, choice of k, initial centroids, prediction, transformation, projection and memory estimate.
 #include "gradus/kmeans.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -64,7 +64,7 @@ Fields first_centroids(const Input& points, const std::optional<Input>& initial_
   });
 }
 
-/// Copies mean and scale, which a model has or has not.
+/// Copies the mean and scale of a model; both are empty if the model does not standardize.
 KMeansStandardization standardization_of(const std::optional<Input>& mean, const std::optional<Input>& scale) {
   const auto copy = [](const std::optional<Input>& array, const char* what) {
     const VectorView<const double> elements = vector_of<double>(array, what);
@@ -88,7 +88,7 @@ Fields predict(const Input& centroids, const Input& points, const Output& labels
   });
 }
 
-/// (the distances where `distances` is none; the report)
+/// Returns (the distances if `distances` is null, otherwise None; the report, or None with new distances).
 Fields transform(const Input& centroids, const Input& points, const std::optional<Output>& distances,
                  const std::string& metric, const std::optional<Input>& mean, const std::optional<Input>& scale,
                  const Request& request) {

@@ -1,4 +1,4 @@
-// What the package needs of the library beside its public headers: the rest of what its shared library shows.
+// Internal library functions that the package's shared library exports in addition to the public API.
 #pragma once
 
 #include <cstddef>

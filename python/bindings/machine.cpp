@@ -1,4 +1,4 @@
-// The ladders, the GPUs, this machine and this build.
+// Binds the lists of variants and GPUs, and facts about the machine and the build.
 #include <nanobind/stl/string.h>
 
 #include "gradus/variants.hpp"

@@ -1,4 +1,4 @@
-// gradus.matmul.
+// Binds matrix multiplication.
 #include "gradus/matmul.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -16,19 +16,19 @@ namespace gradus::python {
 
 namespace {
 
-/// One matrix, or a batch of them.
+/// Views a two-dimensional array as a matrix, or a three-dimensional array as a batch of matrices.
 template <class T, class Array>
 MatmulView<T> matrices_of(const Array& array, const char* what) {
   const std::size_t batch = array.ndim() == 3 ? 1 : 0;
   if (array.ndim() != 2 + batch || array.dtype() != nb::dtype<std::remove_const_t<T>>())
-    throw UsageError(about(what) + "neither matrices of that element type nor one");
+    throw UsageError(about(what) + "neither a matrix nor a batch of matrices of the needed element type");
   const MatmulView<T> first(static_cast<T*>(array.data()), static_cast<std::int64_t>(array.shape(batch)),
                             static_cast<std::int64_t>(array.shape(batch + 1)), array.stride(batch),
                             array.stride(batch + 1), place_of(array.device_type(), array.device_id()));
   return batch == 0 ? first : first.batch(static_cast<std::int64_t>(array.shape(0)), array.stride(0));
 }
 
-/// (the product where `out` is none, the matrices of a batch one below the other; the report)
+/// Returns (product, report). The product stacks the matrices of a batch vertically; it is None if `out` is given.
 Fields multiply(const Input& a, const Input& b, const std::optional<Output>& out, const OptionValues& given,
                 const Request& request) {
   const auto options = options_of<MatmulOptions>(given);
@@ -47,7 +47,7 @@ Fields multiply(const Input& a, const Input& b, const std::optional<Output>& out
   });
 }
 
-/// Throws OutOfMemoryError if the job and `beyond`, bytes of results that Python allocates, exceed the memory.
+/// Throws OutOfMemoryError if the job plus `beyond`, the bytes that Python allocates for results, exceed the memory.
 void check_memory(std::int64_t batches, std::int64_t rows, std::int64_t depth, std::int64_t columns, int element_bytes,
                   std::uint64_t beyond, const Request& request) {
   const MatmulShape shape{

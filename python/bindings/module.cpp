@@ -1,4 +1,4 @@
-// gradus._core: conversions, and nothing else.
+// The extension module gradus._core. It converts arguments and results, and contains no algorithms.
 #include "python/bindings/module.hpp"
 
 #include "python/bindings/errors.hpp"

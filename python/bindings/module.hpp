@@ -1,4 +1,4 @@
-// What each problem adds to the module, one function a file.
+// Functions that add bindings to the module, one per source file.
 #pragma once
 
 #include <nanobind/nanobind.h>

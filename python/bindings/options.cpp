@@ -21,7 +21,7 @@ std::vector<std::span<const core::Option>>& tables() {
 
 nb::str text(std::string_view view) { return nb::str(view.data(), view.size()); }
 
-/// Raises TypeError, in which the value is shown if it is short.
+/// Raises TypeError with the value if it is None, a string or a number, otherwise with its type.
 [[noreturn]] void refuse_type(const core::Option& row, nb::handle value, const char* needed) {
   const bool is_short = value.is_none() || PyUnicode_Check(value.ptr()) || PyNumber_Check(value.ptr()) == 1;
   const nb::object shown =
@@ -35,7 +35,7 @@ Integer integer_of(const core::Option& row, nb::handle value) {
   const nb::object whole = nb::steal(PyNumber_Index(value.ptr()));
   if (!whole.is_valid()) {
     PyErr_Clear();
-    refuse_type(row, value, "a whole number");
+    refuse_type(row, value, "an integer");
   }
   Integer number = 0;
   if (!nb::try_cast(whole, number, false)) refuse_integer(row, nb::cast<std::string>(nb::str(whole)));
@@ -53,7 +53,7 @@ std::string text_of(const core::Option& row, nb::handle value) {
   return nb::cast<std::string>(value);
 }
 
-/// Calls a converter of the package, which names the option in its errors.
+/// Calls a converter of the Python package; its errors name the option.
 nb::object converted(const char* module, const char* function, const core::Option& row, nb::handle value) {
   return nb::module_::import_(module).attr(function)(value, text(row.front_name()));
 }

@@ -1,4 +1,4 @@
-// Options of the library by their tables (core/options.hpp): what Python knows of them, and what a call gives them.
+// Options in Python, driven by the option tables (core/options.hpp): descriptions for Python, and values from a call.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,19 +12,19 @@ namespace gradus::python {
 
 namespace nb = nanobind;
 
-/// Values of options by their names.
+/// Option values by name.
 using OptionValues = nb::typed<nb::dict, nb::str, nb::any>;
 
-/// Sets the options that are given. UsageError for values that they do not allow.
+/// Sets the given options. Throws UsageError for a value outside the allowed range, TypeError for a wrong type.
 void set_options(std::span<const core::Option> rows, void* options, const nb::dict& given);
 
-/// Returns (name, kind, names of choices and their aliases, default) for each option that a call has as an argument.
+/// Returns (name, kind, choices with aliases, default) for each option that is an argument in Python.
 nb::typed<nb::list, Fields> facts_of(std::span<const core::Option> rows);
 
-/// Adds a table to the ones that errors take names of arguments from.
+/// Registers a table, so that errors can name its options as arguments.
 void add_table(std::span<const core::Option> rows);
 
-/// Returns the argument that stands for a member of an options struct.
+/// Returns the argument name for a member of an options struct.
 std::string_view name_of_argument(std::string_view member);
 
 template <class Options>
@@ -34,7 +34,7 @@ Options options_of(const nb::dict& given) {
   return options;
 }
 
-/// Adds a function of the module that returns the facts of a table.
+/// Adds a module function that returns the facts of a table.
 template <class Options>
 void bind_options(nb::module_& module, const char* name) {
   add_table(core::option_rows<Options>);

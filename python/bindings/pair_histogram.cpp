@@ -1,4 +1,4 @@
-// gradus.pair_histogram and what belongs to it.
+// Binds pair-distance histograms.
 #include "gradus/pair_histogram.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -15,7 +15,7 @@ namespace gradus::python {
 
 namespace {
 
-/// Last comes the volume of the box, or none where it is open.
+/// Returns the fields of a result, followed by the volume of the box (None in open space).
 Fields count(const Input& points, const std::optional<Input>& others, const std::optional<Input>& weights,
              const std::optional<Input>& other_weights, const OptionValues& given, const Request& request) {
   return with_element_of(points, [&]<class T>(T) -> Fields {
@@ -59,7 +59,7 @@ PairHistogramResult result_of(const Doubles& edges, const Counts& counts, const 
   return result;
 }
 
-/// Each histogram as (edges, counts, weighted, below, beyond, pairs, flat, rechecked).
+/// Converts (edges, counts, weighted, below, beyond, pairs, flat, rechecked).
 PairHistogramResult result_of(const Fields& fields) {
   return result_of(nb::cast<Doubles>(fields[0]), nb::cast<Counts>(fields[1]),
                    nb::cast<std::optional<Doubles>>(fields[2]), nb::cast<std::uint64_t>(fields[3]),

@@ -1,4 +1,4 @@
-// gradus.shortest_paths and what belongs to it.
+// Binds all-pairs shortest paths.
 #include "gradus/shortest_paths.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -15,7 +15,7 @@ namespace gradus::python {
 
 namespace {
 
-/// run(T{}) for the element type of the weights.
+/// Calls run(T{}) for the element type of the weights.
 template <class Run>
 Fields with_weight_of(const Input& weights, Run run) {
   if (weights.dtype() == nb::dtype<std::int32_t>()) return run(std::int32_t{});
@@ -23,7 +23,7 @@ Fields with_weight_of(const Input& weights, Run run) {
   return with_element_of(weights, run);
 }
 
-/// `graph`: whatever the library has a shortest_paths() of.
+/// `graph` is any type with an overload of shortest_paths().
 template <class T, class Graph>
 Fields paths_of(const Graph& graph, const ShortestPathsOptions& options, const Request& request) {
   ShortestPathsResult<T> result =
@@ -38,7 +38,7 @@ Fields of_matrix(const Input& weights, const OptionValues& given, const Request&
       weights, [&]<class T>(T) { return paths_of<T>(matrix_of<const T>(weights, "graph"), options, request); });
 }
 
-/// `places`: where the edges of each vertex begin (CSR), or the vertex of each edge.
+/// `places` holds the start of each row (CSR, if `compressed`) or the source vertex of each edge.
 Fields of_edges(bool compressed, std::int64_t vertices, const Input& places, const Input& targets, const Input& weights,
                 const OptionValues& given, const Request& request) {
   const auto options = options_of<ShortestPathsOptions>(given);

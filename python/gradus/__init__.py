@@ -1,4 +1,15 @@
-"""Gradus: exact parallel kernels for data."""
+"""Gradus: exact parallel kernels for data.
+
+By default, results have the same bits on every machine, on CPU and GPU, with any number of threads. Functions accept NumPy
+arrays and whatever converts to one. The k-means functions and pair_histogram() also accept arrays in GPU memory, for example
+from PyTorch, CuPy or JAX.
+
+>>> import gradus, numpy as np
+>>> points = np.random.default_rng(0).random((10_000, 8), dtype=np.float32)
+>>> result = gradus.kmeans(points, 16)
+>>> result.centroids.shape, result.labels.shape
+((16, 8), (10000,))
+"""
 
 from __future__ import annotations
 
@@ -81,7 +92,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What stands on scikit-learn, whose import takes long: when it is asked for. It is not among `__all__` either."""
+    """Imports gradus.cluster at the first use of its names, because importing scikit-learn takes long."""
     if name != "cluster" and name not in _OF_CLUSTER:
         raise AttributeError(f"module 'gradus' has no attribute {name!r}")
     import importlib

@@ -1,4 +1,4 @@
-"""python -m gradus: the program itself."""
+"""Runs the program `gradus` as python -m gradus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of any library as what the compiled part takes, in place where they allow it."""
+"""Converts arrays of any library to arrays that the extension module accepts, without a copy where possible."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradus._errors import InputError, UnsupportedError, UsageError
 from gradus._gpu import OnGpu
 
 Host = np.ndarray[Any, Any]
-Placed = Any  # an array of NumPy, or what lies on a GPU
+Placed = Any  # a NumPy array or an OnGpu
 
 
 def _refuse_gradients(source: Any, what: str) -> None:
@@ -24,7 +24,7 @@ def _refuse_gradients(source: Any, what: str) -> None:
 
 
 def _refuse_by_name(source: Any, what: str) -> None:
-    """Raises the error for what is no array but leads to one, with the call that makes it."""
+    """Raises UsageError for a path, file, sparse matrix or lazy frame, and names the call that makes an array of it."""
     kind, way = type(source).__name__, None
     if isinstance(source, (str, bytes, os.PathLike)):
         kind, way = "path", f"numpy.load({os.fspath(source)!r}); the program, python -m gradus, reads files itself"
@@ -42,7 +42,7 @@ def _refuse_by_name(source: Any, what: str) -> None:
     elif "sparse" in str(getattr(source, "layout", "")):  # PyTorch
         kind, way = f"sparse {kind}", f"{what}.to_dense()"
     elif not hasattr(source, "__array__"):
-        calls = ("collect", "compute", "toPandas", "to_pandas", "execute")  # of what is lazy, or elsewhere
+        calls = ("collect", "compute", "toPandas", "to_pandas", "execute")  # methods of lazy and remote data frames
         call = next((name for name in calls if callable(getattr(source, name, None))), None)
         way = None if call is None else f"{what}.{call}()"
     if way is not None:
@@ -60,14 +60,14 @@ def _to_numpy(source: Any, what: str) -> Host:
     _refuse_gradients(source, what)
     if _gpu.lies_there(source):
         raise UnsupportedError.about(
-            what, f"the array lies on a GPU, and is taken in host memory here: pass {_gpu.way_out(source, what)}"
+            what, f"the array is on a GPU, but must be in host memory here: pass {_gpu.way_out(source, what)}"
         )
     if not _numbers.is_untyped(source):
         _refuse_by_name(source, what)
     if not hasattr(source, "__array__") and hasattr(source, "__dlpack__"):
         return np.from_dlpack(source)
     if "bfloat16" in str(getattr(source, "dtype", "")) and hasattr(source, "float"):
-        source = source.float()  # exact; NumPy does not know the type
+        source = source.float()  # exact; NumPy lacks bfloat16
     try:
         array = np.asarray(source)
     except ValueError as error:
@@ -81,7 +81,7 @@ def _to_numpy(source: Any, what: str) -> Host:
 
 
 def _numbers_of_frame(frame: Any, what: str) -> Host:
-    """Of a data frame whose columns hold numbers that may be missing, as pandas' Int64: a missing one is NaN."""
+    """Converts a data frame with nullable columns, such as pandas' Int64, to float64; missing values become NaN."""
     columns = zip(getattr(frame, "columns", ()), np.atleast_1d(np.asarray(frame.dtypes, dtype=object)))
     without = [repr(name) for name, dtype in columns if getattr(dtype, "kind", "O") not in "biuf"]
     if without:
@@ -92,8 +92,11 @@ def _numbers_of_frame(frame: Any, what: str) -> Host:
 def matrix(
     source: Any, what: str, dtype: np.dtype[Any] | None = None, stream: int | None = None
 ) -> Placed:
-    """Rows whose elements lie side by side, where they are; a copy only where they did not, or in another type. `dtype`:
-    that of the points, which the numbers must have exactly."""
+    """Returns a two-dimensional array with contiguous rows in the source's memory, copied only to change layout or type.
+
+    `dtype` is the wanted type (None: float32 or float64, whichever fits the source). Raises InputError if it cannot
+    represent an element exactly, and UsageError for another number of dimensions.
+    """
     if not isinstance(source, np.ndarray):
         _refuse_gradients(source, what)
         if _gpu.lies_there(source):
@@ -105,7 +108,7 @@ def matrix(
 
 
 def in_rows(array: Host) -> Host:
-    """A copy only where the elements of a row do not lie side by side."""
+    """Returns the array itself if its rows are contiguous and aligned, otherwise a copy in C order."""
     rows, columns = array.shape
     apart = array.strides[0]
     in_place = (columns <= 1 or array.strides[1] == array.itemsize) and (
@@ -126,10 +129,10 @@ def vector(source: Any, what: str, dtype: np.dtype[Any], stream: int | None = No
 
 
 def numbers_of(source: Any, what: str) -> list[float]:
-    """The float64 numbers of an option, of which there may be one or none."""
+    """Returns the elements of an array, a number or None as a list of float64."""
     if source is None:
         return []
-    array = _to_numpy(source, what).ravel()  # the vectors of a box are rows
+    array = _to_numpy(source, what).ravel()  # a triclinic box is a matrix of row vectors
     return vector(array, what, np.dtype(np.float64)).tolist()  # type: ignore[no-any-return]
 
 
@@ -138,16 +141,16 @@ def _place(array: Placed) -> str:
 
 
 def on_one_gpu(**arrays: Placed) -> None:
-    """UsageError where two of them lie on two GPUs."""
+    """Raises UsageError if the arrays are on more than one GPU. Arrays in host memory may join."""
     there = [(name, array) for name, array in arrays.items() if isinstance(array, OnGpu)]
     for name, array in there[1:]:
         if array.gpu != there[0][1].gpu:
             refuse_place(name, array, *there[0])
 
 
-def refuse_place(what: str, array: Placed, beside: str, other: Placed) -> None:
+def refuse_place(what: str, array: Placed, other_name: str, other: Placed) -> None:
     raise UsageError.about(
-        what, f"the array lies {_place(array)}, but {beside} {_place(other)}; the two must lie beside each other"
+        what, f"the array is {_place(array)}, but {other_name} {_place(other)}; both must be in the same place"
         + (f": pass {_gpu.way_out(array.source, what)}" if isinstance(array, OnGpu) and _is_host(other) else "")
     )
 
@@ -157,13 +160,13 @@ def _is_host(array: Placed) -> bool:
 
 
 def new(shape: tuple[int, ...], dtype: np.dtype[Any], like: Placed, stream: int | None) -> Placed:
-    """Memory for a result: from the library of `like`, beside it."""
+    """Allocates a result on the GPU of `like`, by its library if that supports it; otherwise in host memory."""
     made = _gpu.new(shape, dtype, like, stream) if isinstance(like, OnGpu) else None
     return np.empty(shape, dtype) if made is None else made
 
 
 def come_out(result: Placed, like: Placed) -> Any:
-    """A result as the caller gets it: as an array of the library of `like`, beside it."""
+    """Returns a result in the library of `like` and on its GPU, or as a NumPy array if `like` is in host memory."""
     if isinstance(result, OnGpu):
         return result.source
     return _gpu.beside(result, like) if isinstance(like, OnGpu) else result
@@ -172,7 +175,11 @@ def come_out(result: Placed, like: Placed) -> Any:
 def output(
     out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], *inputs: Placed, stream: int | None = None
 ) -> Placed:
-    """The caller's memory for a result, or new memory where there is none: where the first input lies."""
+    """Returns `out` after checks, or newly allocated memory if it is None.
+
+    Raises UsageError unless `out` is in C order, writable, in the same place as the first input, of the given shape and
+    type, and, in host memory, apart from all inputs.
+    """
     where = inputs[0]
     if out is None:
         return new(shape, dtype, where, stream)
@@ -181,7 +188,7 @@ def output(
             _refuse_shape(out.dtype, out.shape, dtype, shape)
         _check_order(out.flags.c_contiguous, out.flags.writeable)
         if any(isinstance(read, np.ndarray) and np.may_share_memory(out, read) for read in inputs):
-            raise UsageError.about("out", "its memory overlaps that of what is read")
+            raise UsageError.about("out", "its memory overlaps an input")
         return out
     if not isinstance(out, np.ndarray):
         _refuse_gradients(out, "out")
@@ -191,7 +198,7 @@ def output(
             )
     written = out if isinstance(out, np.ndarray) else _gpu.taken(out, "out", stream)
     if _place(written) != _place(where):
-        raise UsageError.about("out", f"the array lies {_place(written)}, but what is read {_place(where)}")
+        raise UsageError.about("out", f"the array is {_place(written)}, but the input is {_place(where)}")
     assert isinstance(written, OnGpu)
     if written.shape != shape or written.element != dtype.name:
         _refuse_shape(written.element, written.shape, dtype, shape)
@@ -205,6 +212,6 @@ def _refuse_shape(dtype: Any, shape: tuple[int, ...], wanted_type: np.dtype[Any]
 
 def _check_order(in_order: bool, writable: bool) -> None:
     if not in_order:
-        raise UsageError.about("out", "the elements do not lie side by side in the order of C")
+        raise UsageError.about("out", "the elements are not contiguous in C order")
     if not writable:
         raise UsageError.about("out", "the array is read-only")

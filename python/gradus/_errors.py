@@ -1,4 +1,4 @@
-"""The errors of the library. Each is also the built-in one that fits it."""
+"""Exceptions of the library. Each also derives from the built-in exception that fits it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ AnyError = TypeVar("AnyError", bound="Error")
 
 
 class Error(RuntimeError):
-    """Base of all errors, and by itself: a run-time failure such as a full disk.
+    """Base class of all errors. Raised directly for a run-time failure such as a full disk.
 
-    What is known about an error is in its attributes, for programs; the others are None.
+    Attributes describe the error for programs; attributes without information are None.
     """
 
-    code: str = "failed"  #: names the kind of error; it never changes
-    argument: str | None = None  #: the name of the argument
+    code: str = "failed"  #: stable name of the kind of error
+    argument: str | None = None  #: name of the argument
     file: str | None = None
-    row: int | None = None  #: of an array counted from 0, of a text file the line, counted from 1
-    column: int | None = None  #: counted as the row
-    byte: int | None = None  #: in the file, counted from 0
-    value: str | None = None  #: the value that was refused
-    allowed: str | None = None  #: the values that are not
+    row: int | None = None  #: row of an array, from 0, or line of a text file, from 1
+    column: int | None = None  #: column, counted like `row`
+    byte: int | None = None  #: byte in the file, from 0
+    value: str | None = None  #: the refused value
+    allowed: str | None = None  #: the allowed values
     remedy: str | None = None  #: what you can do
 
     def __init__(self, *args: object, **fields: Any) -> None:
@@ -29,29 +29,29 @@ class Error(RuntimeError):
 
     @classmethod
     def about(cls: type[AnyError], argument: str, text: str, **fields: Any) -> AnyError:
-        """The error whose text begins with the name of an argument."""
+        """Returns an error whose text begins with the name of an argument."""
         return cls(f"{argument}: {text}", argument=argument, **fields)
 
 
 class UsageError(Error, ValueError):
-    """A wrong option or argument."""
+    """Raised for an invalid option or argument. Also a ValueError."""
 
     code = "bad_argument"
 
 
 class InputError(Error, ValueError):
-    """Bad data: an array that does not hold what it should."""
+    """Raised for invalid data, such as NaN in an array or a damaged file. Also a ValueError."""
 
     code = "bad_input"
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """Something that this machine or this build cannot do."""
+    """Raised if this machine or this build cannot do what the call asks. Also a NotImplementedError."""
 
     code = "not_supported"
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """Memory does not suffice: that of the machine or of a GPU, or what `memory_limit` allows of it."""
+    """Raised if host or GPU memory, or `memory_limit`, does not suffice. Also a MemoryError."""
 
     code = "out_of_memory"

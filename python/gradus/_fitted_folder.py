@@ -1,4 +1,4 @@
-"""The folder that `gradus kmeans --output` writes, as the beginning of another fit."""
+"""Reads initial centroids from a folder that `gradus kmeans --output` wrote."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradus._errors import InputError, UsageError
 from gradus._options import option_rows
 
 def is_folder(init: Any) -> bool:
-    """True for a path object, and for a string that names a folder and no method."""
+    """Returns true for a path object, and for a string that names a folder rather than an initialization method."""
     if isinstance(init, os.PathLike):
         return True
     return isinstance(init, str) and init not in option_rows("kmeans")["init"].choices and os.path.isdir(init)
@@ -58,7 +58,7 @@ def _centroids(folder: str, summary: dict[str, Any]) -> np.ndarray[Any, Any]:
 
 
 def _column_names(points: Any) -> list[str] | None:
-    """Names of a data frame's columns, where all of them are strings."""
+    """Returns the column names of a data frame if all are strings, otherwise None."""
     names = getattr(points, "columns", getattr(points, "column_names", None))
     if names is None or callable(names):
         return None
@@ -67,7 +67,11 @@ def _column_names(points: Any) -> list[str] | None:
 
 
 def centroids_of(init: Any, points: Any, clusters: int, metric: str, standardize: bool) -> np.ndarray[Any, Any]:
-    """Centroids of a fit, in the units of the data. UsageError or InputError where this fit is of another kind."""
+    """Returns the centroids of a recorded fit, clusters x d, in the units of the data.
+
+    Raises UsageError if the recorded fit differs in clusters, metric or standardization, and InputError if the folder is
+    damaged or the column names differ.
+    """
     folder = os.fspath(init)
     summary = _summary(folder)
     if ("standardize" in summary) != bool(standardize):
@@ -75,7 +79,7 @@ def centroids_of(init: Any, points: Any, clusters: int, metric: str, standardize
             _refuse(folder, "is not one of standardized columns, and this one is", "leave out standardize=True")
         _refuse(folder, "is one of standardized columns, and this one is not", "pass standardize=True")
     if summary.get("metric") != metric:
-        _refuse(folder, f"is one by the {summary.get('metric')} metric", f"pass metric={summary.get('metric')!r}")
+        _refuse(folder, f"uses the {summary.get('metric')} metric", f"pass metric={summary.get('metric')!r}")
     centroids = _centroids(folder, summary)
     if len(centroids) != clusters:
         raise UsageError.about(

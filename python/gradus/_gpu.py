@@ -1,7 +1,7 @@
-"""Arrays in the memory of a GPU, of any library: used where they lie, and results as arrays of the same library there.
+"""Arrays in GPU memory, from any library: inputs are read in place, results are arrays of the same library on that GPU.
 
-They come through DLPack, or __cuda_array_interface__ where a library has nothing else. What must be converted first is
-converted by the library that it came from, on the GPU.
+Arrays are imported through DLPack, or through __cuda_array_interface__ if a library lacks DLPack. If an array needs another
+type or layout, that library converts it on the GPU.
 """
 
 from __future__ import annotations
@@ -16,50 +16,52 @@ import numpy as np
 from gradus import _core, _numbers
 from gradus._errors import InputError, UnsupportedError, UsageError
 
-_CUDA, _CUDA_MANAGED = 2, 13  # DLPack's numbers of devices
-_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}  # and of element types
-_CODES = {"i": 0, "u": 1, "f": 2}
-_LEGACY_STREAM = 1  # DLPack's number of CUDA's default stream
+_CUDA, _CUDA_MANAGED = 2, 13  # DLPack's device types
+_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}  # by DLPack's type codes
+_CODES = {"i": 0, "u": 1, "f": 2}  # DLPack's type codes by NumPy's kinds
+_LEGACY_STREAM = 1  # DLPack's number for CUDA's legacy default stream
 _AS_IT_IS = contextlib.nullcontext()
 
 
 def lies_there(source: Any) -> bool:
-    """Whether the memory is that of a GPU."""
+    """Returns true if the array is in GPU memory."""
     if isinstance(source, OnGpu):
         return True
     if hasattr(source, "__dlpack_device__"):
         try:
             return int(source.__dlpack_device__()[0]) in (_CUDA, _CUDA_MANAGED)
-        except BufferError as error:  # an array of JAX in parts on several devices
-            raise UsageError(f"an array cannot be read where it lies: {error}") from error
+        except BufferError as error:  # a JAX array that is sharded over several devices
+            raise UsageError(f"an array cannot be read in place: {error}") from error
     return hasattr(source, "__cuda_array_interface__")
 
 
 class Library:
-    """What is asked of the library that an array belongs to. This one is of libraries that are not known here: their
-    arrays are read where they lie, and results come out in host memory."""
+    """Operations that depend on the library of an array.
 
-    to_host_words = "{}.copy_to_host()"  #: how its users bring an array to host memory
-    may_be_written = True  #: by others than the library itself
-    makes_memory = False  #: for results
+    The base class serves libraries without a subclass: inputs are read in place, results are NumPy arrays.
+    """
+
+    to_host_words = "{}.copy_to_host()"  #: the call that copies an array to host memory, for messages
+    may_be_written = True  #: other libraries may write to its arrays
+    makes_memory = False  #: can allocate memory for results
 
     def running(self, source: Any, stream: int | None) -> AbstractContextManager[Any]:
-        """The GPU of the array is the current one, and the stream, if there is one."""
+        """Returns a context in which the array's GPU and the given stream, if any, are current."""
         return _AS_IT_IS
 
     def export(self, source: Any, stream: int | None) -> Any:
-        """The capsule of DLPack. The stream then waits for what the library has to do with the array."""
+        """Returns a DLPack capsule and makes the stream wait for the library's pending work on the array."""
         return source.__dlpack__(stream=_LEGACY_STREAM if stream is None else stream)
 
     def converted(self, source: Any, dtype: np.dtype[Any]) -> Any:
-        """The same numbers in another type, in the order of C; None where that is not known."""
+        """Returns the elements in another type and in C order, or None if the library is unknown."""
         return None
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
         raise NotImplementedError
 
     def beside(self, host: np.ndarray[Any, Any], like: Any) -> Any:
-        """An array of this library, on the GPU of `like`."""
+        """Copies a NumPy array to the GPU of `like`, as an array of this library."""
         return host
 
     def to_host(self, source: Any) -> Any:
@@ -77,7 +79,7 @@ class _PyTorch(Library):
         cuda, gpu = self._torch.cuda, source.device.index
         if stream is None:
             return _AS_IT_IS if cuda.current_device() == gpu else cuda.device(gpu)
-        # The stream's GPU becomes the current one with it.
+        # A stream context also makes the stream's GPU current.
         return cuda.stream(  # type: ignore[no-any-return]
             cuda.default_stream(gpu) if stream == _LEGACY_STREAM else cuda.ExternalStream(stream, gpu)
         )
@@ -94,7 +96,7 @@ class _PyTorch(Library):
         return self._torch.empty(shape, dtype=getattr(self._torch, dtype.name), device=like.device)
 
     def beside(self, host: np.ndarray[Any, Any], like: Any) -> Any:
-        # Its own copy of more than 64 KB waits until the driver has cleared what the job gave back.
+        # PyTorch's own copy of more than 64 KB waits until the driver has cleared the memory that the job freed.
         made, gpu = self.empty(host.shape, host.dtype, like), like.device.index
         _core.copy_to_gpu(made.data_ptr(), host, gpu, self._torch.cuda.current_stream(gpu).cuda_stream)
         return made
@@ -135,7 +137,7 @@ class _CuPy(Library):
 
 
 class _Jax(Library):
-    """Its arrays are never written: results cross host memory."""
+    """JAX arrays are immutable, so results are computed in host memory and copied to the GPU."""
 
     to_host_words = "numpy.asarray({})"
     may_be_written = False
@@ -144,7 +146,7 @@ class _Jax(Library):
         self._jax: Any = sys.modules["jax"]
 
     def export(self, source: Any, stream: int | None) -> Any:
-        # Only streams of its own write its arrays, and it lets nobody wait in them.
+        # JAX writes arrays in private streams, which other libraries cannot wait for.
         source.block_until_ready()
         return source.__dlpack__()
 
@@ -173,7 +175,7 @@ def _library(source: Any) -> Library:
 
 
 class OnGpu:
-    """An array on a GPU as the compiled part takes it, by DLPack's method and as often as it likes."""
+    """An imported GPU array, which the extension module can read repeatedly through DLPack."""
 
     __slots__ = ("source", "library", "held", "address", "shape", "strides", "element", "gpu", "stream", "read_only")
 
@@ -183,7 +185,7 @@ class OnGpu:
         self.read_only = read_only or not self.library.may_be_written
         self.address, self.shape, self.strides, code, bits, _, self.gpu = _core.array_facts(held)
         kind = _KINDS.get(code, f"DLPack's kind {code} of ")
-        #: The name of the element type. NumPy does not know all of them.
+        #: Name of the element type, which NumPy may lack (bfloat16).
         self.element = kind if kind == "bool" else f"{kind}{bits}"
 
     @property
@@ -200,7 +202,7 @@ class OnGpu:
         return _CUDA, self.gpu
 
     def in_rows(self) -> bool:
-        """Whether the elements of a row lie side by side, and the rows one after the other, with room between or not."""
+        """Returns true if rows are contiguous and do not overlap. Gaps between rows are allowed."""
         *apart, step = self.strides
         *rows, columns = self.shape
         if step != 1 and columns > 1:
@@ -208,7 +210,7 @@ class OnGpu:
         return not rows or rows[0] <= 1 or bool(apart[0] >= columns)
 
     def in_c_order(self) -> bool:
-        """Whether nothing lies between the elements, and they are in the order of C."""
+        """Returns true if the elements are contiguous in C order."""
         step = 1
         for length, stride in zip(reversed(self.shape), reversed(self.strides)):
             if length > 1 and stride != step:
@@ -224,12 +226,12 @@ def _without_gpu(what: str, library: Library) -> None:
     reason = _core.why_no_gpu()
     if reason:
         raise UnsupportedError.about(
-            what, f"the array lies on a GPU, but {reason}; pass {library.to_host_words.format(what)}"
+            what, f"the array is on a GPU, but {reason}; pass {library.to_host_words.format(what)}"
         )
 
 
 def _of_interface(source: Any, what: str, stream: int | None) -> OnGpu:
-    """By __cuda_array_interface__, which does not say on which GPU the memory is."""
+    """Imports an array through __cuda_array_interface__, which does not name the GPU: CUDA reports it for the address."""
     facts = source.__cuda_array_interface__
     address, read_only = facts["data"]
     dtype, shape, written_in = np.dtype(facts["typestr"]), tuple(facts["shape"]), facts.get("stream")
@@ -237,7 +239,7 @@ def _of_interface(source: Any, what: str, stream: int | None) -> OnGpu:
         raise InputError.about(what, f"the elements are of the type {dtype}; real numbers are needed")
     steps = facts.get("strides") or _steps_of_c(shape, dtype.itemsize)
     if any(step % dtype.itemsize for step in steps):
-        raise UnsupportedError.about(what, f"the elements lie {steps} bytes apart, which are no whole elements")
+        raise UnsupportedError.about(what, f"the strides are {steps} bytes, not multiples of the element size")
     gpu = _core.gpu_of_memory(address)
     if gpu is None:
         raise UsageError.about(what, f"its __cuda_array_interface__ names an address that is not memory of a GPU")
@@ -258,7 +260,7 @@ def _steps_of_c(shape: Sequence[int], itemsize: int) -> list[int]:
 
 
 def taken(source: Any, what: str, stream: int | None) -> OnGpu:
-    """The array where it lies. What the stream is given from now on, comes after what its library did to the array."""
+    """Imports an array without a copy. Work that is queued in the stream from now on waits for pending writes to it."""
     if isinstance(source, OnGpu):
         return source
     library = _library(source)
@@ -269,11 +271,11 @@ def taken(source: Any, what: str, stream: int | None) -> OnGpu:
         with library.running(source, None):
             return OnGpu(source, _core.hold(library.export(source, stream)), stream)
     except (BufferError, RuntimeError, ValueError) as error:
-        raise UsageError.about(what, f"the array cannot be read where it lies: {error}") from error
+        raise UsageError.about(what, f"the array cannot be read in place: {error}") from error
 
 
 def converted(array: OnGpu, dtype: np.dtype[Any], what: str) -> OnGpu:
-    """A copy of the given type in the order of C, made by the array's library in the array's stream. Rounds as it does."""
+    """Returns a copy of the given type in C order, which the array's library makes, and rounds, in the array's stream."""
     library = array.library
     with library.running(array.source, array.stream):
         made = library.converted(array.source, dtype)
@@ -281,7 +283,7 @@ def converted(array: OnGpu, dtype: np.dtype[Any], what: str) -> OnGpu:
         kind = type(array.source)
         raise UnsupportedError.about(
             what, f"an array of {kind.__module__}.{kind.__qualname__}, of the type {array.element}, is not converted "
-            f"here; {dtype} is needed, and the elements of a row side by side"
+            f"here; {dtype} is needed, with contiguous rows"
         )
     found = taken(made, what, array.stream)
     if found.element != dtype.name or not found.in_rows():
@@ -290,7 +292,7 @@ def converted(array: OnGpu, dtype: np.dtype[Any], what: str) -> OnGpu:
 
 
 def wanted_type(array: OnGpu, what: str) -> np.dtype[Any]:
-    """The least one of float32 and float64 that holds all numbers of the array's type."""
+    """Returns float32 if it represents all values of the array's type exactly, otherwise float64."""
     if array.element in ("float16", "bfloat16", "bool"):
         return np.dtype(np.float32)
     if not array.element.startswith(("int", "uint", "float")):
@@ -301,8 +303,11 @@ def wanted_type(array: OnGpu, what: str) -> np.dtype[Any]:
 def as_rows(
     source: Any, what: str, dimensions: int, dtype: np.dtype[Any] | None, stream: int | None, exact: bool = True
 ) -> OnGpu:
-    """What the library reads: a copy only where the array is of another type, or its elements are in another order.
-    `exact`: InputError for numbers that the type does not hold, which are looked for in host memory."""
+    """Imports an array with contiguous rows, converted only if it has another type or layout.
+
+    `dtype` is the wanted type (None: float32 or float64, whichever fits). With `exact`, raises InputError if the wanted
+    type cannot represent an element; the search runs in host memory.
+    """
     array = taken(source, what, stream)
     if len(array.shape) != dimensions:
         if dimensions == 2:
@@ -320,7 +325,7 @@ def as_rows(
 
 
 def new(shape: tuple[int, ...], dtype: np.dtype[Any], like: OnGpu, stream: int | None) -> OnGpu | None:
-    """Memory for a result beside the array, from its library; None where that has no arrays to be written."""
+    """Allocates a result on the GPU of `like`, or returns None if its library has no writable arrays."""
     library = like.library
     if not library.makes_memory:
         return None
@@ -330,13 +335,13 @@ def new(shape: tuple[int, ...], dtype: np.dtype[Any], like: OnGpu, stream: int |
 
 
 def beside(host: np.ndarray[Any, Any], like: OnGpu) -> Any:
-    """The array in the other's library, on its GPU."""
+    """Copies a NumPy array to the GPU of `like`, as an array of its library."""
     with like.library.running(like.source, None):
         return like.library.beside(host, like.source)
 
 
 def to_host(source: Any) -> Any:
-    """The array in host memory."""
+    """Copies an array to host memory."""
     if isinstance(source, OnGpu):
         source = source.source
     library = _library(source)
@@ -345,5 +350,5 @@ def to_host(source: Any) -> Any:
 
 
 def way_out(source: Any, what: str) -> str:
-    """How the array is brought to host memory, in the words of its library."""
+    """Returns the call, in Python, that copies the array to host memory."""
     return _library(source).to_host_words.format(what)

@@ -19,62 +19,60 @@ _LABEL = np.dtype(np.int32)
 
 
 class KMeansIteration(NamedTuple):
-    """One iteration: the assignment to the centroids of the iteration before, and the update that followed."""
+    """One iteration: assignment of the points to the current centroids, then update of the centroids."""
 
-    inertia: float
-    changed: int
-    shift: float
+    inertia: float  #: sum of weighted squared distances after the assignment
+    changed: int  #: points with a new label
+    shift: float  #: sum of squared movements of the centroids
     seconds: float
 
 
 class KMeansStandardization(NamedTuple):
-    """Mean and scale of each column, in float64: a standardized value is (value - mean) / scale."""
+    """Mean and scale of each column: a standardized value is (value - mean) / scale."""
 
-    mean: Array
-    scale: Array
+    mean: Array  #: d of float64
+    scale: Array  #: d of float64
 
 
 class KMeansModel(NamedTuple):
-    """A fit as what labels further points: KMeansResult.model."""
+    """The part of a fit that labels further points. KMeansResult.model returns it."""
 
-    centroids: Array  #: of a fit of standardized points the standardized ones
+    centroids: Array  #: clusters x d; standardized if `standardization` is set
     metric: str = "euclidean"
     standardization: KMeansStandardization | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class KMeansInitialCentroids:
-    """What a fit begins with. For points on a GPU the arrays are of their library, there."""
+    """Initial centroids of a fit. If the points are on a GPU, so are the arrays, in the library of the points."""
 
-    #: clusters x d, in the type of the points; with metric="cosine" of unit length, with standardize=True in the units of
-    #: the data
+    #: clusters x d, in the type of the points; unit length with metric="cosine", in the units of the data with standardize=True
     centroids: Array
-    rows: Array  #: of the points, one for each centroid, in int64; empty where the centroids were given
+    rows: Array  #: int64 row number of each centroid in the points; empty if `init` is an array or a folder
     report: RunReport
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KMeansResult:
-    """For points on a GPU centroids and labels are arrays of their library, there."""
+    """Result of kmeans(). If the points are on a GPU, centroids and labels are arrays of the same library on that GPU."""
 
     centroids: Array  #: clusters x d, in the type of the points and the units of the data
-    labels: Array  #: n of int32; each point's nearest of `centroids`
-    counts: Array  #: points per cluster under `labels`
-    inertia: float  #: of `labels` and `centroids`
+    labels: Array  #: n of int32: number of the nearest centroid
+    counts: Array  #: points per cluster
+    inertia: float  #: sum of weighted squared distances to the nearest centroid
     iterations: int
     converged: bool  #: stopped for any reason but the iteration limit
     stop_reason: str
     history: tuple[KMeansIteration, ...]
-    restart: int  #: which of the restarts won
+    restart: int  #: number of the restart with the least inertia
     report: RunReport
     metric: str = "euclidean"
     standardization: KMeansStandardization | None = None  #: with standardize=True
-    #: with standardize=True: the centroids as the fit saw them, of which each label is the nearest
-    standardized_centroids: Array | None = None
+    standardized_centroids: Array | None = None  #: with standardize=True: the centroids that determine the labels
 
     @property
     def model(self) -> KMeansModel:
-        """What kmeans_predict() and kmeans_transform() take for this fit, as well as the result itself."""
+        """The model for kmeans_predict() and kmeans_transform(), which also accept the result itself."""
         seen = self.centroids if self.standardized_centroids is None else self.standardized_centroids
         return KMeansModel(seen, self.metric, self.standardization)
 
@@ -96,8 +94,10 @@ class KMeansResult:
 
 
 class KMeansCandidate(NamedTuple):
-    """One of the fits that choose_clusters() compares. Criteria are None where fewer than 2 clusters have points, or as
-    many as there are points."""
+    """One fit that choose_clusters() compares.
+
+    The criteria are None if fewer than 2 clusters have points, or if every point is alone in its cluster.
+    """
 
     clusters: int
     inertia: float
@@ -110,13 +110,13 @@ class KMeansCandidate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class KMeansChoice:
-    """What choose_clusters() found."""
+    """Result of choose_clusters()."""
 
     result: KMeansResult  #: the recommended fit
-    candidates: tuple[KMeansCandidate, ...]  #: one for each number of clusters, ascending
-    chosen: int  #: the place of `result` among them; 0 where the criterion recommends none
-    recommended: Mapping[str, int | None]  #: for each criterion the number of clusters that it recommends
-    silhouette_points: int  #: points of which the silhouette is
+    candidates: tuple[KMeansCandidate, ...]  #: one per number of clusters, ascending
+    chosen: int  #: index of `result` in `candidates`; 0 if the criterion recommends none
+    recommended: Mapping[str, int | None]  #: criterion -> number of clusters that it recommends
+    silhouette_points: int  #: points in the silhouette's sample
     report: RunReport
 
     @property
@@ -126,10 +126,10 @@ class KMeansChoice:
 
 
 class KMeansProjection(NamedTuple):
-    """Rows on their first two principal components."""
+    """Points projected on their first two principal components."""
 
-    rows: Array  #: numbers of the rows that were projected, ascending, in int64
-    places: Array  #: m x 2 of float64, in the units of the points, from the rows' mean
+    rows: Array  #: m of int64: numbers of the projected rows, ascending
+    places: Array  #: m x 2 of float64, in the units of the points, relative to their mean
 
 
 def _cluster_counts(clusters: Iterable[int]) -> list[int]:
@@ -142,12 +142,12 @@ def _cluster_counts(clusters: Iterable[int]) -> list[int]:
 def _model(
     centroids: Any, metric: str | None, dtype: np.dtype[Any], stream: int | None
 ) -> tuple[_arrays.Placed, str, Array | None, Array | None]:
-    """Centroids, metric, mean and scale of a result, a model, or an array of centroids."""
+    """Returns centroids, metric, mean and scale of a KMeansResult, a KMeansModel or an array of centroids."""
     model = centroids.model if isinstance(centroids, KMeansResult) else centroids
     if not isinstance(model, KMeansModel):
         return _arrays.matrix(model, "centroids", dtype, stream), metric or "euclidean", None, None
     if metric not in (None, model.metric):
-        raise UsageError.about("metric", f"{metric!r}, but the fit is one by {model.metric!r}; leave it out")
+        raise UsageError.about("metric", f"{metric!r}, but the fit used {model.metric!r}; leave it out")
     mean, scale = (
         (None, None)
         if model.standardization is None
@@ -157,7 +157,7 @@ def _model(
 
 
 def _result(fields: tuple[Any, ...], rows: _arrays.Placed, labels: _arrays.Placed, metric: str) -> KMeansResult:
-    """What the compiled part gives of a fit, as the caller gets it."""
+    """Converts the extension module's tuple for a fit to a KMeansResult."""
     centroids, counts, inertia, iterations, converged, stop_reason, history, restart, report, scaled = fields
     return KMeansResult(
         _arrays.come_out(centroids, rows),
@@ -177,7 +177,7 @@ def _result(fields: tuple[Any, ...], rows: _arrays.Placed, labels: _arrays.Place
 
 
 def _method(init: Any) -> str:
-    """The name of the method that chooses the first centroids; "given" for an array or the folder of a fit."""
+    """Returns the name of the initialization method; "given" for an array or the folder of a fit."""
     if not isinstance(init, str) or _fitted_folder.is_folder(init):
         return "given"
     if init == "given":
@@ -186,14 +186,14 @@ def _method(init: Any) -> str:
 
 
 def _given(init: Any, dtype: np.dtype[Any], stream: int | None) -> _arrays.Placed:
-    """The centroids where they are given."""
+    """Returns `init` as an array of centroids, or None if it names a method."""
     return None if isinstance(init, str) else _arrays.matrix(init, "init", dtype, stream)
 
 
 def _weights(
     weights: Any, rows: _arrays.Placed, stream: int | None, **others: _arrays.Placed
 ) -> _arrays.Placed:
-    """One number for each row, beside the rows or in host memory. `others`: what else a job reads, on the same GPU."""
+    """Returns the weights, which may be on the GPU of the rows or in host memory. Checks that `others` use that GPU too."""
     weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype, stream)
     if isinstance(weighed, OnGpu) and not isinstance(rows, OnGpu):
         _arrays.refuse_place("weights", weighed, "points", rows)
@@ -230,8 +230,13 @@ def kmeans(
     progress: Progress | None = None,
     communicator: Any = None,
 ) -> KMeansResult:
-    """Clusters the rows of `points`. `init`: "k-means++", "k-means-parallel" (also "k-means||"), "random", "first", an array
-    of centroids, or the path of a folder that `gradus kmeans --output` wrote: the fit begins with its centroids.
+    """Clusters the rows of `points` by Lloyd's algorithm.
+
+    points : n x d array; float32 and float64 are used as they are, other types are converted if that is exact
+    clusters : int; number of clusters, from 1 to n
+    init : "k-means++", "k-means-parallel" (also "k-means||"), "random" or "first"; or a clusters x d array of initial
+        centroids; or the path of a folder that `gradus kmeans --output` wrote, whose centroids are the initial ones
+    weights : n non-negative numbers, or None: 1 for each point
 
     .. <options of kmeans as text, but clusters init>
     restarts : int; number of fits, each from its own seed; the one with the least inertia is kept
@@ -249,13 +254,29 @@ def kmeans(
     seed : int; seed of the random numbers
     .. </options>
 
-    Columns are standardized as by scikit-learn's StandardScaler, from exact sums; pass the result itself to
-    kmeans_predict().
+    device : "auto", "cpu", "gpu" or "gpu:1"; "auto" chooses a GPU if the job gains from it
+    variant : a name in variants("kmeans"); None: the fastest with the exact result
+    variant_options : mapping; options of the named variant, such as {"lock": "clh_lock"} for "openmp_locked"
+    threads : int; CPU threads; None: all cores, or the limit set by OMP_NUM_THREADS or threadpoolctl
+    pinning : "none", "compact" or "scatter"; binding of threads to cores
+    block_size : int; threads per CUDA block; None: the variant's choice
+    memory_limit : int; bytes that the job may take in addition to its input; None: the available memory
+    stream : stream of PyTorch or CuPy, or address of a CUDA stream, in which points on a GPU were written
+    progress : function of (phase, done, total, detail); an exception in it ends the job and leaves the call
+    communicator : communicator of mpi4py whose processes all make this call. `points` and `weights` hold the rows of this
+        process, and so do the returned labels; all ranks' rows together, in rank order, are clustered. Everything else
+        in the result is the same on all ranks.
 
-    `variant_options`: what only the named variant has, such as {"lock": "clh_lock"} for "openmp_locked".
+    Returns a KMeansResult. It has the same bits for any number of threads and ranks, on CPU and GPU, unless `variant`
+    names one with another contract. `standardize` computes mean and variance like scikit-learn's StandardScaler, but from
+    exact sums; pass the result itself, not its centroids, to kmeans_predict().
 
-    `communicator`: one of mpi4py, whose processes all make this call. `points`, `weights` and the labels are then the rows
-    of this process, in the order of the ranks; all else is that of all rows, and the same everywhere.
+    Raises UsageError for invalid arguments, InputError for NaN, infinity, inexact conversions, negative weights and fewer
+    points than clusters, UnsupportedError if the variant or device cannot run here, OutOfMemoryError, and
+    KeyboardInterrupt on Ctrl-C.
+
+    >>> result = gradus.kmeans(points, 16, restarts=4)
+    >>> result.labels, result.inertia
     """
 
     call = locals()
@@ -309,19 +330,26 @@ def choose_clusters(
     stream: Any = None,
     progress: Progress | None = None,
 ) -> KMeansChoice:
-    """Fits `points` with each of the numbers of clusters, such as range(2, 21), and recommends one of the fits.
+    """Fits `points` with several numbers of clusters and recommends one of the fits.
 
-    `criterion`: "silhouette" or "calinski-harabasz", whose largest value is recommended, or "davies-bouldin", the least.
-    They are defined as in scikit-learn, without weights. The silhouette is exact up to `silhouette_points` points, and
-    beyond that the silhouette of that many of them, drawn by the seed.
+    points, weights : as for kmeans()
+    clusters : iterable of int, such as range(2, 21)
+    criterion : "silhouette" or "calinski-harabasz", which recommend the largest value, or "davies-bouldin", which
+        recommends the smallest. Definitions are scikit-learn's; weights do not enter.
+    silhouette_points : int; with more points, the silhouette is computed from a sample of this size, drawn by `seed`
+    init : name of a method, as for kmeans()
 
-    Each fit has the bits of kmeans() with that number of clusters.
+    The other arguments and the errors are those of kmeans(). Returns a KMeansChoice. Each fit has the same bits as
+    kmeans() with that number of clusters.
+
+    >>> choice = gradus.choose_clusters(points, range(2, 21))
+    >>> choice.clusters, choice.result.labels
     """
-    options = options_in("kmeans", {**locals(), "clusters": 8, "init": _method(init)})  # `clusters` are several here
+    options = options_in("kmeans", {**locals(), "clusters": 8, "init": _method(init)})  # a placeholder for the options' check
     number = stream_number(stream)
     rows = _arrays.matrix(points, "points", None, number)
     if not isinstance(init, str) or _fitted_folder.is_folder(init):
-        raise UsageError.about("init", "given centroids are those of one number of clusters, and several are compared; name a method")
+        raise UsageError.about("init", "given centroids fix the number of clusters, but several are compared; name a method")
     weighed = _weights(weights, rows, number)
     labels = _arrays.new((len(rows),), _LABEL, rows, number)
     fields, candidates, chosen, recommended, sample, report = _core.kmeans_choose(
@@ -361,9 +389,10 @@ def kmeans_initial_centroids(
     progress: Progress | None = None,
     communicator: Any = None,
 ) -> KMeansInitialCentroids:
-    """The centroids with which kmeans() of the same arguments begins its first fit, and the rows that they are.
+    """Returns the initial centroids of kmeans() with the same arguments, as a KMeansInitialCentroids.
 
-    `communicator`: as for kmeans()."""
+    With restarts, these are the centroids of the first fit. Arguments and errors are those of kmeans().
+    """
 
     call = locals()
 
@@ -419,11 +448,20 @@ def kmeans_predict(
     progress: Progress | None = None,
     communicator: Any = None,
 ) -> Array | tuple[Array, float]:
-    """The nearest centroid of each row of `points`, in int32; with `return_inertia` also the inertia, to which each
-    point contributes as much as its weight says. `centroids`: the result of a fit, whose metric and standardization hold
-    for the points too; or an array of centroids, and their `metric` ("euclidean" if it is left out).
+    """Returns the number of the nearest centroid of each row of `points`.
 
-    `communicator`: as for kmeans(); the inertia is that of all rows."""
+    centroids : KMeansResult or KMeansModel, whose metric and standardization apply to the points too; or a clusters x d
+        array of centroids
+    points : n x d array, as for kmeans()
+    weights : n numbers, or None; they affect only the inertia
+    metric : "euclidean" or "cosine" for an array of centroids; None: that of the model, or "euclidean"
+    out : n of int32 for the labels, in C order and in the same memory as the points; None: a new array
+    return_inertia : bool; also return the sum of weighted squared distances, over the rows of all ranks
+
+    The other arguments and the errors are those of kmeans(). Returns the labels, n of int32, or (labels, inertia).
+
+    >>> labels = gradus.kmeans_predict(result, new_points)
+    """
 
     def prepared() -> tuple[Any, ...]:
         number = stream_number(stream)
@@ -441,7 +479,7 @@ def kmeans_predict(
 
 
 def _limit_beyond(result: int, memory_limit: int | None) -> int | None:
-    """Returns what the limit leaves for the job beyond a result of that many bytes, which the caller's library allocates."""
+    """Returns the memory limit minus the bytes of a result that the caller's library allocates."""
     if memory_limit is None:
         return None
     if result >= memory_limit:
@@ -465,17 +503,22 @@ def kmeans_transform(
     progress: Progress | None = None,
     communicator: Any = None,
 ) -> Array:
-    """The distance of every point to every centroid; with metric="cosine", 1 - cosine similarity. `centroids` and
-    `metric`: as for kmeans_predict().
+    """Returns the distance of every point to every centroid; with metric="cosine", 1 - cosine similarity.
 
-    `communicator`: as for kmeans()."""
+    centroids, points, metric : as for kmeans_predict()
+    out : n x clusters array in the type of the points, in C order and in the same memory as the points; None: a new array
+
+    The other arguments and the errors are those of kmeans(). Returns an n x clusters array in the type of the points.
+
+    >>> distances = gradus.kmeans_transform(result, points)
+    """
 
     def prepared() -> tuple[Any, ...]:
         number = stream_number(stream)
         rows = _arrays.matrix(points, "points", None, number)
         means, by, mean, scale = _model(centroids, metric, rows.dtype, number)
         _arrays.on_one_gpu(points=rows, centroids=means)
-        # Without memory for it the library makes the result, and counts it as part of the job.
+        # For points in host memory, the library allocates the result and counts it towards the memory limit.
         made_there = out is None and isinstance(rows, np.ndarray)
         shape = (len(rows), len(means))
         limit = memory_limit
@@ -495,8 +538,15 @@ def kmeans_transform(
 def kmeans_projection(
     points: Any, *, most_points: int = 20000, seed: int = 0, memory_limit: int | None = None
 ) -> KMeansProjection:
-    """Points on their first two principal components, for a picture: all of them, or a sample drawn by the seed. With many
-    columns the sample is of fewer rows: of 4 million numbers, but of at least 1000 rows."""
+    """Projects points on their first two principal components, for a picture.
+
+    points : n x d array, as for kmeans()
+    most_points : int; with more points, a sample drawn by `seed` is projected. A sample holds at most 4 million numbers,
+        but at least 1000 rows.
+    memory_limit : int; bytes in addition to the input
+
+    Returns a KMeansProjection.
+    """
     options = options_in("kmeans", {"seed": seed})
     rows = _arrays.matrix(points, "points")
     running = request("cpu", None, 1, "none", None, memory_limit, None, None)
@@ -522,7 +572,15 @@ def kmeans_memory(
     variant: str | None = None,
     threads: int | None = None,
 ) -> MemoryEstimate:
-    """Bytes that kmeans() takes beyond its input for so many points; `gpu`: the points lie on this one."""
+    """Returns the memory that kmeans() needs in addition to its input, as a MemoryEstimate.
+
+    points, dimensions, clusters : int; shape of the job
+    dtype : type of the points
+    weighted : bool; the call has weights
+    gpu : int; number of the GPU that holds the points; None: host memory
+
+    The other arguments are those of kmeans().
+    """
     options = options_in("kmeans", locals())
     running = request(device, variant, threads, "none", None, None, None, None)
     size = _numbers.floating_type(np.dtype(dtype), "dtype").itemsize

@@ -1,4 +1,4 @@
-"""Life: generations of Conway's Game of Life and of every other rule B/S of two states."""
+"""Conway's Game of Life and all other two-state B/S rules."""
 
 from __future__ import annotations
 
@@ -16,26 +16,31 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class LifeTree:
-    """A plane too large for an array, as a quadtree whose equal parts are there once. Node 0 is empty; a node of level 3
-    holds 8 x 8 cells, bit 8 * row + column; another one the numbers of its quarters nw, ne, sw, se."""
+    """A pattern too large for an array, as a quadtree in which equal parts share one node.
 
-    root: int
-    levels: Array  #: of each node, in int32
-    cells: Array  #: of each node of level 3, in uint64
-    quarters: Array  #: four of each node, in uint32
+    A node of level L covers 2^L x 2^L cells. Node 0 is empty. A node of level 3 stores its cells, other nodes store the
+    numbers of their quarters.
+    """
+
+    root: int  #: number of the root node
+    levels: Array  #: int32, per node
+    cells: Array  #: uint64, per node: at level 3, bit 8 * row + column is the cell
+    quarters: Array  #: nodes x 4 of uint32: nw, ne, sw, se
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LifeResult:
-    cells: Array  #: rows of cells in the type of the given ones; on a plane the smallest rectangle of all live ones
-    left: int  #: the column of the first cell of `cells`, or of the middle of `tree`
-    top: int  #: its row
-    background: bool  #: on a plane: all cells beyond are alive, and `cells` are those that are dead
-    tree: LifeTree | None  #: instead of `cells`, where the rectangle is too large
-    population: int  #: live cells; dead ones where the background is alive
-    generations: int  #: that were computed; fewer than asked for where `until_stable` has found a cycle
-    hashes: Array | None  #: of all generations from the first on, in uint64
-    cycle: tuple[int, int] | None  #: (preperiod, period): that generation is there again after `period` more
+    """Result of life()."""
+
+    cells: Array  #: height x width, in the type of the input; on a plane, the smallest rectangle with all live cells
+    left: int  #: column of the first cell of `cells`, or of the centre of `tree`
+    top: int  #: row of the first cell of `cells`, or of the centre of `tree`
+    background: bool  #: on a plane: all cells outside are alive, and `cells` marks the dead ones
+    tree: LifeTree | None  #: replaces `cells` if the rectangle is too large
+    population: int  #: number of live cells; with a live background, of dead cells
+    generations: int  #: number of computed generations; fewer than requested if `until_stable` found a cycle
+    hashes: Array | None  #: uint64 hashes of generations 0 to `generations`, if requested
+    cycle: tuple[int, int] | None  #: (preperiod, period): generation `preperiod` recurs after `period` generations
     report: RunReport
 
     def __repr__(self) -> str:
@@ -48,7 +53,7 @@ class LifeResult:
 
 
 def _packed(cells: Array) -> Array:
-    """Rows of words of 64 bits; cell x is bit x % 64 of word x / 64."""
+    """Packs cells into 64-bit words: the cell in column x is bit x % 64 of word x / 64 of its row."""
     height, width = cells.shape
     packed = np.zeros((height, -(-width // 64) * 8), np.uint8)
     packed[:, : -(-width // 8)] = np.packbits(cells, axis=1, bitorder="little")
@@ -82,19 +87,33 @@ def life(
     stream: Any = None,
     progress: Progress | None = None,
 ) -> LifeResult:
-    """The cells after so many generations: an array of 0 and 1, or of booleans, in and out.
+    """Computes generations of a cellular automaton.
 
-    `boundary`: "dead", "torus", or "plane", which is unbounded: there the result is the rectangle of the live cells,
-    and `left` and `top` say where the first given cell is and where the result is. After an odd number of generations
-    of a rule with B0 the plane beyond is alive: `background` is True, and `cells` and `population` are those of the
-    dead cells. `until_stable`: stop when a generation occurs again.
+    cells : height x width array of booleans or of integers 0 (dead) and 1 (alive), in host memory
+    generations : int, at least 0
+    rule : str; neighbours for birth and survival, such as "B3/S23"
+    boundary : "dead" (cells outside stay dead), "torus", or "plane" (unbounded)
+    left, top : int; column and row of the first cell on the plane, which also enter the hashes
+    hashes : bool; also return a hash of each generation
+    until_stable : bool; stop as soon as a generation equals an earlier one
+
+    The other arguments are those of kmeans(). Returns a LifeResult. On a plane, its cells are the smallest rectangle with
+    all live cells, at `left` and `top`. With a rule with B0, the plane outside may be alive; then `background` is True, and
+    `cells` and `population` describe the dead cells.
+
+    Raises UsageError for invalid arguments and InputError for other values than 0 and 1.
+
+    >>> glider = [[0, 1, 0], [0, 0, 1], [1, 1, 1]]
+    >>> result = gradus.life(glider, 4, boundary="plane")
+    >>> result.left, result.top
+    (1, 1)
     """
     options = options_in("life", locals())
     array = _arrays._to_numpy(cells, "cells")
     if array.ndim != 2:
         raise UsageError.about("cells", f"an array of the shape {array.shape}; two dimensions are needed, a row for each row")
     if array.dtype.kind not in "biu":
-        raise InputError.about("cells", f"the elements are of the type {array.dtype}; booleans or whole numbers are needed")
+        raise InputError.about("cells", f"the elements are of the type {array.dtype}; booleans or integers are needed")
     if array.dtype.kind != "b" and array.size > 0 and (array.min() < 0 or array.max() > 1):
         row, column = np.argwhere((array < 0) | (array > 1))[0]
         raise InputError.about("cells", f"{array[row, column]} in row {row}, column {column}; 0 (dead) or 1 (alive) is needed")

@@ -1,4 +1,4 @@
-"""The ladders of variants, the GPUs, this machine and this build."""
+"""Lists the variants of each problem and describes the machine, its GPUs and this build."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from gradus import _core
 
 @dataclass(frozen=True)
 class Variant:
-    """A rung of a ladder, as this machine sees it."""
+    """A variant of a problem, and whether it runs on this machine."""
 
     name: str
-    summary: str
-    backend: str
-    contract: str
-    supported: bool
-    reason: str  #: why it does not run here; empty where it does
+    summary: str  #: the idea in one line
+    backend: str  #: "sequential", "openmp", "tbb", "simd" or "cuda"
+    contract: str  #: promised accuracy, compared with the oracle
+    supported: bool  #: runs on this machine
+    reason: str  #: why it is not supported; empty if it is
 
 
 @dataclass(frozen=True)
 class Gpu:
+    """A GPU of this machine."""
+
     index: int
     name: str
     memory_bytes: int
@@ -31,18 +33,23 @@ class Gpu:
 
 
 def problems() -> list[str]:
+    """Returns the names of all problems."""
     return list(_core.problems())
 
 
 def variants(problem: str) -> list[Variant]:
-    """The ladder of a problem, in the order in which one idea follows from another."""
+    """Returns the variants of a problem in ladder order: each adds an idea to an earlier one.
+
+    Raises UsageError for an unknown problem.
+    """
     return [Variant(*row) for row in _core.variants(problem)]
 
 
 def gpus() -> list[Gpu]:
+    """Returns the NVIDIA GPUs of this machine."""
     return [Gpu(*row) for row in _core.gpus()]
 
 
 def info() -> dict[str, Any]:
-    """This machine and this build; `why_no_gpu` is empty where a GPU can be used."""
+    """Returns facts about this machine and this build; `why_no_gpu` is empty if a GPU can be used."""
     return {**_core.info(), "gpus": gpus()}

@@ -1,4 +1,4 @@
-"""Matrix multiplication with a stated bound of its rounding error and, by default, the same bits everywhere."""
+"""Matrix multiplication with a stated error bound and, by default, the same bits on every machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 
 def _operand(source: Any, what: str) -> Array:
-    """The numbers where they lie, in any order: only what no step of whole elements reaches is copied."""
+    """Returns the array in place, with any strides; it is copied only if strides are not multiples of the element size."""
     array = _numbers.in_type(_arrays._to_numpy(source, what), what, None)
     if array.ndim == 0:
         raise UsageError.about(what, f"a single number; a vector, a matrix or a stack of matrices is needed")
@@ -23,7 +23,7 @@ def _operand(source: Any, what: str) -> Array:
 
 
 def _stack(matrices: Array, batch: tuple[int, ...]) -> Array:
-    """One matrix, which stands for all, or as many as `batch` says, one after the other."""
+    """Returns a single matrix, used for the whole batch, if the stack holds one; otherwise a three-dimensional batch."""
     own = matrices.shape[:-2]
     if all(length == 1 for length in own):
         return matrices.reshape(matrices.shape[-2:])
@@ -33,7 +33,7 @@ def _stack(matrices: Array, batch: tuple[int, ...]) -> Array:
 
 
 def _factor(value: Any, what: str, dtype: np.dtype[Any]) -> float:
-    """alpha or beta, which is rounded to the product's type, but not to nothing and not to infinity."""
+    """Returns alpha or beta as float64. Raises UsageError if it would round to zero or infinity in `dtype`."""
     exact = _numbers.number(value, what)
     with np.errstate(over="ignore", under="ignore"):
         rounded = dtype.type(exact)
@@ -43,7 +43,7 @@ def _factor(value: Any, what: str, dtype: np.dtype[Any]) -> float:
 
 
 def _shapes(left: Array, right: Array) -> tuple[int, ...]:
-    """The shape of the stack of products."""
+    """Returns the broadcast shape of the stack of products."""
     if left.shape[-1] != right.shape[-2]:
         raise UsageError.about("b", f"{right.shape[-2]} rows, but a has {left.shape[-1]} columns; as many are needed")
     try:
@@ -55,7 +55,7 @@ def _shapes(left: Array, right: Array) -> tuple[int, ...]:
 
 
 def _added(add: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """What is added to the product, spread over its shape."""
+    """Returns `add` in the type of the product, broadcast to its shape."""
     array = _arrays._to_numpy(add, "add")
     numbers = _numbers.in_type(array, "add", dtype, _numbers.is_untyped(add), beside="a and b")
     try:
@@ -65,7 +65,7 @@ def _added(add: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 
 def _overlap(one: Array, other: Array) -> bool:
-    """Returns true if the arrays have elements in common, or if that is too hard to find out."""
+    """Returns true if the arrays share elements, or if finding out takes too long."""
     try:
         return bool(np.may_share_memory(one, other) and np.shares_memory(one, other, max_work=100_000))  # type: ignore[arg-type]
     except RuntimeError:
@@ -73,7 +73,7 @@ def _overlap(one: Array, other: Array) -> bool:
 
 
 def _shares_elements(array: Array) -> bool:
-    """Returns true if two elements have bytes in common, as those of a broadcast array."""
+    """Returns true if two elements share bytes, as in a broadcast array."""
     steps = [(abs(step), length) for step, length in zip(array.strides, array.shape) if length > 1]
     if array.size == 0:
         return False
@@ -100,11 +100,14 @@ def _checked_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], *read: 
     if _shares_elements(out):
         raise UsageError.about("out", "some of its elements share memory, so that it cannot hold the product")
     if any(_overlap(out, array) for array in read):
-        raise UsageError.about("out", "its memory overlaps that of what is read")
+        raise UsageError.about("out", "its memory overlaps an input")
 
 
 def _is_written_in_place(out: Array, *read: Array) -> bool:
-    """Returns true if the library takes the array: elements in steps of whole ones forward, apart from all that is read."""
+    """Returns true if the library can write to the array directly.
+
+    The strides must be positive multiples of the element size, and the memory must not overlap an input.
+    """
     forward = all(
         length <= 1 or (step > 0 and step % out.itemsize == 0) for length, step in zip(out.shape, out.strides)
     )
@@ -133,17 +136,31 @@ def matmul(
     stream: Any = None,
     progress: Progress | None = None,
 ) -> Any:
-    """The product of two matrices, vectors or stacks of matrices, of the shape that `numpy.matmul` gives it:
-    alpha * a @ b + beta * add, where `add` is spread over the shape of the product, and `beta` is 1 unless it is named.
+    """Returns alpha * a @ b + beta * add, for matrices, vectors and stacks of matrices.
 
-    `accuracy`: "strict" (the same bits on every machine), "split" or "fast" (what the tensor cores of a GPU give, of
-    float32), or "automatic": that of the named `variant`. Integers are computed in floating point. `out`: memory of any
-    strides, which may also be what is added.
+    Shapes follow numpy.matmul: stacks broadcast, and vectors act as a row (a) or a column (b).
+
+    a, b : arrays of numbers in host memory, with any strides. The product is float32 if float32 represents the types of a,
+        b and `add`, otherwise float64. Integers are converted to floating point, which must be exact.
+    alpha, beta : float; beta is the factor of `add`, and 1 by default
+    add : array that broadcasts to the shape of the product
+    accuracy : "strict" (the same bits on every machine); "split" or "fast" (error of three passes or one pass of a GPU's
+        tensor cores, float32 only); or "automatic" (that of `variant`, or "strict")
+    out : array with the shape and type of the product and any strides; may be the same array as `add`, but not overlap a
+        or b
+
+    The other arguments are those of kmeans(). Returns `out` or a new array, or a scalar for two vectors.
+
+    Raises UsageError for shapes that do not fit and other invalid arguments, InputError for inexact conversions,
+    UnsupportedError if the variant or device cannot run here, and OutOfMemoryError.
+
+    >>> c = gradus.matmul(a, b)
+    >>> gradus.matmul(a, b, beta=-1.0, add=c, out=c)  # c = a @ b - c
     """
     left, right = _operand(a, "a"), _operand(b, "b")
     if add is not None and not _numbers.is_untyped(add):
         add = _arrays._to_numpy(add, "add")
-        if add.dtype.kind in "biuf":  # where what is added is float64, all is
+        if add.dtype.kind in "biuf":  # a float64 `add` makes the computation float64
             left = left.astype(np.promote_types(_numbers.floating_type(add.dtype, "add"), left.dtype), copy=False)
     rows, columns = left.ndim > 1, right.ndim > 1
     if not rows:

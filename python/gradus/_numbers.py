@@ -1,7 +1,7 @@
-"""Numbers in the types that the library computes in: converted exactly, or refused with the place of the first that is not.
+"""Converts numbers to the types that the library computes in, exactly or with an error that names the first inexact element.
 
-This is the rule of the readers of files too (core/exact_conversion.hpp). Rounding happens in one place: numbers in a list
-have no type, as those of a text file have none, and become the nearest ones of the type that is needed. Integers never do.
+Readers of files follow the same rule (core/exact_conversion.hpp). One case rounds: floating-point numbers in a Python list,
+which have no array type, become the nearest numbers of the wanted type, as in a text file. Integers never round.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Host = np.ndarray[Any, Any]
 Type = np.dtype[Any]
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-_CONSECUTIVE = 2.0**53  #: float64 holds every integer up to here
+_CONSECUTIVE = 2.0**53  #: float64 represents every integer up to here
 
-_ADVICE = {  # by the kind of the elements; {0}: the argument
+_ADVICE = {  # by NumPy's kind of the element type; {0} is the name of the argument
     "c": "complex numbers; real numbers are needed: pass {0}.real where the imaginary parts do not matter",
     "M": "dates; real numbers are needed, such as ({0} - {0}.min()) / numpy.timedelta64(1, 's')",
     "m": "durations; real numbers are needed, such as {0} / numpy.timedelta64(1, 's')",
@@ -41,7 +41,7 @@ def place(index: tuple[int, ...]) -> str:
 
 
 def refuse_shape(shape: tuple[int, ...], what: str) -> NoReturn:
-    """Raises the error for what are no rows of points."""
+    """Raises UsageError for an array that is not two-dimensional."""
     way = ""
     if len(shape) == 1:
         way = f": pass {what}.reshape(-1, 1) for points of one coordinate, or {what}.reshape(1, -1) for one point"
@@ -49,7 +49,7 @@ def refuse_shape(shape: tuple[int, ...], what: str) -> NoReturn:
 
 
 def refuse_elements(array: Host, what: str) -> NoReturn:
-    """Raises the error for elements that are no real numbers, or none of NumPy's."""
+    """Raises InputError for elements that are not real numbers, or are Python objects."""
     if array.dtype.kind != "O":
         advice = _ADVICE.get(array.dtype.kind, "real numbers are needed").format(what)
         raise InputError.about(what, f"the elements are of the type {array.dtype}: {advice}")
@@ -65,27 +65,27 @@ def refuse_elements(array: Host, what: str) -> NoReturn:
 
 
 def floating_type(dtype: Type, what: str) -> Type:
-    """Returns the least of float32 and float64 that holds the numbers of the type, but for integers of 64 bits."""
+    """Returns float32 if it represents all values of the type exactly, otherwise float64 (also for 64-bit integers)."""
     if dtype.kind not in "biuf":
         raise InputError.about(what, f"the type {dtype}; one of real numbers is needed")
     wanted = np.promote_types(dtype, np.float32)
     if wanted not in FLOATS:
         raise UnsupportedError.about(
-            what, f"the elements are of the type {dtype}; float64 is the widest that is computed in: pass "
+            what, f"the elements are of the type {dtype}; float64 is the widest supported type: pass "
             f"{what}.astype(numpy.float64) to round them"
         )
     return wanted
 
 
 def may_round(given: Type, wanted: Type) -> bool:
-    """Returns true unless the wanted type holds all numbers of the given one."""
+    """Returns true unless the wanted type represents all values of the given type exactly."""
     if wanted.kind == "f" and given.kind in "iu" and given.itemsize == 8:  # NumPy calls this safe
         return wanted.itemsize <= 8
     return not np.can_cast(given, wanted, "safe")
 
 
 def in_whole_steps(array: Host) -> Host:
-    """Returns the array, or a copy in native byte order at an aligned address where the compiled part needs one."""
+    """Returns the array if it is aligned, in native byte order and has strides of whole elements; otherwise a copy."""
     if array.dtype.isnative and array.flags.aligned and not any(step % array.itemsize for step in array.strides):
         return array
     return np.array(array, array.dtype.newbyteorder("="), order="C")
@@ -93,7 +93,7 @@ def in_whole_steps(array: Host) -> Host:
 
 def _advice(given: Type, wanted: Type, what: str, beside: str) -> str:
     if wanted.kind != "f":
-        return f"{wanted} is the widest type that is taken"
+        return f"{wanted} is the widest accepted type"
     rounding = f"pass {what}.astype(numpy.{wanted}) to round"
     if wanted == np.float32:
         return f"{rounding}, or {beside} in float64"
@@ -101,7 +101,7 @@ def _advice(given: Type, wanted: Type, what: str, beside: str) -> str:
 
 
 def refuse_rounding(array: Host, what: str, wanted: Type, beside: str = "points") -> None:
-    """Raises InputError if the type does not hold all elements exactly. `beside`: the argument whose type it is."""
+    """Raises InputError if the type does not represent all elements exactly. `beside` is the argument with that type."""
     if not may_round(array.dtype, wanted):
         return
     given = in_whole_steps(array)
@@ -117,8 +117,11 @@ def refuse_rounding(array: Host, what: str, wanted: Type, beside: str = "points"
 
 
 def in_type(array: Host, what: str, wanted: Type | None, untyped: bool = False, beside: str = "points") -> Host:
-    """Returns the same numbers in the wanted type, or in the least floating-point type that holds them. `untyped`: they
-    come from a list, and floats among them become the nearest ones."""
+    """Converts an array to the wanted type, or by default to the smallest floating-point type that represents its type.
+
+    With `untyped` (the source is a list), floating-point numbers may round, but not to infinity. Otherwise raises
+    InputError if a conversion is inexact.
+    """
     if array.dtype.kind not in "biuf":
         refuse_elements(array, what)
     least = floating_type(array.dtype, what)
@@ -139,7 +142,7 @@ def is_untyped(source: Any) -> bool:
 
 
 def refuse_lost_integers(source: Any, array: Host, what: str) -> None:
-    """Raises InputError if NumPy has rounded integers of a list or data frame when it made the floating-point array."""
+    """Raises InputError if NumPy rounded an integer of a list or data frame when it built a floating-point array."""
     if array.dtype.kind != "f" or array.size == 0:
         return
     columns = _columns(source)
@@ -149,13 +152,13 @@ def refuse_lost_integers(source: Any, array: Host, what: str) -> None:
     for value in itertools.chain.from_iterable(columns):
         if isinstance(value, numbers.Integral) and int(value) != float(value):
             raise InputError.about(
-                what, f"the integer {value} is not exactly a float64, in which it is computed beside other numbers; "
+                what, f"the integer {value} is not exactly a float64, the common type of all numbers; "
                 "subtract a constant, or round it"
             )
 
 
 def _columns(source: Any) -> Iterable[Iterable[Any]] | None:
-    """The elements of a list, or of each column of a data frame, before NumPy finds one type for all; None of others."""
+    """Returns the elements of a list or of each column of a data frame with their original types; None for others."""
     if is_untyped(source):
         return (np.asarray(source, dtype=object).flat,)
     if hasattr(source, "iloc"):  # pandas
@@ -169,7 +172,7 @@ def _columns(source: Any) -> Iterable[Iterable[Any]] | None:
 
 
 def number(value: Any, what: str) -> float:
-    """Returns the float64 that is exactly the number."""
+    """Returns a number as float64. Raises UsageError if that is inexact, and TypeError if `value` is not a number."""
     if isinstance(value, float):
         return value
     if isinstance(value, (numbers.Real, Decimal)):
@@ -177,7 +180,7 @@ def number(value: Any, what: str) -> float:
             found = float(value)
         except OverflowError:
             raise UsageError.about(what, f"{value!r} is beyond the range of a float64") from None
-        given = int(value) if isinstance(value, numbers.Integral) else value  # NumPy's are compared in floating point
+        given = int(value) if isinstance(value, numbers.Integral) else value  # NumPy integers would compare as float64
         if found == given or given != given:
             return found
         raise UsageError.about(what, f"{value!r} is not exactly a float64; pass float({what}) to round it")

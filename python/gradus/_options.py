@@ -1,4 +1,4 @@
-"""The arguments that all functions have, and what every result says of its run."""
+"""Arguments that all functions share, and the report that every result contains."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ import numpy as np
 from gradus import _core
 from gradus._errors import UsageError
 
-#: progress(phase, done, total, detail); what it raises ends the job and comes out of the call.
+#: Called as progress(phase, done, total, detail). An exception ends the job and leaves the call.
 Progress = Callable[[str, int, int, str], Any]
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-_HERE = {  # what scikit-learn has another name for
+_HERE = {  # scikit-learn's names -> ours
     "n_clusters": "clusters", "n_init": "restarts", "max_iter": "max_iterations", "tol": "tolerance",
     "random_state": "seed", "sample_weight": "weights", "n_jobs": "threads",
 }  # fmt: skip
 _KINDS: dict[str, tuple[Any, str]] = {
-    "int": (numbers.Integral, "a whole number"), "float": (numbers.Real, "a number"), "str": (str, "a string"),
+    "int": (numbers.Integral, "an integer"), "float": (numbers.Real, "a number"), "str": (str, "a string"),
     "bool": ((bool, np.bool_), "True or False"),
 }  # fmt: skip
 
 
 def _of_wrong_type(function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
-    """The first argument that is no number, string or truth value where one is needed, or a number too large."""
+    """Describes the first argument whose type contradicts its annotation, or that exceeds 64 bits; None if all are valid."""
     for name, value in {**dict(zip(function.__code__.co_varnames, args)), **named}.items():
         kinds = [kind.strip() for kind in str(function.__annotations__.get(name, "")).split("|")]
         if kinds[0] not in _KINDS or (value is None and "None" in kinds):
@@ -49,7 +49,7 @@ def _of_wrong_type(function: Callable[..., Any], args: tuple[Any, ...], named: M
 
 
 def _in_words(function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
-    """What is wrong with the arguments, where their names or types are."""
+    """Describes the first argument with an unknown name or an invalid type; None if there is none."""
     code = function.__code__
     known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     unknown = next((name for name in named if name not in known), None)
@@ -64,7 +64,7 @@ def _in_words(function: Callable[..., Any], args: tuple[Any, ...], named: Mappin
 
 
 def names_arguments(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """The same function; its error for an argument that it does not have says which one was meant."""
+    """Decorates a function: its TypeErrors name the invalid argument and suggest the nearest name."""
 
     @functools.wraps(function)
     def call(*args: Parameters.args, **named: Parameters.kwargs) -> Result:
@@ -77,7 +77,7 @@ def names_arguments(function: Callable[Parameters, Result]) -> Callable[Paramete
                 raise
             wrong = error if better is None else TypeError(better)
         communicator = named.get("communicator")
-        if communicator is not None and not entered:  # the other processes were not told yet
+        if communicator is not None and not entered:  # the other processes do not know of the error yet
             from gradus import mpi
 
             mpi.end_for_all(communicator, wrong)
@@ -87,17 +87,17 @@ def names_arguments(function: Callable[Parameters, Result]) -> Callable[Paramete
 
 
 class OptionRow(NamedTuple):
-    """What the library's table says of an option."""
+    """A row of the library's option table."""
 
     name: str
     kind: str  #: "flag", "integer", "count", "real", "choice", "text", "reals" or "integers"
-    choices: tuple[str, ...]  #: names and aliases
+    choices: tuple[str, ...]  #: names and aliases, of a choice
     default: Any
 
 
 @functools.cache
 def option_rows(problem: str) -> dict[str, OptionRow]:
-    """The table of a problem's options, by their names."""
+    """Returns a problem's option table, by name of the option."""
     return {row[0]: OptionRow(*row) for row in getattr(_core, f"{problem}_options")()}
 
 
@@ -107,10 +107,10 @@ def _defaults(problem: str) -> list[tuple[str, Any, type]]:
 
 
 def options_in(problem: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The options of a problem that are among a call's arguments, by the library's table; not those with their default.
-    The compiled part converts and checks them.
+    """Selects the problem's options that differ from their defaults from the arguments of a call.
 
-    A call of a small job takes some 10 microseconds here, so this loop is short."""
+    The extension module converts and checks them. Small jobs take about 10 microseconds in all, so the loop is minimal.
+    """
     options = {}
     for name, default, kind in _defaults(problem):
         if name in arguments and ((value := arguments[name]).__class__ is not kind or value != default):
@@ -119,7 +119,10 @@ def options_in(problem: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def stream_number(stream: Any) -> int | None:
-    """Of a stream of PyTorch or CuPy, or of whatever else has one, DLPack's number: 1 is CUDA's default stream."""
+    """Returns the address of a CUDA stream, or 1 for the default stream, as in DLPack.
+
+    Accepts streams of PyTorch and CuPy, objects with __cuda_stream__ and addresses.
+    """
     if stream is None:
         return None
     number = getattr(stream, "cuda_stream", getattr(stream, "ptr", stream))  # PyTorch's, CuPy's
@@ -133,7 +136,7 @@ def stream_number(stream: Any) -> int | None:
 
 
 def _level_of_caller() -> int:
-    """The stack level, as warnings.warn() called by the caller of this function counts, of the first frame outside the package."""
+    """Returns the `stacklevel` with which the caller's warnings.warn() names the first frame outside the package."""
     level = 1
     while sys._getframe(level).f_globals.get("__name__", "").partition(".")[0] == "gradus":
         level += 1
@@ -144,7 +147,7 @@ def _level_of_caller() -> int:
 def _warn_of_lost_threads(process: int) -> None:
     """Warns once in each forked child."""
     warnings.warn(
-        "this process was forked from one that had run a job of Gradus on several threads, which it does not have: jobs "
+        "this process was forked from one that had run a job of Gradus on several threads, which it does not inherit: jobs "
         "run on 1 thread here. Start processes by 'spawn' or 'forkserver' for more, or pass threads=1",
         RuntimeWarning,
         stacklevel=_level_of_caller(),
@@ -183,8 +186,10 @@ def request(
 def run(
     communicator: Any, function: Callable[..., Result], prepared: Callable[[], tuple[Any, ...]]
 ) -> tuple[tuple[Any, ...], Result]:
-    """prepared(), and the function of the compiled part with what it gives, of which the last is the request: in this
-    process, or with those of a communicator of mpi4py."""
+    """Calls an extension function with the arguments that prepared() returns, the last of which is the request.
+
+    With a communicator of mpi4py, all its processes make the call together. Returns (arguments, result).
+    """
     if communicator is not None:
         from gradus import mpi
 
@@ -195,18 +200,18 @@ def run(
 
 @dataclass(frozen=True)
 class RunReport:
-    """What every result says of the run that gave it."""
+    """Describes the run that computed a result."""
 
     variant: str
     device: str
     threads: int
-    phases: Mapping[str, float]  #: seconds; the last is the whole call, "total"
-    rechecked: float  #: share of the work that a fast filter left to the canonical rule
+    phases: Mapping[str, float]  #: seconds per phase; the last, "total", is the whole call
+    rechecked: float  #: share of the work that a low-precision filter left to the exact computation
 
 
 @dataclass(frozen=True)
 class MemoryEstimate:
-    """Bytes that a job takes beyond its input."""
+    """Memory that a job needs in addition to its input, in bytes."""
 
-    host: int
-    device: int
+    host: int  #: host memory
+    device: int  #: GPU memory

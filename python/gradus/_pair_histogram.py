@@ -1,4 +1,4 @@
-"""Pair-distance histograms: how many pairs of points lie at each distance. Each pair counts once."""
+"""Pair-distance histograms: the number of pairs of points per interval of distance. Each pair counts once."""
 
 from __future__ import annotations
 
@@ -16,27 +16,29 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class RadialDistribution:
-    g: Array  #: pairs in the bin's shell over those of as many points spread uniformly
-    density: Array  #: of others in the shell around a point, per unit volume
-    coordination: Array  #: others nearer than the bin's upper edge, per point
+    """Radial distribution, one value per bin in each array."""
+
+    g: Array  #: pairs in the shell of the bin, relative to uniformly distributed points
+    density: Array  #: density of others in the shell around a point, per unit volume
+    coordination: Array  #: others between the first edge and the upper edge of the bin, per point
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairHistogramResult:
-    """`a += b` adds the histogram of another frame, of the same bins."""
+    """Result of pair_histogram(). Histograms of frames with equal bins and numbers of points can be added with + and sum()."""
 
-    edges: Array  #: one more than there are bins
-    counts: Array  #: of pairs in each bin, in uint64; each pair once
-    weighted: Array | None  #: sum of the pairs' weights in each bin
+    edges: Array  #: bins + 1 edges, float64
+    counts: Array  #: pairs per bin, uint64
+    weighted: Array | None  #: sum of the products of weights per bin; None without weights
     below: int  #: pairs nearer than the first edge
-    beyond: int  #: pairs at the last edge or the cutoff, or past it
-    pairs: int  #: all of them
-    flat: str  #: "z" of points that all have the same z, in a box that is thin there; else ""
+    beyond: int  #: pairs at or beyond the last edge or the cutoff
+    pairs: int  #: total number of pairs
+    flat: str  #: column, such as "z", in which all points agree in a box that is thin there; otherwise ""
     report: RunReport
-    points: int  #: of a frame
-    others: int  #: of a frame; 0: pairs among the points
-    dimensions: int
-    volume: float | None  #: of the box; None in open space
+    points: int  #: points per frame
+    others: int  #: others per frame; 0: pairs among the points
+    dimensions: int  #: columns in which distances are measured
+    volume: float | None  #: volume of the box, the harmonic mean over frames; None in open space
     frames: int = 1
 
     def _fields(self) -> tuple[Any, ...]:
@@ -61,7 +63,7 @@ class PairHistogramResult:
         report = RunReport(self.report.variant, self.report.device, self.report.threads, phases, rechecked)
         frames = self.frames + other.frames
         volume = None
-        if self.volume is not None and other.volume is not None:  # the harmonic mean: densities are averaged
+        if self.volume is not None and other.volume is not None:  # averages densities, hence the harmonic mean
             volume = frames / (self.frames / self.volume + other.frames / other.volume)
         return PairHistogramResult(
             self.edges, counts, weighted, below, beyond, pairs, flat, report, self.points, self.others, self.dimensions,
@@ -69,11 +71,15 @@ class PairHistogramResult:
         )  # fmt: skip
 
     def __radd__(self, other: Any) -> PairHistogramResult:
-        """sum(histograms) begins with 0."""
+        """Supports sum(histograms), which starts with 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def rdf(self, volume: float | None = None) -> RadialDistribution:
-        """The radial distribution; `volume`: of the space that the points lie in, where there is no periodic box."""
+        """Returns the radial distribution.
+
+        `volume` is the volume of the space that contains the points (area in two dimensions). It is needed without a
+        periodic box. Raises UsageError if it is missing, and for points in a plane of a three-dimensional box (`flat`).
+        """
         space = self.volume if volume is None else _numbers.number(volume, "volume")
         if space is None:
             raise UsageError.about("rdf", "no box closes the space of the points: pass its volume")
@@ -120,16 +126,30 @@ def pair_histogram(
     progress: Progress | None = None,
     communicator: Any = None,
 ) -> PairHistogramResult:
-    """Counts the pairs among the rows of `points`, or between them and `others`. Each pair counts once, not twice.
+    """Counts pairs by distance, among the rows of `points` or between `points` and `others`. Each pair counts once.
 
-    Bins of one width go up to the cutoff, or up to half of the box, where `bins` does not say how many there are.
+    points : n x d array; float32 and float64 are used as they are, other types are converted if that is exact
+    bin_width : float; width of uniform bins that start at 0
+    bins : int; number of uniform bins; None: up to the cutoff, or else half of the box
+    edges : increasing non-negative numbers, instead of bin_width
+    cutoff : float; end of the last bin
+    others : m x d array; count pairs (point, other) instead of pairs of points
+    box : d lengths, or the three vectors of a triclinic cell as rows; None: open space
+    box_origin : d numbers; lower corner of the box; None: zero
+    periodic : letters of "xyz", the columns or vectors in which the box repeats; or "none"
+    dimensions : letters of "xyz", the columns in which distances are measured; None: all
+    fold : bool; move points outside the box into it first
+    weights, other_weights : one number per point and per other; `weighted` then sums their products
+    communicator : communicator of mpi4py whose processes all make this call with the same arguments. They share the work,
+        and each returns the whole result.
 
-    `box`: a length for each column, or the three vectors of a triclinic cell. It repeats in the directions `periodic`:
-    some of the letters "xyz", columns or vectors, or "none". `fold=True` first moves points that are outside into it.
-    `dimensions`: the columns in which distances are measured, "xy" of a layer.
+    The other arguments are those of kmeans(). Returns a PairHistogramResult.
 
-    `communicator`: one of mpi4py, whose processes all make this call, with the same points and options; the pairs are
-    shared out among them, and each gets the whole result.
+    Raises UsageError for invalid arguments, InputError for NaN, infinity, inexact conversions and points outside the box,
+    UnsupportedError if the variant or device cannot run here, and OutOfMemoryError.
+
+    >>> histogram = gradus.pair_histogram(points, bin_width=0.1, box=[10, 10, 10])
+    >>> histogram.counts, histogram.rdf().g
     """
 
     call = locals()

@@ -1,4 +1,4 @@
-"""Runs again what the record of a run says: the summary.json that the program writes."""
+"""Repeats a run from its record, the summary.json that the program writes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gradus._shortest_paths import shortest_paths
 Array = np.ndarray[Any, Any]
 
 _TYPES: dict[str, np.dtype[Any]] = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
-_NOT_HERE = ("select", "cross-select", "partial", "frames")  #: options of the program that calls here do not have
+_NOT_HERE = ("select", "cross-select", "partial", "frames")  #: options of the program that Python functions lack
 
 
 def _summary(file: str) -> dict[str, Any]:
@@ -33,12 +33,12 @@ def _summary(file: str) -> dict[str, Any]:
     if not isinstance(summary, dict) or not needed <= summary.keys():
         raise InputError.about("record", f"{file!r} does not say how to repeat a run; a summary that 'gradus' wrote is needed")
     if summary["problem"] not in _CALLS:
-        raise UsageError.about("record", f"{file!r} is that of 'gradus {summary['command'][1]}', which repeat() does not know")
+        raise UsageError.about("record", f"{file!r} records 'gradus {summary['command'][1]}', which repeat() does not support")
     return summary
 
 
 class _Record:
-    """A summary, with the words of its command."""
+    """A parsed summary: the options and inputs of the recorded command."""
 
     def __init__(self, record: Any) -> None:
         path = os.fspath(record)
@@ -51,20 +51,20 @@ class _Record:
         self.inputs = [word for word in words if not word.startswith("--")]
 
     def _found(self, name: str) -> str:
-        """A relative name is looked up here, then in the folder of the recorded run."""
+        """Returns a path for the name, relative to the working directory or else to the folder of the recorded run."""
         return name if os.path.exists(name) else os.path.join(self.summary["directory"], name)
 
     def array(self, name: str, argument: str) -> Array:
-        """The numbers of a file of NumPy."""
+        """Returns the contents of a .npy file or of a member of a .npz file."""
         path, _, member = self._found(name).partition(".npz:")
         if self.named.keys() & {"columns", "drop-columns"}:
-            raise InputError.about("record", f"{self.file!r} is that of some columns of a file; pass their numbers as {argument}=")
+            raise InputError.about("record", f"{self.file!r} records some columns of a file; pass their numbers as {argument}=")
         try:
             if member:
                 with np.load(path + ".npz") as arrays:
                     return np.asarray(arrays[member])
             if not path.endswith((".npy", ".npz")):
-                raise InputError.about("record", f"{name!r} is no file of NumPy; read it, and pass its numbers as {argument}=")
+                raise InputError.about("record", f"{name!r} is not a NumPy file; read it, and pass its numbers as {argument}=")
             loaded = np.load(path)
         except (OSError, KeyError, ValueError) as error:
             raise InputError.about("record", f"cannot read {name!r}, the {argument} of {self.file!r}: {error}") from error
@@ -88,14 +88,14 @@ class _Record:
         return rows
 
     def input(self, place: int, argument: str) -> Array:
-        """The numbers of an argument without a name."""
+        """Returns the contents of a positional file of the command."""
         inputs = len([option for option in _CALLS[self.problem].inputs.values() if isinstance(option, int)])
         if len(self.inputs) != inputs:
             raise UsageError.about(argument, f"{self.file!r} is the record of several files; pass their rows as {argument}=")
         return self._numbers(self.inputs[place], argument, argument)
 
     def optional(self, option: str, argument: str) -> Array | None:
-        """The numbers of the file that an option names."""
+        """Returns the contents of the file that an option names, or None."""
         if self.named.get(option):
             return self._numbers(self.named[option], argument, argument, 1 if "weights" in option else None)
         if "weights" in option and self.named.get("weight-column"):
@@ -107,7 +107,7 @@ class _Record:
         if option == "init":
             return self.init()
         if option is None:
-            raise UsageError.about(name, f"{self.file!r} is the record of a file that is no array; read it, and pass {name}=")
+            raise UsageError.about(name, f"{self.file!r} records a file that is not an array; read it, and pass {name}=")
         numbers = self.input(option, name) if isinstance(option, int) else self.optional(option, name)
         if numbers is not None and "weights" in name:
             return numbers.reshape(-1)
@@ -122,10 +122,10 @@ class _Record:
         return self._numbers(name, "init", "initial centroids")
 
     def options(self) -> dict[str, Any]:
-        """The options as the call has them."""
+        """Returns the recorded options as arguments of the Python function."""
         for name in _NOT_HERE:
             if name in self.named:
-                raise UsageError.about("record", f"{self.file!r} has --{name}, which the call in Python has not")
+                raise UsageError.about("record", f"{self.file!r} has --{name}, which the Python function lacks")
         options = dict(self.summary["options"])
         if "undirected" in options:
             options["directed"] = not options["undirected"]
@@ -136,8 +136,7 @@ class _Record:
 
 class _Call(NamedTuple):
     function: Callable[..., Any]
-    #: which file of the record an argument comes from: the place of an argument of the program, the name of an option,
-    #: or None where the package has no reader
+    #: argument -> its file in the record: position in the command, name of an option, or None if Python has no reader
     inputs: dict[str, int | str | None]
 
 
@@ -153,11 +152,18 @@ _CALLS = {
 
 
 def repeat(record: Any, **changes: Any) -> Any:
-    """Runs `gradus kmeans`, `matmul`, `pair-histogram`, `shortest-paths` or `life` again as a summary says, with the same bits:
-    inputs, options, and the variant if one was named. `record`: that file, or the folder that `--output` wrote.
+    """Repeats a recorded run of `gradus kmeans`, `matmul`, `pair-histogram`, `shortest-paths` or `life`, with the same bits.
 
-    `changes`: arguments of the call in Python that replace the recorded ones. Inputs are read from files of NumPy, those of
-    kmeans() are refused where they have changed since; pass the arguments that come from other files.
+    record : path of a summary.json, or of the folder that `--output` wrote
+    changes : arguments of the Python function that replace recorded inputs and options
+
+    Inputs are read from .npy and .npz files; pass inputs from other files as `changes`. Returns the result of the function
+    for the problem, such as kmeans().
+
+    Raises InputError if the record or an input cannot be read, or if an input with a recorded hash has changed, and
+    UsageError for records of other commands.
+
+    >>> result = gradus.repeat("output/summary.json", threads=1)
     """
     recorded = _Record(record)
     call = _CALLS[recorded.problem]

@@ -1,4 +1,4 @@
-"""All-pairs shortest paths: the length of the shortest route between every two vertices of a graph, and the route."""
+"""All-pairs shortest paths: distances and routes between all vertices of a graph."""
 
 from __future__ import annotations
 
@@ -16,19 +16,24 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShortestPathsResult:
-    distances: Array  #: a row for each source, a column for each vertex, in the type of the weights
-    predecessors: Array | None  #: likewise, in int32: the last vertex but one of the route; -1 where there is none
+    """Result of shortest_paths()."""
+
+    distances: Array  #: sources x vertices, in the type of the weights
+    predecessors: Array | None  #: sources x vertices of int32: the last vertex before the target; -1: none
     report: RunReport
-    sources: Array | None  #: whose rows these are, in int64; None: all vertices
+    sources: Array | None  #: int64 source vertex of each row; None: all vertices
 
     @property
     def no_edge(self) -> Any:
-        """What stands among the distances where there is no route: infinity, or the type's greatest whole number."""
+        """The distance that means "no route": infinity, or the greatest integer of the type."""
         kind = self.distances.dtype
         return kind.type(np.inf) if kind.kind == "f" else np.iinfo(kind).max
 
     def route(self, source: int, target: int) -> list[int]:
-        """The vertices of the shortest route, both ends included; none where there is no route."""
+        """Returns the vertices of a shortest route, both ends included, or an empty list if there is none.
+
+        Raises UsageError without predecessors, and for a vertex that is not a source or does not exist.
+        """
         if self.predecessors is None:
             raise UsageError.about("route", "needs the predecessors, which shortest_paths(…, predecessors=True) finds")
         row = source
@@ -47,8 +52,10 @@ class ShortestPathsResult:
 
 
 def _weights(array: Array, no_edge: float | None) -> tuple[Array, float | None]:
-    """The weights in a type that the library has. Other integers become int32 or int64, and the greatest of their type
-    still is no edge; False is none either."""
+    """Converts weights to float32, float64, int32 or int64.
+
+    The greatest value of an integer type remains "no edge" after conversion. For booleans, False means "no edge".
+    """
     kind = array.dtype
     if kind.kind not in "biu":
         return _numbers.in_type(array, "graph", None), no_edge
@@ -69,7 +76,7 @@ def _weights(array: Array, no_edge: float | None) -> tuple[Array, float | None]:
 
 
 def _integers(array: Any, what: str, wanted: Any) -> Array:
-    """Vertices, and places of edges."""
+    """Converts vertex numbers or row starts to the type `wanted`. Raises InputError if they are not integers or too large."""
     found = np.asarray(array)
     if found.dtype.kind not in "iu":
         raise InputError.about(what, f"the elements are of the type {found.dtype}; integers are needed")
@@ -107,13 +114,26 @@ def shortest_paths(
     stream: Any = None,
     progress: Progress | None = None,
 ) -> ShortestPathsResult:
-    """The shortest paths from all vertices, or from `sources`, to all others.
+    """Computes the lengths of shortest paths from all vertices, or from `sources`, to all vertices.
 
-    `graph`: a square array, in which `no_edge`, infinity and the greatest number of a whole type stand for no edge, and
-    0 is an edge of length 0; or a sparse array of SciPy, whose stored elements are the edges, zeros too, and of two in
-    the same place the lighter one. Masked elements are no edges. `directed=False`: each edge may be gone both ways.
-    `unweighted=True`: each edge is of length 1, whatever its weight. `tile`: side of the tiles of variants that work in
-    such; 0 leaves it to the variant.
+    graph : square array of weights, row = start and column = end of an edge. `no_edge`, infinity, the greatest integer of
+        the type and masked elements mean "no edge"; 0 is an edge of length 0. Or a sparse array of SciPy: its stored
+        elements, zeros included, are the edges, and of duplicates the lightest counts.
+    directed : bool; False: every edge leads both ways
+    unweighted : bool; every edge has length 1
+    predecessors : bool; also compute predecessors, which route() needs
+    sources : int or sequence of int; None: all vertices
+    no_edge : float; an additional weight that means "no edge"
+    tile : int; side of the tiles in tiled variants; 0: the variant's choice
+
+    The other arguments are those of kmeans(). Returns a ShortestPathsResult.
+
+    Raises UsageError for invalid arguments, InputError for NaN, negative cycles and inexact conversions, UnsupportedError
+    if the variant or device cannot run here, and OutOfMemoryError.
+
+    >>> result = gradus.shortest_paths([[0, 5, 1], [5, 0, 2], [1, 2, 0]], predecessors=True)
+    >>> result.distances[0, 1], result.route(0, 1)
+    (3, [0, 2, 1])
     """
     call = locals()
     running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
@@ -148,7 +168,7 @@ def shortest_paths(
         if dense.ndim != 2:
             raise UsageError.about("graph", f"an array of the shape {dense.shape}; a square one is needed")
         weights, no_edge = _weights(dense, no_edge)
-        if masked is not None:  # no edges, as in scipy.sparse.csgraph
+        if masked is not None:  # masked elements are not edges, as in scipy.sparse.csgraph
             none = np.inf if weights.dtype.kind == "f" else np.iinfo(weights.dtype).max
             weights = np.where(masked, weights.dtype.type(none), weights)
         found = _core.shortest_paths(_arrays.in_rows(weights), {**options, "no_edge": no_edge}, running)

@@ -1,8 +1,11 @@
-"""scikit-learn's KMeans, k_means and kmeans_plusplus, computed by Gradus: change the import, keep the code.
+"""Drop-in replacements for scikit-learn's KMeans, k_means and kmeans_plusplus: change the import, keep the code.
 
-Everything that scikit-learn's documentation says of these three holds here too. What is added: the results are the
-same bits on every machine and any number of threads, an integer `random_state` is the seed of `gradus.kmeans()` and of
-`gradus kmeans --seed`, and the arguments of Gradus stand behind scikit-learn's, by name only.
+scikit-learn's documentation applies. In addition, results have the same bits on every machine with any number of threads,
+an integer `random_state` equals the seed of `gradus.kmeans()` and `gradus kmeans --seed`, and arguments of Gradus follow
+scikit-learn's as keywords.
+
+>>> from gradus import KMeans
+>>> labels = KMeans(n_clusters=16, random_state=0).fit_predict(X)
 """
 
 from __future__ import annotations
@@ -61,12 +64,12 @@ _RANDOM_STATE = [
     None,
 ]
 _SIMPLE = {int, float, str, bool, type(None), np.ndarray}
-_passed: set[tuple[Any, ...]] = set()  # parameters, an array by its type alone
+_passed: set[tuple[Any, ...]] = set()  # parameters that passed scikit-learn's check; arrays by type only
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 
 def _seed(random_state: Any) -> int:
-    """A whole number is the seed; from anything else one is drawn, which moves it on as in scikit-learn."""
+    """Returns an integer as the seed, or draws a seed from a generator, which advances as in scikit-learn."""
     if isinstance(random_state, Integral):
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
@@ -75,14 +78,14 @@ def _seed(random_state: Any) -> int:
 
 
 def _random_state(source: Any) -> np.random.RandomState:
-    """What a callable is given that chooses the first centroids."""
+    """Returns the random state for a callable that chooses the initial centroids."""
     if isinstance(source, np.random.Generator) or (isinstance(source, Integral) and int(source) >= 2**32):
         return np.random.RandomState(np.random.MT19937(_seed(source)))
     return check_random_state(source)  # type: ignore[no-any-return]
 
 
 def _namespace(source: Any) -> tuple[Any, Any] | None:
-    """Of an array of another library that is to get its own kind back: only where scikit-learn is told so."""
+    """Returns the array namespace and device of a foreign array if scikit-learn's array_api_dispatch is on, else None."""
     if not sklearn.get_config()["array_api_dispatch"]:
         return None
     namespace, found, device = _array_api.get_namespace_and_device(source)
@@ -90,7 +93,7 @@ def _namespace(source: Any) -> tuple[Any, Any] | None:
 
 
 def _on_host(source: Any) -> Any:
-    """An array of NumPy, or a sparse one."""
+    """Returns the source as a NumPy array; NumPy and sparse arrays pass through."""
     if isinstance(source, np.ndarray) or issparse(source):
         return source
     if _gpu.lies_there(source):
@@ -99,12 +102,12 @@ def _on_host(source: Any) -> Any:
         return np.asarray(source)
     try:
         return np.from_dlpack(source)
-    except (BufferError, RuntimeError):  # the standard's reference implementation has devices that are none
+    except (BufferError, RuntimeError):  # array_api_strict, the reference implementation, simulates devices
         return _array_api._convert_to_numpy(source, _array_api.get_namespace(source)[0])
 
 
 def _rows_on_gpu(source: Any, stream: Any) -> OnGpu | None:
-    """The rows where they are, if they are on a GPU. Whole numbers compute in float64, as they do in host memory."""
+    """Imports rows that are on a GPU; None for others. Integers are converted to float64, as in host memory."""
     if isinstance(source, np.ndarray) or issparse(source) or not _gpu.lies_there(source):
         return None
     whole = any(name in str(getattr(source, "dtype", "")) for name in ("int", "bool"))
@@ -114,14 +117,13 @@ def _rows_on_gpu(source: Any, stream: Any) -> OnGpu | None:
 
 
 def _like(array: Any, source: Any) -> Any:
-    """The array in the library of the source and on its device, where scikit-learn is told to keep them. What came from
-    a GPU is there already."""
+    """Converts a NumPy array to the library and device of the source if array_api_dispatch is on."""
     found = _namespace(source) if isinstance(array, np.ndarray) else None
     return array if found is None else found[0].asarray(array, device=found[1])
 
 
 def _dense(matrix: Any, memory_limit: int | None) -> Any:
-    """A sparse matrix as a dense one, where that fits."""
+    """Returns a sparse matrix as a dense one. Raises OutOfMemoryError if it does not fit."""
     if not issparse(matrix):
         return matrix
     rows, columns = matrix.shape
@@ -137,7 +139,7 @@ def _dense(matrix: Any, memory_limit: int | None) -> Any:
 
 
 def _weights(sample_weight: Any, rows: Any) -> Any:
-    """The weights in the type of the rows, to which scikit-learn rounds them."""
+    """Returns the weights in the type of the rows, rounded as by scikit-learn."""
     if sample_weight is None:
         return None
     if isinstance(rows, OnGpu):
@@ -153,7 +155,7 @@ def _weights(sample_weight: Any, rows: Any) -> Any:
 
 
 def _refuse_lost_integers(X: Any, checked: Any) -> None:
-    """scikit-learn rounds integers that no float64 holds; Gradus refuses them."""
+    """Raises InputError for integers that float64 does not represent, which scikit-learn would round."""
     if isinstance(X, np.ndarray) or issparse(X):
         if X.dtype.kind in "iu" and X.dtype.itemsize == 8:
             _numbers.refuse_rounding(X.tocsr().data if issparse(X) else X, "X", checked.dtype)
@@ -162,7 +164,7 @@ def _refuse_lost_integers(X: Any, checked: Any) -> None:
 
 
 def _is_plain(rows: Any) -> bool:
-    """Rows of NumPy that need no conversion: scikit-learn's checks, which take longer than a small job, find nothing."""
+    """Returns true for NumPy rows that need no conversion. They skip scikit-learn's checks, which outlast a small job."""
     return type(rows) is np.ndarray and rows.ndim == 2 and rows.dtype in _numbers.FLOATS and rows.size > 0
 
 
@@ -171,7 +173,7 @@ def _is_array(init: Any) -> bool:
 
 
 def _checked_centers(centers: Any, dtype: np.dtype[Any]) -> Any:
-    """The search for NaN is left to what computes, where nothing else is to be done."""
+    """Checks given centroids. Centroids of the right type and shape skip the search for NaN, which the fit repeats."""
     if _is_plain(centers) and centers.dtype == dtype:
         return centers
     return check_array(centers, dtype=dtype, order="C")
@@ -182,7 +184,7 @@ def _enough_samples(samples: int, clusters: int) -> None:
         raise ValueError(f"n_samples={samples} should be >= n_clusters={clusters}.")
 
 
-# Options that the estimator has besides scikit-learn's.
+# Options of Gradus that the estimator adds.
 _OPTIONS = (
     # <options of kmeans for KMeans as names>
     "empty",
@@ -190,7 +192,7 @@ _OPTIONS = (
     "standardize",
     # </options>
 )
-# Options that the estimator does not have, with the values by which it acts as scikit-learn's.
+# Options of Gradus that the estimator lacks, with the values that match scikit-learn's behaviour.
 _AS_SCIKIT_LEARN: dict[str, Any] = {
     # <options of kmeans as scikit_learn>
     "fewer_distinct": "accept",
@@ -199,7 +201,7 @@ _AS_SCIKIT_LEARN: dict[str, Any] = {
 
 
 def _constraint(row: OptionRow) -> list[Any]:
-    """The values of an option in the words of scikit-learn's checks. Ranges of numbers are checked by the library."""
+    """Returns the scikit-learn constraint for an option. The library itself checks ranges of numbers."""
     if row.kind == "choice":
         return [StrOptions(set(row.choices))]
     kinds: dict[str, list[Any]] = {
@@ -214,15 +216,15 @@ def _keywords(call: Callable[..., Any]) -> frozenset[str]:
 
 
 class _Enough(Exception):
-    """A callback wants the fit to end here."""
+    """Raised when a callback ends the fit."""
 
 
 class _Iterations:
-    """A fit as scikit-learn's callbacks see it: a task for each iteration, if it starts once.
+    """Runs a fit and reports it to scikit-learn's callbacks: one task per iteration, unless there are several restarts.
 
-    The library says now and then which iteration it is at; the callbacks then hear of all up to that one. Where one of
-    them asks to stop after an iteration, or for the model as it was then, the fit is made again with that limit, which
-    gives the same bits.
+    The library reports its progress at intervals, and the callbacks then receive all iterations up to this point. If a
+    callback ends the fit after an iteration or requests the model of that iteration, the fit is repeated with that
+    iteration limit, which gives the same bits.
     """
 
     def __init__(self, model: KMeans, fit: Callable[..., KMeansResult], X: Any, y: Any, sample_weight: Any) -> None:
@@ -257,7 +259,7 @@ class _Iterations:
 
 
 def _fitted(result: KMeansResult) -> dict[str, Any]:
-    """The attributes of a fitted model; two more where it standardizes."""
+    """Returns the attributes of a fitted model."""
     seen = {} if result.standardization is None else {
         "standardization_": result.standardization, "_standardized_centers": result.standardized_centroids,
     }  # fmt: skip
@@ -272,11 +274,11 @@ def _fitted(result: KMeansResult) -> dict[str, Any]:
 
 
 class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore
-    """K-Means clustering: scikit-learn's estimator, computed by Gradus.
+    """K-means clustering with the interface of scikit-learn's estimator.
 
-    Parameters, attributes, warnings and messages are those of `sklearn.cluster.KMeans`. `algorithm` and `copy_x` change
-    nothing: both algorithms give the same bits, and X is never written. An integer `random_state` may have 64 bits; a
-    `numpy.random.Generator` is taken too. A callable `init` sees X as it is, not shifted to a mean of zero.
+    Parameters, attributes, warnings and messages match `sklearn.cluster.KMeans`. `algorithm` and `copy_x` have no effect:
+    both algorithms give the same bits, and X is never modified. `random_state` may be an integer of 64 bits or a
+    `numpy.random.Generator`. A callable `init` receives X unchanged, not centred.
 
     Other Parameters
     ----------------
@@ -287,14 +289,19 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         to unit length (spherical k-means)
     standardize : bool; bring every column to mean 0 and variance 1 first; centroids come back in the units of the data
     .. </options>
-    device : "auto", "cpu", "gpu" or "gpu:1"
-    variant : a name of `gradus.variants("kmeans")`; None: the fastest with the exact result
-    threads : None: all cores, or what OMP_NUM_THREADS and threadpoolctl leave
-    memory_limit : bytes that a job may take beyond its input, and a sparse X made dense
-    stream : a stream of CUDA on which points on a GPU were written
+    device : "auto", "cpu", "gpu" or "gpu:1"; "auto" chooses a GPU if the job gains from it
+    variant : a name in `gradus.variants("kmeans")`; None: the fastest with the exact result
+    threads : int; CPU threads; None: all cores, or the limit set by OMP_NUM_THREADS or threadpoolctl
+    memory_limit : int; bytes that a job may take in addition to its input; also limits the dense copy of a sparse X
+    stream : CUDA stream in which points on a GPU were written
 
-    With standardize=True, inertia_ and distances are those of the standardized columns. predict, transform and score
-    standardize their X as fit did: by standardization_.
+    With standardize=True, inertia_ and distances refer to standardized columns. predict, transform and score standardize X
+    by the mean and scale of the fit, in standardization_.
+
+    Examples
+    --------
+    >>> model = KMeans(n_clusters=16, random_state=0).fit(X)
+    >>> model.cluster_centers_, model.labels_, model.predict(new_X)
     """
 
     n_features_in_: int
@@ -363,7 +370,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     @classmethod
     @functools.cache
     def _get_param_names(cls) -> list[str]:
-        """scikit-learn reads the signature anew for each fit, which takes longer than some fits."""
+        """Caches the names: scikit-learn inspects the signature for each fit, which takes longer than a small fit."""
         return super()._get_param_names()  # type: ignore[no-any-return]
 
     @classmethod
@@ -372,7 +379,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         return operator.attrgetter(*cls._get_param_names())
 
     def _validate_params(self) -> None:
-        """What scikit-learn's check has let through once is not checked again: that takes a tenth of a millisecond."""
+        """Skips scikit-learn's check, which takes 0.1 ms, for parameters that passed it before."""
         values = self._parameters()(self)
         types = tuple(map(type, values))
         if not _SIMPLE.issuperset(types):
@@ -394,8 +401,13 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
-        """Computes the clusters."""
-        # scikit-learn's contexts are for callbacks and for what a callable calls, and take as long as a small fit.
+        """Fits the model to the rows of X.
+
+        X : n x d array or sparse matrix, in host memory or on a GPU; y : ignored; sample_weight : n numbers, or None
+
+        Returns the estimator.
+        """
+        # Only callbacks and callables need scikit-learn's contexts, which take as long as a small fit.
         if callable(self.init) or self._is_listened_to():
             return self._fit_in_contexts(X, y, sample_weight)  # type: ignore[no-any-return]
         if not sklearn.get_config()["skip_parameter_validation"]:
@@ -423,7 +435,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             init = _checked_centers(_on_host(init), read.dtype)
             self._validate_center_shape(read, init)
         rows = _dense(read, self.memory_limit)
-        seed = _seed(self.random_state) if isinstance(init, str) else 0  # nothing else needs one from here
+        seed = _seed(self.random_state) if isinstance(init, str) else 0  # only named methods need a seed
         if callable(init) and self._n_init == 1:
             init = self._called(init, read, self.n_clusters, _random_state(self.random_state))
 
@@ -450,33 +462,33 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         fitted = _fitted(result)
         if type(X) is not np.ndarray:
             fitted = {name: _like(value, X) for name, value in fitted.items()}
-        for name in ("standardization_", "_standardized_centers"):  # of an earlier fit
+        for name in ("standardization_", "_standardized_centers"):  # leftovers of an earlier fit
             self.__dict__.pop(name, None)
         self.__dict__.update(fitted)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """fit(X).labels_"""
+        """Fits the model to X and returns the labels."""
         return self.fit(X, sample_weight=sample_weight).labels_
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """fit(X).transform(X)"""
+        """Fits the model to X and returns the distances of its rows to the centroids."""
         return self.fit(X, sample_weight=sample_weight)._transform(X, "fit_transform")
 
     def predict(self, X: Any) -> Any:
-        """The nearest cluster of each row."""
+        """Returns the number of the nearest cluster of each row, n of int32."""
         return _like(self._predicted(X, "predict")[0], X)
 
     def transform(self, X: Any) -> Any:
-        """The distance of every row to every centroid."""
+        """Returns the distance of every row to every centroid, n x n_clusters."""
         return self._transform(X, "transform")
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The inertia of X, negative."""
+        """Returns the negative inertia of X."""
         return -self._predicted(X, "score", sample_weight)[1]
 
     def _options(self, call: Callable[..., Any]) -> dict[str, Any]:
-        """The arguments of the call that scikit-learn has no words for."""
+        """Returns the options that `call` accepts but scikit-learn lacks."""
         given = {name: getattr(self, name) for name in _OPTIONS}
         taken = _keywords(call)
         return {name: value for name, value in {**_AS_SCIKIT_LEARN, **given}.items() if name in taken}
@@ -490,7 +502,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         }
 
     def _checked(self, X: Any, reset: bool) -> Any:
-        """X as an array in host memory or on a GPU, or CSR. The search for NaN is left to what computes."""
+        """Returns X as a dense array or a CSR matrix. The computation itself searches for NaN."""
         ready = X if _is_plain(X) else _rows_on_gpu(X, self.stream)
         if ready is not None:
             self._check_columns(ready, reset)
@@ -511,7 +523,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         return checked
 
     def _check_columns(self, rows: Any, reset: bool) -> None:
-        """Of rows without names; scikit-learn has the words for what is wrong."""
+        """Checks the number of columns of rows without names; on a mismatch scikit-learn raises its usual error."""
         columns = rows.shape[1]
         known = columns if reset else self.n_features_in_
         if hasattr(self, "feature_names_in_") or columns != known:
@@ -519,7 +531,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.n_features_in_ = columns
 
     def _explain(self, error: InputError, rows: Any, init: Any = None) -> NoReturn:
-        """Says it as scikit-learn does, where that has words for it, and then as Gradus does: with row and column."""
+        """Raises the error with scikit-learn's message for NaN and infinity, if it applies, before ours (row and column)."""
         try:
             if isinstance(rows, np.ndarray):
                 assert_all_finite(rows, estimator_name=type(self).__name__, input_name="X")
@@ -577,7 +589,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         for _ in range(self._n_init):
             start = self._called(self.init, read, self.n_clusters, random_state)
             result = self._fit_from(rows, start, weights, 1, 0, **limits)
-            # The inertia of the same clusters in another order is the same number: no need to compare labels.
+            # Equal clusters have equal inertia in any order, so labels need no comparison.
             if best is None or result.inertia < best.inertia:
                 best = result
         assert best is not None
@@ -600,7 +612,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         init_size: int | None = None,
         n_centroids: int | None = None,
     ) -> Any:
-        """scikit-learn has this too, and its users call it. x_squared_norms is not needed."""
+        """Chooses initial centroids. Users of scikit-learn call this private method too. x_squared_norms is ignored."""
         clusters = self.n_clusters if n_centroids is None else n_centroids
         if init_size is not None and init_size < X.shape[0]:
             chosen = random_state.randint(0, X.shape[0], init_size)
@@ -623,7 +635,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         return centers.toarray() if issparse(centers) else centers
 
     def _print(self, result: KMeansResult, rows: Any) -> None:
-        """scikit-learn's account of a fit; of several it is that of the best."""
+        """Prints scikit-learn's log of a fit; with restarts, the log of the best fit."""
         print("Initialization complete")
         last = _iterations(result) - 1
         for number, step in enumerate(result.history[: last + 1]):
@@ -640,12 +652,12 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _rows_and_model(self, X: Any, method: str) -> tuple[Any, KMeansModel]:
         check_is_fitted(self)
-        if hasattr(_array_api, "check_same_namespace"):  # older versions of scikit-learn do not ask for it
+        if hasattr(_array_api, "check_same_namespace"):  # absent in older versions of scikit-learn
             _array_api.check_same_namespace(X, self, attribute="cluster_centers_", method=method)
         rows = _dense(self._checked(X, reset=False), self.memory_limit)
         standardized = getattr(self, "_standardized_centers", None)
         centers = _on_host(self.cluster_centers_ if standardized is None else standardized)
-        if centers.dtype != rows.dtype:  # the wider type holds both
+        if centers.dtype != rows.dtype:  # float64 represents both
             rows, centers = rows.astype(np.float64), centers.astype(np.float64)
         return rows, KMeansModel(centers, self.metric, getattr(self, "standardization_", None))
 
@@ -672,7 +684,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
 
 def _iterations(result: KMeansResult) -> int:
-    """scikit-learn ends where no centroid moves, without the iteration that shows that no label changes."""
+    """Counts iterations like scikit-learn, which stops when no centroid moves and omits the final check of the labels."""
     for number, step in enumerate(result.history, start=1):
         if step.shift == 0:
             return number
@@ -699,7 +711,10 @@ def k_means(
     return_n_iter: bool = False,
     **gradus: Any,
 ) -> tuple[Any, ...]:
-    """(centroids, labels, inertia), and with return_n_iter=True the iterations behind: KMeans as a function."""
+    """Fits KMeans and returns (centroids, labels, inertia), followed by the iterations if return_n_iter is set.
+
+    Parameters are those of sklearn.cluster.k_means, followed by keywords of KMeans such as `device` and `metric`.
+    """
     fitted = KMeans(
         n_clusters=n_clusters,
         init=init,
@@ -741,7 +756,11 @@ def kmeans_plusplus(
     memory_limit: int | None = None,
     stream: Any = None,
 ) -> tuple[Any, Array]:
-    """The first centroids by greedy k-means++, and the numbers of their rows. x_squared_norms is not needed."""
+    """Chooses initial centroids by greedy k-means++. Returns (centroids, their row numbers in X).
+
+    Parameters are those of sklearn.cluster.kmeans_plusplus, followed by those of gradus.kmeans(). x_squared_norms is
+    checked, but not needed. Raises UnsupportedError for an n_local_trials other than 2 + int(log(n_clusters)).
+    """
     checked = _rows_on_gpu(X, stream)
     if checked is None:
         checked = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False)
@@ -779,6 +798,6 @@ def kmeans_plusplus(
         raise error
     if isinstance(checked, OnGpu):
         return X[indices], indices
-    source = X if issparse(X) or hasattr(X, "dtype") else checked  # the type stays: whole numbers of whole numbers
+    source = X if issparse(X) or hasattr(X, "dtype") else checked  # keeps the type of X, integers included
     centers = source.tocsr()[indices].toarray() if issparse(source) else np.asarray(source)[indices]
     return centers, indices

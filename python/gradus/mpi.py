@@ -1,10 +1,10 @@
-"""k-means on the rows of many processes of MPI, which the functions take as `communicator=`:
+"""Runs a job on several MPI processes, by the argument `communicator=` of the functions:
 
     from mpi4py import MPI
-    own = gradus.mpi.rows_of_rank(len(points), MPI.COMM_WORLD)
-    result = gradus.kmeans(points[own], 4096, communicator=MPI.COMM_WORLD)
+    rows = gradus.mpi.rows_of_rank(len(points), MPI.COMM_WORLD)
+    result = gradus.kmeans(points[rows], 4096, communicator=MPI.COMM_WORLD)
 
-Gradus meets MPI in a library of its own, which is opened by the first such call. It has to be of the MPI of mpi4py.
+A separate library, loaded by the first such call, connects Gradus to MPI. It must use the same MPI as mpi4py.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _NAME = "libgradus_mpi_process.so"
 
 
 def library() -> str:
-    """The file by which Gradus meets MPI: that of the package, or the one that GRADUS_MPI_LIBRARY names."""
+    """Returns the path of the library that connects Gradus to MPI: $GRADUS_MPI_LIBRARY, or the package's file."""
     own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", _NAME)
     return os.environ.get(_VARIABLE, own)
 
 
 @functools.lru_cache(maxsize=1)
 def _opened(file: str) -> ctypes.CDLL:
-    # Stays open to the end of the process, as MPI does.
+    # Never unloaded, because MPI lives as long as the process.
     try:
         functions = ctypes.CDLL(file)
         functions.gradus_mpi_library_version.restype = ctypes.c_char_p
@@ -54,33 +54,36 @@ def _opened(file: str) -> ctypes.CDLL:
 
 
 def library_version() -> str:
-    """What the MPI of that library says of itself. UnsupportedError where there is no such library."""
+    """Returns the version text of that library's MPI. Raises UnsupportedError if the library cannot be loaded."""
     version: bytes = _opened(library()).gradus_mpi_library_version()
     return version.decode()
 
 
 def _checked(communicator: Any) -> Any:
-    """The module MPI of mpi4py, to which the communicator belongs; which is of our MPI."""
+    """Returns the module mpi4py.MPI.
+
+    Raises UsageError unless `communicator` is an mpi4py intracommunicator, and UnsupportedError if mpi4py uses another MPI.
+    """
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is None or not isinstance(communicator, mpi.Intracomm) or communicator == mpi.COMM_NULL:
         raise UsageError.about(
-            "communicator", f"{communicator!r}; one of mpi4py is needed whose processes are of one group, such as MPI.COMM_WORLD"
+            "communicator", f"{communicator!r}; an intracommunicator of mpi4py is needed, such as MPI.COMM_WORLD"
         )
     ours, theirs = library_version(), mpi.Get_library_version().rstrip("\0")
     if ours != theirs:
         raise UnsupportedError.about(
-            "communicator", f"it is of {theirs!r}, but {library()!r} is of {ours!r}; both have to be of the same MPI: "
-            "install mpi4py from source (pip install --no-binary mpi4py mpi4py), or build Gradus, with that of the other"
+            "communicator", f"mpi4py uses {theirs!r}, but {library()!r} uses {ours!r}; both must use the same MPI: "
+            "install mpi4py from source (pip install --no-binary mpi4py mpi4py), or build Gradus, with the other's MPI"
         )
     return mpi
 
 
 def _agreed(communicator: Any, prepared: Callable[[], Result]) -> Result:
-    """prepared() on all processes. Where it fails on one, nobody is left waiting for it: all raise."""
+    """Calls prepared() on all processes. If it fails on one, all raise, so that no process waits for another."""
     caught: Exception | None = None
     try:
         result = prepared()
-    except Exception as error:  # noqa: BLE001: whatever it is, the others have to know
+    except Exception as error:  # noqa: BLE001: the other processes must learn of any exception
         caught = error
     trouble = None if caught is None else (type(caught).__name__, str(caught), getattr(caught, "__dict__", {}))
     troubles = communicator.allgather(trouble)
@@ -95,7 +98,7 @@ def _agreed(communicator: Any, prepared: Callable[[], Result]) -> Result:
 
 
 def end_for_all(communicator: Any, error: Exception) -> NoReturn:
-    """Raises what was wrong with a call before it began, here and on the processes that did begin it."""
+    """Raises an error found before the call began, here and on the processes that wait in the call."""
 
     def prepared() -> NoReturn:
         raise error
@@ -107,7 +110,7 @@ def end_for_all(communicator: Any, error: Exception) -> NoReturn:
 
 @contextlib.contextmanager
 def _joined(communicator: Any, request: _core.Request) -> Iterator[None]:
-    """The request on a copy of the communicator, which no message of the caller's is mistaken in."""
+    """Attaches a duplicate of the communicator to the request, which keeps messages apart from the caller's."""
     mpi = sys.modules["mpi4py.MPI"]
     functions = _opened(library())
     why = ctypes.create_string_buffer(500)
@@ -125,11 +128,11 @@ def _joined(communicator: Any, request: _core.Request) -> Iterator[None]:
 
 
 def run(communicator: Any, function: Callable[..., Result], prepared: Callable[[], tuple[Any, ...]]) -> tuple[tuple[Any, ...], Result]:
-    """prepared(), and the function of the compiled part with what it gives, of which the last is the request."""
+    """Calls an extension function on all processes with the arguments that prepared() returns, a request last."""
     _checked(communicator)
 
     def converted() -> tuple[Any, ...]:
-        """What the compiled part refuses, it refuses here: behind this, the others would wait for a process that raises."""
+        """Lets the extension module check the arguments now: later, other processes would wait for one that raises."""
         arguments = prepared()
         arguments[-1].only_checks = True
         try:
@@ -147,8 +150,13 @@ def run(communicator: Any, function: Callable[..., Result], prepared: Callable[[
 
 @names_arguments
 def rows_of_rank(rows: int, communicator: Any) -> slice:
-    """The rows of this process where `rows` are split evenly over the processes of `communicator`, in the order of the
-    ranks, as the program splits the rows of its files. All processes call this with the same number of rows."""
+    """Returns the rows of this process if `rows` rows are split evenly in rank order, as the program splits its files.
+
+    rows : int; total number of rows, the same on all processes
+    communicator : communicator of mpi4py; all its processes make this call
+
+    Returns a slice.
+    """
 
     def prepared() -> tuple[Any, ...]:
         return operator.index(rows), request("cpu", None, 1, "none", None, None, None, None)

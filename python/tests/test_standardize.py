@@ -70,7 +70,7 @@ def test_a_result_says_how_to_predict(points):
             assert (gradus.kmeans_transform(fitted, table).argmin(axis=1) == fit.labels).all()
             assert (gradus.kmeans_predict(fitted, table, metric=metric) == fit.labels).all()
         other = "cosine" if metric == "euclidean" else "euclidean"
-        with pytest.raises(gradus.UsageError, match=f"the fit is one by '{metric}'"):
+        with pytest.raises(gradus.UsageError, match=f"the fit used '{metric}'"):
             gradus.kmeans_predict(fit, table, metric=other)
         with pytest.raises(gradus.InputError, match="2 columns"):
             gradus.kmeans_predict(fit, table[:, :2])

@@ -19,13 +19,13 @@ def test_strict_types():
     (lambda: gradus.kmeans([[1.0]], 1, zzz=0), "'zzz', only points, clusters, init"),
     (lambda: gradus.kmeans(seed=0), "missing 2 required"),
     (lambda: gradus.kmeans([[1.0]], 1, random_state=0), "did you mean 'seed'"),
-    (lambda: gradus.kmeans([[1.0]], 2.0), r"kmeans\(\): clusters: 2.0; a whole number is needed$"),
+    (lambda: gradus.kmeans([[1.0]], 2.0), r"kmeans\(\): clusters: 2.0; an integer is needed$"),
     (lambda: gradus.kmeans([[1.0]], 1, metric=None), "metric: None; a string is needed$"),
     (lambda: gradus.kmeans([[1.0]], 1, memory_limit=-1), "memory_limit: -1 is out of range$"),
     (lambda: gradus.kmeans([[1.0]], 1, threads=2**63), "threads: 9223372036854775808 is out of range$"),
-    (lambda: gradus.life([[1]], 1.5), r"life\(\): generations: 1.5; a whole number is needed$"),
+    (lambda: gradus.life([[1]], 1.5), r"life\(\): generations: 1.5; an integer is needed$"),
     (lambda: gradus.shortest_paths([[0.0]], directed="no"), "directed: 'no'; True or False is needed$"),
-    (lambda: gradus.kmeans_memory(np.zeros((3, 3)), 1, 1), "points: a ndarray; a whole number is needed$"),
+    (lambda: gradus.kmeans_memory(np.zeros((3, 3)), 1, 1), "points: a ndarray; an integer is needed$"),
 ])  # fmt: skip
 def test_the_name_that_was_meant(call, meant):
     with pytest.raises(TypeError, match=meant):
