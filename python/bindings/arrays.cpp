@@ -1,5 +1,5 @@
-// Helpers for gradus._gpu and gradus._numbers: array metadata that DLPack's Python methods do not expose, GPU copies and
-// the search for elements that a type cannot represent.
+// Helpers for gradus._gpu and gradus._numbers: array metadata that DLPack's Python methods do not expose, GPU copies
+// and the search for elements that a type cannot represent.
 #include "python/bindings/arrays.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -29,7 +29,8 @@ Held hold_memory(std::uint64_t address, const std::vector<std::size_t>& shape, c
               nb::device::cuda::value, gpu);
 }
 
-/// Returns (address, shape, strides in elements, DLPack type code, bits per element, DLPack device type, device number).
+/// Returns (address, shape, strides in elements, DLPack type code, bits per element, DLPack device type, device
+/// number).
 Fields facts_of(const Input& array) {
   nb::list shape;
   nb::list strides;

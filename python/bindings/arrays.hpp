@@ -55,8 +55,7 @@ VectorView<T> vector_of(const Array& array, const char* what) {
     throw UsageError(about(what) + "an array of " + std::to_string(array.ndim()) + " dimensions; one is needed");
   if (array.dtype() != nb::dtype<std::remove_const_t<T>>())
     throw UsageError(about(what) + "the element type is not the one that is needed");
-  if (array.shape(0) > 1 && array.stride(0) != 1)
-    throw UsageError(about(what) + "the elements are not contiguous");
+  if (array.shape(0) > 1 && array.stride(0) != 1) throw UsageError(about(what) + "the elements are not contiguous");
   return {static_cast<T*>(array.data()), static_cast<std::int64_t>(array.shape(0)),
           place_of(array.device_type(), array.device_id())};
 }

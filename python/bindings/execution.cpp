@@ -21,7 +21,7 @@ namespace gradus::python {
 
 namespace {
 
-constexpr auto between_looks = std::chrono::milliseconds(50);
+constexpr auto poll_interval = std::chrono::milliseconds(50);
 
 void set_device(Execution& execution, const std::string& text) {
   constexpr std::string_view numbered = "gpu:";
@@ -55,8 +55,8 @@ int narrow(const char* name, std::int64_t number) {
   return static_cast<int>(std::max<std::int64_t>(number, std::numeric_limits<int>::min()));
 }
 
-/// Returns the limit set by OMP_NUM_THREADS or threadpoolctl if it is below the number of cores; 0 (all cores) otherwise.
-/// Returns 1 in a forked child that lost its threads.
+/// Returns the limit set by OMP_NUM_THREADS or threadpoolctl if it is below the number of cores; 0 (all cores)
+/// otherwise. Returns 1 in a forked child that lost its threads.
 int usual_threads() {
   if (has_lost_threads()) return 1;
   const int limit = omp_get_max_threads();
@@ -99,13 +99,13 @@ Fields own_rows(std::int64_t rows, const Request& request) {
 Job::Job(const Request& request)
     : execution_(request.execution), progress_(request.progress), only_checks_(request.only_checks),
       next_(Clock::now()) {
-  if (progress_.is_none()) next_ += between_looks;
+  if (progress_.is_none()) next_ += poll_interval;
   execution_.stop = stop_.get_token();
-  execution_.progress = [this](const Progress& progress) { look_up(progress); };
+  execution_.progress = [this](const Progress& progress) { poll(progress); };
 }
 
 // Runs inside the job's loops and must not throw: stores an exception and requests a stop instead.
-void Job::look_up(const Progress& progress) {
+void Job::poll(const Progress& progress) {
   const bool is_last = progress.done == progress.total && !progress_.is_none();  // completes a progress bar
   if (raised_ || (!is_last && Clock::now() < next_)) return;
   const nb::gil_scoped_acquire acquire;
@@ -118,7 +118,7 @@ void Job::look_up(const Progress& progress) {
     raised_.emplace(std::move(error));
     stop_.request_stop();
   }
-  next_ = Clock::now() + between_looks;
+  next_ = Clock::now() + poll_interval;
 }
 
 Fields to_python(const RunReport& report) {

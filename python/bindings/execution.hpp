@@ -60,7 +60,7 @@ class Job {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void look_up(const Progress& progress);
+  void poll(const Progress& progress);
 
   Execution execution_;
   nb::object progress_;

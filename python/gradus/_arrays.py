@@ -23,7 +23,7 @@ def _refuse_gradients(source: Any, what: str) -> None:
         raise UsageError.about(what, f"the tensor requires gradients, which are not computed here: pass {what}.detach()")
 
 
-def _refuse_by_name(source: Any, what: str) -> None:
+def _refuse_non_array(source: Any, what: str) -> None:
     """Raises UsageError for a path, file, sparse matrix or lazy frame, and names the call that makes an array of it."""
     kind, way = type(source).__name__, None
     if isinstance(source, (str, bytes, os.PathLike)):
@@ -58,12 +58,12 @@ def _to_numpy(source: Any, what: str) -> Host:
         rows = f"numpy.ma.compress_rows({what}) for the rows without masked elements, or " if source.ndim == 2 else ""
         raise InputError.about(what, f"a masked array; pass {rows}{what}.filled(value)")
     _refuse_gradients(source, what)
-    if _gpu.lies_there(source):
+    if _gpu.is_on_gpu(source):
         raise UnsupportedError.about(
-            what, f"the array is on a GPU, but must be in host memory here: pass {_gpu.way_out(source, what)}"
+            what, f"the array is on a GPU, but must be in host memory here: pass {_gpu.host_copy_call(source, what)}"
         )
     if not _numbers.is_untyped(source):
-        _refuse_by_name(source, what)
+        _refuse_non_array(source, what)
     if not hasattr(source, "__array__") and hasattr(source, "__dlpack__"):
         return np.from_dlpack(source)
     if "bfloat16" in str(getattr(source, "dtype", "")) and hasattr(source, "float"):
@@ -99,15 +99,15 @@ def matrix(
     """
     if not isinstance(source, np.ndarray):
         _refuse_gradients(source, what)
-        if _gpu.lies_there(source):
+        if _gpu.is_on_gpu(source):
             return _gpu.as_rows(source, what, 2, dtype, stream)
     array = _to_numpy(source, what)
     if array.ndim != 2:
         _numbers.refuse_shape(array.shape, what)
-    return in_rows(_numbers.in_type(array, what, dtype, _numbers.is_untyped(source)))
+    return with_contiguous_rows(_numbers.in_type(array, what, dtype, _numbers.is_untyped(source)))
 
 
-def in_rows(array: Host) -> Host:
+def with_contiguous_rows(array: Host) -> Host:
     """Returns the array itself if its rows are contiguous and aligned, otherwise a copy in C order."""
     rows, columns = array.shape
     apart = array.strides[0]
@@ -120,7 +120,7 @@ def in_rows(array: Host) -> Host:
 def vector(source: Any, what: str, dtype: np.dtype[Any], stream: int | None = None) -> Placed:
     if not isinstance(source, np.ndarray):
         _refuse_gradients(source, what)
-        if _gpu.lies_there(source):
+        if _gpu.is_on_gpu(source):
             return _gpu.as_rows(source, what, 1, dtype, stream)
     array = _to_numpy(source, what)
     if array.ndim != 1:
@@ -151,7 +151,7 @@ def on_one_gpu(**arrays: Placed) -> None:
 def refuse_place(what: str, array: Placed, other_name: str, other: Placed) -> None:
     raise UsageError.about(
         what, f"the array is {_place(array)}, but {other_name} {_place(other)}; both must be in the same place"
-        + (f": pass {_gpu.way_out(array.source, what)}" if isinstance(array, OnGpu) and _is_host(other) else "")
+        + (f": pass {_gpu.host_copy_call(array.source, what)}" if isinstance(array, OnGpu) and _is_host(other) else "")
     )
 
 
@@ -169,7 +169,7 @@ def come_out(result: Placed, like: Placed) -> Any:
     """Returns a result in the library of `like` and on its GPU, or as a NumPy array if `like` is in host memory."""
     if isinstance(result, OnGpu):
         return result.source
-    return _gpu.beside(result, like) if isinstance(like, OnGpu) else result
+    return _gpu.copied_from_host(result, like) if isinstance(like, OnGpu) else result
 
 
 def output(
@@ -192,17 +192,17 @@ def output(
         return out
     if not isinstance(out, np.ndarray):
         _refuse_gradients(out, "out")
-        if not _gpu.lies_there(out):
+        if not _gpu.is_on_gpu(out):
             raise UsageError.about(
                 "out", f"a {type(out).__name__}; an array {'of NumPy' if _is_host(where) else _place(where)} is needed"
             )
-    written = out if isinstance(out, np.ndarray) else _gpu.taken(out, "out", stream)
+    written = out if isinstance(out, np.ndarray) else _gpu.imported(out, "out", stream)
     if _place(written) != _place(where):
         raise UsageError.about("out", f"the array is {_place(written)}, but the input is {_place(where)}")
     assert isinstance(written, OnGpu)
     if written.shape != shape or written.element != dtype.name:
         _refuse_shape(written.element, written.shape, dtype, shape)
-    _check_order(written.in_c_order(), not written.read_only)
+    _check_order(written.is_c_contiguous(), not written.read_only)
     return written
 
 

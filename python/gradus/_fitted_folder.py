@@ -69,8 +69,8 @@ def _column_names(points: Any) -> list[str] | None:
 def centroids_of(init: Any, points: Any, clusters: int, metric: str, standardize: bool) -> np.ndarray[Any, Any]:
     """Returns the centroids of a recorded fit, clusters x d, in the units of the data.
 
-    Raises UsageError if the recorded fit differs in clusters, metric or standardization, and InputError if the folder is
-    damaged or the column names differ.
+    Raises UsageError if the recorded fit differs in clusters, metric or standardization, and InputError if the folder
+    is damaged or the column names differ.
     """
     folder = os.fspath(init)
     summary = _summary(folder)

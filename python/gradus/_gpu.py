@@ -1,7 +1,7 @@
 """Arrays in GPU memory, from any library: inputs are read in place, results are arrays of the same library on that GPU.
 
-Arrays are imported through DLPack, or through __cuda_array_interface__ if a library lacks DLPack. If an array needs another
-type or layout, that library converts it on the GPU.
+Arrays are imported through DLPack, or through __cuda_array_interface__ if a library lacks DLPack. If an array needs
+another type or layout, that library converts it on the GPU.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _CUDA, _CUDA_MANAGED = 2, 13  # DLPack's device types
 _KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}  # by DLPack's type codes
 _CODES = {"i": 0, "u": 1, "f": 2}  # DLPack's type codes by NumPy's kinds
 _LEGACY_STREAM = 1  # DLPack's number for CUDA's legacy default stream
-_AS_IT_IS = contextlib.nullcontext()
+_NO_CONTEXT = contextlib.nullcontext()
 
 
-def lies_there(source: Any) -> bool:
+def is_on_gpu(source: Any) -> bool:
     """Returns true if the array is in GPU memory."""
     if isinstance(source, OnGpu):
         return True
@@ -47,7 +47,7 @@ class Library:
 
     def running(self, source: Any, stream: int | None) -> AbstractContextManager[Any]:
         """Returns a context in which the array's GPU and the given stream, if any, are current."""
-        return _AS_IT_IS
+        return _NO_CONTEXT
 
     def export(self, source: Any, stream: int | None) -> Any:
         """Returns a DLPack capsule and makes the stream wait for the library's pending work on the array."""
@@ -60,7 +60,7 @@ class Library:
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
         raise NotImplementedError
 
-    def beside(self, host: np.ndarray[Any, Any], like: Any) -> Any:
+    def copied_from_host(self, host: np.ndarray[Any, Any], like: Any) -> Any:
         """Copies a NumPy array to the GPU of `like`, as an array of this library."""
         return host
 
@@ -78,7 +78,7 @@ class _PyTorch(Library):
     def running(self, source: Any, stream: int | None) -> AbstractContextManager[Any]:
         cuda, gpu = self._torch.cuda, source.device.index
         if stream is None:
-            return _AS_IT_IS if cuda.current_device() == gpu else cuda.device(gpu)
+            return _NO_CONTEXT if cuda.current_device() == gpu else cuda.device(gpu)
         # A stream context also makes the stream's GPU current.
         return cuda.stream(  # type: ignore[no-any-return]
             cuda.default_stream(gpu) if stream == _LEGACY_STREAM else cuda.ExternalStream(stream, gpu)
@@ -95,7 +95,7 @@ class _PyTorch(Library):
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
         return self._torch.empty(shape, dtype=getattr(self._torch, dtype.name), device=like.device)
 
-    def beside(self, host: np.ndarray[Any, Any], like: Any) -> Any:
+    def copied_from_host(self, host: np.ndarray[Any, Any], like: Any) -> Any:
         # PyTorch's own copy of more than 64 KB waits until the driver has cleared the memory that the job freed.
         made, gpu = self.empty(host.shape, host.dtype, like), like.device.index
         _core.copy_to_gpu(made.data_ptr(), host, gpu, self._torch.cuda.current_stream(gpu).cuda_stream)
@@ -129,7 +129,7 @@ class _CuPy(Library):
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
         return self._cupy.empty(shape, dtype)
 
-    def beside(self, host: np.ndarray[Any, Any], like: Any) -> Any:
+    def copied_from_host(self, host: np.ndarray[Any, Any], like: Any) -> Any:
         return self._cupy.asarray(host)
 
     def to_host(self, source: Any) -> Any:
@@ -153,7 +153,7 @@ class _Jax(Library):
     def converted(self, source: Any, dtype: np.dtype[Any]) -> Any:
         return source.astype(dtype)
 
-    def beside(self, host: np.ndarray[Any, Any], like: Any) -> Any:
+    def copied_from_host(self, host: np.ndarray[Any, Any], like: Any) -> Any:
         return self._jax.device_put(host, next(iter(like.devices())))
 
     def to_host(self, source: Any) -> Any:
@@ -201,7 +201,7 @@ class OnGpu:
     def __dlpack_device__(self) -> tuple[int, int]:
         return _CUDA, self.gpu
 
-    def in_rows(self) -> bool:
+    def has_contiguous_rows(self) -> bool:
         """Returns true if rows are contiguous and do not overlap. Gaps between rows are allowed."""
         *apart, step = self.strides
         *rows, columns = self.shape
@@ -209,7 +209,7 @@ class OnGpu:
             return False
         return not rows or rows[0] <= 1 or bool(apart[0] >= columns)
 
-    def in_c_order(self) -> bool:
+    def is_c_contiguous(self) -> bool:
         """Returns true if the elements are contiguous in C order."""
         step = 1
         for length, stride in zip(reversed(self.shape), reversed(self.strides)):
@@ -259,7 +259,7 @@ def _steps_of_c(shape: Sequence[int], itemsize: int) -> list[int]:
     return steps[: len(shape)]
 
 
-def taken(source: Any, what: str, stream: int | None) -> OnGpu:
+def imported(source: Any, what: str, stream: int | None) -> OnGpu:
     """Imports an array without a copy. Work that is queued in the stream from now on waits for pending writes to it."""
     if isinstance(source, OnGpu):
         return source
@@ -285,8 +285,8 @@ def converted(array: OnGpu, dtype: np.dtype[Any], what: str) -> OnGpu:
             what, f"an array of {kind.__module__}.{kind.__qualname__}, of the type {array.element}, is not converted "
             f"here; {dtype} is needed, with contiguous rows"
         )
-    found = taken(made, what, array.stream)
-    if found.element != dtype.name or not found.in_rows():
+    found = imported(made, what, array.stream)
+    if found.element != dtype.name or not found.has_contiguous_rows():
         raise UnsupportedError.about(what, f"the elements are of the type {array.element}, and {dtype} is needed")
     return found
 
@@ -308,7 +308,7 @@ def as_rows(
     `dtype` is the wanted type (None: float32 or float64, whichever fits). With `exact`, raises InputError if the wanted
     type cannot represent an element; the search runs in host memory.
     """
-    array = taken(source, what, stream)
+    array = imported(source, what, stream)
     if len(array.shape) != dimensions:
         if dimensions == 2:
             _numbers.refuse_shape(array.shape, what)
@@ -316,7 +316,7 @@ def as_rows(
     wanted = wanted_type(array, what)
     if dtype is not None:
         wanted = dtype
-    if array.element == wanted.name and array.in_rows():
+    if array.element == wanted.name and array.has_contiguous_rows():
         return array
     made = converted(array, wanted, what)
     if exact and array.element not in ("bfloat16", "bool") and _numbers.may_round(array.dtype, wanted):
@@ -331,13 +331,13 @@ def new(shape: tuple[int, ...], dtype: np.dtype[Any], like: OnGpu, stream: int |
         return None
     with library.running(like.source, None):
         made = library.empty(shape, dtype, like.source)
-    return taken(made, "the result", stream)
+    return imported(made, "the result", stream)
 
 
-def beside(host: np.ndarray[Any, Any], like: OnGpu) -> Any:
+def copied_from_host(host: np.ndarray[Any, Any], like: OnGpu) -> Any:
     """Copies a NumPy array to the GPU of `like`, as an array of its library."""
     with like.library.running(like.source, None):
-        return like.library.beside(host, like.source)
+        return like.library.copied_from_host(host, like.source)
 
 
 def to_host(source: Any) -> Any:
@@ -349,6 +349,6 @@ def to_host(source: Any) -> Any:
         return library.to_host(source)
 
 
-def way_out(source: Any, what: str) -> str:
+def host_copy_call(source: Any, what: str) -> str:
     """Returns the call, in Python, that copies the array to host memory."""
     return _library(source).to_host_words.format(what)

@@ -46,8 +46,7 @@ class KMeansModel(NamedTuple):
 class KMeansInitialCentroids:
     """Initial centroids of a fit. If the points are on a GPU, so are the arrays, in the library of the points."""
 
-    #: clusters x d, in the type of the points; unit length with metric="cosine", in the units of the data with standardize=True
-    centroids: Array
+    centroids: Array  #: clusters x d, in the type and units of the points; of unit length with metric="cosine"
     rows: Array  #: int64 row number of each centroid in the points; empty if `init` is an array or a folder
     report: RunReport
 
@@ -193,7 +192,7 @@ def _given(init: Any, dtype: np.dtype[Any], stream: int | None) -> _arrays.Place
 def _weights(
     weights: Any, rows: _arrays.Placed, stream: int | None, **others: _arrays.Placed
 ) -> _arrays.Placed:
-    """Returns the weights, which may be on the GPU of the rows or in host memory. Checks that `others` use that GPU too."""
+    """Returns the weights, on the GPU of the rows or in host memory. Checks that `others` use no other GPU."""
     weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype, stream)
     if isinstance(weighed, OnGpu) and not isinstance(rows, OnGpu):
         _arrays.refuse_place("weights", weighed, "points", rows)
@@ -263,16 +262,16 @@ def kmeans(
     memory_limit : int; bytes that the job may take in addition to its input; None: the available memory
     stream : stream of PyTorch or CuPy, or address of a CUDA stream, in which points on a GPU were written
     progress : function of (phase, done, total, detail); an exception in it ends the job and leaves the call
-    communicator : communicator of mpi4py whose processes all make this call. `points` and `weights` hold the rows of this
-        process, and so do the returned labels; all ranks' rows together, in rank order, are clustered. Everything else
-        in the result is the same on all ranks.
+    communicator : communicator of mpi4py whose processes all make this call. `points` and `weights` hold the rows of
+        this process, and so do the returned labels; all ranks' rows together, in rank order, are clustered. Everything
+        else in the result is the same on all ranks.
 
     Returns a KMeansResult. It has the same bits for any number of threads and ranks, on CPU and GPU, unless `variant`
-    names one with another contract. `standardize` computes mean and variance like scikit-learn's StandardScaler, but from
-    exact sums; pass the result itself, not its centroids, to kmeans_predict().
+    names one with another contract. `standardize` computes mean and variance like scikit-learn's StandardScaler, but
+    from exact sums; pass the result itself, not its centroids, to kmeans_predict().
 
-    Raises UsageError for invalid arguments, InputError for NaN, infinity, inexact conversions, negative weights and fewer
-    points than clusters, UnsupportedError if the variant or device cannot run here, OutOfMemoryError, and
+    Raises UsageError for invalid arguments, InputError for NaN, infinity, inexact conversions, negative weights and
+    fewer points than clusters, UnsupportedError if the variant or device cannot run here, OutOfMemoryError, and
     KeyboardInterrupt on Ctrl-C.
 
     >>> result = gradus.kmeans(points, 16, restarts=4)
@@ -339,13 +338,13 @@ def choose_clusters(
     silhouette_points : int; with more points, the silhouette is computed from a sample of this size, drawn by `seed`
     init : name of a method, as for kmeans()
 
-    The other arguments and the errors are those of kmeans(). Returns a KMeansChoice. Each fit has the same bits as
-    kmeans() with that number of clusters.
+    The other arguments and the errors are the same as for kmeans(). Returns a KMeansChoice. Each fit has the same bits
+    as kmeans() with that number of clusters.
 
     >>> choice = gradus.choose_clusters(points, range(2, 21))
     >>> choice.clusters, choice.result.labels
     """
-    options = options_in("kmeans", {**locals(), "clusters": 8, "init": _method(init)})  # a placeholder for the options' check
+    options = options_in("kmeans", {**locals(), "clusters": 8, "init": _method(init)})  # 8: a placeholder
     number = stream_number(stream)
     rows = _arrays.matrix(points, "points", None, number)
     if not isinstance(init, str) or _fitted_folder.is_folder(init):
@@ -391,7 +390,7 @@ def kmeans_initial_centroids(
 ) -> KMeansInitialCentroids:
     """Returns the initial centroids of kmeans() with the same arguments, as a KMeansInitialCentroids.
 
-    With restarts, these are the centroids of the first fit. Arguments and errors are those of kmeans().
+    With restarts, these are the centroids of the first fit. Arguments and errors are the same as for kmeans().
     """
 
     call = locals()
@@ -454,11 +453,12 @@ def kmeans_predict(
         array of centroids
     points : n x d array, as for kmeans()
     weights : n numbers, or None; they affect only the inertia
-    metric : "euclidean" or "cosine" for an array of centroids; None: that of the model, or "euclidean"
+    metric : "euclidean" or "cosine" for an array of centroids; None: the metric of the model, or "euclidean"
     out : n of int32 for the labels, in C order and in the same memory as the points; None: a new array
     return_inertia : bool; also return the sum of weighted squared distances, over the rows of all ranks
 
-    The other arguments and the errors are those of kmeans(). Returns the labels, n of int32, or (labels, inertia).
+    The other arguments and the errors are the same as for kmeans(). Returns the labels, n of int32, or (labels,
+    inertia).
 
     >>> labels = gradus.kmeans_predict(result, new_points)
     """
@@ -506,9 +506,11 @@ def kmeans_transform(
     """Returns the distance of every point to every centroid; with metric="cosine", 1 - cosine similarity.
 
     centroids, points, metric : as for kmeans_predict()
-    out : n x clusters array in the type of the points, in C order and in the same memory as the points; None: a new array
+    out : n x clusters array in the type of the points, in C order and in the same memory as the points; None: a new
+        array
 
-    The other arguments and the errors are those of kmeans(). Returns an n x clusters array in the type of the points.
+    The other arguments and the errors are the same as for kmeans(). Returns an n x clusters array in the type of the
+    points.
 
     >>> distances = gradus.kmeans_transform(result, points)
     """
@@ -541,8 +543,8 @@ def kmeans_projection(
     """Projects points on their first two principal components, for a picture.
 
     points : n x d array, as for kmeans()
-    most_points : int; with more points, a sample drawn by `seed` is projected. A sample holds at most 4 million numbers,
-        but at least 1000 rows.
+    most_points : int; with more points, a sample drawn by `seed` is projected. A sample holds at most 4 million
+        numbers, but at least 1000 rows.
     memory_limit : int; bytes in addition to the input
 
     Returns a KMeansProjection.
@@ -579,7 +581,7 @@ def kmeans_memory(
     weighted : bool; the call has weights
     gpu : int; number of the GPU that holds the points; None: host memory
 
-    The other arguments are those of kmeans().
+    The other arguments are the same as for kmeans().
     """
     options = options_in("kmeans", locals())
     running = request(device, variant, threads, "none", None, None, None, None)

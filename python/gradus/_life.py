@@ -97,9 +97,9 @@ def life(
     hashes : bool; also return a hash of each generation
     until_stable : bool; stop as soon as a generation equals an earlier one
 
-    The other arguments are those of kmeans(). Returns a LifeResult. On a plane, its cells are the smallest rectangle with
-    all live cells, at `left` and `top`. With a rule with B0, the plane outside may be alive; then `background` is True, and
-    `cells` and `population` describe the dead cells.
+    The other arguments are the same as for kmeans(). Returns a LifeResult. On a plane, its cells are the smallest
+    rectangle with all live cells, at `left` and `top`. With a rule with B0, the plane outside may be alive; then
+    `background` is True, and `cells` and `population` describe the dead cells.
 
     Raises UsageError for invalid arguments and InputError for other values than 0 and 1.
 

@@ -15,11 +15,11 @@ Array = np.ndarray[Any, Any]
 
 
 def _operand(source: Any, what: str) -> Array:
-    """Returns the array in place, with any strides; it is copied only if strides are not multiples of the element size."""
+    """Returns the array, copied only if its strides are not multiples of the element size."""
     array = _numbers.in_type(_arrays._to_numpy(source, what), what, None)
     if array.ndim == 0:
         raise UsageError.about(what, f"a single number; a vector, a matrix or a stack of matrices is needed")
-    return _numbers.in_whole_steps(array)
+    return _numbers.in_element_strides(array)
 
 
 def _stack(matrices: Array, batch: tuple[int, ...]) -> Array:
@@ -57,7 +57,7 @@ def _shapes(left: Array, right: Array) -> tuple[int, ...]:
 def _added(add: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Returns `add` in the type of the product, broadcast to its shape."""
     array = _arrays._to_numpy(add, "add")
-    numbers = _numbers.in_type(array, "add", dtype, _numbers.is_untyped(add), beside="a and b")
+    numbers = _numbers.in_type(array, "add", dtype, _numbers.is_untyped(add), same_type_as="a and b")
     try:
         return np.broadcast_to(numbers, shape)
     except ValueError:
@@ -140,16 +140,16 @@ def matmul(
 
     Shapes follow numpy.matmul: stacks broadcast, and vectors act as a row (a) or a column (b).
 
-    a, b : arrays of numbers in host memory, with any strides. The product is float32 if float32 represents the types of a,
-        b and `add`, otherwise float64. Integers are converted to floating point, which must be exact.
+    a, b : arrays of numbers in host memory, with any strides. The product is float32 if float32 represents the types of
+        a, b and `add`, otherwise float64. Integers are converted to floating point, which must be exact.
     alpha, beta : float; beta is the factor of `add`, and 1 by default
     add : array that broadcasts to the shape of the product
-    accuracy : "strict" (the same bits on every machine); "split" or "fast" (error of three passes or one pass of a GPU's
-        tensor cores, float32 only); or "automatic" (that of `variant`, or "strict")
-    out : array with the shape and type of the product and any strides; may be the same array as `add`, but not overlap a
-        or b
+    accuracy : "strict" (the same bits on every machine); "split" or "fast" (error of three passes or one pass of a
+        GPU's tensor cores, float32 only); or "automatic" (by `variant`, or else "strict")
+    out : array with the shape and type of the product and any strides; may be the same array as `add`, but not overlap
+        a or b
 
-    The other arguments are those of kmeans(). Returns `out` or a new array, or a scalar for two vectors.
+    The other arguments are the same as for kmeans(). Returns `out` or a new array, or a scalar for two vectors.
 
     Raises UsageError for shapes that do not fit and other invalid arguments, InputError for inexact conversions,
     UnsupportedError if the variant or device cannot run here, and OutOfMemoryError.

@@ -1,7 +1,7 @@
-"""Converts numbers to the types that the library computes in, exactly or with an error that names the first inexact element.
+"""Converts numbers to the library's types: exactly, or with an error that names the first inexact element.
 
-Readers of files follow the same rule (core/exact_conversion.hpp). One case rounds: floating-point numbers in a Python list,
-which have no array type, become the nearest numbers of the wanted type, as in a text file. Integers never round.
+Readers of files follow the same rule (core/exact_conversion.hpp). One case rounds: floating-point numbers in a Python
+list, which have no array type, become the nearest numbers of the wanted type, as in a text file. Integers never round.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def refuse_elements(array: Host, what: str) -> NoReturn:
         raise InputError.about(what, f"the elements are of the type {array.dtype}: {advice}")
     for index, value in np.ndenumerate(array):
         if not isinstance(value, (numbers.Real, Decimal, np.bool_)):
-            told = repr(value) if isinstance(value, (str, type(None), numbers.Number)) else f"a {type(value).__name__}"
-            raise InputError.about(what, f"the value in {place(index)} is {told}; a number is needed")
+            shown = repr(value) if isinstance(value, (str, type(None), numbers.Number)) else f"a {type(value).__name__}"
+            raise InputError.about(what, f"the value in {place(index)} is {shown}; a number is needed")
     kinds = sorted({type(value).__name__ for value in array.flat})
     raise InputError.about(
         what, f"the elements are Python objects of the type {', '.join(kinds)}, and numbers of NumPy are needed: pass "
@@ -84,39 +84,39 @@ def may_round(given: Type, wanted: Type) -> bool:
     return not np.can_cast(given, wanted, "safe")
 
 
-def in_whole_steps(array: Host) -> Host:
+def in_element_strides(array: Host) -> Host:
     """Returns the array if it is aligned, in native byte order and has strides of whole elements; otherwise a copy."""
     if array.dtype.isnative and array.flags.aligned and not any(step % array.itemsize for step in array.strides):
         return array
     return np.array(array, array.dtype.newbyteorder("="), order="C")
 
 
-def _advice(given: Type, wanted: Type, what: str, beside: str) -> str:
+def _advice(given: Type, wanted: Type, what: str, same_type_as: str) -> str:
     if wanted.kind != "f":
         return f"{wanted} is the widest accepted type"
     rounding = f"pass {what}.astype(numpy.{wanted}) to round"
     if wanted == np.float32:
-        return f"{rounding}, or {beside} in float64"
+        return f"{rounding}, or {same_type_as} in float64"
     return f"subtract a constant, or {rounding}"
 
 
-def refuse_rounding(array: Host, what: str, wanted: Type, beside: str = "points") -> None:
-    """Raises InputError if the type does not represent all elements exactly. `beside` is the argument with that type."""
+def refuse_rounding(array: Host, what: str, wanted: Type, same_type_as: str = "points") -> None:
+    """Raises InputError if the type, which the argument `same_type_as` determines, does not represent all elements exactly."""
     if not may_round(array.dtype, wanted):
         return
-    given = in_whole_steps(array)
+    given = in_element_strides(array)
     position = _core.first_inexact(given, wanted.name)
     if position is None:
         return
     index = np.unravel_index(position, array.shape)
-    of = f", the type of {beside}" if wanted == np.float32 else ""
+    of = f", the type of {same_type_as}" if wanted == np.float32 else ""
     raise InputError.about(
         what, f"the value in {place(tuple(map(int, index)))} is {given[index]}, which is not exactly a {wanted}{of}; "
-        f"{_advice(array.dtype, wanted, what, beside)}"
+        f"{_advice(array.dtype, wanted, what, same_type_as)}"
     )
 
 
-def in_type(array: Host, what: str, wanted: Type | None, untyped: bool = False, beside: str = "points") -> Host:
+def in_type(array: Host, what: str, wanted: Type | None, untyped: bool = False, same_type_as: str = "points") -> Host:
     """Converts an array to the wanted type, or by default to the smallest floating-point type that represents its type.
 
     With `untyped` (the source is a list), floating-point numbers may round, but not to infinity. Otherwise raises
@@ -133,7 +133,7 @@ def in_type(array: Host, what: str, wanted: Type | None, untyped: bool = False, 
             rounded = array.astype(target)
         if not (np.isinf(rounded) & np.isfinite(array)).any():
             return rounded
-    refuse_rounding(array, what, target, beside)
+    refuse_rounding(array, what, target, same_type_as)
     return array.astype(target)
 
 
@@ -186,5 +186,5 @@ def number(value: Any, what: str) -> float:
         raise UsageError.about(what, f"{value!r} is not exactly a float64; pass float({what}) to round it")
     if getattr(value, "shape", None) == () and hasattr(value, "item"):  # an array of one number
         return number(value.item(), what)
-    told = repr(value) if isinstance(value, (str, bytes, numbers.Number, type(None))) else f"a {type(value).__name__}"
-    raise TypeError(f"{what}: {told}; a number is needed")
+    shown = repr(value) if isinstance(value, (str, bytes, numbers.Number, type(None))) else f"a {type(value).__name__}"
+    raise TypeError(f"{what}: {shown}; a number is needed")

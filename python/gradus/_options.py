@@ -22,7 +22,7 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-_HERE = {  # scikit-learn's names -> ours
+_NAMES_HERE = {  # by scikit-learn's names
     "n_clusters": "clusters", "n_init": "restarts", "max_iter": "max_iterations", "tol": "tolerance",
     "random_state": "seed", "sample_weight": "weights", "n_jobs": "threads",
 }  # fmt: skip
@@ -32,33 +32,33 @@ _KINDS: dict[str, tuple[Any, str]] = {
 }  # fmt: skip
 
 
-def _of_wrong_type(function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
-    """Describes the first argument whose type contradicts its annotation, or that exceeds 64 bits; None if all are valid."""
+def _type_fault(function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
+    """Describes the first argument of a wrong type or beyond 64 bits; None if all are valid."""
     for name, value in {**dict(zip(function.__code__.co_varnames, args)), **named}.items():
         kinds = [kind.strip() for kind in str(function.__annotations__.get(name, "")).split("|")]
         if kinds[0] not in _KINDS or (value is None and "None" in kinds):
             continue
         wanted, words = _KINDS[kinds[0]]
         if not isinstance(value, wanted):
-            told = repr(value) if isinstance(value, (str, bytes, numbers.Number, type(None))) else f"a {type(value).__name__}"
-            return f"{name}: {told}; {words} is needed"
+            shown = repr(value) if isinstance(value, (str, bytes, numbers.Number, type(None))) else f"a {type(value).__name__}"
+            return f"{name}: {shown}; {words} is needed"
         least, most = (0, 2**64) if name == "memory_limit" else (-(2**63), 2**63)
         if kinds[0] == "int" and not least <= int(value) < most:
             return f"{name}: {value!r} is out of range"
     return None
 
 
-def _in_words(function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
+def _argument_fault(function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
     """Describes the first argument with an unknown name or an invalid type; None if there is none."""
     code = function.__code__
     known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     unknown = next((name for name in named if name not in known), None)
     if unknown is None:
-        wrong = _of_wrong_type(function, args, named)
+        wrong = _type_fault(function, args, named)
         return None if wrong is None else f"{function.__name__}(): {wrong}"
     import difflib
 
-    near = [_HERE[unknown]] if _HERE.get(unknown) in known else difflib.get_close_matches(unknown, known, 1)
+    near = [_NAMES_HERE[unknown]] if _NAMES_HERE.get(unknown) in known else difflib.get_close_matches(unknown, known, 1)
     meant = f"; did you mean {near[0]!r}?" if near else f", only {', '.join(known)}"
     return f"{function.__name__}() has no argument {unknown!r}{meant}"
 
@@ -71,7 +71,7 @@ def names_arguments(function: Callable[Parameters, Result]) -> Callable[Paramete
         try:
             return function(*args, **named)
         except TypeError as error:
-            better = _in_words(function, args, named)
+            better = _argument_fault(function, args, named)
             entered = error.__traceback__ is not None and error.__traceback__.tb_next is not None
             if better is None and entered:
                 raise

@@ -25,7 +25,7 @@ class RadialDistribution:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairHistogramResult:
-    """Result of pair_histogram(). Histograms of frames with equal bins and numbers of points can be added with + and sum()."""
+    """Result of pair_histogram(). Results with equal bins and numbers of points can be added with + and sum()."""
 
     edges: Array  #: bins + 1 edges, float64
     counts: Array  #: pairs per bin, uint64
@@ -140,13 +140,13 @@ def pair_histogram(
     dimensions : letters of "xyz", the columns in which distances are measured; None: all
     fold : bool; move points outside the box into it first
     weights, other_weights : one number per point and per other; `weighted` then sums their products
-    communicator : communicator of mpi4py whose processes all make this call with the same arguments. They share the work,
-        and each returns the whole result.
+    communicator : communicator of mpi4py whose processes all make this call with the same arguments. They share the
+        work, and each returns the whole result.
 
-    The other arguments are those of kmeans(). Returns a PairHistogramResult.
+    The other arguments are the same as for kmeans(). Returns a PairHistogramResult.
 
-    Raises UsageError for invalid arguments, InputError for NaN, infinity, inexact conversions and points outside the box,
-    UnsupportedError if the variant or device cannot run here, and OutOfMemoryError.
+    Raises UsageError for invalid arguments, InputError for NaN, infinity, inexact conversions and points outside the
+    box, UnsupportedError if the variant or device cannot run here, and OutOfMemoryError.
 
     >>> histogram = gradus.pair_histogram(points, bin_width=0.1, box=[10, 10, 10])
     >>> histogram.counts, histogram.rdf().g

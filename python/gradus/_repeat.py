@@ -20,7 +20,7 @@ from gradus._shortest_paths import shortest_paths
 Array = np.ndarray[Any, Any]
 
 _TYPES: dict[str, np.dtype[Any]] = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
-_NOT_HERE = ("select", "cross-select", "partial", "frames")  #: options of the program that Python functions lack
+_UNSUPPORTED_OPTIONS = ("select", "cross-select", "partial", "frames")  #: options that only the program has
 
 
 def _summary(file: str) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class _Record:
 
     def options(self) -> dict[str, Any]:
         """Returns the recorded options as arguments of the Python function."""
-        for name in _NOT_HERE:
+        for name in _UNSUPPORTED_OPTIONS:
             if name in self.named:
                 raise UsageError.about("record", f"{self.file!r} has --{name}, which the Python function lacks")
         options = dict(self.summary["options"])
@@ -152,13 +152,13 @@ _CALLS = {
 
 
 def repeat(record: Any, **changes: Any) -> Any:
-    """Repeats a recorded run of `gradus kmeans`, `matmul`, `pair-histogram`, `shortest-paths` or `life`, with the same bits.
+    """Repeats a recorded run of `gradus kmeans`, `matmul`, `pair-histogram`, `shortest-paths` or `life`, bit for bit.
 
     record : path of a summary.json, or of the folder that `--output` wrote
     changes : arguments of the Python function that replace recorded inputs and options
 
-    Inputs are read from .npy and .npz files; pass inputs from other files as `changes`. Returns the result of the function
-    for the problem, such as kmeans().
+    Inputs are read from .npy and .npz files; pass inputs from other files as `changes`. Returns the result of the
+    function for the problem, such as kmeans().
 
     Raises InputError if the record or an input cannot be read, or if an input with a recorded hash has changed, and
     UsageError for records of other commands.

@@ -76,7 +76,7 @@ def _weights(array: Array, no_edge: float | None) -> tuple[Array, float | None]:
 
 
 def _integers(array: Any, what: str, wanted: Any) -> Array:
-    """Converts vertex numbers or row starts to the type `wanted`. Raises InputError if they are not integers or too large."""
+    """Converts vertex numbers or row starts to the type `wanted`, exactly. Raises InputError if that fails."""
     found = np.asarray(array)
     if found.dtype.kind not in "iu":
         raise InputError.about(what, f"the elements are of the type {found.dtype}; integers are needed")
@@ -116,8 +116,8 @@ def shortest_paths(
 ) -> ShortestPathsResult:
     """Computes the lengths of shortest paths from all vertices, or from `sources`, to all vertices.
 
-    graph : square array of weights, row = start and column = end of an edge. `no_edge`, infinity, the greatest integer of
-        the type and masked elements mean "no edge"; 0 is an edge of length 0. Or a sparse array of SciPy: its stored
+    graph : square array of weights, row = start and column = end of an edge. `no_edge`, infinity, the greatest integer
+        of the type and masked elements mean "no edge"; 0 is an edge of length 0. Or a sparse array of SciPy: its stored
         elements, zeros included, are the edges, and of duplicates the lightest counts.
     directed : bool; False: every edge leads both ways
     unweighted : bool; every edge has length 1
@@ -126,10 +126,10 @@ def shortest_paths(
     no_edge : float; an additional weight that means "no edge"
     tile : int; side of the tiles in tiled variants; 0: the variant's choice
 
-    The other arguments are those of kmeans(). Returns a ShortestPathsResult.
+    The other arguments are the same as for kmeans(). Returns a ShortestPathsResult.
 
-    Raises UsageError for invalid arguments, InputError for NaN, negative cycles and inexact conversions, UnsupportedError
-    if the variant or device cannot run here, and OutOfMemoryError.
+    Raises UsageError for invalid arguments, InputError for NaN, negative cycles and inexact conversions,
+    UnsupportedError if the variant or device cannot run here, and OutOfMemoryError.
 
     >>> result = gradus.shortest_paths([[0, 5, 1], [5, 0, 2], [1, 2, 0]], predecessors=True)
     >>> result.distances[0, 1], result.route(0, 1)
@@ -171,6 +171,6 @@ def shortest_paths(
         if masked is not None:  # masked elements are not edges, as in scipy.sparse.csgraph
             none = np.inf if weights.dtype.kind == "f" else np.iinfo(weights.dtype).max
             weights = np.where(masked, weights.dtype.type(none), weights)
-        found = _core.shortest_paths(_arrays.in_rows(weights), {**options, "no_edge": no_edge}, running)
+        found = _core.shortest_paths(_arrays.with_contiguous_rows(weights), {**options, "no_edge": no_edge}, running)
     distances, last_but_one, report = found
     return ShortestPathsResult(distances, last_but_one, RunReport(*report), chosen)

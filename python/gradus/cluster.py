@@ -1,8 +1,8 @@
 """Drop-in replacements for scikit-learn's KMeans, k_means and kmeans_plusplus: change the import, keep the code.
 
-scikit-learn's documentation applies. In addition, results have the same bits on every machine with any number of threads,
-an integer `random_state` equals the seed of `gradus.kmeans()` and `gradus kmeans --seed`, and arguments of Gradus follow
-scikit-learn's as keywords.
+scikit-learn's documentation applies. In addition, results have the same bits on every machine with any number of
+threads, an integer `random_state` equals the seed of `gradus.kmeans()` and `gradus kmeans --seed`, and arguments of
+Gradus follow scikit-learn's as keywords.
 
 >>> from gradus import KMeans
 >>> labels = KMeans(n_clusters=16, random_state=0).fit_predict(X)
@@ -96,7 +96,7 @@ def _on_host(source: Any) -> Any:
     """Returns the source as a NumPy array; NumPy and sparse arrays pass through."""
     if isinstance(source, np.ndarray) or issparse(source):
         return source
-    if _gpu.lies_there(source):
+    if _gpu.is_on_gpu(source):
         return _arrays._to_numpy(_gpu.to_host(source), "the array")
     if not hasattr(source, "__dlpack__"):
         return np.asarray(source)
@@ -108,7 +108,7 @@ def _on_host(source: Any) -> Any:
 
 def _rows_on_gpu(source: Any, stream: Any) -> OnGpu | None:
     """Imports rows that are on a GPU; None for others. Integers are converted to float64, as in host memory."""
-    if isinstance(source, np.ndarray) or issparse(source) or not _gpu.lies_there(source):
+    if isinstance(source, np.ndarray) or issparse(source) or not _gpu.is_on_gpu(source):
         return None
     whole = any(name in str(getattr(source, "dtype", "")) for name in ("int", "bool"))
     rows = _arrays.matrix(source, "X", np.dtype(np.float64) if whole else None, stream_number(stream))
@@ -145,7 +145,7 @@ def _weights(sample_weight: Any, rows: Any) -> Any:
     if isinstance(rows, OnGpu):
         if isinstance(sample_weight, Number):
             return np.full(len(rows), sample_weight, rows.dtype)
-        if _gpu.lies_there(sample_weight):
+        if _gpu.is_on_gpu(sample_weight):
             return _gpu.as_rows(sample_weight, "sample_weight", 1, rows.dtype, rows.stream, exact=False)
         return _on_host(sample_weight).astype(rows.dtype, copy=False)
     shape = np.empty(rows.shape[0], rows.dtype) if issparse(rows) else rows
@@ -215,7 +215,7 @@ def _keywords(call: Callable[..., Any]) -> frozenset[str]:
     return frozenset(inspect.signature(call).parameters)
 
 
-class _Enough(Exception):
+class _StopFit(Exception):
     """Raised when a callback ends the fit."""
 
 
@@ -229,7 +229,7 @@ class _Iterations:
 
     def __init__(self, model: KMeans, fit: Callable[..., KMeansResult], X: Any, y: Any, sample_weight: Any) -> None:
         self._model, self._fit = model, fit
-        self._told = 0
+        self._reported = 0
         self._data = {"estimator": model, "X": X, "y": y}
         if sample_weight is not None:
             self._data["metadata"] = {"sample_weight": sample_weight}
@@ -237,23 +237,23 @@ class _Iterations:
         self._root = model._init_callback_context(max_subtasks=tasks)
         self._root.call_on_fit_task_begin(**self._data)
 
-    def _tell(self, iterations: int) -> None:
-        while self._model._n_init == 1 and self._told < iterations:
-            self._told += 1
-            number = self._told
+    def _report(self, iterations: int) -> None:
+        while self._model._n_init == 1 and self._reported < iterations:
+            self._reported += 1
+            number = self._reported
             task = self._root.subcontext(task_name="iteration")
             task.call_on_fit_task_begin(**self._data)
             if task.call_on_fit_task_end(
                 **self._data, reconstruction_attributes=lambda: _fitted(self._fit(max_iterations=number))
             ):
-                raise _Enough
+                raise _StopFit
 
     def run(self) -> KMeansResult:
         try:
-            result = self._fit(progress=lambda phase, done, *_: self._tell(done if phase == "iteration" else 0))
-            self._tell(_iterations(result))
-        except _Enough:
-            result = self._fit(max_iterations=self._told)
+            result = self._fit(progress=lambda phase, done, *_: self._report(done if phase == "iteration" else 0))
+            self._report(_iterations(result))
+        except _StopFit:
+            result = self._fit(max_iterations=self._reported)
         self._root.call_on_fit_task_end(**self._data, reconstruction_attributes=lambda: _fitted(result))
         return result
 
@@ -276,9 +276,9 @@ def _fitted(result: KMeansResult) -> dict[str, Any]:
 class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore
     """K-means clustering with the interface of scikit-learn's estimator.
 
-    Parameters, attributes, warnings and messages match `sklearn.cluster.KMeans`. `algorithm` and `copy_x` have no effect:
-    both algorithms give the same bits, and X is never modified. `random_state` may be an integer of 64 bits or a
-    `numpy.random.Generator`. A callable `init` receives X unchanged, not centred.
+    Parameters, attributes, warnings and messages match `sklearn.cluster.KMeans`. `algorithm` and `copy_x` have no
+    effect: both algorithms give the same bits, and X is never modified. `random_state` may be an integer of 64 bits or
+    a `numpy.random.Generator`. A callable `init` receives X unchanged, not centred.
 
     Other Parameters
     ----------------
@@ -295,8 +295,8 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     memory_limit : int; bytes that a job may take in addition to its input; also limits the dense copy of a sparse X
     stream : CUDA stream in which points on a GPU were written
 
-    With standardize=True, inertia_ and distances refer to standardized columns. predict, transform and score standardize X
-    by the mean and scale of the fit, in standardization_.
+    With standardize=True, inertia_ and distances refer to standardized columns. predict, transform and score
+    standardize X by the mean and scale of the fit, in standardization_.
 
     Examples
     --------
@@ -531,7 +531,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.n_features_in_ = columns
 
     def _explain(self, error: InputError, rows: Any, init: Any = None) -> NoReturn:
-        """Raises the error with scikit-learn's message for NaN and infinity, if it applies, before ours (row and column)."""
+        """Raises the error, preceded by scikit-learn's message if it is about NaN or infinity."""
         try:
             if isinstance(rows, np.ndarray):
                 assert_all_finite(rows, estimator_name=type(self).__name__, input_name="X")
@@ -598,7 +598,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def _called(self, init: Callable[..., Any], X: Any, clusters: int, random_state: Any) -> Array:
         rows = X.source if isinstance(X, OnGpu) else X
         chosen = init(rows, clusters, random_state=random_state)
-        centers = _checked_centers(_on_host(chosen) if _gpu.lies_there(chosen) else chosen, X.dtype)
+        centers = _checked_centers(_on_host(chosen) if _gpu.is_on_gpu(chosen) else chosen, X.dtype)
         self._validate_center_shape(X, centers, clusters)
         return centers  # type: ignore[no-any-return]
 
@@ -713,7 +713,7 @@ def k_means(
 ) -> tuple[Any, ...]:
     """Fits KMeans and returns (centroids, labels, inertia), followed by the iterations if return_n_iter is set.
 
-    Parameters are those of sklearn.cluster.k_means, followed by keywords of KMeans such as `device` and `metric`.
+    Accepts the parameters of sklearn.cluster.k_means, and in addition keywords of KMeans such as `device` and `metric`.
     """
     fitted = KMeans(
         n_clusters=n_clusters,
@@ -758,8 +758,9 @@ def kmeans_plusplus(
 ) -> tuple[Any, Array]:
     """Chooses initial centroids by greedy k-means++. Returns (centroids, their row numbers in X).
 
-    Parameters are those of sklearn.cluster.kmeans_plusplus, followed by those of gradus.kmeans(). x_squared_norms is
-    checked, but not needed. Raises UnsupportedError for an n_local_trials other than 2 + int(log(n_clusters)).
+    Accepts the parameters of sklearn.cluster.kmeans_plusplus, and in addition `metric`, `device`, `threads`,
+    `memory_limit` and `stream` as in gradus.kmeans(). x_squared_norms is checked, but not needed. Raises
+    UnsupportedError if n_local_trials is neither None nor 2 + int(log(n_clusters)).
     """
     checked = _rows_on_gpu(X, stream)
     if checked is None:

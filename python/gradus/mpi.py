@@ -62,7 +62,8 @@ def library_version() -> str:
 def _checked(communicator: Any) -> Any:
     """Returns the module mpi4py.MPI.
 
-    Raises UsageError unless `communicator` is an mpi4py intracommunicator, and UnsupportedError if mpi4py uses another MPI.
+    Raises UsageError unless `communicator` is an mpi4py intracommunicator, and UnsupportedError if mpi4py uses another
+    MPI.
     """
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is None or not isinstance(communicator, mpi.Intracomm) or communicator == mpi.COMM_NULL:

@@ -262,15 +262,15 @@ def test_memory_of_the_caller(library):
     assert gradus.kmeans_transform(means, array, out=distances) is distances
     assert library.here(distances).tobytes() == gradus.kmeans_transform(means, points).tobytes()
     wrong = [
-        (np.zeros(300, np.int32), "out: the array lies in host memory, but what is read on GPU 0"),
+        (np.zeros(300, np.int32), "out: the array is in host memory, but the input on GPU 0"),
         (library.there(np.zeros(299, np.int32)), r"out: int32 of the shape \(299,\); int32 of the shape \(300,\)"),
         (library.there(np.zeros(300, np.int64)), "out: int64"),
-        (library.there(np.zeros(600, np.int32))[::2], "do not lie side by side"),
+        (library.there(np.zeros(600, np.int32))[::2], "are not contiguous"),
     ]
     for out, text in wrong:
         with pytest.raises(gradus.UsageError, match=text):
             gradus.kmeans_predict(means, array, out=out)
-    with pytest.raises(gradus.UsageError, match="out: the array lies on GPU 0, but what is read in host memory"):
+    with pytest.raises(gradus.UsageError, match="out: the array is on GPU 0, but the input in host memory"):
         gradus.kmeans_predict(means, points, out=labels)
     with pytest.raises(gradus.UsageError, match="overlap"):
         gradus.kmeans_transform(array[:4], array, out=array)
@@ -293,12 +293,12 @@ def test_bad_input_on_a_gpu(library):
         gradus.kmeans(library.there(np.zeros((5, 2), np.complex64)), 2)
     with pytest.raises(gradus.InputError, match="49 weights for 50 points"):
         gradus.kmeans(array, 3, weights=array[1:, 0])
-    with pytest.raises(gradus.UsageError, match="weights: the array lies on GPU 0, but points in host memory"):
+    with pytest.raises(gradus.UsageError, match="weights: the array is on GPU 0, but points in host memory"):
         gradus.kmeans(np.ones((50, 3), np.float32), 3, weights=array[:, 0])
     with pytest.raises(gradus.UnsupportedError, match="are on GPU 0, but the CPU was asked for"):
         gradus.kmeans(array, 3, device="cpu")
     words = {"Torch": r"a\.cpu\(\)", "CuPy": r"a\.get\(\)", "Jax": r"numpy\.asarray\(a\)"}[type(library).__name__]
-    with pytest.raises(gradus.UnsupportedError, match=f"a: the array lies on a GPU, .* pass {words}"):
+    with pytest.raises(gradus.UnsupportedError, match=f"a: the array is on a GPU, .* pass {words}"):
         gradus.matmul(array, array.T)
 
 
@@ -616,7 +616,7 @@ def test_the_second_gpu(torch, second):
     assert model.cluster_centers_.device == model.predict(there).device == second
     assert model.predict(there.to("cuda:0")).device == torch.device("cuda", 0)
     first = torch.from_numpy(points).to("cuda:0")
-    with pytest.raises(gradus.UsageError, match="weights: the array lies on GPU 0, but points on GPU 1"):
+    with pytest.raises(gradus.UsageError, match="weights: the array is on GPU 0, but points on GPU 1"):
         gradus.kmeans(there, 5, weights=first[:, 0])
     with pytest.raises(gradus.UsageError, match="GPU 1"):
         gradus.kmeans(there, 5, device="gpu:0")
@@ -739,7 +739,7 @@ def test_other_functions_name_the_way_out(said):
         (lambda: gradus.life(said(LABELS.reshape(2, 3)), 1), "cells"),
         (lambda: gradus.shortest_paths(said(ROWS[:4])), "graph"),
     ):
-        with pytest.raises(gradus.UnsupportedError, match=rf"{what}: the array lies on a GPU.*pass {what}\.copy_to_host"):
+        with pytest.raises(gradus.UnsupportedError, match=rf"{what}: the array is on a GPU.*pass {what}\.copy_to_host"):
             call()
 
 
