@@ -5,12 +5,12 @@ import gradus
 import numpy as np
 import pytest
 
-# Who starts the tests in the background may have them ignore Ctrl-C, and Python then does too.
+# Shells may start background jobs with SIGINT ignored, which Python inherits.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def accepting_coinciding_points():
-    """The argument that lets points coincide, as the error for too few different ones recommends it."""
+    """Returns the argument that permits fewer distinct points than clusters, as the error recommends it."""
     with pytest.raises(gradus.InputError) as refused:
         gradus.kmeans([[1.0], [1.0]], 2)
     (name, value), = re.findall(r'(\w+)="(\w+)"', refused.value.remedy)

@@ -1,4 +1,4 @@
-"""A plugin of pytest: scikit-learn's own tests run on what stands in for it."""
+"""A pytest plugin: runs scikit-learn's tests on gradus.cluster."""
 
 import gradus
 import sklearn.cluster

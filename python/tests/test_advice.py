@@ -1,4 +1,4 @@
-"""What is no array, or an argument without effect, is answered by name, with the call that helps."""
+"""Errors for objects that are not arrays and for arguments without effect: they name the argument and the remedy."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-CALLS = {  # the argument, and calls with something in its place
+CALLS = {  # argument -> call with a given value for it
     "points": [
         lambda x: gradus.kmeans(x, 1), lambda x: gradus.kmeans_initial_centroids(x, 1), lambda x: gradus.kmeans_predict([[1.0]], x),
         lambda x: gradus.kmeans_transform([[1.0]], x), lambda x: gradus.pair_histogram(x, bin_width=1, bins=2),
@@ -32,14 +32,14 @@ CALLS = {  # the argument, and calls with something in its place
 
 
 class Lazy:
-    """As a lazy frame of polars."""
+    """Imitates a lazy frame of polars."""
 
     def collect(self):
         raise AssertionError("it is the user who decides to")
 
 
 class Delayed:
-    """As an array of dask that is not computed."""
+    """Imitates a dask array that is not computed."""
 
     def compute(self):
         raise AssertionError("it is the user who decides to")
@@ -55,7 +55,7 @@ def stored(tmp_path):
     return np.load(tmp_path / "sparse.npz")
 
 
-WRONG = {  # what it is, and what the advice says; {0}: the argument
+WRONG = {  # kind of object -> (object, advice); {0} is the argument
     "a path": (lambda _: "points.npy", "{0}: a path; an array is needed: pass numpy.load('points.npy')"),
     "a Path": (lambda _: pathlib.Path("points.npy"), "pass numpy.load('points.npy')"),
     "bytes": (lambda _: b"points.npy", "pass numpy.load(b'points.npy')"),
@@ -75,7 +75,7 @@ WRONG = {  # what it is, and what the advice says; {0}: the argument
 @pytest.mark.parametrize("argument", CALLS)
 @pytest.mark.parametrize("kind", WRONG)
 def test_what_is_no_array_is_answered_by_name(argument, kind, tmp_path):
-    if argument == "graph" and kind in ("csr_array", "coo_matrix"):  # which it takes
+    if argument == "graph" and kind in ("csr_array", "coo_matrix"):  # supported
         return
     if argument == "init" and kind in ("a path", "a Path"):
         pytest.skip("a string names a method, and a path a folder")
@@ -110,13 +110,13 @@ def test_points_in_one_dimension():
 def test_masked_arrays():
     masked = np.ma.masked_equal([[1.0, 2.0], [3.0, 4.0]], 3.0)
     for name, calls in CALLS.items():
-        if name == "graph":  # where masked elements are no edges
+        if name == "graph":  # masked elements mean "no edge"
             continue
         given = masked.ravel() if name in ("weights", "edges", "box") else masked
         for call in calls:
             with pytest.raises(gradus.InputError, match=rf"{name}: a masked array; pass .*{name}.filled\(value\)"):
                 call(given)
-    assert gradus.kmeans(np.ma.masked_array([[1.0], [3.0]]), 1).inertia == 2  # none is masked
+    assert gradus.kmeans(np.ma.masked_array([[1.0], [3.0]]), 1).inertia == 2  # no element is masked
     with pytest.raises(gradus.InputError, match="sources.compressed"):
         gradus.shortest_paths(np.eye(2), sources=np.ma.masked_equal([0, 1], 1))
 
@@ -133,7 +133,7 @@ def test_what_has_no_effect_is_refused():
             with pytest.raises(gradus.UsageError, match=f"with the boundary '{boundary}'.*boundary='plane'"):
                 gradus.life(cells, 1, boundary=boundary, **place)
         first, second = (gradus.life(cells, 1, boundary=boundary, hashes=True, left=left).hashes for left in (0, 3))
-        assert (first != second).any()  # where it has one
+        assert (first != second).any()  # hashes depend on the position
     assert gradus.life(cells, 1, boundary="plane", left=3).left == 4  # the diagonal loses its ends
 
 
@@ -147,7 +147,7 @@ def test_the_limit_of_memory_counts_distances():
 
 
 CPP = re.compile(r"[A-Za-z]\w*::\w+|(?<![\w-])--[a-z]")
-FAILING = {  # the library's own errors, as a user of Python meets them
+FAILING = {  # errors of the C++ library in Python
     "memory": lambda: gradus.kmeans(np.ones((1000, 4)), 2, memory_limit=10, device="cpu"),
     "memory of distances": lambda: gradus.kmeans_transform(np.ones((9, 4)), np.ones((1000, 4)), memory_limit=10),
     "memory of a histogram": lambda: gradus.pair_histogram(np.random.default_rng(0).random((5000, 3)), bin_width=1e-5, bins=99999, memory_limit=10),

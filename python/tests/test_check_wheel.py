@@ -1,4 +1,4 @@
-"""The check of wheels finds what it is there to find."""
+"""check_wheel.py reports each kind of fault."""
 
 import importlib.util
 import io

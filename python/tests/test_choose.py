@@ -1,4 +1,4 @@
-"""choose_clusters() beside fits made alone and scikit-learn's criteria."""
+"""Compares choose_clusters() with single fits and with scikit-learn's criteria."""
 
 import gradus
 import numpy as np
@@ -67,7 +67,7 @@ def test_a_sample_for_the_silhouette(groups):
 def test_progress_says_which_fit_it_is(groups):
     told = []
     gradus.choose_clusters(groups, [2, 3], progress=lambda *words: told.append(words))
-    fits = [words[1:] for words in told if words[0] == "clusters"]  # not all: Python hears of progress now and then
+    fits = [words[1:] for words in told if words[0] == "clusters"]  # some: progress is reported at intervals
     assert fits[0] == (0, 2, "k = 2") and set(fits) <= {(0, 2, "k = 2"), (1, 2, "k = 3")}
 
 

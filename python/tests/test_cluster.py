@@ -1,4 +1,4 @@
-"""gradus.KMeans, k_means and kmeans_plusplus beside scikit-learn's: the same code runs with both."""
+"""Runs the same code with KMeans, k_means and kmeans_plusplus of gradus and of scikit-learn."""
 
 import contextlib
 import io
@@ -54,7 +54,7 @@ def outcome(run, module):
 
 
 def both(run):
-    """What scikit-learn gives and what we give: the same exceptions, warnings and printed lines, or it fails."""
+    """Returns the results of both libraries. Fails unless exceptions, warnings and printed lines agree."""
     theirs, ours = outcome(run, sklearn.cluster), outcome(run, gradus)
     if theirs.error is None:
         assert ours.error is None, repr(ours.error)
@@ -67,7 +67,7 @@ def both(run):
 
 
 def assert_alike(theirs, ours):
-    """The same kind of thing; not the same numbers, which no two libraries round alike."""
+    """Compares types and shapes. Numbers may differ, because the libraries round differently."""
     assert type(ours) is type(theirs)
     if isinstance(theirs, np.ndarray):
         assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
@@ -79,7 +79,7 @@ def assert_alike(theirs, ours):
 
 
 def fitted(estimator):
-    """What a fit leaves behind for its users."""
+    """Returns the public attributes of a fitted estimator."""
     names = [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]
     return {name: getattr(estimator, name) for name in sorted([*names, "_n_init", "_n_features_out"])}
 
@@ -181,7 +181,7 @@ def test_alike_from_starts_of_their_own(options):
 
 
 def test_starts_are_as_good():
-    """Over many seeds the inertia is that of scikit-learn, within the spread."""
+    """Over many seeds, the mean inertia equals scikit-learn's within the spread."""
     x = blobs(5, 400, 2, 9)
     theirs, ours = (
         np.array([module.KMeans(9, random_state=seed).fit(x).inertia_ for seed in range(60)])
@@ -418,7 +418,7 @@ REFUSED = [
 def test_refused_alike(number):
     run = REFUSED[number]
     assert outcome(run, sklearn.cluster).error is not None
-    if "random_state" in run.__code__.co_consts or "a" in run.__code__.co_consts:  # ours takes more
+    if "random_state" in run.__code__.co_consts or "a" in run.__code__.co_consts:  # ours accepts more values
         assert isinstance(outcome(run, gradus).error, type(outcome(run, sklearn.cluster).error))
     else:
         both(run)
@@ -552,7 +552,7 @@ if ARRAY_API and not no_gpu and importlib.util.find_spec("torch") and importlib.
 
 @pytest.mark.parametrize("array_api", [False, True])
 def test_checks_of_scikit_learn(array_api):
-    """What may fail is the equality of weights and repeated points from random starts, which holds for neither."""
+    """Only one check may fail: that weights equal repeated points from random starts, which holds for neither library."""
     variables = {name: value for name, value in os.environ.items() if name != "SCIPY_ARRAY_API"}
     if array_api:
         variables["SCIPY_ARRAY_API"] = "1"
@@ -562,7 +562,7 @@ def test_checks_of_scikit_learn(array_api):
 
 
 def test_tests_of_scikit_learn():
-    """All that scikit-learn tests of its KMeans, k_means and kmeans_plusplus holds for ours."""
+    """scikit-learn's tests of KMeans, k_means and kmeans_plusplus pass with ours."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "in_place_of_scikit_learn",
                "--pyargs", "sklearn.cluster.tests.test_k_means", "-k", "not MiniBatch and not minibatch"]  # fmt: skip
     path = os.pathsep.join([os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH", "")])
@@ -597,11 +597,11 @@ def test_missing_or_old_scikit_learn(there):
     assert ("1.5.2" in said) == ("1.5.2" in there)
 
 
-# What scikit-learn's callbacks see of a fit; they exist from 1.9 on.
+# scikit-learn's callbacks, which exist from version 1.9.
 
 
 class Listener:
-    """Writes down what it is told, and asks to stop after an iteration."""
+    """Records the calls, and stops the fit after a given iteration."""
 
     def __init__(self, stop_after=None):
         self.stop_after, self.told, self.models = stop_after, [], []

@@ -1,4 +1,4 @@
-"""Every example of the documents runs, and prints what stands below it."""
+"""Runs each Python example in the documents and compares its output with the text block after it."""
 
 import contextlib
 import io
@@ -13,7 +13,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def uses():
-    """The sections that have examples; those of one section go on from each other."""
+    """Yields the sections with examples. Examples in a section share variables."""
     for document in ("README.md", "docs/python.md"):
         for section in re.split(r"^(?=## )", (ROOT / document).read_text(), flags=re.MULTILINE):
             blocks = BLOCK.findall(section)
@@ -40,7 +40,7 @@ def test_example(blocks, tmp_path, monkeypatch):
         elif language == "text":
             assert printed == text
             printed = ""
-    assert printed == "", "printed, and not shown"
+    assert printed == "", "printed, but not shown in the document"
 
 
 def test_there_are_examples():

@@ -1,4 +1,4 @@
-"""The same errors as tests/errors provokes in C++ and in the program: provoked.json there says what their fields are."""
+"""Provokes the errors of tests/errors in Python and compares their fields with provoked.json there."""
 
 import json
 import math
@@ -14,7 +14,7 @@ import gradus
 FIELDS = ("code", "argument", "file", "row", "column", "byte", "value", "allowed", "remedy")
 NONE = 2147483647
 FILE = pathlib.Path(__file__).parents[2] / "tests" / "errors" / "provoked.json"
-TABLE = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else []  # the wheel is also tested without a checkout
+TABLE = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else []  # absent if a wheel is tested without a checkout
 POINTS = np.array([[1.0, 1], [2, 2], [3, 3]])
 
 

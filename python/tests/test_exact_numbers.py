@@ -1,5 +1,4 @@
-"""Every argument that is converted, in every type: the same numbers, or an error that names the place. Nothing is rounded
-in silence."""
+"""Converts every argument from every type: the result is exact, or an error names the place."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -9,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-ODD = 2**53 + 1  # no float64
-FLOAT_ODD = 2**24 + 1  # no float32
+ODD = 2**53 + 1  # not representable in float64
+FLOAT_ODD = 2**24 + 1  # not representable in float32
 ONE = np.float32([[1], [2], [4], [8]])  # points in float32
 EYE = np.eye(4, dtype=np.float32)
 
@@ -30,7 +29,7 @@ def model(X, **options):
     return [found.cluster_centers_, found.labels_, found.inertia_]
 
 
-# The arguments, by what they are: the call gets a column or a row of four numbers.
+# Arguments by kind. A call receives a column or a row of four numbers.
 OWN_TYPE = {
     "kmeans points": lambda x: fit(x.reshape(-1, 1)),
     "kmeans_initial_centroids points": lambda x: gradus.kmeans_initial_centroids(x.reshape(-1, 1), 2, init="first").centroids,
@@ -91,14 +90,14 @@ def test_numbers_that_fit_are_taken_in_every_type(name):
     numbers = np.array([1.0, 2.0, 4.0, 8.0])
     for dtype in EXACT_TYPES:
         expected = numbers != 2 if dtype == "?" else numbers
-        if dtype == "?" and name in ("pair_histogram edges", "pair_histogram box"):  # which ascend, which are not 0
+        if dtype == "?" and name in ("pair_histogram edges", "pair_histogram box"):  # edges must ascend, lengths must not be 0
             continue
         assert same(call(expected.astype(dtype)), call(expected.astype(np.float64))), dtype
         strided = np.repeat(expected.astype(dtype), 3)[::3]
         assert same(call(strided), call(expected.astype(np.float64))), dtype
 
 
-UNFIT = {  # what no argument takes, and what the error says
+UNFIT = {  # unsupported elements and their error messages
     "int64": (np.array([1, 2, ODD, 2**60]), str(ODD)),
     ">i8": (np.array([1, 2, ODD, 2**60], ">i8"), str(ODD)),
     "uint64": (np.array([1, 2, 2**64 - 1, 4], np.uint64), str(2**64 - 1)),
@@ -135,7 +134,7 @@ def test_what_is_no_float32_is_refused_beside_points_in_float32(name, numbers):
 
 
 def test_the_numbers_of_a_list_have_no_type():
-    """As those of a text file: they become the nearest ones. Integers stay exact."""
+    """They round to the nearest number of the needed type, as in a text file. Integers must be exact."""
     weights = [0.1, 0.3, 0.7, 1.1]
     assert same(fit(ONE, weights=weights), fit(ONE, weights=np.float32(weights)))
     assert same(histogram(ONE, weights=tuple(weights)), histogram(ONE, weights=np.float32(weights)))
@@ -231,7 +230,7 @@ def test_memory_is_estimated_for_the_type_that_is_computed_in():
 
 @pytest.mark.parametrize("name, numbers", [("points", np.array([[ODD], [1]])), ("weights", np.array([0.1, 0.3]))])
 def test_the_program_refuses_the_same(name, numbers, tmp_path):
-    """One rule for both."""
+    """The program and the package apply the same rule."""
     import subprocess
     import sys
 

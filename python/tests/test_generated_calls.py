@@ -1,7 +1,8 @@
-"""Calls with whatever arrays there can be: each gives a result or one of the documented errors, and writes no input.
+"""Calls functions with generated arrays: each call returns a result or raises a documented error, and changes no input.
 
-GRADUS_GENERATED_CALLS says how many; ./dev test --full makes many more than the usual number, and as many again under
-the sanitizers of addresses and of undefined behaviour."""
+GRADUS_GENERATED_CALLS sets the number of calls. ./dev test --full makes many more, and repeats them with the address and
+undefined-behaviour sanitizers.
+"""
 
 import os
 
@@ -19,7 +20,7 @@ VALUES = [0, 1, 1, 2, 3, -1, 0.5, 1e30, -1e30, 1e-300, np.inf, -np.inf, np.nan, 
 
 @st.composite
 def arrays(draw, most_dimensions=3):
-    """Of any shape, with any steps between the elements, in any type, writable or not."""
+    """Draws an array of any shape, strides and type, writable or read-only."""
     shape = draw(st.one_of(
         st.tuples(st.integers(0, 9), st.integers(0, 9)),
         st.tuples(*[st.just(draw(st.integers(1, 6)))] * 2),
@@ -79,7 +80,7 @@ centroids = st.one_of(arrays(), st.builds(
 
 
 def projection(points, most_points, memory_limit=None, **_):
-    """It runs on one thread of the CPU, and is not asked where."""
+    """Drops the arguments that kmeans_projection() lacks: it always runs on one CPU thread."""
     return gradus.kmeans_projection(points, most_points=most_points, memory_limit=memory_limit)
 
 

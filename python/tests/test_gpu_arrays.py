@@ -1,5 +1,8 @@
-"""Arrays on a GPU: used where they lie, and results in their library, beside them. What needs a GPU or another library is
-skipped without; what the layer above the compiled part decides is also tried on arrays that only say they lie there."""
+"""Arrays on a GPU: inputs are read in place, and results are arrays of the same library on that GPU.
+
+Tests that need a GPU or another library are skipped without it. Decisions of the Python layer are also tested on host
+arrays that claim to be on a GPU (Said).
+"""
 
 import hashlib
 import json
@@ -134,7 +137,7 @@ def sources():
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_same_bits_from_every_library(name, tmp_path):
-    """One hash of labels, centroids and inertia, whatever the points are an array of."""
+    """Labels, centroids and inertia have the same bits for arrays of every library."""
     points, clusters, options = PROBLEMS[name]
     expected = gradus.kmeans(points, clusters, **options)
     wanted = bits(expected.labels, expected.centroids, expected.inertia)
@@ -152,9 +155,9 @@ def test_same_bits_on_a_gpu(name, library):
     points, clusters, options = PROBLEMS[name]
     expected = gradus.kmeans(points, clusters, device="cpu", **options)
     array = library.there(points)
-    if name == "rows apart" and not isinstance(library, Jax):  # JAX has no such arrays
+    if name == "rows apart" and not isinstance(library, Jax):  # JAX arrays are always contiguous
         array = library.there(points.base)[:, 1:6]
-        assert not _arrays.matrix(array, "points").in_c_order()
+        assert not _arrays.matrix(array, "points").is_c_contiguous()
     there = {key: library.there(value) if isinstance(value, np.ndarray) else value for key, value in options.items()}
     for chosen in (options, there):
         found = gradus.kmeans(array, clusters, **chosen)
@@ -164,7 +167,7 @@ def test_same_bits_on_a_gpu(name, library):
         assert (found.counts == expected.counts).all() and "NVIDIA" in found.report.device
 
     metric = options.get("metric", "euclidean")
-    for means in (expected.centroids, found.centroids):  # of a fit elsewhere, and of one there
+    for means in (expected.centroids, found.centroids):  # from fits on the CPU and on the GPU
         labels, inertia = gradus.kmeans_predict(
             means, array, weights=there.get("weights"), metric=metric, return_inertia=True
         )
@@ -236,7 +239,7 @@ def test_nothing_is_rounded_on_a_gpu(library):
 def test_bfloat16(torch):
     values = torch.randn(700, 12).to(torch.bfloat16)
     expected = gradus.kmeans(values.float().numpy(), 5)
-    for source in (values, values.cuda()):  # as float32, exactly
+    for source in (values, values.cuda()):  # exactly converted to float32
         found = gradus.kmeans(source, 5)
         assert bits(np.asarray(_on_host(found.labels)), np.asarray(_on_host(found.centroids)), found.inertia) == bits(
             expected.labels, expected.centroids, expected.inertia
@@ -331,7 +334,7 @@ def test_pairs_on_a_gpu(library):
 
 
 class OnlyInterface:
-    """An array of a library that is not known, and has no DLPack."""
+    """Imitates an array of an unknown library without DLPack."""
 
     def __init__(self, array, **other):
         self._array = array
@@ -379,7 +382,7 @@ def test_estimator(library):
     assert (library.here(model.fit_predict(array)) == usual.labels_).all()
     assert model.score(array) == usual.score(points)
     usual.set_params(device="auto")
-    for fitted, rows in ((usual, array), (model, points)):  # where another lies than was fitted on
+    for fitted, rows in ((usual, array), (model, points)):  # rows elsewhere than the fitted ones
         labels = fitted.predict(rows)
         assert ((library.here(labels) if rows is array else labels) == usual.labels_).all()
         distances = fitted.transform(rows)
@@ -436,7 +439,7 @@ def test_starts_of_an_estimator_on_a_gpu(library, capsys):
     assert (library.here(rows) == gradus.kmeans_plusplus(points, 4, random_state=0)[1]).all()
     whole = np.rint(points * 9).astype(np.int32)
     usual = gradus.KMeans(4, random_state=0).fit(whole)
-    model = gradus.KMeans(4, random_state=0).fit(library.there(whole))  # in float64, as in host memory
+    model = gradus.KMeans(4, random_state=0).fit(library.there(whole))  # computed in float64, as in host memory
     assert library.here(model.cluster_centers_).dtype == np.float64 and model.inertia_ == usual.inertia_
     mixed = gradus.KMeans(4, random_state=0).fit(library.there(points)).predict(library.there(points.astype(np.float64)))
     assert library.here(mixed).shape == (400,)
@@ -446,7 +449,7 @@ def test_starts_of_an_estimator_on_a_gpu(library, capsys):
 
 
 def test_a_stream_behind_a_long_kernel(torch):
-    """A tensor that is written late: right with its stream, and without it wrong at least once."""
+    """A tensor that is written late gives correct labels with its stream, and wrong ones at least once without it."""
     random = np.random.default_rng(9)
     points = random.random((5000, 8), np.float32)
     means = points[:16].copy()
@@ -461,7 +464,7 @@ def test_a_stream_behind_a_long_kernel(torch):
         rows.copy_(bad)
         torch.cuda.synchronize()
         with torch.cuda.stream(side):
-            torch.cuda._sleep(20_000_000)  # some 10 ms
+            torch.cuda._sleep(20_000_000)  # about 10 ms
             rows.copy_(good)
         labels = gradus.kmeans_predict(means, rows, **stream).cpu().numpy()
         torch.cuda.synchronize()
@@ -471,7 +474,7 @@ def test_a_stream_behind_a_long_kernel(torch):
     assert sum(right(stream=side) for _ in range(200)) == 200
     assert sum(right(stream=side.cuda_stream) for _ in range(10)) == 10
     assert not all(right() for _ in range(20)), "the control saw the rows as they became: it shows nothing"
-    with torch.cuda.stream(side):  # what is current is told to the library
+    with torch.cuda.stream(side):  # the library receives PyTorch's current stream
         torch.cuda._sleep(20_000_000)
         rows.copy_(good)
         labels = gradus.kmeans_predict(means, rows)
@@ -480,7 +483,7 @@ def test_a_stream_behind_a_long_kernel(torch):
 
 
 def test_streams_and_conversion(torch):
-    """Half-precision rows written late in a stream are converted in it."""
+    """Half-precision rows are converted in the stream that writes them."""
     points = np.random.default_rng(10).random((3000, 8), np.float32).astype(np.float16)
     means = points[:8].astype(np.float32)
     expected = gradus.kmeans_predict(means, points)
@@ -537,7 +540,7 @@ def test_numbers_of_streams():
 
 
 def copied_bytes(torch, work, folder):
-    """Between host and GPU, by the whole process, as the profiler sees it."""
+    """Returns the bytes that the whole process copies between host and GPU, by the profiler."""
     activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
     with torch.profiler.profile(activities=activities) as seen:
         work()
@@ -556,7 +559,7 @@ def test_nothing_is_copied(torch, tmp_path, record_property):
     gradus.kmeans(small, clusters, max_iterations=3)
     gradus.kmeans_transform(small[:clusters], small)
     host = points.cpu().numpy()
-    # What the profiler would show, if the points were copied.
+    # Shows that the profiler sees copies of the points.
     control = copied_bytes(torch, lambda: gradus.kmeans(host, clusters, max_iterations=2, device="gpu"), tmp_path)
     assert control >= size, "the profiler does not see the copies of the library"
     del host
@@ -622,13 +625,13 @@ def test_the_second_gpu(torch, second):
         gradus.kmeans(there, 5, device="gpu:0")
 
 
-# --- without a GPU: arrays that say they lie on one ---------------------------------------------------------------------
+# --- without a GPU: arrays that claim to be on a GPU ---------------------------------------------------------------------
 
 
 class Said:
-    """Memory of the host that is said to be that of a GPU: nothing reads it."""
+    """An array in host memory that claims to be on a GPU. Nothing reads its elements."""
 
-    CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # DLPack's
+    CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # DLPack's type codes
 
     def __init__(self, array, gpu=0):
         self._array, self._gpu, self.streams = array, gpu, []
@@ -744,7 +747,7 @@ def test_other_functions_name_the_way_out(said):
 
 
 def test_facts_of_host_arrays():
-    """The address that the library gets is the array's."""
+    """The library receives the address of the array itself."""
     wide = np.zeros((10, 8), np.float64)
     for array in (wide, wide[:, 2:7], wide[::2]):
         taken = _arrays.matrix(array, "points")

@@ -103,7 +103,7 @@ def test_predict_and_transform(points):
 
 def test_weights(points):
     weights = np.random.default_rng(2).integers(0, 4, len(points))
-    # Without a tolerance, whose rule sees the columns' variance without weights.
+    # Without a tolerance, because its rule uses the unweighted variance of the columns.
     plain = gradus.kmeans(np.repeat(points, weights, axis=0), 4, init=points[:4], tolerance=0)
     weighed = gradus.kmeans(points, 4, init=points[:4], weights=weights, tolerance=0)
     assert (np.repeat(weighed.labels, weights) == plain.labels).all()

@@ -31,7 +31,7 @@ def test_every_variant(row, boundary):
         try:
             result = gradus.life(cells, 20, boundary=boundary, variant=row.name, threads=threads)
         except gradus.UnsupportedError as error:
-            assert row.name in str(error) and "plane" in str(error)  # a variant for the plane alone
+            assert row.name in str(error) and "plane" in str(error)  # supports only the plane
             result = gradus.life(cells, 20, boundary="plane", variant=row.name, threads=threads)
             assert result.population == gradus.life(cells, 20, boundary="plane").population
             continue
@@ -77,7 +77,7 @@ def test_a_plane_too_large_for_an_array():
     assert names
     result = gradus.life(GLIDER, 2**40, boundary="plane", variant=names[0])
     assert result.population == 5 and (result.left, result.top) == (2**38, 2**38)
-    apart = np.zeros((3, 40), np.uint8)  # two gliders that fly away from each other
+    apart = np.zeros((3, 40), np.uint8)  # two gliders that move apart
     apart[:, :3], apart[:, -3:] = GLIDER[:, ::-1], GLIDER
     far = gradus.life(apart, 2**40, boundary="plane", variant=names[0])
     assert far.population == 10 and far.tree is not None and far.cells.size == 0 and "a tree" in repr(far)

@@ -16,10 +16,10 @@ def matrices(rows, depth, columns, dtype, seed=1):
 
 
 def canonical(a, b):
-    """Exact products, each block of 256 added by steps that round once, then block after block."""
+    """Computes the canonical product: exact products, summed with one rounding per step in blocks of 256, then the blocks."""
     kind = a.dtype.type
 
-    def rounded_once(product, total):  # fma of two floats: exact in double, but for the sum's own rounding
+    def rounded_once(product, total):  # fma of floats: in double, only the sum rounds
         return kind(math.fsum([float(product), float(total)]))
 
     found = np.zeros((len(a), b.shape[1]), a.dtype)
@@ -41,7 +41,7 @@ def test_every_variant(row, dtype):
     a, b = matrices(37, 300, 29, dtype)
     expected = a.astype(np.longdouble) @ b.astype(np.longdouble)
     error = 300 * np.finfo(dtype).eps
-    if row.name == "cuda_tensor_fast":  # few digits of each factor, as its contract says
+    if row.name == "cuda_tensor_fast":  # its contract permits few digits
         error += float(row.contract.split()[1])
     bound = error * (abs(a).astype(float) @ abs(b).astype(float))
     strict = gradus.matmul(a, b, threads=1)
@@ -100,7 +100,7 @@ def test_types():
 
 
 def layouts(shape, dtype):
-    """Memory of a result in every layout, none of whose elements is 0."""
+    """Yields result arrays of every layout, filled with non-zero elements."""
     reverse, twice = tuple(reversed(shape)), tuple(2 * length for length in shape)
     every_other, forward = (slice(None, None, 2),) * len(shape), (slice(None, None, -1),) * len(shape)
     odd = np.frombuffer(bytearray(b"H" * (math.prod(shape) * np.dtype(dtype).itemsize + 1)), dtype, offset=1)
@@ -152,7 +152,7 @@ def test_operands_at_odd_addresses():
 
 
 def test_what_is_added():
-    """alpha a b, rounded; then beta times what is added and that, rounded once."""
+    """Computes fma(beta, add, alpha a b): the product rounds first, then the sum rounds once."""
     a, b = matrices(4, 300, 5, "f4")
     product = gradus.matmul(a, b)
     row, column, block = (np.random.default_rng(4).normal(size=shape).astype("f4") for shape in ((5,), (4, 1), (4, 5)))
@@ -162,7 +162,7 @@ def test_what_is_added():
         found = gradus.matmul(a, b, alpha=0.3, beta=1.5, add=added)
         assert found.dtype == np.float32 and found.tobytes() == exact.astype(np.float32).tobytes()
         assert gradus.matmul(a, b, add=added).tobytes() == gradus.matmul(a, b, alpha=1, beta=1, add=added).tobytes()
-    assert gradus.matmul(a, b, add=block.astype("f8")).dtype == np.float64  # all of it
+    assert gradus.matmul(a, b, add=block.astype("f8")).dtype == np.float64  # the whole computation
     assert gradus.matmul(a, b, beta=0.0, add=np.full(5, np.nan, "f4")).tobytes() == product.tobytes()
     assert gradus.matmul(a, b, alpha=0.0, add=block).tobytes() == block.tobytes()
     assert gradus.matmul([1.0, 2.0], [3.0, 4.0], add=0.5) == 11.5

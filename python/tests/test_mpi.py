@@ -1,4 +1,4 @@
-"""Rows on several processes: the bits of one process, and errors that all of them raise."""
+"""Runs with rows on several processes: the results have the bits of one process, and all processes raise an error."""
 
 import os
 import shutil
@@ -82,7 +82,7 @@ for options in ({}, {"box": [16.0] * 3, "box_origin": [-8.0] * 3}, {"weights": w
     several = gradus.pair_histogram(space, bin_width=0.25, bins=20, communicator=comm, **options)
     assert same(several.counts, one.counts) and several.pairs == one.pairs == several.counts.sum() + several.below + several.beyond, options
     assert (several.weighted is one.weighted is None) or same(several.weighted, one.weighted)
-# A part of the processes, and one of its own.
+# With a part of the processes, and with a single process.
 half = comm.Split(comm.rank % 2)
 rows = points[half.rank::half.size]
 together = numpy.concatenate(half.allgather(rows))

@@ -1,4 +1,4 @@
-"""The notebooks run, and print what they show."""
+"""Runs the notebooks and compares their output with the stored output."""
 
 import contextlib
 import io

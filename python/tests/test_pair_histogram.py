@@ -70,7 +70,7 @@ def test_bins_and_volume_follow_from_the_box(points):
 
 
 def images(points, vectors, edges):
-    """Counts by the nearest of all images within two vectors."""
+    """Counts pairs by the nearest periodic image, searched within two cell vectors."""
     first, second = np.triu_indices(len(points), 1)
     apart = points[first] - points[second]
     times = np.stack(np.meshgrid(*[range(-2, 3)] * len(vectors), indexing="ij"), -1).reshape(-1, len(vectors))

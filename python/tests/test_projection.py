@@ -1,4 +1,4 @@
-"""kmeans_projection() beside NumPy's singular values."""
+"""Compares kmeans_projection() with NumPy's singular value decomposition."""
 
 import gradus
 import numpy as np

@@ -1,4 +1,4 @@
-"""Runs of the program that gradus.repeat() repeats, and the table of options that both stand on."""
+"""Repeats runs of the program with gradus.repeat(), and checks the option table that both use."""
 
 import inspect
 import json
@@ -43,7 +43,7 @@ def same(folder, fit):
     assert fit.centroids.dtype == centroids.dtype and fit.centroids.tobytes() == centroids.tobytes()
 
 
-# Arguments that are of another type or default than the option: what was written before the tables, or more than it.
+# Arguments whose type or default differs from the option.
 OTHERS = {"clusters", "init", "alpha", "beta", "accuracy", "edges", "box", "box_origin", "sources", "generations", "boundary"}
 NOT_IN_PYTHON = {"measure_error", "undirected"}
 
@@ -124,7 +124,7 @@ def test_names_and_aliases():
 
 
 def recorded(folder, *words):
-    """What a command says with --json, as the file of a record."""
+    """Runs a command with --json and writes its output as a record."""
     (folder / "record.json").write_text(program(*words, "--json", cwd=folder))
     return folder / "record.json"
 

@@ -1,4 +1,4 @@
-"""Many calls leave no memory behind."""
+"""Many calls do not leak memory."""
 
 import os
 import subprocess

@@ -12,7 +12,7 @@ HERE = [row for row in gradus.variants("shortest_paths") if row.supported]
 
 
 def weights(vertices=60, edges=240, seed=1):
-    """A graph of edges of lengths 0 to 99; the greatest number of int32 is no edge."""
+    """Returns a graph with edge lengths 0 to 99, in int32; its greatest value means "no edge"."""
     random = np.random.default_rng(seed)
     matrix = np.full((vertices, vertices), np.iinfo(np.int32).max, np.int32)
     matrix[random.integers(vertices, size=edges), random.integers(vertices, size=edges)] = random.integers(100, size=edges)
@@ -44,7 +44,7 @@ def test_every_variant(row, dtype):
         result = gradus.shortest_paths(graph, predecessors=True, variant=row.name, threads=threads)
         assert result.report.variant == row.name
         assert result.distances.dtype == dtype and result.predecessors.dtype == np.int32
-        assert (finite(result) == expected).all()  # whole numbers below 2^24: exact in every type
+        assert (finite(result) == expected).all()  # integers below 2^24 are exact in every type
         for source, target in [(0, 7), (3, 59), (20, 41), (5, 5)]:
             route = result.route(source, target)
             assert bool(route) == np.isfinite(expected[source, target])
@@ -63,7 +63,7 @@ def test_sparse_arrays_with_explicit_zeros(form):
     rows, columns = np.nonzero(matrix != matrix.max())
     listed = sparse.coo_array((matrix[rows, columns], (rows, columns)), matrix.shape)
     assert (listed.data == 0).any()
-    if form in ("lil_array", "dok_array"):  # these drop zeros that are stored
+    if form in ("lil_array", "dok_array"):  # drop stored zeros
         listed.data[listed.data == 0] = 1
         matrix[matrix == 0] = 1
     graph = getattr(sparse, form)(listed)

@@ -1,4 +1,4 @@
-"""standardize=True beside exact fractions, in fits and in what uses them; fits that begin with an earlier one's folder."""
+"""Compares standardize=True with exact fractions, and starts fits from the folder of an earlier fit."""
 
 import json
 import math
@@ -14,7 +14,7 @@ import pytest
 
 
 def plain_standardization(points):
-    """The canonical formulas of gradus/kmeans_standardization.hpp, in fractions."""
+    """Computes the canonical formulas of gradus/kmeans_standardization.hpp in exact fractions."""
     mean, scale = [], []
     for column in points.astype(np.float64).T.tolist():
         exact = sum(map(Fraction, column)) / len(column)
@@ -31,7 +31,7 @@ def awkward(kind, dtype):
     random = np.random.default_rng(4)
     rows = random.normal(size=(101, 6))
     rows[:, 1] = rows[:, 1] * 1e-3 + 1e6
-    rows[:, 2] = 0.1  # no double is; the mean is that of the rounded value
+    rows[:, 2] = 0.1  # not a double; the mean equals the rounded value
     rows[:, 3] *= 10.0 ** random.integers(-12, 12, len(rows))
     rows[:, 4] = np.where(np.arange(len(rows)) % 2, 1e15, -1e15) + np.arange(len(rows))
     if kind == "tiny":
@@ -121,7 +121,7 @@ def test_the_estimator_standardizes_as_a_pipeline_does(points):
     assert not hasattr(again, "standardization_") and (again.predict(table) == again.labels_).all()
 
 
-# ---- init= the folder of an earlier fit ----
+# ---- init= with the folder of an earlier fit ----
 
 
 @pytest.fixture
