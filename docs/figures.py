@@ -1,8 +1,8 @@
-"""The figures of the documents: which raw results are current, and the tables and the chart made of them.
+"""Selects current raw results and generates the benchmark tables and the overview chart from them.
 
-A raw result in docs/results is current if it names a commit without local changes and the digest of the problem's code as
-it is now. Documents show current results alone. `./dev docs` calls benchmarks() and chart(); bench/measure.py makes the
-results.
+A raw result in docs/results is current if its commit has no local changes and its digest equals the digest of the
+problem's present code. Documents show only current results. `./dev docs` calls benchmarks() and chart(); bench/measure.py
+measures the results.
 """
 
 import functools
@@ -19,14 +19,14 @@ from prose import CPP, CPP_TOKEN, code  # noqa: E402
 
 RESULTS = "docs/results"
 CLEAN = re.compile(r"[0-9a-f]{7,40}$")
-# Title, result of this machine against other libraries. In the order of the documents.
+# (problem, title) in the order of the documents.
 PROBLEMS = [("kmeans", "k-means"), ("pair_histogram", "pair-distance histogram"), ("shortest_paths", "all-pairs shortest paths"),
             ("matmul", "matrix multiplication"), ("life", "Game of Life"), ("locks", "locks"), ("sets", "concurrent sets")]
 
 
 @functools.lru_cache(maxsize=None)
 def digest(root, problem):
-    """The digest of a problem's code: without tests, comments, spacing and texts, so that rewording changes nothing."""
+    """Returns the digest of a problem's code without tests, comments, spacing and texts, so that rewording keeps it."""
     room = pathlib.Path(root) / "src" / problem
     names = [*room.rglob("*"), *(pathlib.Path(root) / "include" / "gradus").rglob(f"{problem}*")]
     names += (pathlib.Path(root) / "include" / "gradus" / problem).rglob("*")
@@ -46,7 +46,7 @@ def is_clean(commit):
 
 
 def read(root, name):
-    """The raw result of this name, or None."""
+    """Returns the raw result of this name, or None."""
     path = pathlib.Path(root) / RESULTS / f"{name}.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
@@ -62,12 +62,12 @@ def state(root, name, problem):
 
 
 def current(root, name, problem):
-    """The raw result of this name if it is current, otherwise None."""
+    """Returns the raw result of this name if it is current, otherwise None."""
     return read(root, name) if state(root, name, problem) == "current" else None
 
 
 class Comparison:
-    """One job: its name, our variant and seconds, and the fastest other library and its seconds."""
+    """One job: our variant and its seconds, against the fastest other library and its seconds."""
 
     def __init__(self, job, ours, seconds, others):
         self.job, self.ours, self.seconds = job, ours, seconds
@@ -80,7 +80,7 @@ def best(samples):
 
 
 def compared_samples(lines):
-    """Of problems whose lines have samples by program. All our entries but the best are left out."""
+    """Yields the comparisons of lines with samples by program. Only the best of our entries counts."""
     for line in lines:
         times = best(line.get("samples") or line["seconds"])
         ours = {name: value for name, value in times.items() if name.startswith("Gradus")}
@@ -90,7 +90,7 @@ def compared_samples(lines):
 
 
 def compared_shapes(lines):
-    """Of matrix products: the geometric mean of all shapes of a line, as if it were one job."""
+    """Yields one comparison per line of matrix products, by the geometric mean over its shapes."""
     for line in lines:
         times = [best(shape["samples"]) for shape in line["shapes"]]
         mean = {name: math.exp(statistics.fmean(math.log(one[name]) for one in times)) for name in times[0]}
@@ -99,7 +99,7 @@ def compared_shapes(lines):
 
 
 def compared_rows(lines):
-    """Of problems whose lines have rows by subject: ours begin with gradus."""
+    """Yields the comparisons of lines with rows by subject. Our subjects begin with "gradus"."""
     for line in lines:
         times = {row["subject"]: row.get("median", row.get("seconds")) for row in line["rows"]}
         ours = {name: value for name, value in times.items() if name.lower().startswith("gradus")}
@@ -119,7 +119,7 @@ def compared_locks(lines):
 
 
 def compared_variants(groups):
-    """Of a ladder in which other libraries are rows: cuBLAS next to our products on a GPU."""
+    """Yields the comparisons of a ladder that includes other libraries, such as cuBLAS next to our GPU products."""
     for group in groups:
         times = {row["variant"]: sum(row["phases"].get(phase, 0) for phase in ("pack", "multiply")) for row in group["rows"]}
         others = {name: value for name, value in times.items() if name.startswith(("cublas", "openblas"))}
@@ -135,7 +135,7 @@ READERS = {"kmeans": compared_samples, "pair_histogram": compared_samples, "shor
 
 
 def comparisons(root, problem, machine):
-    """The comparisons of a problem on "cpu" or "gpu", and the facts of the run; none if nothing is current."""
+    """Returns the comparisons of a problem on "cpu" or "gpu" and the facts of the run, or ([], None) if none is current."""
     name = problem.replace("_", "-")
     if (problem, machine) == ("matmul", "gpu"):
         result = current(root, "matmul-gpu", problem)
@@ -149,7 +149,7 @@ def mean_ratio(found):
 
 
 def times(value):
-    """A ratio in three digits or fewer: 12×, 1.05×, 0.93×."""
+    """Formats a ratio with at most three digits: 12×, 1.05×, 0.93×."""
     return f"{value:.0f}×" if value >= 10 else f"{value:.1f}×" if value >= 2 else f"{value:.2f}×"
 
 
@@ -158,12 +158,12 @@ LIBRARIES = {"ck ": "ConcurrencyKit", "tbb::": "oneTBB", "nsync": "nsync", "libc
 
 
 def library(name):
-    """The library that a row of another library belongs to."""
+    """Returns the library that a subject belongs to."""
     return next((title for prefix, title in LIBRARIES.items() if name.startswith(prefix)), name)
 
 
 def against(found):
-    """The ratio of a problem: its geometric mean, its range and the other libraries."""
+    """Formats the ratios of a problem: geometric mean, range and the other libraries."""
     ratios = [one.ratio for one in found]
     libraries = sorted({library(one.other) for one in found})
     text = times(ratios[0]) if len(found) == 1 else f"{times(mean_ratio(found))} ({times(min(ratios))} to {times(max(ratios))})"
@@ -174,8 +174,8 @@ def machine_of(facts):
     machine = facts.get("machine", {})
     gpus = machine.get("gpus", facts.get("gpus", []))
     cores = machine.get("cores", facts.get("cores"))
-    processor = machine.get("processor", facts.get("processor"))
-    return f"{gpus[0]}" if gpus else f"{cores} cores of {processor}"
+    cpu = machine.get("processor", facts.get("processor"))
+    return f"{gpus[0]}" if gpus else f"{cores} cores of {cpu}"
 
 
 def variant_text(name):
@@ -190,13 +190,13 @@ def seconds_text(seconds):
 
 
 def summary(root):
-    """{problem: {machine: text}}: a problem's ratio against the best other library, for README."""
+    """Returns {problem: {machine: text}}, the ratios to the best other library, for README."""
     return {problem: {machine: against(found) for machine in ("cpu", "gpu")
                       for found in [comparisons(root, problem, machine)[0]] if found} for problem, _ in PROBLEMS}
 
 
 def benchmarks(root):
-    """The tables of the page of benchmarks, as Markdown: each job of each problem, losses included."""
+    """Returns the tables of docs/benchmarks.md: each job of each problem, losses included."""
     text = []
     for problem, title in PROBLEMS:
         for machine, device in (("cpu", "CPU"), ("gpu", "GPU")):
@@ -215,7 +215,7 @@ def benchmarks(root):
 
 
 def chart(root):
-    """The overview as SVG: for each problem, how many times as fast as the best other library, geometric mean and range."""
+    """Returns the overview chart as SVG: per problem, the geometric mean and range of the ratios to the best library."""
     rows = [(f"{title}, {device}", found) for problem, title in PROBLEMS for machine, device in (("cpu", "CPU"), ("gpu", "GPU"))
             for found in [comparisons(root, problem, machine)[0]] if found]
     left, right, line, top = 210, 90, 26, 34

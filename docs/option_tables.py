@@ -1,17 +1,17 @@
-"""What documents and Python files show of the options of a problem, written from its table; see tables.py.
+"""Generates the options of a problem in documents and Python files from its option table; see tables.py.
 
-In a document a table follows the marker
+In a document, a table follows one of these markers:
 
-    <!-- options of kmeans, but clusters init -->    as the program spells them
-    <!-- arguments of kmeans -->                     as Python does
-    <!-- variant options of kmeans -->               those that some variants alone have
+    <!-- options of kmeans, but clusters init -->    in the spelling of the program
+    <!-- arguments of kmeans -->                     in the spelling of Python
+    <!-- variant options of kmeans -->               options that only some variants have
 
-In Python the lines between two markers are written, in code after `#` and in a docstring after `..`:
+In Python, lines are generated between two markers, which begin with `#` in code and with `..` in a docstring:
 
     # <options of kmeans as arguments, but clusters init>
     # </options>
 
-`as` names one of FORMS. With `for CALL`, the options are those whose row names that call; without it, all of them.
+`as` selects one of FORMS. `for CALL` selects the options whose row names that call.
 """
 
 import re
@@ -45,7 +45,7 @@ def docstring_lines(row, indent):
     return textwrap.wrap(text, COLUMNS - len(indent), subsequent_indent="    ", break_on_hyphens=False, break_long_words=False)
 
 
-# Lines of Python for the chosen rows.
+# Form -> function that returns the lines of Python for the chosen rows.
 FORMS = {
     "arguments": lambda rows, indent: [f"{row['name']}: {TYPES[row['kind']]} = {default_in_python(row)}," for row in rows],
     "attributes": lambda rows, indent: [f"self.{row['name']} = {row['name']}" for row in rows],
@@ -65,7 +65,7 @@ def chosen(rows, match, call=None):
 
 
 def in_python(text, options):
-    """The text of a Python file with the lines between the markers."""
+    """Returns the text of a Python file with the lines between its markers updated."""
     def lines(match):
         rows = chosen(options[match["problem"]], match, match["call"])
         first, last = match[0].splitlines()[0], match[0].splitlines()[-1]
@@ -96,7 +96,7 @@ def variant_option_cells(row):
 
 
 def variant_options(variants):
-    """The options that only some of the variants have, each with their names."""
+    """Returns the options that only some variants have, each with the names of these variants."""
     rows = {}
     for variant in variants:
         for row in variant.get("options", []):
@@ -110,7 +110,7 @@ TABLES = {"options": (["option", "meaning", "default"], option_cells),
 
 
 def in_document(text, rows):
-    """The text of a document with its tables of options."""
+    """Returns the text of a document with its option tables updated."""
     def table(match):
         titles, cells = TABLES[match["form"]]
         problem = match["problem"]

@@ -1,27 +1,27 @@
-"""Writes what documents and Python signatures take from the program's tables: ./dev docs.
+"""Generates tables in documents and option lists in Python files from the program's own tables. ./dev docs calls it.
 
-usage: tables.py PROGRAM           write all of it
+usage: tables.py PROGRAM           update all files
        tables.py PROGRAM --check   print one line for each file that is out of date; exit status 1 if there is one
 
-docs/option_tables.py writes the options of a problem. The rest is tables.
-A table follows a marker in a Markdown file. That of the formats of graphs follows `<!-- formats of graph -->` and comes
-from the rows of the formats, by `gradus info`. That of a ladder follows
+docs/option_tables.py generates the options of a problem. This script generates all other tables. Each table follows a
+marker in a Markdown file. `<!-- formats of graph -->` precedes the table of graph formats, taken from `gradus info`. The
+marker of a ladder is
 
     <!-- ladder of life {"columns": ["file", "idea"],
       "measured": [{"title": "64²", "results": ["life-1-thread-ladder.json"], "where": {"width": 64}, "per": "generations"}]} -->
 
-`columns`: of COLUMNS below; without them, variant and idea. They come from the rows of the variants, by `gradus list`.
-Each entry of `measured` is a column of times from raw results of `gradus bench` in docs/results:
-  results  files; a variant's time comes from the first file that has one
-  where    fields of the group of measurements, and their values
-  value    the path of a number in a row, or several to be added up; otherwise "seconds.median"
-  scale    what the number is multiplied by, to give seconds
-  per      the field by whose value in the group the time is divided
-  threads  rows with that many threads; otherwise those with the most
-  backend  variants of this backend alone
-  except   variants whose times do not compare with the others'
-Behind a time is the gain over the rung before: the time of the nearest earlier variant in the same file, divided by it.
-A variant without a measurement has an empty cell.
+`columns` lists keys of COLUMNS below, by default variant and idea; the cells come from `gradus list`. Each entry of
+`measured` is a column of times from raw results of `gradus bench` in docs/results:
+  results  files; the time of a variant comes from the first file that contains the variant
+  where    required values of fields of the group of measurements
+  value    path of a number in a row, or several paths to add; default "seconds.median"
+  scale    factor that converts the number to seconds
+  per      field of the group that divides the time
+  threads  number of threads of the row; default: the largest
+  backend  restricts the column to variants of this backend
+  except   variants whose times are not comparable
+After each time follows the gain over the previous rung: the time of the nearest earlier variant in the same file, divided
+by this time. A variant without a measurement has an empty cell.
 """
 
 import json
@@ -48,7 +48,7 @@ def cell(text):
 
 
 def file_of(root, document, problem, name):
-    """A link to the file that ends with the variant's row, relative to the document."""
+    """Returns a link, relative to the document, to the file of a variant."""
     room = root / "src" / problem
     for path in sorted(path for folder in (room, room / "rungs") for path in folder.glob("*.c*")):
         if f"{name}_".startswith(path.stem + "_") and name in path.read_text(encoding="utf-8").split(":")[0]:
@@ -63,7 +63,7 @@ def link(root, document, path):
     return str(path.relative_to(own)) if path.is_relative_to(own) else "../" * up + str(path)
 
 
-# Title and cell of a column: of the tree, the document, the problem and the variant's row.
+# key: (title, function that returns the cell)
 COLUMNS = {
     "variant": ("variant", lambda root, document, problem, row: f"`{row['name']}`"),
     "file": ("variant", lambda root, document, problem, row: file_of(root, document, problem, row["name"])),
@@ -81,7 +81,7 @@ def time_text(seconds):
 
 
 def number_text(value):
-    """Three digits, and no exponent."""
+    """Formats with three significant digits and no exponent."""
     whole = f"{float(f'{value:.3g}'):.10f}"
     digits = 3 - len(str(int(float(f"{value:.3g}")))) if value >= 1 else 2
     return f"{float(whole):.{max(digits, 0)}f}"
@@ -103,7 +103,7 @@ def seconds_of(row, group, column):
 
 
 def times_in(result, column):
-    """Seconds by variant in one raw result: with the most threads, and the least of several such rows."""
+    """Returns seconds by variant in a raw result: the least among the rows with the most threads."""
     found = {}
     for group in result.get("groups", []):
         if any(group.get(name) != value for name, value in column.get("where", {}).items()):
@@ -118,7 +118,7 @@ def times_in(result, column):
 
 
 def measured_cells(root, problem, rows, column):
-    """The cell of each variant, by name; none from a result that is not current."""
+    """Returns the cell of each variant, by name. Skips results that are not current."""
     cells = {}
     for file in column["results"]:
         result = current(root, pathlib.PurePath(file).stem, problem)
@@ -166,7 +166,7 @@ def format_table(kind, formats):
 
 
 def updated(root, document, text, rows):
-    """The document, or the Python file, with what comes from `rows`."""
+    """Returns the text of a document or Python file with its generated parts updated from `rows`."""
     if document.suffix == ".py":
         return option_tables.in_python(text, rows["options"])
 
@@ -184,7 +184,7 @@ def updated(root, document, text, rows):
 
 
 def rows_of(program):
-    """All rows that the program knows: of ladders and options by problem, of formats by what they hold."""
+    """Returns the program's rows: ladders and options by problem, formats by kind of content."""
     def ask(command):
         answer = subprocess.run([program, command, "--json"], check=True, capture_output=True, text=True).stdout
         return json.loads(answer)
@@ -195,14 +195,14 @@ def rows_of(program):
 
 
 def without_ladder(root, rows):
-    """The problems whose README has no ladder."""
+    """Returns the problems whose README has no ladder."""
     return [problem for problem in rows["ladders"]
             if problem not in [match[1] for match in
                                LADDER.finditer((root / "src" / problem / "README.md").read_text(encoding="utf-8"))]]
 
 
 def out_of_date(root, rows):
-    """The documents that differ from what would be written, and their new texts."""
+    """Returns {path: new text} for all files that are out of date."""
     found = {}
     for document in documents(root):
         text = document.read_text(encoding="utf-8")
@@ -223,7 +223,7 @@ def first_difference(old, new):
 
 
 def complaints(root, rows):
-    """One line for each problem without a ladder and each document that is out of date."""
+    """Returns one line for each problem without a ladder and each file that is out of date."""
     return ([f"src/{problem}/README.md has no ladder of {problem}" for problem in without_ladder(root, rows)] +
             [f"{document.relative_to(root)} is out of date; ./dev docs corrects it: " +
              first_difference(document.read_text(encoding="utf-8"), text)

@@ -2,9 +2,9 @@
 """One iteration of k-means on a GPU: Gradus' production variants, and Lloyd's iteration as PyTorch users write it.
 
 PyTorch's iteration is a matrix product, argmin and index_add, timed by events. The distance is |x|^2 - 2 x.c + |c|^2
-without |x|^2, which is the same for all centroids of a point. Its arithmetic is that of the data's type, or of TF32
-products where asked for, so its labels are those of a rounded distance and not certified. Gradus' time is the median
-iteration of the fastest production variant, whose labels are exact.
+without |x|^2, which is the same for all centroids of a point. PyTorch computes in the data's type, or with TF32 products
+on request, so rounded distances determine its labels. Gradus' time is the median iteration of the fastest production
+variant, whose labels are exact.
 
 usage: kmeans_pytorch.py --gradus build/gradus --json FILE [--shape NxDxK:TYPE[:tf32] ...]
 """

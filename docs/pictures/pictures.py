@@ -1,7 +1,8 @@
-"""Draws the pictures of pictures.json, charts of pages of raw results, as SVG: ./dev pictures.
+"""Draws the charts listed in pictures.json as SVG files. ./dev pictures calls it.
 
-The page's own chart is what is drawn, by the page's own library in a headless Chromium; recorder.js hears what it puts on its canvas. A picture
-carries the checksum of the data that it shows, so that a test without a browser tells when it is out of date.
+A headless Chromium opens the HTML report of a raw result. Its charting library draws the chart on a canvas, and recorder.js
+records the drawing commands. Each picture contains a checksum of its data, by which a test detects outdated pictures without
+a browser.
 """
 
 import hashlib
@@ -23,7 +24,7 @@ def wanted():
 
 
 def find(page, entry):
-    """Which chart of the page it is, counted from 0, and its data; of the wanted input the first of this title."""
+    """Returns the index on the page and the data of the first chart with the entry's title and input."""
     heading, number, found = "", -1, []
     for part in re.finditer(r'<h3>([^<]*)</h3>|<figure class="chart"><h4>([^<]*)</h4>\n<script type="application/json">(.*?)</script>', page, re.S):
         if part[1] is not None:
@@ -49,7 +50,7 @@ def checksum(specification):
 
 def draw(browser, path, page, entry):
     number, specification = find(page, entry)
-    opened = browser.open(path, width=800, scripts=["delete window.Path2D;"])  # which nobody could look into
+    opened = browser.open(path, width=800, scripts=["delete window.Path2D;"])  # recorder.js cannot read such paths
     with open(os.path.join(FOLDER, "recorder.js")) as file:
         opened.evaluate(file.read())
     answer = opened.evaluate("""(async () => {
@@ -59,7 +60,7 @@ def draw(browser, path, page, entry):
         for (let turn = 0; turn < 200 && !figure.querySelector('canvas'); ++turn) await pause();
         const canvas = figure.querySelector('canvas');
         const recorded = recordOf(canvas);
-        dispatchEvent(new Event('afterprint'));  // draws all charts anew
+        dispatchEvent(new Event('afterprint'));  // redraws all charts
         await pause();
         return { width: canvas.width, height: canvas.height, elements: recorded() };
       })()""" % number)

@@ -1,12 +1,12 @@
 'use strict';
-// Hears what Chart.js draws on a canvas and writes the same down as SVG. Colours, fonts and places are asked of the
-// canvas itself, which draws along; only paths and clips are kept here, since a canvas does not tell them.
+// Records what Chart.js draws on a canvas as SVG. The canvas also draws, and supplies colours, fonts and positions. The
+// recorder keeps only paths and clips, which a canvas does not expose.
 function recordOf(canvas) {
   const real = canvas.getContext('2d');
   const number = (value) => String(Math.round(value * 100) / 100);
   const text = (value) => String(value).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
   const elements = [];
-  const clips = [''];  // of each saved state, the innermost last
+  const clips = [''];  // clip of each saved state, innermost last
   let path = '';
   let clipCount = 0;
   const point = (x, y) => `${number(x)} ${number(y)}`;
@@ -23,12 +23,13 @@ function recordOf(canvas) {
     const all = { ...attributes, ...(moved && { transform: `matrix(${[a, b, c, d, e, f].map(number).join(' ')})` }),
       ...(real.globalAlpha < 1 && { opacity: number(real.globalAlpha) }) };
     const element = `<${name}${Object.entries(all).map(([key, value]) => ` ${key}="${text(value)}"`).join('')}${inner ? `>${inner}</${name}>` : '/>'}`;
-    elements.push(clips.at(-1) ? `<g clip-path="url(#${clips.at(-1)})">${element}</g>` : element);  // the clip is not moved along
+    // The clip is in canvas coordinates, outside the transform of the element.
+    elements.push(clips.at(-1) ? `<g clip-path="url(#${clips.at(-1)})">${element}</g>` : element);
   };
   const stroked = () => ({ fill: 'none', stroke: real.strokeStyle, 'stroke-width': number(real.lineWidth),
     ...(real.getLineDash().length && { 'stroke-dasharray': real.getLineDash().map(number).join(' ') }) });
   const box = (x, y, width, height) => `M${point(x, y)}h${number(width)}v${number(height)}h${number(-width)}Z`;
-  const heard = {
+  const recorded = {
     beginPath() { path = ''; },
     moveTo(x, y) { path += `M${point(x, y)}`; },
     lineTo(x, y) { path += `L${point(x, y)}`; },
@@ -57,7 +58,7 @@ function recordOf(canvas) {
     get(target, name) {
       const value = target[name];
       if (typeof value !== 'function') return value;
-      return (...all) => { heard[name]?.(...all); return value.apply(target, all); };
+      return (...all) => { recorded[name]?.(...all); return value.apply(target, all); };
     },
     set(target, name, value) { target[name] = value; return true; },
   });

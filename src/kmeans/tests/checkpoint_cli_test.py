@@ -178,7 +178,7 @@ class Checkpoints(FitCase):
         os.symlink("/dev/full", self.path("full.npz"))
         result = self.succeed(*self.command("--checkpoint", self.path("full.npz"), "--checkpoint-every", 3, "-o", self.path("out")))
         self.assertEqual(result.stderr.count("No space left on device"), 1, "said once")
-        self.assertIn("No space left on device; the fit goes on", result.stderr)
+        self.assertIn("No space left on device; the fit continues", result.stderr)
         # Messages may go to the same full disk.
         job = self.command("--checkpoint", self.path("full.npz"), "--checkpoint-every", 3, "-o", self.path("other"))
         with open("/dev/full", "w") as full:

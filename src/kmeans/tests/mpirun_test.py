@@ -263,7 +263,7 @@ class Faults(KMeansCase):
         write_npy(self.path("narrow-2.npy"), "<f4", (30, 2), lattice(30, 2))
         of_ranks = ["--input-per-rank", "-k", 3]
         self.all_refused(
-            (3, 3, *parts, other, "-k", 3, {"says": ["other.npy': rows of 4 columns, but those of", "have 3"]}),
+            (3, 3, *parts, other, "-k", 3, {"says": ["other.npy': rows of 4 columns, but the rows of", "have 3"]}),
             (3, 3, *parts, wide, "-k", 3, {"says": ["wide.npy': values of type f64", "--dtype"]}),
             (3, 3, *cut, "-k", 3, {"says": ["cut-1.npy'", "takes 360 bytes after the header, but 356 are there"]}),
             (3, 3, self.path("cut-{rank}.npy"), *of_ranks, {"says": ["rank 1 of 3 (", "cut-1.npy'", "356 are there"]}),
