@@ -21,7 +21,9 @@ Each entry of `measured` is a column of times from raw results of `gradus bench`
   backend  variants of this backend alone
   except   variants whose times do not compare with the others'
 Behind a time is the gain over the rung before: the time of the nearest earlier variant in the same file, divided by it.
-A variant without a measurement has an empty cell.
+A variant without a measurement has an empty cell; with "only": "measured" it has no row.
+
+The block between `<!-- summary of benchmarks -->` and `<!-- end -->` has a row for each problem of docs/problems.json.
 """
 
 import json
@@ -35,6 +37,7 @@ import option_tables
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = "docs/results"
 LADDER = re.compile(r"<!-- ladder of (\w+)(\s+\{.*?\})? -->\n\n((?:\|[^\n]*\n)*)", re.DOTALL)
+SUMMARY = re.compile(r"(<!-- summary of benchmarks -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
 FORMATS = re.compile(r"<!-- formats of (\w+) -->\n\n((?:\|[^\n]*\n)*)")
 RESULT_OF_CONTRACT = {"same bits": "the oracle's bits", "tolerance": "within a tolerance"}
 
@@ -144,6 +147,8 @@ def table(root, document, problem, rows, options):
         titles.append(f"{column['title']} ({raw})" if raw else column["title"])
     lines = [titles, ["---"] * len(titles)]
     for row in rows:
+        if options.get("only") == "measured" and not any(row["name"] in cells for _, cells in measured):
+            continue
         lines.append([text(root, document, problem, row) for _, text in columns] +
                      [cells.get(row["name"], "") for _, cells in measured])
     return "".join(("|" + "|".join(line) + "|" if line[0] == "---" else "| " + " | ".join(line) + " |") + "\n"
@@ -151,8 +156,17 @@ def table(root, document, problem, rows, options):
 
 
 def documents(root):
-    patterns = ("*.md", "docs/*.md", "src/*/README.md", "python/gradus/*.py")
-    return sorted(path for pattern in patterns for path in root.glob(pattern))
+    patterns = ("*.md", "docs/*.md", "docs/*/**/*.md", "src/*/README.md", "python/gradus/*.py")
+    return sorted({path for pattern in patterns for path in root.glob(pattern)})
+
+
+def summary_table(root, document):
+    """A row for each problem: its contents and guarantee from docs/problems.json, and what it was measured against."""
+    lines = ["| problem | what you get | guarantee | measured against |", "|---|---|---|---|"]
+    for row in json.loads((root / "docs/problems.json").read_text(encoding="utf-8")):
+        name = f"[{row['name']}]({link(root, document, 'src/' + row['problem'] + '/README.md')})"
+        lines.append(f"| {name} | {row['gives']} | {row['guarantee']} | {row['baselines']} |")
+    return "\n".join(lines) + "\n"
 
 
 def format_table(kind, formats):
@@ -175,6 +189,7 @@ def updated(root, document, text, rows):
 
     def formats(match):
         return f"<!-- formats of {match[1]} -->\n\n{format_table(match[1], rows['formats'][match[1]])}"
+    text = SUMMARY.sub(lambda match: f"{match[1]}\n{summary_table(root, document)}", text)
     return option_tables.in_document(FORMATS.sub(formats, LADDER.sub(ladder, text)), rows)
 
 
