@@ -52,7 +52,7 @@ class Snippet:
 
 
 def pages(root=ROOT):
-    return [root / "README.md", root / "docs/index.md",
+    return [root / "README.md", root / "docs/index.md", root / "docs/experiments.md",
             *sorted(path for folder in FOLDERS for path in (root / folder).rglob("*.md"))]
 
 

@@ -4,8 +4,8 @@ usage: tables.py PROGRAM           write all of it
        tables.py PROGRAM --check   print one line for each file that is out of date; exit status 1 if there is one
 
 docs/option_tables.py writes the options of a problem. The rest is tables.
-A table follows a marker in a Markdown file. That of the formats of graphs follows `<!-- formats of graph -->` and comes
-from the rows of the formats, by `gradus info`. That of a ladder follows
+A table follows a marker in a Markdown file. `<!-- formats of graph -->` precedes the table of the formats of graphs, from the
+rows of the formats by `gradus info`. A ladder follows
 
     <!-- ladder of life {"columns": ["file", "idea"],
       "measured": [{"title": "64²", "results": ["life-1-thread-ladder.json"], "where": {"width": 64}, "per": "generations"}]} -->

@@ -272,7 +272,7 @@ RATCHETS = {
     "library texts that spell an option for one front end": (0, spelled_options, 0),
     "files that name k-means' option fewer_distinct": (6, files_naming("fewer_distinct"), 6),
     "files that name the variant openmp_rows": (2, files_with(r"\bopenmp_rows\b"), 2),
-    "files that name the graph format DIMACS": (10, files_with(r"(?i)dimacs|\.gr\b(?!\()"), 3),
+    "files that name the graph format DIMACS": (9, files_with(r"(?i)dimacs|\.gr\b(?!\()"), 3),
 }
 
 

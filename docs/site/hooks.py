@@ -84,6 +84,10 @@ def on_files(files, config):
     return files
 
 
+# Old notes of releases name documents that have become pages.
+MOVED = {"docs/guide.md": "howto/index.md", "docs/python.md": "reference/python/index.md", "docs/formats.md": "reference/formats/checked.md"}
+
+
 def doxygen_page(target):
     """The page of a public header in the reference of C++."""
     name = pathlib.PurePosixPath(target).name.replace("_", "__").replace(".", "_8") + ".html"
@@ -111,12 +115,14 @@ def copied(target, files, config):
 
 
 def in_site(target, files, config):
-    """Where the site has a file of the repository."""
+    """Returns the place of a file of the repository in the site, or None."""
     if (ROOT / target).is_dir() and (ROOT / target / "README.md").is_file():
         target += "/README.md"
     if target in PAGES:
         return PAGES[target]
-    if target.startswith("docs/"):
+    if target in MOVED:
+        return MOVED[target]
+    if target.startswith("docs/") and not target.startswith("docs/history/"):
         place = target.removeprefix("docs/")
         if files.get_file_from_path(place) is not None or place.endswith(".md"):
             return place
@@ -136,6 +142,8 @@ def with_links(text, source, page, files, config):
         if source.startswith("docs/") and path.startswith("docs/") and not (ROOT / path).exists():
             return match[0]  # a page made here, or an error that MkDocs reports
         place = in_site(path, files, config)
+        if path in MOVED:
+            anchor = ""
         if place is None:
             LOG.warning("%s links to '%s', which does not exist", source, match[2])
             return match[0]
