@@ -13,8 +13,7 @@ import unittest
 LINES = (120, 150)
 README_WORDS = 1200
 PAGE_WORDS = 1500
-# Tables of all rules of a format, which the program writes.
-LANGUAGES = {"sh", "python", "py", "cpp", "cmake", "text", "json"}
+LANGUAGES = {"sh", "python", "cpp", "cmake", "text", "json"}
 
 
 def words(text):

@@ -13,7 +13,7 @@ struct Room {
   std::string problem;
   std::vector<std::string> table;                  ///< the variants' names in the table's order
   std::map<std::string, std::string> first_lines;  ///< of every .cpp and .cu file, by the file's name
-  /// README.md and docs/guide.md, by name. Behind "<!-- variants of PROBLEM -->" a table names variants that exist.
+  /// README.md and pages of docs/reference, by name. After "<!-- variants of PROBLEM -->" a table names variants that exist.
   std::map<std::string, std::string> documents;
 };
 

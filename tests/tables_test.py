@@ -169,9 +169,9 @@ class Tables(unittest.TestCase):
         rows["options"]["kmeans"].append(option("batch", calls="KMeans kmeans_memory"))
         written = {str(path.relative_to(self.root)): text for path, text in tables.out_of_date(self.root, rows).items()}
         self.assertEqual(sorted(written),
-                         ["docs/guide.md", "docs/python.md", "python/gradus/_kmeans.py", "python/gradus/cluster.py"])
-        self.assertIn("| `--batch N` | what batch does | 5 |\n", written["docs/guide.md"])
-        self.assertIn("| `batch` | int | `5` | what batch does |\n", written["docs/python.md"])
+                         ["docs/reference/kmeans.md", "python/gradus/_kmeans.py", "python/gradus/cluster.py"])
+        self.assertIn("| `--batch N` | what batch does | 5 |\n", written["docs/reference/kmeans.md"])
+        self.assertIn("| `batch` | int | `5` | what batch does |\n", written["docs/reference/kmeans.md"])
 
         def calls_with_it(file):
             functions = [node for node in ast.walk(ast.parse(written[file])) if isinstance(node, ast.FunctionDef)]
