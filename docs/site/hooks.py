@@ -124,7 +124,8 @@ def in_site(target, files, config):
         return MOVED[target]
     if target.startswith("docs/") and not target.startswith("docs/history/"):
         place = target.removeprefix("docs/")
-        if files.get_file_from_path(place) is not None or place.endswith(".md"):
+        known = files.get_file_from_path(place)
+        if place.endswith(".md") or (known is not None and known.inclusion.is_included()):
             return place
     if target.startswith("include/gradus/") and target.endswith(".hpp") and (page := doxygen_page(target)):
         return page
