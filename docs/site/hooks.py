@@ -179,3 +179,8 @@ def on_page_markdown(text, page, config, files):
     if (ROOT / source).is_file():
         text = with_links(text, source, page.file.src_uri, files, config)
     return outside_fences(text, lists_apart)
+
+
+def on_page_content(html_text, page, config, files):
+    """Lets the keyboard scroll blocks of code."""
+    return html_text.replace("<pre><span></span><code>", '<pre><span></span><code tabindex="0">')

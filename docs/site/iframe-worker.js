@@ -1,7 +1,8 @@
 // A Worker for pages opened from a folder (file://), where browsers refuse real ones. It runs the script in a hidden frame.
 // Material's search needs it. MIT licence, as the project.
 if (location.protocol === "file:") {
-  window.Worker = class extends EventTarget {
+  // Material asks for this name.
+  window.Worker = window.IFrameWorker = class extends EventTarget {
     constructor(url) {
       super();
       this.frame = document.createElement("iframe");
