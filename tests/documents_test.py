@@ -5,6 +5,7 @@ usage: documents_test.py FOLDER
 
 import importlib.util
 import pathlib
+import posixpath
 import re
 import sys
 import tempfile
@@ -43,6 +44,21 @@ def faults(readme, pages):
     return found
 
 
+# Pages and files that the site adds: docs/site/hooks.py.
+MADE_BY_THE_SITE = re.compile(r"docs/reference/(cli/[\w-]+\.md|cpp/index\.html)")
+
+
+def broken_links(root, name, text):
+    """One line for each link of a document to a file that is not in the repository."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    found = []
+    for link in re.findall(r"\]\(([^)\s#]+)[^)]*\)", text):
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(name), link))
+        if not re.match(r"[a-z]+:", link) and not (root / place).exists() and not MADE_BY_THE_SITE.fullmatch(place):
+            found.append(f"{name} links to {link}, which does not exist")
+    return found
+
+
 def load(path):
     specification = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(specification)
@@ -58,6 +74,14 @@ class Documents(unittest.TestCase):
         self.assertGreater(len(pages), 40)
         self.assertEqual(faults((self.root / "README.md").read_text(encoding="utf-8"),
                                 {str(page.relative_to(self.root)): page.read_text(encoding="utf-8") for page in pages}), [])
+
+    def test_links_lead_to_files(self):
+        pages = [*load(self.root / "docs/snippets.py").pages(self.root), self.root / "CONTRIBUTING.md"]
+        found = [line for page in pages
+                 for line in broken_links(self.root, str(page.relative_to(self.root)), page.read_text(encoding="utf-8"))]
+        self.assertEqual(found, [])
+        self.assertEqual(broken_links(self.root, "docs/a.md", "[a](../README.md#a) [b](https://x.org) [c](missing.md)"),
+                         ["docs/a.md links to missing.md, which does not exist"])
 
     def test_faults_are_found(self):
         good = "line of words\n" * 130
