@@ -15,6 +15,7 @@ import zipfile
 
 from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase, content, gradus, load, read_npy, rooms,
                  write_npy)
+from mpirun import ENVIRONMENT, why_not
 
 
 # What makes the files that examples of this file's commands name.
@@ -834,8 +835,7 @@ class Examples(ProgramCase):
         os.symlink(DATA, os.path.join(folder, "data"))
 
     def run_in_shell(self, command):
-        environment = dict(os.environ, HOME=self.work, DATA=DATA, PATH=self.work + os.pathsep + os.environ["PATH"],
-                           OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        environment = dict(os.environ, **ENVIRONMENT, HOME=self.work, DATA=DATA, PATH=self.work + os.pathsep + os.environ["PATH"])
         return subprocess.run(["sh", "-c", command], cwd=self.work, env=environment, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=300)
 
@@ -879,7 +879,7 @@ class Examples(ProgramCase):
         text = page.read_text(encoding="utf-8")
         done = 0
         for one in self.SNIPPETS.snippets(text):
-            if one.language != "sh" or not one.is_run or (one.marker == "mpi" and not shutil.which("mpirun")):
+            if one.language != "sh" or not one.is_run or (one.marker == "mpi" and why_not()):
                 continue
             printed = [self.run_command(command, one.status) for command in one.commands()]
             done += len(printed)
