@@ -21,7 +21,7 @@ Each entry of `measured` is a column of times from raw results of `gradus bench`
   backend  variants of this backend alone
   except   variants whose times do not compare with the others'
 Behind a time is the gain over the rung before: the time of the nearest earlier variant in the same file, divided by it.
-A variant without a measurement has an empty cell; with "only": "measured" it has no row.
+A variant without a measurement has an empty cell. `only` lists the variants that have a row.
 
 The block between `<!-- summary of benchmarks -->` and `<!-- end -->` has a row for each problem of docs/problems.json.
 """
@@ -147,7 +147,7 @@ def table(root, document, problem, rows, options):
         titles.append(f"{column['title']} ({raw})" if raw else column["title"])
     lines = [titles, ["---"] * len(titles)]
     for row in rows:
-        if options.get("only") == "measured" and not any(row["name"] in cells for _, cells in measured):
+        if row["name"] not in options.get("only", [row["name"]]):
             continue
         lines.append([text(root, document, problem, row) for _, text in columns] +
                      [cells.get(row["name"], "") for _, cells in measured])
