@@ -1,4 +1,4 @@
-// The harness: its statistics, its engine, what it refuses to print, and the experiment files.
+// Tests the harness: its statistics, its engine, its refusals, and the experiment files.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ TEST(Harness, gives_every_job_its_samples_and_phases_in_order) {
 }
 
 TEST(Harness, a_sample_is_made_of_runs_that_fill_the_minimal_time) {
-  constexpr double claimed = 0.0009765625;  // what counts is the time that a run says it took
+  constexpr double claimed = 0.0009765625;  // the time that a run reports, which is what counts
   std::vector<Job> jobs = {{[] { return Sample{claimed, 1, {{"claimed", claimed}}}; }, {}}};
   measure(jobs, {2, 0.03});
   ASSERT_EQ(jobs[0].samples.size(), 2U);
@@ -83,11 +83,11 @@ TEST(Harness, an_exception_ends_the_measurement) {
   int runs = 0;
   std::vector<Job> jobs = {counting_job(runs, 0.5), {[]() -> Sample { throw InputError("broken"); }, {}}};
   EXPECT_THROW(measure(jobs, {3, 0}), InputError);
-  measure(jobs = {counting_job(runs = 0, 0.5)}, {3, 0});  // and the next one starts afresh
+  measure(jobs = {counting_job(runs = 0, 0.5)}, {3, 0});  // the next measurement starts afresh
   EXPECT_EQ(runs, 3);
 }
 
-/// A problem of the harness's own: no points, no types, no share of any ceiling. Its runs take as long as they say.
+/// A problem for these tests: no points, no types, no share of a ceiling. Its runs report predefined times.
 class Ticks : public Workload {
  public:
   explicit Ticks(int ticks) : ticks_(ticks) {}
@@ -125,9 +125,9 @@ class TickCounts : public Workloads {
              .initial = "3",
              .parse = [this](const std::string&, const std::string& text) { ticks_ = std::stoi(text); }}};
   }
-  void prepare(const Making&) override {}
+  void prepare(const InputCallbacks&) override {}
   void scale(double share) override { ticks_ = static_cast<int>(share * ticks_); }
-  void for_each(const Making&, const std::function<void(Workload&)>& use) override {
+  void for_each(const InputCallbacks&, const std::function<void(Workload&)>& use) override {
     Ticks ticks(ticks_);
     use(ticks);
   }
@@ -229,9 +229,9 @@ TEST(Points, a_shape_may_be_said_in_mebibytes) {
   set("dtype", "f32,f64");
   const auto sets = points.sets();
   ASSERT_EQ(sets.size(), 6U);
-  EXPECT_EQ(sets[0].first.rows, 4194304);   // 16 floats each
-  EXPECT_EQ(sets[1].first.rows, 2097152);   // 16 doubles each
-  EXPECT_EQ(sets[2].first.rows, 67108864);  // one float
+  EXPECT_EQ(sets[0].first.rows, 4194304);   // 16 floats per point
+  EXPECT_EQ(sets[1].first.rows, 2097152);   // 16 doubles per point
+  EXPECT_EQ(sets[2].first.rows, 67108864);  // one float per point
   EXPECT_EQ(sets[4].first.rows, 7);
   EXPECT_THROW(set("shape", "3"), UsageError);
   EXPECT_THROW(set("shape", "0x3"), UsageError);
@@ -273,7 +273,7 @@ TEST(Experiments, every_file_is_read_under_its_own_name_and_names_variants_that_
   EXPECT_GE(files, 2);
 }
 
-/// Of the file, which is written for as long as the function runs.
+/// Writes the text to a file that exists while the function runs.
 template <class Function>
 void with_experiment(const std::string& text, const Function& function) {
   const std::string path = testing::TempDir() + "gradus_tested_experiment.json";
@@ -282,7 +282,7 @@ void with_experiment(const std::string& text, const Function& function) {
   std::filesystem::remove(path);
 }
 
-/// An experiment of the first problem, with `more` beside its other keys and `shape` in its one shape.
+/// Returns an experiment of the first problem, with additional keys `more`, and `shape` in its only shape.
 std::string experiment_text(const std::string& more, const std::string& shape = "",
                             const std::string& published = R"("published": [{"shape": "A", "speedup": [1, 2]}])") {
   return R"({"name": "x", "title": "t", "source": "s", "problem": ")" + std::string(problems().front()->name) + "\", " +
@@ -376,11 +376,11 @@ TEST(Experiments, a_published_speed_up_is_confirmed_or_refuted) {
     return judge(published, report, true).verdict;
   };
   EXPECT_EQ(verdict(2, 3), Verdict::confirmed);
-  EXPECT_EQ(verdict(2.1, 3), Verdict::confirmed);  // less 10 %
+  EXPECT_EQ(verdict(2.1, 3), Verdict::confirmed);  // within the 10 % allowance
   EXPECT_EQ(verdict(2.3, 3), Verdict::refuted);
   EXPECT_EQ(judge(published, report, true).because, "only 2 x");
   EXPECT_EQ(judge(published, report, false).verdict, Verdict::undecided);
-  published.figure = "rate";  // 6 times that of the first row
+  published.figure = "rate";  // 6 times the rate of the first row
   EXPECT_EQ(verdict(2.3, 3), Verdict::confirmed);
   EXPECT_EQ(judge(published, report, true).because, "more: 6 x");
   EXPECT_EQ(measured_text(published, row, report), "6 x");
@@ -432,7 +432,7 @@ TEST(Experiments, broken_files_are_refused_by_name) {
   EXPECT_THROW(read_experiment(testing::TempDir() + "gradus_no_such_experiment.json"), InputError);
 }
 
-/// The same with one claim.
+/// Returns an experiment with one claim.
 std::string claim_text_in_file(const std::string& claim) {
   return experiment_text("", R"(, "dtype": "f32"}, {"label": "B", "dtype": "f64")", R"("claims": [)" + claim + "]");
 }
@@ -490,7 +490,7 @@ TEST(Experiments, what_is_wrong_is_told_with_its_place) {
                   });
 }
 
-/// Of one shape, with the seconds of variant x by its numbers of threads.
+/// Returns a group of one shape, with the seconds of variant x by number of threads.
 Group timed_group(const std::string& label, const std::vector<std::pair<int, double>>& seconds) {
   Group group;
   group.label = label;
@@ -515,7 +515,7 @@ TEST(Claims, stops_at_is_refuted_where_more_threads_help) {
   const Claim claim{.variant = "x", .kind = Claim::Kind::stops_at, .threads = 2};
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 5.6}, {8, 7}}), Verdict::confirmed);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 5.4}, {8, 7}}), Verdict::refuted);
-  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 6}, {8, 3}}), Verdict::refuted);  // not only the next one
+  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 6}, {8, 3}}), Verdict::refuted);  // a later step counts too
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}}), Verdict::undecided);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {4, 6}}), Verdict::undecided);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 1}}, 2), Verdict::undecided);  // 4 threads on 2 cores
@@ -528,7 +528,7 @@ TEST(Claims, scales_to_is_refuted_at_the_first_step_that_does_not_help) {
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 5.9}, {8, 3}}), Verdict::refuted);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}, {8, 3.9}}), Verdict::refuted);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}}), Verdict::undecided);
-  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 9.9}, {4, 9.8}}), Verdict::refuted);  // whatever 8 would give
+  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 9.9}, {4, 9.8}}), Verdict::refuted);  // regardless of 8 threads
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}, {8, 3}}, 4), Verdict::undecided);
   EXPECT_EQ(verdict_of(claim, {{8, 3}}), Verdict::undecided);
   EXPECT_EQ(verdict_of(claim, {}), Verdict::undecided);
@@ -548,7 +548,7 @@ TEST(Claims, faster_than_is_refuted_with_the_first_number_of_threads_that_is_not
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 7}, {4, 5}}), Verdict::confirmed);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}, {8, 9}}, {{1, 12}, {2, 7}, {4, 5}, {8, 1}}), Verdict::confirmed);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 6.3}, {4, 5}}), Verdict::refuted);
-  EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 9}, {2, 7}}), Verdict::refuted);  // whatever 4 would give
+  EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 9}, {2, 7}}), Verdict::refuted);  // regardless of 4 threads
   EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 12}, {2, 7}}), Verdict::undecided);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 7}, {4, 5}}, 2), Verdict::undecided);
   EXPECT_EQ(judged({{1, 10}}, {}), Verdict::undecided);
@@ -681,7 +681,7 @@ TEST(Claims, an_input_without_the_value_says_nothing_where_another_has_it) {
   EXPECT_EQ(judged("one").verdict, Verdict::confirmed);
   EXPECT_EQ(judged("one").findings.size(), 1U);
   EXPECT_EQ(judged("two").verdict, Verdict::refuted);
-  EXPECT_EQ(judged("none").verdict, Verdict::undecided);  // there alone
+  EXPECT_EQ(judged("none").verdict, Verdict::undecided);  // no other shape has another value
   EXPECT_EQ(judged("three").verdict, Verdict::undecided);
   EXPECT_EQ(judged("three").findings.size(), 2U);
 }
@@ -713,7 +713,7 @@ TEST(PeakMemory, sees_what_was_touched_and_freed) {
   const auto bytes = memory.bytes();
   if (!bytes) GTEST_SKIP() << "this system does not let a process reset its high-water mark";
   EXPECT_GE(*bytes, std::uint64_t{63} << 20);
-  // The address sanitizer touches an eighth of it again, for its shadow.
+  // The address sanitizer's shadow memory adds an eighth.
   EXPECT_LE(*bytes, std::uint64_t{80} << 20);
 }
 

@@ -1,4 +1,4 @@
-// What this machine can do at most, measured on it: the yardstick beside every measured variant.
+// The ceilings of this machine, as measured: the yardstick for every measured variant.
 #pragma once
 
 #include <string_view>
@@ -7,20 +7,20 @@
 
 namespace gradus::bench {
 
-/// The best rates of a team of threads, together. A multiply-add is one operation.
+/// The best total rates of a thread team. A multiply-add is one operation.
 struct Ceilings {
-  double read_bytes_per_second = 0;  ///< summing an array several times as large as the last-level caches
-  double copy_bytes_per_second = 0;  ///< read and written bytes of a copy of that size, past the caches
+  double read_bytes_per_second = 0;  ///< sum of an array several times larger than the last-level caches
+  double copy_bytes_per_second = 0;  ///< bytes read and written by a copy of that size, with non-temporal stores
   double fma_f32_per_second = 0;
   double fma_f64_per_second = 0;
-  double add_min_i32_per_second = 0;  ///< an addition and a minimum, together one operation
+  double add_min_i32_per_second = 0;  ///< an addition and a minimum count as one operation
   double add_min_i64_per_second = 0;
   double add_min_f32_per_second = 0;
   double add_min_f64_per_second = 0;
-  double madd_i16_per_second = 0;  ///< 16-bit products added into 32 bits, one operand from the first-level cache
+  double madd_i16_per_second = 0;  ///< 16-bit products added to 32-bit sums, one operand from the L1 cache
 };
 
-/// The rates by their keys in JSON.
+/// The rates and their keys in JSON.
 struct CeilingRate {
   std::string_view key;
   double Ceilings::*rate;
@@ -37,8 +37,8 @@ inline constexpr CeilingRate ceiling_rates[] = {
     {"madd_i16_per_second", &Ceilings::madd_i16_per_second},
 };
 
-/// Measures in about a quarter of a second, with the best instruction set of the machine; later calls with the same
-/// arguments give the same answer at once. `threads` >= 1, as cpu::thread_count gives it.
+/// Measures for about a quarter of a second with the machine's best instruction set. Later calls with the same
+/// arguments return the cached result. `threads` must be at least 1, as from cpu::thread_count().
 Ceilings measure_ceilings(int threads, Pinning pinning);
 
 }  // namespace gradus::bench

@@ -24,7 +24,7 @@ constexpr std::array kinds{Claim::Kind::stops_at, Claim::Kind::scales_to, Claim:
 
 bool clearly_less(double seconds, double other) { return other > clear_ratio * seconds; }
 
-/// By number of threads the fastest row of the variant, whatever its pinning.
+/// Returns the fastest row of the variant for each number of threads, over all pinnings.
 std::map<int, double> by_threads(const Group& group, std::string_view variant, int most_threads) {
   std::map<int, double> fastest;
   for (const Row& row : group.rows) {
@@ -35,7 +35,7 @@ std::map<int, double> by_threads(const Group& group, std::string_view variant, i
   return fastest;
 }
 
-/// By number of threads a figure of the variant, with the first of its pinnings.
+/// Returns a figure of the variant for each number of threads, using its first pinning.
 std::map<int, double> figures_by_threads(const Group& group, std::string_view variant, const std::string& key,
                                          int most_threads) {
   std::map<int, double> figures;
@@ -92,8 +92,8 @@ Finding drops_at(const std::map<int, double>& times, int threads) {
   return clearly_less(faster, here->second) ? confirmed(text) : refuted(text);
 }
 
-/// With each number of threads that the claim is about and that was measured: holds(own, other) says what is wrong, or
-/// nothing. Where the claim names no other variant, `others` are the same.
+/// Judges the claim for each number of threads that it covers and that was measured. holds(own, other) returns a reason
+/// against it, or "". If the claim names no other variant, `others` are the same values.
 template <class Holds>
 Finding with_each(const Claim& claim, const std::map<int, double>& values, const std::map<int, double>& others,
                   const Holds& holds) {
@@ -169,8 +169,8 @@ Finding worst_at(const std::vector<Point>& points, const std::string& value) {
   return clearly_less(here->value, worst->value) ? refuted(text) : confirmed(worst == here ? "the slowest" : text);
 }
 
-/// Groups that differ in the axis only, as times at its values, by what they have in common: the other axes that their
-/// shapes set, and the place among the groups of a shape, of which lists make several.
+/// Judges groups that differ only in the axis, as times at its values. Groups are matched by the other axes that their
+/// shapes set, and by their index among the groups of a shape, since lists make several.
 std::vector<Finding> over_axis(const Claim& claim, const Report& report, const ShapeSettings& shapes, int cores) {
   using Common = std::tuple<std::map<std::string, std::string>, int>;
   std::vector<std::tuple<Common, std::string, std::vector<Point>>> inputs;  // with their labels
@@ -197,7 +197,7 @@ std::vector<Finding> over_axis(const Claim& claim, const Report& report, const S
     findings.back().input = labels;
     findings.back().points = std::move(points);
   }
-  // One that was not measured at the value says nothing where another was.
+  // Drops inputs without the claimed value if another input has it.
   const auto tells = [&claim](const Finding& finding) {
     return std::ranges::find(finding.points, claim.value, &Point::at) != finding.points.end();
   };
@@ -284,7 +284,7 @@ std::string_view to_string(Verdict verdict) {
 
 namespace {
 
-/// "up to 16 threads", "with 2 to 16 threads".
+/// Returns "up to 16 threads" or "with 2 to 16 threads".
 std::string teams_text(const Claim& claim) {
   if (claim.from == claim.threads) return fmt::format("with {} threads", claim.threads);
   if (claim.from > 1) return fmt::format("with {} to {} threads", claim.from, claim.threads);

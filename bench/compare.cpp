@@ -24,7 +24,7 @@ std::string row_text(const Group& group, const Row& row) {
   return text;
 }
 
-/// The ratio of the times that the machine itself would need: that of its ceilings, 1 where these are not known.
+/// Returns the ratio of the machines' own speeds, from their ceilings, or 1 if these are unknown.
 double machine_ratio(const Row& row, const Report& before, const Report& after) {
   const auto team_of = [&row](const Report& report) {
     return std::ranges::find_if(report.ceilings, [&row](const TeamCeilings& team) {
@@ -49,7 +49,6 @@ std::vector<double> seconds_of(const Row& row) {
 
 double least_of(const std::vector<double>& samples) { return *std::ranges::min_element(samples); }
 
-/// Three quarters of the samples are no more than that.
 double upper_quartile(std::vector<double> samples) {
   const auto place = samples.begin() + static_cast<std::ptrdiff_t>(3 * samples.size() / 4);
   std::ranges::nth_element(samples, place);
@@ -77,7 +76,7 @@ void judge(Change& change, double doubt) {
 
 Comparison compare(const ResultFile& before, const ResultFile& after) {
   if (before.report.problem != after.report.problem)
-    throw InputError(fmt::format("'{}': problem is {}, but that of '{}' is {}", after.path, after.report.problem,
+    throw InputError(fmt::format("'{}': problem is {}, but the problem of '{}' is {}", after.path, after.report.problem,
                                  before.path, before.report.problem));
   Comparison comparison;
   std::vector<const Row*> met;

@@ -1,4 +1,4 @@
-// Two measurements of the same rows beside each other: what became slower or faster, by more than noise.
+// Compares two measurements of the same rows and marks changes beyond noise.
 #pragma once
 
 #include <string>
@@ -11,56 +11,57 @@
 
 namespace gradus::bench {
 
-/// How often a comparison of measurements of the same program may mark any row at all. Each row's interval misses its
-/// ratio with that probability, divided by the number of rows (Bonferroni).
+/// The probability that a comparison of measurements of the same program marks any row. The interval of a row misses
+/// its ratio with this probability divided by the number of rows (Bonferroni).
 inline constexpr double doubt_of_all_rows = 0.01;
-/// What two runs of the same program differ by without any noise within them: where the system put its code and memory.
+/// The ratio by which runs of the same program differ without noise, because of the placement of code and memory.
 inline constexpr double negligible_ratio = 1.02;
 
 enum class Mark {
-  none,  ///< no more than noise
+  none,
   slower,
   faster,
-  few,      ///< too few samples to tell
-  broken,   ///< the row has no time any more
-  mended,   ///< it had none before
-  without,  ///< neither has one
+  few,      ///< too few samples
+  broken,   ///< the row no longer has a time
+  mended,   ///< the row had no time before
+  without,  ///< neither has a time
 };
 
 /// A row that both measurements have.
 struct Change {
-  const Group* group = nullptr;  ///< the new one
+  const Group* group = nullptr;
   const Row* before = nullptr;
   const Row* after = nullptr;
-  Ratio ratio;         ///< of the seconds: above 1 it became slower
-  double machine = 1;  ///< likewise by the ceilings of the row's team: the median of their ratios
+  Ratio ratio;         ///< ratio of the seconds; above 1: slower
+  double machine = 1;  ///< the median ratio of the ceilings of the row's threads; above 1: slower
   Mark mark = Mark::none;
 };
 
 struct Comparison {
   std::vector<Change> changes;
-  std::vector<std::string> only_before;  ///< rows in words
+  std::vector<std::string> only_before;  ///< descriptions of rows
   std::vector<std::string> only_after;
-  double doubt = doubt_of_all_rows;  ///< of each row's interval
+  double doubt = doubt_of_all_rows;  ///< error probability of each row's interval
 };
 
-/// A row is slower where its interval lies beyond all that would be no change: from 1 to what the machine itself
-/// changed by, and negligible_ratio to either side. And its fastest new sample must lie as far beyond three quarters of
-/// the old ones: samples of one run are not independent, since a load may be there through all of it, and may be there
-/// more often in the other run; but it only ever adds time, and rarely leaves no sample alone. Likewise where it is
-/// faster. InputError where they are of different problems, or have no row in common.
+/// Compares two runs. A row is slower if two conditions hold. Its interval is beyond everything that counts as no
+/// change: the range from 1 to the change of the machine, extended by negligible_ratio on both sides. And its fastest
+/// new sample is beyond the upper quartile of the old ones by the same margin. The second condition is needed because
+/// samples of one run are not independent: other load may affect most of one run. But load only adds time and rarely
+/// affects all samples. A row is faster under the mirrored conditions. Throws InputError if the problems differ or no
+/// row is common.
 Comparison compare(const ResultFile& before, const ResultFile& after);
 
-/// Of measurements that took turns, before[i] next to after[i]: what happens on the machine while a pair is measured
-/// meets either with the same probability, and so a row is slower where the interval of median_ratio() lies beyond what
-/// would be no change. The ratio of a pair is that of the fastest samples, since other work only ever adds time. One
-/// pair is compared as above. InputError where a row is not in all of them.
+/// Compares runs that alternated, before[i] with after[i]. Events on the machine affect both runs of a pair with equal
+/// probability, so a row is slower if the interval of median_ratio() is beyond everything that counts as no change. The
+/// ratio of a pair uses the fastest samples, since other load only adds time. A single pair is compared as above.
+/// Throws InputError if a row is missing in a file.
 Comparison compare(const std::vector<ResultFile>& before, const std::vector<ResultFile>& after);
 
-/// "" where both were measured on the same machine, or the first of the facts that differ and how.
+/// Returns the first fact in which the machines differ, or "" if both runs used the same machine.
 std::string difference_of_machines(const ResultFile& before, const ResultFile& after);
 
-/// "slower", "too few samples", ...; "" where there is nothing to say.
+/// Returns "slower", "too few samples", …, or "" for none.
 std::string_view to_string(Mark mark);
 
 nlohmann::ordered_json to_json(const Comparison& comparison);

@@ -1,4 +1,4 @@
-// What two measurements beside each other say: by simulated noise of known distributions, and what is refused.
+// Tests the comparison of two measurements with simulated noise of known distributions, and its refusals.
 #include "bench/compare.hpp"
 
 #include <gtest/gtest.h>
@@ -20,11 +20,11 @@ constexpr double common_doubt = 0.01;
 TEST(RatioOf, is_the_median_of_all_ratios_between_bounds_of_some_rank) {
   const std::vector<double> ones(5, 1.0);
   EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, ones, common_doubt).estimate, 4);
-  // Two of the 252 orders of five and five samples are as far apart as possible: 2/252 < 0.01 < 4/252.
+  // In two of the 252 orders of five and five samples, the samples are completely separated: 2/252 < 0.01 < 4/252.
   const Ratio ratio = ratio_of({2, 3, 4, 5, 100}, {1, 1, 1, 1, 1}, common_doubt);
   EXPECT_EQ(ratio.low, 2);
   EXPECT_EQ(ratio.high, 100);
-  // At 0.02 the next one may be left out too.
+  // At 0.02, the next ratio may be cut off too.
   EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, {1, 1, 1, 1, 1.5}, common_doubt).low, 2 / 1.5);
   EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, {1, 1, 1, 1, 1.5}, 0.02).low, 2);
   EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, {1, 1.5, 1.5, 1.5, 1.5}, common_doubt).high, 100);
@@ -37,7 +37,7 @@ TEST(RatioOf, has_no_bounds_with_too_few_samples) {
   EXPECT_EQ(ratio.low, 0);
   EXPECT_EQ(ratio.high, std::numeric_limits<double>::infinity());
   EXPECT_EQ(fewest_samples(common_doubt), 5);
-  EXPECT_EQ(fewest_samples(2.0 / 70), 4);  // of four and four samples there are 70 orders
+  EXPECT_EQ(fewest_samples(2.0 / 70), 4);  // four and four samples have 70 orders
   EXPECT_EQ(fewest_samples(1.9 / 70), 5);
 }
 
@@ -47,13 +47,13 @@ TEST(RatioOf, refuses_what_is_no_time) {
   EXPECT_THROW(ratio_of({}, {1}, common_doubt), Error);
 }
 
-/// Times about 1. Noise is of Student's distribution with two degrees of freedom, which has no variance: every
-/// twentieth sample is five times as far off as is usual. On a machine with other work it only adds time.
+/// Times about 1. The noise has Student's distribution with two degrees of freedom, whose variance is infinite: one
+/// sample in twenty is five times as far off as usual. On a busy machine noise only adds time.
 class Noise {
  public:
   enum class Kind : std::uint8_t { both_ways, added };
   explicit Noise(std::uint64_t seed, Kind kind = Kind::both_ways) : engine_(seed), kind_(kind) {}
-  /// With a load that takes some share of the samples' processor: these take 1.8 times as long.
+  /// `loaded` is the share of samples during which other work shares the CPU; these take 1.8 times as long.
   std::vector<double> samples(std::size_t count, double factor, double loaded = 0) {
     std::vector<double> all;
     while (all.size() < count) {
@@ -79,7 +79,7 @@ TEST(RatioOf, misses_the_true_ratio_as_rarely_as_it_says) {
     if (!(ratio.low <= 1.5 && ratio.high >= 1.5)) ++missed;
   }
   EXPECT_LT(missed, 0.06 * trials);
-  EXPECT_GT(missed, 0.03 * trials);  // nor is it wider than it need be
+  EXPECT_GT(missed, 0.03 * trials);  // the interval is not too wide either
 }
 
 constexpr int tries = 20;
@@ -119,7 +119,7 @@ TEST(Compare, marks_nothing_where_nothing_changed) {
     }
 }
 
-// Not noise within a run, but another load during each: the ranks alone would mark it.
+// The load differs between runs but not within a run. Ranks alone would mark the row.
 TEST(Compare, marks_nothing_where_the_load_differs_from_run_to_run) {
   int beyond_by_ranks = 0;
   for (int attempt = 0; attempt < tries; ++attempt) {
@@ -151,7 +151,7 @@ struct InTurns {
   std::vector<ResultFile> after;
 };
 
-/// Pairs of measurements on a machine so busy that each sample takes up to twice as long, but for one in most rows.
+/// Makes pairs of measurements on a machine so busy that in most rows all samples but one take up to twice as long.
 InTurns measured_in_turns(std::uint64_t seed, int pairs, double factor_of_row_7) {
   Noise noise(seed, Noise::Kind::added);
   std::mt19937_64 engine(seed);
@@ -257,7 +257,7 @@ TEST(Compare, knows_machines_apart) {
   EXPECT_NE(difference_of_machines(before, after).find("facts.machine.processor"), std::string::npos);
 }
 
-/// A file of one group with one row, as `gradus bench` writes it.
+/// Returns a file of one group with one row, in the format of `gradus bench`.
 nlohmann::ordered_json written() {
   Report report;
   report.problem = "kmeans";

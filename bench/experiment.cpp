@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Where the files may lie: beside the installed program, or in the source tree that it was built from.
+// Returns the possible folders of the files: next to the installed program, or in the source tree of the build.
 std::vector<fs::path> folders() {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
@@ -38,7 +38,7 @@ VariantRun read_run(const json& run) {
   return result;
 }
 
-/// What a person would write on the command line: a list as its parts between commas.
+/// Returns the value as on the command line: lists become comma-separated.
 std::string text_of(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_array()) return value.dump();
@@ -50,7 +50,7 @@ std::string text_of(const json& value) {
   return text;
 }
 
-/// Sets the axes whose names the object has; `others` are its other keys.
+/// Sets the axes that the object names; `others` are its remaining keys.
 void set_axes(const std::vector<Axis>& axes, const json& object, std::vector<std::string_view> others) {
   for (const auto& [key, value] : object.items()) {
     if (std::ranges::find(others, key) != others.end()) continue;
@@ -79,7 +79,6 @@ Bench read_part(const ProblemRow& problem, const json& experiment, const json& s
   return part;
 }
 
-/// The axes that a shape sets.
 std::map<std::string, std::string> settings_of(const json& shape) {
   std::map<std::string, std::string> settings;
   for (const auto& [key, value] : shape.items())
@@ -95,7 +94,7 @@ void require_measured(const std::string& variant, const Experiment& experiment) 
   throw InputError("the variant '" + variant + "' is in none of the \"runs\"");
 }
 
-/// That a claim about the best value of an axis can be judged: shapes have that value, and others.
+/// Throws unless a claim about the best value of an axis can be judged: shapes must include that value and others.
 void require_compared(const Claim& claim, const Experiment& experiment) {
   if (claim.axis.empty()) throw InputError("say which axis is best at what, as in \"tile\": 64");
   bool there = false;
@@ -116,7 +115,7 @@ std::optional<T> optional(const json& object, const char* key) {
   return object.contains(key) ? std::optional<T>(object.at(key).get<T>()) : std::nullopt;
 }
 
-/// A claim about an axis names it as shapes do: "tile": 64.
+/// Reads a claim. A claim about an axis names the axis as shapes do: "tile": 64.
 Claim read_claim(const json& claim, const Experiment& experiment) {
   Claim result;
   claim.at("variant").get_to(result.variant);
@@ -168,7 +167,7 @@ Claim read_claim(const json& claim, const Experiment& experiment) {
   return result;
 }
 
-/// read(element) for each element of a list; what is wrong with one is told with its place.
+/// Calls read(element) for each element of a list and adds the position to errors.
 template <class Read>
 void for_each_in(const json& file, const std::string& key, const Read& read) {
   const json& list = file.at(key);
@@ -198,7 +197,7 @@ Experiment from_json(const json& file) {
     experiment.parts.back().runs = runs;
     const std::string& label = experiment.parts.back().label;
     if (!experiment.settings.emplace(label, settings_of(shape)).second)
-      throw InputError("the label \"" + label + "\" is that of an earlier shape");
+      throw InputError("the label \"" + label + "\" is used by an earlier shape");
   });
   if (!file.contains("published") && !file.contains("claims"))
     throw InputError("it has neither \"published\" figures nor \"claims\"");

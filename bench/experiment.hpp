@@ -1,9 +1,9 @@
-// The published experiments, as data files: experiments/NAME.json. One names the problem, values of its axes and the
-// variants, and holds what was published: "published" figures, which are shown beside those measured here, and
-// "claims", which these confirm or refute. A file has one of them, or both.
+// Published experiments as data files: experiments/NAME.json. A file names the problem, the values of its axes and the
+// variants. It contains "published" figures, which are shown next to the measured ones, or "claims", which the
+// measurement confirms or refutes, or both.
 //
-// Axes are given by their names on the command line, with underscores: for all shapes beside "shapes", for one of them
-// in it, beside its "label".
+// Axes are named as on the command line, with underscores. An axis for all shapes is a key next to "shapes"; an axis
+// for one shape is a key inside it, next to its "label".
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -17,17 +17,17 @@
 
 namespace gradus::bench {
 
-/// A published figure: a speed-up over the sequential program, the seconds of so many iterations, or those of a job.
+/// A published figure: a speed-up over the sequential program, the seconds of some iterations, or the seconds of a job.
 struct Published {
-  std::string shape;           ///< the label of one
-  std::string variant;         ///< empty where none here corresponds
-  std::optional<int> threads;  ///< nothing: the best of all
+  std::string shape;
+  std::string variant;         ///< empty if no variant corresponds
+  std::optional<int> threads;  ///< nothing: the best number
   std::optional<double> lowest_speedup;
   std::optional<double> highest_speedup;
-  std::string figure;  ///< a rate, by its key in the JSON of a row, that the speed-ups are of; empty: the whole job
+  std::string figure;  ///< the rate, by its key in the JSON of a row, whose speed-up it is; empty: the whole job
   std::optional<double> seconds;
-  std::optional<double> highest_seconds;  ///< where there is a range of them
-  int iterations = 0;                     ///< of the seconds; 0: they are those of the whole job
+  std::optional<double> highest_seconds;
+  int iterations = 0;  ///< iterations that the seconds cover; 0: the whole job
   std::string note;
 };
 
@@ -37,42 +37,43 @@ struct Experiment {
   std::string source;
   const ProblemRow* problem = nullptr;
   std::vector<Bench> parts;  ///< one per shape, labelled
-  ShapeSettings settings;    ///< of the shapes
+  ShapeSettings settings;
   std::vector<Published> published;
   std::vector<Claim> claims;
 };
 
-/// The file of the experiment of this name (a hyphen stands for an underscore), or `name` itself where it is a path: it
-/// ends in .json. UsageError with a suggestion where there is none.
+/// Returns the file of the experiment with this name (hyphens count as underscores), or `name` itself if it is a path
+/// ending in .json. Throws UsageError with a suggestion if there is none.
 std::string find_experiment(const std::string& name);
 std::vector<std::string> experiment_names();
 
-/// InputError, with the file's name and the place in it ("claims[1]"), where it is not as it should be.
+/// Throws InputError with the file's name and the place ("claims[1]") if the file is malformed.
 Experiment read_experiment(const std::string& path);
 
-/// Shrinks the inputs to this share, and long runs where that is the problem's way. 0 < share <= 1.
+/// Shrinks the inputs to this share, and long runs if the problem supports it. Requires 0 < share <= 1.
 void scale(Experiment& experiment, double share);
 
-/// Leaves out numbers of threads above `most` and tells whether there were any; the least number always stays.
+/// Removes numbers of threads above `most`, except the lowest number. Returns true if there were any.
 bool limit_threads(Experiment& experiment, int most);
 
-/// The measured row that a published figure is to be compared with: of the same shape and variant, with the same number
-/// of threads or the next lower one, the fastest of its pinnings. Null where none was measured.
+/// Returns the measured row to compare with a published figure: the same shape and variant, the same number of threads
+/// or the next lower one, the fastest pinning. Returns null if there is none.
 const Row* counterpart(const Published& published, const Report& report);
 
-/// A speed-up is confirmed where that here is as large, less 10 %, and refuted otherwise. A time is neither: it is that
-/// of a machine.
+/// Confirms a speed-up if the measured one is at least 90 % of it, otherwise refutes it. Times are not judged, because
+/// they depend on the machine.
 Finding judge(const Published& published, const Report& report, bool full_size);
 
-/// Of a file's or a result's list "published"; nlohmann::json's exceptions and InputError for another form.
+/// Reads an element of "published" from a file or result. Throws InputError or nlohmann::json's exceptions if it is
+/// malformed.
 Published published_of(const nlohmann::json& figure);
 
-/// "1.9 x", "29-36 x", "1.025 ms/iteration" or "66-70 s".
+/// Returns for example "1.9 x", "29-36 x", "1.025 ms/iteration" or "66-70 s".
 std::string published_text(const Published& published);
-/// The same quantity as measured.
+/// Formats the same quantity as measured.
 std::string measured_text(const Published& published, const Row& row, const Report& report);
-/// The row's speed-up over the first one on its input, in what the published one is of; nothing where that was not
-/// measured.
+/// Returns the row's speed-up over the first row of its input, for the same figure as the published one, or nothing if
+/// that was not measured.
 std::optional<double> measured_speedup(const Published& published, const Row& row, const Report& report);
 
 nlohmann::ordered_json to_json(const Experiment& experiment);

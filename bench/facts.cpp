@@ -26,7 +26,7 @@ std::string time_of_day() {
   return text;
 }
 
-// A line such as "VmHWM:   1234 kB" of the process's own status; 0 where it is missing.
+// Returns the bytes in a line such as "VmHWM:   1234 kB" of /proc/self/status; 0 if missing.
 std::uint64_t status_bytes(const std::string& wanted) {
   std::ifstream status("/proc/self/status");
   std::string line;
@@ -35,7 +35,6 @@ std::uint64_t status_bytes(const std::string& wanted) {
   return 0;
 }
 
-// The words of the command line that started this process.
 std::string command_line() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::string words((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -74,9 +73,9 @@ nlohmann::ordered_json facts() {
 }
 
 PeakMemory::PeakMemory() {
-  malloc_trim(0);  // what earlier jobs left behind is not this one's
+  malloc_trim(0);  // returns memory of earlier jobs to the system
   std::ofstream reset("/proc/self/clear_refs");
-  reset << "5" << std::flush;  // 5: the high-water mark starts again at what is resident now
+  reset << "5" << std::flush;  // 5: resets the high-water mark to the current resident size
   works_ = reset.good();
   before_ = status_bytes("VmRSS");
 }

@@ -1,4 +1,4 @@
-// Where a measurement was made, and of what: machine, compiler, commit.
+// Facts about a measurement: machine, compiler, commit.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace gradus::bench {
 
-/// Machine, operating system, compiler, flags, version, commit, command line and the time of day.
+/// Returns machine, operating system, compiler, flags, version, commit, command line and time of day.
 nlohmann::ordered_json facts();
 
-/// The high-water mark of this process's memory, between its construction and bytes().
+/// Measures this process's peak memory between construction and bytes().
 class PeakMemory {
  public:
   PeakMemory();
-  /// Bytes above what the process held at the beginning; nothing where the system does not tell.
+  /// Returns the increase of peak memory in bytes, or nothing if the system does not report it.
   std::optional<std::uint64_t> bytes() const;
 
  private:

@@ -14,11 +14,11 @@ namespace gradus::bench {
 namespace {
 
 constexpr int repeats = 9;
-constexpr std::int64_t buffer_bytes = std::int64_t{1} << 30;  // far beyond the second-level cache
+constexpr std::int64_t buffer_bytes = std::int64_t{1} << 30;  // far larger than the L2 cache
 constexpr int chains = 8;                                     // independent multiply-adds, to hide their latency
 constexpr int steps = 4096;
 
-// Launch shape: the grid's stride, four loads of 16 bytes under way in each thread.
+// Launch shape: a grid-stride loop, with four loads of 16 bytes in flight per thread.
 __global__ void read_all(const uint4* data, std::int64_t count, unsigned int* out) {
   unsigned int sum = 0;
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
@@ -29,7 +29,7 @@ __global__ void read_all(const uint4* data, std::int64_t count, unsigned int* ou
 #pragma unroll
     for (int step = 0; step < 4; ++step) sum ^= values[step].x ^ values[step].y ^ values[step].z ^ values[step].w;
   }
-  if (sum == 0x12345678u) *out = sum;  // so that the loads are not optimised away
+  if (sum == 0x12345678u) *out = sum;  // prevents dead-code elimination
 }
 
 template <class T>
@@ -47,7 +47,7 @@ __global__ void multiply_add(T factor, T* out) {
   if (sum == T{12345}) *out = sum;
 }
 
-/// The median of some repeats, after one that does not count.
+/// Returns the median of some repeats, after an uncounted one.
 template <class Launch>
 double median_seconds(const cuda::Stream& stream, const Launch& launch) {
   cuda::Event start;
@@ -77,7 +77,7 @@ Ceilings measure(int gpu) {
   cuda::DeviceBuffer<unsigned char> to(buffer_bytes);
   from.fill_bytes(0x5a, stream);
   to.fill_bytes(0, stream);
-  const std::int64_t at_once = std::int64_t{blocks} * threads * 4;  // of each step of the grid's stride
+  const std::int64_t at_once = std::int64_t{blocks} * threads * 4;
   const std::int64_t quads = buffer_bytes / 16 / at_once * at_once;
 
   Ceilings ceilings;

@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// How a share of a ceiling is called.
+/// The name of a share of a ceiling.
 struct CeilingName {
   double Ceilings::*rate;
   std::string_view key;
@@ -40,7 +40,7 @@ const CeilingName& name_of(double Ceilings::*ceiling) {
   return *std::ranges::find(ceiling_names, ceiling, &CeilingName::rate);
 }
 
-/// The rows of a group, without figures yet; a row that two runs share appears once.
+/// Returns the rows of a group without figures. A row that two runs share appears once.
 std::vector<Row> make_rows(const ProblemRow& problem, const Workload& workload, const std::vector<VariantRun>& runs) {
   std::vector<Row> rows;
   for (const VariantRun& run : runs) {
@@ -60,7 +60,7 @@ std::vector<Row> make_rows(const ProblemRow& problem, const Workload& workload, 
   return rows;
 }
 
-/// Repeated runs of the rows without trouble, in random turns.
+/// Runs the rows without trouble repeatedly, in random order.
 void time_rows(Workload& workload, std::vector<Row>& rows, const Effort& effort, const Reporter& report) {
   std::vector<Job> jobs;
   std::vector<Row*> timed;
@@ -74,7 +74,6 @@ void time_rows(Workload& workload, std::vector<Row>& rows, const Effort& effort,
   for (std::size_t index = 0; index < timed.size(); ++index) timed[index]->samples = std::move(jobs[index].samples);
 }
 
-/// The row's seconds and phases, from its samples.
 void summarize(Row& row) {
   std::vector<double> seconds;
   for (const Sample& sample : row.samples) seconds.push_back(sample.seconds);
@@ -88,7 +87,6 @@ void summarize(Row& row) {
   }
 }
 
-/// Of the team that the row ran with, or of its GPU.
 Ceilings ceilings_of(const Row& row) {
   return row.on_gpu ? measure_gpu_ceilings(Execution{}.gpu) : measure_ceilings(row.threads, row.pinning);
 }
@@ -120,7 +118,7 @@ void measure_group(const ProblemRow& problem, Workload& workload, const Bench& b
     row.speedup = first->seconds.median / row.seconds.median;
     row.figures = workload.figures(row);
     for (const Work& work : workload.work(row)) {
-      const double ceiling = ceilings_of(row).*work.ceiling;  // 0: nobody measures it there
+      const double ceiling = ceilings_of(row).*work.ceiling;  // 0: not measured there
       row.shares.emplace_back(
           work.ceiling, ceiling > 0 ? work.amount / work.seconds / ceiling : std::numeric_limits<double>::quiet_NaN());
     }
@@ -131,7 +129,7 @@ void measure_group(const ProblemRow& problem, Workload& workload, const Bench& b
   report.groups.push_back(std::move(group));
 }
 
-// --- for a person ---------------------------------------------------------------------------------------------------
+// --- tables ---------------------------------------------------------------------------------------------------------
 
 struct Column {
   std::string heading;
@@ -146,7 +144,7 @@ std::string mebibytes(const std::optional<std::uint64_t>& bytes) {
   return bytes ? fmt::format("{:.1f}", static_cast<double>(*bytes) / 1048576) : "-";
 }
 
-/// A column for each phase that takes at least a hundredth of some row's time, in the order of their first use.
+/// Adds a column for each phase that takes at least 1 % of some row's time, in the order of their first use.
 void add_phase_columns(const std::vector<Row>& rows, std::vector<Column>& columns) {
   for (const Row& row : rows)
     for (const Phase& phase : row.phases) {
@@ -266,7 +264,7 @@ std::vector<Row> rows_of(const core::VariantInfo& variant, const core::Support& 
         row.threads = cpu::thread_count(execution);
         row.pinning = one_thread || on_gpu ? Pinning::none : pinning;
         row.on_gpu = on_gpu;
-        if (!support) {  // once, whatever it should have run with
+        if (!support) {  // a single row, for all settings
           row.trouble = "cannot run here: " + support.reason;
           return {row};
         }
@@ -284,7 +282,7 @@ bool Report::right() const {
 }
 
 Report measure(const ProblemRow& problem, const std::vector<Bench>& benches, const BenchCallbacks& callbacks) {
-  // A misspelt name is better found before the first minute than after it.
+  // Detects misspelt names before the first measurement.
   for (const Bench& bench : benches)
     for (const VariantRun& run : bench.runs)
       for (const std::string& name : run.variants) variant_info(problem, name);

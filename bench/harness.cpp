@@ -13,7 +13,7 @@ namespace gradus::bench {
 
 namespace {
 
-// The engine takes its settings from a command line; ours is made up, and no option of gradus passes through it.
+// Starts the engine, which is configured by a command line. The arguments are fixed; options of gradus do not reach it.
 void start_engine() {
   static const bool started = [] {
     std::string name = "gradus";
@@ -26,14 +26,14 @@ void start_engine() {
   (void)started;
 }
 
-// Whether a run gave up. Google Benchmark 1.8 named it anew.
+// Returns true if a run failed. Google Benchmark 1.8 renamed the field.
 template <class Run>
 bool has_failed(const Run& run) {
   if constexpr (requires { run.error_occurred; }) return run.error_occurred;
   else return run.skipped != 0;
 }
 
-// Hands the samples back to their jobs instead of printing them.
+// Stores the samples in their jobs instead of printing them.
 class Collector : public benchmark::BenchmarkReporter {
  public:
   Collector(std::vector<Job>& jobs, const std::vector<std::vector<std::string>>& phase_names)
@@ -66,7 +66,7 @@ void measure(std::vector<Job>& jobs, const Effort& effort,
              const std::function<void(std::int64_t, std::int64_t)>& progress) {
   start_engine();
   std::exception_ptr failure;
-  std::vector<std::vector<std::string>> phase_names(jobs.size());  // in the order of their first use
+  std::vector<std::vector<std::string>> phase_names(jobs.size());  // in order of first use
   std::int64_t begun = 0;
   const std::int64_t total = static_cast<std::int64_t>(jobs.size()) * effort.repeats;
 

@@ -1,5 +1,5 @@
-// Repeated, interleaved runs of a few jobs, on Google Benchmark's engine: it decides how many fits a repetition takes,
-// and shuffles the repetitions of all jobs, so that a machine that grows slower meanwhile is unfair to none of them.
+// Runs jobs repeatedly on Google Benchmark's engine. It chooses the number of runs per repetition and shuffles the
+// repetitions of all jobs, so that changes of the machine's speed affect all jobs alike.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,26 @@
 
 namespace gradus::bench {
 
-/// One repetition: the mean over the runs it is made of.
+/// One repetition: the mean over its runs.
 struct Sample {
   double seconds = 0;
   std::int64_t runs = 1;
   std::vector<Phase> phases;
 };
 
-/// Something to be timed.
 struct Job {
-  /// Does it once. `seconds` of the sample is what counts; what `run` does besides costs time but is not measured.
+  /// Runs the job once. Only the returned `seconds` count, not the rest of the call.
   std::function<Sample()> run;
-  std::vector<Sample> samples;  ///< filled in by measure()
+  std::vector<Sample> samples;
 };
 
 struct Effort {
-  int repeats = 5;             ///< samples of each job
-  double minimal_seconds = 0;  ///< a sample is made of about as many runs as take this long; 0: of one
+  int repeats = 5;
+  double minimal_seconds = 0;  ///< a sample consists of the runs that take about this long; 0: one run
 };
 
-/// Measures all jobs. `progress` hears of every run: samples begun, samples in all.
-/// What a job throws ends the measurement and is thrown on.
+/// Measures all jobs. Calls `progress` for every run with the numbers of started samples and of all samples. An
+/// exception of a job ends the measurement and is rethrown.
 void measure(std::vector<Job>& jobs, const Effort& effort,
              const std::function<void(std::int64_t done, std::int64_t total)>& progress = {});
 

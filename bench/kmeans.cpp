@@ -1,4 +1,4 @@
-// k-means as the harness sees it.
+// Benchmarks k-means.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,12 +30,12 @@ using nlohmann::ordered_json;
 
 constexpr std::string_view problem_name = "kmeans";
 
-// The oracle is plain; it gets no more multiply-adds than this, and a prefix of the points where there are more.
+// Limit for the slow oracle; larger inputs are compared on a prefix of the points.
 constexpr double oracle_operations = 2e8;
 
 constexpr std::string_view locked_variant = "openmp_locked";
 
-/// The values of an option of `openmp_locked`.
+/// Returns the values of an option of `openmp_locked`.
 std::vector<std::string> choices_of(std::string_view option) {
   const Variant& variant = core::find_variant(kmeans_detail::variants(), locked_variant, problem_name);
   std::vector<std::string> names;
@@ -44,7 +44,7 @@ std::vector<std::string> choices_of(std::string_view option) {
   return names;
 }
 
-/// What `openmp_locked` does.
+/// The settings of `openmp_locked`.
 struct Locking {
   std::string lock{};
   std::string granularity = choices_of("locked").front();
@@ -58,11 +58,11 @@ struct Locking {
     if (!lock.empty()) options.push_back({"lock", lock});
     return options;
   }
-  /// Without a lock updates are lost, which is what is measured then.
+  /// Returns true if there is no lock, so that updates are lost. That case is measured intentionally.
   bool loses_updates() const { return lock == "no_lock"; }
 };
 
-/// Fits of the same points from the same first centroids, of which there are k.
+/// Fits the same points from the same k initial centroids.
 template <class T>
 class Fit : public Workload {
  public:
@@ -103,9 +103,9 @@ class Fit : public Workload {
     return sample;
   }
 
-  /// The points read once per pass, and a multiply-add for each point, centroid and dimension. The last pass labels the
-  /// final centroids' points. On a GPU the copies before and after would drown the passes: there it is the time of an
-  /// iteration by itself.
+  /// Returns the work: the points are read once per pass, with a multiply-add per point, centroid and dimension. The
+  /// last pass labels the points of the final centroids. On a GPU, copies before and after would dominate, so the
+  /// seconds are the time of a single iteration.
   std::vector<Work> work(const Row& row) const override {
     const double passes = row.on_gpu ? 1.0 : row.iterations + 1.0;
     const double seconds = row.on_gpu ? median(iteration_seconds_[row.index]) : row.seconds.median;
@@ -116,7 +116,7 @@ class Fit : public Workload {
 
   std::vector<Figure> figures(const Row& row) const override {
     const double per_iteration = row.seconds.median / row.iterations;
-    // Without reading, examining, copying to a device and the last labelling, which the line above shares out.
+    // Excludes reading, examining, copying to a device and the last labelling, which the figure above includes.
     Figure in_one{"median_milliseconds_in_an_iteration", nullptr, "in one", "-"};
     if (!iteration_seconds_[row.index].empty()) {
       const double seconds = median(iteration_seconds_[row.index]);
@@ -157,7 +157,7 @@ class Fit : public Workload {
 
   bool is_wrong_on_purpose(const Row& row) const { return row.variant == locked_variant && locking_.loses_updates(); }
 
-  // How many of the points, and for how many iterations, the oracle can follow in a moment.
+  // Returns how many points and iterations the oracle can compute in a moment.
   std::pair<std::int64_t, int> oracle_share() const {
     const double row_operations = static_cast<double>(k_) * static_cast<double>(points_.columns());
     int iterations = iterations_;
@@ -194,12 +194,13 @@ class Fit : public Workload {
                                : fmt::format("the first {} points against the oracle, {} iteration{}", count,
                                              iterations, iterations == 1 ? "" : "s");
     if (std::ranges::any_of(rows, [this](const Row& row) { return is_wrong_on_purpose(row); }))
-      verified += "; openmp_locked is wrong: without a lock updates are lost";
+      verified += "; openmp_locked is incorrect: without a lock updates are lost";
     return verified;
   }
 
-  // A first, untimed fit of everything: it warms caches and memory up, shows the peak of memory, and lets the
-  // production variants be compared with each other, and the others' inertia with theirs. False where none of them ran.
+  // Runs an untimed fit of everything, which warms up caches and memory and measures peak memory. Compares the
+  // production variants with each other, and the others' inertia with theirs. Returns false if no production variant
+  // ran.
   bool run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     KMeansResult<T> reference;
     const Row* reference_row = nullptr;
@@ -236,8 +237,8 @@ class Fit : public Workload {
   int iterations_;
   Locking locking_;
   std::stop_token stop_;
-  std::vector<std::vector<double>> iteration_seconds_;  ///< of each row: of each iteration by itself, in all samples
-  std::vector<double> inertias_;                        ///< of each row
+  std::vector<std::vector<double>> iteration_seconds_;  ///< for each row: seconds of single iterations in all samples
+  std::vector<double> inertias_;                        ///< for each row: inertia of its fit
 };
 
 class Fits : public Workloads {
@@ -255,7 +256,7 @@ class Fits : public Workloads {
     axes.push_back({.name = "iterations",
                     .letter = "",
                     .form = "N",
-                    .help = "iterations at most",
+                    .help = "maximum number of iterations",
                     .initial = std::to_string(iterations_),
                     .parse = [this](const std::string& label, const std::string& text) {
                       iterations_ = static_cast<int>(parse_whole(label, text, 1, 1000000000));
@@ -263,7 +264,7 @@ class Fits : public Workloads {
     axes.push_back({.name = "lock",
                     .letter = "",
                     .form = "NAME,...",
-                    .help = "locks that openmp_locked takes, by their names in the ladder of locks",
+                    .help = "locks of openmp_locked, by their names in the ladder of locks",
                     .initial = "std_mutex",
                     .parse = [this](const std::string& label, const std::string& text) {
                       locks_.clear();
@@ -274,7 +275,7 @@ class Fits : public Workloads {
     axes.push_back({.name = "locked",
                     .letter = "",
                     .form = "HOW_MUCH",
-                    .help = "for how much openmp_locked takes it: point, chunk, thread",
+                    .help = "how much work openmp_locked does per locking: point, chunk, thread",
                     .initial = "point",
                     .parse =
                         [this](const std::string& label, const std::string& text) {
@@ -284,8 +285,8 @@ class Fits : public Workloads {
     return axes;
   }
 
-  void prepare(const Making& making) override {
-    points_.prepare(making);
+  void prepare(const InputCallbacks& callbacks) override {
+    points_.prepare(callbacks);
     for (const auto& [set, type] : points_.sets())
       if (!set.generator.empty())
         for (const int k : clusters_) require_points(k, set.rows);
@@ -293,19 +294,19 @@ class Fits : public Workloads {
 
   std::vector<std::string> files() const override { return points_.files(); }
 
-  /// Few iterations are not scaled.
+  /// A few iterations are not scaled down.
   void scale(double share) override {
     constexpr int few_iterations = 10;
     points_.scale(share, 2 * std::int64_t{clusters_.front()});
     iterations_ = std::max(static_cast<int>(share * iterations_), std::min(iterations_, few_iterations));
   }
 
-  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
-    points_.for_each(making, [&]<class T>(MatrixView<const T> points, const PointSet& set) {
+  void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) override {
+    points_.for_each(callbacks, [&]<class T>(MatrixView<const T> points, const PointSet& set) {
       for (const int k : clusters_)
         for (const std::string& lock : locks_) {
           require_points(k, points.rows());
-          Fit<T> fit(points, set.name(), k, iterations_, {lock, locked_}, making.stop);
+          Fit<T> fit(points, set.name(), k, iterations_, {lock, locked_}, callbacks.stop);
           use(fit);
         }
     });
@@ -320,7 +321,7 @@ class Fits : public Workloads {
   std::vector<int> clusters_ = {16};
   std::vector<std::string> locks_ = {""};
   std::string locked_ = choices_of("locked").front();
-  int iterations_ = 10;  ///< at most; the fit also ends when no label changes
+  int iterations_ = 10;  ///< maximum; the fit also ends when no label changes
 };
 
 }  // namespace
@@ -330,12 +331,10 @@ const ProblemRow kmeans_problem{
     .name = problem_name,
     .summary = "k-means clustering: labels and centroids of points",
     .figures =
-        "in one: median time of an iteration by itself, without what comes before and after. read: the points, once "
-        "per "
-        "pass, over the time, as a share of the read bandwidth of as many threads. fma: a multiply-add for each point, "
-        "centroid and dimension per pass, likewise; a variant that skips work may come above 100 %. On a GPU both are "
-        "of "
-        "the time in one iteration.",
+        "in one: median time of a single iteration, without the work before and after. read: the points, read once per "
+        "pass, over the time, as a share of the read bandwidth of the same number of threads. fma: a multiply-add for "
+        "each point, centroid and dimension per pass, as a share of the multiply-add rate; a variant that skips work "
+        "may exceed 100 %. On a GPU both refer to the time of one iteration.",
     .ladder = &kmeans_detail::ladder,
     .options = core::option_rows<KMeansOptions>,
     .verify = verify_room<kmeans_detail::Trial>,

@@ -1,4 +1,4 @@
-// Life as the harness sees it.
+// Benchmarks Life.
 #include "gradus/life.hpp"
 
 #include <fmt/format.h>
@@ -43,10 +43,10 @@ struct SoupAxes {
   LifeBoundary boundary = LifeBoundary::torus;
   double density = 0.3;
   std::uint64_t seed = 1;
-  bool frames = false;  ///< a PGM of each generation, as it is made
+  bool frames = false;  ///< writes each generation as a PGM
 };
 
-// The oracle is plain: it gets so many cells, once for each generation.
+// Limit of cell updates for the slow oracle.
 constexpr double oracle_updates = 5e6;
 
 class TemporaryFolder {
@@ -66,7 +66,6 @@ class TemporaryFolder {
   std::string path_;
 };
 
-/// A soup: each cell is alive with the same probability.
 class Soup : public Workload {
  public:
   Soup(const Size& size, const LifeRule& rule, const SoupAxes& axes)
@@ -76,7 +75,7 @@ class Soup : public Workload {
 #pragma omp parallel for
     for (std::int64_t y = 0; y < size.height; ++y)
       for (std::int64_t x = 0; x < size.width; x += 8) {
-        // Sixteen bits for each of eight cells.
+        // Sixteen random bits for each of eight cells.
         const auto index = static_cast<std::uint64_t>(y) << 32 | static_cast<std::uint64_t>(x / 8);
         const auto block = random.block(index);
         for (std::int64_t cell = 0; cell < std::min<std::int64_t>(8, size.width - x); ++cell) {
@@ -141,7 +140,7 @@ class Soup : public Workload {
         first_hash = hash;
       }
       if (!wrong.empty()) mark_wrong(row, wrong);
-      else if (hash != first_hash) mark_wrong(row, fmt::format("the hash differs from that of {}", first));
+      else if (hash != first_hash) mark_wrong(row, fmt::format("the hash differs from the hash of {}", first));
     });
     return whole ? "all cells against the oracle"
                  : "cells whose past is small enough for the oracle, spread over the grid, and a hash of all cells of "
@@ -174,7 +173,7 @@ class Soup : public Workload {
 
   LifeOptions options() const { return {.rule = rule_, .boundary = axes_.boundary, .generations = axes_.generations}; }
 
-  /// One call for each generation, and a file for each.
+  /// Runs one call per generation, and writes a file for each.
   Sample run_with_frames(const Row& row, core::Clock::time_point start) {
     const TemporaryFolder folder;
     LifeOptions one = options();
@@ -199,7 +198,7 @@ class Soup : public Workload {
       const std::string name = folder / (std::to_string(generation) + ".pgm");
       std::ofstream file(name, std::ios::binary);
       if (!(file << files::life_text(frame, ".pgm")).flush()) throw Error("cannot write '" + name + "'");
-      std::filesystem::remove(folder / (std::to_string(generation - 1) + ".pgm"));  // all of them may be many gigabytes
+      std::filesystem::remove(folder / (std::to_string(generation - 1) + ".pgm"));  // all may take gigabytes
     }
     return sample_of(core::seconds_since(start), phases);
   }
@@ -210,8 +209,8 @@ class Soup : public Workload {
     return life(cells_.view(), options(), memory, execution_of(row, {}));
   }
 
-  /// A cell after N generations depends on the 2 N + 1 cells around it in each direction. Those around a few cells are
-  /// taken by the oracle through all generations, as far as it can follow; "" where these cells are right.
+  /// Verifies windows. A cell after N generations depends on the cells within distance N. The oracle recomputes some
+  /// windows from these cells, within its limit. Returns a description of the fault, or "" if the windows are correct.
   std::string wrong_window(const LifeGridView& is) const {
     const std::int64_t reach = axes_.generations;
     const double of_one =
@@ -222,7 +221,7 @@ class Soup : public Workload {
     for (int window = 0; window < windows; ++window) {
       const auto number = static_cast<std::uint64_t>(window);
       constexpr std::int64_t side = 8;
-      // Also windows that lie across the borders.
+      // Includes windows that cross the borders.
       const std::int64_t top =
           static_cast<std::int64_t>(random.below(2 * number, static_cast<std::uint64_t>(is.height)));
       const std::int64_t left =
@@ -256,7 +255,7 @@ class Soups : public Workloads {
         {.name = "generations",
          .letter = "g",
          .form = "N",
-         .help = "how many generations",
+         .help = "number of generations",
          .initial = "100",
          .parse =
              [this](const std::string& label, const std::string& text) {
@@ -277,19 +276,19 @@ class Soups : public Workloads {
                    throw;
                  }
              }},
-        choice_axis("boundary", "what lies beyond the grid", axes_.boundary),
+        choice_axis("boundary", "the cells beyond the grid", axes_.boundary),
         {.name = "density",
          .letter = "",
          .form = "X",
-         .help = "share of the cells that are alive at first",
+         .help = "initial share of live cells",
          .initial = "0.3",
          .parse = [this](const std::string& label,
                          const std::string& text) { axes_.density = parse_real(label, text, 0, 1); }},
-        seed_axis("seed of the first cells", axes_.seed),
+        seed_axis("seed of the initial cells", axes_.seed),
         {.name = "frames",
          .letter = "",
          .form = "none|pgm",
-         .help = "a picture of each generation in a temporary folder, made and written within the time",
+         .help = "make and write a picture of each generation to a temporary folder, within the measured time",
          .initial = "none",
          .parse =
              [this](const std::string& label, const std::string& text) {
@@ -299,12 +298,12 @@ class Soups : public Workloads {
     };
   }
 
-  void prepare(const Making&) override {
+  void prepare(const InputCallbacks&) override {
     if (axes_.frames && axes_.boundary == LifeBoundary::plane)
-      throw UsageError("frames: those of a plane have no size; choose the boundary dead or torus");
+      throw UsageError("frames: a plane has no size; choose the boundary dead or torus");
   }
 
-  /// The work: fewer generations, then smaller grids.
+  /// Scales the work: first the generations, then the grid.
   void scale(double share) override {
     const double generations = std::max(share * static_cast<double>(axes_.generations),
                                         std::min(10.0, static_cast<double>(axes_.generations)));
@@ -315,17 +314,18 @@ class Soups : public Workloads {
         *of = std::max(std::min<std::int64_t>(*of, 64), static_cast<std::int64_t>(side * static_cast<double>(*of)));
   }
 
-  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
+  void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) override {
     for (const Size& size : axes_.sizes)
       for (const LifeRule& rule : axes_.rules) {
-        if (making.progress) making.progress({"make cells", 0, 1, fmt::format("{} x {}", size.width, size.height)});
+        if (callbacks.progress)
+          callbacks.progress({"make cells", 0, 1, fmt::format("{} x {}", size.width, size.height)});
         Soup soup(size, rule, axes_);
         use(soup);
       }
   }
 
  private:
-  /// "1000" or "1000x37", columns first.
+  /// Parses "1000" or "1000x37", columns first.
   static Size size_of(const std::string& label, const std::string& text) {
     constexpr std::int64_t most = std::int64_t{1} << 32;
     const std::size_t x = text.find('x');
@@ -347,8 +347,8 @@ const ProblemRow life_problem{
     .summary = "generations of Conway's Game of Life, or of any other rule B/S of two states",
     .figures =
         "cells/s: columns times rows times generations over the time of the whole call. read: each cell read and "
-        "written in each generation, as a bit, as a share of the rate at which as many threads read memory; more than "
-        "100 % where cells stay in caches from one generation to the next.",
+        "written in each generation, as a bit, as a share of the read bandwidth of the same number of threads; above "
+        "100 % if cells stay in caches between generations.",
     .ladder = &life_detail::ladder,
     .options = core::option_rows<LifeOptions>,
     .verify = verify_room<life_detail::Trial>,

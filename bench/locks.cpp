@@ -1,4 +1,4 @@
-// Locks as the harness sees them: a number of critical sections, entered by a team of threads.
+// Benchmarks locks: threads that enter a number of critical sections.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,15 +21,17 @@ using locks_detail::Variant;
 using nlohmann::ordered_json;
 
 constexpr std::string_view problem_name = "locks";
-// Each wait costs two looks at the clock, and so the waits have a run of their own.
+// Each timed wait reads the clock twice, so waits are measured in a separate run.
 constexpr std::int64_t most_timed_waits = 200000;
 
 std::string nanoseconds(double value) { return fmt::format("{:.3g}", value); }
 
-/// Threads that want one lock, with some work inside and outside.
-class Contest : public Workload {
+/// Threads that compete for one lock, with some work inside and outside the critical section.
+class LockWorkload : public Workload {
  public:
-  Contest(Problem problem, std::stop_token stop) : problem_(std::move(problem)) { problem_.stop = std::move(stop); }
+  LockWorkload(Problem problem, std::stop_token stop) : problem_(std::move(problem)) {
+    problem_.stop = std::move(stop);
+  }
 
   std::string title() const override {
     return fmt::format("{} critical sections of {} steps, {} steps between them", problem_.sections, problem_.critical,
@@ -52,37 +54,37 @@ class Contest : public Workload {
       const PeakMemory memory;
       Result result = contend(row, timed);
       row.memory_bytes = memory.bytes();
-      Seen& seen = seen_[row.index];
-      seen = {};
-      seen.waits = result.waits;
+      RowStatistics& statistics = statistics_[row.index];
+      statistics = {};
+      statistics.waits = result.waits;
     });
     return "mutual exclusion, and that no update is lost, in each run of a lock";
   }
 
   Sample run(const Row& row) override {
     const Result result = contend(row, problem_);
-    Seen& seen = seen_.at(row.index);
+    RowStatistics& statistics = statistics_.at(row.index);
     const auto sections = static_cast<double>(std::max<std::int64_t>(1, result.sections()));
-    seen.jain.push_back(result.jain());
-    seen.again.push_back(static_cast<double>(result.again) / sections);
-    seen.near.push_back(static_cast<double>(result.near) / sections);
-    seen.processor.push_back(1e9 * result.processor_seconds / sections);
-    seen.lost.push_back(static_cast<double>(result.sections() - result.counted) / sections);
+    statistics.jain.push_back(result.jain());
+    statistics.again.push_back(static_cast<double>(result.again) / sections);
+    statistics.near.push_back(static_cast<double>(result.near) / sections);
+    statistics.processor.push_back(1e9 * result.processor_seconds / sections);
+    statistics.lost.push_back(static_cast<double>(result.sections() - result.counted) / sections);
     return {result.seconds, 1, {}};
   }
 
   std::vector<Work> work(const Row&) const override { return {}; }
 
   std::vector<Figure> figures(const Row& row) const override {
-    const Seen& seen = seen_.at(row.index);
+    const RowStatistics& statistics = statistics_.at(row.index);
     const double rate = static_cast<double>(problem_.sections) / row.seconds.median;
-    const auto wait = [&](double share) { return static_cast<double>(seen.waits.percentile(share)); };
-    const double jain = median(seen.jain);
-    const double again = median(seen.again);
-    const double near = median(seen.near);
-    const double processor = median(seen.processor);
-    const double lost = median(seen.lost);
-    const auto longest = static_cast<double>(seen.waits.longest());
+    const auto wait = [&](double share) { return static_cast<double>(statistics.waits.percentile(share)); };
+    const double jain = median(statistics.jain);
+    const double again = median(statistics.again);
+    const double near = median(statistics.near);
+    const double processor = median(statistics.processor);
+    const double lost = median(statistics.lost);
+    const auto longest = static_cast<double>(statistics.waits.longest());
     const std::int64_t bytes = variant_called(row.variant).facts.bytes;
     return {{"sections_per_second", rate, "M/s", fmt::format("{:.3g}", 1e-6 * rate)},
             {"jain_index", jain, "Jain", fmt::format("{:.2f}", jain)},
@@ -98,8 +100,7 @@ class Contest : public Workload {
   }
 
  private:
-  /// What the runs of a row showed.
-  struct Seen {
+  struct RowStatistics {
     locks_detail::Waits waits;
     std::vector<double> jain;
     std::vector<double> again;
@@ -112,7 +113,7 @@ class Contest : public Workload {
     return core::find_variant(locks_detail::variants(), name, problem_name);
   }
 
-  /// VerificationError where the lock did not exclude.
+  /// Throws VerificationError if the lock did not ensure mutual exclusion.
   static Result contend(const Row& row, const Problem& problem) {
     const Variant& variant = variant_called(row.variant);
     std::vector<Phase> phases;
@@ -123,10 +124,10 @@ class Contest : public Workload {
   }
 
   Problem problem_;
-  std::map<std::size_t, Seen> seen_;  // by the row's place in the group
+  std::map<std::size_t, RowStatistics> statistics_;
 };
 
-class Contests : public Workloads {
+class LockWorkloads : public Workloads {
  public:
   std::vector<Axis> axes() override {
     return {
@@ -147,28 +148,28 @@ class Contests : public Workloads {
         {.name = "outside",
          .letter = "",
          .form = "STEPS,...",
-         .help = "work of a thread between two critical sections of its own",
+         .help = "work of a thread between two of its critical sections",
          .initial = "0",
          .parse = [this](const std::string& label,
                          const std::string& text) { outside_ = parse_whole_list(label, text, 0, 1 << 30); }},
     };
   }
 
-  void prepare(const Making&) override {}
+  void prepare(const InputCallbacks&) override {}
 
   void scale(double share) override {
     sections_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(share * static_cast<double>(sections_)));
   }
 
-  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
+  void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) override {
     for (const int critical : critical_)
       for (const int outside : outside_) {
         Problem problem;
         problem.sections = sections_;
         problem.critical = critical;
         problem.outside = outside;
-        Contest contest(std::move(problem), making.stop);
-        use(contest);
+        LockWorkload workload(std::move(problem), callbacks.stop);
+        use(workload);
       }
   }
 
@@ -185,17 +186,16 @@ const ProblemRow locks_problem{
     .name = problem_name,
     .summary = "mutual exclusion: from one flag to queues of threads",
     .figures =
-        "M/s: critical sections, in 10^6 per second. Jain: (sum x)^2 / (n sum x^2) of the threads' sections x, 1 where "
-        "all "
-        "had as many. wait: from asking for the lock to having it, in nanoseconds, in a run of its own whose "
-        "looks at the clock take as long as a short section: the median, what 99 % did not exceed, and the longest. "
+        "M/s: critical sections, in 10^6 per second. Jain: (sum x)^2 / (n sum x^2) of the threads' sections x, 1 if "
+        "all had the same number. wait: from requesting the lock to holding it, in nanoseconds, in a separate run "
+        "whose clock reads take as long as a short section: the median, what 99 % did not exceed, and the longest. "
         "again, near: the share of sections whose thread, or one of the same node of the memory, was the last inside. "
-        "Where again is near 1 with several threads, these ran one after the other: measure more --sections. CPU: "
-        "processor time of all threads over sections. lost: the share of updates that were lost. bytes: of a lock.",
+        "If again is near 1 with several threads, these ran one after the other: measure more --sections. CPU: "
+        "CPU time of all threads over sections. lost: the share of updates that were lost. bytes: of a lock.",
     .ladder = &locks_detail::ladder,
     .verify = verify_room<locks_detail::Trial>,
     .cases = case_names_of<locks_detail::Trial>,
-    .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<Contests>(); },
+    .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<LockWorkloads>(); },
 };
 
 }  // namespace gradus::bench

@@ -1,4 +1,4 @@
-// Matrix multiplication as the harness sees it.
+// Benchmarks matrix multiplication.
 #include "gradus/matmul.hpp"
 
 #include <fmt/format.h>
@@ -47,10 +47,9 @@ struct ProductAxes {
   std::uint64_t seed = 1;
 };
 
-// The oracle is plain: it gets so many products, of elements spread over C.
+// Limit of products for the slow oracle, which computes elements spread over C.
 constexpr double oracle_products = 2e7;
 
-/// A product of random matrices, or a batch of them.
 template <class T>
 class Products : public Workload {
  public:
@@ -94,25 +93,26 @@ class Products : public Workload {
   std::string verify(std::vector<Row>& rows, const Reporter& report) override {
     report("verify", 0, std::ssize(rows));
     start_again();
-    const std::vector<Looked> looked = look();
+    const std::vector<SampledElement> samples = sample_elements();
     for_each_sound(rows, "verify", report, [&](Row& row) {
       start_again();
       const PeakMemory memory;
       multiply(row);
       row.memory_bytes = memory.bytes();
       const auto& variant = core::find_variant(matmul_detail::variants(), row.variant, problem_name);
-      for (const Looked& one : looked) {
-        const std::string wrong = matmul_detail::judge(c_.view()(one.row, one.column, one.batch), one.truth, problem(),
-                                                       row.contract, variant.facts.accuracy);
+      for (const SampledElement& sample : samples) {
+        const std::string wrong = matmul_detail::judge(c_.view()(sample.row, sample.column, sample.batch), sample.truth,
+                                                       problem(), row.contract, variant.facts.accuracy);
         if (wrong.empty()) continue;
-        mark_wrong(row, fmt::format("element ({}, {}) of product {} {}", one.row, one.column, one.batch, wrong));
+        mark_wrong(row,
+                   fmt::format("element ({}, {}) of product {} {}", sample.row, sample.column, sample.batch, wrong));
         break;
       }
     });
     const std::int64_t all = axes_.batch * size_.m * size_.n;
-    return std::ssize(looked) == all
+    return std::ssize(samples) == all
                ? "all elements against the oracle"
-               : fmt::format("{} elements, spread over the result, against the oracle", looked.size());
+               : fmt::format("{} elements, spread over the result, against the oracle", samples.size());
   }
 
   Sample run(const Row& row) override {
@@ -130,7 +130,7 @@ class Products : public Workload {
   }
 
   std::vector<Figure> figures(const Row& row) const override {
-    double there = 0;  // on a GPU, once the matrices are there
+    double there = 0;  // seconds on the GPU, without transfers
     for (const Phase& phase : row.phases)
       if (phase.name == "pack" || phase.name == "multiply") there += phase.seconds;
     const auto rate = [&](const char* key, const char* heading, double seconds) {
@@ -142,7 +142,7 @@ class Products : public Workload {
   }
 
  private:
-  struct Looked {
+  struct SampledElement {
     std::int64_t batch, row, column;
     matmul_detail::Element<T> truth;
   };
@@ -161,20 +161,21 @@ class Products : public Workload {
                                         axes_.beta);
   }
 
-  /// Elements of C, and what they will be.
-  std::vector<Looked> look() {
+  /// Returns elements of C with their expected values.
+  std::vector<SampledElement> sample_elements() {
     const Problem<T> of = problem();
     const std::int64_t all = axes_.batch * size_.m * size_.n;
     const auto count = static_cast<std::int64_t>(
         std::min(static_cast<double>(all), std::max(oracle_products / static_cast<double>(size_.k + 1), 256.0)));
-    std::vector<Looked> looked;
+    std::vector<SampledElement> samples;
     for (std::int64_t index = 0; index < count; ++index) {
       const std::int64_t at = core::evenly_spread(index, count, all);
-      Looked one{at / (size_.m * size_.n), at / size_.n % size_.m, at % size_.n, {}};
-      one.truth = true_element(of, one.batch, one.row, one.column, c_.view()(one.row, one.column, one.batch));
-      looked.push_back(one);
+      SampledElement sample{at / (size_.m * size_.n), at / size_.n % size_.m, at % size_.n, {}};
+      sample.truth =
+          true_element(of, sample.batch, sample.row, sample.column, c_.view()(sample.row, sample.column, sample.batch));
+      samples.push_back(sample);
     }
-    return looked;
+    return samples;
   }
 
   MatmulResult<T> multiply(const Row& row) {
@@ -220,22 +221,22 @@ class AllProducts : public Workloads {
         {.name = "batch",
          .letter = "",
          .form = "N",
-         .help = "number of products, of as many A and B",
+         .help = "number of products in the batch",
          .initial = "1",
          .parse = [this](
                       const std::string& label,
                       const std::string& text) { axes_.batch = parse_whole(label, text, 1, std::int64_t{1} << 30); }},
-        yes_no_axis("transpose-a", "the columns of A lie side by side, instead of its rows", axes_.transpose_a),
-        yes_no_axis("transpose-b", "the columns of B lie side by side, instead of its rows", axes_.transpose_b),
+        yes_no_axis("transpose-a", "A is stored by columns instead of by rows", axes_.transpose_a),
+        yes_no_axis("transpose-b", "B is stored by columns instead of by rows", axes_.transpose_b),
         factor("alpha", "factor of the product", "1", axes_.alpha),
-        factor("beta", "factor of what C holds before", "0", axes_.beta),
+        factor("beta", "factor of the initial C", "0", axes_.beta),
         seed_axis("seed of the random elements", axes_.seed),
     };
   }
 
-  void prepare(const Making&) override {}
+  void prepare(const InputCallbacks&) override {}
 
-  /// The work, which grows with the product of the three sizes.
+  /// Scales the work, which grows with the product of the three sizes.
   void scale(double share) override {
     const double by = std::cbrt(share);
     const auto shrink = [&](std::int64_t& size) {
@@ -245,18 +246,18 @@ class AllProducts : public Workloads {
       for (std::int64_t* const of : {&size.m, &size.n, &size.k}) shrink(*of);
   }
 
-  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
+  void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) override {
     for (const Size& size : axes_.sizes)
       for (const std::string& type : types_) {
-        if (making.progress)
-          making.progress({"make matrices", 0, 1, fmt::format("{} x {} x {}", size.m, size.n, size.k)});
+        if (callbacks.progress)
+          callbacks.progress({"make matrices", 0, 1, fmt::format("{} x {} x {}", size.m, size.n, size.k)});
         if (type == "f32") measure<float>(size, use);
         else measure<double>(size, use);
       }
   }
 
  private:
-  /// "1000" or "1000x20x300".
+  /// Parses "1000" or "1000x20x300".
   static Size size_of(const std::string& label, const std::string& text) {
     std::vector<std::int64_t> sizes;
     std::string_view rest = text;
@@ -307,9 +308,8 @@ const ProblemRow matmul_problem{
     .summary = "matrix multiplication: C = alpha A B + beta C, with a stated bound of its error",
     .figures =
         "GFLOP/s: 2 M N K operations, of all products of a batch, over the time, in 10^9 per second; without copies: "
-        "the same over the time between the copies to a GPU and back. fma: the same as "
-        "a share of the rate at which as many threads multiply and add; read: each matrix once, as a share of the "
-        "rate at which they read memory.",
+        "the same over the time between the copies to a GPU and back. fma: the same as a share of the multiply-add "
+        "rate of the same number of threads; read: each matrix once, as a share of their read bandwidth.",
     .ladder = &matmul_detail::ladder,
     .options = core::option_rows<MatmulOptions>,
     .verify = verify_room<matmul_detail::Trial>,

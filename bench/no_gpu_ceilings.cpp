@@ -1,4 +1,4 @@
-// The builds without CUDA.
+// Replaces gpu_ceilings.cu in builds without CUDA.
 #include "bench/gpu_ceilings.hpp"
 #include "gradus/error.hpp"
 

@@ -1,4 +1,4 @@
-// Pair-distance histograms as the harness sees them.
+// Benchmarks pair-distance histograms.
 #include "bench/pair_histogram.hpp"
 
 #include <fmt/format.h>
@@ -45,7 +45,7 @@ std::vector<Axis> bin_axes(PairHistogramOptions& options, std::string& edges_fil
 
 namespace {
 
-/// Returns true if the user may have meant the tilts as angles in degrees, whatever the lengths are.
+/// Returns true if the tilts look like angles in degrees.
 bool may_be_angles(const std::array<double, 3>& tilts) {
   return std::ranges::all_of(tilts, [](double tilt) { return tilt >= 30 && tilt <= 150; });
 }
@@ -113,7 +113,7 @@ using pair_histogram_detail::Variant;
 
 constexpr std::string_view problem_name = "pair_histogram";
 
-// The oracle is plain; it gets no more pairs than this, and a prefix of the points where there are more.
+// Limit for the slow oracle; larger inputs are compared on a prefix of the points.
 constexpr double oracle_pairs = 1e8;
 
 ordered_json to_json(const PairHistogramBins& bins) {
@@ -140,7 +140,7 @@ std::string box_title(const std::vector<double>& box) {
 
 std::string giga(double rate) { return fmt::format("{:.{}f}", 1e-9 * rate, rate < 1e9 ? 4 : rate < 1e11 ? 2 : 0); }
 
-/// The pairs of the same points, in the same bins.
+/// Counts the pairs of the same points in the same bins.
 template <class T>
 class Count : public Workload {
  public:
@@ -182,8 +182,8 @@ class Count : public Workload {
     return sample_of(core::seconds_since(start), result.report.phases);
   }
 
-  /// d differences and d multiply-adds for each of all pairs, at the rate of float: so much a program must do that
-  /// looks at every pair, once each difference counts as a multiply-add.
+  /// Returns d differences and d multiply-adds per pair at the float rate, counting a difference as a multiply-add. Any
+  /// program that visits every pair must do this work.
   std::vector<Work> work(const Row& row) const override {
     return {{&Ceilings::fma_f32_per_second, 2 * static_cast<double>(points_.columns()) * static_cast<double>(pairs_),
              row.seconds.median}};
@@ -211,8 +211,8 @@ class Count : public Workload {
     return fmt::format("the first {} points against the oracle; ", prefix.rows()) + set_reference(prefix, rows);
   }
 
-  // Makes the counts of all points by the variant that runs unless another is asked for, itself verified on the prefix,
-  // the truth. Tells so in words.
+  // Replaces the truth for the prefix by the counts of all points. These come from the default variant, which is
+  // verified on the prefix, unless a row runs it anyway. Returns a description.
   std::string set_reference(MatrixView<const T> prefix, const std::vector<Row>& rows) {
     const PairHistogramResult prefix_truth = std::exchange(truth_, {});
     const Variant& variant = pair_histogram_detail::choose(problem_.shape(), execution::this_machine(), Device::cpu);
@@ -221,9 +221,9 @@ class Count : public Workload {
     Row row;
     row.variant = variant.name;
     const std::string difference = pair_histogram_detail::compare(count(row, prefix), prefix_truth);
-    if (!difference.empty()) return fmt::format("no more, for there {} is wrong: {}", variant.name, difference);
+    if (!difference.empty()) return fmt::format("no more, because {} is incorrect there: {}", variant.name, difference);
     truth_ = count(row, points_);
-    return fmt::format("all points against the counts of {}, verified likewise", variant.name);
+    return fmt::format("all points against the counts of {}, verified in the same way", variant.name);
   }
 
   static void check(Row& row, const PairHistogramResult& result, const PairHistogramResult& truth,
@@ -232,14 +232,14 @@ class Count : public Workload {
     if (!difference.empty()) mark_wrong(row, whom + difference);
   }
 
-  // A first, untimed count of everything: it warms caches and memory up, shows the peak of memory, and is compared.
+  // Runs an untimed count of everything, which warms up caches and memory, measures peak memory, and is compared.
   void run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     for_each_sound(rows, "warm up", report, [&](Row& row) {
       const PeakMemory memory;
       const PairHistogramResult result = count(row, points_);
       row.memory_bytes = memory.bytes();
       row.rechecked = result.report.rechecked;
-      if (truth_.edges.empty()) truth_ = result;  // only one variant runs; it must agree with itself
+      if (truth_.edges.empty()) truth_ = result;  // with a single variant, later runs must agree with this one
       check(row, result, truth_, "on all points, ");
       pairs_ = truth_.pairs;
       counted_ = truth_.pairs - truth_.below - truth_.beyond;
@@ -251,9 +251,9 @@ class Count : public Workload {
   std::stop_token stop_;
   PairHistogramOptions options_;
   Problem<T> problem_;
-  PairHistogramResult truth_;  ///< of the prefix, later of all points
-  std::uint64_t pairs_ = 0;    ///< all of them
-  std::uint64_t counted_ = 0;  ///< in the bins
+  PairHistogramResult truth_;  ///< counts of the prefix, later of all points
+  std::uint64_t pairs_ = 0;    ///< number of pairs of all points
+  std::uint64_t counted_ = 0;  ///< number of pairs in the bins
 };
 
 class Counts : public Workloads {
@@ -269,8 +269,8 @@ class Counts : public Workloads {
     return axes;
   }
 
-  void prepare(const Making& making) override {
-    points_.prepare(making, {edges_file_});
+  void prepare(const InputCallbacks& callbacks) override {
+    points_.prepare(callbacks, {edges_file_});
     const auto sets = points_.sets();
     const bool published = core::with_underscores(sets.front().first.generator) == "lab_atoms";
     const bool no_bins =
@@ -283,11 +283,11 @@ class Counts : public Workloads {
     complete_bins(options_);
     if (!edges_file_.empty()) {
       files::ReadOptions reading = points_.reading();
-      reading.stop = making.stop;
+      reading.stop = callbacks.stop;
       options_.bins.edges = read_edges(edges_file_, reading);
     }
-    pair_histogram_detail::Bins::bytes(options_.bins);  // bins of which there cannot be so many,
-    (void)pair_histogram_detail::Bins(options_.bins);   // and impossible ones
+    pair_histogram_detail::Bins::bytes(options_.bins);  // throws if the bins are too many
+    (void)pair_histogram_detail::Bins(options_.bins);   // or invalid
     for (const auto& [set, type] : sets)
       if (!set.generator.empty()) require_pairs(set.rows);
   }
@@ -300,10 +300,10 @@ class Counts : public Workloads {
 
   void scale(double share) override { points_.scale(share, 2); }
 
-  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
-    points_.for_each(making, [&]<class T>(MatrixView<const T> points, const PointSet& set) {
+  void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) override {
+    points_.for_each(callbacks, [&]<class T>(MatrixView<const T> points, const PointSet& set) {
       require_pairs(points.rows());
-      Count<T> count(points, set.name(), options_, making.stop);
+      Count<T> count(points, set.name(), options_, callbacks.stop);
       use(count);
     });
   }
@@ -323,13 +323,11 @@ class Counts : public Workloads {
 extern const ProblemRow pair_histogram_problem;
 const ProblemRow pair_histogram_problem{
     .name = problem_name,
-    .summary = "pair-distance histogram: how many pairs of points lie at each distance",
+    .summary = "pair-distance histogram: how many pairs of points are at each distance",
     .figures =
-        "pairs: all of them over the time, in 10^9 per second, whether or not a variant looks at each; counted: those "
-        "in "
-        "the bins. fma: a difference and a multiply-add for each pair and dimension, as a share of the float rate of "
-        "as "
-        "many threads; a variant that passes over pairs may come above 100 %.",
+        "pairs: all pairs over the time, in 10^9 per second, whether or not a variant visits each; counted: the pairs "
+        "in the bins. fma: a difference and a multiply-add for each pair and dimension, as a share of the float rate "
+        "of the same number of threads; a variant that skips pairs may exceed 100 %.",
     .ladder = &pair_histogram_detail::ladder,
     .options = core::option_rows<PairHistogramOptions>,
     .verify = verify_room<pair_histogram_detail::Trial>,

@@ -1,4 +1,4 @@
-// The bins of pair-distance histograms as axes: of a measurement, and of `gradus pair-histogram`.
+// The bins of pair-distance histograms as axes, for measurements and for `gradus pair-histogram`.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace gradus::bench {
 
-/// bin-width, bins, edges and cutoff; the file of edges is named only, for read_edges().
+/// Returns bin-width, bins, edges and cutoff. The edges axis stores only the file's name; read_edges() reads it.
 std::vector<Axis> bin_axes(PairHistogramOptions& options, std::string& edges_file);
 Axis box_axis(PairHistogramOptions& options);
 
-/// UsageError unless there is either a width or a file of edges.
+/// Throws UsageError unless there is either a width or a file of edges.
 void check_bins(const PairHistogramBins& bins, const std::string& edges_file);
-/// pair_histogram_complete_bins(); what it lacks is told as an option.
+/// Calls pair_histogram_complete_bins(); an error about missing bins names the option.
 void complete_bins(PairHistogramOptions& options);
 std::vector<double> read_edges(const std::string& file, files::ReadOptions reading);
 

@@ -29,7 +29,7 @@ Integer parse_integer(std::string_view name, std::string_view text, Integer leas
   const bool whole = error == std::errc{} && end == text.data() + text.size();
   if (whole && result >= least && result <= most) return result;
   const bool unbounded = most == std::numeric_limits<Integer>::max();
-  throw_unlike(name, text, "a whole number" + range_text(std::to_string(least), std::to_string(most), unbounded));
+  throw_unlike(name, text, "an integer" + range_text(std::to_string(least), std::to_string(most), unbounded));
 }
 
 }  // namespace

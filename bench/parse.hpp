@@ -1,5 +1,5 @@
-// What a person writes, on the command line or in an experiment, as values. The message of each UsageError begins with
-// `name` and says what would be right.
+// Parses values from the command line or an experiment. Each UsageError begins with `name` and states which values are
+// allowed.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace gradus::bench {
 
-/// The names of choices, and the form that stands for them in a help: "a|b|c".
+/// Return the names of choices, and their placeholder in the help: "a|b|c".
 std::vector<std::string> names_of(std::span<const core::Choice> choices);
 std::string form_of(std::span<const core::Choice> choices);
 template <NamedEnum Enum>
@@ -21,26 +21,26 @@ std::vector<std::string> names_of() {
   return names_of(core::detail::choices_of<Enum>);
 }
 
-/// `text` as a whole number in [least, most].
+/// Parses an integer in [least, most].
 std::int64_t parse_whole(std::string_view name, std::string_view text, std::int64_t least, std::int64_t most);
 std::uint64_t parse_unsigned(std::string_view name, std::string_view text, std::uint64_t least, std::uint64_t most);
 double parse_real(std::string_view name, std::string_view text, double least, double most);
 double parse_positive(std::string_view name, std::string_view text);
-/// The index of `text` among `choices` (a hyphen stands for an underscore and vice versa).
+/// Returns the index of `text` among `choices`. Hyphens and underscores are equivalent.
 std::size_t parse_choice(std::string_view name, std::string_view text, const std::vector<std::string>& choices);
-/// The enumerator of that name or alias.
+/// Returns the enumerator with that name or alias.
 template <NamedEnum Enum>
 Enum parse_enum(std::string_view name, std::string_view text) {
   if (const std::optional<Enum> found = from_string<Enum>(text)) return *found;
   return static_cast<Enum>(parse_choice(name, text, names_of(core::detail::choices_of<Enum>)));
 }
 
-/// "a,b,c" as its parts, none of them empty.
+/// Splits "a,b,c" into non-empty parts.
 std::vector<std::string> parse_list(std::string_view name, std::string_view text);
 std::vector<double> parse_real_list(std::string_view name, std::string_view text, double least, double most);
 std::vector<int> parse_whole_list(std::string_view name, std::string_view text, int least, int most);
 
-/// "pair-counts" for "pair_counts": names as a person reads them in a sentence or types them.
+/// Replaces underscores by hyphens: "pair-counts" for "pair_counts".
 std::string with_hyphens(std::string_view name);
 
 }  // namespace gradus::bench

@@ -34,7 +34,7 @@ bool is_generator(const std::string& name) {
   });
 }
 
-/// "1000x3", or "256MiBx3" for as many points as take 256 MiB.
+/// Parses "1000x3", or "256MiBx3" for as many points as fit 256 MiB.
 PointSet parse_shape(const std::string& label, const std::string& text) {
   const std::size_t cross = text.find('x');
   if (cross == std::string::npos)
@@ -119,7 +119,7 @@ std::vector<Axis> PointAxes::axes() {
              shapes_.clear();
              for (const std::string& shape : parse_list(label, text)) shapes_.push_back(parse_shape(label, shape));
            },
-       .useless = [this] { return is_file() ? "the file of --data has a shape of its own" : ""; }},
+       .no_effect_reason = [this] { return is_file() ? "the file of --data determines the shape" : ""; }},
       {.name = "dtype",
        .letter = "",
        .form = "TYPE,...",
@@ -144,13 +144,13 @@ std::vector<Axis> PointAxes::axes() {
   };
 }
 
-void PointAxes::prepare(const Making& making, const std::vector<std::string>& tables) {
+void PointAxes::prepare(const InputCallbacks& callbacks, const std::vector<std::string>& tables) {
   std::vector<std::string> inputs = tables;
   inputs.push_back(is_file() ? data_ : "");
   require_table_for_header(reading_, inputs);
-  // A file that is read once for each type is in doubt once.
-  if (making.note)
-    reading_.note = [note = making.note, said = std::make_shared<std::string>()](const std::string& doubt) {
+  // Some files are read once for each type; their notes are printed once.
+  if (callbacks.note)
+    reading_.note = [note = callbacks.note, said = std::make_shared<std::string>()](const std::string& doubt) {
       if (std::exchange(*said, doubt) != doubt) note(doubt);
     };
 }

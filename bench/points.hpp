@@ -1,4 +1,4 @@
-// Points to measure with: what problems of points have in common.
+// Input points for the benchmarks of several problems.
 #pragma once
 
 #include <cstdint>
@@ -14,55 +14,53 @@
 
 namespace gradus::bench {
 
-/// The name of a generator and the shape, or a file.
+/// A generator with a shape, or a file.
 struct PointSet {
   std::string generator;  ///< one of generator_names(); empty: `file`
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::int64_t mebibytes = 0;  ///< instead of rows: as many as take so much room
+  std::int64_t mebibytes = 0;  ///< total size, instead of rows
   std::string file;
 
   std::string name() const { return generator.empty() ? file : generator; }
 };
 
-/// UsageError with a suggestion where there is none of this name.
+/// Throws UsageError with a suggestion for an unknown name.
 core::Generator generator_called(std::string_view name);
-/// The names of all of them.
 std::vector<std::string> generator_names();
 
-/// Makes the points, or reads them in this way, as `type`. Made points depend on the set alone, never on the machine.
-/// A stop request to the reading ends the making too.
+/// Makes the points, or reads them with these options, as `type`. Generated points depend only on the set, never on the
+/// machine. The stop request of `reading` applies to both.
 files::Points make_points(const PointSet& set, files::ElementType type, files::ReadOptions reading);
 
-/// How --header says whether a table has a line of names; also in the words of the command line.
 inline constexpr std::string_view header_help = "whether the first line of a .csv, .tsv or .txt names its columns";
-/// UsageError where it was said and none of the inputs is a table of text. Empty paths are no inputs.
+/// Throws UsageError if --header is given and no input is a text table. Ignores empty paths.
 void require_table_for_header(const files::ReadOptions& reading, const std::vector<std::string>& paths);
 
-/// The axes of what is measured on points: --data, --shape, --dtype and --header.
+/// The axes of measurements on points: --data, --shape, --dtype and --header.
 class PointAxes {
  public:
-  /// `usual` is made where none are asked for.
+  /// `usual` is the default set.
   explicit PointAxes(PointSet usual) : usual_(std::move(usual)), data_(usual_.generator) {}
 
   std::vector<Axis> axes();
-  /// When all axes were parsed; `tables` are further files that are read the same way.
-  void prepare(const Making& making, const std::vector<std::string>& tables = {});
+  /// Checks the axes after parsing; `tables` are further files that are read with the same options.
+  void prepare(const InputCallbacks& callbacks, const std::vector<std::string>& tables = {});
   std::vector<std::string> files() const;
-  /// All numbers of points times `share`, but at least `least` unless there are fewer anyway.
+  /// Multiplies all numbers of points by `share`, but does not reduce them below `least`.
   void scale(double share, std::int64_t least);
 
-  /// Of prepare(): the sets to be made or read, each in each type, with the number of rows where it is known.
+  /// For prepare(): the sets to make or read in each type, with the number of rows if known.
   std::vector<std::pair<PointSet, files::ElementType>> sets() const;
   const files::ReadOptions& reading() const { return reading_; }
 
-  /// function(points as a view, their set) for one set after the other.
+  /// Calls function(points as a view, their set) for each set.
   template <class Function>
-  void for_each(const Making& making, const Function& function) const {
+  void for_each(const InputCallbacks& callbacks, const Function& function) const {
     for (const auto& [set, type] : sets()) {
-      if (making.progress) making.progress({"make points", 0, 1, set.name()});
+      if (callbacks.progress) callbacks.progress({"make points", 0, 1, set.name()});
       files::ReadOptions reading = reading_;
-      reading.stop = making.stop;
+      reading.stop = callbacks.stop;
       const files::Points points = make_points(set, type, std::move(reading));
       points.visit([&, &set = set](auto view) { function(view, set); });
     }
@@ -80,13 +78,12 @@ class PointAxes {
   std::int64_t least_ = 1;
 };
 
-/// "f32" or "f64".
 template <class T>
 std::string_view type_name() {
   return gradus::to_string(sizeof(T) == 4 ? files::ElementType::f32 : files::ElementType::f64);
 }
 
-/// "1000 x 3 f32 uniform"
+/// Returns for example "1000 x 3 f32 uniform".
 template <class T>
 std::string points_title(MatrixView<const T> points, const std::string& name) {
   return std::to_string(points.rows()) + " x " + std::to_string(points.columns()) + " " + std::string(type_name<T>()) +

@@ -1,5 +1,5 @@
-// The problems that this build knows, as the harness and the command line see them: a row each, and nothing else of
-// them. A problem's row is in bench/<problem>.cpp, and cmake/rooms.cmake finds the problems.
+// The problems of this build, with one row each for the harness and the command line. A problem's row is in
+// bench/<problem>.cpp; cmake/rooms.cmake finds the problems.
 #pragma once
 
 #include <memory>
@@ -17,28 +17,28 @@
 namespace gradus::bench {
 
 struct ProblemRow {
-  std::string_view name;     ///< that of its folder and header; the command line also takes hyphens
-  std::string_view summary;  ///< one line, in lower case, without a full stop: what it is, and what a person gets
-  std::string_view figures;  ///< what its own columns of the table of measurements mean, in whole sentences
+  std::string_view name;     ///< name of its folder and header; the command line also accepts hyphens
+  std::string_view summary;  ///< one line, in lower case, without a full stop: the problem and its results
+  std::string_view figures;  ///< meaning of the problem's specific table columns, in whole sentences
 
-  const core::Ladder* ladder;                  ///< that of the room
-  std::span<const core::Option> options = {};  ///< of a call: the table of the room
-  /// Every variant on every case against the oracle. UsageError for names of variants and cases that are in no table.
+  const core::Ladder* ladder;
+  std::span<const core::Option> options = {};  ///< options of a call: the room's table
+  /// Checks every variant on every case against the oracle. Throws UsageError for unknown variants and cases.
   VerifyReport (*verify)(const VerifyOptions& options, const VerifyProgress& progress);
   std::vector<std::string> (*cases)();
-  /// What is measured: the axes with their usual values, and the inputs that they stand for.
+  /// Returns the axes with their defaults, and the inputs they describe.
   std::unique_ptr<Workloads> (*workloads)();
 };
 
-/// In the order of every list that a person sees.
+/// Returns the problems in the order of all user-visible lists.
 std::span<const ProblemRow* const> problems();
-/// UsageError with a suggestion where there is none of this name.
+/// Throws UsageError with a suggestion for an unknown name.
 const ProblemRow& find_problem(std::string_view name);
-/// For the shell: problems, variants of one, and of all of them.
+/// For the shell: names of problems, of a problem's variants, and of all variants.
 std::vector<std::string> problem_names();
 std::vector<std::string> variant_names(const ProblemRow& problem);
 std::vector<std::string> all_variant_names();
-/// UsageError with a suggestion where there is none of this name.
+/// Throws UsageError with a suggestion for an unknown name.
 core::VariantInfo variant_info(const ProblemRow& problem, std::string_view variant);
 
 }  // namespace gradus::bench

@@ -57,7 +57,7 @@ double JsonValue::positive() const {
 int JsonValue::whole() const {
   const double value = number();
   constexpr double most = 1 << 30;
-  if (!(value >= 0 && value <= most && std::trunc(value) == value)) fail("is not a whole number from 0 to 2^30");
+  if (!(value >= 0 && value <= most && std::trunc(value) == value)) fail("is not an integer from 0 to 2^30");
   return static_cast<int>(value);
 }
 
@@ -86,7 +86,7 @@ ordered_json read_json(const std::string& path) {
 
 namespace {
 
-/// Keys of a row that are members of Row of their own.
+/// The keys of a row that are members of Row.
 constexpr std::array row_keys{"variant", "threads", "ranks",  "pinning", "block_size", "contract", "trouble",
                               "seconds", "speedup", "phases", "samples", "iterations", "rechecked"};
 constexpr std::array group_keys{"label", "title", "verified", "rows"};
@@ -95,7 +95,7 @@ Pinning pinning_of(const JsonValue& value) {
   try {
     return parse_enum<Pinning>("pinning", value.text());
   } catch (const UsageError& error) {
-    value.fail("is wrong: " + std::string(error.what()));
+    value.fail("is invalid: " + std::string(error.what()));
   }
 }
 
@@ -111,7 +111,7 @@ Row row_of(const JsonValue& value, const ProblemRow& problem) {
   row.threads = value["threads"].whole();
   if (value.has("ranks")) row.ranks = value["ranks"].whole();
   row.pinning = pinning_of(value["pinning"]);
-  if (value.has("block_size")) row.block_size = value["block_size"].whole();  // an older file knows no GPU
+  if (value.has("block_size")) row.block_size = value["block_size"].whole();  // absent in files from before GPU support
   const std::span<const core::VariantInfo> ladder = problem.ladder->variants();
   const auto known = std::ranges::find(ladder, row.variant, &core::VariantInfo::name);
   row.on_gpu = known != ladder.end() && known->backend == core::Backend::cuda;
@@ -160,7 +160,7 @@ TeamCeilings ceilings_of(const JsonValue& value) {
   team.on_gpu = value.has("device") && value["device"].text() == "gpu";
   team.threads = value["threads"].whole();
   team.pinning = pinning_of(value["pinning"]);
-  for (const auto& [key, rate] : ceiling_rates)  // an older file may have fewer of them
+  for (const auto& [key, rate] : ceiling_rates)  // older files may lack some
     if (value.has(std::string(key))) team.ceilings.*rate = value[std::string(key)].number();
   return team;
 }

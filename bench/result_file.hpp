@@ -1,5 +1,5 @@
-// Raw results of `gradus bench`, read back from their JSON. What is missing in a file or has another form than
-// expected is told with the file and the place in it.
+// Reads raw results of `gradus bench` from JSON. Errors about missing or malformed parts name the file and the place in
+// it.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace gradus::bench {
 
-/// A value of a JSON file that knows where it stands: "groups[0].rows[3].seconds". All that a caller asks of it and
-/// that it is not is an InputError.
+/// A value of a JSON file with its place: "groups[0].rows[3].seconds". Access to a missing member or with another type
+/// throws InputError.
 class JsonValue {
  public:
-  /// The whole file, which must outlive the value.
+  /// A whole file, which must outlive the value.
   JsonValue(const nlohmann::ordered_json& json, const std::string& path) : json_(&json), path_(&path) {}
 
   const nlohmann::ordered_json& json() const { return *json_; }
   bool has(const std::string& key) const { return json_->is_object() && json_->contains(key); }
   JsonValue operator[](const std::string& key) const;
   std::vector<JsonValue> elements() const;
-  /// Those of an object, in their order.
+  /// Returns the members of an object in file order.
   std::vector<std::pair<std::string, JsonValue>> members() const;
   std::string text() const;
   double number() const;
@@ -41,20 +41,19 @@ class JsonValue {
   std::string place_;
 };
 
-/// InputError, with the byte where it ends to be JSON.
+/// Throws InputError, with the byte offset, if the file is not valid JSON.
 nlohmann::ordered_json read_json(const std::string& path);
 
-/// A measurement, and the file that it was read from.
 struct ResultFile {
   std::string path;
   nlohmann::ordered_json json;
-  /// Of its rows what `gradus bench` calculated beside the times is among the figures, and also the shares.
+  /// Figures and shares that `gradus bench` computed are among the figures of the rows.
   Report report;
 };
 
 ResultFile read_result(const std::string& path);
 
-/// Whether it looks like a result of `gradus bench`: it has groups.
+/// Returns true if the JSON has groups, like a result of `gradus bench`.
 bool is_result(const nlohmann::ordered_json& json);
 Report report_of(const JsonValue& file);
 

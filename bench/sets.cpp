@@ -1,4 +1,4 @@
-// Concurrent sets as the harness sees them.
+// Benchmarks concurrent sets.
 #include "gradus/sets.hpp"
 
 #include <fmt/format.h>
@@ -47,10 +47,10 @@ Mix parse_mix(const std::string& label, const std::string& text) {
   return {parts[0], parts[1], parts[2]};
 }
 
-/// Threads on a set of some size, with one mix of calls.
-class Use : public Workload {
+/// Threads that use a set of some size, with one mix of calls.
+class SetWorkload : public Workload {
  public:
-  Use(std::int64_t size, const Mix& mix, const SetAxes& axes, std::stop_token stop) {
+  SetWorkload(std::int64_t size, const Mix& mix, const SetAxes& axes, std::stop_token stop) {
     problem_.range = 2 * size;
     problem_.operations = axes.operations;
     problem_.most_seconds = axes.most_seconds;
@@ -97,12 +97,12 @@ class Use : public Workload {
     const Outcome outcome = use(row, problem_, &phases);
     if (const std::string fault = find_fault(problem_, outcome); !fault.empty())
       throw VerificationError(fmt::format("{} with {} threads: {}", row.variant, row.threads, fault));
-    Found& found = found_[row.index];
-    found.peak_garbage = std::max(found.peak_garbage, outcome.peak_garbage_bytes);
-    found.leaked = std::max(found.leaked, outcome.leaked_bytes);
-    found.yes =
+    RowStatistics& statistics = statistics_[row.index];
+    statistics.peak_garbage = std::max(statistics.peak_garbage, outcome.peak_garbage_bytes);
+    statistics.leaked = std::max(statistics.leaked, outcome.leaked_bytes);
+    statistics.yes =
         static_cast<double>(outcome.answered_yes) / static_cast<double>(std::max<std::int64_t>(1, outcome.operations));
-    // As long as all calls would have taken.
+    // Extrapolated to all calls.
     const auto calls = static_cast<double>(std::max<std::int64_t>(1, outcome.operations));
     return sample_of(outcome.seconds * static_cast<double>(problem_.operations) / calls, phases);
   }
@@ -111,18 +111,18 @@ class Use : public Workload {
 
   std::vector<Figure> figures(const Row& row) const override {
     const double rate = static_cast<double>(problem_.operations) / row.seconds.median;
-    const Found found = found_.contains(row.index) ? found_.at(row.index) : Found{};
-    const double kibibytes = static_cast<double>(found.peak_garbage) / 1024;
+    const RowStatistics statistics = statistics_.contains(row.index) ? statistics_.at(row.index) : RowStatistics{};
+    const double kibibytes = static_cast<double>(statistics.peak_garbage) / 1024;
     return {{"operations_per_second", rate, "M calls/s", fmt::format("{:.3g}", 1e-6 * rate)},
-            {"peak_garbage_bytes", found.peak_garbage, "garbage KiB", fmt::format("{:.1f}", kibibytes)},
-            {"leaked_bytes", found.leaked, "leaked", fmt::format("{}", found.leaked)},
-            {"share_answered_yes", found.yes}};
+            {"peak_garbage_bytes", statistics.peak_garbage, "garbage KiB", fmt::format("{:.1f}", kibibytes)},
+            {"leaked_bytes", statistics.leaked, "leaked", fmt::format("{}", statistics.leaked)},
+            {"share_answered_yes", statistics.yes}};
   }
 
  private:
-  struct Found {
-    std::size_t peak_garbage = 0;  ///< of all runs
-    std::int64_t leaked = 0;       ///< likewise, when the set was destroyed
+  struct RowStatistics {
+    std::size_t peak_garbage = 0;  ///< maximum over all runs, in bytes
+    std::int64_t leaked = 0;       ///< maximum over all runs, in bytes, after the set's destruction
     double yes = 0;
   };
 
@@ -136,17 +136,17 @@ class Use : public Workload {
   }
 
   Problem problem_;
-  std::map<std::size_t, Found> found_;  ///< by rows
+  std::map<std::size_t, RowStatistics> statistics_;
 };
 
-class AllUses : public Workloads {
+class SetWorkloads : public Workloads {
  public:
   std::vector<Axis> axes() override {
     return {
         {.name = "size",
          .letter = "n",
          .form = "N,...",
-         .help = "keys in the set, half of those that are drawn",
+         .help = "keys in the set; keys are drawn from twice as many",
          .initial = "1024",
          .parse =
              [this](const std::string& label, const std::string& text) {
@@ -157,7 +157,7 @@ class AllUses : public Workloads {
         {.name = "mix",
          .letter = "",
          .form = "C/I/E,...",
-         .help = "how many of a hundred calls are contains, insert and erase",
+         .help = "percentages of contains, insert and erase calls",
          .initial = "80/10/10",
          .parse =
              [this](const std::string& label, const std::string& text) {
@@ -177,7 +177,7 @@ class AllUses : public Workloads {
         {.name = "most-seconds",
          .letter = "",
          .form = "S",
-         .help = "after which a run ends with fewer calls; its time is that of all at the same rate; 0: never",
+         .help = "after which a run ends with fewer calls; its time is extrapolated to all calls; 0: never",
          .initial = "0",
          .parse = [this](const std::string& label,
                          const std::string& text) { axes_.most_seconds = parse_real(label, text, 0, 1e6); }},
@@ -193,18 +193,18 @@ class AllUses : public Workloads {
     };
   }
 
-  void prepare(const Making&) override {}
+  void prepare(const InputCallbacks&) override {}
 
-  /// The calls: sizes are what experiments are about.
+  /// Scales the number of calls. Sizes stay, because they are the subject of experiments.
   void scale(double share) override {
     axes_.operations =
         std::max<std::int64_t>(1000, static_cast<std::int64_t>(share * static_cast<double>(axes_.operations)));
   }
 
-  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
+  void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) override {
     for (const std::int64_t size : axes_.sizes)
       for (const Mix& mix : axes_.mixes) {
-        Use workload(size, mix, axes_, making.stop);
+        SetWorkload workload(size, mix, axes_, callbacks.stop);
         use(workload);
       }
   }
@@ -220,16 +220,15 @@ const ProblemRow sets_problem{
     .name = problem_name,
     .summary = "concurrent sets: many threads insert, erase and look up keys at a time",
     .figures =
-        "time: of the calls alone, where a run was ended before all were made: in proportion; keys were drawn and the "
-        "set was filled before. calls: of all threads together over "
+        "time: of the calls alone, extrapolated if a run ended early; keys are drawn and the set is filled beforehand. "
+        "calls: of all threads together over "
         "the "
-        "time, in 10^6 per second. garbage: the most that removed nodes took that were not yet freed, looked at every "
-        "1024 "
-        "calls. leaked: what the set had not given back after its end.",
+        "time, in 10^6 per second. garbage: the peak size of removed nodes not yet freed, sampled every 1024 calls. "
+        "leaked: bytes not returned after the set's destruction.",
     .ladder = &sets_detail::ladder,
     .verify = verify_room<sets_detail::Trial>,
     .cases = case_names_of<sets_detail::Trial>,
-    .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<AllUses>(); },
+    .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<SetWorkloads>(); },
 };
 
 }  // namespace gradus::bench

@@ -1,4 +1,4 @@
-// All-pairs shortest paths as the harness sees them.
+// Benchmarks all-pairs shortest paths.
 #include "gradus/shortest_paths.hpp"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ using shortest_paths_detail::Variant;
 
 constexpr std::string_view problem_name = "shortest_paths";
 
-// The oracle is plain; it gets no more vertices than this, and a corner of the graph where there are more.
+// Limit for the slow oracle; larger graphs are compared on a part.
 constexpr std::int64_t oracle_vertices = 200;
 
 template <class T>
@@ -46,7 +46,7 @@ constexpr double Ceilings::*add_min_rate() {
 struct GraphAxes {
   std::vector<std::int64_t> vertices{1024};
   double density = 1;
-  std::vector<double> degrees;  ///< edges from a vertex on average; empty: matrices of weights
+  std::vector<double> degrees;  ///< average number of edges from a vertex; empty: matrices of weights
   std::int64_t sources = 0;     ///< 0: all vertices
   std::int64_t heaviest = 1000;
   std::uint64_t seed = 1;
@@ -54,11 +54,11 @@ struct GraphAxes {
   std::int64_t tile = 0;
 };
 
-/// A random graph: a matrix of weights, or a list of edges.
 template <class T>
 class RandomGraph {
  public:
-  /// `degree`: edges from a vertex on average, as many as there can be at most; below 0: a matrix of the density.
+  /// `degree` is the average number of edges from a vertex, capped at the possible maximum. If negative, the graph is a
+  /// matrix of the given density.
   RandomGraph(std::int64_t vertices, double degree, const GraphAxes& axes) : vertices_(vertices), degree_(degree) {
     if (!is_listed()) {
       matrix_ = shortest_paths_detail::random_graph<T>(vertices, axes.density, axes.heaviest, axes.seed);
@@ -92,8 +92,8 @@ class RandomGraph {
         .facts.shape(vertices_, predecessors);
   }
 
-  /// What the oracle can follow: of a matrix the first vertices, of a list a graph with as many edges at a vertex, for
-  /// its own first vertices would have next to none.
+  /// Returns a part that the oracle can compute. For a matrix, its first vertices. For a list, a new graph of the same
+  /// degree, because its first vertices alone would have almost no edges.
   RandomGraph part(const GraphAxes& axes) const {
     const std::int64_t n = std::min(vertices_, oracle_vertices);
     if (is_listed()) return {n, degree_, axes};
@@ -123,7 +123,7 @@ class RandomGraph {
   std::vector<T> weights_;
 };
 
-/// As many vertices of n as are wanted, all where that is 0, evenly spread.
+/// Returns `wanted` of n vertices, evenly spread, or an empty list for 0 (all vertices).
 std::vector<std::int64_t> spread_sources(std::int64_t wanted, std::int64_t n) {
   std::vector<std::int64_t> sources;
   const std::int64_t count = std::min(wanted, n);
@@ -131,7 +131,7 @@ std::vector<std::int64_t> spread_sources(std::int64_t wanted, std::int64_t n) {
   return sources;
 }
 
-/// Shortest paths of one graph, from all vertices or from some.
+/// Finds the shortest paths of one graph, from all or some vertices.
 template <class T>
 class Paths : public Workload {
  public:
@@ -192,8 +192,8 @@ class Paths : public Workload {
     return sample_of(core::seconds_since(start), result.report.phases);
   }
 
-  /// An addition and a minimum for each pair and each vertex in the middle. Of lists, which are for those who do much
-  /// less, that says nothing.
+  /// Returns an addition and a minimum for each pair and each intermediate vertex. Algorithms for lists do much less,
+  /// so for lists there is no such share.
   std::vector<Work> work(const Row& row) const override {
     if (graph_.is_listed()) return {};
     return {{add_min_rate<T>(), relaxations(), row.seconds.median}};
@@ -219,11 +219,11 @@ class Paths : public Workload {
     return graph.paths(options, execution_of(row, stop_));
   }
 
-  /// The judge looks at whole matrices: the oracle's own rows stand for those that were not asked for.
+  /// Compares the rows of the sources. compare() needs whole matrices, so the oracle's rows fill in the rest.
   std::string compare_rows(const Graph<T>& graph, ShortestPathsResult<T> result, const Truth<T>& truth) const {
     const std::vector<std::int64_t> sources = spread_sources(axes_.sources, graph.n());
     if (sources.empty()) return compare<T>(graph, result, truth);
-    if (result.distances.rows() != std::ssize(sources)) return "the number of rows is wrong";
+    if (result.distances.rows() != std::ssize(sources)) return "the number of rows is incorrect";
     const auto put = [&](auto& rows, const auto& whole) {
       auto all = std::remove_cvref_t<decltype(rows)>::copy_of(whole.view());
       for (std::size_t row = 0; row < sources.size(); ++row)
@@ -235,8 +235,8 @@ class Paths : public Workload {
     return compare<T>(graph, result, truth);
   }
 
-  // A first, untimed run on everything: it warms caches and memory up, shows the peak of memory, and whole numbers are
-  // compared with those of the first row.
+  // Runs everything once, untimed, which warms up caches and memory and measures peak memory. Integer results are
+  // compared with the first row's.
   void run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     for_each_sound(rows, "warm up", report, [&](Row& row) {
       const PeakMemory memory;
@@ -248,7 +248,7 @@ class Paths : public Workload {
           reference_ = std::move(result);
         } else if (!same(result.distances, reference_.distances) ||
                    !same(result.predecessors, reference_.predecessors)) {
-          mark_wrong(row, "on the whole graph, another result than that of " + reference_name_);
+          mark_wrong(row, "on the whole graph, the result differs from " + reference_name_);
         }
       }
     });
@@ -289,11 +289,12 @@ class AllPaths : public Workloads {
          .initial = "1",
          .parse = [this](const std::string& label,
                          const std::string& text) { axes_.density = parse_real(label, text, 0, 1); },
-         .useless = [this] { return axes_.degrees.empty() ? "" : "the number of edges follows from --degree"; }},
+         .no_effect_reason =
+             [this] { return axes_.degrees.empty() ? "" : "the number of edges follows from --degree"; }},
         {.name = "degree",
          .letter = "",
          .form = "D,...",
-         .help = "lists of random edges, on average so many from a vertex, instead of matrices of weights",
+         .help = "lists of random edges with this average number per vertex, instead of matrices of weights",
          .initial = "",
          .parse = [this](
                       const std::string& label,
@@ -301,7 +302,7 @@ class AllPaths : public Workloads {
         {.name = "sources",
          .letter = "",
          .form = "S",
-         .help = "from how many vertices, evenly spread",
+         .help = "number of source vertices, evenly spread",
          .initial = "all",
          .parse = [this](
                       const std::string& label,
@@ -309,7 +310,7 @@ class AllPaths : public Workloads {
         {.name = "heaviest",
          .letter = "",
          .form = "W",
-         .help = "weights are random from 1 to this",
+         .help = "largest weight; weights are random from 1",
          .initial = "1000",
          .parse =
              [this](const std::string& label, const std::string& text) {
@@ -319,8 +320,8 @@ class AllPaths : public Workloads {
         {.name = "tile",
          .letter = "",
          .form = "N",
-         .help = "side of the tiles of variants that work in such",
-         .initial = "the variant's own",
+         .help = "side of the tiles of tiled variants",
+         .initial = "the variant's default",
          .parse = [this](const std::string& label,
                          const std::string& text) { axes_.tile = parse_whole(label, text, 1, std::int64_t{1} << 20); }},
         yes_no_axis("predecessors", "also find the predecessors", axes_.predecessors),
@@ -328,7 +329,7 @@ class AllPaths : public Workloads {
     };
   }
 
-  void prepare(const Making&) override {
+  void prepare(const InputCallbacks&) override {
     for (const std::int64_t vertices : axes_.vertices) {
       if (axes_.sources > vertices)
         throw UsageError(fmt::format("sources: there are no {} among {} vertices", axes_.sources, vertices));
@@ -339,7 +340,7 @@ class AllPaths : public Workloads {
     }
   }
 
-  /// The work, which grows with the cube of the vertices, or with vertices (or sources) times edges.
+  /// Scales the work, which grows with the cube of the vertices, or with vertices (or sources) times edges.
   void scale(double share) override {
     const auto shrunk = [](std::int64_t size, double by) {
       return std::max(std::min<std::int64_t>(size, 8), static_cast<std::int64_t>(by * static_cast<double>(size)));
@@ -349,24 +350,24 @@ class AllPaths : public Workloads {
     if (axes_.sources > 0) axes_.sources = shrunk(axes_.sources, by);
   }
 
-  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
+  void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) override {
     const std::vector<double> matrices{-1};
     for (const std::int64_t vertices : axes_.vertices)
       for (const double degree : axes_.degrees.empty() ? matrices : axes_.degrees)
         for (const std::string& type : types_) {
-          if (type == "i32") measure<std::int32_t>(vertices, degree, making, use);
-          else if (type == "i64") measure<std::int64_t>(vertices, degree, making, use);
-          else if (type == "f32") measure<float>(vertices, degree, making, use);
-          else measure<double>(vertices, degree, making, use);
+          if (type == "i32") measure<std::int32_t>(vertices, degree, callbacks, use);
+          else if (type == "i64") measure<std::int64_t>(vertices, degree, callbacks, use);
+          else if (type == "f32") measure<float>(vertices, degree, callbacks, use);
+          else measure<double>(vertices, degree, callbacks, use);
         }
   }
 
  private:
   template <class T>
-  void measure(std::int64_t vertices, double degree, const Making& making,
+  void measure(std::int64_t vertices, double degree, const InputCallbacks& callbacks,
                const std::function<void(Workload&)>& use) const {
-    if (making.progress) making.progress({"make graph", 0, 1, fmt::format("{} vertices", vertices)});
-    Paths<T> paths(vertices, degree, axes_, making.stop);
+    if (callbacks.progress) callbacks.progress({"make graph", 0, 1, fmt::format("{} vertices", vertices)});
+    Paths<T> paths(vertices, degree, axes_, callbacks.stop);
     use(paths);
   }
 
@@ -381,10 +382,9 @@ const ProblemRow shortest_paths_problem{
     .name = problem_name,
     .summary = "all-pairs shortest paths: distances and routes between all vertices of a graph",
     .figures =
-        "relax: N^3 relaxations (of --sources S: S N^2) over the time, in 10^9 per second, whether or not a variant "
-        "makes "
-        "all of them. add+min: the same as a share of the rate at which as many threads add and take minima. edges: of "
-        "lists, sources times edges over the time, in 10^6 per second.",
+        "relax: N^3 relaxations (with --sources S: S N^2) over the time, in 10^9 per second, whether or not a variant "
+        "performs all. add+min: the same as a share of the add-and-minimum rate of the same number of threads. edges: "
+        "for lists, sources times edges over the time, in 10^6 per second.",
     .ladder = &shortest_paths_detail::ladder,
     .options = core::option_rows<ShortestPathsOptions>,
     .verify = verify_room<shortest_paths_detail::Trial>,

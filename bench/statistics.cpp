@@ -11,11 +11,12 @@ namespace gradus::bench {
 
 namespace {
 
-/// As many of the least and of the greatest of all `first` x `second` ratios as may be cut off: the true ratio lies
-/// outside of what is left with a probability of at most `doubt`.
+/// Returns how many of the smallest and of the largest of all `first` x `second` ratios may be cut off. The true ratio
+/// is outside the rest with probability at most `doubt`.
 std::size_t ratios_outside(std::size_t first, std::size_t second, double doubt) {
-  // In ways[u] of the orders of all samples, u pairs stand with the first quantity's sample behind the other's. These
-  // are the coefficients of a Gaussian binomial, the product of (1 - q^(first + i)) / (1 - q^i) for i = 1 .. second.
+  // ways[u] is the number of orderings of all samples in which u pairs have the first quantity's sample after the
+  // other's. These are the coefficients of a Gaussian binomial, the product of (1 - q^(first + i)) / (1 - q^i) for i =
+  // 1 .. second.
   std::vector<double> ways(first * second + 1, 0.0);
   ways.front() = 1;
   double all = 1;
@@ -30,10 +31,11 @@ std::size_t ratios_outside(std::size_t first, std::size_t second, double doubt) 
   return outside;
 }
 
-/// As many of the least and of the greatest of the ratios of pairs as may be cut off: each lies below the true median
-/// with a probability of one half, as a coin falls.
+/// Returns how many of the smallest and of the largest pair ratios may be cut off. Each is below the true median with
+/// probability 1/2, like a coin toss.
 std::size_t pairs_outside(std::size_t pairs, double doubt) {
-  double probability = std::pow(0.5, static_cast<double>(pairs));  // of so many below it, beginning with none
+  // The probability that exactly `outside` ratios are below the median.
+  double probability = std::pow(0.5, static_cast<double>(pairs));
   double sum = probability;
   std::size_t outside = 0;
   while (outside < pairs / 2 && sum <= 0.5 * doubt) {

@@ -1,4 +1,4 @@
-// The few numbers that stand for a set of repeated measurements.
+// Summary statistics of repeated measurements.
 #pragma once
 
 #include <vector>
@@ -9,37 +9,37 @@ struct Summary {
   double median = 0;
   double lowest = 0;
   double highest = 0;
-  double deviation = 0;  ///< the median of the samples' distances from the median: deaf to a few outliers
+  double deviation = 0;  ///< median absolute deviation from the median, robust against outliers
 };
 
-/// The middle one, or the mean of the two in the middle. gradus::Error where there is none, or one is NaN.
+/// Returns the middle sample, or the mean of the two in the middle. Throws Error if there are no samples or one is NaN.
 double median(std::vector<double> samples);
 
 Summary summarize(const std::vector<double>& samples);
 
-/// How many times as large one quantity is as another, by samples of both.
+/// The ratio of two quantities, estimated from samples of both.
 struct Ratio {
   double estimate = 1;
-  double low = 0;  ///< without enough samples nothing bounds it: 0, and infinity above
+  double low = 0;  ///< 0 (and infinity for `high`) if there are too few samples
   double high = 0;
 };
 
-/// The estimate of Hodges and Lehmann, the median of the ratios of all pairs of samples, in the interval of the rank
-/// test of Wilcoxon, Mann and Whitney: between a few of the least and of the greatest of these ratios. It misses the
-/// true ratio in at most the share `doubt` of all cases, whatever the distribution of the samples, as long as both have
-/// the same but for the factor: one sample far off moves it little. All samples must be positive; of more than 100 of a
-/// quantity, 100 are looked at.
+/// Returns the Hodges-Lehmann estimate, the median of the ratios of all pairs of samples, with the interval of the
+/// Wilcoxon-Mann-Whitney rank test: some of the smallest and of the largest ratios are cut off. The interval misses the
+/// true ratio with probability at most `doubt`, for any distribution of the samples, provided both quantities have the
+/// same one up to the factor. A single outlier has little influence. Samples must be positive. Uses at most 100 samples
+/// of each quantity.
 Ratio ratio_of(const std::vector<double>& numerators, const std::vector<double>& denominators, double doubt);
 
-/// The least number of samples of both quantities with which that interval has bounds.
+/// Returns the least number of samples per quantity for which that interval is bounded.
 int fewest_samples(double doubt);
 
-/// The median of ratios, each of a pair of measurements that took turns, in the interval of the sign test: between a
-/// few of the least and of the greatest of them. It misses the true median in at most the share `doubt` of all cases.
-/// All that it assumes is that the pairs are independent of each other, whatever was the matter with each.
+/// Returns the median of ratios of alternating pairs of measurements, with the interval of the sign test: some of the
+/// smallest and of the largest ratios are cut off. The interval misses the true median with probability at most
+/// `doubt`. The only assumption is that the pairs are independent.
 Ratio median_ratio(std::vector<double> ratios, double doubt);
 
-/// The least number of pairs with which that interval has bounds.
+/// Returns the least number of pairs for which that interval is bounded.
 int fewest_pairs(double doubt);
 
 }  // namespace gradus::bench

@@ -1,4 +1,4 @@
-// Every variant of a problem against its oracle: what `gradus verify` does.
+// Compares every variant of a problem with its oracle, for `gradus verify`.
 #pragma once
 
 #include <cstdint>
@@ -15,35 +15,35 @@ namespace gradus::bench {
 
 struct VerifyOptions {
   std::vector<std::string> variants;            ///< names; empty: every row of the table
-  Device device = Device::automatic;            ///< without names: the rows that run on this one; automatic: all
+  Device device = Device::automatic;            ///< without names: the rows that run on this device; automatic: all
   std::vector<std::string> cases;               ///< names; empty: every case
   int seeds = 1;                                ///< each case is made from the seeds 1, 2, …
-  std::vector<int> threads = {1, 2, 3, 7, 16};  ///< cores need not suffice: a result may not depend on them
+  std::vector<int> threads = {1, 2, 3, 7, 16};  ///< may exceed the cores: results must not depend on them
 };
 
-/// What the words of a contract mean, for people: whole lines.
+/// Explains the contracts to users, in whole lines.
 inline constexpr std::string_view contract_legend =
-    "same bits: the whole result is the oracle's to the bit, hence the same for every number of threads and on every\n"
-    "device. same bits of whole numbers: so it is for integers; of floating-point numbers, within the bound that the\n"
-    "problem states. within x: the textbook's arithmetic, to this relative tolerance. invariants: there is no one "
-    "right\n"
-    "result; what must be true of it is checked.\n";
+    "same bits: the whole result has the oracle's bits, for every number of threads and on every device.\n"
+    "same bits of integers: the same for integers; floating-point results are within the bound that the problem "
+    "states.\n"
+    "within x: the textbook's arithmetic, to this relative tolerance. invariants: several results are correct; the\n"
+    "required properties are checked.\n";
 
-/// The bound on the relative difference: 0 where all bits are the same, null where the contract names none.
+/// Returns the bound of the relative difference: 0 for equal bits, null if the contract has no bound.
 nlohmann::json tolerance_json(const core::Contract& contract);
 
-/// What became of one variant in one data type.
+/// The result of one variant in one data type.
 struct VerifyRow {
   std::string variant;
-  std::string dtype;  ///< f32, i64, …
+  std::string dtype;
   core::Contract contract;
-  std::string skipped;     ///< why nothing ran, or empty
+  std::string skipped;     ///< reason why nothing ran, or empty
   std::int64_t cases = 0;  ///< case and seed pairs that ran
   std::int64_t cases_passed = 0;
-  std::int64_t cases_left_out = 0;       ///< outside the variant's contract, or not supported in that shape
+  std::int64_t cases_left_out = 0;       ///< outside the variant's contract, or of an unsupported shape
   std::int64_t checks = 0;               ///< runs compared with the oracle
-  double seconds = 0;                    ///< of these runs
-  std::vector<std::string> differences;  ///< the first few: case, seed, threads, and what was wrong
+  double seconds = 0;                    ///< total time of the checks
+  std::vector<std::string> differences;  ///< the first few: case, seed, threads, and the fault
 };
 
 struct VerifyReport {
@@ -51,10 +51,10 @@ struct VerifyReport {
   VerifyOptions options;
   std::vector<VerifyRow> rows;
 
-  bool right() const;  ///< something ran, and nothing was wrong
+  bool right() const;  ///< something ran, without faults
 };
 
-/// Called now and then with the steps done, the steps in all, and the case at hand; may throw to stop.
+/// Called occasionally with the finished steps, all steps, and the current case. May throw to stop.
 using VerifyProgress = std::function<void(std::int64_t done, std::int64_t total, std::string_view name)>;
 
 nlohmann::json to_json(const VerifyReport& report);

@@ -1,7 +1,7 @@
-// The verification of a room that has cases: every variant on every case in all its types against the oracle.
+// Verifies a room that has cases: every variant, on every case, in all its types, against the oracle.
 // bench/<problem>.cpp instantiates it.
 //
-// A Room here is the Trial of a room's cases.hpp.
+// The template argument Room is the Trial of the room's cases.hpp.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ std::vector<const typename Room::Case*> wanted_cases(const VerifyOptions& option
   return wanted;
 }
 
-// One case in one type for every variant; `rows` are the rows of that type, one per variant.
+// Verifies one case in one type for every variant; `rows` has a row of that type per variant.
 template <class Room, class T, class CaseData>
 void verify_case(const typename Room::Case& one, const CaseData& data, int seed, const VerifyOptions& options,
                  const std::vector<const typename Room::Variant*>& variants, std::vector<VerifyRow>& rows) {
@@ -68,7 +68,7 @@ void verify_case(const typename Room::Case& one, const CaseData& data, int seed,
       if (!support) row.skipped = support.reason;
       continue;
     }
-    (void)prepared.truth();  // before the clock starts
+    (void)prepared.truth();  // computed before the clock starts
     const auto start = core::Clock::now();
     bool passed = true;
     for (const execution::Way& way : execution::ways_to_run(variant, options.threads)) {
@@ -85,7 +85,7 @@ void verify_case(const typename Room::Case& one, const CaseData& data, int seed,
   }
 }
 
-/// What a variant owes in type T: its row's contract, unless the room has another one for this type.
+/// Returns a variant's contract in type T: the row's contract, unless the room overrides it for this type.
 template <class Room, class T>
 core::Contract contract_in(const typename Room::Variant& variant) {
   if constexpr (requires { Room::template contract_in<T>(variant); }) return Room::template contract_in<T>(variant);
@@ -109,7 +109,7 @@ template <class Room, class... T>
 VerifyReport verify_room_in(core::Elements<T...>, const VerifyOptions& options, const VerifyProgress& progress) {
   const auto variants = wanted_variants<Room>(options);
   const auto cases = wanted_cases<Room>(options);
-  std::vector<std::vector<VerifyRow>> rows;  // of each type
+  std::vector<std::vector<VerifyRow>> rows;  // one list for each type
   (rows.push_back(empty_rows<Room, T>(variants)), ...);
   const std::int64_t total = static_cast<std::int64_t>(cases.size()) * options.seeds;
   std::int64_t done = 0;

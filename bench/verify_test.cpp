@@ -1,4 +1,4 @@
-// What `gradus verify` does with every problem alike.
+// Tests the parts of `gradus verify` that all problems share.
 #include "bench/verify.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace gradus::bench {
 namespace {
 
-/// The first case of the problem, on one thread.
+/// Returns options for the first case of the problem on one thread.
 VerifyOptions little(const ProblemRow& problem) {
   VerifyOptions options;
   options.cases = {problem.cases().front()};

@@ -21,7 +21,7 @@ namespace gradus::cli {
 
 namespace {
 
-/// A problem with what its axes have been set to.
+/// A problem with the settings of its axes.
 struct Candidate {
   const bench::ProblemRow* problem;
   std::shared_ptr<bench::Workloads> workloads;
@@ -32,12 +32,12 @@ struct BenchArguments {
   std::string experiment;
   double scale = 1;
   bench::VariantRun run;
-  std::vector<int> threads;  ///< empty: not asked for
+  std::vector<int> threads;  ///< empty: not given
   std::vector<Candidate> candidates;
   bench::Effort effort;
   bool json = false;
   std::string json_file;  ///< empty: standard output, instead of the tables
-  std::string page_file;  ///< empty: none
+  std::string page_file;
 
   const Candidate& chosen() const {
     return *std::ranges::find(candidates, &bench::find_problem(problem), &Candidate::problem);
@@ -54,7 +54,6 @@ std::string group_text(const bench::Group& group, const Session& session) {
   return fmt::format("{}\nverified: {}\n{}\n", session.bold(group.title), group.verified, table.text(session));
 }
 
-/// What the columns mean, those that all problems have and the problem's own.
 std::string columns_text(const bench::ProblemRow& problem, const bench::Report& report) {
   constexpr std::size_t columns = 110;
   const bool rechecked = std::ranges::any_of(report.groups, [](const bench::Group& group) {
@@ -112,7 +111,7 @@ std::string what_is_compared(const bench::Claim& claim) {
   return (claim.threads > 0 ? "time by " : "best time by ") + claim.axis;
 }
 
-/// Each claim with its verdict and its rule, and a line for each input with what decides there.
+/// Lists each claim with its verdict and rule, and a line for each input with the deciding figures.
 std::string claims_text(const Judged& judged, const Session& session) {
   std::string text;
   for (const auto& [claim, judgement] : judged) {
@@ -154,13 +153,13 @@ void require_one_of_both(const BenchArguments& arguments) {
   bench::find_problem(arguments.problem);
 }
 
-// Why the axes of one have no effect: empty where there is no experiment.
+// Returns the reason why the axes have no effect in an experiment, or "" without an experiment.
 std::string why_not_of_experiment(const BenchArguments& arguments) {
   if (arguments.experiment.empty()) return "";
   return "an experiment has its own problem, variants and axes; it takes --threads, --scale, --repeats and --min-time";
 }
 
-// Likewise where no variant that will be measured is of this kind.
+// Returns the reason why an axis has no effect because no measured variant is of this kind, or "".
 std::string why_not_with(bool (*kind)(core::Backend), std::string_view kinds, const BenchArguments& arguments) {
   if (arguments.problem.empty()) return "";
   const bench::ProblemRow& problem = bench::find_problem(arguments.problem);
@@ -178,7 +177,7 @@ bool has_threads(core::Backend backend) {
   return backend != core::Backend::cuda && backend != core::Backend::sequential;
 }
 
-/// An axis of one or several problems, as one option.
+/// An axis that several problems may share, shown as one option.
 struct SharedAxis {
   bench::Axis shown;
   std::vector<std::pair<const bench::ProblemRow*, bench::Axis>> owners;
@@ -203,34 +202,35 @@ std::vector<SharedAxis> shared_axes(const std::vector<Candidate>& candidates) {
       auto shared = std::ranges::find(all, axis.name, [](const SharedAxis& known) { return known.shown.name; });
       if (shared == all.end()) shared = all.insert(all.end(), {axis, {}});
       else if (axis.initial != shared->owners.front().second.initial)
-        shared->shown.initial += fmt::format("; of {}: {}", bench::with_hyphens(candidate.problem->name), axis.initial);
+        shared->shown.initial +=
+            fmt::format("; for {}: {}", bench::with_hyphens(candidate.problem->name), axis.initial);
       if (!shared->owners.empty() && axis.help != shared->owners.front().second.help)
-        shared->shown.help += fmt::format("; of {}: {}", bench::with_hyphens(candidate.problem->name), axis.help);
+        shared->shown.help += fmt::format("; for {}: {}", bench::with_hyphens(candidate.problem->name), axis.help);
       for (const auto& choice : axis.choices)
         if (std::ranges::find(shared->shown.choices, choice) == shared->shown.choices.end())
           shared->shown.choices.push_back(choice);
       shared->owners.emplace_back(candidate.problem, axis);
     }
-  // Those of all problems come first, then those of several, so that each heading stands once.
+  // Options shared by most problems come first, so that each heading appears once.
   std::ranges::stable_sort(all, std::ranges::greater{}, [](const SharedAxis& axis) { return axis.owners.size(); });
   return all;
 }
 
-// Why the axis has no effect, or "".
+// Returns the reason why the axis has no effect, or "".
 std::string why_not_of_problem(const SharedAxis& axis, const BenchArguments& arguments) {
   if (!arguments.experiment.empty() || arguments.problem.empty()) return why_not_of_experiment(arguments);
   const std::string_view here = bench::find_problem(arguments.problem).name;
   const bench::Axis* own = axis.of(here);
   if (own == nullptr) return fmt::format("it is for {}; {} has none of it", axis.names(), here);
-  return own->useless ? own->useless() : "";
+  return own->no_effect_reason ? own->no_effect_reason() : "";
 }
 
 void add_axes(Options& options, BenchArguments& arguments, const char* heading_of_all) {
   for (const SharedAxis& axis : shared_axes(arguments.candidates)) {
-    options.heading(axis.owners.size() == arguments.candidates.size() ? heading_of_all : "Of " + axis.names(),
+    options.heading(axis.owners.size() == arguments.candidates.size() ? heading_of_all : "For " + axis.names(),
                     [&arguments, axis] { return why_not_of_problem(axis, arguments); });
     bench::Axis shown = axis.shown;
-    // The problem comes first among the options, so that it is known when the others are parsed.
+    // The problem is parsed first, so that it is known when the other options are parsed.
     shown.parse = [&arguments, axis](const std::string& label, const std::string& text) {
       const bench::Axis* own = axis.of(arguments.problem);
       (own != nullptr ? *own : axis.owners.front().second).parse(label, text);
@@ -239,23 +239,23 @@ void add_axes(Options& options, BenchArguments& arguments, const char* heading_o
   }
 }
 
-// Measures, shows what is to be shown, and returns the exit status.
+// Measures, shows the results, and returns the exit status.
 int measure_and_show(const BenchArguments& arguments, const Session& session, const bench::ProblemRow& problem,
-                     const std::vector<bench::Bench>& parts, const bench::Making& making,
+                     const std::vector<bench::Bench>& parts, const bench::InputCallbacks& callbacks,
                      const bench::Experiment* experiment) {
   const bool tables = !arguments.json || !arguments.json_file.empty();
   std::vector<std::string> inputs{arguments.experiment};
   for (const bench::Bench& part : parts)
     for (const std::string& file : part.workloads->files()) inputs.push_back(file);
   require_no_input_overwritten({arguments.json_file, arguments.page_file}, inputs);
-  // The files are opened first: that they cannot be written is better known before the measurement than after it.
+  // Opens the files first, so that an unwritable file fails before the measurement.
   std::optional<core::AtomicFile> file;
   if (!arguments.json_file.empty()) file.emplace(arguments.json_file);
   std::optional<core::AtomicFile> page;
   if (!arguments.page_file.empty()) page.emplace(arguments.page_file);
 
   if (tables && experiment) session.print(session.bold(experiment->title) + "\n\n");
-  const bench::Report report = bench::measure(problem, parts, {making, [&](const bench::Group& group) {
+  const bench::Report report = bench::measure(problem, parts, {callbacks, [&](const bench::Group& group) {
                                                                  if (tables) session.print(group_text(group, session));
                                                                }});
   if (tables) session.print(ceilings_text(report.ceilings, session) + columns_text(problem, report));
@@ -266,7 +266,7 @@ int measure_and_show(const BenchArguments& arguments, const Session& session, co
       session.print("\n");
       if (arguments.scale < 1)
         session.print(
-            fmt::format("inputs at a scale of {:g}: published are those of the full size\n", arguments.scale));
+            fmt::format("inputs at a scale of {:g}; published figures are for the full size\n", arguments.scale));
       if (!experiment->published.empty()) session.print(published_text(*experiment, report, session));
       session.print(claims_text(judged, session) + fmt::format("source: {}\n", experiment->source));
     }
@@ -287,24 +287,24 @@ int measure_and_show(const BenchArguments& arguments, const Session& session, co
     if (const std::string note = page_note(); !note.empty()) session.note(note);
   }
   if (report.right()) return 0;
-  session.note("some results are wrong; their times are not shown");
+  session.note("some results are incorrect; their times are not shown");
   return VerificationError("").exit_status();
 }
 
 int bench_command(const BenchArguments& arguments, const Session& session) {
   require_one_of_both(arguments);
-  const bench::Making making{.progress = session.execution.progress,
-                             .stop = session.execution.stop,
-                             .note = [&session](const std::string& text) { session.note(text); }};
+  const bench::InputCallbacks callbacks{.progress = session.execution.progress,
+                                        .stop = session.execution.stop,
+                                        .note = [&session](const std::string& text) { session.note(text); }};
   if (!arguments.experiment.empty()) {
     const bench::Experiment experiment = prepared_experiment(arguments, session);
-    return measure_and_show(arguments, session, *experiment.problem, experiment.parts, making, &experiment);
+    return measure_and_show(arguments, session, *experiment.problem, experiment.parts, callbacks, &experiment);
   }
   const Candidate& chosen = arguments.chosen();
-  chosen.workloads->prepare(making);
+  chosen.workloads->prepare(callbacks);
   bench::Bench part{.label = "", .runs = {arguments.run}, .workloads = chosen.workloads, .effort = arguments.effort};
   if (!arguments.threads.empty()) part.runs.front().threads = arguments.threads;
-  return measure_and_show(arguments, session, *chosen.problem, {part}, making, nullptr);
+  return measure_and_show(arguments, session, *chosen.problem, {part}, callbacks, nullptr);
 }
 
 }  // namespace
@@ -314,51 +314,53 @@ Action setup_bench(Options& options, Session& session) {
   BenchArguments* target = arguments.get();
   for (const bench::ProblemRow* problem : bench::problems())
     target->candidates.push_back({problem, problem->workloads()});
-  const WhyUseless in_experiment = [target] { return why_not_of_experiment(*target); };
-  options.useless_where(
-      options.value("PROBLEM", "PROBLEM", "whose variants",
+  const NoEffectReason in_experiment = [target] { return why_not_of_experiment(*target); };
+  options.ineffective_if(
+      options.value("PROBLEM", "PROBLEM", "the problem to measure",
                     [target](const std::string& text) { target->problem = text; }, {.choices = bench::problem_names()}),
       in_experiment);
   options.value("--experiment", "NAME", "a published experiment, instead of a problem and axes",
                 [target](const std::string& text) { target->experiment = text; },
                 {.choices = bench::experiment_names(), .file = true});
-  options.useless_where(
+  options.ineffective_if(
       options.value("--scale", "SHARE", "shrink the experiment's inputs (and long runs) to this share [1]",
                     [target](const std::string& text) { target->scale = parse_real("--scale", text, 1e-9, 1); }),
       [target] {
         return target->experiment.empty() ? "it shrinks an experiment; without one, say the sizes (--shape)" : "";
       });
 
-  constexpr const char* axes = "Axes; what is measured is the product of all lists";
+  constexpr const char* axes = "Axes; all combinations of the listed values are measured";
   options.heading(axes);
-  options.useless_where(options.value("--threads", "N,...", "numbers of threads [one per core]",
-                                      [target](const std::string& text) {
-                                        target->threads = parse_whole_list("--threads", text, 1, 4096);
-                                      }),
-                        [target] { return why_not_with(has_threads, "runs on several threads of the CPU", *target); });
+  options.ineffective_if(options.value("--threads", "N,...", "numbers of threads [one per core]",
+                                       [target](const std::string& text) {
+                                         target->threads = parse_whole_list("--threads", text, 1, 4096);
+                                       }),
+                         [target] { return why_not_with(has_threads, "runs on several threads of the CPU", *target); });
   options.heading(axes, in_experiment);
   options.value("--variants", "NAME,...", "variants [all that run here]",
                 [target](const std::string& text) { target->run.variants = parse_list("--variants", text); },
                 {.choices = bench::all_variant_names()});
-  options.useless_where(options.value("--block-size", "N,...", "threads per block of GPU variants [the variant's own]",
-                                      [target](const std::string& text) {
-                                        target->run.block_sizes = parse_whole_list("--block-size", text, 32, 1024);
-                                      }),
-                        [target] { return why_not_with(has_blocks, "runs on a GPU", *target); });
+  options.ineffective_if(
+      options.value("--block-size", "N,...", "threads per block of GPU variants [the variant's default]",
+                    [target](const std::string& text) {
+                      target->run.block_sizes = parse_whole_list("--block-size", text, 32, 1024);
+                    }),
+      [target] { return why_not_with(has_blocks, "runs on a GPU", *target); });
   const std::vector<std::string> pinnings = bench::names_of<Pinning>();
-  options.useless_where(options.value("--pin", "HOW,...", fmt::format("{} [none]", fmt::join(pinnings, ", ")),
-                                      [target](const std::string& text) {
-                                        target->run.pinnings.clear();
-                                        for (const std::string& name : parse_list("--pin", text))
-                                          target->run.pinnings.push_back(bench::parse_enum<Pinning>("--pin", name));
-                                      },
-                                      {.choices = pinnings}),
-                        [target] { return why_not_with(has_threads, "runs on several threads of the CPU", *target); });
+  options.ineffective_if(options.value("--pin", "HOW,...", fmt::format("{} [none]", fmt::join(pinnings, ", ")),
+                                       [target](const std::string& text) {
+                                         target->run.pinnings.clear();
+                                         for (const std::string& name : parse_list("--pin", text))
+                                           target->run.pinnings.push_back(bench::parse_enum<Pinning>("--pin", name));
+                                       },
+                                       {.choices = pinnings}),
+                         [target] { return why_not_with(has_threads, "runs on several threads of the CPU", *target); });
   add_axes(options, *target, axes);
 
   options.heading("Effort and output");
-  options.whole("--repeats", target->effort.repeats, "samples of each row; the rows take turns at random", 1, 1000);
-  options.real("--min-time", target->effort.minimal_seconds, "seconds that a sample fills with runs; 0: one run", 0.0);
+  options.whole("--repeats", target->effort.repeats, "samples per row; the rows alternate in random order", 1, 1000);
+  options.real("--min-time", target->effort.minimal_seconds,
+               "minimum seconds of a sample, which is filled with runs; 0: one run", 0.0);
   options
       .value("--json", "[FILE]", "raw results to the file; to standard output without one",
              [target](const std::string& text) {
@@ -367,7 +369,7 @@ Action setup_bench(Options& options, Session& session) {
              },
              {.choices = {}, .file = true})
       .expected(0, 1);
-  options.file("--report", target->page_file, "FILE.html", "a page of charts and tables, as 'gradus report' makes it");
+  options.file("--report", target->page_file, "FILE.html", "write a page of charts and tables, like 'gradus report'");
   options.flag("--quiet", session.quiet, "no messages and no progress");
   return [arguments, &session] { return bench_command(*arguments, session); };
 }

@@ -1,5 +1,5 @@
-// A subcommand of `gradus`: a file of its own and a row of a table, commands.cpp for those of the whole program and
-// cli/<problem>.cpp for those of a problem. Parsing, help, completion and the manual all loop over commands().
+// The table of the subcommands of `gradus`. commands.cpp lists the general commands, cli/<problem>.cpp the commands of
+// a problem; each command has a file. Parsing, help, completion and the manual all loop over commands().
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,10 @@
 
 namespace gradus::cli {
 
-/// Does the work after the command line has been parsed; the value is the exit status, 0 where all went well.
-/// Failures are thrown as gradus::Error.
+/// Does the work after the command line is parsed and returns the exit status, 0 for success. Throws gradus::Error.
 using Action = std::function<int()>;
 
-/// Which of the common options a subcommand takes besides its own.
+/// The common options that a subcommand supports in addition to its specific ones.
 enum class Common : std::uint8_t {
   none,    ///< prints text for a shell or a pager
   output,  ///< --json, --quiet: Session::json, Session::quiet
@@ -26,7 +25,7 @@ enum class Common : std::uint8_t {
   job      ///< also --variant, --pin, --block-size
 };
 
-/// The headings of these options in the help.
+/// The headings of the common options in the help.
 inline constexpr std::string_view job_heading = "Where and how to run";
 inline constexpr std::string_view output_heading = "Output";
 
@@ -41,34 +40,34 @@ struct Command {
   std::string_view summary;  ///< one line, in lower case, without a full stop
   std::string examples;      ///< one command line per line; shown at the end of the help
   Common common;
-  std::string_view problem;  ///< whose variants --variant names, where `common` is `job`
-  /// Adds the subcommand's options. What they set must live as long as the action that is returned.
+  std::string_view problem;  ///< the problem whose variants --variant names, if `common` is `job`
+  /// Adds the subcommand's options. Their targets must live as long as the returned action.
   Action (*setup)(Options& options, Session& session);
-  std::string_view first_line{};     ///< a line to begin with, for the short help; empty: it is not there
-  std::string_view first_comment{};  ///< what that line does
+  std::string_view first_line{};     ///< example for the short help; empty: not listed there
+  std::string_view first_comment{};  ///< comment next to that example
   std::vector<WrittenFile> files = {};
-  bool on_ranks = false;     ///< mpirun may start it several times
-  bool is_repeated = false;  ///< its summary is a record, which --repeat runs again
+  bool on_ranks = false;     ///< can run as several ranks under mpirun
+  bool is_repeated = false;  ///< writes a summary that --repeat can run again
 };
 
 /// A kind of input that `gradus generate` makes for a problem.
 struct Generator {
-  /// What all kinds have in common.
+  /// The options common to all kinds.
   struct Request {
     std::string kind;
     std::uint64_t seed = 0;
-    std::optional<double> density;  ///< a share of all that there could be, from 0 to 1
+    std::optional<double> density;  ///< a share of the possible elements, from 0 to 1
     std::string output;
   };
   std::string_view name;
   std::string_view summary;  ///< a few words
-  std::string_view density;  ///< what it has a density of; empty: of nothing
-  /// Adds the kind's own options, which have an effect for this kind only, under the heading at hand. The action makes
+  std::string_view density;  ///< the elements whose share --density sets; empty: no density
+  /// Adds the kind's options under the current heading; they have an effect for this kind only. The action writes
   /// the file.
   Action (*setup)(Options& options, Session& session, const Request& request);
 };
 
-/// What cli/<problem>.cpp adds to the command line.
+/// The contribution of cli/<problem>.cpp to the command line.
 struct ProblemCommands {
   struct Example {
     std::string_view command;
@@ -76,15 +75,13 @@ struct ProblemCommands {
   };
   std::vector<Command> commands;
   std::vector<Generator> generators = {};
-  std::vector<Example> examples;  ///< of commands for all problems: list, verify, bench
+  std::vector<Example> examples;  ///< for the help of the general commands list, verify and bench
 };
 
-/// All of them, in the order of the help: the problems' come first.
+/// Returns all commands in the order of the help: the problems' commands first.
 const std::vector<Command>& commands();
-/// Those of all problems.
 const std::vector<Generator>& generators();
 
-// One line per subcommand's file.
 Action setup_generate(Options& options, Session& session);
 Action setup_list(Options& options, Session& session);
 Action setup_verify(Options& options, Session& session);

@@ -1,4 +1,4 @@
-// The table of subcommands: those of each problem, then those of the whole program.
+// The table of subcommands: first the commands of each problem, then the general commands.
 #include <algorithm>
 
 #include "cli/command.hpp"
@@ -13,32 +13,32 @@ namespace {
 
 std::vector<Command> commands_of_the_program() {
   return {
-      {"generate", "make inputs, also those of the published experiments",
+      {"generate", "make inputs, including the inputs of published experiments",
        "gradus generate blobs -n 100000 -d 2 --clusters 16 -o blobs.npy\n"
        "gradus generate uniform -n 10000 -d 3 --low 0 --high 40 --dtype f64 -o atoms.npy\n"
        "gradus generate lab-points --size-mib 64 -d 16 --dtype f64 -o lab-points.npy\n"
        "gradus generate lab-atoms -n 10000 -o lab-atoms.npy",
        Common::output, "", setup_generate},
-      {"list", "the ladders: every variant, where it runs, why not here", "", Common::output, "", setup_list},
+      {"list", "list every variant, where it runs, and why not here", "", Common::output, "", setup_list},
       {"verify", "run every variant against its oracle", "", Common::output, "", setup_verify},
       {"bench", "measure variants, or repeat a published experiment", "", Common::none, "", setup_bench},
-      {"compare", "two results of bench: what became slower or faster by more than noise",
+      {"compare", "compare results of bench: what became slower or faster by more than noise",
        "gradus compare old.json new.json\n"
        "gradus compare old.json new.json --fail-above 5%",
        Common::output, "", setup_compare},
-      {"report", "results as a page of charts and tables",
+      {"report", "show results as a page of charts and tables",
        "gradus report old.json -o page.html\n"
        "gradus kmeans points.npy -k 3 -o clusters\n"
        "gradus report clusters -o clusters.html",
        Common::none, "", setup_report},
-      {"info", "this machine and this build", "gradus info", Common::output, "", setup_info},
-      {"completion", "completion of the command line for bash, zsh or fish",
+      {"info", "show this machine and this build", "gradus info", Common::output, "", setup_info},
+      {"completion", "print completions for bash, zsh or fish",
        "mkdir -p ~/.local/share/bash-completion/completions ~/.zfunc ~/.config/fish/completions\n"
        "gradus completion bash > ~/.local/share/bash-completion/completions/gradus\n"
        "gradus completion zsh > ~/.zfunc/_gradus\n"
        "gradus completion fish > ~/.config/fish/completions/gradus.fish",
        Common::none, "", setup_completion},
-      {"manual", "the manual page", "gradus manual > gradus.1", Common::none, "", setup_manual},
+      {"manual", "print the manual page", "gradus manual > gradus.1", Common::none, "", setup_manual},
   };
 }
 

@@ -1,4 +1,4 @@
-// `gradus compare`: two results of `gradus bench` beside each other.
+// `gradus compare`: compares results of `gradus bench`.
 #include "bench/compare.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace {
 struct CompareArguments {
   std::string before;
   std::string after;
-  std::vector<std::string> more;     ///< pairs of results
+  std::vector<std::string> more;     ///< further pairs of results
   std::optional<double> fail_above;  ///< a share
   bool any_machine = false;
 };
@@ -83,23 +83,21 @@ bool is_failure(const bench::Change& change, double share) {
          (change.mark == bench::Mark::slower && change.ratio.estimate > 1 + share);
 }
 
-/// What the columns mean.
 std::string legend(const bench::Comparison& comparison, std::size_t pairs) {
   const std::string rows = counted(std::ssize(comparison.changes), "row");
   const double confidence = 100 * (1 - bench::doubt_of_all_rows);
   const double negligible = 100 * (bench::negligible_ratio - 1);
   if (pairs > 1)
     return fmt::format(
-        "old, new: medians of the first pair. ratio: the fastest new sample by the fastest old one, the median of {} "
+        "old, new: medians of the first pair. ratio: fastest new sample divided by fastest old one, the median of {} "
         "pairs. interval: holds the ratios of all {} with a confidence of {:g} %, if the results of each pair were "
-        "measured one after the other. machine: likewise by the ceilings measured with each. Slower is a row whose "
-        "interval lies beyond 1 and the machine's ratio by more than {:.0f} %; faster likewise.",
+        "measured one after the other. machine: the ratio of the ceilings. A row is slower if its interval is above 1 "
+        "and the machine's ratio by more than {:.0f} %; faster if it is below both.",
         pairs, rows, confidence, negligible);
   return fmt::format(
-      "ratio: new time by old time. interval: holds the ratios of all {} with a confidence of {:g} %. "
-      "machine: likewise by the ceilings measured with each. Slower is a row whose interval lies beyond "
-      "1 and the machine's ratio, and whose fastest new sample beyond three quarters of the old ones, by "
-      "more than {:.0f} %; faster likewise.",
+      "ratio: new time divided by old time. interval: holds the ratios of all {} with a confidence of {:g} %. "
+      "machine: the ratio of the ceilings. A row is slower if its interval is above 1 and the machine's ratio, and its "
+      "fastest new sample above three quarters of the old ones, by more than {:.0f} %; faster if the same holds below.",
       rows, confidence, negligible);
 }
 
@@ -141,10 +139,11 @@ int compare(const CompareArguments& arguments, const Session& session) {
   if (const std::int64_t few = count(comparison, bench::Mark::few); few > 0) {
     session.note(
         all_before.size() > 1
-            ? fmt::format("{} have too few pairs to tell a change from noise: it takes {} of them", counted(few, "row"),
+            ? fmt::format("{} have too few pairs to separate a change from noise: {} are needed", counted(few, "row"),
                           bench::fewest_pairs(comparison.doubt))
-            : fmt::format("{} have too few samples to tell a change from noise: measure both with --repeats {} or more",
-                          counted(few, "row"), std::max(bench::fewest_samples(comparison.doubt), 15)));
+            : fmt::format(
+                  "{} have too few samples to separate a change from noise: measure both with --repeats {} or more",
+                  counted(few, "row"), std::max(bench::fewest_samples(comparison.doubt), 15)));
   }
   session.note(fmt::format("{} slower, {} faster", counted(count(comparison, bench::Mark::slower), "row"),
                            count(comparison, bench::Mark::faster)));
@@ -163,15 +162,15 @@ Action setup_compare(Options& options, Session& session) {
   auto arguments = std::make_shared<CompareArguments>();
   CompareArguments* target = arguments.get();
   Options::required(options.file("OLD", target->before, "OLD", "a result of 'gradus bench --json FILE'"));
-  Options::required(options.file("NEW", target->after, "NEW", "likewise, later"));
+  Options::required(options.file("NEW", target->after, "NEW", "a later result"));
   options.files("MORE", target->more, "OLD NEW...",
-                "further pairs of them, each measured in turns: they tell a change also on a busy machine");
-  options.value("--fail-above", "PERCENT", "exit with status 1 where a row became slower by more than that; 5%",
+                "further pairs, each measured in turns; they reveal a change even on a busy machine");
+  options.value("--fail-above", "PERCENT", "exit with status 1 if a row became slower by more than this, such as 5%",
                 [target](const std::string& text) {
                   const std::string number = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
                   target->fail_above = 0.01 * parse_real("--fail-above", number, 0, 1e6);
                 });
-  options.flag("--any-machine", target->any_machine, "compare results of different machines");
+  options.flag("--any-machine", target->any_machine, "allow results of different machines");
   return [arguments, &session] { return compare(*arguments, session); };
 }
 

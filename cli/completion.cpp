@@ -1,4 +1,4 @@
-// `gradus completion`: what bash, zsh and fish need to complete the command line, made from the tree of options itself.
+// `gradus completion`: generates completions for bash, zsh and fish from the tree of options.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -27,7 +27,6 @@ std::vector<std::string> names_of(const CLI::Option& option) {
 
 bool takes_value(const CLI::Option& option) { return option.get_type_size() != 0; }
 
-/// The tree as the three writers see it.
 struct Tree {
   explicit Tree(const Session& session) : values(session.values), apps(session.root->get_subcommands({})) {}
 
@@ -118,7 +117,7 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
-/// Inside single quotes of zsh's _arguments, where brackets and colons have a meaning.
+/// Escapes text for single quotes in zsh's _arguments, where brackets and colons are special.
 std::string zsh_escaped(std::string text) {
   for (const std::string_view special : {"\\", ":", "[", "]"})
     text = replaced(text, special, "\\" + std::string(special));

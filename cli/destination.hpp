@@ -1,4 +1,4 @@
-// Where a result of numbers goes: to a file in the format that its name asks for, or to standard output.
+// The destination of a numeric result: a file whose name selects the format, or standard output.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace gradus::cli {
 
-/// -o, --output: a file of numbers, with an ending that says how to write it.
+/// Adds -o, --output: a file of numbers whose extension selects the format.
 inline void add_table_output(Options& options, std::string& path, const std::string& description, bool json = false) {
   options.value("-o,--output", "FILE", description,
                 [&path, json](const std::string& text) {
@@ -21,19 +21,19 @@ inline void add_table_output(Options& options, std::string& path, const std::str
                 {.choices = {}, .file = true, .is_result = false});
 }
 
-/// The file is opened at once, so that a place that cannot be written is found before the work and not after it, and
-/// appears when it is committed.
+/// A destination opens its file at once, so that an unwritable path fails before the work. The file appears when it is
+/// committed.
 class Destination {
  public:
-  /// An empty path is standard output. UsageError for an ending that says no format; .json does where it is offered.
-  /// A stop request ends the writing of the file.
+  /// An empty path means standard output. Throws UsageError if the extension names no supported format; .json is
+  /// supported only if `json` is set. A stop request cancels the writing.
   Destination(const std::string& path, const std::stop_token& stop, bool json = false) {
     if (path.empty()) return;
     format_ = table_format(path, json);
     file_.emplace(path, stop);
   }
 
-  /// Error where there is no room for so many numbers.
+  /// Throws Error if the disk has no room for a table of this size.
   template <class T>
   void expect(std::int64_t rows, std::int64_t columns) const {
     if (file_) expect_table<T>(*file_, format_, rows, columns);
@@ -41,7 +41,7 @@ class Destination {
 
   bool is_file() const { return file_.has_value(); }
   TableFormat format() const { return format_; }
-  /// Only where it is one.
+  /// Requires is_file().
   core::AtomicFile& file() { return *file_; }
 
  private:

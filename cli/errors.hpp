@@ -1,4 +1,4 @@
-// Errors in the words of the program.
+// Formats errors in the vocabulary of the program.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,22 +11,22 @@
 
 namespace gradus::cli {
 
-/// Spells an option as it is given to the program, by the name in the table of its problem: "--empty keep".
+/// Spells an option as a flag of the program, using the name in its problem's table: "--empty keep".
 std::string spelled(const OptionReference& option);
 
-/// The path in quotes, or "standard input".
+/// Returns the path in quotes, or "standard input".
 std::string shown_path(const std::string& path);
 
-/// The fields that are known, the code always.
+/// Returns the code and every known field of the error.
 nlohmann::ordered_json json_of(const Error& error, std::string_view code);
 
-/// Files by the arguments of the library that are read from them. Empty paths are none.
+/// Pairs of a library argument and the file it is read from. An empty path means no file.
 using FilesOfArguments = std::vector<std::pair<std::string_view, std::string>>;
 
-/// If the error is about an argument that is read from a file, its text names the file instead.
+/// If the error is about an argument that was read from a file, makes its text name the file.
 void name_file(Error& error, const FilesOfArguments& files);
 
-/// Calls the function, and names files in an InputError that it throws.
+/// Calls the function and adds file names to an InputError that it throws.
 template <class Function>
 decltype(auto) naming_files(const FilesOfArguments& files, Function&& function) {
   try {

@@ -1,4 +1,4 @@
-// `gradus generate`: make inputs, also those of the published experiments.
+// `gradus generate`: makes inputs, including the inputs of published experiments.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 struct GenerateArguments {
   core::PointSpecification points;
   std::int64_t rows = 0;
-  std::int64_t columns = 0;  ///< 0: what is usual for the kind
+  std::int64_t columns = 0;  ///< 0: the usual number for the kind
   std::int64_t size_mib = 0;
   std::optional<files::ElementType> dtype;
   Generator::Request request;
@@ -44,7 +44,7 @@ std::int64_t row_count(const GenerateArguments& arguments, std::int64_t row_byte
   return rows;
 }
 
-/// UsageError where a coordinate could be no finite number of type T.
+/// Throws UsageError if a coordinate could overflow type T.
 template <class T>
 void require_finite(const core::PointSpecification& points) {
   if (points.kind == core::Generator::lab_points || points.kind == core::Generator::lab_atoms) return;
@@ -114,7 +114,7 @@ int generate(const GenerateArguments& arguments, const Session& session) {
   return 0;
 }
 
-/// `seed`: the option, which published points do not have.
+/// Adds the options of points. `seed` is the --seed option, which published points do not support.
 void add_points(Options& options, Session& session, GenerateArguments* arguments, CLI::Option& seed) {
   core::PointSpecification& points = arguments->points;
   options.heading("Points", [arguments] {
@@ -126,25 +126,25 @@ void add_points(Options& options, Session& session, GenerateArguments* arguments
   options.value("--size-mib", "N", "or their total size in MiB", [arguments](const std::string& text) {
     arguments->size_mib = parse_whole("--size-mib", text, 1, std::int64_t{1} << 40);
   });
-  options.value("-d,--dimensions", "N", "coordinates of a point [2; of lab-atoms: 3]",
+  options.value("-d,--dimensions", "N", "coordinates of a point [2; for lab-atoms: 3]",
                 [arguments](const std::string& text) {
                   arguments->columns = parse_whole("--dimensions", text, 1, std::numeric_limits<std::int64_t>::max());
                 });
-  options.choice("--dtype", arguments->dtype, "type of a coordinate", "f32; of lab-atoms: f64");
+  options.choice("--dtype", arguments->dtype, "type of a coordinate", "f32; for lab-atoms: f64");
   const auto not_published = [&options, &points, arguments](CLI::Option& option) {
-    options.useless_where(option, [&points, arguments] {
+    options.ineffective_if(option, [&points, arguments] {
       const bool published = arguments->makes_points() &&
                              (points.kind == core::Generator::lab_points || points.kind == core::Generator::lab_atoms);
       return published ? fmt::format("{} are the published points, always the same", core::to_string(points.kind)) : "";
     });
   };
   const auto of_blobs = [&options, &points](CLI::Option& option) {
-    options.useless_where(option, [&points] {
+    options.ineffective_if(option, [&points] {
       return points.kind == core::Generator::blobs ? "" : fmt::format("{} has no blobs", core::to_string(points.kind));
     });
   };
   not_published(seed);
-  not_published(options.real("--low", points.low, "lower bound of the coordinates (of blobs: of the centres)"));
+  not_published(options.real("--low", points.low, "lower bound of the coordinates (for blobs: of the centres)"));
   not_published(options.real("--high", points.high, "upper bound"));
   of_blobs(options.whole("--clusters", points.clusters, "number of blobs", std::int64_t{1}));
   of_blobs(options.real("--spread", points.spread, "standard deviation of a blob", 0));
@@ -163,7 +163,7 @@ Action setup_generate(Options& options, Session& session) {
   std::vector<std::string> kinds{"uniform", "blobs", "lab-points", "lab-atoms"};
   const std::size_t kinds_of_points = kinds.size();
   std::string summaries =
-      "uniform; blobs (Gaussian groups); or, bit for bit, those of the published experiments: lab-points, lab-atoms";
+      "uniform; blobs (Gaussian groups); lab-points and lab-atoms (bit for bit the points of published experiments)";
   for (const Generator& generator : generators()) {
     kinds.emplace_back(generator.name);
     summaries.append("; ").append(generator.name).append(" (").append(generator.summary).append(")");
@@ -184,7 +184,7 @@ Action setup_generate(Options& options, Session& session) {
   std::string densities;
   for (const Generator& generator : generators())
     if (!generator.density.empty()) densities += fmt::format("{}{}", densities.empty() ? "" : "; ", generator.density);
-  options.useless_where(
+  options.ineffective_if(
       options.value("--density", "X", densities,
                     [&request](const std::string& text) { request.density = parse_real("--density", text, 0, 1); }),
       [&request] {
@@ -196,7 +196,7 @@ Action setup_generate(Options& options, Session& session) {
   add_points(options, session, arguments.get(), seed);
   std::vector<std::pair<std::string_view, Action>> actions;
   for (const Generator& generator : generators()) {
-    options.heading("Of " + std::string(generator.name), [&request, &generator] {
+    options.heading("For " + std::string(generator.name), [&request, &generator] {
       return request.kind == generator.name ? "" : fmt::format("it belongs to {}", generator.name);
     });
     actions.emplace_back(generator.name, generator.setup(options, session, request));

@@ -35,7 +35,7 @@ std::string gpu_text(const execution::Machine& machine) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-/// The formats that the readers take, for the documents' tables.
+/// Returns the formats that the readers support, for tables in the documentation.
 Json formats_json() {
   Json all;
   for (const files::Reader reader : files::all_readers) {

@@ -26,7 +26,7 @@ namespace {
 
 void add_header_option(Options& options, const Session& session, files::ReadOptions& reading) {
   options.choice("--header", reading.header, std::string(bench::header_help));
-  // A file that is read once for each type is in doubt once.
+  // Some files are read once for each candidate type; their notes are printed once.
   reading.note = [&session, said = std::make_shared<std::set<std::string>>()](const std::string& note) {
     if (said->insert(note).second) session.note(note);
   };
@@ -42,61 +42,59 @@ void add_column_options(Options& options, files::ReadOptions& reading, ColumnRol
     std::string form;
     std::string help;
     files::ColumnList files::ColumnChoice::*list;
-    WhyUseless why_useless;
+    NoEffectReason no_effect_reason;
   };
   const std::vector<Row> rows{
       {true,
        "--columns",
        "LIST",
-       "the coordinates: columns by name, number from 1, or range, such as x,3,5-7 or 2- [all columns]",
+       "columns of the coordinates, by name, number from 1, or range, such as x,3,5-7 or 2- [all columns]",
        &files::ColumnChoice::taken,
        {}},
       {true, "--drop-columns", "LIST", "leave these columns out", &files::ColumnChoice::dropped,
-       [&choice] { return choice.taken.empty() ? "" : "--columns says which columns are taken"; }},
+       [&choice] { return choice.taken.empty() ? "" : "--columns selects the columns"; }},
       {roles.id,
        "--id-column",
        "NAME|N",
-       "the column that names the rows: no coordinate, but beside each answer",
+       "column of row names: not a coordinate, but repeated in the results",
        &files::ColumnChoice::id,
        {}},
-      {roles.weight, "--weight-column", "NAME|N", "the column that weighs the rows: no coordinate",
+      {roles.weight, "--weight-column", "NAME|N", "column of row weights: not a coordinate",
        &files::ColumnChoice::weight, roles.why_no_weight}};
   for (const Row& row : rows) {
     if (!row.offered) continue;
     CLI::Option& option = options.value(row.name, row.form, row.help, [&choice, row](const std::string& text) {
       choice.*row.list = files::ColumnList(row.name, text);
     });
-    if (row.why_useless) options.useless_where(option, row.why_useless);
+    if (row.no_effect_reason) options.ineffective_if(option, row.no_effect_reason);
   }
   options.choice("--missing", reading.missing,
-                 "what becomes of rows of a table of text that lack a number: an empty field, NA, nan");
+                 "what to do with rows of a text table that lack a number: an empty field, NA, nan");
 }
 
 void add_style_options(Options& options, files::NumberStyle& style) {
-  options.choice("--decimal", style.decimal, "what decimals follow in tables of text");
+  options.choice("--decimal", style.decimal, "decimal separator in text tables");
   constexpr std::string_view marks = ",.'_ ";
   const std::vector<std::string> words{"comma", "point", "apostrophe", "underscore", "blank"};
-  options.value(
-      "--thousands", "MARK",
-      "what groups digits by threes in tables of text: comma, point, apostrophe, underscore or blank [nothing]",
-      [&style, marks, words](const std::string& text) {
-        const bool itself = text.size() == 1 && marks.find(text) != std::string_view::npos;
-        style.group = itself ? text.front() : marks[parse_choice("--thousands", text, words)];
-      },
-      {.choices = words});
+  options.value("--thousands", "MARK",
+                "thousands separator in text tables: comma, point, apostrophe, underscore or blank [none]",
+                [&style, marks, words](const std::string& text) {
+                  const bool itself = text.size() == 1 && marks.find(text) != std::string_view::npos;
+                  style.group = itself ? text.front() : marks[parse_choice("--thousands", text, words)];
+                },
+                {.choices = words});
 }
 
 void add_reading_options(Options& options, const Session& session, files::ReadOptions& reading) {
-  options.choice("--dtype", reading.type, "compute in this type", "the least that holds the file's values");
+  options.choice("--dtype", reading.type, "compute in this type", "the narrowest that holds the file's values");
   add_header_option(options, session, reading);
   add_style_options(options, reading.style);
-  options.value("--comment", "CHAR|none",
-                "with what lines begin that are no part of a table of text; none: there are no such lines [#]",
+  options.value("--comment", "CHAR|none", "first character of comment lines in text tables; none: no comments [#]",
                 [&reading](const std::string& text) {
                   const bool is_mark = text.size() == 1 && text.front() > ' ' && text.front() < 0x7f;
                   if (!is_mark && text != "none")
                     throw UsageError("--comment: " + core::excerpt(text) + " is neither one character nor none");
-                  reading.comment = {.mark = text == "none" ? '\0' : text.front(), .said = true};
+                  reading.comment = {.mark = text == "none" ? '\0' : text.front(), .is_given = true};
                 });
   reading.stop = session.execution.stop;
 }
@@ -116,7 +114,7 @@ files::Points read_points_as(const std::string& path, files::ReadOptions reading
   if constexpr (sizeof(T) == 4)
     if (points.type() == files::ElementType::f64 && !points.from_text) {
       const MatrixView<const double> view = points.view<double>();
-      const std::int64_t stretch = core::stretch_length(view.rows(), view.columns());
+      const std::int64_t stretch = core::chunk_length(view.rows(), view.columns());
       for (std::int64_t row = 0; row < view.rows(); ++row) {
         if (row % stretch == 0) core::honour_stop(reading.stop, fmt::format("stopped while reading '{}'", path));
         for (std::int64_t column = 0; column < view.columns(); ++column)

@@ -1,4 +1,4 @@
-// Reading the inputs of a job.
+// Reads the inputs of a job.
 #pragma once
 
 #include <string>
@@ -14,30 +14,29 @@
 
 namespace gradus::cli {
 
-/// --header auto|yes|no. What readers took in doubt is said on standard error.
+/// Adds --header auto|yes|no. Readers report doubtful guesses on standard error.
 void add_header_option(Options& options, const Session& session, files::ReadOptions& reading);
-/// Further columns that are of use to a command.
+/// The special columns that a command supports.
 struct ColumnRoles {
-  bool id = false;      ///< --id-column: what names the rows
-  bool weight = false;  ///< --weight-column
-  WhyUseless why_no_weight = {};
+  bool id = false;  ///< --id-column: the names of the rows
+  bool weight = false;
+  NoEffectReason why_no_weight = {};
 };
-/// --columns, --drop-columns and --missing, and the options of the roles.
+/// Adds --columns, --drop-columns, --missing and the options of the supported roles.
 void add_column_options(Options& options, files::ReadOptions& reading, ColumnRoles roles);
-/// --decimal and --thousands.
+/// Adds --decimal and --thousands.
 void add_style_options(Options& options, files::NumberStyle& style);
-/// --header, --decimal, --thousands and --comment, and --dtype f32|f64; nothing: the least type that holds every value
-/// of the file. A stop request ends the reading.
+/// Adds --header, --decimal, --thousands, --comment and --dtype f32|f64. Without --dtype, files are read as the
+/// narrowest type that holds every value. A stop request cancels the reading.
 void add_reading_options(Options& options, const Session& session, files::ReadOptions& reading);
 
-/// UsageError where more than one of the inputs is standard input. Empty paths are no inputs.
+/// Throws UsageError if more than one input is standard input. Empty paths are ignored.
 void require_one_standard_input(const std::vector<std::string>& paths);
 
 using bench::require_table_for_header;
 
-/// Values that belong to points of type T: a file's binary values must be T exactly (InputError otherwise, since to
-/// round them in silence would change the job); the numbers of a text become the nearest T, whatever type `reading`
-/// asks for.
+/// Read values that belong to points of type T. Binary values must have type T; otherwise the readers throw InputError,
+/// because silent rounding would change the job. Numbers in text are rounded to T, whatever type `reading` requests.
 template <class T>
 files::Points read_points_as(const std::string& path, files::ReadOptions reading);
 template <class T>

@@ -1,4 +1,4 @@
-// `gradus kmeans`: read points, cluster them, write centroids, labels and a summary.
+// `gradus kmeans`: reads points, clusters them, writes centroids, labels and a summary.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,16 +44,16 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view problem_name = "kmeans";
 
 struct Arguments {
-  std::vector<std::string> inputs;  ///< files, or patterns of their names
+  std::vector<std::string> inputs;  ///< files, or patterns of names
   bool input_per_rank = false;
   std::string output;
   std::string page;  ///< the file of --report
   std::string weights;
-  std::string centroids;    ///< the file of --init
-  std::string init_folder;  ///< whose centroids these are, where --init names a folder
-  std::string init;         ///< what --init names; empty: nothing
+  std::string centroids;    ///< the centroid file of --init
+  std::string init_folder;  ///< the folder of that file if --init names a folder
+  std::string init;         ///< the value of --init; empty: not given
   files::ReadOptions reading;
-  KMeansOptions options;  ///< `clusters`: of the fit at hand, or that is kept
+  KMeansOptions options;  ///< `clusters` is the number of the current or the chosen fit
   KMeansChoiceOptions choice;
 
   bool is_weighted() const { return !weights.empty() || !reading.columns.weight.empty(); }
@@ -68,7 +68,6 @@ struct Arguments {
   }
 };
 
-/// The names of the methods that choose first centroids.
 std::vector<std::string> init_methods() {
   std::vector<std::string> names;
   for (const EnumName<KMeansInit>& row : enum_names<KMeansInit>)
@@ -83,7 +82,7 @@ void parse_init(const std::string& text, Arguments& arguments) {
     arguments.options.init = *method;
     return;
   }
-  // A word that is no file is rather a misspelt method than a missing file.
+  // A word that is not a file is more likely a misspelt method than a missing file.
   const bool like_a_path = text == "-" || text.find_first_of("./") != std::string::npos;
   if (!like_a_path && !std::filesystem::exists(text)) {
     const std::vector<std::string> names = init_methods();
@@ -99,20 +98,19 @@ void parse_init(const std::string& text, Arguments& arguments) {
   arguments.options.init = KMeansInit::given;
 }
 
-/// Empty where the first centroids are chosen at random, which nothing else of a fit is.
+/// Returns the reason why nothing is random, or "" if the first centroids are; nothing else in a fit is random.
 std::string why_nothing_is_random(KMeansInit init) {
   if (init == KMeansInit::first) return "--init first takes the first points, and nothing is random";
   if (init == KMeansInit::given) return "--init takes the centroids of a file, and nothing is random";
   return "";
 }
 
-/// The picture with every pixel in its cluster's colour.
 template <class T>
 Buffer<std::uint8_t> quantized(const files::PictureShape& shape, const KMeansResult<T>& result,
                                const std::stop_token& stop) {
   Buffer<std::uint8_t> pixels(shape.width * shape.height * shape.channels);
   for (std::int64_t pixel = 0; pixel < result.labels.size(); ++pixel) {
-    if (pixel % core::operations_between_looks == 0) core::honour_stop(stop, "stopped while colouring the picture");
+    if (pixel % core::operations_between_polls == 0) core::honour_stop(stop, "stopped while colouring the picture");
     for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
       pixels[pixel * shape.channels + channel] =
           channel_byte(static_cast<double>(result.centroids(result.labels[pixel], channel)));
@@ -215,7 +213,7 @@ std::vector<std::string> output_files(const Arguments& arguments, const Session&
   return files;
 }
 
-/// The same as one process without others.
+/// Returns the settings for a single process.
 Execution alone(const Execution& execution) {
   Execution result = execution;
   result.threads = cpu::thread_count(execution);
@@ -223,7 +221,7 @@ Execution alone(const Execution& execution) {
   return result;
 }
 
-/// What more restarts would do, where it takes no time to find out and makes a difference.
+/// Returns a hint about more restarts if trying them is fast and makes a difference.
 template <class T>
 std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
                              const Execution& execution, double inertia, double seconds) {
@@ -242,7 +240,6 @@ std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> poi
                      restarts, restarts, brief(best), 100 * (1 - best / inertia));
 }
 
-/// The centroids of --init, in the units of the data.
 template <class T>
 files::PointsOf<T> given_centroids(const Arguments& arguments, const files::Points& points, const Session& session) {
   FittedFolder fit;
@@ -261,8 +258,8 @@ files::PointsOf<T> given_centroids(const Arguments& arguments, const files::Poin
   return std::get<files::PointsOf<T>>(std::move(centroids.values));
 }
 
-/// Hashes what a fit reads, by its role, for a record; returns nothing if there is none. The hashes do not depend on
-/// files, types of files and ranks.
+/// Hashes the inputs of a fit by role for a record. Returns nothing if no record is needed. The hashes do not depend on
+/// how the data is split into files and ranks, nor on file formats.
 template <class T>
 std::map<std::string, std::string> input_hashes(const Arguments& arguments, MatrixView<const T> points,
                                                 const KMeansMemory<T>& memory, const PointFiles& files,
@@ -284,8 +281,7 @@ std::map<std::string, std::string> input_hashes(const Arguments& arguments, Matr
   return hashes;
 }
 
-/// The files of a result, and its page. They are opened before the work, so that a folder that cannot be written is
-/// found before the work and not after it.
+/// The files of a result and its page. They are opened before the work, so that an unwritable folder fails early.
 class ResultFiles {
  public:
   template <class T>
@@ -308,11 +304,10 @@ class ResultFiles {
     if (!arguments.page.empty()) page_.emplace(arguments.page, session.execution.stop);
   }
 
-  /// Returns true if there is a folder for results.
   explicit operator bool() const { return outputs_.has_value(); }
   core::AtomicFile* page() { return page_ ? &*page_ : nullptr; }
 
-  /// Writes all files but the summary.
+  /// Writes all files except the summary.
   template <class T>
   void write(const KMeansChoice<T>& choice, const files::Points& points, const std::stop_token& stop) {
     if (!outputs_) return;
@@ -330,7 +325,7 @@ class ResultFiles {
       if (file) file->finish();
   }
 
-  /// Adds the facts of the files to the summary, writes it, and makes all of them visible.
+  /// Adds the lengths and checksums of the files to the summary, writes it, and publishes all files.
   void commit(Json& summary) {
     if (!outputs_) return;
     std::vector<const core::AtomicFile*> files{centroids_, labels_, picture_, standardized_, choice_};
@@ -358,7 +353,7 @@ class ResultFiles {
   std::optional<core::AtomicFile> page_;
 };
 
-/// Throws UsageError if the inputs are not those of the record that is repeated.
+/// Throws UsageError if the inputs differ from the recorded inputs.
 void require_recorded_inputs(const Arguments& arguments, const std::map<std::string, std::string>& hashes,
                              const Session& session) {
   if (!session.record) return;
@@ -371,7 +366,6 @@ void require_recorded_inputs(const Arguments& arguments, const std::map<std::str
   });
 }
 
-/// Writes the page of a result, with pictures of its clusters.
 template <class T>
 void write_result_page(core::AtomicFile& page, const Json& summary, const Arguments& arguments,
                        const files::Points& points, const KMeansResult<T>& result, const Session& session) {
@@ -433,7 +427,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   session.end_progress();
   if (session.job) bring_to_first(session.ranks(), result.labels);
   const std::string threads = threads_text(session, result.report.threads);
-  if (!session.is_first()) return 0;  // what follows is the first rank's: the program ends when it has written all
+  if (!session.is_first()) return 0;  // only the first rank writes; the program ends when it is done
 
   const auto write_start = core::Clock::now();
   outputs.write(choice, points, session.execution.stop);
@@ -456,7 +450,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     session.print_json(summary);
     return 0;
   }
-  if (!outputs || !session.quiet) {  // the result must go somewhere
+  if (!outputs || !session.quiet) {  // without files, --quiet does not suppress the result
     if (arguments.chooses())
       session.print(choice_text(session, choice.candidates, choice.chosen, arguments.choice.criterion,
                                 choice.silhouette_points, files.rows) +
@@ -472,7 +466,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   return 0;
 }
 
-/// UsageError for names of inputs that cannot be meant.
+/// Throws UsageError for invalid input names.
 void require_names(const Arguments& arguments) {
   for (const std::string& input : arguments.inputs)
     if (input.empty()) throw UsageError("INPUT: the name of the file is empty");
@@ -485,16 +479,16 @@ void require_names(const Arguments& arguments) {
                      "; the name has {rank} in it, as points-{rank}.npy");
 }
 
-/// Throws UsageError for what only one fit can have, where several numbers of clusters are compared.
+/// Throws UsageError for options that support only one number of clusters, if several are compared.
 void refuse_options_of_one_fit(const Arguments& arguments, const Session& session) {
   const auto refuse = [](const std::string& what) { throw UsageError(what + ", and -k names several"); };
   if (arguments.options.init == KMeansInit::given) refuse("--init: a file has the centroids of one number of clusters");
-  if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph: the graph is that of one fit");
-  if (!arguments.options.checkpoint.file.empty()) refuse("--checkpoint: the file is that of one number of clusters");
+  if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph: the graph belongs to one fit");
+  if (!arguments.options.checkpoint.file.empty()) refuse("--checkpoint: the file belongs to one number of clusters");
 }
 
-/// On several ranks: UnsupportedError for what wants all rows in one place; the GPU of this one; and what a person
-/// should know of how the launcher has placed them.
+/// With several ranks: throws UnsupportedError for options that need all rows in one process, selects this rank's GPU,
+/// and notes how the launcher has placed the ranks.
 void prepare_ranks(const Arguments& arguments, Session& session) {
   const auto refuse = [](std::string_view what) {
     throw UnsupportedError(std::string(what) +
@@ -509,8 +503,7 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
   if (const std::string note = note_of_binding(*session.job, threads); !note.empty()) session.note(note);
 }
 
-/// The options of the table, and of single variants. Only --clusters, which may name several numbers, is not among
-/// them.
+/// Adds the options of the table and of single variants, except --clusters, which may name several numbers.
 void add_fit_options(Options& options, Arguments& arguments, Session& session) {
   KMeansOptions& fit = arguments.options;
   for (const core::Option& row : core::option_rows<KMeansOptions>) {
@@ -530,8 +523,8 @@ void add_fit_options(Options& options, Arguments& arguments, Session& session) {
     }
     CLI::Option& option = options.row(row, &fit);
     if (row.name == "restarts")
-      options.useless_where(option, [&fit] { return fit.restarts == 1 ? "" : why_nothing_is_random(fit.init); });
-    if (row.name == "seed") options.useless_where(option, [&fit] { return why_nothing_is_random(fit.init); });
+      options.ineffective_if(option, [&fit] { return fit.restarts == 1 ? "" : why_nothing_is_random(fit.init); });
+    if (row.name == "seed") options.ineffective_if(option, [&fit] { return why_nothing_is_random(fit.init); });
   }
   options.variant_options(kmeans_detail::ladder, session.execution);
 }
@@ -542,7 +535,7 @@ void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& argu
                                   "pixels; - for CSV on standard input; several files, or a quoted pattern of names, "
                                   "are read one after the other"));
   Options::required(options.value("-k,--clusters", "N",
-                                  "number of clusters; several, as 2..20 or 4,8,16, are compared, and one is kept",
+                                  "number of clusters; several (2..20 or 4,8,16) are compared, and the best is kept",
                                   [arguments = arguments.get()](const std::string& text) {
                                     arguments->choice.clusters = parse_cluster_counts(text);
                                     arguments->options.clusters = arguments->choice.clusters.back();
@@ -558,10 +551,9 @@ void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& argu
         arguments->output = text;
       },
       {.choices = {}, .file = true, .is_result = false});
-  options.not_repeated(options.file(
-      "--report", arguments->page, "FILE.html",
-      "a page with the clusters on their first two principal components, of a picture also that before and "
-      "after, and with charts of the summary"));
+  options.not_repeated(options.file("--report", arguments->page, "FILE.html",
+                                    "write a page with the clusters on their first two principal components, a picture "
+                                    "before and after, and charts of the summary"));
   options.file("--weights", arguments->weights, "FILE", "one weight per point, .npy or .csv");
   add_reading_options(options, session, arguments->reading);
   add_column_options(options, arguments->reading,
@@ -573,10 +565,11 @@ void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& argu
     return arguments->chooses() ? "" : "-k names one number of clusters, and there is nothing to choose";
   });
   options.choice("--choose", arguments->choice.criterion,
-                 "which of several -k is kept: the one with the largest silhouette or Calinski-Harabasz index, or the "
-                 "least Davies-Bouldin index; as scikit-learn defines them, without weights");
+                 "criterion for the best of several -k: the largest silhouette or Calinski-Harabasz index, or the "
+                 "smallest Davies-Bouldin index, as scikit-learn defines them, without weights");
   options.whole("--silhouette-points", arguments->choice.silhouette_points,
-                "the silhouette is exact up to so many points, and that of so many of them beyond", std::int64_t{2});
+                "largest number of points with an exact silhouette; for more points, a sample of this size is used",
+                std::int64_t{2});
 
   options.heading("How to cluster");
   add_fit_options(options, *arguments, session);
@@ -585,7 +578,7 @@ void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& argu
   options.heading(std::string(ranks_heading));
   options.flag(
       "--input-per-rank", arguments->input_per_rank,
-      "INPUT is a file of each rank's own: {rank} in its name, and in that of --weights, is the rank's number");
+      "each rank reads a separate file: {rank} in the names of INPUT and --weights stands for the rank's number");
   add_stall_option(options, session);
 }
 
@@ -628,16 +621,16 @@ Action setup_kmeans(Options& options, Session& session) {
 
 }  // namespace
 
-void add_metric_option(Options& options, KMeansMetric& metric, WhyUseless why_useless) {
+void add_metric_option(Options& options, KMeansMetric& metric, NoEffectReason no_effect_reason) {
   const core::Option& row = *core::find_option(core::option_rows<KMeansOptions>, "metric");
   CLI::Option& option = options.choice("--metric", metric, std::string(row.help));
-  if (why_useless) options.useless_where(option, std::move(why_useless));
+  if (no_effect_reason) options.ineffective_if(option, std::move(no_effect_reason));
 }
 
 ProblemCommands kmeans_commands();
 ProblemCommands kmeans_commands() {
-  return {.commands = {{"demo", "cluster handwritten digits and look at them", "gradus demo", Common::job, problem_name,
-                        setup_demo, "gradus demo", "cluster handwritten digits and look at them"},
+  return {.commands = {{"demo", "cluster handwritten digits and show them", "gradus demo", Common::job, problem_name,
+                        setup_demo, "gradus demo", "cluster handwritten digits and show them"},
                        {"kmeans",
                         "cluster points into k groups",
                         "gradus kmeans points.npy -k 16 -o clusters\n"
@@ -651,12 +644,12 @@ ProblemCommands kmeans_commands() {
                         "cluster your own points",
                         {{"centroids.npy", "k x d, of the points' type; written by gradus kmeans --output"},
                          {"labels.npy", "n values of type int32: the cluster of each point"},
-                         {"centroids.csv", "where the points are a table: the same centroids, with the columns' names"},
-                         {"labels.csv", "where the points are a table: row, or the names of rows, and label"},
-                         {"standardized_centroids.npy", "with --standardize: the centroids as the fit saw them"},
+                         {"centroids.csv", "for a table: the same centroids with column names"},
+                         {"labels.csv", "for a table: row number or name, and label"},
+                         {"standardized_centroids.npy", "with --standardize: the centroids in standardized units"},
                          {"summary.json", "what was done: shape, variant, iterations, inertia, history, seconds"},
-                         {"quantized.png", "where the points are a picture: the picture in its k colours"},
-                         {"choice.csv", "of several -k: inertia, criteria, iterations and seconds of each"}},
+                         {"quantized.png", "for a picture: the picture in its k colours"},
+                         {"choice.csv", "for several -k: inertia, criteria, iterations and seconds of each"}},
                         true,
                         true},
                        {"predict", "label new points by the nearest of given centroids",

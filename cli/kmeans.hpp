@@ -1,4 +1,4 @@
-// What the commands of k-means share.
+// Options and commands that the k-means files of the program share.
 #pragma once
 
 #include "cli/command.hpp"
@@ -7,8 +7,8 @@
 
 namespace gradus::cli {
 
-/// --metric; where it has no effect, `why_useless` says so.
-void add_metric_option(Options& options, KMeansMetric& metric, WhyUseless why_useless = {});
+/// Adds --metric. `no_effect_reason` states when the option has no effect.
+void add_metric_option(Options& options, KMeansMetric& metric, NoEffectReason no_effect_reason = {});
 
 Action setup_demo(Options& options, Session& session);
 Action setup_predict(Options& options, Session& session);

@@ -20,7 +20,7 @@ namespace {
 std::atomic<bool> is_requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal's handler sets it");
 
-/// "90s", "10m", "1.5h" is a time, "20" a number of iterations.
+/// Parses an interval: "90s", "10m" and "1.5h" are times, "20" is a number of iterations.
 void parse_interval(std::string_view text, KMeansCheckpoint& checkpoint) {
   double count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count, std::chars_format::fixed);
@@ -48,12 +48,12 @@ void add_checkpoint_options(Options& options, KMeansCheckpoint& checkpoint) {
   };
   row("checkpoint");
   const auto without_file = [&checkpoint] { return checkpoint.file.empty() ? "--checkpoint names no file" : ""; };
-  options.useless_where(
+  options.ineffective_if(
       options.not_repeated(options.value("--checkpoint-every", "TIME|N",
-                                         "how often: 90s, 10m, 1.5h, or after so many iterations [10m]",
+                                         "interval: 90s, 10m, 1.5h, or a number of iterations [10m]",
                                          [&checkpoint](const std::string& text) { parse_interval(text, checkpoint); })),
       without_file);
-  options.useless_where(row("resume"), without_file);
+  options.ineffective_if(row("resume"), without_file);
 }
 
 void require_checkpoint_name(const KMeansCheckpoint& checkpoint) {
@@ -65,7 +65,7 @@ InterruptedError with_checkpoint(const InterruptedError& stop, const KMeansCheck
   std::error_code none;
   if (checkpoint.file.empty() || !std::filesystem::exists(checkpoint.file, none)) return stop;
   ErrorFields fields = stop.fields();
-  fields.remedy = "with --resume it goes on from '" + checkpoint.file + "'";
+  fields.remedy = "--resume continues it from '" + checkpoint.file + "'";
   return InterruptedError(stop.message(), std::move(fields));
 }
 

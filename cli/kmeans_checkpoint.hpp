@@ -1,4 +1,4 @@
-// `gradus kmeans --checkpoint FILE`: a fit that ends early goes on elsewhere.
+// `gradus kmeans --checkpoint FILE`: saves an interrupted fit so that it can be resumed elsewhere.
 #pragma once
 
 #include "cli/options.hpp"
@@ -10,13 +10,14 @@ namespace gradus::cli {
 
 void add_checkpoint_options(Options& options, KMeansCheckpoint& checkpoint);
 
-/// UsageError where the file's name is none of a checkpoint.
+/// Throws UsageError unless the file name ends as a checkpoint's must.
 void require_checkpoint_name(const KMeansCheckpoint& checkpoint);
 
-/// The same, telling of the checkpoint where there is one.
+/// Returns the error, with a mention of the checkpoint if one was written.
 InterruptedError with_checkpoint(const InterruptedError& stop, const KMeansCheckpoint& checkpoint);
 
-/// From here on SIGUSR1 asks for a checkpoint, and the session tells what there is to tell. Nothing without a file.
+/// From this call on, SIGUSR1 requests a checkpoint and the session prints the checkpoint's notes. Does nothing without
+/// a file.
 void take_checkpoint_requests(KMeansCheckpoint& checkpoint, const Session& session);
 
 }  // namespace gradus::cli

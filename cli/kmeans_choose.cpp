@@ -71,8 +71,8 @@ std::string choice_text(const Session& session, const std::vector<KMeansCandidat
   }
   std::string text = table.text(session) + "\n";
   if (sample < points)
-    text += fmt::format("The silhouette is that of {} of the {} among themselves, drawn by the seed.\n",
-                        grouped(sample), counted(points, "point"));
+    text += fmt::format("The silhouette uses a random sample of {} of the {}, drawn by the seed.\n", grouped(sample),
+                        counted(points, "point"));
   std::string takes;
   for (const EnumName<KMeansCriterion>& one : enum_names<KMeansCriterion>) {
     const std::optional<std::size_t> best = kmeans_recommended(candidates, one.value);

@@ -1,4 +1,4 @@
-// `gradus kmeans -k 2..20`: which numbers of clusters are compared, and the comparison as text.
+// `gradus kmeans -k 2..20`: parses the numbers of clusters to compare and formats the comparison.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace gradus::cli {
 
-/// Numbers and ranges, separated by commas: "16", "2..20", "2,4,8..12". Ascending, each one once. UsageError for
-/// others.
+/// Parses numbers and ranges separated by commas: "16", "2..20", "2,4,8..12". Returns them sorted and unique. Throws
+/// UsageError if the text is malformed.
 std::vector<std::int64_t> parse_cluster_counts(const std::string& text);
 
-/// As a table, with what each criterion takes below it. `sample`: the points of which the silhouette is, of `points`.
+/// Returns the comparison as a table with a legend of the criteria. The silhouette covers `sample` of the `points`.
 std::string choice_text(const Session& session, const std::vector<KMeansCandidate>& candidates, std::size_t chosen,
                         KMeansCriterion criterion, std::int64_t sample, std::int64_t points);
 std::string choice_csv(const std::vector<KMeansCandidate>& candidates);

@@ -1,4 +1,4 @@
-// `gradus demo`: the main job on real data, in a second.
+// `gradus demo`: clusters real data within a second.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -22,11 +22,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::int64_t digit_side = 8;  // pixels of a digit in the data
-constexpr float darkest_ink = 16;       // the data's largest value
+constexpr std::int64_t digit_side = 8;  // pixels per side of a digit
+constexpr float darkest_ink = 16;       // maximum of the data
 constexpr std::int64_t clusters = 10;
 
-/// A file that comes with the program: beside an installed one, or in the source tree it was built from.
+/// Returns the path of a data file: next to an installed program, or in the source tree of the build.
 std::string data_file(const std::string& name) {
   namespace files = std::filesystem;
   std::error_code ignored;
@@ -39,7 +39,6 @@ std::string data_file(const std::string& name) {
               "'; install Gradus again, or run the program from its source tree");
 }
 
-/// A cluster seen beside the digits that were meant.
 struct Group {
   std::int64_t cluster = 0;
   std::int64_t size = 0;
@@ -61,7 +60,7 @@ std::vector<Group> groups_of(const KMeansResult<float>& result, VectorView<const
   return groups;
 }
 
-/// The picture's ink at a place between the pixels, by linear interpolation; outside it is white.
+/// Interpolates the ink of a digit linearly between pixels. Places outside are white.
 float ink_at(const float* digit, float x, float y) {
   const auto pixel = [&](std::int64_t column, std::int64_t row) {
     const bool inside = column >= 0 && row >= 0 && column < digit_side && row < digit_side;
@@ -78,7 +77,7 @@ float ink_at(const float* digit, float x, float y) {
   return above * (1 - down) + below * down;
 }
 
-/// The centroids as digits, dark on light, two rows of five with a frame around each.
+/// The centroids as digits, dark on light, in two rows of five with a frame around each.
 struct Picture {
   static constexpr std::int64_t enlargement = 14;
   static constexpr std::int64_t tile = digit_side * enlargement;
@@ -161,10 +160,9 @@ int demo(const std::string& directory, const Session& session) {
                         {"seconds", {{"total", seconds}}}});
     return 0;
   }
-  session.print(
-      fmt::format("{} handwritten digits of {} people, 8 x 8 pixels each, in {} clusters; the program was not "
-                  "told which digit is which.\n\n",
-                  grouped(points.rows()), 43, clusters));
+  session.print(fmt::format(
+      "{} handwritten digits of {} people, 8 x 8 pixels each, in {} clusters; the program did not know the digits.\n\n",
+      grouped(points.rows()), 43, clusters));
   TextTable table({{"cluster"}, {"size"}, {"share"}, {"mostly the digit"}, {"agreement"}});
   for (const Group& group : groups)
     table.add({std::to_string(group.cluster), grouped(group.size),
@@ -172,7 +170,7 @@ int demo(const std::string& directory, const Session& session) {
                fmt::format("{:.1f} %", 100 * share(group.agreeing, group.size))});
   session.print(table.text(session));
   session.print(fmt::format(
-      "\nIn all, {:.1f} % of the digits lie in a cluster of their own kind; inertia {:.8g}, best of {} starts, {:.2g} "
+      "\nIn all, {:.1f} % of the digits are in a cluster of their kind; inertia {:.8g}, best of {} starts, {:.2g} "
       "s "
       "({}).\n"
       "The ten centroids as a picture: {}\n\n"

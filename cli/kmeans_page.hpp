@@ -1,4 +1,4 @@
-// `gradus kmeans --report`: what a page shows of a clustering beside its summary.
+// `gradus kmeans --report`: charts and pictures of a clustering, shown in addition to its summary.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace gradus::cli {
 
-/// The points of a projection in the colours of their clusters. `labels`: of all points.
+/// Plots the projected points in the colours of their clusters. `labels` covers all points.
 Chart projection_chart(const KMeansProjection& projection, VectorView<const std::int32_t> labels,
                        std::int64_t clusters);
 
-/// A picture, and the same with every pixel in its cluster's colour; of a large one the pixels of some rows and
-/// columns. InterruptedError after a stop request.
+/// Returns the picture and its version in cluster colours. Large pictures are subsampled by rows and columns. Throws
+/// InterruptedError after a stop request.
 template <class T>
 std::vector<PagePicture> before_and_after(const files::PictureShape& shape, MatrixView<const T> points,
                                           const KMeansResult<T>& result, const std::stop_token& stop);
 
-/// A coordinate as the channel of a pixel.
+/// Converts a coordinate to a pixel channel.
 std::uint8_t channel_byte(double value);
 
 }  // namespace gradus::cli

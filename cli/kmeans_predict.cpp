@@ -1,4 +1,4 @@
-// `gradus predict` and `gradus transform`: what centroids found before say about new points.
+// `gradus predict` and `gradus transform`: apply the centroids of an earlier fit to new points.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct PredictArguments {
   std::string centroids;
   std::string input;
   std::string output;
-  std::string weights;  ///< of predict
+  std::string weights;  ///< only for predict
   files::ReadOptions reading;
   KMeansMetric metric = KMeansMetric::euclidean;
 };
@@ -41,7 +41,8 @@ struct Inputs {
   double read_seconds = 0;
 };
 
-/// Both in one type: the one asked for, or the wider of the files' types, which changes no value.
+/// Reads centroids and points in one type: the requested one, or the wider of the files' types, which preserves all
+/// values.
 Inputs read_inputs(const PredictArguments& arguments, const Session& session) {
   const auto start = core::Clock::now();
   files::ReadOptions reading = arguments.reading;
@@ -75,14 +76,14 @@ Inputs read_inputs(const PredictArguments& arguments, const Session& session) {
           core::seconds_since(start)};
 }
 
-/// Distances as rows of text, each behind the name of its point where points have names.
+/// Formats distances as rows of text, each after the name of its point if points have names.
 template <class T>
 void put_distances(MatrixView<const T> distances, const files::RowNames& names, const std::stop_token& stop,
                    const std::function<void(std::string_view)>& put) {
   std::string text = heading_of(&names);
   for (std::int64_t column = 0; column < distances.columns(); ++column) text += fmt::format(",distance_{}", column);
   text += '\n';
-  core::RareLook look(stop, "stopped while writing the result");
+  core::RarePoll look(stop, "stopped while writing the result");
   constexpr std::size_t bytes_of_a_piece = std::size_t{1} << 18;
   for (std::int64_t row = 0; row < distances.rows(); ++row) {
     look.honour_stop();
@@ -122,7 +123,7 @@ Json facts_of(const PredictArguments& arguments, const Inputs& inputs) {
           {"metric", to_string(inputs.metric)}};
 }
 
-/// The names of rows, if there are some, for the JSON that goes to standard output.
+/// Adds the names of rows, if any, to the JSON on standard output.
 void add_row_names(Json& facts, const files::RowNames* names) {
   if (!names) return;
   Json& list = facts["ids"] = Json::array();

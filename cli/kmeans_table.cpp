@@ -76,7 +76,7 @@ std::string centroids_text(MatrixView<const T> centroids, const std::vector<std:
 
 namespace {
 
-/// What the summary in the folder says; null where there is none, or none of k-means.
+/// Returns the k-means summary in the folder, or null if there is none.
 nlohmann::json summary_in(const std::filesystem::path& folder) {
   constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 28;
   const std::filesystem::path path = folder / summary_name;
@@ -145,8 +145,8 @@ void refuse_standardized_file(const std::string& file) {
   const nlohmann::json summary = summary_in(folder);
   if (summary.is_object() && summary.contains("standardize"))
     throw InputError(
-        fmt::format("'{}': these centroids were found among standardized columns; name the folder, '{}', which "
-                    "tells how they were standardized",
+        fmt::format("'{}': these centroids were found among standardized columns; name the folder, '{}', which records "
+                    "how they were standardized",
                     file, folder.string()));
 }
 
@@ -183,10 +183,10 @@ void require_alike(const FittedFolder& fit, const std::string& folder, std::int6
 void require_names_of_centroids(const files::Points& points, const std::string& input,
                                 const std::vector<std::string>& names, const std::string& centroids) {
   if (names.empty() || points.column_names.empty() || names == points.column_names) return;
-  throw InputError(fmt::format(
-      "{}: the columns are {}, but those of {} are {}; give both the same names (columns are found by them), or take "
-      "the line of names out of the file of centroids if the columns have the same order",
-      shown(input), list_of(points.column_names), shown(centroids), list_of(names)));
+  throw InputError(
+      fmt::format("{}: the columns are {}, but the columns of {} are {}; give both the same names (columns are matched "
+                  "by name), or remove the line of names from the file of centroids if the columns have the same order",
+                  shown(input), list_of(points.column_names), shown(centroids), list_of(names)));
 }
 
 void require_columns_of_fit(const files::Points& points, std::int64_t dimensions, const FittedFolder& fit,

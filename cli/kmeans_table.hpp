@@ -1,4 +1,4 @@
-// A fit of a table: the names of its columns and rows, the answers as text, and the folder of a result.
+// Results of fitting a table: names of columns and rows, answers as text, and the folder of a result.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,14 @@
 
 namespace gradus::cli {
 
-/// The names of columns and of the column of names, and how columns were standardized; what there is none of is left
-/// out.
+/// Adds the names of the columns, the heading of the row names, and the standardization. Leaves out missing facts.
 void add_table_facts(nlohmann::ordered_json& summary, const files::Points& points, const KMeansStandardization& by);
 
-/// centroids.csv and labels.csv.
 class TextResult {
  public:
   TextResult(core::OutputSet& outputs, const files::Points& points)
       : points_(points), centroids_(outputs.add("centroids.csv")), labels_(outputs.add("labels.csv")) {}
-  /// Both files are finished then.
+  /// Writes and finishes both files.
   template <class T>
   void write(const KMeansResult<T>& result);
   const core::AtomicFile& centroids() const { return centroids_; }
@@ -39,55 +37,53 @@ class TextResult {
   core::AtomicFile& labels_;
 };
 
-/// A field of a table as text: in quotes where it would otherwise be taken apart.
 std::string csv_field(std::string_view text);
-/// The column's heading where it has one, otherwise "row".
+/// Returns the heading of the row names, or "row".
 std::string heading_of(const files::RowNames* names);
-/// The name of a row, or its number from 0.
+/// Returns the name of a row, or its number from 0.
 std::string row_name(const files::RowNames* names, std::int64_t row);
 
-/// "row,label" and a line for each point, or with the names of rows and the heading of their column. Calls put(text)
-/// piece by piece.
+/// Formats "row,label" and a line for each point, using row names and their heading if there are any. Calls put(text)
+/// chunk by chunk.
 void put_labels(VectorView<const std::int32_t> labels, const files::RowNames* names, const std::stop_token& stop,
                 const std::function<void(std::string_view)>& put);
 
-/// The columns' names, where there are some, and a line for each centroid.
+/// Returns a line for each centroid, after the column names if there are any.
 template <class T>
 std::string centroids_text(MatrixView<const T> centroids, const std::vector<std::string>& column_names);
 
-/// What a folder that `gradus kmeans` wrote says about its centroids.
+/// The centroids of a folder that `gradus kmeans` wrote.
 struct FittedFolder {
-  std::string centroids;  ///< the file with those among which the nearest is looked for
+  std::string centroids;  ///< file of the centroids for the nearest-centroid search
   KMeansMetric metric = KMeansMetric::euclidean;
-  std::vector<std::string> column_names;  ///< empty: they have none
+  std::vector<std::string> column_names;  ///< empty: unnamed columns
   KMeansStandardization standardization;
 };
 
 inline constexpr std::string_view centroids_name = "centroids.npy";
 inline constexpr std::string_view standardized_name = "standardized_centroids.npy";
 
-/// Whether the path is a folder.
 bool is_folder(const std::string& path);
 
-/// InputError where it holds no result, or one that is not whole.
+/// Throws InputError if the folder holds no complete result.
 FittedFolder open_fit(const std::string& folder, const std::stop_token& stop);
 
-/// InputError where the file is a fit's centroids, in the units of the data, but the fit was one of standardized
-/// columns: the folder tells how.
+/// Throws InputError if the file holds a fit's centroids in data units but the fit used standardized columns. Such
+/// centroids need the standardization in the folder.
 void refuse_standardized_file(const std::string& file);
 
-/// Checks that centroids of the fit, `clusters` of them, can begin one with these options and points. UsageError where
-/// standardization, metric or number of clusters differ, InputError where the names of columns do, each with the
-/// remedy.
+/// Checks that a new fit with these options and points can start from the fit's `clusters` centroids. Throws UsageError
+/// if standardization, metric or number of clusters differ, and InputError if the column names differ. Each error names
+/// the remedy.
 void require_alike(const FittedFolder& fit, const std::string& folder, std::int64_t clusters,
                    const KMeansOptions& options, const files::Points& points);
 
-/// Throws InputError, with the names of both, if the columns of centroids in a file and of points both have names, and
-/// the names or their order differ.
+/// Throws InputError, naming both files, if the centroids and the points both have column names and these differ in
+/// spelling or order.
 void require_names_of_centroids(const files::Points& points, const std::string& input,
                                 const std::vector<std::string>& names, const std::string& centroids);
 
-/// InputError, with both names, where the points' columns are not those of the fit.
+/// Throws InputError, naming input and folder, if the columns of the points differ from the columns of the fit.
 void require_columns_of_fit(const files::Points& points, std::int64_t dimensions, const FittedFolder& fit,
                             const std::string& folder, const std::string& input);
 

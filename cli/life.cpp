@@ -1,4 +1,4 @@
-// `gradus life`: generations of a pattern in a file, written as a pattern again, as pictures, or shown in the terminal.
+// `gradus life`: advances a pattern from a file; writes it as a pattern or pictures, or shows it in the terminal.
 #include "gradus/life.hpp"
 
 #include <fmt/format.h>
@@ -36,21 +36,20 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view problem_name = "life";
 
-/// How long --until-stable looks for a cycle where --generations does not say.
+/// Generations that --until-stable searches for a cycle without --generations.
 constexpr std::int64_t patience = 1000000;
 
 struct Arguments {
   std::string input;
   std::string output;
-  std::string folder;  ///< of frames
-  std::string page;    ///< the file of --report
-  LifeOptions
-      options;  ///< rule and boundary: those of the input stand before them, `world` and `boundary` before these
+  std::string folder;
+  std::string page;     ///< the file of --report
+  LifeOptions options;  ///< rule and boundary: `world` and `boundary` override these, these override the input's
   std::optional<std::int64_t> every;
   std::int64_t scale = 1;
   std::int64_t delay = 100;               ///< milliseconds
   bool counts_generations = false;        ///< --generations was given
-  std::optional<files::LifeWorld> world;  ///< of --rule, with a topology perhaps
+  std::optional<files::LifeWorld> world;  ///< from --rule, possibly with a topology
   std::optional<LifeBoundary> boundary;
   std::optional<LifeSize> size;
   bool view = false;
@@ -58,14 +57,14 @@ struct Arguments {
   bool is_gif() const { return !output.empty() && files::ending_of(output) == ".gif"; }
   bool makes_frames() const { return is_gif() || !folder.empty(); }
   bool goes_by_steps() const { return makes_frames() || !page.empty(); }
-  /// Generations of a step; for a page alone so many that a chart shows them all.
+  /// Returns the generations per step. A page alone uses so large a step that a chart can show all points.
   std::int64_t step() const {
     constexpr std::int64_t most_steps = 500;
     return every ? *every : makes_frames() ? 1 : std::max<std::int64_t>(1, options.generations / most_steps);
   }
 };
 
-/// The grid's size: that of --size, of the file, or of the pattern itself.
+/// Returns the size of the grid: from --size, from the file, or from the pattern.
 LifeSize size_of_grid(const Arguments& arguments, const LifePattern& pattern) {
   if (arguments.size) return *arguments.size;
   if (arguments.world && arguments.world->boundary) return {arguments.world->width, arguments.world->height};
@@ -76,7 +75,7 @@ LifeSize size_of_grid(const Arguments& arguments, const LifePattern& pattern) {
   return {box.width, box.height};
 }
 
-/// What the command line says goes before what the file says.
+/// Merges the options: the command line overrides the file.
 LifeOptions options_of(const Arguments& arguments, const LifePattern& pattern) {
   LifeOptions options = arguments.options;
   options.rule = life_options(pattern).rule;
@@ -95,14 +94,14 @@ LifeOptions options_of(const Arguments& arguments, const LifePattern& pattern) {
   return options;
 }
 
-/// "1,234,567": also where a whole number of 64 bits does not hold it.
+/// Formats "1,234,567", for populations beyond 64 bits too.
 std::string population_text(LifePopulation population) {
   std::string text = to_string(population);
   for (std::size_t place = text.size(); place > 3;) text.insert(place -= 3, ",");
   return text;
 }
 
-/// "1000", "2^30", "1e6".
+/// Parses "1000", "2^30" or "1e6".
 std::int64_t parse_generations(const std::string& name, const std::string& text) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   const auto is_number = [](std::string_view digits) {
@@ -125,7 +124,7 @@ std::int64_t parse_generations(const std::string& name, const std::string& text)
   } catch (const UsageError&) {
   }
   throw UsageError(
-      fmt::format("{}: {} is not a whole number from 0 to 2^63 - 1, as 1000, 2^30 or 1e6", name, core::excerpt(text)));
+      fmt::format("{}: {} is not an integer from 0 to 2^63 - 1, such as 1000, 2^30 or 1e6", name, core::excerpt(text)));
 }
 
 std::string closing_line(const LifeResult& result, const LifeOptions& options, double seconds) {
@@ -140,12 +139,11 @@ std::string closing_line(const LifeResult& result, const LifeOptions& options, d
          fmt::format(", {:.3g} s, {}, {}", seconds, result.report.variant, counted(result.report.threads, "thread"));
 }
 
-/// A number where a whole one of 64 bits holds it.
+/// Returns a JSON number if the population fits 64 bits, otherwise a string.
 Json json_of(LifePopulation population) {
   return population.high == 0 ? Json(population.low) : Json(to_string(population));
 }
 
-/// What the job was, for the summary.
 Json summary_of(const Arguments& arguments, const LifeOptions& options, const LifeSize& size,
                 const LifeResult& result) {
   Json summary{{"problem", problem_name},
@@ -162,7 +160,6 @@ void add_report(Json& summary, const RunReport& report) {
   summary.update({{"variant", report.variant}, {"device", report.device}, {"threads", report.threads}});
 }
 
-/// The pattern with rule, boundary and generation of the result.
 LifePattern pattern_of(LifeResult& result, const LifePattern& given, const LifeOptions& options, const LifeSize& size) {
   LifePattern pattern;
   pattern.rule = options.rule;
@@ -233,7 +230,7 @@ int run_steps(const Arguments& arguments, Session& session) {
     session.execution.progress({"frames", arguments.options.generations - left, arguments.options.generations, {}});
   }
   const auto write_start = core::Clock::now();
-  // Beside the frames in a folder there may be the last generation, as a pattern.
+  // A folder of frames may be combined with the last generation as a pattern.
   std::optional<core::AtomicFile> last;
   if (!arguments.output.empty() && !arguments.is_gif()) {
     last.emplace(arguments.output, session.execution.stop);
@@ -287,7 +284,7 @@ int run_view(const Arguments& arguments, Session& session) {
 
 int run_once(const Arguments& arguments, Session& session) {
   const auto start = core::Clock::now();
-  // The file is opened first, so that a place that cannot be written is found before the work and not after it.
+  // Opens the file first, so that an unwritable path fails before the work.
   std::optional<core::AtomicFile> file;
   if (!arguments.output.empty()) file.emplace(arguments.output, session.execution.stop);
   const LifePattern pattern = files::read_life(arguments.input, reading_of(session));
@@ -311,7 +308,7 @@ int run_once(const Arguments& arguments, Session& session) {
     } catch (const InterruptedError&) {
       throw;
     } catch (const Error&) {
-      if (!session.json) throw;  // the other figures can be said all the same
+      if (!session.json) throw;  // the remaining figures can still be reported
     }
   }
   const double written = core::seconds_since(write_start);
@@ -373,65 +370,65 @@ void add_generations(Options& options, Arguments* arguments) {
     arguments->boundary = bench::parse_enum<LifeBoundary>(label, text);
   });
   options.value("--size", "WxH",
-                "size of the grid, W for a square, whose first cell lies at (-W/2, -H/2) [that of the file, or of the "
-                "pattern]",
+                "size of the grid, or W for a square; its first cell is at (-W/2, -H/2) [the size in the file, or of "
+                "the pattern]",
                 [arguments](const std::string& text) {
                   arguments->size = parse_life_size("--size", text, std::int64_t{1} << 40);
                 });
   const auto where_all_is_one = [arguments]() -> std::string {
     if (arguments->view) return "--view shows the generations one by one";
     if (arguments->makes_frames()) return "frames are made step by step";
-    return arguments->page.empty() ? "" : "--report looks at the pattern step by step";
+    return arguments->page.empty() ? "" : "--report examines the pattern step by step";
   };
   for (const char* const name : {"until_stable", "hashes"})
-    options.useless_where(options.row(row(name), &arguments->options), where_all_is_one);
+    options.ineffective_if(options.row(row(name), &arguments->options), where_all_is_one);
 }
 
 void add_pictures(Options& options, Arguments* arguments) {
   options.heading("Pictures and live view");
   options.flag("--view", arguments->view, "show the generations in the terminal; ? lists the keys");
   const auto place = [&](CLI::Option& option) {
-    options.useless_where(options.not_repeated(option), where_all_is_shown(arguments));
+    options.ineffective_if(options.not_repeated(option), where_all_is_shown(arguments));
   };
   place(options.file("--report", arguments->page, "FILE.html",
-                     "a page with the population over the generations, the first picture and the last"));
-  place(options.file("--frames", arguments->folder, "DIR", "a PGM of each generation in this folder, named after it"));
-  options.useless_where(
-      options.value(
-          "--every", "N",
-          "frames of each Nth generation only, and of the last one; so also the populations of --report [1; of "
-          "--report alone about 500 in all]",
-          [arguments](const std::string& text) {
-            arguments->every = parse_whole("--every", text, 1, std::numeric_limits<std::int64_t>::max());
-          }),
+                     "write a page with the population over the generations, and the first and the last picture"));
+  place(options.file("--frames", arguments->folder, "DIR",
+                     "write a PGM of each generation to this folder, named after the generation"));
+  options.ineffective_if(
+      options.value("--every", "N",
+                    "make frames and the populations of --report only for every Nth generation and the last one [1; "
+                    "with --report alone about 500 in total]",
+                    [arguments](const std::string& text) {
+                      arguments->every = parse_whole("--every", text, 1, std::numeric_limits<std::int64_t>::max());
+                    }),
       [arguments] {
         return arguments->view || arguments->goes_by_steps()
                    ? std::string()
                    : std::string("there are no frames; -o FILE.gif, --frames DIR, --report or --view makes some");
       });
   constexpr std::int64_t largest_scale = 1024;
-  options.useless_where(options.whole("--scale", arguments->scale,
-                                      "pixels of a cell, in both directions; such a picture does not read back",
-                                      std::int64_t{1}, largest_scale),
-                        [arguments] {
-                          const std::optional<files::LifeOutputKind> kind = files::life_output(arguments->output);
-                          return arguments->makes_frames() || (kind && kind->is_picture())
-                                     ? std::string()
-                                     : std::string("no picture is written");
-                        });
-  options.useless_where(options.whole("--delay", arguments->delay, "milliseconds from one frame of a GIF to the next",
-                                      std::int64_t{10}, std::int64_t{600000}),
-                        [arguments] { return arguments->is_gif() ? std::string() : std::string("no GIF is written"); });
+  options.ineffective_if(options.whole("--scale", arguments->scale,
+                                       "pixels per cell in both directions; a scaled picture cannot be read back",
+                                       std::int64_t{1}, largest_scale),
+                         [arguments] {
+                           const std::optional<files::LifeOutputKind> kind = files::life_output(arguments->output);
+                           return arguments->makes_frames() || (kind && kind->is_picture())
+                                      ? std::string()
+                                      : std::string("no picture is written");
+                         });
+  options.ineffective_if(
+      options.whole("--delay", arguments->delay, "milliseconds between the frames of a GIF", std::int64_t{10},
+                    std::int64_t{600000}),
+      [arguments] { return arguments->is_gif() ? std::string() : std::string("no GIF is written"); });
 }
 
 Action setup_life(Options& options, Session& session) {
   auto shared = std::make_shared<Arguments>();
   Arguments* const arguments = shared.get();
-  Options::required(
-      options.file("PATTERN", arguments->input, "PATTERN",
-                   "a pattern: .rle, .mc, .cells, .lif (Life 1.05 or 1.06), .pbm, .pgm, .png, .jpg, texts "
-                   "also packed by gzip; - for standard input"));
-  options.useless_where(
+  Options::required(options.file("PATTERN", arguments->input, "PATTERN",
+                                 "a pattern: .rle, .mc, .cells, .lif (Life 1.05 or 1.06), .pbm, .pgm, .png, .jpg; text "
+                                 "also gzip-compressed; - for standard input"));
+  options.ineffective_if(
       options.value(
           "-o,--output", "FILE",
           "write the pattern there: .rle, .mc, .cells, .lif (Life 1.06), .pbm, .pgm, .png; or all generations: "

@@ -17,7 +17,8 @@ namespace gradus::cli {
 
 namespace {
 
-/// Frames of another run would stand among the new ones, and their names may be of another length.
+/// Throws an error if the folder has frames of another run: they would mix with the new ones, and their names may have
+/// another length.
 void require_no_frames(const std::string& folder) {
   std::error_code failure;
   for (std::filesystem::directory_iterator entry(folder, failure), end; !failure && entry != end;
@@ -85,7 +86,7 @@ LifeFrames::Frame LifeFrames::frame_of(const LifePattern& pattern) const {
   const std::optional<life_detail::LifeBox> box = life_detail::bounding_box(*pattern.tree, pattern.left, pattern.top);
   if (!box || (box->height > 0 && box->width > files::most_pixels / box->height))
     throw Error(fmt::format(
-        "the cells of generation {} lie too far apart for a picture{}; from 1 to {} pixels can be "
+        "the cells of generation {} are too far apart for a picture{}; from 1 to {} pixels can be "
         "written; write them as .mc",
         pattern.generation, box ? fmt::format(", in {} x {} cells", box->width, box->height) : "", files::most_pixels));
   return {pattern.generation, box->left, box->top,
@@ -121,7 +122,7 @@ void LifeFrames::find_window() {
     right = std::max(right, frame_right);
     bottom = std::max(bottom, frame_bottom);
   }
-  if (!window_) {  // nothing was ever alive
+  if (!window_) {  // no cell was ever alive
     window_ = life_detail::LifeBox{0, 0, 1, 1};
     return;
   }
@@ -156,7 +157,7 @@ void LifeFrames::add_to_gif(const Frame& frame) {
 }
 
 void LifeFrames::write_to_folder(const Frame& frame) {
-  // As a bounded world of the window's size, all of which is written.
+  // A bounded world of the window's size is written completely.
   LifePattern pattern;
   pattern.boundary = LifeBoundary::dead;
   pattern.width = window_->width;
@@ -164,7 +165,7 @@ void LifeFrames::write_to_folder(const Frame& frame) {
   pattern.left = frame.left - window_->left - window_->width / 2;
   pattern.top = frame.top - window_->top - window_->height / 2;
   pattern.cells = copy_of(frame.cells);
-  // Names of one length, so that they are in order.
+  // Names of equal length sort by generation.
   const std::string name = fmt::format("{:0{}}.pgm", frame.generation, std::to_string(last_).size());
   const std::string path = std::filesystem::path(request_.folder) / name;
   core::AtomicFile file(path, execution_.stop);

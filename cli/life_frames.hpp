@@ -14,28 +14,28 @@
 
 namespace gradus::cli {
 
-/// All pictures have one size: that of a bounded world, or of all that is alive in one of the frames. Cells are black
-/// on white.
+/// Writes the frames. All have the size of the bounded world or, on the plane, of the box around all cells that are
+/// alive in any frame. Cells are black on white.
 class LifeFrames {
  public:
   struct Request {
-    std::string gif;     ///< the file, or empty
-    std::string folder;  ///< of a PGM for each frame, which is named after its generation, or empty
+    std::string gif;
+    std::string folder;  ///< folder for a PGM per frame, named after its generation; or empty
     std::int64_t scale = 1;
     std::int64_t milliseconds = 100;
   };
-  /// Places that cannot be written are found here.
+  /// Throws Error if an output cannot be written.
   LifeFrames(Request request, const Execution& execution);
   LifeFrames(const LifeFrames&) = delete;
   LifeFrames& operator=(const LifeFrames&) = delete;
-  /// Removes the frames and folders of a run that did not finish.
+  /// Removes the frames and folders of an unfinished run.
   ~LifeFrames();
 
-  /// Before the first frame; `last` is the greatest generation there will be.
+  /// Prepares the first frame. `last` is the highest generation.
   void begin(const LifeOptions& options, const LifeSize& size, std::uint64_t last);
-  /// Error where the cells lie too far apart for a picture.
+  /// Throws Error if the cells are too far apart for a picture.
   void add(const LifePattern& pattern);
-  /// The GIF appears, and the PGMs stay. Each of these has appeared when it was complete.
+  /// Publishes the GIF and keeps the PGMs, each of which appeared when it was complete.
   void finish();
 
   std::int64_t count() const { return count_; }
@@ -60,8 +60,8 @@ class LifeFrames {
   std::optional<life_detail::LifeBox> window_;
   std::optional<core::AtomicFile> gif_file_;
   std::optional<files::GifWriter> gif_;
-  std::vector<Frame> frames_;      ///< that wait until the window is known
-  std::vector<std::string> made_;  ///< folders and PGMs, in this order, of a run that has not finished
+  std::vector<Frame> frames_;      ///< frames that wait until the window is known
+  std::vector<std::string> made_;  ///< folders and PGMs of the unfinished run, in this order
   std::uint64_t bytes_ = 0;
   std::uint64_t last_ = 0;
   std::int64_t count_ = 0;

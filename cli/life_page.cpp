@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t most_pixels_of_side = 512;
 
-/// White where all of these are dead, and the darker the more are alive; a single live one is seen.
+/// Returns white for no live cells; more live cells are darker, and a single one is visible.
 std::uint8_t gray(std::int64_t alive, std::int64_t cells) {
   constexpr std::int64_t white = 255;
   constexpr std::int64_t lightest = 160;
@@ -31,7 +31,7 @@ PagePicture picture_of(const LifePattern& pattern, const std::stop_token& stop) 
   if (pattern.tree) {
     const std::optional<life_detail::LifeBox> box = life_detail::bounding_box(*pattern.tree, pattern.left, pattern.top);
     if (!box || (box->height > 0 && box->width > files::most_pixels / box->height)) {
-      picture.title += "the cells lie too far apart for a picture";
+      picture.title += "the cells are too far apart for a picture";
       return picture;
     }
     cells = of_tree.emplace(life_detail::grid_of(*pattern.tree, *box, pattern.left, pattern.top, stop));

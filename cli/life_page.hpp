@@ -1,4 +1,4 @@
-// `gradus life --report`: what a page shows of a pattern beside its summary.
+// `gradus life --report`: pictures of a pattern, shown in addition to its summary.
 #pragma once
 
 #include <stop_token>
@@ -8,8 +8,8 @@
 
 namespace gradus::cli {
 
-/// The cells as they are now, black on white, all of a bounded world; of many cells the share of live ones as gray.
-/// Without pixels where the cells lie too far apart. InterruptedError after a stop request.
+/// Draws the current cells black on white; a bounded world is drawn whole. Large patterns become gray levels, by the
+/// share of live cells. Returns no pixels if the cells are too far apart. Throws InterruptedError after a stop request.
 PagePicture picture_of(const LifePattern& pattern, const std::stop_token& stop);
 
 }  // namespace gradus::cli

@@ -1,4 +1,4 @@
-// `gradus generate life-soup`: cells that are alive by chance.
+// `gradus generate life-soup`: makes random cells.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace gradus {
 
 namespace cli {
 
-/// Cells that are the same one: turned about the middle, or seen in a mirror. The names are those of the groups.
+/// The symmetry group of the cells, named as in mathematics: rotations about the centre and reflections.
 enum class Symmetry : std::uint8_t { c1, c2, c4, d2_rows, d2_columns, d2_diagonal, d4, d4_diagonal, d8 };
 
 }  // namespace cli
@@ -59,12 +59,14 @@ struct Soup {
            symmetry == Symmetry::d8;
   }
 
-  /// The random number of a cell is that of the first of the cells that are the same one as it, in the order of rows.
+  /// Returns the index of the random number for a cell: the smallest index, in row-major order, of all cells in its
+  /// orbit.
   std::uint64_t index_of(std::int64_t y, std::int64_t x) const {
     const std::int64_t below = size.height - 1 - y;
     const std::int64_t right = size.width - 1 - x;
     using Place = std::pair<std::int64_t, std::int64_t>;
-    // Itself, turned by a half, by a quarter to both sides; mirrored top to bottom, left to right, at both diagonals.
+    // The identity, rotations by a half and by a quarter in both directions; reflections top to bottom, left to right,
+    // and at both diagonals.
     const std::array<Place, 8> places{
         {{y, x}, {below, right}, {x, below}, {right, y}, {below, x}, {y, right}, {x, y}, {right, below}}};
     constexpr std::array<unsigned, 9> groups{0b00000001, 0b00000011, 0b00001111, 0b00010001, 0b00100001,
@@ -105,9 +107,9 @@ int write_soup(const Soup& soup, const std::string& output, const Session& sessi
   pattern.top = world.top;
   const core::Philox random(soup.seed, stream);
   std::int64_t population = 0;
-  constexpr std::int64_t rows_between_looks = 16;
+  constexpr std::int64_t rows_between_polls = 16;
   for (std::int64_t y = 0; y < soup.size.height; ++y) {
-    if (y % rows_between_looks == 0) {
+    if (y % rows_between_polls == 0) {
       core::honour_stop(session.execution.stop, "stopped while making cells");
       session.execution.progress({"generate", y, soup.size.height, {}});
     }
@@ -143,13 +145,13 @@ int write_soup(const Soup& soup, const std::string& output, const Session& sessi
 
 Action setup_life_soup(Options& options, Session& session, const Generator::Request& request) {
   auto soup = std::make_shared<Soup>();
-  options.value("--size", "WxH", "columns and rows, or W for as many of both [64]",
+  options.value("--size", "WxH", "columns and rows, or W for a square [64]",
                 [soup = soup.get()](const std::string& text) {
                   soup->size = parse_life_size("--size", text, std::int64_t{1} << 20);
                 });
   options.choice(
       "--symmetry", soup->symmetry,
-      "turned by halves (C2) or quarters (C4), mirrored at lines (-, |, +) or diagonals (x), all of it (D8)");
+      "half turns (C2), quarter turns (C4), reflections at lines (-, |, +) or diagonals (x), all of them (D8)");
   options.value("--rule", "B3/S23", "the rule in the header [B3/S23]", [soup = soup.get()](const std::string& text) {
     try {
       soup->rule = life_rule(text);
@@ -169,8 +171,7 @@ Action setup_life_soup(Options& options, Session& session, const Generator::Requ
 }  // namespace
 
 Generator life_soup_generator() {
-  return {"life-soup", "cells of Life that are alive by chance", "of life-soup: share of cells that are alive [0.5]",
-          setup_life_soup};
+  return {"life-soup", "random cells of Life", "for life-soup: share of cells that are alive [0.5]", setup_life_soup};
 }
 
 }  // namespace gradus::cli

@@ -1,4 +1,4 @@
-// What the files of the commands of Life share.
+// Declarations that the files of the Life commands share.
 #pragma once
 
 #include <cstdint>
@@ -22,22 +22,21 @@ struct LifeSize {
   std::int64_t height = 0;
 };
 
-/// "64" or "64x48", columns first.
+/// Parses "64" or "64x48", columns first.
 LifeSize parse_life_size(const std::string& name, const std::string& text, std::int64_t most);
 
-/// A pattern on its way, some generations at a time.
+/// A pattern that advances some generations at a time.
 class LifeSteps {
  public:
-  /// What is asked for in `options` besides rule, boundary and generations is left alone. Of a bounded world `size` is
-  /// its size. `execution` stays with the caller.
+  /// Uses only rule, boundary and generations of `options`. `size` is the size of a bounded world. The caller keeps
+  /// `execution` alive.
   LifeSteps(LifePattern pattern, const LifeOptions& options, const LifeSize& size, const Execution& execution);
   LifeSteps(const LifeSteps&) = delete;
   LifeSteps& operator=(const LifeSteps&) = delete;
   ~LifeSteps();
 
-  /// Errors as those of life(); UnsupportedError where the cells beyond the pattern have come alive.
+  /// Throws the errors of life(), and UnsupportedError if the cells beyond the pattern have come alive.
   void advance(std::int64_t generations);
-  /// As it is now, with its rule, boundary and generation.
   const LifePattern& now();
   const LifePopulation& population();
   const RunReport& report() const { return report_; }
@@ -51,18 +50,18 @@ class LifeSteps {
   const Execution& execution_;
   LifePopulation population_;
   RunReport report_;
-  /// Keeps what it knows from one step to the next.
+  /// Keeps the results it has computed from one step to the next.
   std::unique_ptr<life_detail::Universe> universe_;
-  bool is_read_ = true;  ///< `pattern_` is what the universe holds
+  bool is_read_ = true;  ///< `pattern_` matches the universe
 };
 
-/// UnsupportedError where that is so.
+/// Throws UnsupportedError if the cells beyond the pattern are alive.
 void require_no_background(const LifeResult& result, const LifeRule& rule);
 
-/// UsageError where there is no terminal to show `input` in, or it comes from where keys are read.
+/// Throws UsageError if there is no terminal to show `input` in, or if `input` is the stream that keys come from.
 void require_terminal(const std::string& input);
-/// Shows the pattern in the terminal, `every` generations a frame, until the person has seen enough. It pauses once
-/// after `until` generations, unless that is negative.
+/// Shows the pattern in the terminal, `every` generations per frame, until the user quits. If `until` is not negative,
+/// the view pauses once after that many generations.
 int view_life(LifeSteps& steps, const LifeOptions& options, const LifeSize& size, std::int64_t every,
               std::int64_t until, Session& session);
 

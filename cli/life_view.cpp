@@ -1,4 +1,4 @@
-// `gradus life --view`: a pattern that lives in the terminal.
+// `gradus life --view`: shows a living pattern in the terminal.
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -45,17 +45,17 @@ enum class Key : std::uint8_t {
   quit
 };
 
-/// The keys that were pressed, the terminal's escape sequences for arrows among them.
+/// Decodes key presses, including the terminal's escape sequences for arrow keys.
 class Keyboard {
  public:
-  /// Waits up to this long for a key.
+  /// Waits up to `patience` for a key.
   Key next(Milliseconds patience) {
     if (bytes_.empty()) {
       pollfd wanted{STDIN_FILENO, POLLIN, 0};
       if (::poll(&wanted, 1, static_cast<int>(patience.count())) <= 0) return Key::none;
       char buffer[64];
       const ssize_t count = ::read(STDIN_FILENO, buffer, sizeof buffer);
-      if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)) return Key::quit;  // the terminal is gone
+      if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)) return Key::quit;  // the terminal has closed
       if (count > 0) bytes_.assign(buffer, static_cast<std::size_t>(count));
     }
     if (bytes_.empty()) return Key::none;
@@ -115,7 +115,7 @@ class View {
     draw(terminal);
     while (!done_) {
       core::honour_stop(session_.execution.stop, "stopped");
-      // A key or a change of the window's size is seen soon, also between two slow frames.
+      // Reacts quickly to a key or a change of the window's size, even between two slow frames.
       constexpr Milliseconds soon{30};
       const auto left = std::chrono::duration_cast<Milliseconds>(next - Clock::now());
       const Milliseconds patience = std::clamp(paused_ ? soon : left, Milliseconds{0}, soon);
@@ -179,7 +179,7 @@ class View {
     middle_y_ = std::clamp(middle_y_ + down, -farthest, farthest);
   }
 
-  /// Whether the window's size is another one now.
+  /// Measures the window. Returns true if its size has changed.
   bool measure() {
     winsize size{};
     int columns = 80;
@@ -191,7 +191,7 @@ class View {
     const bool changed = columns != columns_ || lines != lines_;
     columns_ = columns;
     lines_ = lines;
-    rows_ = std::max(lines - 1, 1) * 2;  // two cells in a character, the last line says where one is
+    rows_ = std::max(lines - 1, 1) * 2;  // two cells per character; the last line shows the status
     return changed;
   }
 
@@ -202,7 +202,7 @@ class View {
     return life_detail::bounding_box(*pattern.tree, pattern.left, pattern.top).value_or(life_detail::LifeBox{});
   }
 
-  /// All of the pattern, as near as it fits.
+  /// Centres the whole pattern at the closest zoom that fits.
   void go_home() {
     const life_detail::LifeBox all = box();
     middle_x_ = all.left + all.width / 2;
@@ -211,8 +211,8 @@ class View {
     while (zoom_ < most_zoom && (all.width >> zoom_ > columns_ || all.height >> zoom_ > rows_)) ++zoom_;
   }
 
-  /// Whether any cell lives in each of the window's squares of 2^zoom cells on a side.
-  std::vector<char> look() {
+  /// Returns, for each square of 2^zoom x 2^zoom cells in the window, whether it has a live cell.
+  std::vector<char> squares_alive() {
     std::vector<char> alive(static_cast<std::size_t>(columns_) * static_cast<std::size_t>(rows_));
     const std::int64_t left = middle_x_ - (std::int64_t{columns_ / 2} << zoom_);
     const std::int64_t top = middle_y_ - (std::int64_t{rows_ / 2} << zoom_);
@@ -224,8 +224,8 @@ class View {
     };
     const LifePattern& pattern = steps_.now();
     if (pattern.tree) {
-      look_at_tree(*pattern.tree, left - pattern.left, top - pattern.top,
-                   [&](std::int64_t x, std::int64_t y) { mark(pattern.left + x, pattern.top + y); });
+      mark_tree(*pattern.tree, left - pattern.left, top - pattern.top,
+                [&](std::int64_t x, std::int64_t y) { mark(pattern.left + x, pattern.top + y); });
       return alive;
     }
     const LifeGridView& cells = pattern.cells;
@@ -242,9 +242,9 @@ class View {
     return alive;
   }
 
-  /// A node that is smaller than a square of the window is looked at no further: it has a live cell.
+  /// Marks the squares of the live nodes. Does not descend below the size of a square: a stored node has a live cell.
   template <class Mark>
-  void look_at_tree(const LifeTree& tree, std::int64_t left, std::int64_t top, const Mark& mark) {
+  void mark_tree(const LifeTree& tree, std::int64_t left, std::int64_t top, const Mark& mark) {
     struct Part {
       std::uint32_t index;
       std::int64_t x, y;
@@ -286,7 +286,7 @@ class View {
   }
 
   void draw(const Terminal& terminal) {
-    const std::vector<char> alive = look();
+    const std::vector<char> alive = squares_alive();
     std::string frame = "\x1b[H";
     for (int row = 0; row < rows_; row += 2) {
       std::size_t blanks = 0;
@@ -304,7 +304,7 @@ class View {
         frame.append(std::exchange(blanks, 0), ' ');
         frame += upper && lower ? "█" : upper ? "▀" : "▄";
       }
-      frame += "\x1b[K\r\n";  // the rest of the line is blank
+      frame += "\x1b[K\r\n";  // clears the rest of the line
     }
     std::string line = status();
     line.resize(std::min(line.size(), static_cast<std::size_t>(std::max(columns_ - 1, 0))));
@@ -316,14 +316,14 @@ class View {
   const LifeOptions& options_;
   LifeSize size_;
   std::int64_t every_;
-  std::int64_t until_;  ///< generations up to the pause that was asked for, or none
+  std::int64_t until_;  ///< generations up to the requested pause, or none
   bool paused_;
   Session& session_;
   Keyboard keyboard_;
   std::size_t speed_ = 4;
   bool help_ = false;
   bool done_ = false;
-  int zoom_ = 0;  ///< a place of the window is 2^zoom cells wide
+  int zoom_ = 0;  ///< a square of the window has 2^zoom cells per side
   std::int64_t middle_x_ = 0;
   std::int64_t middle_y_ = 0;
   int columns_ = 0;

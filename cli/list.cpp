@@ -38,7 +38,7 @@ std::string ladder(const Session& session, const bench::ProblemRow& problem, con
                    {"here", TextTable::Align::left},
                    {"result", TextTable::Align::left},
                    {"idea", TextTable::Align::left}});
-  std::vector<std::string> reasons;  // each once, since one often holds for many variants
+  std::vector<std::string> reasons;  // without duplicates, because many variants share a reason
   for (const core::VariantInfo& variant : problem.ladder->variants()) {
     const core::Support support = problem.ladder->support(variant.name, machine);
     std::string here = "yes";
@@ -56,7 +56,7 @@ std::string ladder(const Session& session, const bench::ProblemRow& problem, con
   return text;
 }
 
-/// The options of a table, for the documents and for Python's signatures.
+/// Returns the options of a table, for the documentation and for Python's signatures.
 Json options_json(std::span<const core::Option> rows) {
   Json options = Json::array();
   for (const core::Option& row : rows) {
@@ -102,7 +102,7 @@ int list(const std::string& name, const Session& session) {
   if (!name.empty()) chosen.push_back(&bench::find_problem(name));
   else chosen.assign(bench::problems().begin(), bench::problems().end());
   execution::Machine machine = execution::this_machine();
-  machine.gpus = execution::Gpus(execution::see_gpus);
+  machine.gpus = execution::Gpus(execution::list_gpus);
   if (session.json) {
     Json all = Json::array();
     for (const bench::ProblemRow* problem : chosen) all.push_back(ladder_json(*problem, machine));
@@ -122,7 +122,7 @@ int list(const std::string& name, const Session& session) {
 
 Action setup_list(Options& options, Session& session) {
   auto problem = std::make_shared<std::string>();
-  options.value("PROBLEM", "PROBLEM", "list this one only",
+  options.value("PROBLEM", "PROBLEM", "list only this problem",
                 [target = problem.get()](const std::string& text) { *target = text; },
                 {.choices = bench::problem_names()});
   return [problem, &session] { return list(*problem, session); };

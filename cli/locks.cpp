@@ -1,4 +1,5 @@
-// Locks have no command of their own: a program includes gradus/locks.hpp. There is what all problems have.
+// Locks have no separate command, because programs include gradus/locks.hpp. This file adds only the examples for the
+// general commands.
 #include "cli/command.hpp"
 
 namespace gradus::cli {

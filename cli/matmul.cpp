@@ -1,4 +1,4 @@
-// `gradus matmul`: multiply the matrices of two files by NumPy's rules of shapes, and write or print the product.
+// `gradus matmul`: multiplies the matrices of two files by NumPy's shape rules and writes or prints the product.
 #include "gradus/matmul.hpp"
 
 #include <fmt/format.h>
@@ -49,14 +49,14 @@ struct Arguments {
 
 std::string called(const std::string& path) { return path == "-" ? "standard input" : "'" + path + "'"; }
 
-/// As Python writes a tuple.
+/// Formats a shape like a Python tuple.
 std::string shape_text(std::span<const std::int64_t> shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
 // ---- Shapes: the rules of numpy.matmul ----
 
-/// The matrices of an input: rows and columns, and the dimensions before them, with the distances of their elements.
+/// The matrices of an input: sizes and element strides of rows, columns, and the batch dimensions before them.
 struct Stack {
   Sizes shape;
   Sizes strides;
@@ -66,7 +66,7 @@ struct Stack {
   std::int64_t columns() const { return shape.back(); }
   std::int64_t row_stride() const { return strides[strides.size() - 2]; }
   std::int64_t column_stride() const { return strides.back(); }
-  /// Of a dimension counted from the last one that is no row or column; 1 and 0 where there is none.
+  /// Returns the size of a batch dimension, counted from the last one; 1 if missing.
   std::int64_t batch_size(std::size_t back) const {
     return back < batch_dimensions() ? shape[batch_dimensions() - 1 - back] : 1;
   }
@@ -75,7 +75,7 @@ struct Stack {
   }
 };
 
-/// InputError for a single number, UsageError where there is nothing to transpose.
+/// Throws InputError for a scalar, and UsageError if there is nothing to transpose.
 Stack stack_of(const files::Tensor& tensor, const std::string& path, bool is_left, bool transposed) {
   if (tensor.shape.empty())
     throw InputError(called(path) + ": a single number, of shape (); an array of one dimension or more is expected");
@@ -94,7 +94,7 @@ Stack stack_of(const files::Tensor& tensor, const std::string& path, bool is_lef
   return stack;
 }
 
-/// A dimension of the batch: how many products it has, and how far their operands are apart.
+/// A batch dimension: the number of products, and the strides between their operands.
 struct BatchDimension {
   std::int64_t size = 1;
   std::int64_t a_stride = 0;
@@ -104,10 +104,10 @@ struct BatchDimension {
 struct Plan {
   Stack a;
   Stack b;
-  Sizes shape;                        ///< of the result
-  std::int64_t elements = 0;          ///< of the result
-  std::int64_t batch = 0;             ///< all products
-  std::vector<BatchDimension> outer;  ///< each index of these is one call of the library
+  Sizes shape;
+  std::int64_t elements = 0;
+  std::int64_t batch = 0;
+  std::vector<BatchDimension> outer;  ///< each index is one call of the library
   BatchDimension inner;               ///< the batch of a call
 
   std::int64_t m() const { return a.rows(); }
@@ -115,7 +115,7 @@ struct Plan {
   std::int64_t k() const { return a.columns(); }
 };
 
-/// InputError where the shapes do not fit each other, or the result is beyond all memory.
+/// Throws InputError if the shapes do not match or the result exceeds any memory.
 Plan plan_of(const Arguments& arguments, const files::Tensor& a, const files::Tensor& b) {
   Plan plan;
   plan.a = stack_of(a, arguments.a, true, arguments.transpose_a);
@@ -130,7 +130,7 @@ Plan plan_of(const Arguments& arguments, const files::Tensor& a, const files::Te
     throw InputError(fmt::format("{}: {} and {} do not fit; these numbers must be the same", files(),
                                  counted(plan.k(), "column"), counted(plan.b.rows(), "row")));
 
-  // From the last dimension to the first; those in which both operands go on evenly are one.
+  // From the last dimension to the first, merges dimensions in which both operands have a constant stride.
   std::vector<BatchDimension> dimensions;
   for (std::size_t back = 0; back < std::max(plan.a.batch_dimensions(), plan.b.batch_dimensions()); ++back) {
     const std::int64_t a_size = plan.a.batch_size(back);
@@ -188,8 +188,8 @@ void for_calls(const Plan& plan, const Use& use) {
   }
 }
 
-/// The distances of the elements of what is added, in each dimension of the result. InputError where it is neither of
-/// the result's shape nor can be spread over it.
+/// Returns the strides of the added matrix in each dimension of the result. Throws InputError if the matrix cannot be
+/// broadcast to the result's shape.
 Sizes spread_strides(const Arguments& arguments, const files::Tensor& added, const Plan& plan) {
   Sizes strides(plan.shape.size());
   bool fits = added.shape.size() <= plan.shape.size();
@@ -217,9 +217,9 @@ void spread(const files::Tensor& added, const Sizes& strides, const Plan& plan, 
     std::int64_t place = 0;
     for (std::size_t dim = plan.shape.empty() ? 0 : plan.shape.size() - 1; dim-- > 0; rest /= plan.shape[dim])
       place += rest % plan.shape[dim] * strides[dim];
-    for (std::int64_t begin = 0; begin < columns; begin += core::operations_between_looks) {
+    for (std::int64_t begin = 0; begin < columns; begin += core::operations_between_polls) {
       core::honour_stop(stop, "stopped while copying what is added to the product");
-      const std::int64_t end = std::min(begin + core::operations_between_looks, columns);
+      const std::int64_t end = std::min(begin + core::operations_between_polls, columns);
       for (std::int64_t column = begin; column < end; ++column) to[first + column] = from[place + column * step];
     }
   }
@@ -227,7 +227,6 @@ void spread(const files::Tensor& added, const Sizes& strides, const Plan& plan, 
 
 // ---- The product ----
 
-/// What was done, over all calls of the library.
 struct Outcome {
   RunReport report;
   MatmulError error;
@@ -239,7 +238,7 @@ Outcome multiply(const Plan& plan, const files::Tensor& a, const files::Tensor& 
   const T* const a_data = std::get<files::PointsOf<T>>(a.values).view.data();
   const T* const b_data = std::get<files::PointsOf<T>>(b.values).view.data();
   Outcome outcome;
-  if (plan.elements == 0) {  // nothing is multiplied, and says of itself what it ran on
+  if (plan.elements == 0) {  // an empty product still reports its variant and device
     outcome.report = matmul(MatmulView<const T>(), MatmulView<const T>(), options, execution).report;
     return outcome;
   }
@@ -260,7 +259,7 @@ Outcome multiply(const Plan& plan, const files::Tensor& a, const files::Tensor& 
   return outcome;
 }
 
-/// The accuracy of the variant that ran, and the factor of the bound of its error.
+/// The accuracy of the variant that ran, and the factor of its error bound.
 struct Accuracy {
   std::string_view name;
   double bound = 0;
@@ -275,7 +274,7 @@ Accuracy accuracy_of(const std::string& variant_name, std::int64_t depth) {
   return {to_string(accuracy), matmul_error_bound(accuracy, depth, sizeof(T))};
 }
 
-/// Nested as the dimensions are.
+/// Nests the values like the dimensions.
 template <class T>
 Json json_of(std::span<const std::int64_t> shape, const T*& next) {
   if (shape.empty()) return *next++;
@@ -284,8 +283,8 @@ Json json_of(std::span<const std::int64_t> shape, const T*& next) {
   return values;
 }
 
-/// The product as text has it: rows and columns, a number to a line where it has one dimension, and the matrices of a
-/// batch one below the other.
+/// Returns the product as rows of text: a number per line if it has one dimension, and the matrices of a batch one
+/// below the other.
 template <class T>
 MatrixView<const T> rows_of(const Plan& plan, const Buffer<T>& product) {
   if (plan.shape.size() < 2) return {product.data(), plan.elements, 1};
@@ -312,7 +311,7 @@ void write_product(Destination& destination, const Plan& plan, const Buffer<T>& 
 
 std::string closing_line(const Plan& plan, std::string_view dtype, double gflops, MatmulAccuracy permitted,
                          const Outcome& outcome, const Accuracy& accuracy, bool measured, double seconds) {
-  // What was permitted need not be what ran.
+  // The permitted accuracy may differ from the one that ran.
   std::string ran;
   if (permitted == MatmulAccuracy::split || permitted == MatmulAccuracy::fast) {
     const std::string_view asked = to_string(permitted);
@@ -327,7 +326,7 @@ std::string closing_line(const Plan& plan, std::string_view dtype, double gflops
       seconds, gflops, ran, outcome.report.variant, counted(outcome.report.threads, "thread"));
 }
 
-/// What a large job will take, before it starts.
+/// Prints the memory that a large job needs before it starts.
 void tell_forecast(const Session& session, std::uint64_t memory, const Plan& plan) {
   constexpr std::uint64_t worth_a_word = std::uint64_t{1} << 30;
   if (memory < worth_a_word) return;
@@ -353,11 +352,11 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
                  const Sizes& strides_of_added, core::Clock::time_point start) {
   constexpr files::ElementType type = sizeof(T) == 4 ? files::ElementType::f32 : files::ElementType::f64;
   MatmulOptions options = arguments.options;
-  // There is nothing to multiply by beta where there are no elements.
+  // beta has no effect without elements.
   options.beta = inputs.added && plan.elements > 0 ? arguments.beta : 0;
   check_factor<T>("--alpha", options.alpha);
   check_factor<T>("--beta", options.beta);
-  // Inputs in memory of their own: those that are no .npy of this type.
+  // Inputs that are converted in memory: all but .npy files of this type.
   const std::uint64_t widened =
       inputs.a.bytes_as(type) + inputs.b.bytes_as(type) + (inputs.added ? inputs.added->bytes_as(type) : 0);
   const auto memory_with = [&](const MatmulOptions& wanted, const Execution& execution) {
@@ -373,7 +372,7 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
   };
   const std::uint64_t forecast = memory_with(options, session.execution);
   execution::check_memory(forecast, session.execution);
-  // The file is opened first, so that a place that cannot be written is found before the work and not after it.
+  // Opens the file first, so that an unwritable path fails before the work.
   Destination destination(arguments.output, session.execution.stop);
   if (destination.is_file()) {
     if (destination.format() == TableFormat::npy) {
@@ -460,10 +459,10 @@ Action setup_matmul(Options& options, Session& session) {
   Options::required(options.file("A", arguments->a, "A",
                                  "the left matrix: .npy of any number of dimensions, .csv, .tsv; - for CSV on standard "
                                  "input"));
-  Options::required(options.file("B", arguments->b, "B", "the right one, likewise"));
+  Options::required(options.file("B", arguments->b, "B", "the right matrix, in the same formats"));
   add_table_output(options, arguments->output, "write the product there, .npy or .csv [text on standard output]");
   add_reading_options(options, session, arguments->reading);
-  arguments->reading.names_matter = false;  // the columns of a matrix mostly have none
+  arguments->reading.names_matter = false;  // the columns of a matrix seldom have names
 
   options.heading("Product");
   options.flag("--transpose-a", arguments->transpose_a, "swap rows and columns of A");
@@ -472,10 +471,11 @@ Action setup_matmul(Options& options, Session& session) {
     return options.row(*core::find_option(core::option_rows<MatmulOptions>, name), &arguments->options);
   };
   row("alpha");
-  options.file("--add", arguments->added, "FILE",
-               "add this matrix, times --beta, to the product: of its shape, or spread over it by NumPy's rules");
-  options.useless_where(options.real("--beta", arguments->beta, "factor of the matrix of --add"),
-                        [arguments = arguments.get()] { return arguments->added.empty() ? "it needs --add" : ""; });
+  options.file(
+      "--add", arguments->added, "FILE",
+      "add this matrix, times --beta, to the product; it has the product's shape, or is broadcast by NumPy's rules");
+  options.ineffective_if(options.real("--beta", arguments->beta, "factor of the matrix of --add"),
+                         [arguments = arguments.get()] { return arguments->added.empty() ? "it needs --add" : ""; });
   row("accuracy");
   row("measure_error");
   return [arguments, &session] {
@@ -485,7 +485,7 @@ Action setup_matmul(Options& options, Session& session) {
     require_one_standard_input(files);
     require_table_for_header(arguments->reading, files);
     require_no_input_overwritten({arguments->output}, files);
-    // Shapes are compared before anything is converted.
+    // Compares the shapes before anything is converted.
     files::ReadOptions reading = arguments->reading;
     reading.type.reset();
     Inputs inputs{files::read_tensor(arguments->a, reading), files::read_tensor(arguments->b, reading), {}};
@@ -509,7 +509,7 @@ Action setup_matmul(Options& options, Session& session) {
 ProblemCommands matmul_commands();
 ProblemCommands matmul_commands() {
   return {.commands = {{"matmul",
-                        "multiply matrices, with a stated bound of the rounding error",
+                        "multiply matrices, with a stated bound on the rounding error",
                         "gradus matmul a.npy b.npy -o product.npy\n"
                         "gradus matmul a.npy a.npy --transpose-a --measure-error -o squares.npy\n"
                         "gradus matmul a.npy b.npy --alpha 0.5 --add bias.npy -o layer.npy",

@@ -18,7 +18,7 @@ std::uint64_t parse_bytes(std::string_view name, std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count, std::chars_format::fixed);
   std::string_view suffix(end, static_cast<std::size_t>(text.data() + text.size() - end));
   if (error == std::errc{}) {
-    bool known = suffix.empty() && std::trunc(count) == count;  // without a suffix there is no part of a byte
+    bool known = suffix.empty() && std::trunc(count) == count;  // without a suffix, bytes are integers
     if (!suffix.empty()) {
       const char letter = suffix.front() >= 'a' ? static_cast<char>(suffix.front() - 'a' + 'A') : suffix.front();
       const std::size_t power = suffixes.find(letter);
@@ -49,19 +49,19 @@ CLI::Option& Options::value(const std::string& names, const std::string& placeho
 }
 
 CLI::Option& Options::added(CLI::Option& option) {
-  if (why_useless_) useless_where(option, why_useless_);
+  if (no_effect_reason_) ineffective_if(option, no_effect_reason_);
   return *option.group(heading_);
 }
 
-CLI::Option& Options::useless_where(CLI::Option& option, WhyUseless why) {
+CLI::Option& Options::ineffective_if(CLI::Option& option, NoEffectReason why) {
   uses_.emplace_back(&option, std::move(why));
   return option;
 }
 
 void require_effects(const Uses& uses, const std::function<bool(const CLI::Option&)>& is_given) {
-  for (const auto& [option, why_useless] : uses) {
+  for (const auto& [option, no_effect_reason] : uses) {
     if (!is_given(*option)) continue;
-    if (const std::string reason = why_useless(); !reason.empty())
+    if (const std::string reason = no_effect_reason(); !reason.empty())
       throw UsageError((option->get_positional() ? option->get_option_text() : "--" + option->get_lnames().front()) +
                            " has no effect: " + reason,
                        {.code = error_code::no_effect});
@@ -138,7 +138,7 @@ CLI::Option& Options::row(const core::Option& row, void* options, decltype(bench
 }
 
 void Options::variant_options(const core::Ladder& ladder, Execution& execution) {
-  std::vector<std::pair<const core::Option*, std::string>> rows;  // with the variants that have it
+  std::vector<std::pair<const core::Option*, std::string>> rows;  // each option with the variants that have it
   for (const core::VariantInfo& variant : ladder.variants()) {
     if (variant.options == nullptr) continue;
     for (const core::Option& row : variant.options->rows) {

@@ -1,5 +1,5 @@
-// Options of a subcommand. Each value is checked when it is parsed, and the message of a UsageError says what would be
-// right. What is known of an option (its choices, whether it names a file) is kept for completion and the manual.
+// Options of a subcommand. Each value is checked when it is parsed; a UsageError states which values are allowed.
+// Choices and file arguments are recorded for completion and the manual.
 #pragma once
 
 #include <cstdint>
@@ -29,26 +29,25 @@ struct Ladder;
 
 namespace gradus::cli {
 
-/// What the shell may offer for an option's value.
+/// The completions and the recording rules of an option's value.
 struct OptionValue {
   std::vector<std::string> choices;
   bool file = false;
   bool list = false;        ///< several values separated by commas, as the placeholder says: "NAME,..."
-  bool is_result = true;    ///< helps to determine the result, so that --repeat takes it from a record
-  bool of_variant = false;  ///< only some variants have it: --repeat with another --variant leaves it out
-  /// The value as the command line writes it, given or not; where it is "" or there is no function, records have what
-  /// was given. Flags: "" where not set.
+  bool is_result = true;    ///< influences the result, so that --repeat takes it from a record
+  bool of_variant = false;  ///< only some variants have it: --repeat with another --variant drops it
+  /// Returns the value as the command line spells it, given or not. If there is no function or it returns "", records
+  /// contain the values that were given. An unset flag returns "".
   std::function<std::string()> current = {};
 };
 using OptionValues = std::map<const CLI::Option*, OptionValue>;
 
-/// Why an option that was given would have no effect on what is about to run; empty where it has one. Asked when the
-/// whole command line is known.
-using WhyUseless = std::function<std::string()>;
-using Uses = std::vector<std::pair<const CLI::Option*, WhyUseless>>;
+/// Returns the reason why a given option would have no effect on the run, or "" if it has one. Called when the whole
+/// command line is known.
+using NoEffectReason = std::function<std::string()>;
+using Uses = std::vector<std::pair<const CLI::Option*, NoEffectReason>>;
 
-/// UsageError for the first option that was given and has no effect: to pass over it in silence would let a mistake
-/// run.
+/// Throws UsageError for the first given option that has no effect: silently ignoring it would hide a mistake.
 void require_effects(const Uses& uses, const std::function<bool(const CLI::Option&)>& is_given);
 
 class Options {
@@ -58,72 +57,70 @@ class Options {
   Options(CLI::App& app, OptionValues& values, Uses& uses) : app_(app), values_(values), uses_(uses) {}
 
   CLI::App& app() { return app_; }
-  /// The heading under which the help lists the options that follow, and where all of these are of no use.
-  void heading(std::string text, WhyUseless why_useless = {}) {
+  /// Sets the heading for the options that follow in the help. `no_effect_reason` applies to all of them.
+  void heading(std::string text, NoEffectReason no_effect_reason = {}) {
     heading_ = std::move(text);
-    why_useless_ = std::move(why_useless);
+    no_effect_reason_ = std::move(no_effect_reason);
   }
 
-  /// The basis of all others: `names` as "-k,--clusters", or "INPUT" for an argument without a name. `placeholder`
-  /// stands for the value in the help.
+  /// Adds an option; all other functions build on this one. `names` is for example "-k,--clusters", or "INPUT" for a
+  /// positional argument. `placeholder` stands for the value in the help.
   CLI::Option& value(const std::string& names, const std::string& placeholder, const std::string& description,
                      Parse parse, OptionValue offered = {});
   CLI::Option& flag(const std::string& names, bool& target, const std::string& description);
   CLI::Option& text(const std::string& names, std::string& target, const std::string& placeholder,
                     const std::string& description);
-  /// The name of a file or directory; the shell completes it.
+  /// Adds an option that names a file or directory; the shell completes it.
   CLI::Option& file(const std::string& names, std::string& target, const std::string& placeholder,
                     const std::string& description);
-  /// Likewise one or more of them.
+  /// Adds an option with one or more file names.
   CLI::Option& files(const std::string& names, std::vector<std::string>& targets, const std::string& placeholder,
                      const std::string& description);
-  /// Bytes; with a suffix K, M, G or T (powers of 1024) also a decimal fraction.
+  /// Adds an option with a number of bytes. With a suffix K, M, G or T (powers of 1024), decimal fractions are allowed.
   CLI::Option& bytes(const std::string& names, std::uint64_t& target, const std::string& description);
-  /// A whole number between `least` and `most`. The target's value is shown as the default.
+  /// Adds an option with an integer between `least` and `most`. The target's value is shown as the default.
   template <class Integer>
   CLI::Option& whole(const std::string& names, Integer& target, const std::string& description, Integer least = 0,
                      Integer most = std::numeric_limits<Integer>::max());
-  /// A finite number between `least` and `most`. The target's value is shown as the default.
+  /// Adds an option with a finite number between `least` and `most`. The target's value is shown as the default.
   CLI::Option& real(const std::string& names, double& target, const std::string& description,
                     double least = std::numeric_limits<double>::lowest(),
                     double most = std::numeric_limits<double>::max());
-  /// One of a few names. The target's value is shown as the default.
+  /// Adds an option with a few named values. The target's value is shown as the default.
   template <NamedEnum Enum>
   CLI::Option& choice(const std::string& names, Enum& target, const std::string& description);
-  /// An enumerator that need not be given; `initial` says in the help what holds without it.
+  /// Adds an option with named values that may be left out. `initial` describes the default in the help.
   template <NamedEnum Enum>
   CLI::Option& choice(const std::string& names, std::optional<Enum>& target, const std::string& description,
                       std::string_view initial);
 
-  /// An option of a table: its flag sets the member of `options`, whose value is shown as the default.
+  /// Adds an option of a table. Its flag sets the member of `options`, whose value is shown as the default.
   CLI::Option& row(const core::Option& row, void* options);
-  /// A row whose text parse() reads, instead of its kind: the program takes more than the member holds.
+  /// Adds an option of a table that parse() reads, because the program accepts more than the member can hold.
   CLI::Option& row(const core::Option& row, void* options, decltype(bench::Axis::parse) parse);
 
-  /// A flag for each option that only some variants of the problem have: Execution::variant_options.
+  /// Adds a flag for each option that only some variants of the problem have: Execution::variant_options.
   void variant_options(const core::Ladder& ladder, Execution& execution);
 
-  /// An axis of a measurement, which `gradus bench` and experiments parse alike.
+  /// Adds an axis of a measurement, which `gradus bench` and experiments parse alike.
   CLI::Option& axis(const bench::Axis& axis);
 
-  /// The option must be given.
   static CLI::Option& required(CLI::Option& option);
-  /// The option says where the result or its parts go: --repeat does not take it from a record.
+  /// Marks an option that names an output: --repeat does not take it from a record.
   CLI::Option& not_repeated(CLI::Option& option);
-  /// The option is in records with its value at hand, given or not.
+  /// Records the option with its current value, given or not.
   CLI::Option& always_recorded(CLI::Option& option, std::function<std::string()> current);
-  /// The option is refused where there is a reason why it has no effect.
-  CLI::Option& useless_where(CLI::Option& option, WhyUseless why);
+  /// Refuses the option if why() returns a reason.
+  CLI::Option& ineffective_if(CLI::Option& option, NoEffectReason why);
 
  private:
-  /// Under the heading at hand.
   CLI::Option& added(CLI::Option& option);
 
   CLI::App& app_;
   OptionValues& values_;
   Uses& uses_;
   std::string heading_ = "Options";
-  WhyUseless why_useless_;
+  NoEffectReason no_effect_reason_;
 };
 
 using bench::parse_choice;
@@ -135,7 +132,7 @@ using bench::parse_unsigned;
 using bench::parse_whole;
 using bench::parse_whole_list;
 std::uint64_t parse_bytes(std::string_view name, std::string_view text);
-/// The name by which messages call an option: the last of "-k,--clusters".
+/// Returns the name of an option in messages: the last one of "-k,--clusters".
 std::string shown_name(const std::string& names);
 std::string with_default(const std::string& description, std::string_view value);
 

@@ -21,12 +21,11 @@ namespace gradus::cli {
 
 namespace {
 
-/// Calls use(some rows, the first one's number) for one piece after the other, which take some milliseconds to be
-/// written as text.
+/// Calls use(rows, number of the first row) for chunks that take some milliseconds to format as text.
 template <class T, class Use>
 void for_pieces(MatrixView<const T> matrix, const std::stop_token& stop, const Use& use) {
   constexpr std::int64_t number_operations = 16;  // to write a number
-  const std::int64_t stretch = core::stretch_length(matrix.rows(), number_operations * matrix.columns());
+  const std::int64_t stretch = core::chunk_length(matrix.rows(), number_operations * matrix.columns());
   for (std::int64_t row = 0; row < matrix.rows(); row += stretch) {
     core::honour_stop(stop, "stopped while writing the result");
     use(matrix.slice(row, std::min(stretch, matrix.rows() - row)), row);
@@ -63,8 +62,8 @@ std::string TextTable::text(const Session& session) const {
   return result;
 }
 
-// For a terminal that is too narrow: each row's first cell on a line of its own, and below it the others, each with its
-// heading, as many on a line as fit.
+// Formats the table for a narrow terminal: each row's first cell has a line, and the other cells follow below with
+// their headings, as many per line as fit.
 std::string TextTable::folded(const Session& session) const {
   constexpr std::size_t indent = 4;
   std::string result;
@@ -79,7 +78,7 @@ std::string TextTable::folded(const Session& session) const {
       const bool fits = used > 0 && used + gap + needed <= session.columns;
       if (used > 0 && !fits) result += '\n';
       result += std::string(fits ? gap : indent, ' ') + label;
-      const std::size_t below = indent + width_of(heading) + 1;  // where a long cell goes on
+      const std::size_t below = indent + width_of(heading) + 1;  // column where a long cell continues
       result += !fits && indent + needed > session.columns ? wrapped(row[index], below, session.columns).substr(below)
                                                            : row[index];
       used = (fits ? used + gap : indent) + needed;
@@ -130,7 +129,7 @@ void require_no_input_overwritten(const std::vector<std::string>& outputs, const
     for (const std::string& one : inputs) {
       const std::optional<files::NpzPath> array = files::npz_path(one);
       const std::string& input = array ? array->file : one;
-      std::error_code none;  // what is not there is not the same file
+      std::error_code none;  // a missing file cannot be an input
       if (!output.empty() && !input.empty() && input != "-" && std::filesystem::is_regular_file(input, none) &&
           std::filesystem::equivalent(output, input, none))
         throw UsageError("'" + output + "' would be overwritten, but it is read as well" +
@@ -163,7 +162,7 @@ void write_csv_rows(core::AtomicFile& file, MatrixView<const T> matrix, std::int
 
 template <class T>
 void expect_table(const core::AtomicFile& file, TableFormat format, std::int64_t rows, std::int64_t columns) {
-  // A digit and what ends it.
+  // A digit and its separator.
   file.expect(format == TableFormat::npy ? files::npy_size<T>(rows, columns)
                                          : 2 * static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(columns));
 }
@@ -181,7 +180,7 @@ constexpr std::string_view reading_stopped = "stopped while checking that a resu
 std::string checksum_text(std::uint32_t checksum) { return fmt::format("{:08x}", checksum); }
 
 std::uint32_t checksum_of(std::span<const std::byte> bytes, const std::stop_token& stop) {
-  constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;  // what a slow disk gives soon
+  constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;  // small enough for a slow disk
   std::uint32_t checksum = 0;
   for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes_between_looks, bytes.size()))) {
     core::honour_stop(stop, reading_stopped);
@@ -190,7 +189,7 @@ std::uint32_t checksum_of(std::span<const std::byte> bytes, const std::stop_toke
   return checksum;
 }
 
-/// What the summary in a file's folder says is wrong with it; nothing where there is none, or none of ours.
+/// Returns the mismatch between the file and the summary in its folder, or "" if there is none or no summary of ours.
 std::string fault_of(std::string_view problem, const std::string& path, const std::stop_token& stop) {
   const std::filesystem::path file(path);
   const std::filesystem::path summary = file.parent_path() / summary_name;
@@ -199,7 +198,7 @@ std::string fault_of(std::string_view problem, const std::string& path, const st
   if (!std::filesystem::is_regular_file(file, error) || !std::filesystem::is_regular_file(summary, error)) return "";
   if (const std::uintmax_t size = std::filesystem::file_size(summary, error); error || size > most_bytes) return "";
   std::ifstream stream(summary);
-  core::RareLook look(stop, reading_stopped);
+  core::RarePoll look(stop, reading_stopped);
   const auto keep = [&](int, nlohmann::json::parse_event_t, const nlohmann::json&) {
     look.honour_stop();
     return true;
@@ -233,13 +232,13 @@ std::string unfinished_summary(std::string_view problem) {
   const nlohmann::ordered_json summary{
       {"problem", problem},
       {"unfinished",
-       "the files of this folder are being replaced by those of a new result; if no process is doing that "
+       "the files of this folder are being replaced by a new result; if no process is doing that "
        "any more, it was killed: write the result again"}};
   return summary.dump(2) + "\n";
 }
 
 void require_whole_result(std::string_view problem, const std::string& path, const std::stop_token& stop) {
-  // The folder may be replaced between two looks at it, but not each time.
+  // The folder may be replaced during a check, but not during every attempt.
   std::string fault;
   for (int attempt = 0; attempt < 3; ++attempt)
     if (fault = fault_of(problem, path, stop); fault.empty()) return;

@@ -37,7 +37,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Calls function; where it throws, the message tells in which frame of a trajectory.
+/// Calls the function. If it throws, adds the frame number of a trajectory to the message.
 template <class Function>
 decltype(auto) naming_frame(bool is_trajectory, std::int64_t frame, Function&& function) {
   const auto name = [&](Error& error) {
@@ -57,7 +57,8 @@ decltype(auto) naming_frame(bool is_trajectory, std::int64_t frame, Function&& f
   }
 }
 
-/// Squared distances so small have few digits in double, or none: separations below 1e-162 count as 0.
+/// Warns about tiny edges: their squares have few or no significant digits in double, and separations below 1e-162
+/// count as 0.
 void note_tiny_edges(const Session& session, std::span<const double> edges) {
   constexpr double least = 0x1p-500;
   const auto positive = std::ranges::find_if(edges, [](double edge) { return edge > 0; });
@@ -71,20 +72,20 @@ void note_tiny_edges(const Session& session, std::span<const double> edges) {
 void note_folded(const Session& session, const Sum& sum) {
   if (sum.folded_atoms > 0)
     session.note(
-        fmt::format("{} of {} lay outside the file's box and {} moved into it by whole lengths, which changes no "
+        fmt::format("{} of {}, outside the file's box, {} moved into it by whole lengths, which changes no "
                     "distance",
                     counted(sum.folded_atoms, "atom"), counted(sum.folded_frames, "frame"),
                     sum.folded_atoms == 1 ? "was" : "were"));
 }
 
-/// Returns least_reach() of all frames or, where the input is a stream, of the frames that are left.
+/// Returns least_reach() of all frames or, if the input is a stream, of the remaining frames.
 double least_reach_of_all(const Arguments& arguments, files::FrameReader& reader, std::int64_t seen) {
   if (files::is_stream(arguments.input)) return least_reach(arguments, reader, seen);
   files::FrameReader again(arguments.input, arguments.reading);
   return least_reach(arguments, again);
 }
 
-/// Sets the cutoff of bins without a number and a cutoff to half of the least box of all frames.
+/// If bins have neither a number nor a cutoff, sets the cutoff to half of the smallest box of all frames.
 void complete_bins_of_frames(Arguments& arguments) {
   PairHistogramBins& bins = arguments.options.bins;
   const bool is_complete = !arguments.edges.empty() || bins.bins != 0 || bins.cutoff != 0;
@@ -125,7 +126,7 @@ int count_pairs(const Arguments& arguments, const Session& session, files::Frame
   note_folded(session, sum);
   const std::vector<std::optional<Radial>> radials = radials_of(arguments, sum);
   const std::string threads = threads_text(session, sum.parts.front().histogram.report.threads);
-  if (!session.is_first()) return 0;  // what follows is the first rank's: the program ends when it has written all
+  if (!session.is_first()) return 0;  // only the first rank writes; the program ends when it is done
 
   Destination& destination = *opened;
   const auto write_start = core::Clock::now();
@@ -165,29 +166,29 @@ int count_pairs(const Arguments& arguments, const Session& session, files::Frame
   return 0;
 }
 
-/// The number of all frames of a file, for ranges that count from the end.
+/// Returns the number of frames in a file, for ranges that count from the end.
 std::int64_t frames_of(const Arguments& arguments) {
   if (arguments.input == "-")
     throw UsageError(
-        fmt::format("--frames {}: standard input does not tell how many frames will come, so that none can be "
-                    "counted from the end; name a file, or count from the beginning",
+        fmt::format("--frames {}: the number of frames on standard input is unknown, so none can be counted from the "
+                    "end; name a file, or count from the beginning",
                     arguments.frames.text()));
   files::FrameReader reader(arguments.input, arguments.reading);
   std::int64_t frames = 0;
   try {
     while (reader.skip()) ++frames;
-  } catch (const files::CutFrameError&) {  // it counts: whoever wants it is told that it is cut
+  } catch (const files::CutFrameError&) {  // a cut frame counts; reading it reports the error
     ++frames;
   }
   return frames;
 }
 
-/// On several ranks: UnsupportedError for standard input, which only the first one has; and what a person should know
-/// of how the launcher has placed them.
+/// With several ranks: throws UnsupportedError for standard input, which only the first rank has, and notes how the
+/// launcher has placed the ranks.
 void prepare_ranks(const std::vector<std::string>& inputs, const Session& session) {
   if (std::ranges::find(inputs, "-") != inputs.end())
     throw UnsupportedError(
-        "standard input comes to one process, and mpirun has started several, each of which reads all of the input; "
+        "only one process has standard input, and mpirun has started several, each of which reads all of the input; "
         "name a file");
   const std::string note = note_of_binding(*session.job, cpu::thread_count(session.execution));
   if (!note.empty()) session.note(note);
@@ -198,7 +199,7 @@ void add_bin_options(Options& options, Arguments& arguments) {
   PairHistogramOptions& own = arguments.options;
   for (const bench::Axis& axis : bench::bin_axes(own, arguments.edges))
     options.row(core::option_row<PairHistogramOptions>(core::with_underscores(axis.name)), &own, axis.parse);
-  options.flag("--centers", arguments.centers, "also a column with the middle of each bin");
+  options.flag("--centers", arguments.centers, "also write a column with the centre of each bin");
 }
 
 void add_space_options(Options& options, Arguments& arguments) {
@@ -219,9 +220,9 @@ void add_space_options(Options& options, Arguments& arguments) {
   });
   options.row(row("fold"), &own);
   options.flag("--rdf", arguments.radial,
-               "also the radial distribution g, the density around a point, and the coordination number");
-  options.useless_where(
-      options.value("--volume", "V", "for --rdf: volume that the points occupy [that of the box]",
+               "also compute the radial distribution g, the density around a point, and the coordination number");
+  options.ineffective_if(
+      options.value("--volume", "V", "for --rdf: volume that the points occupy [the volume of the box]",
                     [&arguments](const std::string& text) { arguments.volume = parse_positive("--volume", text); }),
       [&arguments] { return arguments.radial ? "" : "it needs --rdf"; });
 }
@@ -231,26 +232,25 @@ void add_atom_options(Options& options, Arguments& arguments) {
   const auto selection = [](std::optional<files::AtomSelection>& target, const char* name) {
     return [&target, name](const std::string& text) { target.emplace(text, name); };
   };
-  options.value(
-      "--select", "ATOMS",
-      "count these only: 'type O', 'element H', 'name OW', 'residue SOL', 'id 1-100,205', 'index 0-99', 'all', and "
-      "what 'not', 'and', 'or' and parentheses make of them",
-      selection(arguments.selection, "--select"));
+  options.value("--select", "ATOMS",
+                "count only these atoms: 'type O', 'element H', 'name OW', 'residue SOL', 'id 1-100,205', 'index "
+                "0-99', 'all', combined with 'not', 'and', 'or' and parentheses",
+                selection(arguments.selection, "--select"));
   options.value("--cross-select", "ATOMS",
-                "count the pairs between the points and these atoms, of the file of --cross where there is one",
+                "count the pairs between the points and these atoms, which are in the file of --cross if it is given",
                 selection(arguments.cross_selection, "--cross-select"));
-  options.useless_where(
+  options.ineffective_if(
       options.flag("--partial", arguments.partial,
-                   "columns for each pair of kinds of atoms: by element where the file has it, or else type, or name"),
+                   "write columns for each pair of kinds of atoms: by element if the file has it, otherwise by type, "
+                   "otherwise by name"),
       [&arguments]() -> std::string {
         if (arguments.is_cross()) return "it pairs all kinds with each other; leave out --cross and --cross-select";
         return arguments.is_weighted() ? "it counts without weights; leave out --weights and --weight-column" : "";
       });
-  options.value(
-      "--frames", "A:B:STEP",
-      "of the frames, counted from 0: from A on, before B, every STEP-th, by the rules of Python's slices; or the "
-      "number of one [all]",
-      [&arguments](const std::string& text) { arguments.frames = FrameRange(text); });
+  options.value("--frames", "A:B:STEP",
+                "count every STEP-th frame from A up to but excluding B, numbered from 0, like a Python slice; or a "
+                "single frame [all]",
+                [&arguments](const std::string& text) { arguments.frames = FrameRange(text); });
 }
 
 Action setup_pair_histogram(Options& options, Session& session) {
@@ -262,13 +262,12 @@ Action setup_pair_histogram(Options& options, Session& session) {
                                      "; text also with .gz or on standard input"));
   add_table_output(options, arguments->output,
                    "write the histogram there, .csv, .npy or .json [CSV on standard output]", true);
-  options.not_repeated(options.file(
-      "--report", arguments->page, "FILE.html",
-      "a page with charts of the counts, of g, density and coordination with --rdf, and of all kinds of pairs "
-      "together with --partial"));
-  options.file("--cross", arguments->others, "FILE", "count the pairs between the points and those of this file");
-  options.file("--weights", arguments->weights, "FILE", "one weight per point; a pair weighs their product");
-  options.useless_where(
+  options.not_repeated(options.file("--report", arguments->page, "FILE.html",
+                                    "write a page with charts of the counts; with --rdf also of g, density and "
+                                    "coordination; with --partial of all kinds of pairs"));
+  options.file("--cross", arguments->others, "FILE", "count the pairs between the points and the points of this file");
+  options.file("--weights", arguments->weights, "FILE", "one weight per point; a pair's weight is the product");
+  options.ineffective_if(
       options.file("--cross-weights", arguments->other_weights, "FILE", "weights of the points of --cross"),
       [arguments = arguments.get()] { return arguments->others.empty() ? "it needs --cross" : ""; });
   add_reading_options(options, session, arguments->reading);
@@ -296,7 +295,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
       require_table_for_header(arguments->reading, inputs);
       require_no_input_overwritten({arguments->output, arguments->page}, inputs);
       reader.emplace(arguments->input, arguments->reading, arguments->needs_labels());
-      if (!reader->is_trajectory()) {  // what is missing is refused before anything is read
+      if (!reader->is_trajectory()) {  // refuses an incomplete request before anything is read
         if (arguments->frames.is_given())
           throw UsageError(fmt::format("--frames has no effect: '{}' is no trajectory", arguments->input));
         const Box box = box_of(*arguments, {});

@@ -31,7 +31,7 @@
 
 namespace gradus::cli::pairs {
 
-/// Calls function; what the library finds wrong with an input is told of the file that it came from.
+/// Calls the function. If the library reports an invalid input, names the file that the input came from.
 template <class Function>
 decltype(auto) naming_inputs(const Arguments& arguments, const Function& function) {
   try {
@@ -45,7 +45,7 @@ decltype(auto) naming_inputs(const Arguments& arguments, const Function& functio
     ErrorFields fields = error.fields();
     if (error.code() == error_code::no_effect && fields.argument == "box_origin")
       error.set_message("--box-origin has no effect: there is no periodic box, which --box or a trajectory gives");
-    // What comes from a file is bad input.
+    // A value that comes from a file is bad input, not bad usage.
     if (error.code() == error_code::flat_cell && arguments.options.box.empty()) {
       fields.file = arguments.input;
       throw InputError(about(shown_path(arguments.input)) + error.message(), std::move(fields));
@@ -57,7 +57,7 @@ decltype(auto) naming_inputs(const Arguments& arguments, const Function& functio
   }
 }
 
-/// The rows of a matrix with these numbers; the matrix itself where it is all of them.
+/// Returns these rows of the matrix, without a copy if they are all of its rows.
 template <class T>
 files::PointsOf<T> picked(const files::PointsOf<T>& points, const std::vector<std::int64_t>& rows) {
   if (std::ssize(rows) == points.view.rows()) return points;
@@ -81,8 +81,8 @@ inline std::vector<std::int64_t> all_rows(std::int64_t count) {
   return rows;
 }
 
-/// The kinds of the atoms of a frame, by element where the file has these, or else by type, or by name; with the rows
-/// of each. Numbers come in their order, words in that of the alphabet.
+/// The kinds of atoms in a frame with the rows of each: by element if the file has elements, otherwise by type,
+/// otherwise by name. Numeric kinds are sorted by number, names alphabetically.
 struct Kinds {
   std::vector<std::string> names;
   std::vector<std::vector<std::int64_t>> rows;
@@ -132,7 +132,6 @@ struct Kinds {
   }
 };
 
-/// Counts the pairs of frame after frame.
 template <class T>
 class Counter {
  public:
@@ -155,11 +154,12 @@ class Counter {
     sum_.read += core::seconds_since(start);
   }
 
-  /// Whether the others come from frames too, one for each of the points'.
+  /// Returns true if the others also come from frames, one for each frame of the points.
   bool pairs_frames() const { return others_frames_.has_value(); }
   const WantedFrames* others_frames() const { return others_frames_ ? &*others_frames_ : nullptr; }
 
-  /// `reach_of_frames` gives how far bins may go in all frames, for the message where they go too far in this one.
+  /// Adds the pairs of a frame. The error message for bins that reach too far in this frame calls `reach_of_frames`,
+  /// which returns the limit over all frames.
   void add(const files::Frame& frame, const std::function<double()>& reach_of_frames) {
     const Box box = box_here(frame);
     next_others(box);
@@ -204,7 +204,7 @@ class Counter {
     }
   }
 
-  /// When all frames of the points were added: the others must have none left.
+  /// Ends the count after the last frame of the points. Throws InputError if the others have frames left.
   Sum& finish() {
     if (others_frames_ && !arguments_.frames.is_given() && others_frames_->next())
       throw InputError(
@@ -221,24 +221,24 @@ class Counter {
                                    box.lengths.empty() ? "this frame" : "the first frame"));
     if (sum_.frames > 0 && box.periodic != sum_.box.periodic)
       throw InputError(
-          fmt::format("'{}': the box of the first frame is periodic in {}, that of this frame in {}; give "
-                      "one answer for all of them with --periodic",
+          fmt::format("'{}': the box of the first frame is periodic in {}, the box of this frame in {}; give one "
+                      "answer for all of them with --periodic",
                       arguments_.input, sum_.box.periodic, box.periodic));
     return box;
   }
 
-  /// Throws InputError if places in the frame, by which weights and an index name atoms, are those of other atoms than
-  /// in the first frame.
+  /// Throws InputError if weights or an index refer to atoms by position and the atoms at these positions differ from
+  /// the first frame.
   static void require_same_atoms(const files::Frame& frame, std::shared_ptr<const std::vector<std::int64_t>>& first,
                                  bool goes_by_place, const std::string& file) {
     const auto& ids = frame.labels.ids;
     if (!goes_by_place || !ids) return;
     if (!first) first = ids;
     if (*first != *ids)
-      throw InputError(fmt::format(
-          "'{}': the ids of the atoms are not those of the first frame, and weights and 'index' go by the place in the "
-          "order of the ids; select by 'id' or 'type', or write the same atoms in all frames",
-          file));
+      throw InputError(
+          fmt::format("'{}': the ids of the atoms differ from the first frame, and weights and 'index' go by the place "
+                      "in the order of the ids; select by 'id' or 'type', or write the same atoms in all frames",
+                      file));
   }
 
   void require_same_unit(const files::FrameReader& reader, const files::FrameReader& others) const {
@@ -264,15 +264,16 @@ class Counter {
     }
   }
 
-  /// The others of the next frame, where they come from a trajectory too. Their box must be that of the points.
+  /// Reads the others' next frame if they come from a trajectory. Its box must equal the box of the points.
   void next_others(const Box& box) {
     if (!others_frames_) return;
     std::optional<files::Frame> frame = others_frames_->next();
     if (!frame) throw InputError(fmt::format("'{}': it has fewer frames than the points", arguments_.others));
     const bool is_undecided = arguments_.options.periodic.empty() && !frame->undecided_box.empty();
     if (arguments_.options.box.empty() && (is_undecided || !(box_of(arguments_, *frame) == box)))
-      throw InputError(fmt::format("'{}': its periodic box is not that of the points; say with --box which one it is",
-                                   arguments_.others));
+      throw InputError(
+          fmt::format("'{}': its periodic box differs from the box of the points; say with --box which one it is",
+                      arguments_.others));
     require_same_atoms(*frame, first_other_ids_,
                        !other_weights_.view.empty() || goes_by_place(arguments_.cross_selection), arguments_.others);
     others_ = std::move(*frame);
@@ -288,20 +289,18 @@ class Counter {
     return selection->rows(frame, file == "-" ? "standard input" : "'" + file + "'");
   }
 
-  /// Some points and their weights.
   struct Side {
     files::PointsOf<T> points;
     files::VectorOf<T> weights;
   };
-  /// The pairs among some points, or between them and others.
   struct Pairs {
-    std::size_t part = 0;  ///< of the sum
+    std::size_t part = 0;  ///< index in Sum::parts
     Side points;
     std::optional<Side> others;
     std::int64_t both = 0;  ///< as in Part
   };
 
-  /// One kind of pairs: among the selected points, or between them and others.
+  /// Returns one kind of pairs: among the selected points, or between them and others.
   Pairs of_sides(const files::Frame& frame, const files::PointsOf<T>& points, const files::PointsOf<T>& others) {
     if (sum_.frames == 0) sum_.parts.resize(1);
     const std::vector<std::int64_t> rows = wanted(arguments_.selection, frame, arguments_.input);
@@ -339,7 +338,7 @@ class Counter {
     return pairs;
   }
 
-  /// All pairs of kinds.
+  /// Returns the pairs of every two kinds.
   std::vector<Pairs> of_kinds(const files::Frame& frame, const files::PointsOf<T>& points) {
     const std::vector<std::int64_t> rows = wanted(arguments_.selection, frame, arguments_.input);
     sum_.all_points += std::ssize(rows);
@@ -358,7 +357,7 @@ class Counter {
         if (number >= sum_.parts.size() || sum_.parts[number].first != kinds.names[first] ||
             sum_.parts[number].second != kinds.names[second])
           throw InputError(
-              fmt::format("'{}': --partial: the kinds of atoms are not those of the first frame", arguments_.input));
+              fmt::format("'{}': --partial: the kinds of atoms differ from the first frame", arguments_.input));
         Pairs& pairs = all.emplace_back();
         pairs.part = number;
         pairs.points = sides[first];
@@ -366,11 +365,11 @@ class Counter {
       }
     if (all.size() != sum_.parts.size())
       throw InputError(
-          fmt::format("'{}': --partial: the kinds of atoms are not those of the first frame", arguments_.input));
+          fmt::format("'{}': --partial: the kinds of atoms differ from the first frame", arguments_.input));
     return all;
   }
 
-  /// Those of a column of the points, or of the file beside them.
+  /// Returns the weights in a column of the points, or those in the separate file.
   static files::VectorOf<T> weights_of_rows(const files::Points& points, const files::VectorOf<T>& of_file,
                                             const std::string& file, const std::string& input) {
     return points.weights.empty() ? files::of_rows_left(of_file, points.dropped, points.rows(), file)
@@ -394,7 +393,7 @@ class Counter {
     PairHistogramResult result = pair_histogram(points, options, memory, session_.execution);
     session_.ranks().agree(
         [&] { sum_.memory = std::max(sum_.memory, memory_of(points, options, memory, result.report.variant)); });
-    if (pairs.both > 0) {  // a point at no distance from itself, once for each that is on both sides
+    if (pairs.both > 0) {  // a point that is on both sides has distance 0 to itself
       const auto themselves = static_cast<std::uint64_t>(pairs.both);
       (result.edges.front() > 0 ? result.below : result.counts.front()) -= themselves;
       result.pairs -= themselves;
@@ -413,7 +412,7 @@ class Counter {
     part.same_numbers = part.same_numbers && part.points == n && part.others == m && part.both == pairs.both;
   }
 
-  /// Of the host, for the variant that ran.
+  /// Returns the host memory of the variant that ran.
   std::uint64_t memory_of(MatrixView<const T> points, const PairHistogramOptions& options,
                           const PairHistogramMemory<T>& memory, const std::string& variant) const {
     Execution ran = session_.execution;

@@ -1,4 +1,4 @@
-// Which frames of a trajectory are counted: --frames A:B:STEP, by the rules of Python's slices.
+// Selects frames of a trajectory: --frames A:B:STEP, by the rules of Python's slices.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,23 @@
 
 namespace gradus::cli {
 
-/// Frames are counted from 0. One number is one frame; A:B are those from A on and before B, A:B:STEP every STEP-th of
-/// them; what is left out is the beginning, the end, and 1; negative numbers count from the end.
+/// A range of frames, numbered from 0. A single number is one frame, A:B the frames from A up to but excluding B, and
+/// A:B:STEP every STEP-th of these. The defaults are the beginning, the end, and 1. Negative numbers count from the
+/// end.
 class FrameRange {
  public:
   FrameRange() = default;
-  /// UsageError for what is none.
+  /// Throws UsageError if the text is no range.
   explicit FrameRange(const std::string& text);
 
   bool is_given() const { return !text_.empty(); }
   const std::string& text() const { return text_; }
-  /// Whether the number of all frames has to be known.
+  /// Returns true if the range depends on the number of frames in the file.
   bool needs_count() const;
-  /// With that number: the same frames without counting from the end, in the order of the file.
+  /// Replaces numbers from the end, given the number of frames, and orders the range as in the file.
   void resolve(std::int64_t frames);
 
-  /// The first frame at `frame` or after it that is wanted; nothing where none is.
+  /// Returns the first wanted frame that is not before `frame`, if there is one.
   std::optional<std::int64_t> next(std::int64_t frame) const;
 
  private:
@@ -38,23 +39,23 @@ class FrameRange {
   bool single_ = false;
 };
 
-/// InputError on all ranks where one of them reads another hash from the file than the first one.
+/// Throws InputError on all ranks if read() returns different hashes on different ranks.
 void require_same_file(core::Ranks& ranks, const std::string& path, const std::function<std::uint64_t()>& read);
 
-/// The wanted frames of a file, one after the other. Of several ranks each reads all of them.
+/// Iterates over the wanted frames of a file. With several ranks, each reads every frame.
 class WantedFrames {
  public:
   WantedFrames(files::FrameReader& reader, std::string path, const FrameRange& range, const Session& session)
       : reader_(reader), path_(std::move(path)), range_(range), session_(session) {}
 
-  /// The next wanted frame; nothing where there is none. All ranks call it together: InputError where one of them has
-  /// another frame than the first one.
+  /// Returns the next wanted frame, if there is one. Collective: throws InputError if a rank's frame differs from the
+  /// first rank's.
   std::optional<files::Frame> next();
-  /// Of the frame that next() gave last, counted from 0.
+  /// Returns the number of the frame that next() returned last, counted from 0.
   std::int64_t number() const { return number_; }
-  /// Frames that were read or passed over.
+  /// Returns the number of frames that were read or skipped.
   std::int64_t seen() const { return seen_; }
-  /// Tells the user where the last line of the file, which the last frame has, has no end.
+  /// Notes that the last line of the file, which belongs to the last frame, has no line end.
   void note_open_end() const;
 
  private:

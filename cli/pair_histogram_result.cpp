@@ -1,4 +1,4 @@
-// What `gradus pair-histogram` tells: radial distributions, the table of the bins, the summary.
+// Results of `gradus pair-histogram`: radial distributions, the table of bins, and the summary.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Of the points with the others around them, or the other way round.
+/// Returns the distribution of the others around the points or, if swapped, of the points around the others.
 Radial radial_of(const Sum& sum, const Part& part, bool swapped = false) {
   const std::int64_t points = swapped ? part.others : part.points;
   const std::int64_t others = swapped ? part.points : part.others;
@@ -31,7 +31,7 @@ Radial radial_of(const Sum& sum, const Part& part, bool swapped = false) {
   return radial;
 }
 
-/// A name that needs no quotes in any format.
+/// Returns a name that needs no quotes in any format.
 std::string column_name(std::string_view what, const std::string& first, const std::string& second) {
   std::string name = fmt::format("{}_{}-{}", what, first, second);
   for (char& character : name)
@@ -40,7 +40,7 @@ std::string column_name(std::string_view what, const std::string& first, const s
   return name;
 }
 
-/// Returns the columns in which alone a layer or a wire repeats, or nothing where there are none.
+/// Returns the columns in which a layer or a wire repeats, or "" for other boxes.
 std::string periodic_columns(PairHistogramOptions options) {
   if (options.box.empty() || !options.dimensions.empty()) return {};
   for (const char* const columns : {"xy", "xz", "yz", "x", "y", "z"}) {
@@ -48,7 +48,7 @@ std::string periodic_columns(PairHistogramOptions options) {
     options.dimensions = columns;
     try {
       if (pair_histogram_has_volume(options)) return columns;
-    } catch (const UsageError&) {  // a vector of the cell leads out of these columns
+    } catch (const UsageError&) {  // a vector of the cell is not within these columns
     }
   }
   return {};

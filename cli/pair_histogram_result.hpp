@@ -1,4 +1,5 @@
-// What the parts of `gradus pair-histogram` share: the request, what the frames add up to, and how that is told.
+// Types and functions that the parts of `gradus pair-histogram` share: the request, the sum over frames, and the
+// report.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +28,11 @@ struct Arguments {
   std::string output;
   std::string page;  ///< the file of --report
   files::ReadOptions reading;
-  PairHistogramOptions options{.periodic = ""};  ///< `periodic` is empty: as the file says, or all of --box
+  PairHistogramOptions options{.periodic = ""};  ///< an empty `periodic` means as the file says, or all axes of --box
   bool radial = false;
   bool centers = false;
   bool partial = false;
-  double volume = 0;  ///< 0: of the box
+  double volume = 0;  ///< 0: the volume of the box
   std::optional<files::AtomSelection> selection;
   std::optional<files::AtomSelection> cross_selection;
   FrameRange frames;
@@ -41,67 +42,68 @@ struct Arguments {
   bool needs_labels() const { return partial || selection || cross_selection; }
 };
 
-/// The periodic box of a frame: that of the command line, or else that of the file. No lengths: open space.
+/// The periodic box of a frame, from the command line or else from the file. Empty `lengths` mean open space.
 struct Box {
-  std::vector<double> lengths;  ///< or the nine numbers of a triclinic cell's vectors
+  std::vector<double> lengths;  ///< or the nine components of a triclinic cell's vectors
   std::vector<double> origin;
   std::string periodic = "xyz";
 
   bool operator==(const Box&) const = default;
 };
 
-/// Throws InputError where neither the file nor the command line says whether the box of the frame is periodic.
+/// Throws InputError if neither the file nor the command line says whether the frame's box is periodic.
 Box box_of(const Arguments& arguments, const files::Frame& frame);
 
-/// The request as the library takes it, for points in such a box.
+/// Returns the library's options for points in this box.
 PairHistogramOptions options_in(const Arguments& arguments, const Box& box);
 
-/// The distance up to which the bins may go in the boxes of all frames; infinite in open space. Reads no atoms.
+/// Returns the greatest distance that bins may reach in the boxes of all frames; infinite in open space. Reads no
+/// atoms.
 double least_reach(const Arguments& arguments, files::FrameReader& reader, std::int64_t first_frame = 0);
 
-/// For --rdf: of a frame. UsageError in open space without --volume.
+/// Returns the volume of a frame for --rdf. Throws UsageError in open space without --volume.
 double volume_of(const Arguments& arguments, const Box& box);
 
-/// The pairs of one kind: all of them, or with --partial those of two kinds of atoms.
+/// Pairs of one kind: all pairs, or with --partial the pairs of two kinds of atoms.
 struct Part {
-  std::string first;  ///< the kinds, with --partial
+  std::string first;  ///< the kinds of atoms, with --partial
   std::string second;
   PairHistogramResult histogram;
-  std::int64_t points = 0;  ///< of a frame; of the first where they differ
+  std::int64_t points = 0;  ///< points in a frame; in the first frame if they vary
   std::int64_t others = 0;  ///< 0: pairs among the points
-  std::int64_t both = 0;    ///< points that are among the others too, and make no pair with themselves
+  std::int64_t both = 0;    ///< points that are also among the others; they form no pair with themselves
   bool same_numbers = true;
 
   bool is_within() const { return others == 0; }
   std::string kinds() const { return first + "-" + second; }
 };
 
-/// What all frames add up to.
+/// The sum over all frames.
 struct Sum {
   std::vector<Part> parts;
   std::int64_t frames = 0;
   std::int64_t dimensions = 0;
   std::int64_t all_points = 0;
   double inverse_volumes = 0;
-  Box box;                        ///< of the first frame
-  PairHistogramOptions options;   ///< likewise
-  std::uint64_t memory = 0;       ///< at most
+  Box box;
+  PairHistogramOptions options;
+  std::uint64_t memory = 0;       ///< maximum, in bytes
   double read = 0;                ///< seconds
-  std::int64_t folded_atoms = 0;  ///< that were moved into the box without having been asked to
+  std::int64_t folded_atoms = 0;  ///< atoms that were moved into the box without --fold
   std::int64_t folded_frames = 0;
 
   double volume() const { return static_cast<double>(frames) / inverse_volumes; }
 };
 
-/// For --rdf: UsageError where points in a plane are counted in three dimensions.
+/// Throws UsageError if --rdf would count points in a plane in three dimensions.
 void require_space(const Sum& sum);
 
 using Radial = PairHistogramRadialDistribution;
 
-/// Of each part; nothing without --rdf.
+/// Returns the radial distribution of each part, or nothing without --rdf.
 std::vector<std::optional<Radial>> radials_of(const Arguments& arguments, const Sum& sum);
 
-/// The columns of a table and what they look at.
+/// The columns of a table, which refer to the names and values stored with them.
 struct Table {
   std::deque<std::string> names;
   std::deque<std::vector<double>> values;
@@ -116,7 +118,6 @@ struct Table {
   }
 };
 
-/// A row per bin.
 Table table_of(const Arguments& arguments, const Sum& sum, const std::vector<std::optional<Radial>>& radials);
 std::string csv_text(std::span<const files::NpyColumn> columns);
 nlohmann::ordered_json summary_of(const Arguments& arguments, const Sum& sum, const char* dtype,

@@ -24,18 +24,18 @@ namespace gradus::cli {
 
 namespace {
 
-/// What the ranks must know of a file.
+/// Properties of a file that the ranks must agree on.
 struct Head {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   files::ElementType type = files::ElementType::f32;
-  bool in_rows = false;   ///< each rank reads those it wants
-  std::size_t names = 0;  ///< a hash of the columns' names; 0: they have none
+  bool in_rows = false;   ///< each rank reads its rows directly
+  std::size_t names = 0;  ///< hash of the column names; 0: unnamed
 };
 
 bool is_digit(char character) { return character >= '0' && character <= '9'; }
 
-/// part-2 before part-10.
+/// Orders "part-2" before "part-10".
 bool comes_before(const std::string& one, const std::string& other) {
   std::size_t a = 0;
   std::size_t b = 0;
@@ -57,7 +57,7 @@ bool comes_before(const std::string& one, const std::string& other) {
     if (first != second) return first < second;
   }
   if (one.size() - a != other.size() - b) return one.size() - a < other.size() - b;
-  return one < other;  // alike but for zeros before numbers
+  return one < other;  // equal except for leading zeros of numbers
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ std::vector<std::string> expanded(const std::vector<std::string>& inputs) {
   return files;
 }
 
-/// The names that the first rank has found; the folders of other ranks may hold other files.
+/// Returns the file names that the first rank finds; other ranks' folders may hold other files.
 std::vector<std::string> files_of_all(const std::vector<std::string>& inputs, core::Ranks& ranks) {
   return texts_of_first(ranks, [&] { return expanded(inputs); });
 }
@@ -95,27 +95,28 @@ std::vector<std::string> files_of_all(const std::vector<std::string>& inputs, co
 void require_alike(const std::string& file, const Head& head, const std::string& first, const Head& of_first) {
   if (head.columns != of_first.columns)
     throw InputError(
-        fmt::format("'{}': rows of {}, but those of '{}' have {}; files that are read one after the other "
+        fmt::format("'{}': rows of {}, but the rows of '{}' have {}; files that are read one after the other "
                     "have the same columns",
                     file, counted(head.columns, "column"), first, of_first.columns));
   if (head.type != of_first.type)
     throw InputError(
-        fmt::format("'{}': values of type {}, but those of '{}' are {}; --dtype f32 or --dtype f64 reads "
+        fmt::format("'{}': values of type {}, but the values of '{}' are {}; --dtype f32 or --dtype f64 reads "
                     "all of them as one type",
                     file, to_string(head.type), first, to_string(of_first.type)));
 }
 
 void require_same_names(const std::vector<std::string>& files, const std::vector<Head>& heads) {
-  std::size_t named = files.size();  // the last file that has names
+  std::size_t named = files.size();  // index of the last file with names
   for (std::size_t file = 0; file < files.size(); ++file) {
     if (heads[file].names == 0) continue;
     if (named < files.size() && heads[file].names != heads[named].names)
-      throw InputError("'" + files[file] + "': the columns have other names than those of '" + files[named] + "'");
+      throw InputError("'" + files[file] + "': the columns have other names than the columns of '" + files[named] +
+                       "'");
     named = file;
   }
 }
 
-/// The head that those of all files with rows are like.
+/// Returns the head that all files with rows share. Throws InputError if they differ.
 Head common_head(const std::vector<std::string>& files, const std::vector<Head>& heads) {
   const auto first = std::ranges::find_if(heads, [](const Head& head) { return head.rows > 0; });
   if (first == heads.end()) return heads.front();
@@ -133,7 +134,7 @@ Head head_of(const files::Points& points) {
   return head;
 }
 
-/// What the first rank has read whole.
+/// The files that the first rank has read completely.
 class WholeFiles {
  public:
   std::vector<Head> read(const std::vector<std::string>& files, const files::ReadOptions& reading) {
@@ -154,7 +155,7 @@ class WholeFiles {
     return heads;
   }
 
-  /// What is no number: names, and the shape of the only file's picture.
+  /// Adds the non-numeric parts: names, and the picture shape of a single file.
   void add_names(files::Points& points) const {
     points.picture = picture_;
     points.column_names = column_names_;
@@ -168,7 +169,7 @@ class WholeFiles {
   MatrixView<const T> rows(std::size_t file) const {
     return points_[file]->view<T>();
   }
-  /// On ranks other than the first there is nothing to forget.
+  /// Frees a file's points. Does nothing on ranks other than the first.
   void forget(std::size_t file) {
     if (file < points_.size()) points_[file].reset();
   }
@@ -194,11 +195,11 @@ class WholeFiles {
   std::shared_ptr<files::RowNames> row_names_;
   std::vector<double> weights_;
   std::vector<std::int64_t> dropped_;
-  std::int64_t all_rows_ = 0;  ///< also those that were left out
+  std::int64_t all_rows_ = 0;  ///< including dropped rows
   bool from_text_ = false;
 };
 
-/// Rows of a file that this rank reads itself.
+/// Reads rows of a file directly on this rank.
 template <class T>
 MatrixView<const T> own_rows(files::Points& keeper, const std::string& path, std::int64_t first, std::int64_t rows,
                              const Head& head, const files::ReadOptions& reading) {
@@ -211,7 +212,7 @@ MatrixView<const T> own_rows(files::Points& keeper, const std::string& path, std
 
 template <class T>
 void copy_rows(MatrixView<const T> from, Matrix<T>& to, std::int64_t at, int threads, const std::stop_token& stop) {
-  const std::int64_t stretch = core::stretch_length(from.rows(), from.columns(), threads);
+  const std::int64_t stretch = core::chunk_length(from.rows(), from.columns(), threads);
   const int team = from.rows() > stretch ? core::startable_threads(threads) : 1;
 #pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
   for (std::int64_t first = 0; first < from.rows(); first += stretch) {
@@ -222,8 +223,8 @@ void copy_rows(MatrixView<const T> from, Matrix<T>& to, std::int64_t at, int thr
   core::honour_stop(stop, "stopped while reading the points");
 }
 
-/// Copies the part of a file that is this rank's from the first rank, which has read the whole file, to `all`; `at`:
-/// the place there of the file's first row. All ranks call this together.
+/// Sends this rank's part of a file from the first rank, which has read the file, to `all`. `at` is the position in
+/// `all` of the file's first row. Collective.
 template <class T>
 void share_out(core::Ranks& ranks, std::size_t file, const WholeFiles& whole, const Head& head, cpu::Range part,
                Matrix<T>& all, std::int64_t at, const files::ReadOptions& reading) {
@@ -248,13 +249,12 @@ void share_out(core::Ranks& ranks, std::size_t file, const WholeFiles& whole, co
   }
 }
 
-/// The rows [first, first + rows) of all files.
 template <class T>
 void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& whole, std::int64_t columns,
                 std::int64_t own, const files::ReadOptions& reading, const Session& session) {
   const std::int64_t begin = result.first_row;
   const std::int64_t end = begin + own;
-  // Of a file, the rows that are this rank's, counted in the file.
+  // Returns this rank's rows of a file, numbered within the file.
   const auto part_of = [&](std::size_t file) {
     const FileRows& rows = result.files[file];
     const std::int64_t from = std::clamp(begin, rows.first, rows.first + rows.rows);
@@ -271,7 +271,7 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
         return;
       }
     execution::check_memory(static_cast<std::uint64_t>(own * columns) * sizeof(T), session.execution,
-                            "one file in place of several, .npy in the points' type, is read where it lies");
+                            "one file in place of several, .npy in the points' type, is read in place");
     all = Matrix<T>(own, columns);
     for (std::size_t file = 0; file < heads.size(); ++file) {
       const cpu::Range part = part_of(file);
@@ -284,7 +284,7 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
   for (std::size_t file = 0; file < heads.size(); ++file) {
     if (heads[file].in_rows || heads[file].rows == 0) continue;
     const cpu::Range part = part_of(file);
-    const std::int64_t at = result.files[file].first - begin;  // of its first row among the own
+    const std::int64_t at = result.files[file].first - begin;  // position of the file's first row in this rank's rows
     share_out(session.ranks(), file, whole, heads[file], part, all, at, reading);
     whole.forget(file);
   }
@@ -303,8 +303,7 @@ PointFiles read_file_of_rank(const std::string& path, const files::ReadOptions& 
     if (result.points.picture) throw InputError("'" + file + "': a picture, which cannot be one of several files");
     if (result.points.row_names)
       throw UnsupportedError(
-          "--id-column: the names of rows would be those of one rank; without --input-per-rank they "
-          "are those of all");
+          "--id-column: the names of rows would come from one rank only; without --input-per-rank they come from all");
     return own;
   };
   const std::vector<Head> heads = ranks.gather(read);
@@ -323,7 +322,7 @@ PointFiles read_file_of_rank(const std::string& path, const files::ReadOptions& 
   }
   result.first_row = result.files[static_cast<std::size_t>(ranks.rank())].first;
   const Head common = common_head(files, heads);
-  if (own.rows == 0) {  // whatever its file says of columns and type
+  if (own.rows == 0) {  // an empty file's columns and type are ignored
     if (common.type == files::ElementType::f32) result.points.values = files::own(Matrix<float>(0, common.columns));
     else result.points.values = files::own(Matrix<double>(0, common.columns));
   }
@@ -405,7 +404,7 @@ files::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank
     return files::of_rows_left(read_vector_as<T>(file, reading), dropped, points.points.rows(), path);
   const bool of_rank = file != path;
   files::VectorOf<T> values;
-  if (files::is_stream(path)) {  // which the first rank has
+  if (files::is_stream(path)) {  // only the first rank has standard input
     auto all = std::make_shared<std::vector<T>>(ranks.from(0, [&] {
       const files::VectorOf<T> read = read_vector_as<T>(path, reading);
       return std::vector<T>(read.view.data(), read.view.data() + read.view.size());

@@ -1,4 +1,4 @@
-// Points from several files, one after the other, as if they were one; and of these points the rows of a rank.
+// Reads points from several files as if they were one file, and distributes the rows over the ranks.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace gradus::cli {
 
-/// Which rows of all a file holds.
+/// The rows of all points that a file holds.
 struct FileRows {
   std::string path;
   std::int64_t first = 0;
@@ -21,15 +21,16 @@ struct FileRows {
 };
 
 struct PointFiles {
-  files::Points points;  ///< this rank's; what is no number (names, the shape of a picture) is the first rank's alone
+  files::Points points;  ///< the rows of this rank; names and the shape of a picture are on the first rank only
   std::vector<FileRows> files;
-  std::int64_t first_row = 0;  ///< of this rank's, among all
-  std::int64_t rows = 0;       ///< of all ranks
+  std::int64_t first_row = 0;  ///< number of this rank's first row among all rows
+  std::int64_t rows = 0;       ///< total over all ranks
 
-  /// In an error about the points, names their file. If there are several, the row counts in its file.
+  /// If the error is about the points, makes it name the file. With several files, also converts the row number to the
+  /// file's numbering.
   void name_file(Error& error) const;
 
-  /// Calls the function, and names files in an InputError that it throws.
+  /// Calls the function and adds file names to an InputError that it throws.
   template <class Function>
   decltype(auto) naming(Function&& function) const {
     try {
@@ -41,36 +42,36 @@ struct PointFiles {
   }
 };
 
-/// Returns the files whose names match the pattern (*, ?, []), ordered by name with digits as numbers.
+/// Returns the files whose names match the pattern (*, ?, []), sorted by name with digits compared as numbers.
 std::vector<std::string> files_like(const std::string& pattern);
 
 enum class PerRank : bool { no, yes };
 
-/// `inputs`: files or patterns (*, ?, []) of their names, which stand for what they match, ordered by name with digits
-/// as numbers. All of them have the same columns and the same type (InputError), but for those without rows. Each rank
-/// gets an even share of the rows: of .npy files in C order it reads them itself, and nothing else; other files are
-/// read by the first rank, which sends them piece by piece. All ranks call this together; what fails on one fails on
-/// all.
+/// Reads files, or the files that match a pattern (*, ?, []), sorted by name with digits compared as numbers. Throws
+/// InputError unless all files with rows have the same columns and type. Each rank gets an even share of the rows. A
+/// rank reads only its rows of a .npy file in C order; the first rank reads all other files and sends their rows in
+/// chunks. Collective: an error on one rank is thrown on all ranks.
 ///
-/// PerRank::yes: the only input is a file of this rank, see file_of_rank(), and the ranks' files are one after the
-/// other.
+/// With PerRank::yes, the only input is a file of this rank (see file_of_rank()), and the ranks' files are
+/// concatenated.
 PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_rank, const files::ReadOptions& reading,
                             const Session& session);
 
-/// The path, with this rank's number in place of "{rank}".
+/// Replaces "{rank}" in the path by this rank's number.
 std::string file_of_rank(const std::string& path, int rank);
 
-/// Numbers for the rows of `points`, such as weights: this rank's. One file has those of all rows, unless its name has
-/// "{rank}" and `per_rank` says so.
+/// Reads one number per row of `points`, such as weights, and returns this rank's. One file holds the numbers of all
+/// rows, unless its name has "{rank}" and `per_rank` is PerRank::yes.
 template <class T>
 files::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank, const PointFiles& points,
                                        const files::ReadOptions& reading, const Session& session);
 
-/// Rows that the first rank reads, for all ranks; see read_points_as(). The first rank alone has the names of columns.
+/// Reads rows on the first rank and sends them to all ranks; see read_points_as(). Only the first rank gets column
+/// names.
 template <class T>
 files::Points read_points_for_all(const std::string& path, const files::ReadOptions& reading, const Session& session);
 
-/// All ranks' values, in the order of the ranks, on the first rank; on the others their own. All call it together.
+/// Concatenates all ranks' values on the first rank, in rank order. Other ranks keep their values. Collective.
 void bring_to_first(core::Ranks& ranks, Buffer<std::int32_t>& values);
 
 }  // namespace gradus::cli

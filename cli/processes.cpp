@@ -11,7 +11,8 @@ namespace gradus::cli {
 
 namespace {
 
-/// 'mpirun -n 1 gradus kmeans ... : -n 2 gradus list' starts two kinds; Open MPI says how many there are of each.
+/// Handles 'mpirun -n 1 gradus kmeans ... : -n 2 gradus list', which starts two groups of processes. Open MPI provides
+/// the size of each group.
 bool is_first_of_its_kind(int rank) {
   const char* const counts = std::getenv("OMPI_APP_CTX_NUM_PROCS");
   std::istringstream words(counts == nullptr ? "" : counts);
@@ -23,7 +24,7 @@ bool is_first_of_its_kind(int rank) {
 }  // namespace
 
 Processes started_processes() {
-  // Slurm's own variables alone are no sign: a batch script has some of them, too.
+  // Slurm's variables alone prove nothing, because a batch script also has some of them.
   for (const auto& [size, rank] : {std::pair{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                                    std::pair{"PMI_SIZE", "PMI_RANK"}, std::pair{"SLURM_STEP_NUM_TASKS", "PMIX_RANK"}}) {
     const char* const all = std::getenv(size);

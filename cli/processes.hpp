@@ -1,4 +1,4 @@
-// Whether a launcher of MPI has started this program several times.
+// Detects whether an MPI launcher has started several processes of this program.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@ namespace gradus::cli {
 struct Processes {
   int size = 1;
   int rank = 0;
-  /// Of those that were started alike the first one, which says for all of them why they cannot be ranks of one job.
+  /// True for the first process of its kind, which reports why the processes cannot be ranks of one job.
   bool speaks = true;
 };
 
-/// What mpirun (Open MPI, MPICH, and what is made of them) or srun says in the environment; one process where it says
+/// Reads what mpirun (Open MPI, MPICH and derivatives) or srun set in the environment. Returns one process if they set
 /// nothing.
 Processes started_processes();
 
-/// UnsupportedError, with the reason `why`, for one of several processes that cannot be ranks of one job, and would all
-/// do the same and write the same files.
+/// Throws UnsupportedError, with the reason `why`, if this is one of several processes that cannot be ranks of one job.
+/// All of them would do the same work and write the same files.
 [[noreturn]] void refuse_processes(const Processes& processes, const std::string& why);
 
 }  // namespace gradus::cli

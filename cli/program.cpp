@@ -35,8 +35,8 @@ namespace gradus::cli {
 
 namespace {
 
-/// Turns the first SIGINT or SIGTERM into a stop request, upon which the job ends and its unfinished files are removed.
-/// A second one ends the process at once. Call it before any other thread starts, since threads inherit the mask.
+/// Turns the first SIGINT or SIGTERM into a stop request, which ends the job and removes its unfinished files. A second
+/// signal ends the process at once. Must be called before any other thread starts, because threads inherit the mask.
 std::stop_token stop_on_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -58,7 +58,7 @@ std::stop_token stop_on_signals() {
     std::thread(wait).detach();
   } catch (const std::system_error& error) {
     throw Error("cannot start the thread that waits for signals: " + error.code().message() +
-                "; raise the limit (ulimit -u, ulimit -v, or that of the container)");
+                "; raise the limit (ulimit -u, ulimit -v, or the container's limit)");
   }
   return source.get_token();
 }
@@ -82,7 +82,7 @@ void add_threads(Options& options, Execution& execution) {
 
 void add_device(Options& options, Session& session) {
   options.value("--device", bench::form_of(core::detail::choices_of<Device>) + "[:N]",
-                "where to run; auto takes a GPU if it helps [auto]",
+                "where to run; auto uses a GPU if that is faster [auto]",
                 [&session](const std::string& text) {
                   Execution& execution = session.execution;
                   session.names_gpu = text.starts_with("gpu:");
@@ -98,9 +98,9 @@ void add_device(Options& options, Session& session) {
 
 void add_limits(Options& options, Execution& execution) {
   options.bytes("--memory-limit", execution.memory_limit,
-                "refuse a job that needs more memory [what is free]; 500M, 1.5G");
+                "refuse a job that needs more memory than this, such as 500M or 1.5G [free memory]");
   options.bytes("--gpu-memory-limit", execution.gpu_memory_limit,
-                "take no more of the GPU's memory, or refuse the job [what is free]");
+                "refuse a job that needs more GPU memory than this [free GPU memory]");
 }
 
 void add_job_options(Options& options, Session& session, std::string_view problem) {
@@ -114,20 +114,21 @@ void add_job_options(Options& options, Session& session, std::string_view proble
                 },
                 {.choices = bench::variant_names(bench::find_problem(problem))});
   add_threads(options, execution);
-  options.choice("--pin", execution.pinning, "bind threads to cores: side by side, or far apart");
-  options.value("--block-size", "N", "threads per GPU block [the variant's own]",
+  options.choice("--pin", execution.pinning,
+                 "bind threads to cores, adjacent ones (compact) or distant ones (scatter)");
+  options.value("--block-size", "N", "threads per GPU block [the variant's default]",
                 [&execution](const std::string& text) {
                   execution.block_size = static_cast<int>(parse_whole("--block-size", text, 1, 1024));
                 });
   add_limits(options, execution);
 }
 
-/// The nearest name of an option of the subcommand to the one that was typed.
+/// Returns the subcommand's option whose name is closest to the typed one.
 std::string nearest_option(const CLI::App& app, const std::string& typed) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  for (const std::string& name : names)  // an abbreviation is far from the name by its number of letters
+  for (const std::string& name : names)  // an abbreviation has a large edit distance from the name
     if (typed.size() > 3 && name.starts_with(typed))
       return core::did_you_mean(name, std::vector<std::string_view>{name});
   return core::did_you_mean(typed, std::vector<std::string_view>(names.begin(), names.end()));
@@ -138,7 +139,7 @@ const CLI::App& chosen_subcommand(const CLI::App& root) {
   return chosen.empty() ? root : *chosen.front();
 }
 
-/// Throws UsageError if an option has too many values or, as one of the words, none.
+/// Throws UsageError if an option has too many values, or none.
 void refuse_count(const CLI::App& app, const std::vector<std::string>& words, const std::string& help) {
   for (const CLI::Option* option : app.get_options())
     if (const int most = option->get_items_expected_max(); most > 0 && static_cast<int>(option->count()) > most)
@@ -162,21 +163,20 @@ std::string help_hint(const CLI::App& app) {
          " shows what is possible";
 }
 
-/// UsageError if a required option is missing.
 void require_options(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options())
     if (option->get_required() && option->count() == 0)
       throw UsageError(signature_of(*option) + " is missing; usage: " + usage_of(app) + help_hint(app));
 }
 
-/// Parses the command line. With --repeat the record has what the command line has not.
+/// Parses the command line. With --repeat, the record supplies the options that the command line lacks.
 void parse(CLI::App& root, std::vector<std::string> words, Session& session) {
   const std::vector<CLI::App*> apps =
       root.get_subcommands([&](const CLI::App* app) { return app->check_name(words.front()); });
   CLI::App* const app = apps.empty() ? nullptr : apps.front();
   const bool repeated = app != nullptr && app->get_option_no_throw("--repeat") != nullptr && repeats(words);
   const std::vector<CLI::Option*> required = repeated ? take_requirements(*app) : std::vector<CLI::Option*>{};
-  std::ranges::reverse(words);  // the order that the parser wants
+  std::ranges::reverse(words);  // the parser expects reverse order
   root.parse(std::move(words));
   if (!session.repeat.empty()) {
     const auto record = std::make_shared<RepeatedRecord>(session.repeat);
@@ -187,12 +187,12 @@ void parse(CLI::App& root, std::vector<std::string> words, Session& session) {
   if (repeated) require_options(*app);
 }
 
-/// Says what is wrong with the command line in the program's own words.
+/// Reports an invalid command line in the program's style.
 [[noreturn]] void explain(const CLI::App& root, const std::vector<std::string>& words, const CLI::ParseError& error) {
   const CLI::App& app = chosen_subcommand(root);
   const std::string help = help_hint(app);
   const std::vector<std::string> rest = root.remaining(true);
-  // The parser may keep the end of options among what it has no use for.
+  // The parser may include "--" among the unused words.
   const auto extra = std::ranges::find_if(rest, [](const std::string& word) { return word != "--"; });
   if (extra != rest.end()) {
     const std::string& first = *extra;
@@ -218,7 +218,7 @@ void require_command(const std::string& word) {
                      "; 'gradus' shows what is possible");
 }
 
-/// What was given to the command, an entry for each option; without those that say where and how this process runs.
+/// Returns an entry for each given option of the command, except options that say where and how this process runs.
 std::vector<std::string> given_to(const CLI::App& app) {
   std::vector<std::string> given;
   for (const CLI::Option* option : app.get_options()) {
@@ -229,7 +229,8 @@ std::vector<std::string> given_to(const CLI::App& app) {
   return given;
 }
 
-/// What --stall-timeout says, which holds before the options are read: MPI's start counts.
+/// Returns the value of --stall-timeout, which is needed before the options are parsed because it also limits MPI's
+/// start.
 double stall_limit_in(const std::vector<std::string>& words) {
   constexpr std::string_view name = "--stall-timeout";
   for (std::size_t at = 0; at < words.size() && words[at] != "--"; ++at) {
@@ -239,13 +240,13 @@ double stall_limit_in(const std::vector<std::string>& words) {
     try {
       return parse_real(name, text, 0, WatchedCommunicator::most);
     } catch (const UsageError&) {
-      break;  // which is said when the options are read
+      break;  // reported when the options are parsed
     }
   }
   return WatchedCommunicator::usual;
 }
 
-/// UsageError on all ranks where one of them was given something else than the first one: they would wait for each
+/// Throws UsageError on all ranks if a rank's options differ from the first rank's; such ranks would wait for each
 /// other.
 void require_same_options(core::Ranks& ranks, const CLI::App& app) {
   std::vector<std::string> own = given_to(app);
@@ -271,13 +272,14 @@ struct Failure {
   int status;
 };
 
-/// Where a mapped file became shorter, all else that was found out is no use.
+/// If a mapped file was truncated, replaces the error, because everything computed from the file is meaningless.
 Failure failure_of(const Error& error) {
   const char* const truncated = files::truncated_file();
   if (truncated == nullptr) return Failure(error);
-  return Failure(InputError(
-      "cannot read '" + std::string(truncated) + "': the file became shorter while it was read",
-      {.code = error_code::cannot_read, .file = truncated, .remedy = "run the job again when nobody writes to it"}));
+  return Failure(InputError("cannot read '" + std::string(truncated) + "': the file became shorter while it was read",
+                            {.code = error_code::cannot_read,
+                             .file = truncated,
+                             .remedy = "run the job again when no program writes to it"}));
 }
 
 /// Returns true if the command has all options that a text names.
@@ -296,13 +298,13 @@ void report(const Session& session, const Failure& failure) {
   }
   std::string where;
   if (ErrorFields fields = error.fields(); session.job && fields.rank) {
-    // What the first rank was given wrongly, all were.
+    // A usage error of the first rank is common to all ranks.
     const bool of_all = failure.status == UsageError("").exit_status() && fields.rank == 0;
     if (!of_all) where = session.job->name_of(*fields.rank) + ": ";
     fields.rank.reset();
     error.set_fields(std::move(fields));
   }
-  // Names of files and columns may hold anything; a terminal obeys control bytes.
+  // Names of files and columns may contain control bytes, which a terminal would obey.
   const std::string message = core::without_control(where + error.text(spelled));
   session.end_progress();
   write_message(message);
@@ -312,7 +314,7 @@ void report(const Session& session, const Failure& failure) {
       answer.update(json_of(error, failure.code));
       session.print_json(answer);
     }
-  } catch (const InterruptedError&) {  // nobody reads
+  } catch (const InterruptedError&) {  // no reader is left
   }
 }
 
@@ -345,7 +347,7 @@ int run(int argument_count, char** arguments, Session& session) {
     session.print(overview(root));
     return 0;
   }
-  // 'gradus help COMMAND' is what many people try first.
+  // Supports 'gradus help COMMAND', which many users try first.
   if (words.front() == "help") {
     words.erase(words.begin());
     words.resize(std::min<std::size_t>(words.size(), 1));
@@ -357,7 +359,7 @@ int run(int argument_count, char** arguments, Session& session) {
     session.job = RankedJob::join(processes, stall_limit_in(words), session.execution.stop);
     session.execution.communicator = &session.job->communicator();
     if (!session.is_first()) session.bar = std::make_unique<ProgressBar>(false);
-    // The launcher's pseudo-terminal is none, whatever is behind it.
+    // The launcher's pseudo-terminal is not the user's terminal.
     session.columns = 0;
     session.colour = false;
   }
@@ -399,12 +401,12 @@ int run_program(int argument_count, char** arguments) {
   CLI::App root(std::string(tagline), "gradus");
   Session session;
   session.root = &root;
-  std::signal(SIGUSR1, SIG_IGN);  // it asks a fit for a checkpoint, and may come before there is one to ask
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is then an error of write() and gets a message
+  std::signal(SIGUSR1, SIG_IGN);  // SIGUSR1 requests a checkpoint, and may arrive before the fit starts
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit then becomes an error of write() with a message
   const char* no_colour = std::getenv("NO_COLOR");
   session.columns = terminal_columns(STDOUT_FILENO);
   session.colour = session.columns > 0 && !(no_colour && *no_colour);
-  // Known before the options are, so that their own errors are JSON too.
+  // Scans for --json before parsing, so that errors in the options are JSON too.
   const std::vector<std::string_view> words(arguments, arguments + argument_count);
   const auto end_of_options = std::ranges::find(words, "--");
   session.json = std::find(words.begin(), end_of_options, "--json") != end_of_options;
@@ -415,8 +417,8 @@ int run_program(int argument_count, char** arguments) {
   int status = 0;
   try {
     session.execution.stop = stop_on_signals();
-    // The thread that waits for signals takes it as it takes a user's.
-    files::outlive_truncated_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
+    // The signal thread handles this signal like one from the user.
+    files::survive_truncated_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
     status = run(argument_count, arguments, session);
     if (files::truncated_file() != nullptr) throw InputError("a file became shorter");
   } catch (const Error& error) {
@@ -432,8 +434,7 @@ int run_program(int argument_count, char** arguments) {
   };
   if (session.job) status = session.job->end(status, say);
   else if (session.speaks) say();
-  else if (status != 0)
-    std::this_thread::sleep_for(std::chrono::seconds(1));  // the launcher ends who speaks when another one ends
+  else if (status != 0) std::this_thread::sleep_for(std::chrono::seconds(1));  // lets the speaking process finish
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     write_message("cannot write to standard output" +
                   core::reason(session.print_error != 0 ? session.print_error : errno));

@@ -1,9 +1,8 @@
-// The whole program, for whoever starts it.
+// The entry point of the program.
 #pragma once
 
 namespace gradus::cli {
 
-/// What main() does; the result is the exit status.
 int run_program(int argument_count, char** arguments);
 
 }  // namespace gradus::cli

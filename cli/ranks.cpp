@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* library_name = "libgradus_mpi_process.so";
 
-/// The program's folder: in a build the library lies there, of an installed program in a folder beside it.
+/// Returns the program's folder. In a build it contains the library; an installed program has it in a folder nearby.
 std::filesystem::path program_folder() {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
@@ -47,7 +47,7 @@ std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double st
   const std::filesystem::path folder = program_folder();
   const std::string beside = folder / library_name;
   const std::string installed = folder / GRADUS_MPI_FOLDER / library_name;
-  // Stays open to the end of the process, as MPI does.
+  // Stays loaded until the process ends, as MPI does.
   const core::SharedLibrary library({beside.c_str(), installed.c_str()});
   if (!library)
     refuse_processes(processes, "the library by which it meets the others cannot be opened (" + library.why_not() +
@@ -55,7 +55,7 @@ std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double st
   const auto start = library.find<mpi::Start>(mpi::start_name);
   mpi::Process* process = nullptr;
   {
-    // A process that has ended meanwhile is waited for by MPI without a limit.
+    // MPI waits without limit for a process that has already ended.
     std::optional<Deadline> deadline;
     if (stall_limit > 0)
       deadline.emplace(stall_limit, [stall_limit] {
@@ -64,12 +64,12 @@ std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double st
       });
     if (start != nullptr) process = start(std::string(version()).c_str());
   }
-  if (process == nullptr) refuse_processes(processes, "'" + library.file() + "' is that of another version of Gradus");
+  if (process == nullptr) refuse_processes(processes, "'" + library.file() + "' belongs to another version of Gradus");
   if (process->communicator().size() == 1) {
     process->finish();
     refuse_processes(processes, "the MPI that '" + library.file() +
-                                    "' was built with knows of no others: mpirun is that of another MPI; start the "
-                                    "program by that of the former, or build Gradus with the latter");
+                                    "' was built with finds no other processes, so mpirun belongs to another MPI; "
+                                    "start the program with the library's mpirun, or build Gradus with the other MPI");
   }
   return std::make_shared<RankedJob>(*process, stall_limit, stop);
 }
@@ -80,10 +80,10 @@ RankedJob::RankedJob(mpi::Process& process, double stall_limit, const std::stop_
                     [this](const std::string& words) {
                       write_message(fmt::format("{} {}; the rank that prints no such line is the one that hangs",
                                                 name_of(rank()), words));
-                      // The others, whose time is up at about this moment, are given the time to say so, before the
-                      // launcher ends them.
+                      // The other ranks time out at about the same moment. They get a second to report it before the
+                      // launcher terminates them.
                       std::this_thread::sleep_for(std::chrono::seconds(1));
-                      ::_exit(1);  // MPI is busy with another thread
+                      ::_exit(1);  // another thread is busy inside MPI
                     }),
       ranks_(communicator_, stop) {
   if (stall_limit != WatchedCommunicator::usual) set_stall_limit(stall_limit);
@@ -112,8 +112,8 @@ int RankedJob::rank_on_machine() const {
 
 int gpu_of_rank(const RankedJob& job) {
   const int place = job.rank_on_machine();
-  if (place == 0) return 0;                                          // without a look at the GPUs
-  const auto gpus = static_cast<int>(execution::see_gpus().size());  // without those that CUDA_VISIBLE_DEVICES hides
+  if (place == 0) return 0;                                           // avoids a query of the GPUs
+  const auto gpus = static_cast<int>(execution::list_gpus().size());  // without GPUs hidden by CUDA_VISIBLE_DEVICES
   return gpus > 0 ? place % gpus : 0;
 }
 
@@ -124,8 +124,8 @@ void RankedJob::end_alone(int status) noexcept {
 }
 
 int RankedJob::end(int status, const std::function<void()>& say) {
-  // An error that all ranks have agreed on brings them here at about the same time. Who has one of its own finds the
-  // others waiting here or, if it comes to the worst, elsewhere.
+  // If all ranks agreed on the error, they arrive at about the same time. If the error is this rank's alone, the others
+  // wait here or, in the worst case, elsewhere.
   constexpr double patience = 5;
   std::vector<int> all(static_cast<std::size_t>(size()));
   if (!process_.meet(status, all, status == 0 ? stall_limit_ : patience)) {
@@ -135,15 +135,15 @@ int RankedJob::end(int status, const std::function<void()>& say) {
           fmt::format("{} has waited for the others' end for {} s (--stall-timeout)", name_of(rank()), stall_limit_));
     end_alone(status == 0 ? 1 : status);
   }
-  // Who knows of an error says more than those that were stopped by it.
+  // A rank with an error knows more than ranks that were only stopped by it.
   const int stopped = InterruptedError("").exit_status();
   auto failed = std::ranges::find_if(all, [&](int one) { return one != 0 && one != stopped; });
   if (failed == all.end()) failed = std::ranges::find(all, stopped);
   const int result = failed == all.end() ? 0 : *failed;
   if (failed - all.begin() == rank()) say();
   std::fflush(stdout);
-  // A launcher ends the others when one process ends with an error: not before that is said. So also where one stops
-  // behind a job that went well; else the launcher would wait for it for ever.
+  // A launcher terminates all processes when one exits with an error, so the message must come first. This also holds
+  // if a rank stops after a successful job; otherwise the launcher would wait for it forever.
   const double last_patience = result == 0 ? stall_limit_ : patience;
   const auto without_others = [&] {
     if (result == 0)
@@ -180,7 +180,7 @@ std::string note_of_binding(RankedJob& job, int threads) {
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     if (all[rank].processors < all[rank].share)
       return fmt::format(
-          "{} may use {} of the {} processors that are its share of the machine: the launcher has bound it; 'mpirun "
+          "{} may use {} of the {} CPUs that are its share of the machine: the launcher has bound it; 'mpirun "
           "--bind-to none' leaves it all of them (it runs with {})",
           job.name_of(static_cast<int>(rank)), all[rank].processors, all[rank].share,
           all[rank].threads == 1 ? "1 thread" : fmt::format("{} threads", all[rank].threads));
@@ -197,8 +197,8 @@ std::string threads_text(const Session& session, int own) {
 
 void add_stall_option(Options& options, Session& session) {
   options.value("--stall-timeout", "SECONDS",
-                fmt::format("a rank that waits longer for the others says so, and the job ends; 0: however long [{:g}, "
-                            "or 20 times its own longest work]",
+                fmt::format("end the job if a rank waits longer than this for the others; 0: no limit [{:g}, or 20 "
+                            "times the rank's longest work]",
                             WatchedCommunicator::usual),
                 [&session](const std::string& text) {
                   const double seconds = parse_real("--stall-timeout", text, 0, WatchedCommunicator::most);

@@ -1,5 +1,5 @@
-// The program as one of several ranks: a process that mpirun has started beside others, which it meets through the
-// library gradus_mpi_process.
+// Runs the program as one of several ranks. The processes that mpirun started communicate through the library
+// gradus_mpi_process.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@ namespace gradus::cli {
 
 class RankedJob {
  public:
-  /// With the other `processes`. UnsupportedError where the library is not there, or is that of another MPI than
-  /// mpirun. `stall_limit`: seconds, also for the start; 0: none.
+  /// Joins the other `processes`. Throws UnsupportedError if the library is missing or belongs to another MPI than
+  /// mpirun. `stall_limit` is in seconds and also applies to the start; 0: none.
   static std::shared_ptr<RankedJob> join(const Processes& processes, double stall_limit, const std::stop_token& stop);
   RankedJob(mpi::Process& process, double stall_limit, const std::stop_token& stop);
   RankedJob(const RankedJob&) = delete;
@@ -32,51 +32,48 @@ class RankedJob {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  /// The first thing that all of them do: UsageError unless they run the same command. What has happened while MPI
-  /// started, such as a stop, is told from here on.
+  /// Must be the first call of every rank. Throws UsageError unless all ranks run the same command. Reports events that
+  /// occurred while MPI started, such as a stop.
   void meet(const std::string& command);
 
-  /// See WatchedCommunicator.
   void set_stall_limit(double seconds);
 
-  int rank_on_machine() const;  ///< among those with the same machine's name
+  int rank_on_machine() const;  ///< rank among the processes on the same machine
 
-  /// "rank 3 of 8" with the machine's name: "rank 3 of 8 (node17)".
+  /// Returns for example "rank 3 of 8", with the machine's name "rank 3 of 8 (node17)".
   std::string name_of(int rank) const;
 
-  /// The end of this process's part: with its status, and say(), which says what was wrong where it is not 0. When all
-  /// have come, the first one with an error says so, and all return its status. Where some do not come, this one says
-  /// what it knows and ends all of them.
+  /// Ends this process's part with its status; say() prints the error if the status is not 0. When all ranks have
+  /// arrived, the first failed rank prints its error and all return its status. If some ranks do not arrive, this rank
+  /// prints what it knows and terminates all of them.
   int end(int status, const std::function<void()>& say);
 
  private:
   [[noreturn]] void end_alone(int status) noexcept;
 
   mpi::Process& process_;
-  int rank_;  ///< also for who speaks when MPI has ended; so is size_
+  int rank_;  ///< kept here, as size_ is, because error messages need it after MPI has ended
   int size_;
   WatchedCommunicator communicator_;
   core::Ranks ranks_;
-  std::vector<std::string> machines_;  ///< of each rank, when they have met
+  std::vector<std::string> machines_;  ///< host name of each rank; known after meet()
   double stall_limit_ = WatchedCommunicator::usual;
 };
 
-/// The GPU of this process where nobody names one: those of a machine take its GPUs in turn.
+/// Returns the default GPU of this process: the processes of a machine use its GPUs in turn.
 int gpu_of_rank(const RankedJob& job);
 
-/// The texts, without NUL in them, that work() returns on the first rank, on all of them. All call it together.
+/// Sends the strings that work() returns on the first rank to all ranks. The strings must not contain NUL. Collective.
 std::vector<std::string> texts_of_first(core::Ranks& ranks, const std::function<std::vector<std::string>()>& work);
 
-/// A note for the user where ranks are bound to fewer processors than their share of the machine; empty where none is.
-/// All ranks call it together. `threads`: that this one's job will have.
+/// Returns a note if ranks are bound to fewer CPUs than their share of the machine, otherwise "". `threads` is the
+/// number of threads of this rank's job. Collective.
 std::string note_of_binding(RankedJob& job, int threads);
 
-/// "2 threads", or "1 to 4 threads on each of 3 ranks", who call it together; `own`: of this one.
+/// Returns "2 threads", or "1 to 4 threads on each of 3 ranks". `own` is the number on this rank. Collective.
 std::string threads_text(const Session& session, int own);
 
-/// The heading of the options for ranks in the help.
-inline constexpr std::string_view ranks_heading = "On many processes, which mpirun starts";
-/// Adds --stall-timeout.
+inline constexpr std::string_view ranks_heading = "On several processes, started by mpirun";
 void add_stall_option(Options& options, Session& session);
 
 }  // namespace gradus::cli

@@ -28,7 +28,7 @@ std::string name_of(const CLI::Option& option) {
   return option.get_positional() ? option.get_option_text() : "--" + option.get_lnames().front();
 }
 
-/// The options of a command, without --help.
+/// Returns the options of a command, without --help.
 std::vector<CLI::Option*> options_of(const CLI::App& app) {
   std::vector<CLI::Option*> options = const_cast<CLI::App&>(app).get_options();
   std::erase_if(options, [&](const CLI::Option* option) {
@@ -42,25 +42,25 @@ OptionValue value_of(const OptionValues& values, const CLI::Option& option) {
   return found == values.end() ? OptionValue{} : found->second;
 }
 
-/// Says where and how a run takes place, but not what comes out of it.
+/// Returns true if the option controls where and how a run takes place, but not its result.
 bool is_of_the_run(const CLI::Option& option, const OptionValue& value) {
   const bool of_the_job = option.get_group() == job_heading && name_of(option) != "--variant";
   return !value.is_result || of_the_job || option.get_group() == output_heading;
 }
 
-/// The command line of what is about to run, with a value for each option of a table that has an effect.
+/// Returns the command line of the run that is about to start, with a value for each effective option of a table.
 std::vector<std::string> command_of_run(const CLI::App& app, const Session& session) {
   std::vector<std::string> words{"gradus", app.get_name()};
   for (const CLI::Option* option : options_of(app)) {
     const OptionValue value = value_of(session.values, *option);
-    const bool is_useless = std::ranges::any_of(
+    const bool has_no_effect = std::ranges::any_of(
         session.uses, [&](const auto& use) { return use.first == option && !use.second().empty(); });
     std::vector<std::string> texts = option->count() > 0 ? option->results() : std::vector<std::string>{};
     const bool is_flag = option->get_items_expected_max() == 0;
     if (const std::string text = value.current ? value.current() : ""; !text.empty()) texts = {text};
     else if (is_flag && value.current) texts.clear();
-    if (is_useless || texts.empty()) continue;
-    if (option->get_positional())  // a name that begins as an option does is the name of a file
+    if (has_no_effect || texts.empty()) continue;
+    if (option->get_positional())  // a file name may begin with "--"
       for (const std::string& text : texts) words.push_back((text.starts_with("--") ? "./" : "") + text);
     else if (is_flag) words.push_back(name_of(*option));
     else
@@ -79,8 +79,7 @@ std::string text_of_file(const std::string& path) {
   return text;
 }
 
-/// Returns true for the name of a file, for an array of an archive (file.npz:array) and for a pattern of names, if it
-/// is there.
+/// Returns true if the name is an existing file, array of an archive (file.npz:array), or pattern of names.
 bool names_a_file(const std::string& name) {
   std::error_code none;
   if (std::filesystem::exists(name, none)) return true;
@@ -165,7 +164,7 @@ void RepeatedRecord::complete(CLI::App& app, const Session& session) {
     if (completed.contains(option)) option->run_callback();
 }
 
-/// A relative name is looked up here, then in the folder of the recorded run.
+/// Looks up a relative name in the current directory, then in the directory of the recorded run.
 std::string RepeatedRecord::found(const std::string& path) const {
   std::error_code none;
   if (std::filesystem::path(path).is_absolute() || names_a_file(path)) return path;
@@ -186,8 +185,8 @@ void RepeatedRecord::require_same(std::string_view role, const std::string& opti
 
 void add_repeat_option(Options& options, Session& session) {
   options.not_repeated(options.file(std::string(option_name), session.repeat, "FILE.json",
-                                    "run again what a summary says: its inputs, options and named variant; the other "
-                                    "options given here replace those of the record"));
+                                    "repeat the run of a summary, with its inputs, options and named variant; other "
+                                    "options given here override the recorded ones"));
 }
 
 bool repeats(const std::vector<std::string>& words) {

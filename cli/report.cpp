@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The files that are meant: of a folder its summary, or all results in it in the order of their names.
+/// Returns the files that a path stands for: the summary of a folder, or all results in the folder sorted by name.
 std::vector<std::string> files_of(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return {path};

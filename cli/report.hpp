@@ -12,15 +12,14 @@
 
 namespace gradus::cli {
 
-/// The page of these results and folders of results. InputError for a file that is none.
+/// Returns a page of these results and folders of results. Throws InputError if a file is no result.
 std::string page_of(const std::vector<std::string>& paths);
-/// That of a measurement that has just been made.
 std::string page_of(const nlohmann::ordered_json& measurement);
-/// Writes and commits the page of a job that has just been done: the answer, by charts and pictures of what its summary
-/// does not hold, then the summary.
+/// Writes and commits the page of a finished job: first the answer, as charts and pictures that the summary does not
+/// hold, then the summary.
 void write_page(core::AtomicFile& file, const nlohmann::ordered_json& summary,
                 const std::function<void(Page&)>& add_answer, const Session& session);
-/// What a reader of the page should know of this build; "" if there is nothing.
+/// Returns a caveat about this build for readers of the page, or "".
 std::string page_note();
 
 }  // namespace gradus::cli

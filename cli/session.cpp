@@ -20,14 +20,14 @@ namespace gradus::cli {
 
 namespace {
 
-/// Goes back to where a line of so many columns begins. A terminal that has become narrower since shows it on several
-/// rows.
+/// Returns the codes that move the cursor to the start of a line of `drawn` columns. The line takes several rows if the
+/// terminal has become narrower.
 std::string back_over(std::size_t drawn, std::size_t columns) {
   const std::size_t rows = drawn == 0 ? 0 : (drawn - 1) / columns;
   return rows == 0 ? "\r" : fmt::format("\r\x1b[{}A", rows);
 }
 
-/// As many of the first characters as fit.
+/// Returns the longest prefix that fits.
 std::string_view first_columns(std::string_view text, std::size_t columns) {
   while (width_of(text) > columns) text.remove_suffix(1);
   return text;
@@ -98,9 +98,10 @@ void Session::end_progress() const {
 void Session::print(std::string_view text) const {
   if (!is_first()) return;
   end_progress();
-  // Whoever reads from a pipe may take its time: a signal need not interrupt this thread.
+  // A slow reader may block a pipe, and signals need not interrupt this thread.
   constexpr int patience_milliseconds = 50;
-  const bool is_long = text.size() > std::size_t{1} << 20;  // the others, also a message about the stop, are written
+  // Short texts, such as a message about the stop, are always written.
+  const bool is_long = text.size() > std::size_t{1} << 20;
   pollfd wanted{STDOUT_FILENO, POLLOUT, 0};
   for (std::size_t written = 0; written < text.size();) {
     const bool waits = execution.stop.stop_possible() && ::poll(&wanted, 1, patience_milliseconds) == 0;
@@ -120,7 +121,7 @@ void Session::print_json(const nlohmann::ordered_json& value) const { print(json
 void Session::note(std::string_view message) const {
   if (quiet || !is_first()) return;
   end_progress();
-  std::fflush(stdout);  // so that the two streams mix in order where both go to one place
+  std::fflush(stdout);  // keeps the order of the two streams if they share a destination
   write_message(message);
 }
 

@@ -1,5 +1,5 @@
-// The concurrent sets have no command of their own: they are templates for programs. Examples of what the program says
-// of them.
+// Concurrent sets have no separate command, because they are templates for programs. This file adds only the examples
+// for the general commands.
 #include "cli/command.hpp"
 
 namespace gradus::cli {

@@ -1,4 +1,4 @@
-// `gradus shortest-paths`: read a graph, find all shortest paths, write distances and predecessors, print a route.
+// `gradus shortest-paths`: reads a graph, finds all shortest paths, writes distances and predecessors, prints a route.
 #include "gradus/shortest_paths.hpp"
 
 #include <fmt/format.h>
@@ -40,9 +40,9 @@ struct Arguments {
   std::string output;
   std::string page;  ///< the file of --report
   files::GraphReadOptions reading;
-  std::string dtype;  ///< of the weights of a text; empty: the least that holds them
+  std::string dtype;  ///< type of the weights in a text; empty: the narrowest that holds them
   ShortestPathsOptions options;
-  std::vector<std::string> sources;  ///< as they are called in the file
+  std::vector<std::string> sources;  ///< vertex names as in the file
   std::string from;
   std::string to;
 
@@ -65,7 +65,7 @@ std::vector<std::string> output_files(const Arguments& arguments) {
 std::string number(double value) { return core::number_text(value); }
 std::string number(std::integral auto value) { return std::to_string(value); }
 
-/// What the file calls the vertices, which the library counts from 0.
+/// The file's names for the vertices, which the library numbers from 0.
 struct Vertices {
   std::int64_t count = 0;
   int base = 0;
@@ -93,7 +93,7 @@ struct Vertices {
   }
 };
 
-/// Returns the remedy for a distance that T does not hold: --dtype with a type that does.
+/// Returns the remedy for a distance that T cannot hold: --dtype with a wider type.
 template <class T>
 ErrorMessage wider_type() {
   if constexpr (std::is_same_v<T, std::int32_t>) return "say " + option("dtype", "i64");
@@ -101,16 +101,16 @@ ErrorMessage wider_type() {
 }
 
 template <class T>
-struct Found {
+struct DistanceSummary {
   std::int64_t reachable = 0;  ///< ordered pairs of different vertices with a route
-  std::optional<T> longest;    ///< of all shortest routes
+  std::optional<T> longest;    ///< length of the longest shortest route
 };
 
 template <class T>
-Found<T> look_at(const Matrix<T>& distances, const std::vector<std::int64_t>& sources) {
+DistanceSummary<T> summarize(const Matrix<T>& distances, const std::vector<std::int64_t>& sources) {
   constexpr T none =
       std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
-  Found<T> found;
+  DistanceSummary<T> found;
   for (std::int64_t row = 0; row < distances.rows(); ++row) {
     const std::int64_t from = sources.empty() ? row : sources[static_cast<std::size_t>(row)];
     for (std::int64_t to = 0; to < distances.columns(); ++to) {
@@ -145,14 +145,14 @@ std::string route_text(const Vertices& vertices, const Route<T>& route) {
   if (route.vertices.empty())
     return fmt::format("there is no route from {} to {}\n", vertices.called(route.from), vertices.called(route.to));
   std::string text = fmt::format("{}:", number(route.distance));
-  // A name may hold blanks.
+  // Names may contain spaces.
   const std::string_view between = vertices.names.empty() ? " " : " -> ";
   for (std::size_t index = 0; index < route.vertices.size(); ++index)
     text.append(index == 0 ? " " : between).append(vertices.called(route.vertices[index]));
   return text + "\n";
 }
 
-/// Calls the library; vertices in its messages are those of the file.
+/// Calls the library and translates vertices in its messages to the file's names.
 template <class T, class Function>
 decltype(auto) naming_vertices(const Arguments& arguments, const Vertices& vertices, bool is_text,
                                const Function& function) {
@@ -172,7 +172,7 @@ decltype(auto) naming_vertices(const Arguments& arguments, const Vertices& verti
   });
 }
 
-/// What a large job will take, before it starts.
+/// Prints the memory that a large job needs before it starts.
 void tell_forecast(const Session& session, std::uint64_t memory, std::int64_t rows, std::int64_t n) {
   constexpr std::uint64_t worth_a_word = std::uint64_t{1} << 30;
   if (memory < worth_a_word) return;
@@ -180,7 +180,6 @@ void tell_forecast(const Session& session, std::uint64_t memory, std::int64_t ro
                            core::size_text(memory)));
 }
 
-/// What every summary begins with.
 template <class T>
 Json beginning_of_summary(const Arguments& arguments, std::int64_t n, const Json& facts, const RunReport& report) {
   Json summary{{"problem", problem_name}, {"input", arguments.input}, {"n", n}};
@@ -194,7 +193,7 @@ Json beginning_of_summary(const Arguments& arguments, std::int64_t n, const Json
 
 std::string vertices_text(std::int64_t n) { return n == 1 ? "1 vertex" : grouped(n) + " vertices"; }
 
-/// One route, and nothing else: in memory and time that do not depend on how many others there are.
+/// Finds a single route. Memory and time do not depend on the number of other routes.
 template <class T, class Graph>
 int find_route(const Arguments& arguments, const Session& session, const Graph& graph, const Vertices& vertices,
                const Json& facts, core::Clock::time_point start) {
@@ -222,7 +221,7 @@ int find_route(const Arguments& arguments, const Session& session, const Graph& 
   return 0;
 }
 
-/// How a route gets longer; `row`: the distances from its first vertex.
+/// Plots the distance along the route. `row` holds the distances from the route's first vertex.
 template <class T>
 Chart route_chart(const Vertices& vertices, const Route<T>& route, const T* row) {
   Chart chart{
@@ -238,7 +237,7 @@ Chart route_chart(const Vertices& vertices, const Route<T>& route, const T* row)
   return chart;
 }
 
-/// `graph`: a matrix of weights or a list of edges. `facts` stand in the summary.
+/// Finds the paths of a matrix of weights or a list of edges. `facts` are part of the summary.
 template <class T, class Graph>
 int find_paths(const Arguments& arguments, const Session& session, const Graph& graph, const Vertices& vertices,
                const Json& facts, core::Clock::time_point start) {
@@ -253,9 +252,9 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
     route = Route<T>{vertices.find("--from", arguments.from), vertices.find("--to", arguments.to), {}, 0};
     options.predecessors = true;
   }
-  // A page alone shows the distances from where the route begins; those from everywhere may not fit the memory.
+  // A page alone needs only the distances from the route's start. All distances might not fit the memory.
   if (route && options.sources.empty() && arguments.output.empty()) options.sources = {route->from};
-  std::int64_t row = 0;  // of the route
+  std::int64_t row = 0;  // index of the route's first vertex
   if (route && options.sources.empty()) {
     row = route->from;
   } else if (route) {
@@ -266,7 +265,7 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   const std::int64_t n = vertices.count;
   const std::int64_t rows = options.sources.empty() ? n : std::ssize(options.sources);
 
-  // The files are opened first, so that a directory that cannot be written is found before the work and not after it.
+  // Opens the files first, so that an unwritable directory fails before the work.
   std::optional<core::OutputSet> outputs;
   core::AtomicFile* distances_file = nullptr;
   core::AtomicFile* predecessors_file = nullptr;
@@ -285,7 +284,7 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   std::optional<core::AtomicFile> page;
   if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
 
-  // Of the graph in the type it comes in; what its weights ask for beyond that is not known before.
+  // Assumes the element type of the graph. The weights may require more, which is unknown at this point.
   const auto memory_with = [&](const Execution& execution) {
     ShortestPathsShape shape{
         .vertices = n, .element_bytes = static_cast<int>(sizeof(T)), .floating = std::numeric_limits<T>::has_infinity};
@@ -301,7 +300,7 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   Execution ran = session.execution;
   ran.variant = result.report.variant;
   session.end_progress();
-  const Found<T> found = look_at(result.distances, options.sources);
+  const DistanceSummary<T> found = summarize(result.distances, options.sources);
   if (route) {
     const auto predecessors = result.predecessors.view();
     route->vertices =
@@ -378,7 +377,7 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   return 0;
 }
 
-/// The greatest number of the file's type, where that is narrower than the one in which its numbers come.
+/// Returns the maximum of the file's type if it is narrower than the type in memory.
 std::optional<std::int64_t> narrow_greatest(std::string_view dtype) {
   constexpr std::pair<std::string_view, std::int64_t> all[] = {
       {"i1", 0x7f}, {"u1", 0xff}, {"i2", 0x7fff}, {"u2", 0xffff}, {"u4", 0xffff'ffff}};
@@ -387,7 +386,7 @@ std::optional<std::int64_t> narrow_greatest(std::string_view dtype) {
   return {};
 }
 
-/// The weights, with no edge where the file has the greatest number of its own type.
+/// Replaces the maximum of the file's type, which means "no edge", by the maximum of T.
 template <class T>
 files::PointsOf<T> without_greatest(const files::PointsOf<T>& weights, T greatest) {
   Matrix<T> wide = Matrix<T>::copy_of(weights.view);
@@ -396,8 +395,7 @@ files::PointsOf<T> without_greatest(const files::PointsOf<T>& weights, T greates
   return files::own(std::move(wide));
 }
 
-/// Whether most weights beside the diagonal are 0, as in matrices whose writer means "no edge" by that; by a look at
-/// the first rows.
+/// Returns true if most off-diagonal weights in the first rows are 0, which suggests that the writer meant "no edge".
 template <class T>
 bool is_mostly_zero(MatrixView<const T> weights) {
   constexpr std::int64_t enough_rows = 64;
@@ -424,7 +422,7 @@ int paths_of_matrix(const Arguments& given, const Session& session, core::Clock:
   if (graph.shape.size() != 2)
     throw InputError("'" + arguments.input + "': an array of one dimension; a square matrix is expected");
   const bool is_adjacency = graph.dtype.ends_with("b1");
-  if (is_adjacency && !arguments.options.no_edge) arguments.options.no_edge = 0;  // False
+  if (is_adjacency && !arguments.options.no_edge) arguments.options.no_edge = 0;  // False means no edge
   return std::visit(
       [&](const auto& weights) {
         using T = std::remove_const_t<std::remove_pointer_t<decltype(weights.view.data())>>;
@@ -443,7 +441,6 @@ int paths_of_matrix(const Arguments& given, const Session& session, core::Clock:
       graph.values);
 }
 
-/// The weights as T.
 template <class T>
 std::vector<T> converted(const auto& weights) {
   std::vector<T> wide(static_cast<std::size_t>(weights.view.size()));
@@ -502,24 +499,24 @@ void add_graph_options(Options& options, Session& session, Arguments& arguments)
   for (const char* const name : {"undirected", "unweighted", "no_edge"})
     options.row(core::option_row<ShortestPathsOptions>(name), &arguments.options);
   options.value("--dtype", "i32|i64|f64",
-                "type of the weights of a text, and of distances [the least that holds the weights]",
+                "type of the weights in text, and of distances [the narrowest that holds the weights]",
                 [&arguments](const std::string& text) {
                   const std::vector<std::string> types{"i32", "i64", "f64"};
                   arguments.dtype = types[parse_choice("--dtype", text, types)];
                 },
                 {.choices = {"i32", "i64", "f64"}});
   options.value("--base", "0|1",
-                "number of the first vertex of a list of edges [0 where a vertex is called so, otherwise 1]",
+                "number of the first vertex in a list of edges [0 if a vertex has this number, otherwise 1]",
                 [&arguments](const std::string& text) {
                   arguments.reading.base = static_cast<int>(parse_choice("--base", text, {"0", "1"}));
                 },
                 {.choices = {"0", "1"}});
   options.flag("--names", arguments.reading.names,
-               "vertices of a list of edges are names, also where they are numbers");
+               "treat the vertices of a list of edges as names, even if they are numbers");
   options.choice("--header", arguments.reading.header, "whether the first line of a list of edges names its columns");
   options.value(
       "--columns", "FROM,TO[,WEIGHT]",
-      "which columns of a list of edges these are, by name or number from 1 [the first two or three]",
+      "the columns of a list of edges, by name or number from 1 [the first two or three]",
       [&arguments](const std::string& text) { arguments.reading.columns = files::ColumnList("--columns", text); });
   add_style_options(options, arguments.reading.style);
   arguments.reading.note = [&session](const std::string& note) { session.note(note); };
@@ -529,7 +526,6 @@ void add_graph_options(Options& options, Session& session, Arguments& arguments)
   };
 }
 
-/// Returns the names between the commas.
 std::vector<std::string> sources_in(const std::string& label, const std::string& text) {
   std::vector<std::string> sources;
   std::string_view rest = text;
@@ -546,23 +542,23 @@ std::vector<std::string> sources_in(const std::string& label, const std::string&
 
 Action setup_shortest_paths(Options& options, Session& session) {
   auto arguments = std::make_shared<Arguments>();
-  Options::required(options.file("GRAPH", arguments->input, "GRAPH",
-                                 "edges: " + files::graph_endings() +
-                                     ", each also packed by gzip; - for such on standard input; or a square matrix of "
-                                     "weights, from its row to its column: .npy"));
-  options.value("-o,--output", "DIR",
-                "write distances.npy, predecessors.npy if wanted, names.txt where vertices have names, and "
-                "summary.json there",
-                [arguments = arguments.get()](const std::string& text) {
-                  if (text.empty() || text == "-")
-                    throw UsageError("--output: " + core::excerpt(text) +
-                                     " is not a folder; the result is several files (--json prints its summary)");
-                  arguments->output = text;
-                },
-                {.choices = {}, .file = true, .is_result = false});
-  options.not_repeated(options.file(
-      "--report", arguments->page, "FILE.html",
-      "a page with the distribution of distances, and with the route of --from and --to or else the longest"));
+  Options::required(options.file(
+      "GRAPH", arguments->input, "GRAPH",
+      "edges: " + files::graph_endings() +
+          ", each also gzip-compressed; - for standard input; or a square matrix of weights from row to column: .npy"));
+  options.value(
+      "-o,--output", "DIR",
+      "write distances.npy, predecessors.npy if requested, names.txt if vertices have names, and summary.json there",
+      [arguments = arguments.get()](const std::string& text) {
+        if (text.empty() || text == "-")
+          throw UsageError("--output: " + core::excerpt(text) +
+                           " is not a folder; the result is several files (--json prints its summary)");
+        arguments->output = text;
+      },
+      {.choices = {}, .file = true, .is_result = false});
+  options.not_repeated(options.file("--report", arguments->page, "FILE.html",
+                                    "write a page with the distribution of distances, and with the route of --from and "
+                                    "--to, or else the longest route"));
   options.heading("Paths");
   const auto row = [](std::string_view name) -> const core::Option& {
     return core::option_row<ShortestPathsOptions>(name);
@@ -574,14 +570,14 @@ Action setup_shortest_paths(Options& options, Session& session) {
               });
   const auto vertex = [&](const char* name, const char* placeholder, const char* description, std::string& target,
                           const std::string& other, const char* missing) {
-    options.useless_where(options.value(name, placeholder, description,
-                                        [name, &target](const std::string& text) {
-                                          if (text.empty()) throw UsageError(fmt::format("{}: '' is no vertex", name));
-                                          target = text;
-                                        }),
-                          [&other, missing] { return other.empty() ? missing : ""; });
+    options.ineffective_if(options.value(name, placeholder, description,
+                                         [name, &target](const std::string& text) {
+                                           if (text.empty()) throw UsageError(fmt::format("{}: '' is no vertex", name));
+                                           target = text;
+                                         }),
+                           [&other, missing] { return other.empty() ? missing : ""; });
   };
-  vertex("--from", "A", "print the shortest route from this vertex, as the file calls it, to that of --to",
+  vertex("--from", "A", "print the shortest route from this vertex, named as in the file, to the vertex of --to",
          arguments->from, arguments->to, "it needs --to");
   vertex("--to", "B", "the last vertex of that route", arguments->to, arguments->from, "it needs --from");
   options.row(row("tile"), &arguments->options);
@@ -600,28 +596,28 @@ Action setup_shortest_paths(Options& options, Session& session) {
 
 ProblemCommands shortest_paths_commands();
 ProblemCommands shortest_paths_commands() {
-  return {.commands = {{"shortest-paths",
-                        "find the shortest paths between all vertices of a graph",
-                        "gradus shortest-paths roads.gr --from 3 --to 17\n"
-                        "gradus shortest-paths flights.csv --undirected -o paths --predecessors\n"
-                        "gradus shortest-paths adjacency.npy --no-edge 0 --from 3 --to 17",
-                        Common::job,
-                        problem_name,
-                        setup_shortest_paths,
-                        "gradus shortest-paths roads.gr --from 3 --to 17",
-                        "find the shortest route",
-                        {{"distances.npy",
-                          "N x N (of --sources: S x N), of the weights' type; written by gradus shortest-paths "
-                          "--output"},
-                         {"predecessors.npy", "likewise, int32: the last vertex but one of each route, or -1"},
-                         {"names.txt", "where vertices have names: a line for each, in the order of rows and columns"}},
-                        false,
-                        true}},
-          .generators = {road_grid_generator(), random_graph_generator()},
-          .examples = {{"generate", "gradus generate road-grid --rows 20 --columns 30 -o roads.gr"},
-                       {"generate", "gradus generate random-graph --vertices 1000 --edges 5000 -o graph.csv"},
-                       {"verify", "gradus verify shortest-paths --case grid,negative --threads 1,2"},
-                       {"bench", "gradus bench shortest-paths --vertices 1024 --tile 64 --threads 1,2"}}};
+  return {
+      .commands = {{"shortest-paths",
+                    "find the shortest paths between all vertices of a graph",
+                    "gradus shortest-paths roads.gr --from 3 --to 17\n"
+                    "gradus shortest-paths flights.csv --undirected -o paths --predecessors\n"
+                    "gradus shortest-paths adjacency.npy --no-edge 0 --from 3 --to 17",
+                    Common::job,
+                    problem_name,
+                    setup_shortest_paths,
+                    "gradus shortest-paths roads.gr --from 3 --to 17",
+                    "find the shortest route",
+                    {{"distances.npy",
+                      "N x N (with --sources: S x N), of the weights' type; written by gradus shortest-paths --output"},
+                     {"predecessors.npy", "the same shape, int32: the last vertex but one of each route, or -1"},
+                     {"names.txt", "if vertices have names: a line for each, in the order of rows and columns"}},
+                    false,
+                    true}},
+      .generators = {road_grid_generator(), random_graph_generator()},
+      .examples = {{"generate", "gradus generate road-grid --rows 20 --columns 30 -o roads.gr"},
+                   {"generate", "gradus generate random-graph --vertices 1000 --edges 5000 -o graph.csv"},
+                   {"verify", "gradus verify shortest-paths --case grid,negative --threads 1,2"},
+                   {"bench", "gradus bench shortest-paths --vertices 1024 --tile 64 --threads 1,2"}}};
 }
 
 }  // namespace gradus::cli

@@ -1,4 +1,4 @@
-// What the parts of the command line of shortest paths share.
+// Declarations that the shortest-path files of the program share.
 #pragma once
 
 #include "cli/command.hpp"

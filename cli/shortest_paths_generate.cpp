@@ -1,4 +1,4 @@
-// `gradus generate road-grid` and `random-graph`: graphs to find shortest paths in.
+// `gradus generate road-grid` and `gradus generate random-graph`: make graphs for shortest paths.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,10 +32,10 @@ using shortest_paths_detail::RoadGrid;
 using shortest_paths_detail::WeightRange;
 
 constexpr std::int64_t most_vertices = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t heaviest = std::int64_t{1} << 30;  // so that weights fit int32 with a climb, too
+constexpr std::int64_t heaviest = std::int64_t{1} << 30;  // weights fit int32 even with a climb
 constexpr std::string_view while_writing = "stopped; no file was written";
 
-/// The text format that the name says, or null for a matrix.
+/// Returns the text format for the name, or null for a matrix.
 const files::GraphFormat* format_of(const std::string& path) {
   if (files::ending_of(path) == ".npy") return nullptr;
   if (const files::GraphFormat* format = files::written_format(path); format != nullptr) return format;
@@ -43,12 +43,12 @@ const files::GraphFormat* format_of(const std::string& path) {
                    " or .npy (a matrix), which says how to write it");
 }
 
-/// A graph that is written piece by piece.
+/// A graph that is written in chunks.
 struct Source {
   std::int64_t vertices = 0;
   std::int64_t edges = 0;
   std::int64_t pieces = 0;
-  /// Calls use(edge) for those of a piece.
+  /// Calls use(edge) for each edge of a chunk.
   std::function<void(std::int64_t piece, const std::function<void(const MadeEdge&)>& use)> make;
 };
 
@@ -128,14 +128,13 @@ int write(const Source& source, const Session& session, const Generator::Request
   return 0;
 }
 
-/// A number that has no default.
 void add_count(Options& options, const std::string& name, std::int64_t& target, const std::string& description,
                std::int64_t most) {
   options.value(name, "N", description,
                 [name, &target, most](const std::string& text) { target = parse_whole(name, text, 1, most); });
 }
 
-/// LOW,HIGH
+/// Adds a range LOW,HIGH.
 void add_range(Options& options, const std::string& name, WeightRange& range, const std::string& description,
                std::int64_t least) {
   options.value(name, "LOW,HIGH", description + " [1,1000]", [name, &range, least](const std::string& text) {
@@ -154,7 +153,7 @@ Action setup_road_grid(Options& options, Session& session, const Generator::Requ
   auto grid = std::make_shared<RoadGrid>();
   add_count(options, "--rows", grid->rows, "rows of crossings", most_vertices);
   add_count(options, "--columns", grid->columns, "crossings of a row", most_vertices);
-  add_range(options, "--lengths", grid->lengths, "lengths of roads are whole numbers of this range", 0);
+  add_range(options, "--lengths", grid->lengths, "range of the integer lengths of roads", 0);
   return [grid, &session, &request] {
     if (grid->rows == 0 || grid->columns == 0) throw UsageError("road-grid needs --rows and --columns");
     if (grid->rows > most_vertices / grid->columns)
@@ -175,8 +174,7 @@ Action setup_random_graph(Options& options, Session& session, const Generator::R
   add_count(options, "--vertices", made.vertices, "number of vertices", most_vertices);
   add_count(options, "--edges", made.edges, "number of edges, all different, none from a vertex to itself",
             std::numeric_limits<std::int64_t>::max());
-  add_range(options, "--weights", made.weights, "weights are whole numbers of this range, which may be negative",
-            -heaviest);
+  add_range(options, "--weights", made.weights, "range of the integer weights, which may be negative", -heaviest);
   options.flag(
       "--climbs", made.climbs,
       "each vertex has a height of up to HIGH, and a weight includes the climb: some are negative, but no cycle is");

@@ -14,7 +14,7 @@ namespace gradus::cli {
 
 namespace {
 
-/// look(from, to, distance) for each pair of different vertices with a route.
+/// Calls look(from, to, distance) for each pair of different vertices with a route.
 template <class T, class Look>
 void for_each_pair(MatrixView<const T> distances, const std::vector<std::int64_t>& sources, const std::stop_token& stop,
                    const Look& look) {
@@ -28,7 +28,7 @@ void for_each_pair(MatrixView<const T> distances, const std::vector<std::int64_t
   }
 }
 
-/// Equal parts of a range: of whole numbers some to a part, one each where there are few.
+/// Splits a range into equal parts. A part of an integer range holds one or more integers.
 template <class T>
 class Parts {
  public:
@@ -65,7 +65,7 @@ class Parts {
 
  private:
   static constexpr std::size_t most_parts = 60;
-  double share(T value) const {  // halves, so that no difference leaves the range
+  double share(T value) const {  // halving avoids overflow of the difference
     const double range = static_cast<double>(most_) / 2 - static_cast<double>(least_) / 2;
     return range > 0 ? (static_cast<double>(value) / 2 - static_cast<double>(least_) / 2) / range : 0;
   }

@@ -1,4 +1,4 @@
-// `gradus shortest-paths --report`: what a page shows of distances and of a route.
+// `gradus shortest-paths --report`: charts of distances and of a route.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace gradus::cli {
 
-/// How many of the distances lie where, of a vertex to itself none. Rows are those of `sources`, or all where there are
-/// none. InterruptedError after a stop request.
+/// Returns a histogram of the distances between different vertices. The rows belong to `sources`; an empty list means
+/// all vertices. Throws InterruptedError after a stop request.
 template <class T>
 Chart distribution(MatrixView<const T> distances, const std::vector<std::int64_t>& sources,
                    const std::stop_token& stop);
 
-/// The first two vertices, in the order of rows and columns, between which the shortest route is longest.
+/// Returns the pair of vertices with the longest shortest route, the first such pair in row-major order.
 template <class T>
 std::optional<std::pair<std::int64_t, std::int64_t>> farthest(MatrixView<const T> distances,
                                                               const std::vector<std::int64_t>& sources,

@@ -17,13 +17,13 @@ std::int64_t now() {
       .count();
 }
 
-constexpr auto between_looks = std::chrono::milliseconds(50);
+constexpr auto poll_interval = std::chrono::milliseconds(50);
 
-/// Time as one sees it who looks every now and then.
-class Passed {
+/// A clock that measures time by polling.
+class PollingClock {
  public:
-  /// Seconds since the last look. Where they are many, this process was stopped and not the others.
-  double since_last() {
+  /// Returns the seconds since the last call, at most one: a longer gap means that this process was suspended.
+  double seconds_since_poll() {
     constexpr double most = 1;
     return std::min(1e-9 * static_cast<double>(now() - std::exchange(last_, now())), most);
   }
@@ -85,10 +85,10 @@ void WatchedCommunicator::gather(std::span<const std::byte> own, std::span<std::
 void WatchedCommunicator::watch(const std::stop_token& stop) {
   std::uint64_t looked_at = 0;
   double waited = 0;
-  Passed time;
+  PollingClock time;
   while (!stop.stop_requested()) {
-    std::this_thread::sleep_for(between_looks);
-    const double passed = time.since_last();
+    std::this_thread::sleep_for(poll_interval);
+    const double passed = time.seconds_since_poll();
     const std::uint64_t number = number_;
     const char* const what = what_;
     waited = what != nullptr && number == looked_at ? waited + passed : 0;
@@ -105,11 +105,11 @@ Deadline::Deadline(double seconds, std::function<void()> end)
         std::mutex mutex;
         std::unique_lock lock(mutex);
         std::condition_variable_any gone;
-        Passed time;
+        PollingClock time;
         double waited = 0;
         while (waited < seconds && !stop.stop_requested()) {
-          gone.wait_for(lock, stop, between_looks, [] { return false; });
-          waited += time.since_last();
+          gone.wait_for(lock, stop, poll_interval, [] { return false; });
+          waited += time.seconds_since_poll();
         }
         if (!stop.stop_requested()) end();
       }) {}

@@ -1,5 +1,5 @@
-// Who waits too long for the other ranks says so and ends. Neither MPI nor mpirun sees that a process has stopped
-// without ending, or that it computes for ever.
+// Terminates a rank that waits too long for the others. Neither MPI nor mpirun detects that a process is suspended or
+// in an endless loop.
 #pragma once
 
 #include <atomic>
@@ -14,16 +14,15 @@
 
 namespace gradus::cli {
 
-/// The calls of another communicator, under the eyes of a thread.
+/// Forwards calls to another communicator while a thread watches their duration.
 class WatchedCommunicator final : public Communicator {
  public:
-  /// `end` gets the words about the call that has waited for longer than the limit, in a thread of its own, and does
-  /// not return.
+  /// If a call exceeds the limit, a separate thread calls end() with a description of the call. end() must not return.
   WatchedCommunicator(Communicator& of, std::function<void(const std::string&)> end);
   ~WatchedCommunicator() override;
 
-  /// So many seconds; 0: none. Before this is called it is `usual`, but not less than twenty times the longest time
-  /// that this rank itself has let others wait for: ranks have about as much to do.
+  /// Sets the limit in seconds; 0: none. The default is `usual`, but at least twenty times the longest time that this
+  /// rank has kept others waiting, since all ranks have about the same work.
   void set_limit(double seconds);
   static constexpr double usual = 600;
   static constexpr double most = 1e9;
@@ -36,7 +35,7 @@ class WatchedCommunicator final : public Communicator {
   void greatest(std::span<double> numbers) override;
   void broadcast(std::span<std::byte> bytes, int root) override;
   void gather(std::span<const std::byte> own, std::span<std::byte> all) override;
-  /// Nothing: the program says first what was wrong, and then ends all of them: RankedJob::end().
+  /// Does nothing: the program first reports the error, then RankedJob::end() terminates all ranks.
   void give_up() noexcept override {}
 
  private:
@@ -45,18 +44,18 @@ class WatchedCommunicator final : public Communicator {
 
   Communicator& of_;
   std::function<void(const std::string&)> end_;
-  // Of the call at hand. Only this rank's thread writes them, and the watching one looks at them long afterwards.
-  std::atomic<const char*> what_{nullptr};  ///< null: there is none; its number of items is {}
+  // The state of the current call. Only the rank's thread writes it; the watching thread reads it much later.
+  std::atomic<const char*> what_{nullptr};  ///< name of the call with {} for the number of items; null: no call
   std::atomic<std::uint64_t> items_{0};
-  std::atomic<std::uint64_t> number_{0};  ///< of calls so far
-  std::atomic<double> limit_{-1};         ///< -1: the usual one
+  std::atomic<std::uint64_t> number_{0};
+  std::atomic<double> limit_{-1};  ///< -1: the default
   std::atomic<std::int64_t> longest_work_{0};
   std::int64_t last_end_;
   std::jthread thread_;
 };
 
-/// Calls end(), which does not return, unless it is gone before so many seconds have passed in which the process was
-/// not stopped.
+/// Calls end(), which must not return, unless destroyed within this many seconds. Time in which the process is
+/// suspended does not count.
 class Deadline {
  public:
   Deadline(double seconds, std::function<void()> end);

@@ -21,7 +21,7 @@ namespace gradus::cli {
 namespace {
 
 termios before{};
-std::atomic<bool> is_changed{false};  ///< orders `before` with it
+std::atomic<bool> is_changed{false};  ///< release-acquire flag for `before`
 
 constexpr std::string_view other_screen = "\x1b[?1049h\x1b[?25l\x1b[2J";
 constexpr std::string_view this_screen = "\x1b[0m\x1b[?25h\x1b[?1049l";
@@ -35,7 +35,8 @@ bool write_all(std::string_view text) {
   return true;
 }
 
-/// While it lives, a write to a pipe without a reader fails with EPIPE in this thread, and no signal ends the process.
+/// While an instance exists, a write to a pipe without a reader fails with EPIPE in this thread instead of raising
+/// SIGPIPE.
 class WithoutPipeSignal {
  public:
   WithoutPipeSignal() {
@@ -65,7 +66,8 @@ class WithoutPipeSignal {
 void reserve_standard_streams() noexcept {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The lowest free number is this one. O_PATH: neither reading nor writing, also by way of /dev/stdout.
+    // The descriptor becomes the lowest free number, which is `stream`. O_PATH denies reading and writing, also through
+    // /dev/stdout.
     (void)::open("/", O_PATH | O_DIRECTORY);
   }
 }

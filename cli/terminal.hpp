@@ -1,26 +1,25 @@
-// The standard streams: messages on standard error; and the terminal as a picture, whose keys come one by one, and
-// which afterwards shows what it showed before.
+// The standard streams, and a terminal in full-screen mode that reads single keys and is restored afterwards.
 #pragma once
 
 #include <string_view>
 
 namespace gradus::cli {
 
-/// Opens the standard streams that the caller has closed, so that no file of a job gets their numbers and no message
-/// gets into a file. Reading or writing them still fails. Call it before any file is opened.
+/// Opens the standard streams that the caller has closed, so that no file of the job gets their descriptors and no
+/// message ends up in a file. Reading or writing them still fails. Call it before any file is opened.
 void reserve_standard_streams() noexcept;
 
-/// Writes "gradus: MESSAGE" as a line on standard error, with control bytes shown. All messages of the program go
-/// through here.
+/// Writes "gradus: MESSAGE" and a newline to standard error, with control bytes made visible. All messages of the
+/// program use this function.
 void write_message(std::string_view message) noexcept;
 
-/// Writes the text on standard error as it is. A failure (a full disk, a reader that is gone) is ignored: no job ends
-/// because of a message.
+/// Writes the text to standard error unchanged. Ignores failures (a full disk, a closed pipe), because a message must
+/// not end a job.
 void write_standard_error(std::string_view text) noexcept;
 
-/// From construction to destruction the terminal shows another screen without a cursor, and gives keys as they are
-/// pressed. Ctrl-C still is a signal; Ctrl-Z and Ctrl-\ are not, for they would leave the terminal like this. There is
-/// at most one. Error where the terminal refuses.
+/// Switches the terminal to the alternate screen without a cursor and to unbuffered keys, for the lifetime of the
+/// object. Ctrl-C remains a signal. Ctrl-Z and Ctrl-\ do not, because they would leave the terminal in this state. At
+/// most one object may exist. Throws Error if the terminal refuses.
 class Terminal {
  public:
   Terminal();
@@ -28,11 +27,11 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
   ~Terminal();
 
-  /// Error where the terminal is gone.
+  /// Throws Error if the terminal has closed.
   void write(std::string_view text) const;
 };
 
-/// Brings back what was there before, where a Terminal is alive. For whoever ends the process at once; any thread.
+/// Restores the terminal if a Terminal exists. For threads that are about to end the process; thread-safe.
 void restore_terminal() noexcept;
 
 }  // namespace gradus::cli

@@ -50,7 +50,7 @@ std::string report_text(const bench::VerifyReport& report, const Session& sessio
   }
   std::string threads;
   for (const int count : report.options.threads) threads += fmt::format("{}{}", threads.empty() ? "" : ", ", count);
-  // Locks and sets have no oracle, and run on processors alone.
+  // Locks and sets have no oracle and run on CPUs only.
   const bool has_oracle = std::ranges::any_of(
       report.rows, [](const bench::VerifyRow& row) { return row.contract != core::Contract::invariants; });
   std::string text = fmt::format("{}: every variant{}\n\n{}\n", report.problem,
@@ -87,7 +87,7 @@ int verify(const VerifyArguments& arguments, const Session& session) {
   else session.print(report_text(report, session));
   if (report.right()) return 0;
   const bool ran = std::any_of(report.rows.begin(), report.rows.end(), [](const auto& row) { return row.checks > 0; });
-  session.note(ran ? "some results are wrong" : "none of the variants ran");
+  session.note(ran ? "some results are incorrect" : "none of the variants ran");
   return ran ? VerificationError("").exit_status() : UnsupportedError("").exit_status();
 }
 
@@ -95,7 +95,7 @@ int verify(const VerifyArguments& arguments, const Session& session) {
 
 Action setup_verify(Options& options, Session& session) {
   auto arguments = std::make_shared<VerifyArguments>();
-  options.value("PROBLEM", "PROBLEM", with_default("which one", arguments->problem),
+  options.value("PROBLEM", "PROBLEM", with_default("the problem to verify", arguments->problem),
                 [arguments](const std::string& text) { arguments->problem = text; },
                 {.choices = bench::problem_names()});
   options.flag("--list-cases", arguments->list_cases, "print the names of the cases");
@@ -105,16 +105,16 @@ Action setup_verify(Options& options, Session& session) {
   options.value("--variant", "NAME,...", "only these ('gradus list' shows all)",
                 [arguments](const std::string& text) { arguments->options.variants = parse_list("--variant", text); },
                 {.choices = bench::all_variant_names()});
-  options.useless_where(
+  options.ineffective_if(
       options.choice("--device", arguments->options.device, "without --variant: all variants, or those that run there"),
       [arguments = arguments.get()] {
         return arguments->options.variants.empty() ? "" : "--variant names the variants, and so where they run";
       });
   options.value("--case", "NAME,...", "only these cases",
                 [arguments](const std::string& text) { arguments->options.cases = parse_list("--case", text); });
-  options.whole("--seeds", arguments->options.seeds, "data sets of each case", 1, 1000000);
-  options.useless_where(
-      options.value("--threads", "N,...", "numbers of threads; more than there are cores is fine [1,2,3,7,16]",
+  options.whole("--seeds", arguments->options.seeds, "data sets per case", 1, 1000000);
+  options.ineffective_if(
+      options.value("--threads", "N,...", "numbers of threads, which may exceed the number of cores [1,2,3,7,16]",
                     [arguments = arguments.get()](const std::string& text) {
                       arguments->options.threads = parse_whole_list("--threads", text, 1, 4096);
                     }),

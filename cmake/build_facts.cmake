@@ -1,5 +1,4 @@
-# Writes OUTPUT, a header with the facts of this build; run at every build, so that the commit is the current one.
-# A source tree without git (an unpacked archive) has no commit to name.
+# Writes OUTPUT, a header with facts about this build. Runs at every build. Without git the commit is unknown.
 execute_process(COMMAND git describe --always --dirty --abbrev=12 WORKING_DIRECTORY ${SOURCE_DIR}
                 OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
 if(failed)

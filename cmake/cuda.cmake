@@ -1,20 +1,19 @@
-# CUDA where GRADUS_CUDA says so: sets GRADUS_HAS_CUDA, and GRADUS_CUDA_RUNTIME to the target of the CUDA runtime. The
-# runtime is linked statically and looks for the driver when it is first called, so that the program starts on machines
-# without a driver.
+# CUDA, as selected by GRADUS_CUDA. Sets GRADUS_HAS_CUDA, and GRADUS_CUDA_RUNTIME to the target of the CUDA runtime,
+# which is linked statically and loads the driver at its first call: the program starts on machines without a driver.
 #
-# GPU code is made for CMAKE_CUDA_ARCHITECTURES (or the environment's CUDAARCHS), if that is given; else for the GPUs
-# that are here; else for the list below. nvcc is tried before anything depends on it: where it does not do, AUTO says
-# why and builds for the processor alone, and ON ends with the reason.
+# GPU code is compiled for CMAKE_CUDA_ARCHITECTURES (or the environment variable CUDAARCHS) if given, otherwise for the
+# GPUs of this machine, otherwise for the list below. nvcc is tested first. If it fails, AUTO reports the reason and
+# builds for the CPU only, and ON fails with the reason.
 set(GRADUS_HAS_CUDA OFF)
 set(GRADUS_CUDA_RUNTIME "")
 set(GRADUS_CUDA_PORTABLE 80-real 90a-real 100-real 120 CACHE STRING
     "GPU architectures to make code for where there is no GPU and CMAKE_CUDA_ARCHITECTURES is not given")
 mark_as_advanced(GRADUS_CUDA_PORTABLE)
 set(gradus_oldest_architecture 80)
-set(gradus_tested_cuda 13.0)  # the oldest that the tests ran with
-set(gradus_oldest_cuda 12.0)  # no older nvcc knows C++20
+set(gradus_tested_cuda 13.0)  # the oldest version that the tests have run with
+set(gradus_oldest_cuda 12.0)  # the first nvcc that supports C++20
 
-# What nvcc says or fails to say, cut down to a line.
+# Returns the first line of nvcc's output that reports an error, or its first line.
 function(gradus_first_error text result)
   string(REGEX MATCH "[^\n]*([Ee]rror|not found|No such)[^\n]*" line "${text}")
   if(NOT line)
@@ -24,13 +23,13 @@ function(gradus_first_error text result)
   set(${result} "${line}" PARENT_SCOPE)
 endfunction()
 
-# Sets `reason` where this nvcc cannot build the GPU variants, and `gpus` to the compute capabilities of the GPUs here.
+# Sets `reason` if this nvcc cannot build the GPU variants, and `gpus` to the compute capabilities of the GPUs here.
 function(gradus_try_nvcc nvcc)
   set(gpus "" PARENT_SCOPE)
   execute_process(COMMAND ${nvcc} --version RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(failed OR NOT output MATCHES "release ([0-9]+\\.[0-9]+)")
     gradus_first_error("${output}" error)
-    set(reason "${nvcc} does not tell its version: ${error}" PARENT_SCOPE)
+    set(reason "${nvcc} does not report its version: ${error}" PARENT_SCOPE)
     return()
   endif()
   set(version ${CMAKE_MATCH_1})
@@ -64,7 +63,7 @@ function(gradus_try_nvcc nvcc)
   set(gpus "${found}" PARENT_SCOPE)
 endfunction()
 
-# Sets `reason` where there is nothing to compile GPU variants with.
+# Sets `reason` if no nvcc can compile the GPU variants.
 function(gradus_examine_cuda)
   set(nvcc "${CMAKE_CUDA_COMPILER}")
   if(NOT nvcc AND DEFINED ENV{CUDACXX})
@@ -79,13 +78,13 @@ function(gradus_examine_cuda)
     set(reason "no nvcc was found; set CMAKE_CUDA_COMPILER or CUDACXX" PARENT_SCOPE)
     return()
   endif()
-  # Once for each nvcc: a second configuration of the same folder is to do the same as the first.
+  # Tests each nvcc once, so that a second configuration of the same folder gives the same result.
   if(NOT "${GRADUS_NVCC_TRIED}" STREQUAL "${nvcc} ${GRADUS_CUDA}")
     set(reason "")
     gradus_try_nvcc(${nvcc})
     set(GRADUS_NVCC_REASON "${reason}" CACHE INTERNAL "why nvcc does not do")
     set(GRADUS_NVCC_GPUS "${gpus}" CACHE INTERNAL "compute capabilities of the GPUs here")
-    if(NOT reason)  # what failed may have been put right since
+    if(NOT reason)  # a failure may have been fixed since
       set(GRADUS_NVCC_TRIED "${nvcc} ${GRADUS_CUDA}" CACHE INTERNAL "the nvcc that was tried")
     endif()
   endif()
@@ -93,7 +92,7 @@ function(gradus_examine_cuda)
   set(nvcc "${nvcc}" PARENT_SCOPE)
 endfunction()
 
-# Sets `architectures` to what code is made for, or `reason` where that cannot be.
+# Sets `architectures` to the list to compile for, or `reason` if that is impossible.
 function(gradus_choose_architectures)
   set(wanted "${CMAKE_CUDA_ARCHITECTURES}")
   if(NOT wanted)
@@ -102,7 +101,7 @@ function(gradus_choose_architectures)
   set(here "")
   foreach(gpu IN LISTS GRADUS_NVCC_GPUS)
     if(gpu EQUAL 90)
-      list(APPEND here 90a-real)  # the matrix instructions of Hopper are no part of plain 90
+      list(APPEND here 90a-real)  # plain 90 lacks the matrix instructions of Hopper
     elseif(gpu GREATER_EQUAL gradus_oldest_architecture)
       list(APPEND here ${gpu}-real)
     endif()
@@ -154,15 +153,15 @@ enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 set(GRADUS_HAS_CUDA ON)
 set(GRADUS_CUDA_RUNTIME CUDA::cudart_static)
-# CMake 3.25 does not know how nvcc is told of C++20.
+# CMake 3.25 does not know nvcc's option for C++20.
 if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 endif()
-# As on the processor, nothing is contracted: a fused operation is written as one.
+# As on the CPU, nothing is contracted: fused operations are explicit in the source.
 add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;--expt-relaxed-constexpr;--extended-lambda>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-ffp-contract=off,-fno-math-errno,-fopenmp,-fvisibility=hidden>")
-# Two fifths less GPU code in programs and wheels; the driver unpacks it when a kernel is first called.
+# Makes the GPU code in programs and wheels two fifths smaller. The driver unpacks it when a kernel is first called.
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.9)
   add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-compress-mode=size>")
 endif()

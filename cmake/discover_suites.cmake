@@ -1,9 +1,8 @@
-# Lists the tests of a GoogleTest program for CTest: one for each suite, all of whose tests run in one process. A thousand
-# processes that each start under a sanitizer, or only to say that there is no GPU, took most of the time, and the rows of
-# a ladder share what it costs to prepare its cases. The output names the test that failed. A suite all of whose tests
-# are skipped counts as skipped. Ladders take longest and start first.
-# Run after the program PROGRAM was built; gives each test the labels LABELS and writes OUTPUT. ALONE: no other test runs
-# at the same time.
+# Lists the tests of a GoogleTest program for CTest, one CTest test per suite: one process per test would start a
+# thousand processes and prepare a ladder's cases again for each row. The output names the test that failed. A suite
+# counts as skipped if all its tests are skipped. Ladders take longest and start first.
+#
+# Runs after PROGRAM is built. Gives each test the labels LABELS and writes OUTPUT. ALONE: excludes parallel tests.
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listing RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "${PROGRAM} --gtest_list_tests failed: ${failed}")
@@ -13,13 +12,13 @@ string(REPLACE "\n" ";" lines "${listing}")
 set(suites "")
 foreach(line IN LISTS lines)
   if(line MATCHES "^([^ ]+)\\. *$")
-    string(REGEX REPLACE "/[0-9]+$" "/*" suite "${CMAKE_MATCH_1}")  # of typed tests, in all types
+    string(REGEX REPLACE "/[0-9]+$" "/*" suite "${CMAKE_MATCH_1}")  # typed tests: one suite for all types
     list(APPEND suites "${suite}")
   endif()
 endforeach()
 list(REMOVE_DUPLICATES suites)
 get_filename_component(program ${PROGRAM} NAME)
-# Up to the end of the output, where a failed test would be listed. CTest believes this before the exit status.
+# Matches to the end of the output, which would list failed tests. CTest ranks this above the exit status.
 set(all_skipped "\\[  PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n)+$")
 set(script "")
 foreach(suite IN LISTS suites)

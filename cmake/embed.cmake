@@ -1,5 +1,5 @@
-# Files that the program carries: gradus_embed(TARGET NAME FILE) makes `extern const unsigned char NAME[]` of the file's bytes
-# and `NAME_size`. As a script (cmake -P) it writes the source.
+# Embeds files in the program: gradus_embed(TARGET NAME FILE) defines `extern const unsigned char NAME[]` with the
+# file's bytes, and `NAME_size`. Run as a script (cmake -P), this file writes the source.
 if(CMAKE_SCRIPT_MODE_FILE)
   file(READ ${INPUT} bytes HEX)
   string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")

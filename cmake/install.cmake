@@ -1,5 +1,4 @@
-# The library as others use it: libgradus, its headers, find_package(gradus), pkg-config; and the program, if it is
-# built.
+# Installs the library (libgradus, headers, find_package(gradus), pkg-config) and the program, if it is built.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS gradus_library EXPORT gradus)
@@ -19,7 +18,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/gradusConfigVersion
 install(FILES ${PROJECT_BINARY_DIR}/cmake/gradusConfig.cmake ${PROJECT_BINARY_DIR}/cmake/gradusConfigVersion.cmake
   DESTINATION ${config_folder})
 
-# pkg-config. Who links the static library also links what it stands on; who links the shared one need not.
+# pkg-config. Users of the static library must also link its dependencies; users of the shared library need not.
 file(RELATIVE_PATH GRADUS_PC_UP ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" GRADUS_PC_UP "${GRADUS_PC_UP}")
 list(TRANSFORM OpenMP_CXX_LIB_NAMES PREPEND " -l" OUTPUT_VARIABLE runtimes)
@@ -36,7 +35,7 @@ endif()
 configure_file(cmake/gradus.pc.in ${PROJECT_BINARY_DIR}/cmake/gradus.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/gradus.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# The program, and what it writes of itself: the manual and the completions, made once, where the program runs.
+# The program, and the manual and completions that it generates once, where it runs.
 if(NOT GRADUS_TOOLS)
   return()
 endif()

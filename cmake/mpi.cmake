@@ -1,10 +1,10 @@
-# gradus_mpi (gradus::mpi): ranks that are processes of MPI. A library of its own, so that libgradus does not need MPI.
-# gradus_mpi_process: the same for the program, which opens it at run time where mpirun has started it. Its folder beside
-# the program's is GRADUS_MPI_FOLDER; in the build both lie in one.
+# gradus_mpi (gradus::mpi): ranks that are MPI processes. A separate library, so that libgradus does not need MPI.
+# gradus_mpi_process: the same for the program, which loads it at run time if mpirun has started it. GRADUS_MPI_FOLDER
+# is its folder relative to the program's; in the build folder they are the same.
 file(RELATIVE_PATH GRADUS_MPI_FOLDER ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/gradus)
 set(GRADUS_HAS_MPI OFF)
 if(NOT GRADUS_MPI STREQUAL "OFF")
-  # MPI's C interface, by the flags that its compiler wrapper for C++ gives.
+  # Uses MPI's C interface with the flags of the C++ compiler wrapper.
   set(MPI_CXX_SKIP_MPICXX ON)
   if(GRADUS_MPI STREQUAL "ON")
     find_package(MPI REQUIRED COMPONENTS CXX)
@@ -25,7 +25,7 @@ set_target_properties(gradus_mpi PROPERTIES EXPORT_NAME mpi
 add_library(gradus::mpi ALIAS gradus_mpi)
 
 if(GRADUS_TOOLS)
-  # What it needs of the library is compiled into it: the program has no symbols for others.
+  # Contains the parts of the library that it needs, because the program exports no symbols.
   add_library(gradus_mpi_process MODULE src/ranks/mpi.cpp src/ranks/process.cpp src/core/error.cpp src/core/text.cpp)
   target_include_directories(gradus_mpi_process PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(gradus_mpi_process PRIVATE MPI::MPI_CXX)

@@ -1,5 +1,5 @@
-// Compiled and run by cuda.cmake before anything depends on nvcc: the language, the headers that the kernels include,
-// the runtime to link. Prints the compute capability of each GPU, as in 90.
+// Compiled and run by cuda.cmake to test nvcc: its language support, the headers that the kernels include, and linking
+// the runtime. Prints the compute capability of each GPU, such as 90.
 #if !__has_include(<cooperative_groups.h>) || !__has_include(<cub/device/device_radix_sort.cuh>) || \
     !__has_include(<cuda_fp16.h>) || !__has_include(<cuda_pipeline.h>)
 #error "headers of the CUDA toolkit are missing"

@@ -1,10 +1,10 @@
 # A problem is its room src/<problem>/, its harness bench/<problem>.cpp, its commands cli/<problem>.cpp and its header
-# include/gradus/<problem>.hpp; nothing else names it. The folders of src/ that hold a problem.hpp are the rooms, and their
-# alphabet is the order of every list that a person sees.
+# include/gradus/<problem>.hpp; nothing else names it. The rooms are the folders of src/ that contain a problem.hpp.
+# Every list that users see is in their alphabetical order.
 file(GLOB gradus_rooms CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/*/problem.hpp)
 list(TRANSFORM gradus_rooms REPLACE "/problem.hpp$" "")
 
-# GRADUS_PROBLEMS of the user chooses some of them. From here on it is the list of the problems that are built.
+# The user's GRADUS_PROBLEMS selects some of them. From here on it lists the problems that are built.
 set(GRADUS_PROBLEMS "" CACHE STRING "Problems to build, for example kmeans;life; empty: all of them")
 list(SORT GRADUS_PROBLEMS)
 list(REMOVE_DUPLICATES GRADUS_PROBLEMS)
@@ -20,21 +20,21 @@ if((GRADUS_TESTS OR GRADUS_PYTHON) AND NOT GRADUS_PROBLEMS STREQUAL gradus_rooms
   message(FATAL_ERROR "GRADUS_TESTS and GRADUS_PYTHON need all problems: leave GRADUS_PROBLEMS empty")
 endif()
 
-# Declares the room in whose folder it is called. Files are relative to it. The library's sources in the folder itself, in
-# api/ and in rungs/ are found, and in files/ readers and writers of formats that only this problem has, for the tools: a new
-# variant or format is built without a change here.
-#   SOURCES        of the library, in other folders
-#   SMALL          of all sources those compiled for size: what runs once in a call
-#   CUDA           likewise, where there is CUDA; elsewhere gpu/not_compiled.cpp, if the room has one, stands in for them
-#   TESTS          each a program: frame_test.cpp is <problem>_frame_test. <problem>_test.cpp runs every variant on every
-#                  case; CTest then has a test for each variant
-#   PLAIN_TESTS    likewise, but not under the sanitizers: of judgements, documents and figures
-#   CUDA_TESTS     likewise, where there is CUDA
-#   FULL_TESTS     likewise, for ./dev test --full
-#   CLI_TESTS      of its commands, by tests/cli/run.py
-#   FULL_CLI_TESTS likewise, for ./dev test --full, and not under the sanitizers
-#   ATTACK         what gradus_attack is told of the problem: it defines attack_<problem>()
-#   COMMANDS       parts of the command line in cli/ beside <problem>.cpp
+# Declares the room of the current folder. File names are relative to the folder. Sources in the folder itself, in api/ and
+# in rungs/, and in files/ readers and writers of formats that only this problem has, are found automatically. A new variant
+# or format needs no change here.
+#   SOURCES        library sources in other folders
+#   SMALL          sources to compile for size, because they run once per call
+#   CUDA           library sources for CUDA; without CUDA, gpu/not_compiled.cpp replaces them if the room has one
+#   TESTS          one program each: frame_test.cpp becomes <problem>_frame_test. <problem>_test.cpp runs every variant on
+#                  every case; CTest then has a test for each variant
+#   PLAIN_TESTS    test programs that do not run under the sanitizers: of judgements, documents and figures
+#   CUDA_TESTS     test programs that need CUDA
+#   FULL_TESTS     test programs for ./dev test --full
+#   CLI_TESTS      tests of the problem's commands, run by tests/cli/run.py
+#   FULL_CLI_TESTS the same for ./dev test --full, but not under the sanitizers
+#   ATTACK         the problem's part of gradus_attack, which defines attack_<problem>()
+#   COMMANDS       parts of the command line in cli/ in addition to <problem>.cpp
 set(gradus_room_tests TESTS PLAIN_TESTS CUDA_TESTS FULL_TESTS CLI_TESTS FULL_CLI_TESTS)
 function(gradus_room problem)
   cmake_parse_arguments(ROOM "" "" "SOURCES;SMALL;CUDA;${gradus_room_tests};ATTACK;COMMANDS" ${ARGN})
@@ -55,7 +55,7 @@ function(gradus_room problem)
   if(GRADUS_HAS_CUDA)
     target_sources(gradus_problems_objects PRIVATE ${gpu_variants} ${ROOM_CUDA})
   elseif(gpu_variants)
-    # Without CUDA the file of a GPU variant is its row alone, in C++; one unit holds the rows of a room.
+    # Without CUDA, the file of a GPU variant reduces to its row, in C++. One unit includes all these rows of a room.
     list(TRANSFORM gpu_variants REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE lines)
     list(JOIN lines "" lines)
     file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/gpu_rows.cpp CONTENT "${lines}" @ONLY)
@@ -71,13 +71,13 @@ function(gradus_room problem)
   set_property(GLOBAL PROPERTY gradus_${problem}_COMMANDS ${ROOM_COMMANDS})
 endfunction()
 
-# What a room declared as this kind: TESTS, ATTACK, …
+# Returns the files that a room declared as this kind: TESTS, ATTACK, …
 function(gradus_of_room problem kind result)
   get_property(files GLOBAL PROPERTY gradus_${problem}_${kind})
   set(${result} ${files} PARENT_SCOPE)
 endfunction()
 
-# The list for programs: each includes it with a GRADUS_PROBLEM(name) of its own.
+# The list of problems for programs. Each includes it with a separate definition of GRADUS_PROBLEM(name).
 list(TRANSFORM GRADUS_PROBLEMS REPLACE "(.+)" "GRADUS_PROBLEM(\\1)\n" OUTPUT_VARIABLE lines)
 list(JOIN lines "" lines)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/problems.inc CONTENT "${lines}" @ONLY)

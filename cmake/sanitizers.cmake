@@ -1,22 +1,22 @@
-# Compiles everything that follows under the sanitizers of GRADUS_SANITIZE, and writes tests/environment.cmake into the
-# build folder: what ctest puts into the environment of the tests. Wants find_package(OpenMP) before.
+# Compiles everything that follows with the sanitizers of GRADUS_SANITIZE, and writes tests/environment.cmake into the
+# build folder, which sets environment variables for the tests. Requires an earlier find_package(OpenMP).
 
 set(GRADUS_TEST_ENVIRONMENT "")
 
-# More threads than processors run in the tests; a thread that waits shall not take the processor from one that works.
+# The tests run more threads than there are CPUs, and waiting threads must not take CPUs from working ones.
 string(APPEND GRADUS_TEST_ENVIRONMENT "set(ENV{OMP_WAIT_POLICY} passive)\n")
 
 if(GRADUS_SANITIZE)
-  # -O1 and line numbers alone: reports stay exact, and the build takes half the time.
+  # With -O1 and line numbers only, reports stay exact and the build takes half the time.
   add_compile_options(-fsanitize=${GRADUS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1)
   add_link_options(-fsanitize=${GRADUS_SANITIZE})
-  # The sanitizer of addresses reports what is read or written there, and vector code takes a seventh less to compile.
+  # The address sanitizer reports what these checks find. Without them, vector code compiles in a seventh less time.
   if(GRADUS_SANITIZE MATCHES "address" AND GRADUS_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize=null,object-size)
   endif()
-  # For code that would take the sanitizers long and tell them nothing new.
+  # For code that would be slow under the sanitizers without covering anything new.
   add_compile_definitions(GRADUS_SANITIZED)
-  # Of the vector instructions the best that this machine has: see src/cpu/simd.hpp.
+  # Compiles vector code for the best instruction set of this machine: see src/cpu/simd.hpp.
   include(CheckCXXSourceCompiles)
   set(CMAKE_REQUIRED_FLAGS -march=native)
   check_cxx_source_compiles("
@@ -30,8 +30,8 @@ if(GRADUS_SANITIZE)
   endif()
 endif()
 
-# How to compile what takes longer to compile than to run: without optimisation under the sanitizers, and for `level`, -O1 or
-# -Os, where CMake's own flags of a release would ask for much. -Os takes no longer than -O1, and two thirds of the room.
+# Returns options for code that takes longer to compile than to run: no optimisation under the sanitizers, otherwise
+# `level` (-O1 or -Os) if CMake's default release flags apply. -Os compiles as fast as -O1 and produces a third less.
 function(gradus_quick_options level result)
   set(${result} "" PARENT_SCOPE)
   if(GRADUS_SANITIZE)
@@ -42,8 +42,8 @@ function(gradus_quick_options level result)
   endif()
 endfunction()
 
-# Compiles files of a target with options of their own, without the precompiled headers, which have other options. A unity
-# build compiles all files of a target alike: options would keep them out of it.
+# Compiles files of a target with separate options and without the precompiled headers, which have other options. A
+# unity build compiles all files of a target with the same options; separate options would exclude files from it.
 function(gradus_file_options target options)
   if(options AND NOT CMAKE_UNITY_BUILD)
     set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES
@@ -52,8 +52,7 @@ function(gradus_file_options target options)
 endfunction()
 
 if(GRADUS_SANITIZE MATCHES "address")
-  # GCC takes the instrumented moves of std::regex for reads of what nobody wrote (GCC bug 105562). The release build warns
-  # of such reads all the same.
+  # GCC mistakes moves in std::regex for uninitialised reads here (GCC bug 105562). The release build keeps the warning.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-maybe-uninitialized)
   endif()
@@ -64,15 +63,15 @@ if(GRADUS_SANITIZE MATCHES "address")
 endif()
 
 if(GRADUS_SANITIZE MATCHES "thread")
-  # The runtime of GCC orders its threads by means that the sanitizer does not see, and every parallel loop would look
-  # like a race. Archer, a tool that LLVM's runtime loads, tells the sanitizer of each fork, barrier, lock and task.
+  # GCC's runtime orders threads by means that the sanitizer does not see, so every parallel loop would look like a
+  # race. Archer, a tool that LLVM's runtime loads, reports each fork, barrier, lock and task to the sanitizer.
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "The thread sanitizer sees OpenMP only with clang++; use the preset tsan.")
   endif()
   get_filename_component(gradus_libomp "${OpenMP_omp_LIBRARY}" REALPATH)
   get_filename_component(gradus_libomp_folder "${gradus_libomp}" DIRECTORY)
   find_file(GRADUS_ARCHER libarcher.so HINTS "${gradus_libomp_folder}" REQUIRED)
-  # Libraries that were built without the sanitizer (the runtimes themselves, hwloc) are not judged by what they write.
+  # Accesses by libraries that were built without the sanitizer (the runtimes themselves, hwloc) are not checked.
   string(APPEND GRADUS_TEST_ENVIRONMENT
     "set(ENV{OMP_TOOL_LIBRARIES} \"${GRADUS_ARCHER}\")\n"
     "set(ENV{TSAN_OPTIONS} \"ignore_noninstrumented_modules=1 halt_on_error=1 "

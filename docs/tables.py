@@ -33,11 +33,15 @@ import subprocess
 import sys
 
 import option_tables
+import figures
+from figures import current
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = "docs/results"
 LADDER = re.compile(r"<!-- ladder of (\w+)(\s+\{.*?\})? -->\n\n((?:\|[^\n]*\n)*)", re.DOTALL)
 SUMMARY = re.compile(r"(<!-- summary of benchmarks -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
+BENCHMARKS = re.compile(r"(<!-- benchmarks -->\n\n).*?(<!-- end of benchmarks -->)", re.DOTALL)
+CHART = "docs/pictures/overview.svg"
 FORMATS = re.compile(r"<!-- formats of (\w+) -->\n\n((?:\|[^\n]*\n)*)")
 RESULT_OF_CONTRACT = {"same bits": "the oracle's bits", "tolerance": "within a tolerance"}
 
@@ -116,14 +120,14 @@ def times_in(result, column):
     return {variant: key[1] for variant, key in found.items()}
 
 
-def measured_cells(root, rows, column):
-    """The cell of each variant, by name."""
+def measured_cells(root, problem, rows, column):
+    """The cell of each variant, by name; none from a result that is not current."""
     cells = {}
     for file in column["results"]:
-        path = root / RESULTS / file
-        if not path.is_file():
+        result = current(root, pathlib.PurePath(file).stem, problem)
+        if not result:
             continue
-        times = times_in(json.loads(path.read_text(encoding="utf-8")), column)
+        times = times_in(result, column)
         before = None
         for row in rows:
             if row["name"] not in times or row["name"] in column.get("except", []):
@@ -139,11 +143,11 @@ def measured_cells(root, rows, column):
 
 def table(root, document, problem, rows, options):
     columns = [COLUMNS[name] for name in options.get("columns", ["variant", "idea"])]
-    measured = [(column, measured_cells(root, rows, column)) for column in options.get("measured", [])]
+    measured = [(column, measured_cells(root, problem, rows, column)) for column in options.get("measured", [])]
     titles = [title for title, _ in columns]
     for column, _ in measured:
         raw = ", ".join(f"[raw]({link(root, document, RESULTS + '/' + file)})" for file in column["results"]
-                        if (root / RESULTS / file).is_file())
+                        if current(root, pathlib.PurePath(file).stem, problem))
         titles.append(f"{column['title']} ({raw})" if raw else column["title"])
     lines = [titles, ["---"] * len(titles)]
     for row in rows:
@@ -190,6 +194,7 @@ def updated(root, document, text, rows):
     def formats(match):
         return f"<!-- formats of {match[1]} -->\n\n{format_table(match[1], rows['formats'][match[1]])}"
     text = SUMMARY.sub(lambda match: f"{match[1]}\n{summary_table(root, document)}", text)
+    text = BENCHMARKS.sub(lambda match: match[1] + figures.benchmarks(root) + match[2], text)
     return option_tables.in_document(FORMATS.sub(formats, LADDER.sub(ladder, text)), rows)
 
 
@@ -219,6 +224,9 @@ def out_of_date(root, rows):
         new = updated(root, document, text, rows)
         if new != text:
             found[document] = new
+    chart = root / CHART
+    if chart.is_file() and figures.chart(root) != chart.read_text(encoding="utf-8"):
+        found[chart] = figures.chart(root)
     return found
 
 

@@ -1,7 +1,7 @@
 """Adds a problem: ./dev new-problem NAME
 
-The new room is the one in templates/problem, which adds numbers, under its own name. It builds and passes its tests; change
-its contract, oracle, cases and variants one after the other.
+The new room is a copy of templates/problem, which adds numbers. It builds and passes its tests. Change its contract, oracle,
+cases and variants one after another.
 """
 
 import pathlib
@@ -17,13 +17,13 @@ class Refused(Exception):
 
 
 def renamed(text, name):
-    """The text of the template for a problem of this name."""
+    """Returns the template's text for a problem with this name."""
     title = "".join(word.capitalize() for word in name.split("_"))
     return text.replace("Skeleton", title).replace("skeleton", name)
 
 
 def add(root, name, template=TEMPLATE):
-    """Writes the files of the problem and returns them."""
+    """Writes the files of the problem and returns their paths."""
     name = name.replace("-", "_")
     if not re.fullmatch(r"[a-z]+(_[a-z]+)*", name):
         raise Refused(f"{name} is no name of a problem: lower-case words, joined by underscores, without numbers")
@@ -50,7 +50,7 @@ def main():
         sys.exit(f"new-problem: {refusal}")
     name = sys.argv[1].replace("-", "_")
     print("\n".join(f"wrote {path.relative_to(ROOT)}" for path in files))
-    print(f"""Begin with the canonical result in include/gradus/{name}.hpp. Then
+    print(f"""Start with the canonical result in include/gradus/{name}.hpp. Then
   ./dev build && ctest --preset release -R {name}   tests the room
   ./dev new-variant {name} NAME                     adds a rung to its ladder""")
 

@@ -1,7 +1,7 @@
 """Adds a variant to a ladder: ./dev new-variant PROBLEM NAME [LIKE]
 
-The new rung is a copy of the rung LIKE, one place above it, which builds and passes the tests until you change it. Without
-LIKE it is a copy of `sequential`, or of the room's last CPU rung where there is none.
+The new rung is a copy of the rung LIKE and follows it in the ladder. It builds and passes the tests until you change it. If
+you do not name LIKE, the new rung is a copy of `sequential`, or of the room's last CPU rung if there is no `sequential`.
 """
 
 import pathlib
@@ -16,7 +16,7 @@ HEAD = """\
 // What changes from `{like}`: what the code does differently, and why that helps.
 //
 // Bytes: what is read and written. Operations: what is computed.
-// Limits: what it does not take.
+// Limits: what it does not support.
 // Source: who had the idea, and where it was published.
 """
 
@@ -26,7 +26,7 @@ class Refused(Exception):
 
 
 def list_of(root, problem):
-    """The file with the room's list of rungs."""
+    """Returns the file with the room's list of rungs."""
     for name in ("table.cpp", "variants.cpp"):
         path = root / "src" / problem / name
         if path.is_file() and LIST in path.read_text(encoding="utf-8"):
@@ -40,7 +40,7 @@ def rungs_in(text):
 
 
 def file_of(room, name):
-    """The file of a variant that has one to itself."""
+    """Returns the source file of a variant, or None if it shares one with others."""
     for folder in (room / "rungs", room):
         for ending in (".cpp", ".cu"):
             if (folder / (name + ending)).is_file():
@@ -56,18 +56,18 @@ def like_default(room, rungs):
 
 
 def listed(text, name, like):
-    """The list with `name` behind `like`."""
+    """Returns the list with `name` inserted after `like`."""
     return re.sub(rf"^  RUNG\({like}\)( \\)?$", lambda match: f"  RUNG({like}) \\\n  RUNG({name}){match[1] or ''}", text,
                   count=1, flags=re.MULTILINE)
 
 
 def rung(text, name, like):
-    """The file of the new rung: the code of `like` under its own name, with a head and a row to be filled in."""
+    """Returns the source of the new rung: the code of `like` with the new name, and a head and row to fill in."""
     body = re.sub(r"\A(//[^\n]*\n)+", "", text)
     body = re.sub(rf"(?<![\w:/]){like}(?=\b|_rung\b)|(?<=/){like}(?=\.cpp\")", name, body)
     row = body.index(f"{name}_rung{{")
     body = body[:row] + re.sub(r"\.summary =\s*(\"[^\"]*\"\s*)+,", '.summary = "the idea in one line",', body[row:], count=1)
-    change = '.change = "what it changes from the rung before",'
+    change = '.change = "what changes from the previous rung",'
     if ".change =" in body[row:]:
         body = body[:row] + re.sub(r"\.change =\s*(\"(?:[^\"\\]|\\.)*\"\s*)+,", change, body[row:], count=1)
     else:
@@ -76,7 +76,7 @@ def rung(text, name, like):
 
 
 def add(root, problem, name, like=None):
-    """Writes the rung and lists it. Returns the two files."""
+    """Writes the rung and adds it to the list. Returns both files."""
     problem = problem.replace("-", "_")
     table = list_of(root, problem)
     room = root / "src" / problem
@@ -88,7 +88,7 @@ def add(root, problem, name, like=None):
         raise Refused(f"{problem} has {name} already")
     like = like or like_default(room, rungs)
     if like not in rungs or not file_of(room, like):
-        raise Refused(f"{problem} has no rung {like} with a file of its own; it has {', '.join(rungs)}")
+        raise Refused(f"{problem} has no rung {like} with a separate file; it has {', '.join(rungs)}")
     model = file_of(room, like)
     path = model.with_name(name + model.suffix)
     path.write_text(rung(model.read_text(encoding="utf-8"), name, like), encoding="utf-8")

@@ -1,4 +1,4 @@
-// Measurements as a person asks for them, by the words of the command line.
+// Sets up measurements with the syntax of the command line.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace gradus::tests {
 
 using Values = std::vector<std::pair<std::string, std::string>>;
 
-/// UsageError where the problem has no such axis.
+/// Throws UsageError if the problem has no such axis.
 inline void set_axes(bench::Workloads& workloads, const Values& values) {
   const std::vector<bench::Axis> axes = workloads.axes();
   for (const auto& [name, text] : values) {

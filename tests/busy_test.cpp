@@ -1,5 +1,4 @@
-// Small jobs of the library's own number of threads where other programs keep all processors busy: they must not wait
-// for threads that have none. Runs alone.
+// While other programs keep all CPUs busy, small jobs must not wait for threads that get no CPU. Runs alone.
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -25,7 +24,7 @@
 namespace gradus {
 namespace {
 
-/// A process for each processor that computes without end while it is not paused.
+/// One process per CPU that computes endlessly unless paused.
 class BusyProcesses {
  public:
   BusyProcesses() {
@@ -58,7 +57,7 @@ class BusyProcesses {
  private:
   void signal(int number) const {
     for (const pid_t child : children_) ::kill(child, number);
-    ::usleep(30'000);  // what the library knows of other programs is at most 20 ms old
+    ::usleep(30'000);  // the load that the library has cached is at most 20 ms old
   }
   std::vector<pid_t> children_;
   bool running_ = false;
@@ -77,9 +76,9 @@ double median_seconds(const std::function<void()>& call) {
 
 using Call = std::function<void(const Execution&)>;
 
-/// The time next to other programs over three others.
+/// The time of a call while other programs run, divided by another time.
 struct Slowdown {
-  double of_quiet;             ///< the time without them
+  double of_quiet;             ///< the call's time without them
   double of_one_thread;        ///< the time of one thread next to them
   double of_one_quiet_thread;  ///< the time of one thread without them
 };
@@ -89,7 +88,7 @@ double median(std::array<double, 5> values) {
   return values[values.size() / 2];
 }
 
-/// Medians of some turns of all three.
+/// Returns the medians of the three ratios over several rounds.
 Slowdown slowdown(BusyProcesses& others, const Call& call) {
   const Execution chosen{.device = Device::cpu};
   const Execution one_thread{.device = Device::cpu, .threads = 1};
@@ -113,15 +112,15 @@ Slowdown slowdown(BusyProcesses& others, const Call& call) {
 
 constexpr double most_of_quiet = 3;
 constexpr double most_of_one_thread = 2;
-constexpr double most_of_one_quiet_thread = 2.5;  // another program for each processor takes half of it
+constexpr double most_of_one_quiet_thread = 2.5;  // another program on each CPU takes half of it
 
-/// A thread that works longer than a time slice gets half of its processor and no more.
+/// Returns true if the call got its share: a thread that runs longer than a time slice gets half of its CPU, no more.
 bool is_share(const Slowdown& times) {
   return times.of_one_thread <= most_of_one_thread &&
          (times.of_quiet <= most_of_quiet || times.of_one_quiet_thread <= most_of_one_quiet_thread);
 }
 
-/// The first of three measurements that shows the call's share, or the last: what disturbs them makes calls slower.
+/// Returns the first of three measurements in which the call got its share, or the last: noise only slows calls down.
 Slowdown least_slowdown(BusyProcesses& others, const Call& call) {
   Slowdown times = slowdown(others, call);
   for (int more = 2; more > 0 && !is_share(times); --more) times = slowdown(others, call);
@@ -215,7 +214,7 @@ TEST(BusyProcessors, SlowNoSmallCallDownByMoreThanTheirShare) {
 
 TEST(BusyProcessors, AreNoticedByThisTest) {
   BusyProcesses others;
-  // A millisecond's work of one thread, and a wait as at the barriers of a team.
+  // A millisecond of work on one thread, and a wait as at a team's barriers.
   const Slowdown times = least_slowdown(others, [&](const Execution& execution) {
     const auto start = core::Clock::now();
     while (core::seconds_since(start) < 1e-3) {

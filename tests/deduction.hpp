@@ -1,5 +1,4 @@
-// What the tests of calls that deduce their element type share: the same points as every kind of matrix, and ranges
-// that cannot be true.
+// For tests of calls that deduce their element type: the same points as every kind of matrix, and malformed ranges.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +15,7 @@
 
 namespace gradus::tests {
 
-/// Whether a call is taken, Takes<Points>::value, for exactly those types that are matrices of float or double.
+/// Returns true if Takes<Points>::value holds for exactly the types that are matrices of float or double.
 template <template <class> class Takes>
 constexpr bool takes_matrices() {
   constexpr bool views = Takes<Matrix<float>>::value && Takes<Matrix<double>>::value &&
@@ -44,7 +43,6 @@ constexpr bool takes_matrices() {
   return views && rows && !other_elements && !no_columns && !rows_here_and_there;
 }
 
-/// Nine points in a plane.
 class KindsOfMatrix {
  public:
   static constexpr std::int64_t n = 9;
@@ -58,7 +56,7 @@ class KindsOfMatrix {
     return rows;
   }
 
-  /// check(points) with the same points as each kind of matrix.
+  /// Calls check(points) with the same points as each kind of matrix.
   template <class Check>
   static void each(const Check& check) {
     Rows rows = KindsOfMatrix::rows();
@@ -93,7 +91,7 @@ class KindsOfMatrix {
 #endif
   }
 
-  /// That call(points) is refused with UsageError, and nothing read, for each of some views that cannot be true.
+  /// Expects that call(points) throws UsageError, without reading anything, for each of several malformed views.
   template <class Call>
   static void each_lie_is_refused(const Call& call) {
     using Row = std::array<float, 2>;

@@ -1,4 +1,4 @@
-// What tests of readers and writers share: a folder of their own, contents of files, and messages of errors.
+// Shared parts of the tests of readers and writers: a temporary folder, file contents, and error messages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 
 namespace gradus::tests {
 
-/// A test with a folder of its own, which is removed afterwards.
+/// A test with a private folder, which is removed afterwards.
 class FolderTest : public testing::Test {
  protected:
   FolderTest() {
@@ -54,7 +54,7 @@ inline std::string content(const std::string& path) {
 
 inline std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-/// Returns the message of the error that `act` throws; a failure if it throws none, or one that is no Expected.
+/// Returns the message of the error that `act` throws. The test fails if that is no Expected, or if nothing is thrown.
 template <class Expected>
 std::string message_of(const std::function<void()>& act) {
   try {

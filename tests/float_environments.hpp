@@ -1,4 +1,4 @@
-// Floating-point environments in which callers may leave their threads, and the loops that try them out.
+// Floating-point environments in which callers may leave their threads, and checks that loop over them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct EnvironmentRow {
 
 inline constexpr auto set_default_environment = [] { std::fesetenv(FE_DFL_ENV); };
 
-/// The default one is the first.
+/// The first one is the default.
 inline constexpr EnvironmentRow float_environments[] = {
     {"the default", set_default_environment},
     {"rounding up", [] { std::fesetround(FE_UPWARD); }},
@@ -45,7 +45,7 @@ inline constexpr EnvironmentRow float_environments[] = {
 #endif
 };
 
-/// The control state of the calling thread: what a call must leave as it was.
+/// Returns the control state of the calling thread, which a call must preserve.
 inline std::string environment_state() {
 #if defined(__x86_64__)
   std::uint16_t word = 0;
@@ -56,7 +56,7 @@ inline std::string environment_state() {
 #endif
 }
 
-/// Gives the calling thread and those of its OpenMP team an environment for the life of the object.
+/// Sets the environment of the calling thread and its OpenMP team for the lifetime of the object.
 class InEnvironment {
  public:
   InEnvironment(const EnvironmentRow& row, int threads) : threads_(threads) { set(row.set); }
@@ -64,7 +64,7 @@ class InEnvironment {
   InEnvironment& operator=(const InEnvironment&) = delete;
   ~InEnvironment() { set(set_default_environment); }
 
-  /// Of all threads of the team.
+  /// Returns the states of all threads of the team.
   std::vector<std::string> states() const {
     std::vector<std::string> all(static_cast<std::size_t>(threads_));
 #pragma omp parallel for num_threads(threads_) schedule(static, 1)
@@ -84,10 +84,9 @@ class InEnvironment {
   int threads_;
 };
 
-/// Expects that result(execution), the bytes of a public call's answer, is the same in every environment, also if a
-/// progress callback leaves the thread in it, and that the threads keep their environments: for every variant of the
-/// problem that runs on the CPU, on one thread and, if it promises the same bits or is one of the `repeatable`, on
-/// several.
+/// Expects that result(execution), the bytes of a public call's result, is the same in every environment, also if a
+/// progress callback leaves the thread in it, and that the threads keep their environments. Covers every variant of the
+/// problem that runs on the CPU, on one thread and, if it promises the same bits or is in `repeatable`, on several.
 inline void expect_same_in_all_environments(std::string_view problem,
                                             const std::function<std::string(const Execution&)>& result,
                                             const std::set<std::string_view>& repeatable = {}) {
@@ -109,7 +108,7 @@ inline void expect_same_in_all_environments(std::string_view problem,
         set_default_environment();
         EXPECT_TRUE(found == expected) << problem << " " << name << ", " << threads << " threads, " << row.name;
         EXPECT_EQ(after, before) << problem << " " << name << ", " << threads << " threads, " << row.name;
-        if (threads > 1) continue;  // the calling thread is the only one that a callback can change
+        if (threads > 1) continue;  // a callback can change only the calling thread
         Execution told = execution;
         told.progress = [&](const Progress&) { row.set(); };
         const std::string beside_callbacks = result(told);
@@ -120,7 +119,7 @@ inline void expect_same_in_all_environments(std::string_view problem,
     }
 }
 
-/// Expects that the call, which throws, leaves the calling thread's environment as it was.
+/// Expects that the call, which throws, leaves the calling thread's environment unchanged.
 inline void expect_environment_kept_on_error(const std::function<void()>& call) {
   for (const EnvironmentRow& row : float_environments) {
     const InEnvironment environment(row, 1);
@@ -138,7 +137,6 @@ inline void expect_environment_kept_on_error(const std::function<void()>& call) 
   }
 }
 
-/// The bytes of numbers one after the other.
 template <class T>
 std::string bytes_of(const T* data, std::int64_t count) {
   return {reinterpret_cast<const char*>(data), static_cast<std::size_t>(count) * sizeof(T)};

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Proves that a bare Debian 12 with nothing but git is enough: makes one by debootstrap in a temporary folder, clones the
-# committed state of this project there, and runs ./dev demo and then ./dev test in it, or the commands given instead.
+# Proves that a bare Debian 12 with git is enough: creates one with debootstrap in a temporary folder, clones the
+# committed state of this project, and runs ./dev demo and then ./dev test there, or the given commands instead.
 # Needs root, debootstrap and a Debian 12 host, whose package mirror, proxy, certificates and pip settings it uses.
 # usage: tests/fresh_debian.sh [COMMAND...]        for example: tests/fresh_debian.sh './dev demo'
 # FRESH_DEBIAN_KEEP=1 keeps the folder.
@@ -12,7 +12,7 @@ fail() {
   exit 1
 }
 
-# Mounts are made in a name space of their own: they end with this process, however it ends, and nobody else sees them.
+# Mounts are made in a separate mount namespace: they end with this process, and no other process sees them.
 if [ -z "${FRESH_DEBIAN_ROOT:-}" ]; then
   [ "$(id -u)" = 0 ] || fail 'run this as root'
   for tool in debootstrap git unshare chroot; do command -v $tool >/dev/null || fail "$tool is needed"; done
@@ -30,7 +30,7 @@ root=$FRESH_DEBIAN_ROOT
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- './dev demo' './dev test'
 
-# What the host's apt knows of Debian 12 itself, without what else the host may have added.
+# Debian 12's own entries of the host's apt sources, without others that the host may have added.
 # shellcheck disable=SC2016 # the fields are for apt to fill in
 sources=$(apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
   grep -E ' bookworm(-updates|-security)? main$' | sort -u)
@@ -43,9 +43,9 @@ debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1 || {
   fail 'debootstrap failed'
 }
 rm -f "$root.log"
-chmod 755 "$root" # of mktemp's 700 nobody but root could open any file
+chmod 755 "$root" # mktemp's mode 700 would let only root open any file
 printf '%s\n' "$sources" >"$root/etc/apt/sources.list"
-# How the host reaches its mirror: proxy, certificates, tolerance of old indices.
+# The host's access to its mirror: proxy, certificates, tolerance of old indices.
 apt-config dump --format '%F "%v";%n' Acquire | grep -Ei '^Acquire::(http|https|check|retries)' \
   >"$root/etc/apt/apt.conf.d/90host" || :
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
@@ -53,7 +53,7 @@ mount -t proc proc "$root/proc"
 mount -t sysfs -o ro sysfs "$root/sys"
 mount --rbind /dev "$root/dev"
 
-# Certificates of the host, a proxy's included, in a file that no package installs.
+# The host's certificates, including a proxy's, in a file that no package installs.
 authorities=/etc/ssl/host-certificates.crt
 for host_authorities in "${PIP_CERT:-}" "${REQUESTS_CA_BUNDLE:-}" "${CURL_CA_BUNDLE:-}" "${SSL_CERT_FILE:-}" \
   /etc/ssl/certs/ca-certificates.crt; do
@@ -62,7 +62,7 @@ for host_authorities in "${PIP_CERT:-}" "${REQUESTS_CA_BUNDLE:-}" "${CURL_CA_BUN
   cp -L "$host_authorities" "$root$authorities"
   break
 done
-# Files of pip's settings, each to where pip inside looks for it; variables override them.
+# Copies pip's settings files to the places where pip inside searches them; variables take precedence.
 copy_settings() { # FROM TO
   [ ! -f "$1" ] || install -D -m 600 "$1" "$root$2"
 }
@@ -72,7 +72,7 @@ copy_settings "${HOME:-/root}/.pip/pip.conf" /root/.pip/pip.conf
 copy_settings "${XDG_CONFIG_HOME:-${HOME:-/root}/.config}/pip/pip.conf" /root/.config/pip/pip.conf
 copy_settings "${PIP_CONFIG_FILE:-}" /etc/pip-config-file.conf
 
-# Prints the variables for a program inside, a line each.
+# Prints the variables for a program inside, one per line.
 environment_inside() {
   printf '%s\n' HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8
   env | grep -E '^(https?_proxy|HTTPS?_PROXY|no_proxy|NO_PROXY|PIP_[A-Z_]+)=' | grep -vE '^PIP_(CERT|CONFIG_FILE|CACHE_DIR)=' || :

@@ -1,1 +1,1 @@
-// The headers that all tests include, precompiled with this: see CMakeLists.txt.
+// Precompiles the headers that all tests include; see CMakeLists.txt.

@@ -1,5 +1,4 @@
-// What tests of several rooms share: messages of errors, comparisons to the bit, rows of a table as parameters, and
-// what a test does where there is no GPU.
+// Shared parts of the rooms' tests: error messages, bitwise comparisons, table rows as parameters, skips without a GPU.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +18,7 @@
 
 namespace gradus::tests {
 
-/// The message of the error of class E that `action` throws; a failure if it throws none or another.
+/// Returns the message of the E that `action` throws. The test fails if it throws nothing or another error.
 template <class E>
 std::string error_of(const std::function<void()>& action) {
   try {
@@ -44,10 +43,9 @@ bool same_bits(const Matrix<T>& a, const Matrix<T>& b) {
   return a.rows() == b.rows() && a.columns() == b.columns() && same_bits(a.data(), b.data(), a.rows() * a.columns());
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Rows of a table as parameters of a test
+// Table rows as test parameters
 
-/// The rows for which `wanted` holds.
+/// Returns the rows for which `wanted` returns true.
 template <class Variant, class Wanted>
 std::vector<const Variant*> rows_that(core::Rows<Variant> variants, const Wanted& wanted) {
   std::vector<const Variant*> rows;
@@ -70,7 +68,6 @@ std::vector<std::string> names_of(core::Rows<Variant> variants, const Wanted& wa
   return names;
 }
 
-/// Names an instance of a test by its row.
 struct RowName {
   template <class Info>
   std::string operator()(const Info& info) const {
@@ -78,23 +75,21 @@ struct RowName {
   }
 };
 
-// ---------------------------------------------------------------------------------------------------------------------
 // Without a GPU
 
-/// Whether GRADUS_REQUIRE_GPU=1 says that this machine has a GPU, so that no test may be skipped for want of one.
+/// Returns true if GRADUS_REQUIRE_GPU=1: this machine has a GPU, so no test may be skipped for lack of one.
 inline bool gpu_is_required() {
   const char* const value = std::getenv("GRADUS_REQUIRE_GPU");
   return value != nullptr && std::string_view(value) == "1";
 }
 
-/// Skips the test, or fails it where a GPU is required. In a fixture's SetUp the body does not run then; a body itself
-/// returns after it.
+/// Skips the test, or fails it if a GPU is required. In SetUp this skips the body; a test body must return after it.
 inline void skip_for_want_of_gpu(const std::string& reason) {
   if (gpu_is_required()) GTEST_FAIL() << "GRADUS_REQUIRE_GPU is set, but " << reason;
   GTEST_SKIP() << reason;
 }
 
-/// A test of its row, skipped where the row needs a GPU and there is none.
+/// A test of a row, skipped if the row needs a GPU and there is none.
 template <class Variant>
 class WithRow : public testing::TestWithParam<const Variant*> {
  protected:

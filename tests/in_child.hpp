@@ -1,4 +1,4 @@
-// Jobs in forked children.
+// Jobs in forked child processes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace gradus::tests {
 
-/// What a child made of `job`: "", the message of its UnsupportedError, or how else it ended.
+/// Returns how `job` ended in a child: "" for success, the message of its UnsupportedError, or a description.
 inline std::string in_child(const std::function<bool()>& job) {
   int ends[2];
   if (::pipe(ends) != 0) return "no pipe";
@@ -49,7 +49,7 @@ inline std::string in_child(const std::function<bool()>& job) {
   return WEXITSTATUS(status) == 4 ? message : "it failed: " + message;
 }
 
-/// That the job says in a forked child why it cannot run there.
+/// Expects that the job fails in a forked child with a message that explains why.
 inline void expect_refused_in_child(const std::function<bool()>& job, const std::string& what) {
   const std::string message = in_child(job);
   EXPECT_NE(message.find("forked"), std::string::npos) << what << ": " << message;
@@ -57,9 +57,9 @@ inline void expect_refused_in_child(const std::function<bool()>& job, const std:
     EXPECT_NE(message.find(way_out), std::string::npos) << what << ": " << message;
 }
 
-/// is_right(threads, variant) runs a job, "" being the variant of its own choice. To be called before the process has
-/// run a job of several threads: until then every child can do all, and afterwards jobs of one thread. `variants`:
-/// those that run on several.
+/// Checks that forked children run jobs correctly or refuse them. is_right(threads, variant) runs a job; "" lets the
+/// library choose the variant. Call it before the process has run a job on several threads: until then a child can do
+/// everything, afterwards only jobs on one thread. `variants`: the variants that run on several threads.
 inline void expect_children_without_threads(const std::function<bool(int, const std::string&)>& is_right,
                                             std::vector<std::string> variants) {
   EXPECT_TRUE(is_right(1, ""));
@@ -70,17 +70,17 @@ inline void expect_children_without_threads(const std::function<bool(int, const 
   for (const std::string& variant : variants) {
     EXPECT_TRUE(is_right(2, variant)) << variant;
     expect_refused_in_child([&] { return is_right(2, variant); }, variant);
-    // One thread needs none that are gone, and is what a child uses by default.
+    // A job on one thread needs no lost threads. One thread is also a child's default.
     for (const int threads : {0, 1}) EXPECT_EQ(in_child([&] { return is_right(threads, variant); }), "") << variant;
   }
-  // A child of the child is one, too.
+  // The same holds for a child of a child.
   const auto in_grandchild = [&] { return in_child([&] { return is_right(2, ""); }); };
   EXPECT_EQ(in_child([&] { return in_grandchild().find("'spawn'") != std::string::npos; }), "");
-  // And the parent goes on.
+  // The parent is not affected.
   EXPECT_TRUE(is_right(2, ""));
 }
 
-/// 2000 x 3.
+/// Returns 2000 x 3 values.
 inline std::vector<float> some_points() {
   std::vector<float> points;
   for (int value = 0; value < 6000; ++value) points.push_back(static_cast<float>((value * 7919 + 13) % 1000) / 8);

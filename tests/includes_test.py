@@ -1,11 +1,10 @@
-"""The floors of the house: which file may include which.
+"""Checks the layers of the source tree: which file may include which.
 
 usage: includes_test.py FOLDER
 
-A folder stands on one floor, and an include goes down only: never up, never to another folder of the same floor (a
-problem knows no other problem), and never around in a circle. A public header stands on the standard library alone.
-Tests may look at every floor, but not at another problem.
-"""
+A folder belongs to one layer. Includes only go down: never up, never to another folder of the same layer (a problem
+includes no other problem), and never in a cycle. A public header includes only the standard library. Tests may
+include files of every layer, but not of another problem."""
 import os
 import pathlib
 import re
@@ -13,13 +12,13 @@ import sys
 import tempfile
 import unittest
 
-# From the top down. A folder of src/ that is not named here is a problem's.
-FLOORS = [["cli"], ["bench"], ["PROBLEM"], ["execution"], ["files", "ranks", "cuda", "cpu"], ["core"], ["gradus"]]
-FLOOR_OF = {"tests": -1} | {folder: number for number, floor in enumerate(FLOORS) for folder in floor}
-# Where a room's sources begin, and what stands before the name of a room there.
+# Top layer first. A folder of src/ that is not listed belongs to a problem.
+LAYERS = [["cli"], ["bench"], ["PROBLEM"], ["execution"], ["files", "ranks", "cuda", "cpu"], ["core"], ["gradus"]]
+LAYER_OF = {"tests": -1} | {folder: number for number, layer in enumerate(LAYERS) for folder in layer}
+# Folders that contain rooms.
 ROOTS = ["src", "include", "."]
 ENDINGS = {".cpp", ".hpp", ".h", ".cu", ".cuh"}
-# Not of the standard library, but of every system that has what a public header asks it for: getcpu().
+# Not in the standard library, but in every system with the function that the public header needs: getcpu().
 OF_SYSTEM = {"include/gradus/locks/policy.hpp": "sched.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 
@@ -34,16 +33,16 @@ def is_test(path):
 
 
 def room_of(path):
-    """The folder that a source belongs to: toy for src/toy/parts/bounds.hpp."""
+    """Returns the folder that a source belongs to: toy for src/toy/parts/bounds.hpp."""
     return path.parts[1] if path.parts[0] in ("src", "include") else path.parts[0]
 
 
-def floor_of(room):
-    return FLOOR_OF.get(room, FLOOR_OF["PROBLEM"])
+def layer_of(room):
+    return LAYER_OF.get(room, LAYER_OF["PROBLEM"])
 
 
 def find(root, source, name):
-    """The file that an include names, relative to the root; None where it is of no source of ours."""
+    """Returns the file that an include names, relative to the root; None if it is not in this project."""
     for folder in (source.parent, *map(pathlib.Path, ROOTS)):
         path = pathlib.Path(os.path.normpath(folder / name))
         if (root / path).is_file():
@@ -52,7 +51,7 @@ def find(root, source, name):
 
 
 def circle(included, start):
-    """A path of includes from a file back to itself, or None."""
+    """Returns a path of includes from a file back to itself, or None."""
     before = {start: None}
     waiting = [start]
     while waiting:
@@ -71,7 +70,7 @@ def circle(included, start):
 
 
 def complaints(root):
-    """What is wrong with the includes below the folder, one line for each."""
+    """Returns one line per violation of the rules below the folder."""
     found = []
     included = {}
     for source in sources(root):
@@ -92,12 +91,12 @@ def complaints(root):
                 included.setdefault(source, []).append(target)
             other = room_of(target) if target is not None else name.split("/")[0]
             if is_test(source):
-                if other != room and {floor_of(room), floor_of(other)} == {FLOOR_OF["PROBLEM"]}:
+                if other != room and {layer_of(room), layer_of(other)} == {LAYER_OF["PROBLEM"]}:
                     found.append(f'{source}: includes "{name}": from {room} sideways to {other}')
             elif other == "tests" or target is not None and is_test(target):
                 found.append(f'{source}: includes "{name}", which is for tests')
-            elif other != room and floor_of(other) <= floor_of(room):
-                way = "up" if floor_of(other) < floor_of(room) else "sideways"
+            elif other != room and layer_of(other) <= layer_of(room):
+                way = "up" if layer_of(other) < layer_of(room) else "sideways"
                 found.append(f'{source}: includes "{name}": from {room} {way} to {other}')
     for source in included:
         names = circle(included, source)
@@ -107,7 +106,7 @@ def complaints(root):
 
 
 class Planted(unittest.TestCase):
-    """Each forbidden include is found, and nothing else."""
+    """Each forbidden include must be found, and nothing else."""
 
     def complaints_about(self, files):
         good = {

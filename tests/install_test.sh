@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs a build into an empty folder and uses the package as a stranger does, by CMake and by pkg-config.
+# Installs a build into an empty folder and uses the package as an outside project would, with CMake and with
+# pkg-config.
 # usage: install_test.sh SOURCE-FOLDER BUILD-FOLDER C++-COMPILER
 set -eu
 source=$1
@@ -10,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
 
-# That of the build, and g++ and clang++ where they are others.
+# The compiler of the build, and g++ and clang++ if they are different.
 compilers=$compiler
 for any in $(command -v g++ clang++); do
   [ "$(readlink -f "$any")" = "$(readlink -f "$(command -v "$compiler")")" ] || compilers="$compilers $any"
@@ -30,7 +31,7 @@ for consumer in "$source"/src/*/tests/consumer.cpp; do
 done
 
 step 'use it by find_package'
-# The package shall be found by its prefix alone, wherever the folder was moved.
+# The package must be found by its prefix alone, also after the folder has been moved.
 mv "$prefix" "$work/moved"
 prefix=$work/moved
 for any in $compilers; do

@@ -1,10 +1,9 @@
-// The one loop that compares a room's ladder with its oracle: every row of the table on every case, in every element
-// type, from several seeds, with several numbers of threads (on a GPU: block sizes). A room's test file registers it in
-// one line:
+// Compares a room's ladder with its oracle: every row of the table on every case, in every element type, from several
+// seeds, with several numbers of threads (on a GPU: block sizes). A room's test file registers it in one line:
 //
 //   const bool registered = tests::register_ladder<Trial>();
 //
-// `Trial` stands in the room's cases.hpp. A row that takes none of the cases fails: a test that cannot run is none.
+// `Trial` is defined in the room's cases.hpp. A row that accepts no case fails, because it would not be tested.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,23 +26,22 @@ namespace gradus::tests {
 
 inline constexpr std::uint64_t ladder_seeds[] = {1};
 #ifdef GRADUS_SANITIZED
-// The release build has all of them. Of the cases a row takes every second one, the next row the others.
+// The release build runs all of them. Here each row runs every second case, and the next row runs the others.
 inline const std::vector<int> ladder_threads = {1, 3};
 inline constexpr std::size_t ladder_stride = 2;
 #else
-inline const std::vector<int> ladder_threads = {1, 2, 3, 7, 16};  // cores need not suffice
+inline const std::vector<int> ladder_threads = {1, 2, 3, 7, 16};  // may exceed the number of cores
 inline constexpr std::size_t ladder_stride = 1;
 #endif
 
-/// What became of a row.
 struct RowOutcome {
-  int ran = 0;                           ///< cases, each in a type and from a seed
-  std::size_t runs = 0;                  ///< a case is run in several ways
-  std::string refusal;                   ///< why the row did not take one of the others
-  std::vector<std::string> differences;  ///< where, and what was wrong
+  int ran = 0;                           ///< cases, per type and seed
+  std::size_t runs = 0;                  ///< runs; a case runs in several ways
+  std::string refusal;                   ///< why the row refused one of the other cases
+  std::vector<std::string> differences;  ///< where and how results differ
 };
 
-/// A case, made and prepared once for all rows of the table.
+/// Returns a case, generated and prepared once for all rows of the table.
 template <class Trial, class T>
 const typename Trial::template PreparedCase<T>& prepared_case(const typename Trial::Case& one, std::uint64_t seed) {
   static std::map<std::pair<std::string, std::uint64_t>, typename Trial::template PreparedCase<T>> all;
@@ -63,7 +61,7 @@ void run_row_on(const typename Trial::Case& one, std::uint64_t seed, const typen
   }
   ++outcome.ran;
   for (const execution::Way& way : execution::ways_to_run(variant, ladder_threads)) {
-    // Every third run is in another environment than the default one: teams of many threads take long to set.
+    // Every third run uses a non-default environment, because setting it for large teams is slow.
     const std::size_t turn = outcome.runs++;
     const EnvironmentRow& row =
         float_environments[turn % 3 != 0 ? 0 : 1 + turn / 3 % (std::size(float_environments) - 1)];
@@ -88,13 +86,13 @@ RowOutcome run_row_in(core::Elements<T...>, const typename Trial::Variant& varia
   return outcome;
 }
 
-/// The row on all cases, or on every `stride`-th of them.
+/// Runs the row on all cases, or on every `stride`-th case.
 template <class Trial>
 RowOutcome run_row(const typename Trial::Variant& variant, std::size_t first = 0, std::size_t stride = 1) {
   return run_row_in<Trial>(typename Trial::Elements(), variant, first, stride);
 }
 
-/// Fails the test for every difference, and for a row that ran nothing, unless it needs a GPU that is not there.
+/// Fails the test for every difference, and for a row that ran no case unless it needs a GPU that is missing.
 inline void judge(const core::VariantInfo& variant, const RowOutcome& outcome) {
   for (const std::string& difference : outcome.differences) ADD_FAILURE() << variant.name << ", " << difference;
   if (outcome.ran > 0) return;
@@ -115,7 +113,7 @@ class LadderTest : public testing::Test {
   std::size_t row_;
 };
 
-/// A test for each row of the room's table, called Ladder.<name of the row>.
+/// Registers a test for each row of the room's table, named Ladder.<name of the row>.
 template <class Trial>
 bool register_ladder() {
   std::size_t row = 0;

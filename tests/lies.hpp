@@ -1,5 +1,5 @@
-// Views that cannot be true, values that are no enumerators, sizes that overflow: every public call refuses them before
-// it reads anything. Each of these would otherwise be a crash or worse.
+// Malformed views, invalid enumerator values, and sizes that overflow: every public call must refuse them before it
+// reads anything. Otherwise each would be a crash or worse.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ inline MemoryPlace nowhere() {
 
 inline std::uintptr_t address_of(const void* data) { return std::bit_cast<std::uintptr_t>(data); }
 
-/// A pointer that is never followed.
+/// Returns a pointer that is never dereferenced.
 template <class T>
 T* pointer_at(std::uintptr_t address) {
   return std::bit_cast<T*>(address);
@@ -61,7 +61,7 @@ struct Lie {
   std::string says;
 };
 
-/// Views of 10 x 2 that cannot be true; `data` holds that many elements.
+/// Returns malformed views of 10 x 2; `data` holds that many elements.
 template <class T>
 std::vector<Lie<T>> lies(T* data) {
   const auto odd = pointer_at<T>(address_of(data) + 1);
@@ -95,7 +95,7 @@ std::vector<VectorLie<T>> vector_lies(T* data) {
           {{data, 10, nowhere()}, "kind of memory"}};
 }
 
-/// Requests that no machine can fulfil.
+/// Returns requests that no machine can fulfil.
 inline std::vector<Execution> impossible_executions() {
   std::vector<Execution> all(5);
   all[0].device = no_such<Device>(3);
@@ -106,7 +106,7 @@ inline std::vector<Execution> impossible_executions() {
   return all;
 }
 
-/// Ten points of the plane and what else a call is given.
+/// Ten points in the plane, and the other arguments of a call.
 template <class T>
 class Views : public testing::Test {
  protected:

@@ -1,4 +1,4 @@
-// A machine that need not be there, for tests of choose(), a pure function of shape and machine.
+// Descriptions of machines that need not exist, for tests of choose(), a pure function of shape and machine.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace gradus::tests {
 
-/// With one GPU of the size of an NVIDIA H200, in a build that has the GPU variants.
+/// Returns a machine with one GPU like an NVIDIA H200, in a build with GPU variants.
 inline execution::Machine machine_with_gpu() {
   execution::Gpu gpu;
   gpu.usable = true;
@@ -20,10 +20,10 @@ inline execution::Machine machine_with_gpu() {
   return machine;
 }
 
-/// The same, but looking for its GPUs is an error.
+/// Returns the same machine, but querying its GPUs throws.
 inline execution::Machine machine_with_untouchable_gpus() {
   execution::Machine machine = machine_with_gpu();
-  machine.gpus = execution::Gpus(+[]() -> std::vector<execution::Gpu> { throw Error("looked for a GPU"); });
+  machine.gpus = execution::Gpus(+[]() -> std::vector<execution::Gpu> { throw Error("queried the GPUs"); });
   return machine;
 }
 

@@ -1,6 +1,5 @@
 #!/bin/sh
-# An nvcc that does not do: in AUTO the build is for the processor alone, with one line that says why; where CUDA is
-# asked for, that is the end, with the same reason.
+# Tests an unusable nvcc: AUTO builds for the CPU only and prints one line with the reason; ON fails with the same reason.
 # usage: nvcc_test.sh SOURCE-FOLDER C++-COMPILER
 set -eu
 source=$1
@@ -31,16 +30,16 @@ refused() { # NVCC REASON
   configure "$1" AUTO || { cat "$work/output"; exit 1; }
   grep "^-- GPU variants: none, since .*$2" "$work/output" || { cat "$work/output"; exit 1; }
   if grep -q '\.cu\.o' "$work/build/build.ninja"; then
-    echo 'there is GPU code in a build without CUDA' >&2
+    echo 'a build without CUDA contains GPU code' >&2
     exit 1
   fi
 }
-refused crashing 'does not tell its version: nvcc: cannot execute binary file'
+refused crashing 'does not report its version: nvcc: cannot execute binary file'
 refused old 'is of CUDA 11\.8, and CUDA 13\.0 is needed'
 refused untested 'is of CUDA 12\.4, and Gradus is tested from CUDA 13\.0 on'
 refused broken 'does not compile a small program: .*unsupported GNU version'
 
-printf '== as ./dev build has it: the preset, and an nvcc in the PATH\n'
+printf '== like ./dev build: the preset, and an nvcc in the PATH\n'
 mkdir "$work/bin"
 cp "$work/broken" "$work/bin/nvcc"
 rm -rf "$work/build"
@@ -62,7 +61,7 @@ fi
 printf '== asked for\n'
 if configure broken ON; then
   cat "$work/output"
-  echo 'GRADUS_CUDA=ON went on without CUDA' >&2
+  echo 'GRADUS_CUDA=ON continued without CUDA' >&2
   exit 1
 fi
 tr -s ' \n' ' ' <"$work/output" | grep -q 'GRADUS_CUDA is ON, but .*unsupported GNU version' || {

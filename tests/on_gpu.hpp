@@ -1,4 +1,4 @@
-// What tests with memory of a GPU share: the skip where there is none, and copies there.
+// Shared parts of tests that use GPU memory: skipping without a GPU, and copies to it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,8 +26,8 @@ class OnGpu : public testing::Test {
   }
 };
 
-/// A copy of host memory on GPU 0, `offset` elements behind the beginning of an allocation. What no one may look at,
-/// before the rows and between them, is NaN.
+/// A copy of host memory on GPU 0, `offset` elements after the start of an allocation. Elements that must not be read,
+/// before the rows and between them, are NaN.
 template <class T>
 class OnDevice {
  public:
@@ -54,7 +54,7 @@ class OnDevice {
   cuda::DeviceBuffer<T> memory_;
 };
 
-/// Host memory that reaches GPU 0 only after some tens of milliseconds' work in a stream; until then there is NaN.
+/// Host memory that reaches GPU 0 only after tens of milliseconds of work in a stream; until then it is NaN.
 template <class T>
 class LateOnDevice {
  public:
@@ -69,7 +69,7 @@ class LateOnDevice {
   }
 
   MatrixView<const T> view() const { return {memory_.data(), rows_, columns_, gpu_place}; }
-  /// A request that names the stream.
+  /// Returns a request that names the stream.
   Execution execution() const {
     Execution execution;
     execution.stream = static_cast<cudaStream_t>(stream_);
@@ -82,7 +82,7 @@ class LateOnDevice {
   cuda::PinnedBuffer<T> staged_;
   cuda::DeviceBuffer<T> memory_;
   cuda::DeviceBuffer<char> elsewhere_;
-  cuda::Stream stream_;  ///< ends first
+  cuda::Stream stream_;  ///< destroyed first
 };
 
 }  // namespace gradus::tests

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The preset demo: a build of k-means alone for this machine's instruction set.
+# Tests the preset demo: a build of k-means only, for this machine's instruction set.
 # usage: one_problem_test.sh SOURCE-FOLDER C++-COMPILER [--build]
-# --build: also builds the program and runs it, which takes minutes; otherwise CMake's work is all.
+# --build: also builds and runs the program, which takes minutes; otherwise only configures.
 set -eu
 source=$1
 compiler=$2

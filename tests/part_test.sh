@@ -1,8 +1,8 @@
 #!/bin/sh
-# Uses Gradus as a part of another project, by add_subdirectory and by FetchContent: the library alone, from an archive
-# of nothing but what it is made of, where no library of the tools is found.
+# Uses Gradus as part of another project, by add_subdirectory and by FetchContent: only the library, from an archive with
+# only its sources, where no library that the tools need is found.
 # usage: part_test.sh SOURCE-FOLDER C++-COMPILER [--build]
-# --build: also builds and runs the programs, without optimisation, which takes minutes; otherwise CMake's work is all.
+# --build: also builds and runs the programs, without optimisation, which takes minutes; otherwise only configures.
 set -eu
 source=$1
 compiler=$2
@@ -16,7 +16,7 @@ tar -C "$work" -czf "$work/gradus.tar.gz" gradus
 
 use() { # WAY FROM
   printf '\n== %s\n' "$1"
-  # No build type: it stays empty, for it is the project's own business.
+  # Sets no build type, because that is the outer project's choice.
   cmake -G Ninja -S "$source/tests/consumer" -B "$work/$1" -D CMAKE_CXX_COMPILER="$compiler" \
     -D GRADUS_BY="$1" -D GRADUS_FROM="$2" -D GRADUS_CUDA=OFF \
     -D CMAKE_DISABLE_FIND_PACKAGE_CLI11=ON -D CMAKE_DISABLE_FIND_PACKAGE_fmt=ON \
@@ -27,7 +27,7 @@ use() { # WAY FROM
     echo 'a build type was set, and the project wants none' >&2
     exit 1
   fi
-  # The project's own flag reaches the library's sources.
+  # The outer project's flag must reach the library's sources.
   ninja -C "$work/$1" -t commands consume | grep 'core/error\.cpp' | grep -q -e '-DCONSUMER_FLAG=1'
   if [ "$build" = --build ]; then cmake --build "$work/$1" --target consume; fi
 }

@@ -3,8 +3,8 @@
 usage: ratchets_test.py FOLDER           run the tests on the sources below FOLDER
        ratchets_test.py FOLDER --list    print every measure, its value and its offenders
 
-Each ratchet lists offenders. More offenders than the limit fail the test and are named; fewer also fail it, with the
-request to lower the limit, so that a gain is never lost again.
+Each ratchet lists offenders. The test fails and names them if there are more than the limit. It also fails if there are
+fewer, and asks to lower the limit, so that an improvement is never lost.
 """
 import collections
 import pathlib
@@ -23,14 +23,13 @@ WRITTEN_TABLE = re.compile(r"<!-- (ladder|formats|(variant )?options|arguments) 
 WRITTEN_LINES = re.compile(r"(#|\.\.) <options of [^\n]*>\n.*?\1 </options>\n", re.DOTALL)
 FUNCTION_END = re.compile(r"^(  )?\}$")
 
-# How high each folder stands when units (header + source) count and MPI and Python belong to the picture. A problem
-# stands on the floor of "PROBLEM".
-FLOORS = {"python": 8, "cli": 7, "bench": 6, "PROBLEM": 5, "execution": 4, "ranks": 3, "files": 3, "cuda": 3, "cpu": 3,
+# The layer of each folder, for units (header + source), including MPI and Python. A problem is in the layer "PROBLEM".
+LAYERS = {"python": 8, "cli": 7, "bench": 6, "PROBLEM": 5, "execution": 4, "ranks": 3, "files": 3, "cuda": 3, "cpu": 3,
           "core": 2, "gradus": 1}
 
 
 class Tree:
-    """The sources below a folder, read once, without tests."""
+    """The sources below a folder, without tests, read once."""
 
     def __init__(self, root):
         self.root = pathlib.Path(root)
@@ -50,8 +49,8 @@ class Tree:
         return [target for target in targets if target in self.texts]
 
     def room(self, name):
-        """The folder that a file belongs to; a public header of a problem belongs to that problem. The classes in
-        folders of include/gradus/, each a header that needs no library, are for every problem."""
+        """Returns the folder that a file belongs to. A problem's public header belongs to the problem. Classes in
+        folders of include/gradus/, whose headers need no library, belong to no problem."""
         if name.parts[:2] == ("include", "gradus"):
             return next((problem for problem in sorted(self.problems)
                          if len(name.parts) == 3 and name.stem.startswith(problem)), "gradus")
@@ -61,7 +60,8 @@ class Tree:
         return [name for name in self.texts if name.parts[0] == "src" and self.room(name) not in SHARED]
 
     def variants(self):
-        """Files whose first line begins with the file's name, as the head of a variant does, or of several."""
+        """Returns the files whose first line begins with the file's name, or a list of names, like the head of a
+        variant."""
         found = []
         for name in self.problem_files():
             match = VARIANT.match(self.texts[name])
@@ -70,8 +70,8 @@ class Tree:
         return found
 
     def unit(self, name):
-        """The unit that a file belongs to: its path without the ending, or that of code for each instruction set; a
-        public header joins the problem's entry."""
+        """Returns the unit of a file: its path without the ending; a "-inl" file belongs to the unit of its base
+        name, and a public header to the problem's entry."""
         if name.parts[:2] == ("include", "gradus"):
             entry = pathlib.Path("src", name.stem, name.stem)
             return entry if entry.with_suffix(".cpp") in self.texts else name.with_suffix("")
@@ -79,7 +79,7 @@ class Tree:
 
 
 def cycles(graph):
-    """The strongly connected components with more than one node (Tarjan, without recursion)."""
+    """Returns the strongly connected components with more than one node (Tarjan's algorithm, without recursion)."""
     index, low, on_stack, stack, found = {}, {}, set(), [], []
     for start in sorted(graph):
         if start in index:
@@ -128,14 +128,14 @@ def largest_cycle(tree):
 
 
 def upward_includes(tree):
-    def floor(room):
-        return FLOORS.get(room, FLOORS["PROBLEM"])
+    def layer(room):
+        return LAYERS.get(room, LAYERS["PROBLEM"])
 
     found = []
     for name, targets in tree.includes.items():
         for target in targets:
             one, other = tree.room(name), tree.room(target)
-            if one != other and floor(other) >= floor(one):
+            if one != other and layer(other) >= layer(one):
                 found.append(f"{name} -> {target}")
     return found
 
@@ -169,7 +169,7 @@ STEPS = ("check", "describe", "choose", "estimate", "run", "deliver")
 
 
 def missing_steps(tree):
-    """Steps of a public call (CONTRIBUTING.md) that no file of a room's api/ takes."""
+    """Returns the steps of a public call (CONTRIBUTING.md) that no file of a room's api/ contains."""
     texts = collections.defaultdict(str)
     for name in tree.problem_files():
         if name.parts[2] == "api":
@@ -179,8 +179,9 @@ def missing_steps(tree):
 
 
 def longest_function(tree):
-    """The lines of the longest function, by clang-format's layout: from a line that ends with ") {" or the like and has
-    at most two blanks in front, to the closing brace in the same column. Tables that are initialised do not count."""
+    """Returns the lines of the longest function. Relies on clang-format's layout: a function begins with a line that
+    ends in "{" with an indentation of at most two, and ends at the closing brace in the same column. Initialised
+    tables do not count."""
     longest = []
     for name in tree.texts:
         lines = tree.texts[name].splitlines()
@@ -206,8 +207,8 @@ def spellings(option):
 
 
 def files_naming(option):
-    """Files written by hand that name an option, tests and documents included: the files that a new option of its kind
-    touches."""
+    """Returns a measure of the hand-written files that name an option, including tests and documents: the files to
+    change for a new option of its kind."""
     def measure(tree):
         expression = spellings(option)
         found = []
@@ -223,12 +224,13 @@ def files_naming(option):
 
 
 def without_tables(text):
-    """A document or a Python file without what ./dev docs writes."""
+    """Returns a document or a Python file without the parts that ./dev docs writes."""
     return WRITTEN_LINES.sub("", WRITTEN_TABLE.sub("", text))
 
 
 def files_with(pattern):
-    """Files written by hand in which the pattern occurs: the files that another thing of its kind touches."""
+    """Returns a measure of the hand-written files that contain the pattern: the files to change for another thing of
+    its kind."""
     def measure(tree):
         expression = re.compile(pattern)
         found = []
@@ -245,19 +247,20 @@ def files_with(pattern):
 
 
 def messages_read(tree):
-    """Places that search or edit the text of an error: by find-and-replace in what() or in a failure's message."""
+    """Returns the places that search or edit the text of an error, by find-and-replace in what() or in a failure's
+    message."""
     return lines_with(r"in_words_of\(|(what\(\)|message)\)?\.(find|replace|starts_with|contains|substr)\(",
                       lambda one: list(one.texts))(tree)
 
 
 def spelled_options(tree):
-    """Texts of the library that name an option as the program or as C++ does; option() and flag() refer to it instead.
-    Readers of files, in src/files and in the rooms' files/, belong to the program."""
+    """Returns the library texts that name an option in the notation of the program or of C++ instead of using
+    option() or flag(). File readers, in src/files and in the rooms' files/, belong to the program."""
     return lines_with(r'(?<!option\()(?<!flag\()"[^"\n]*(--(?!map-by|bind-to|cpu-bind)[a-z]|\w(Options|Bins|Memory|Execution)::[a-z])',
                       lambda one: [name for name in one.texts if name.parts[0] == "src" and "files" not in name.parts])(tree)
 
 
-# name: (limit, how it is measured, the aim)
+# name: (limit, measure, aim)
 RATCHETS = {
     "units in the largest cycle": (0, largest_cycle, 0),
     "upward or sideways includes": (0, upward_includes, 0),
@@ -266,7 +269,7 @@ RATCHETS = {
         (0, lines_with(r"\b\w*ranks_?(\(\))? [!=]= nullptr", lambda tree: list(tree.texts)), 0),
     "questions for is_compiled in problems": (0, lines_with(r"\bis_compiled\b", Tree.problem_files), 0),
     "lines of the longest entry file": (189, longest_entry, 200),
-    "steps of the frame that a room lacks": (0, missing_steps, 0),
+    "steps of a call that a room lacks": (0, missing_steps, 0),
     "lines of the longest function": (80, longest_function, 80),
     "places that read another layer's message": (0, messages_read, 0),
     "library texts that spell an option for one front end": (0, spelled_options, 0),
@@ -277,7 +280,7 @@ RATCHETS = {
 
 
 def complaint(name, limit, offenders):
-    """What is wrong with a measure; empty where nothing is."""
+    """Returns a description of the deviation from the limit, or ""."""
     if len(offenders) > limit:
         return f"{name}: {len(offenders)}, and no more than {limit} are allowed:\n  " + "\n  ".join(offenders)
     if len(offenders) < limit:
@@ -286,7 +289,7 @@ def complaint(name, limit, offenders):
 
 
 class Planted(unittest.TestCase):
-    """Each measure finds what was planted, and nothing in a tree without faults."""
+    """Each measure must find its planted fault, and nothing in a tree without faults."""
 
     GOOD = {
         "include/gradus/toy.hpp": "#include <string>\n",
@@ -304,7 +307,7 @@ class Planted(unittest.TestCase):
                                             "src/toy/openmp_toy.cpp": '// openmp_toy: x\n#include "toy/sequential.hpp"\n'},
         "comparisons of ranks with nullptr": {"src/toy/textbook.hpp": "if (ranks == nullptr) return;\n"},
         "questions for is_compiled in problems": {"src/toy/textbook.hpp": "if constexpr (cuda::is_compiled) {}\n"},
-        "steps of the frame that a room lacks": {"src/toy/api/sort.cpp": "int check() {\n  return describe(choose());\n}\n"},
+        "steps of a call that a room lacks": {"src/toy/api/sort.cpp": "int check() {\n  return describe(choose());\n}\n"},
         "places that read another layer's message": {"cli/main.cpp": 'if (error.what().find("x")) {}\n'},
         "library texts that spell an option for one front end": {"src/toy/textbook.hpp": 'throw Error("say --toy");\n'},
         "files that name k-means' option fewer_distinct": {"docs/reference/toy.md": "--fewer-distinct\n"},

@@ -16,7 +16,7 @@ std::string contents(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The rows of the table behind each line `marker`, without the two lines of its head.
+/// Returns the rows of the table after each line `marker`, without its two header lines.
 std::vector<std::vector<std::string>> tables_behind(const std::string& marker, const std::string& document) {
   std::vector<std::vector<std::string>> tables;
   std::istringstream lines(document);
@@ -31,7 +31,7 @@ std::vector<std::vector<std::string>> tables_behind(const std::string& marker, c
   return tables;
 }
 
-/// Names of variants in tables that choose some of them.
+/// Checks the names of variants in tables that list some of them.
 void find_drift_of_documents(const Room& room, std::vector<std::string>& found) {
   const std::regex any_name("`((sequential|openmp|tbb|simd|cuda)[a-z0-9_]*)`");
   for (const auto& [name, document] : room.documents)
@@ -42,7 +42,7 @@ void find_drift_of_documents(const Room& room, std::vector<std::string>& found) 
             found.push_back(name + " names " + (*match)[1].str() + ", which is no variant of " + room.problem);
 }
 
-/// The file that introduces each variant. Its first line is "// name: …" or "// name, name: …".
+/// Returns the file that introduces each variant. Its first line is "// name: …" or "// name, name: …".
 std::map<std::string, std::string> files_of_variants(const Room& room) {
   const std::regex head("// ([a-z0-9_]+(?:, [a-z0-9_]+)*):.*");
   const std::regex any_name("[a-z0-9_]+");
@@ -57,7 +57,7 @@ std::map<std::string, std::string> files_of_variants(const Room& room) {
   return files;
 }
 
-/// A file has the name of its variant, or the beginning of it: skip_list.cpp has skip_list_leak.
+/// Returns true if the file is named after the variant or a prefix of its name: skip_list.cpp contains skip_list_leak.
 bool is_named_after(const std::string& file, const std::string& variant) {
   return (variant + '_').starts_with(std::filesystem::path(file).stem().string() + '_');
 }

@@ -1,5 +1,5 @@
-// Whether a room's files, its list of rungs and the documents that name some of its variants agree. docs/tables.py
-// writes and checks the tables that list all.
+// Checks that a room's files, its list of rungs and the documents that name some of its variants agree. docs/tables.py
+// writes and checks the tables that list all variants.
 #pragma once
 
 #include <map>
@@ -8,16 +8,16 @@
 
 namespace gradus::tests {
 
-/// What the check looks at, so that it can be tested with wrong rooms too.
+/// The input of the check, which tests can also fill with inconsistent rooms.
 struct Room {
   std::string problem;
-  std::vector<std::string> table;                  ///< the variants' names in the table's order
-  std::map<std::string, std::string> first_lines;  ///< of every .cpp and .cu file, by the file's name
-  /// README.md and pages of docs/reference, by name. After "<!-- variants of PROBLEM -->" a table names variants that exist.
+  std::vector<std::string> table;                  ///< names of the variants in table order
+  std::map<std::string, std::string> first_lines;  ///< first line of every .cpp and .cu file, by file name
+  /// README.md and pages of docs/reference, by name. A table after "<!-- variants of PROBLEM -->" must name existing variants.
   std::map<std::string, std::string> documents;
 };
 
-/// The folder src/`problem` with everything but the table.
+/// Reads the folder src/`problem`: everything but the table.
 Room read_room(const std::string& problem);
 
 template <class Rows>
@@ -27,7 +27,7 @@ Room room_of(const std::string& problem, const Rows& variants) {
   return room;
 }
 
-/// One line for each disagreement.
+/// Returns one line per disagreement.
 std::vector<std::string> drift(const Room& room);
 
 }  // namespace gradus::tests

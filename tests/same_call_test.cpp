@@ -1,5 +1,4 @@
-// Ranks that make different calls of the library: none of them waits for a meeting that never comes, and all are told
-// which calls differ.
+// Ranks that make different calls: no rank waits forever, and all receive an error that names the different calls.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,7 +20,7 @@ struct Call {
   std::function<void(const Execution&)> make;
 };
 
-/// All calls that take ranks, in one element type.
+/// Adds all calls that support ranks, for one element type.
 template <class T>
 void add_calls(const std::string& type, std::vector<Call>& calls) {
   static const Matrix<T> points = [] {
@@ -75,7 +74,7 @@ TEST(SameCall, EveryPairOfCallsEndsOnAllRanks) {
     }
 }
 
-// The calls that differ are said, and not what else is wrong with one of them.
+// The error names the different calls, and no other error of either call.
 TEST(SameCall, IsToldBeforeAnythingElse) {
   const std::string told = tests::common_error<UsageError>(2, [](Communicator& communicator) {
     const Matrix<float> points(5, 2);

@@ -1,5 +1,5 @@
-// Runs a job again and again, with one more of its allocations granted each time before one is refused. For one source
-// file of a program: it replaces the program's operator new.
+// Runs a job repeatedly, granting one more allocation each time before one fails. Include it in one source file of a
+// program only: it replaces the program's operator new.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace gradus::tests {
 
-/// Allocations that are granted before one is refused, to any thread; negative: all.
+/// Number of allocations, by any thread, that succeed before one fails; negative: all succeed.
 inline std::atomic<std::int64_t> granted{-1};
 
 inline void* allocate(std::size_t bytes, std::size_t alignment) {
@@ -28,24 +28,24 @@ inline void* allocate(std::size_t bytes, std::size_t alignment) {
   return memory;
 }
 
-/// Expects that job() ends with OutOfMemoryError at whichever allocation memory runs out, and without one in the end.
+/// Expects that job() throws OutOfMemoryError whichever allocation fails, and succeeds once none does.
 template <class Job>
 void fails_orderly(const Job& job, std::string_view what) {
-  job();  // what is found out once is found out
+  job();  // fills caches that are filled only once
   bool done = false;
   for (std::int64_t grants = 0; !done; ++grants) {
     granted.store(grants);
     std::string said;
     try {
       job();
-      done = granted.load() >= 0;  // none was refused
+      done = granted.load() >= 0;  // no allocation failed
     } catch (const OutOfMemoryError&) {
       said.clear();
     } catch (const std::exception& error) {
       said = std::string("ended with ") + error.what();
     }
     granted.store(-1);
-    if (done) EXPECT_GT(grants, 10) << what;  // or the program's own operator new is not the one that is called
+    if (done) EXPECT_GT(grants, 10) << what;  // otherwise the program's operator new is not the one in use
     else ASSERT_EQ(said, "") << what << ", allocation " << grants;
   }
 }

@@ -1,5 +1,4 @@
-// How soon a job honours a stop request: what tests of it share. Processor time is measured, not that of a clock on the
-// wall, so that a busy machine makes no difference.
+// Measures how soon a job responds to a stop request, in CPU time, so that a busy machine does not affect the result.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,23 +16,23 @@
 
 namespace gradus::tests {
 
-/// Seconds of processor time that all threads of the process have used.
+/// Returns the CPU time in seconds that all threads of the process have used.
 inline double processor_seconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Seconds on the wall, for a job on a GPU, where the processor only waits; it is not shared with others.
+/// Returns wall time in seconds, for a job on a GPU, which is not shared and for which the CPU only waits.
 inline double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Half a second of all threads of the job.
+/// Limit in seconds per thread of the job.
 inline constexpr double bound_of_a_thread = 0.5;
 
-/// Runs job(stop token) and asks for a stop when the process has used `seconds` more, by which it must be in the phase
-/// that is meant. It has to end with InterruptedError before `threads` have used half a second each.
+/// Runs job(stop token) and requests a stop when the process has used `seconds` more, by which time it must be in the
+/// phase to test. The job must throw InterruptedError before `threads` threads have used half a second each.
 template <class Job>
 void expect_to_stop_soon(double seconds, int threads, const Job& job, double (*clock)() = processor_seconds) {
   std::stop_source source;
@@ -58,12 +57,12 @@ void expect_to_stop_soon(double seconds, int threads, const Job& job, double (*c
   ended = true;
   watch.join();
   EXPECT_TRUE(interrupted) << (requested_at < 0 ? "the job was over before the stop was requested"
-                                                : "the job went on to its end");
+                                                : "the job ran to its end");
   if (requested_at < 0) return;
   EXPECT_LE(now - requested_at, bound_of_a_thread * threads) << "seconds since the request";
 }
 
-/// More rows than there is memory for, all zeros: reading them costs no memory. The first of them can be written.
+/// A matrix of zeros larger than memory: reading it costs no memory. The first rows can be written.
 template <class T>
 class EndlessZeros {
  public:

@@ -1,7 +1,6 @@
-"""The tables in the documents are those that docs/tables.py writes from rows and raw results.
+"""Checks that the tables in the documents are those that docs/tables.py writes from rows and raw results.
 
-usage: tables_test.py FOLDER PROGRAM
-"""
+usage: tables_test.py FOLDER PROGRAM"""
 import ast
 import json
 import pathlib
@@ -10,6 +9,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "docs"))
+import figures  # noqa: E402
 import tables  # noqa: E402
 
 
@@ -41,7 +41,8 @@ class Written(unittest.TestCase):
                   {"n": 10, "rows": [measurement("sequential", 1, 2.0), measurement("openmp_toy", 1, 3.0),
                                      measurement("openmp_toy", 2, 1.0), measurement("openmp_toy", 2, 0.5),
                                      measurement("cuda_toy", 2, 0.01)]}]
-        (self.root / "docs/results/toy.json").write_text(json.dumps({"groups": groups}))
+        facts = {"commit": "0123456789ab", "code": figures.digest(self.root, "toy")}
+        (self.root / "docs/results/toy.json").write_text(json.dumps({"facts": facts, "groups": groups}))
         self.document = self.root / "src/toy/README.md"
 
     @staticmethod
@@ -83,6 +84,15 @@ class Written(unittest.TestCase):
         self.assertEqual(self.measured(where={"n": 10}, value=["phases.pack", "phases.run"], backend="cuda"),
                          ["", "", "11.0 ms"])
         self.assertEqual(self.measured(where={"n": 8}), ["4.00 s", "", ""])
+
+    def test_a_result_of_other_code_is_left_out(self):
+        self.assertNotEqual(self.measured(), ["", "", ""])
+        (self.root / "src/toy/cuda_toy.cu").write_text("// cuda_toy: another idea\n")
+        figures.digest.cache_clear()
+        self.assertNotEqual(self.measured(), ["", "", ""])
+        (self.root / "src/toy/cuda_toy.cu").write_text("// cuda_toy: an idea\nint code;\n")
+        figures.digest.cache_clear()
+        self.assertEqual(self.measured(), ["", "", ""])
 
     def test_what_was_not_measured_is_left_out(self):
         (self.root / "docs/results/toy.json").unlink()

@@ -1,7 +1,7 @@
-"""./dev new-variant writes a rung that compiles and is listed, in every room; ./dev new-problem a room that compiles.
+"""Checks that ./dev new-variant writes a rung that compiles and is listed, in every room, and that ./dev new-problem
+writes a room that compiles.
 
-usage: templates_test.py FOLDER COMPILER...
-"""
+usage: templates_test.py FOLDER COMPILER..."""
 import pathlib
 import shutil
 import subprocess

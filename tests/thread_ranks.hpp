@@ -1,5 +1,5 @@
-// Threads of this process as the ranks of a job: what stands in for MPI in tests, also under the thread sanitizer.
-// Calls that do not match, which would hang elsewhere, end with an error.
+// Threads of this process as the ranks of a job, which replace MPI in tests, also under the thread sanitizer.
+// Mismatched calls, which would hang with MPI, throw an error.
 #pragma once
 
 #include <algorithm>
@@ -25,11 +25,11 @@ class ThreadRanks {
   explicit ThreadRanks(int size) : calls_(static_cast<std::size_t>(size)) {}
 
   int size() const { return static_cast<int>(calls_.size()); }
-  int calls() const { return number_ / 2; }  ///< that the ranks made together
+  int calls() const { return number_ / 2; }  ///< joint calls of the ranks
 
-  /// Calls job(communicator) on a thread for each rank. Returns what each of them threw, or null.
+  /// Calls job(communicator) on one thread per rank. Returns the exception that each thread threw, or null.
   std::vector<std::exception_ptr> run(const std::function<void(Communicator&)>& job) {
-    // Where several threads meet the runtime of OpenMP before the first one did, LLVM 14's crashes with Archer.
+    // LLVM 14's OpenMP runtime crashes with Archer if several threads enter it before the first one has.
 #pragma omp parallel num_threads(2)
     {}
     std::vector<std::exception_ptr> thrown(calls_.size());
@@ -106,7 +106,7 @@ class ThreadRanks {
       all_.meet(rank_, &call);
       std::vector<std::byte> made(result.size());
       make(made.data());
-      all_.meet(rank_, nullptr);  // from here on nobody reads
+      all_.meet(rank_, nullptr);  // from here on, no rank reads
       std::copy(made.begin(), made.end(), result.begin());
     }
 
@@ -114,7 +114,7 @@ class ThreadRanks {
     int rank_;
   };
 
-  /// `call`: what the rank brings; null where all have read what the others brought.
+  /// Waits for all ranks. `call`: this rank's contribution; null after all ranks have read the contributions.
   void meet(int rank, const Call* call) {
     std::unique_lock lock(mutex_);
     if (ended_.empty()) ended_ = left_;
@@ -135,7 +135,7 @@ class ThreadRanks {
     if (!ended_.empty()) throw Error(ended_);
   }
 
-  /// The rank is done: calls to which it would have to come end.
+  /// Marks the rank as done. Calls that would need it then fail.
   void leave(int rank) {
     const std::lock_guard lock(mutex_);
     left_ = "rank " + std::to_string(rank) + " has left";
@@ -154,11 +154,11 @@ class ThreadRanks {
   std::vector<Call> calls_;
   int arrived_ = 0;
   int number_ = 0;
-  std::string left_;   ///< that one of them is done
-  std::string ended_;  ///< why nobody can meet any more
+  std::string left_;   ///< set when a rank has finished
+  std::string ended_;  ///< why no further call can succeed
 };
 
-/// The message with which each rank ended, which is the same; of class E.
+/// Returns the message, the same on all ranks, of the error of class E that ends each rank.
 template <class E>
 std::string common_error(int size, const std::function<void(Communicator&)>& job) {
   ThreadRanks ranks(size);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Gradus beside its baselines: the same data, the same start, the same threads, alternately in one run.
+"""Compares Gradus with its baselines: the same data, start and threads, alternately in one run.
 
     baselines.py PROBLEM --gradus build/gradus    the speed table
-    baselines.py PROBLEM --help                   what is timed, against whom, and how results are compared
+    baselines.py PROBLEM --help                   what is timed and how results are compared
 
-A problem has baselines where requirements-PROBLEM.txt lists them; its module measures them.
+A problem has baselines if requirements-PROBLEM.txt exists; the module of the same name measures them.
 """
 
 import argparse
@@ -32,21 +32,21 @@ def main():
         problem.add_argument("--scale", type=float, default=1.0,
                              help="share of the table's numbers of points (default 1)")
         problem.add_argument("--repeats", type=int, default=5, help="alternate runs (default 5)")
-        problem.add_argument("--cores", type=int, help="both sides on the first so many processors that they may use")
-        problem.add_argument("--threads", type=int, help="default: as many as processors")
+        problem.add_argument("--cores", type=int, help="run both sides on the first N available CPUs")
+        problem.add_argument("--threads", type=int, help="default: the number of CPUs")
         problem.add_argument("--lines", type=lambda text: text.split(","), default=[],
                              help="only the lines whose names hold one of these words, for example pixels,blobs")
         problem.add_argument("--json", metavar="FILE", help="raw results")
         problem.add_argument("--save", action="store_true", help="raw results to docs/results, under the usual name")
         module.add_options(problem)
     options = parser.parse_args()
-    processors = sorted(os.sched_getaffinity(0))
+    cpus = sorted(os.sched_getaffinity(0))
     if options.cores is not None:
-        if not 1 <= options.cores <= len(processors):
-            parser.error(f"--cores: there are {len(processors)} processors here")
-        os.sched_setaffinity(0, processors[: options.cores])  # before any package starts threads; children inherit it
+        if not 1 <= options.cores <= len(cpus):
+            parser.error(f"--cores: there are {len(cpus)} CPUs here")
+        os.sched_setaffinity(0, cpus[: options.cores])  # before any package starts threads; inherited by child processes
     if options.threads is None:
-        options.threads = options.cores or len(processors)
+        options.threads = options.cores or len(cpus)
     if options.scale <= 0 or options.repeats < 1 or options.threads < 1:
         parser.error("--scale, --repeats and --threads must be positive")
     if not shutil.which(options.gradus):

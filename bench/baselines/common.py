@@ -1,4 +1,4 @@
-"""What the comparisons with baselines of all problems share: data, processes, facts, output."""
+"""Helpers for all comparisons with baselines: data, processes, facts, output."""
 
 import datetime
 import json
@@ -20,7 +20,7 @@ class Disagreement(Exception):
 
 
 def uniform(rows, columns, dtype, seed=1):
-    """Coordinates uniform in [0, 10)."""
+    """Returns coordinates uniform in [0, 10)."""
     import numpy
 
     generator = numpy.random.Generator(numpy.random.PCG64(seed))
@@ -32,7 +32,7 @@ def uniform(rows, columns, dtype, seed=1):
 
 
 class Ended:
-    """A process that ended well: its seconds, those of all its threads on processors, and what it printed."""
+    """A finished process: its wall time, the CPU time of all its threads, and its output."""
 
     def __init__(self, seconds, cpu_seconds, output):
         self.seconds, self.cpu_seconds, self.output = seconds, cpu_seconds, output
@@ -44,7 +44,7 @@ def cpu_seconds(whose):
 
 
 def run_program(command):
-    """Ends this program with the messages of one that fails."""
+    """Runs the command. If it fails, exits with its messages."""
     before = cpu_seconds(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -61,7 +61,7 @@ def spread(values):
 
 
 def note(text):
-    """A line on a terminal that the next one replaces."""
+    """Writes a line to the terminal that the next one replaces."""
     if sys.stderr.isatty():
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
@@ -95,7 +95,7 @@ def facts(options, versions):
 
 
 def write_whole(path, value):
-    """The file appears whole or not at all."""
+    """Writes the file atomically."""
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False) as file:

@@ -1,15 +1,15 @@
-"""k-means: Gradus beside scikit-learn and FAISS.
+"""k-means: Gradus compared with scikit-learn and FAISS.
 
-What is timed is the fit alone, on both sides: scikit-learn's KMeans.fit and FAISS's Kmeans.train with the points in
-memory; of Gradus, the total less reading and writing, as its summary.json tells. The time of the whole Gradus process
-is reported beside it. Needs the packages of requirements-kmeans.txt.
+Only the fit is timed: scikit-learn's KMeans.fit and FAISS's Kmeans.train with the points in memory; for Gradus, the
+total minus reading and writing, as reported in its summary.json. The time of the whole Gradus process is reported too.
+Needs the packages of requirements-kmeans.txt.
 
-With --everyday or --sweep whole calls are timed instead, in a process on each side that makes many of them:
---everyday  twelve default calls (k-means++, one start, scikit-learn's stop rule): the first call of a process, and later ones
---sweep     200 random shapes, given start, 10 iterations: those that are slower than scikit-learn, with their phases
---python    what the Python package adds to the same call in C++, and gradus.KMeans beside scikit-learn's
-For the first two a Python that finds NumPy, SciPy and scikit-learn, and a build folder with gradus and kmeans_calls
-(cmake --build build --target kmeans_calls), are enough: baselines.py kmeans --gradus build/gradus --sweep.
+With --everyday or --sweep, whole calls are timed instead, in one process per side that makes many of them:
+--everyday  twelve default calls (k-means++, one start, scikit-learn's stop rule): first and later calls of a process
+--sweep     200 random shapes, given start, 10 iterations: lists those slower than scikit-learn, with their phases
+--python    the overhead of the Python package over the same C++ call, and gradus.KMeans compared with scikit-learn's
+The first two need only a Python with NumPy, SciPy and scikit-learn, and a build folder with gradus and kmeans_calls
+(cmake --build build --target kmeans_calls): baselines.py kmeans --gradus build/gradus --sweep.
 """
 
 import json
@@ -27,7 +27,7 @@ ITERATIONS = 10
 
 
 def blobs(rows, columns, dtype, centers, noise, seed=2):
-    """Points around `centers` centres that are uniform in [0, 10), with normal noise of standard deviation `noise`."""
+    """Returns points around `centers` centres uniform in [0, 10), with normal noise of standard deviation `noise`."""
     import numpy
 
     generator = numpy.random.Generator(numpy.random.PCG64(seed))
@@ -41,8 +41,8 @@ def blobs(rows, columns, dtype, centers, noise, seed=2):
 
 
 def pixels(rows, dtype, seed=3):
-    """The pixels of a made-up photograph, row after row: a sky that fades, a sun, hills, a lake that mirrors the sky,
-    a few balls with shading, and the noise of a sensor; whole numbers from 0 to 255."""
+    """Returns the pixels of a synthetic photograph in row-major order: a sky gradient, a sun, hills, a lake that
+    mirrors the sky, some shaded balls, and sensor noise. The values are integers from 0 to 255."""
     import numpy
 
     generator = numpy.random.Generator(numpy.random.PCG64(seed))
@@ -77,7 +77,7 @@ def pixels(rows, dtype, seed=3):
 
 
 def first_or_strided(points, clusters):
-    """The first rows, or, where these hold equal ones, an evenly strided sample without equal ones; and which it is."""
+    """Returns the first rows, or an evenly strided sample if these are not distinct, and which of the two it is."""
     import numpy
 
     first = points[:clusters]
@@ -94,8 +94,8 @@ def first_or_strided(points, clusters):
 
 
 def off_the_grid(first):
-    """Centroids on whole numbers are exactly as far from a whole-numbered point as others: a program's rounding would
-    decide which one it joins, and the fits would part from the first iteration on. Moved a little, they are not."""
+    """Moves the centroids slightly off the integer grid. Integer centroids are exactly as far from an integer point as
+    others, so rounding would decide which one it joins, and the fits would diverge from the first iteration."""
     import numpy
 
     generator = numpy.random.Generator(numpy.random.PCG64(5))
@@ -103,7 +103,7 @@ def off_the_grid(first):
 
 
 class Line:
-    """A line of the speed table. `targets`: how many times as fast as each baseline Gradus is to be."""
+    """A line of the speed table. `targets` maps baselines to the required speed ratio."""
 
     def __init__(self, kind, rows, columns, dtype, clusters, make, targets):
         self.kind, self.rows, self.columns, self.dtype, self.clusters = kind, rows, columns, dtype, clusters
@@ -121,15 +121,15 @@ KMEANS_LINES = [
     Line("uniform", 2_097_152, 16, "f64", 16, lambda n: uniform(n, 16, "f8"), {"scikit-learn": 10}),
     Line("uniform", 262_144, 128, "f32", 1024, lambda n: uniform(n, 128, "f4"),
          {"scikit-learn": 2.5, "FAISS": 2}),
-    # Not FAISS: clusters become empty here, and it splits a large one where Gradus and scikit-learn move the farthest
-    # point; the two fits part, and their times are of different work.
+    # Without FAISS: clusters become empty here. FAISS splits a large one where Gradus and scikit-learn move the
+    # farthest point, so the fits diverge and their times are for different work.
     Line("blobs", 262_144, 128, "f32", 1024, lambda n: blobs(n, 128, "f4", 1024, 2.0), {"scikit-learn": 2.5}),
     Line("pixels", 2_000_000, 3, "f32", 256, lambda n: pixels(n, "f4"), {"scikit-learn": 8}),
 ]
 
 
-# Of Gradus's own rungs, on the line with this name: what is compared, the variants with their threads (0: all), the
-# bound of the ratio of their times, and for how many threads it is meant (0: any).
+# Compares rungs of Gradus on the line with this name: the title, the variants with their threads (0: all), the bound of
+# the ratio of their times, and the number of threads it applies to (0: any).
 RUNGS_ON = "uniform 2,097,152 x 16 f64, K 16"
 RUNGS = [
     ("sequential over openmp_reduce_first_touch", ("sequential", 1), ("openmp_reduce_first_touch", 0), (">=", 14), 16),
@@ -183,7 +183,7 @@ class ScikitLearn:
         import threadpoolctl
         from sklearn.cluster import KMeans
 
-        # With copy_x=False the fit shifts the points to their mean and back, in place: give it points of its own.
+        # With copy_x=False, the fit centres the points in place and shifts them back, so it needs a private copy.
         own = points.copy()
         job = KMeans(clusters, init=first, n_init=1, max_iter=iterations, tol=0, algorithm="lloyd", copy_x=False)
         with threadpoolctl.threadpool_limits(self.threads), warnings.catch_warnings():
@@ -195,18 +195,18 @@ class ScikitLearn:
                 "inertia_reported": float(job.inertia_)}
 
     def nearest(self, points, centroids):
-        """Its own labels for our centroids."""
+        """Returns the program's labels for our centroids."""
         from sklearn.cluster import KMeans
 
         job = KMeans(len(centroids), init=centroids, n_init=1, max_iter=1)
-        job.fit(centroids)  # only so that it counts as fitted
+        job.fit(centroids)  # marks the estimator as fitted
         job.cluster_centers_ = centroids
         return job.predict(points)
 
 
 class Faiss:
     name = "FAISS"
-    inertia_tolerance_f32 = 1e-3  # it also fills an empty cluster by splitting a large one
+    inertia_tolerance_f32 = 1e-3  # FAISS also fills an empty cluster by splitting a large one
 
     def __init__(self, threads):
         self.threads = threads
@@ -226,7 +226,7 @@ class Faiss:
 
 
 def inertia_of(points, centroids, labels):
-    """In double precision."""
+    """Computes the inertia in double precision."""
     import numpy
 
     total = 0.0
@@ -237,7 +237,7 @@ def inertia_of(points, centroids, labels):
 
 
 def nearest(points, centroids):
-    """Labels in double precision; the points and centroids are shifted to their mean first."""
+    """Returns labels in double precision; points and centroids are centred first."""
     import numpy
 
     shift = centroids.astype("f8").mean(axis=0)
@@ -251,12 +251,12 @@ def nearest(points, centroids):
 
 
 def explain_labels(points, ours, theirs, shift):
-    """How many labels differ; Disagreement unless each of them is within the other program's rounding. `ours` and
-    `theirs` are (labels, centroids).
+    """Returns the number of labels that differ. Raises Disagreement unless the other program's rounding explains each
+    of them. `ours` and `theirs` are (labels, centroids).
 
-    A program that subtracts `shift` from the points and then compares the scores |c|^2 - 2 x.c, in precision eps, is
-    wrong by at most (d + 8) eps (|c|^2 + 2 |x| |c|) in each. Where its centroid differs from ours by delta, it also
-    sees a squared distance that differs by at most 2 |x - c| delta + delta^2.
+    A program that subtracts `shift` from the points and then compares the scores |c|^2 - 2 x.c, in precision eps, has
+    an error of at most (d + 8) eps (|c|^2 + 2 |x| |c|) in each. If its centroid differs from ours by delta, its squared
+    distance also differs by at most 2 |x - c| delta + delta^2.
     """
     import numpy
 
@@ -295,13 +295,13 @@ def check_inertia(name, ours, theirs, tolerance):
 
 
 def compare(points, gradus, baseline, program, scale):
-    """What of the baseline's result is like ours, in numbers for the raw file."""
+    """Compares the baseline's result with ours and returns the differences for the raw file."""
     labels = baseline.get("labels")
     found = {"iterations": int(baseline["iterations"])}
-    if labels is None:  # FAISS gives centroids only
+    if labels is None:  # FAISS returns only centroids
         labels = nearest(points, baseline["centroids"])
     else:
-        # The two fits, which may have parted by a rounded label early on; and the same question put to both: which of
+        # Compares the two fits, which may have diverged by a rounded label early on. Also asks both programs which of
         # our final centroids is nearest.
         found["labels_different"] = explain_labels(points, (gradus["labels"], gradus["centroids"]),
                                                    (labels, baseline["centroids"]), points.mean(axis=0, dtype="f8"))
@@ -313,7 +313,7 @@ def compare(points, gradus, baseline, program, scale):
                   inertia_of(points, gradus["centroids"], gradus["labels"]), 1e-11)
     tolerance = 1e-9 if points.dtype == "f8" else program.inertia_tolerance_f32
     if scale < 1 and points.dtype == "f4":
-        tolerance = max(tolerance, 1e-3)  # with few points in a cluster, a single label moves its centroid far
+        tolerance = max(tolerance, 1e-3)  # with few points per cluster, a single label moves its centroid far
     found["inertia_difference"] = check_inertia(program.name, gradus["inertia"], found["inertia"], tolerance)
     return found
 
@@ -328,12 +328,12 @@ def measure_line(line, options, folder, gradus, baselines):
     points = line.make(rows)
     first, start_name = first_or_strided(points, line.clusters)
     if line.kind == "pixels":
-        first, start_name = off_the_grid(first), start_name + ", moved off the whole numbers"
+        first, start_name = off_the_grid(first), start_name + ", moved off the integers"
     numpy.save(folder / "points.npy", points)
     numpy.save(folder / "first.npy", first)
 
     programs = [baseline for baseline in baselines if baseline.name in line.targets]
-    ours = gradus.fit(line.clusters, ITERATIONS)  # not timed: it brings the file into memory, and is the one compared
+    ours = gradus.fit(line.clusters, ITERATIONS)  # not timed: warms up the file cache and provides the result to compare
     samples = {gradus.name: [], **{baseline.name: [] for baseline in programs}}
     process_seconds = []
     agreement = {}
@@ -378,7 +378,7 @@ def measure_line(line, options, folder, gradus, baselines):
 
 
 def measure_rungs(options, folder, clusters):
-    """Gradus's rungs beside each other, alternately, on the points and centroids that lie in the folder."""
+    """Compares Gradus's rungs alternately, on the points and centroids in the folder."""
     results = []
     for name, first, second, (sign, bound), meant_for in RUNGS:
         programs = [Gradus(options.gradus, threads or options.threads, folder, variant)
@@ -400,7 +400,7 @@ def measure_rungs(options, folder, clusters):
 
 
 def verdict(rung):
-    """Whether the target is reached, and nothing where it is meant for another number of threads."""
+    """Returns whether the target is reached, or nothing if it applies to another number of threads."""
     meant_for = rung["target_is_for_threads"]
     if meant_for and max(rung["threads"]) != meant_for:
         return f"for {meant_for} threads"
@@ -410,14 +410,14 @@ def verdict(rung):
 
 
 def print_rungs(rungs):
-    print(f"\nRungs of Gradus beside each other, {RUNGS_ON}; ratio of the medians of alternate runs:")
+    print(f"\nRungs of Gradus compared, {RUNGS_ON}; ratio of the medians of alternate runs:")
     print_table(["time of", "ratio", "range", "target", ""],
                 [[rung["name"], f"{rung['median']:.2f}", f"{rung['lowest']:.2f}-{rung['highest']:.2f}",
                   rung["target"], verdict(rung)] for rung in rungs])
 
 
 def speed_rows(result):
-    """The line as rows of the printed table, one for each baseline."""
+    """Yields the line as rows of the printed table, one for each baseline."""
     ours = result["seconds"]["Gradus"]
     for name, ratio in result["ratios"].items():
         theirs = result["seconds"][name]
@@ -445,8 +445,8 @@ SPEED_HEADER = ["points", "Gradus variant", "Gradus ms", "process ms", "baseline
 
 
 def agreement_sets():
-    """Name, points, initial centroids. Off their exact ties: where a point is equally far from two centroids, rounding
-    decides in scikit-learn and the lower index in Gradus."""
+    """Returns names, points and initial centroids, chosen without exact ties: if two centroids are equally near,
+    scikit-learn decides by rounding and Gradus by the lower index."""
     import numpy
 
     generator = numpy.random.Generator(numpy.random.PCG64(4))
@@ -465,7 +465,7 @@ def agreement_sets():
 
 
 def agree(options, folder, gradus, baseline):
-    """Until no label changes, the same labels and the same inertia to 1e-9."""
+    """Fits until no label changes, and requires equal labels and an inertia equal to 1e-9."""
     import numpy
 
     results = []
@@ -511,7 +511,7 @@ def speed(options, folder, gradus, baselines):
         raise SystemExit(f"baselines: no line has such a name; the names are:{names}")
     print_table(SPEED_HEADER, [row for result in results for row in speed_rows(result)])
     print(f"""{ITERATIONS} iterations, tolerance 0; medians of {options.repeats} alternate runs, {options.threads} threads.
-± is the median deviation; range is that of the ratio run by run.
+± is the median deviation; range is the range of the ratios of single runs.
 Labels: "equal", or how many differ; the double-precision distances of each of these to the two centroids differ by no
 more than the baseline's rounding and the difference of the two programs' centroids explain. The inertia, recomputed in
 double precision, is compared to 1e-9 for f64 and 1e-4 for f32 (1e-3 for FAISS, which fills an empty cluster by
@@ -547,7 +547,7 @@ def add_options(parser):
                         "scikit-learn takes minutes")
     parser.add_argument("--long", action="store_true", help="only the everyday calls for which scikit-learn takes minutes")
     parser.add_argument("--shapes", type=int, default=200, help="of the sweep (default 200)")
-    parser.add_argument("--skip", type=int, default=0, help="so many of them at the beginning are left out")
+    parser.add_argument("--skip", type=int, default=0, help="skip this many shapes at the beginning")
     parser.add_argument("--most-work", type=float, default=float("inf"), help="of the sweep: n d K at most")
     parser.add_argument("--limit", type=float, default=1800, help="seconds after which the sweep begins no other shape "
                         "(default 1800)")
@@ -565,7 +565,7 @@ def result_name(options):
 
 
 def run(options, folder):
-    """The results, and whether everything agrees."""
+    """Returns the results and whether everything agrees."""
     if options.everyday or options.sweep:
         import kmeans_calls
 

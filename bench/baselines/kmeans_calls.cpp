@@ -1,14 +1,14 @@
-// Whole k-means calls in one process, as a long-lived program makes them: what bench/baselines/kmeans_calls.py times
-// beside scikit-learn. A request is a line of JSON on standard input, the answer a line on standard output; the end of
+// Makes whole k-means calls in one process, like a long-lived program. bench/baselines/kmeans_calls.py compares them
+// with scikit-learn. A request is a line of JSON on standard input, the answer a line on standard output; the end of
 // the input ends the program.
 //
-//   {"load": "points.npy"}                          reads points into memory of its own: {}
+//   {"load": "points.npy"}                          reads points into private memory: {}
 //   {"clusters": K, "first": "first.npy" or null, "seed": 0, "max_iterations": 300, "tolerance": 0.0001, "threads": 0,
 //    "output": "prefix" or null, "device": "cpu", "init": "k-means++"}
-//                                                   a call; the last two may be left out: {"seconds", "variant",
+//                                                   a call; the last two are optional: {"seconds", "variant",
 //                                                   "threads", "iterations", "inertia", "phases"}; labels and centroids
 //                                                   go to PREFIXlabels.npy and PREFIXcentroids.npy
-// A request that fails is answered by {"error": why}.
+// A failed request is answered by {"error": why}.
 #include <algorithm>
 #include <cstdint>
 #include <exception>
@@ -89,7 +89,7 @@ int main() {
     try {
       const ordered_json request = ordered_json::parse(line);
       if (request.contains("load")) {
-        points = gradus::Matrix<float>();  // the points before are given back first
+        points = gradus::Matrix<float>();  // frees the previous points first
         gradus::files::read_points(request.at("load").get<std::string>()).visit([&](const auto& view) {
           points = in_own_memory(view);
         });

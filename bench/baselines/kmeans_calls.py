@@ -1,8 +1,8 @@
-"""Whole k-means calls: those that people make every day, and a random sweep of shapes, beside scikit-learn.
+"""Whole k-means calls compared with scikit-learn: everyday calls, and a random sweep of shapes.
 
-Both sides are a process that is asked for one call after the other and tells how long each took: kmeans_calls.cpp, which
-calls gradus::kmeans, and kmeans_scikit_learn.py. Each is idle while the other works: a call begins when the threads that
-the other side's libraries leave spinning for their next loop have gone to sleep.
+Each side is a process that executes calls on request and reports their time: kmeans_calls.cpp, which calls
+gradus::kmeans, and kmeans_scikit_learn.py. Each is idle while the other works: a call starts after the spinning threads
+of the other side's libraries have gone to sleep.
 """
 
 import json
@@ -27,7 +27,7 @@ REST = 0.03  # seconds before a call; OpenBLAS's threads spin for 2^26 cycles, G
 
 
 def program_of(options):
-    """kmeans_calls beside the program gradus, in its build folder; built anew where that can be done."""
+    """Returns kmeans_calls in the build folder of the program gradus; rebuilds it if possible."""
     build = pathlib.Path(options.gradus).resolve().parent
     program = build / "kmeans_calls"
     if (build / "build.ninja").exists() and shutil.which("cmake") and shutil.which("ninja"):
@@ -75,7 +75,7 @@ def start_sides(options):
 
 
 def in_turns(number, sides):
-    """Both, and every other time the second one first."""
+    """Returns both sides, swapped in every other turn."""
     return sides if number % 2 == 0 else sides[::-1]
 
 
@@ -95,7 +95,7 @@ def digits():
 
 
 class Call:
-    """A default call. Long: scikit-learn takes a minute or more on two cores."""
+    """A default call. If `long`, scikit-learn takes a minute or more on two cores."""
 
     def __init__(self, name, clusters, make, long=False):
         self.name, self.clusters, self.make, self.long = name, clusters, make, long
@@ -115,11 +115,11 @@ EVERYDAY = [
     Call("uniform", 2000, lambda: uniform(200_000, 100, "f4"), long=True),
     Call("blobs", 100, lambda: blobs(500_000, 768, "f4", 200, 6.0), long=True),
 ]
-SEEDS = tuple(range(8))  # the two sides' random numbers differ, and with them the iterations
+SEEDS = tuple(range(8))  # the sides' random numbers differ, and therefore the iterations
 PROCESSES = 2
-TURNS = 2  # of all seeds in each process
-LINE_SECONDS = 6  # no further turn is begun after so long
-AS_GOOD = 1.1  # mean inertia of the two sides over these few seeds
+TURNS = 2  # turns of all seeds in each process
+LINE_SECONDS = 6  # starts no further turn after that
+AS_GOOD = 1.1  # ratio of the sides' mean inertia over these few seeds
 
 
 def shape_name(kind, points, clusters):
@@ -127,7 +127,7 @@ def shape_name(kind, points, clusters):
 
 
 def everyday_call(line, options, folder):
-    """Of each side the seconds of first calls of a process, and of later ones by seed."""
+    """Returns for each side the seconds of the first call of a process, and of later ones by seed."""
     import numpy
 
     points = line.make()
@@ -230,12 +230,13 @@ Below the target of 5: {', '.join(slow) or 'none'}.""")
 MOST_BYTES = 10**9
 QUICK_SHAPES = 10
 ITERATIONS = 10
-SHAPE_SECONDS = 1.5  # no further turn is begun after so long
+SHAPE_SECONDS = 1.5  # starts no further turn after that
 MOST_TURNS = 4
 
 
 def sweep_shapes(count, most_work):
-    """n from 10 to 10^6, d and K from 1 to 2000, evenly by their logarithms, the same each time; n d K at most `most_work`."""
+    """Yields shapes with n from 10 to 10^6 and d and K from 1 to 2000, log-uniform and reproducible, with n d K <=
+    `most_work`."""
     generator = random.Random(20261124)
     shapes = []
     while len(shapes) < count:
@@ -256,7 +257,7 @@ def sweep_points(number, shape):
 
 
 def agreement(points, answers, folder):
-    """How far the results differ; Disagreement where rounding does not explain it."""
+    """Returns the differences of the results. Raises Disagreement if rounding does not explain them."""
     import numpy
 
     labels, centroids = ([numpy.load(folder / f"{side}-{what}.npy") for side in SIDES] for what in ("labels", "centroids"))
@@ -314,7 +315,7 @@ def sweep(options, folder):
     shapes = sweep_shapes(count, options.most_work)
     sides = start_sides(options)
     numpy.save(folder / "points.npy", uniform(10_000, 16, "f4"))
-    for side in sides:  # the one job that the process has run before
+    for side in sides:  # the only job before the first timed one
         side.load(folder / "points.npy")
         side.call(16)
     results, problems = [], []
@@ -347,7 +348,7 @@ Slower than scikit-learn: {len(slower)}. Ratio: least {ratios[0]:.2f}, median {s
 
 
 def run(options, folder):
-    """The results, and whether everything agrees."""
+    """Returns the results and whether everything agrees."""
     options.calls = program_of(options)
     results, agrees = {}, True
     for wanted, part in ((options.everyday, everyday), (options.sweep, sweep)):

@@ -1,8 +1,7 @@
-"""gradus in Python: what a call costs above the same call in C++, memory, import; and KMeans beside those of scikit-learn,
-scikit-learn-intelex and FAISS, from the same start, end to end, with the default threads of each.
+"""Measures gradus in Python: the overhead of a call over the same C++ call, memory, and import. Compares KMeans with
+scikit-learn, scikit-learn-intelex and FAISS, from the same start, end to end, with their default threads.
 
-The seconds of the C++ call are those of the very call whose whole time Python takes: the two are alternate to the
-nanosecond.
+The call whose whole time Python measures also reports its C++ time, so both belong to the same run.
 """
 
 import json
@@ -16,7 +15,7 @@ import warnings
 
 from common import note, print_table, uniform
 
-# What must be reached, in the order of the tables.
+# The required values, in the order of the tables.
 PREDICT_MICROSECONDS = 20
 JOB_RATIO = 1.02
 MEMORY_MEBIBYTES = 2
@@ -32,7 +31,7 @@ def seconds_of(call):
 
 
 def predict_overhead(rounds):
-    """Microseconds above the C++ call, of predictions of 100 x 8."""
+    """Returns the overhead over the C++ call, in microseconds, for predictions of 100 x 8."""
     import gradus
     import numpy
     from gradus import _core
@@ -57,7 +56,7 @@ JOBS = [(200_000, 2, "f8", 16), (100_000, 16, "f8", 16), (30_000, 128, "f4", 64)
 
 
 def job_ratios(repeats):
-    """Whole calls over the C++ call inside them: the function, and the estimator's fit."""
+    """Returns the ratio of whole calls to the C++ call inside them: for the function and the estimator's fit."""
     import gradus
     from gradus import _core
 
@@ -93,7 +92,7 @@ SHAPES = [(100, 8, 8), (1000, 8, 8), (10_000, 8, 8), (100_000, 8, 8), (1000, 2, 
 
 
 def beside_scikit_learn(repeats):
-    """Seconds of fit, predict and transform on both sides, alternately."""
+    """Returns the seconds of fit, predict and transform on both sides, alternately."""
     import gradus
     import numpy
     import sklearn.cluster
@@ -128,7 +127,7 @@ def beside_scikit_learn(repeats):
                             for name, steps in times.items()},
                 "ratios": ratios, "reached": all(ratio >= 1 for ratio in ratios.values()),
             })
-            note(f"beside scikit-learn: {rows} x {columns} {dtype}")
+            note(f"compared with scikit-learn: {rows} x {columns} {dtype}")
     note("")
     return results
 
@@ -137,8 +136,8 @@ FITS = [*JOBS, (100_000, 8, "f4", 8), (20_000, 784, "f4", 10), (500_000, 16, "f8
 
 
 def fits_of_others(repeats):
-    """Seconds of whole fits of equally many iterations through Python, by turns: from an array to a fitted model with
-    its centroids and labels. FAISS clusters float32 alone; its labels are those of a search after the training."""
+    """Returns the seconds of whole Python fits with equal numbers of iterations, alternately: from an array to a fitted
+    model with centroids and labels. FAISS clusters only float32; its labels come from a search after the training."""
     import faiss
     import gradus
     import sklearn.cluster
@@ -173,7 +172,7 @@ def fits_of_others(repeats):
                     inertia[name] = call()
                     times[name].append(time.perf_counter() - start)
         for values in times.values():
-            values.pop(0)  # the first call makes threads
+            values.pop(0)  # the first call creates threads
         ratios = {name: statistics.median(b / a for a, b in zip(times["Gradus"], times[name]))
                   for name in times if name != "Gradus"}
         results.append({"n": rows, "d": columns, "k": clusters, "dtype": dtype, "seconds": times, "ratios": ratios,
@@ -206,7 +205,7 @@ print(json.dumps({"kind": kind, "grown": grown, "estimate": estimate, "results":
 
 
 def memory(folder):
-    """How far a fit raises the peak of the process's memory, against what kmeans_memory() says."""
+    """Compares the increase of the process's peak memory by a fit with kmeans_memory()."""
     import numpy
 
     path = folder / "points.npy"
@@ -250,7 +249,7 @@ def verdict(row):
 
 
 def run(options, folder):
-    """Everything in processes of its own: the estimators see no limit on threads that they do not set themselves."""
+    """Runs everything in separate processes, so that no limit on threads affects the estimators."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.pop(name, None)
     results = {

@@ -1,16 +1,27 @@
 #!/usr/bin/env python3
-"""One iteration of k-means as PyTorch users write it on a GPU, timed by events: a matrix product, argmin, index_add.
+"""One iteration of k-means on a GPU: Gradus' production variants, and Lloyd's iteration as PyTorch users write it.
 
-usage: kmeans_pytorch.py [--shape NxDxK:TYPE[:tf32] ...] [--scikit-learn NxDxK:TYPE ...]   prints JSON
+PyTorch's iteration is a matrix product, argmin and index_add, timed by events. The distance is |x|^2 - 2 x.c + |c|^2
+without |x|^2, which is the same for all centroids of a point. Its arithmetic is that of the data's type, or of TF32
+products where asked for, so its labels are those of a rounded distance and not certified. Gradus' time is the median
+iteration of the fastest production variant, whose labels are exact.
 
-The distance is |x|^2 - 2 x.c + |c|^2 without |x|^2, which is the same for all centroids of a point. The arithmetic is that
-of the data's type, or of TF32 products where asked for, so the labels are those of a rounded distance and not certified.
+usage: kmeans_pytorch.py --gradus build/gradus --json FILE [--shape NxDxK:TYPE[:tf32] ...]
 """
 import argparse
 import json
 import statistics
+import subprocess
+import types
 
 import torch
+
+from common import facts, write_whole
+
+SHAPES = ["16777216x2x16:f64", "2097152x16x16:f64", "8294400x3x256:f32", "1048576x128x1024:f32", "1048576x128x1024:f32:tf32",
+          "1048576x128x16384:f32", "1048576x128x16384:f32:tf32", "1000000x768x4096:f32", "1000000x768x4096:f32:tf32"]
+TYPES = {"f32": torch.float32, "f64": torch.float64}
+PRODUCTION = "cuda_small_dim,cuda_ordered,cuda_tensor"
 
 
 def iterate(points, centroids, clusters, chunk):
@@ -26,7 +37,7 @@ def iterate(points, centroids, clusters, chunk):
     return sums / counts.clamp(min=1).unsqueeze(1)
 
 
-def measure(n, d, clusters, dtype, tf32, repeats=9):
+def pytorch_seconds(n, d, clusters, dtype, tf32, repeats=9):
     torch.backends.cuda.matmul.allow_tf32 = tf32
     generator = torch.Generator(device="cuda").manual_seed(0)
     points = torch.rand(n, d, device="cuda", dtype=dtype, generator=generator) * 10
@@ -40,48 +51,44 @@ def measure(n, d, clusters, dtype, tf32, repeats=9):
         end.record()
         torch.cuda.synchronize()
         if repeat >= 2:
-            times.append(start.elapsed_time(end))
-    return {"n": n, "d": d, "k": clusters, "dtype": str(dtype).split(".")[1], "tf32": tf32,
-            "median_milliseconds_in_an_iteration": statistics.median(times), "samples": times}
+            times.append(start.elapsed_time(end) / 1000)
+    del points, centroids
+    torch.cuda.empty_cache()
+    return times
 
 
-def measure_scikit_learn(n, d, clusters, dtype, iterations=10):
-    """Lloyd's algorithm of scikit-learn on all cores, for scale."""
-    import time
-
-    import numpy
-    import sklearn
-    from sklearn.cluster import KMeans
-
-    points = (numpy.random.default_rng(0).random((n, d)) * 10).astype(dtype)
-    job = KMeans(clusters, init=points[:clusters], n_init=1, max_iter=iterations, tol=0, algorithm="lloyd")
-    start = time.perf_counter()
-    job.fit(points)
-    seconds = time.perf_counter() - start
-    return {"scikit_learn": sklearn.__version__, "n": n, "d": d, "k": clusters, "dtype": dtype,
-            "iterations": int(job.n_iter_), "seconds": seconds}
+def gradus_seconds(program, n, d, clusters, dtype):
+    """The fastest production variant for the shape, and its median iterations."""
+    command = [program, "bench", "kmeans", "--shape", f"{n}x{d}", "-k", str(clusters), "--dtype", dtype, "--variants", PRODUCTION,
+               "--repeats", "3", "--quiet", "--json"]
+    report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    times = {row["variant"]: row["median_milliseconds_in_an_iteration"] / 1000 for row in report["groups"][0]["rows"]
+             if "median_milliseconds_in_an_iteration" in row}
+    variant = min(times, key=times.get)
+    return variant, times[variant], report["facts"]
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gradus", required=True)
+    parser.add_argument("--json", required=True)
     parser.add_argument("--shape", action="append", default=[])
-    parser.add_argument("--scikit-learn", action="append", default=[])
     arguments = parser.parse_args()
-    shapes = arguments.shape or ["16777216x2x16:float64", "2097152x16x16:float64", "33554432x2x16:float32",
-                                 "8294400x3x256:float32", "100000x2x100:float32", "1048576x128x1024:float32",
-                                 "1048576x128x1024:float32:tf32", "1048576x128x16384:float32",
-                                 "1048576x128x16384:float32:tf32", "1000000x768x4096:float32",
-                                 "1000000x768x4096:float32:tf32"]
-    rows = []
-    for shape in shapes:
+    lines, ours, machine = [], {}, {}
+    for shape in arguments.shape or SHAPES:
         sizes, dtype, *products = shape.split(":")
         n, d, clusters = map(int, sizes.split("x"))
-        rows.append(measure(n, d, clusters, getattr(torch, dtype), products == ["tf32"]))
-    others = []
-    for shape in arguments.scikit_learn:
-        sizes, dtype = shape.split(":")
-        others.append(measure_scikit_learn(*map(int, sizes.split("x")), dtype))
-    print(json.dumps({"pytorch": torch.__version__, "gpu": torch.cuda.get_device_name(), "rows": rows, "scikit_learn": others}, indent=1))
+        if (sizes, dtype) not in ours:
+            *ours[sizes, dtype], machine = gradus_seconds(arguments.gradus, n, d, clusters, dtype)
+        variant, seconds = ours[sizes, dtype]
+        theirs = pytorch_seconds(n, d, clusters, TYPES[dtype], products == ["tf32"])
+        name = "PyTorch, TF32" if products else "PyTorch"
+        lines.append({"name": f"{n:,} x {d} {dtype}, K {clusters}", "n": n, "d": d, "k": clusters, "dtype": dtype,
+                      "gradus_variant": variant, "samples": {"Gradus": [seconds], name: theirs}})
+        print(f"{lines[-1]['name']}: {variant} {1e3 * seconds:.3g} ms, {name} {1e3 * statistics.median(theirs):.3g} ms", flush=True)
+    options = types.SimpleNamespace(threads=1)
+    write_whole(arguments.json, {"problem": "kmeans", "facts": {**facts(options, {"torch": torch.__version__}), **machine},
+                                 "lines": lines})
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""scikit-learn's side of kmeans_calls.py: whole k-means calls in one process, asked for and answered as by
-kmeans_calls.cpp. Needs scikit-learn and what it needs, nothing else."""
+"""scikit-learn's side of kmeans_calls.py: whole k-means calls in one process, with the protocol of kmeans_calls.cpp.
+Needs only scikit-learn and its dependencies."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ def call(points, request):
 
     init = "k-means++" if request["first"] is None else numpy.load(request["first"])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # not converged, in so few iterations
+        warnings.simplefilter("ignore")  # not converged in so few iterations
         start = time.perf_counter()
         fit = KMeans(request["clusters"], init=init, n_init=1, max_iter=request["max_iterations"],
                      tol=request["tolerance"], random_state=request["seed"]).fit(points)
@@ -32,7 +32,7 @@ def main():
     for line in sys.stdin:
         request = json.loads(line)
         if "load" in request:
-            points = None  # given back before the next ones are read
+            points = None  # frees the previous points first
             points = numpy.load(request["load"])
             answer = {}
         else:

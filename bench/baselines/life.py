@@ -1,12 +1,11 @@
-"""Life: Gradus beside Golly's engines QuickLife and, in the lines that say so, HashLife, run by bgolly.
+"""Life: Gradus compared with Golly's engine QuickLife and, in the lines that say so, HashLife, run by bgolly.
 
-Both read the same pattern, a soup or a known one, and write the result; both files are compared run by run of cells. What is
-timed of bgolly, which does not tell, is the whole process less one that computes no generation, its output not written; of
-Gradus, the total less reading and writing, as its summary tells, in a process that has done nothing before. The lines "whole
-call" compare the processes as they are, from file to file. QuickLife has one thread; "Gradus" has one, "Gradus, all
-threads" all.
-QuickLife skips parts of the plane where nothing happens, and takes one generation at a time where there is a border.
-Needs the packages of requirements-life.txt.
+Both read the same pattern, a soup or a known one, and write the result; the files are compared run by run. bgolly does
+not report its time, so its time is the whole process minus one that computes no generation and writes no output. For
+Gradus it is the total minus reading and writing, as reported in its summary, in a fresh process. The lines "whole call"
+compare the whole processes, from file to file. QuickLife uses one thread; "Gradus" uses one, "Gradus, all threads" all.
+QuickLife skips inactive parts of the plane. With a border it computes one generation at a time. Needs the packages of
+requirements-life.txt.
 """
 
 import json
@@ -38,7 +37,8 @@ LINES = [
 
 BREEDER = pathlib.Path(__file__).parents[2] / "data" / "life" / "breeder.rle"
 
-# Name, what writes the pattern's file, side, generations. Of these HashLife of both is measured, one step for all.
+# Name, function that writes the pattern's file, side, generations. Both sides use HashLife, with one step for all
+# generations.
 TREES = [
     ("HashLife, a field of {0} x {0} tiles", life_field.write, 128, 2**20),
     ("HashLife, Gosper's gun", lambda side, path: write_pattern(path, GUN, 0, "", "B3/S23"), 0, 2**30),
@@ -60,7 +60,7 @@ def write_pattern(path, pattern, side, topology, rule):
 
 
 def runs_of(path):
-    """The cells of a file as one line, without comments and header."""
+    """Returns the cells of a file as one line, without comments and header."""
     with open(path, encoding="ascii") as file:
         lines = [line.strip() for line in file if not line.startswith("#")]
     return "".join(lines[1:])
@@ -98,7 +98,7 @@ class Golly:
 def run_alternately(options, folder, name, path, subjects, generations, ending, cells_of):
     samples = {subject: [] for subject in subjects}
     expected = None
-    for turn in range(options.repeats + 1):  # the first is a warm-up
+    for turn in range(options.repeats + 1):  # the first turn is a warm-up
         for subject, program in subjects.items():
             note(f"{name}: {subject}, {turn} of {options.repeats}")
             output = folder / ("result" + ending)
@@ -136,12 +136,13 @@ def measure_tree(options, folder, line):
     side = max(4, int(side * options.scale ** 0.5)) if side else 0
     name = pattern_name.format(side)
     write(side, folder / "pattern.rle")
-    # As Macrocell, which says where the cells lie: RLE without a place has its corner at (0, 0) for bgolly.
+    # Uses Macrocell, which contains coordinates: bgolly puts the corner of RLE without coordinates at (0, 0).
     path = folder / "pattern.mc"
     run_program([options.gradus, "life", str(folder / "pattern.rle"), "-g", "0", "-o", str(path), "--quiet"])
 
     def cells_of(output):
-        """The same for the same cells: the order of the nodes is that of the tree. Only one of the two keeps comments."""
+        """Returns equal text for equal cells: nodes are in the order of the tree, and comments, which only one side
+        keeps, are dropped."""
         same = folder / "same.mc"
         run_program([options.gradus, "life", str(output), "-g", "0", "-o", str(same), "--quiet", "--variant", "hashlife"])
         return [line for line in same.read_text().splitlines() if not line.startswith("#C") and line[:2] not in ("#N", "#O")]
@@ -178,7 +179,7 @@ def versions():
 
 
 def run(options, folder):
-    """The results, and whether everything agrees."""
+    """Returns the results and whether everything agrees."""
     results, problems = [], []
     for line in LINES + TREES:
         if options.lines and not any(word in line[0] for word in options.lines):

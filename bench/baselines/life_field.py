@@ -1,10 +1,10 @@
-"""Makes a large structured pattern of Life, in the manner of a field of metapixels.
+"""Makes a large structured pattern of Life, similar to a field of metapixels.
 
 usage: life_field.py TILES OUTPUT.rle [SEED]
 
-TILES x TILES tiles of 64 x 64 cells. In each stands a Gosper gun whose gliders an eater takes, turned or mirrored in one
-of eight ways, in one of the thirty phases of its period, both by chance. Nothing leaves its tile, so that generation
-30 N is the first one again.
+The pattern has TILES x TILES tiles of 64 x 64 cells. Each contains a Gosper gun whose gliders are absorbed by an eater,
+in a random one of eight orientations and in a random one of the thirty phases of its period. Nothing leaves its tile,
+so generation 30 N equals the first one.
 """
 
 import random
@@ -25,7 +25,7 @@ O.O
 ..OO"""
 SIDE = 64
 PERIOD = 30
-SETTLED = 60  # the first glider has met the eater
+SETTLED = 60  # by then the first glider has met the eater
 
 
 def cells(text, left, top):
@@ -49,7 +49,7 @@ def turned(live, way):
 
 
 def runs(row):
-    """The live cells of a row as [first, behind the last)."""
+    """Yields the live cells of a row as half-open ranges [first, end)."""
     begin = end = None
     for x in sorted(row):
         if x != end:

@@ -1,12 +1,12 @@
-// Gradus' locks and those of other libraries under the same work, in turns. bench/baselines/locks.py builds and runs
-// it.
+// Runs the locks of Gradus and of other libraries on the same work, alternately. bench/baselines/locks.py builds and
+// runs it.
 //
 // usage: locks SECONDS REPEATS NAME:THREADS:CRITICAL:OUTSIDE...
 //
-// Of each line: so many threads enter critical sections of so many steps of work, with so many between two of their
-// own, for SECONDS, REPEATS times, the locks in another random order each time. Prints JSON: of each line and lock
-// nanoseconds between two critical sections, Jain's index and processor time of each sample. An update that is lost is
-// an error.
+// For each line, THREADS threads enter critical sections of CRITICAL steps of work and do OUTSIDE steps between them,
+// for SECONDS. This repeats REPEATS times, with the locks in a new random order each time. Prints JSON: for each line
+// and lock, the nanoseconds between two critical sections, Jain's index and the CPU time of each sample. Exits with an
+// error if an update is lost.
 #include <absl/synchronization/mutex.h>
 #include <ck_spinlock.h>
 #include <nsync.h>
@@ -36,8 +36,7 @@ namespace {
 
 constexpr int most_threads = 256;
 
-// --- the locks: with(lock, thread, section)
-// ---------------------------------------------------------------------------
+// ---- The locks: with(lock, thread, section) ----
 
 template <class Mutex>
 struct Standard {
@@ -109,7 +108,7 @@ struct CkAnderson {
     ck_spinlock_anderson_thread_t slot;
   };
   alignas(128) ck_spinlock_anderson_t lock;
-  // The library wants its slots one after the other.
+  // The library needs contiguous slots.
   std::vector<ck_spinlock_anderson_thread_t> slots = std::vector<ck_spinlock_anderson_thread_t>(most_threads);
   CkAnderson() { ck_spinlock_anderson_init(&lock, slots.data(), most_threads); }
   template <class Section>
@@ -126,7 +125,7 @@ struct CkClh {
   };
   alignas(128) ck_spinlock_clh_t* lock = nullptr;
   std::vector<Node> nodes = std::vector<Node>(most_threads + 1);
-  std::vector<Node*> own = std::vector<Node*>(16 * most_threads);  // a cache line for each thread
+  std::vector<Node*> own = std::vector<Node*>(16 * most_threads);  // one cache line per thread
   CkClh() {
     ck_spinlock_clh_init(&lock, &nodes[most_threads].node);
     for (int thread = 0; thread < most_threads; ++thread)
@@ -151,8 +150,7 @@ struct CkMcs {
   }
 };
 
-// --- the work
-// ---------------------------------------------------------------------------------------------------------
+// ---- The work ----
 
 struct Line {
   std::string name;
@@ -194,7 +192,7 @@ std::optional<Sample> run(const Line& line, double seconds) {
   alignas(128) std::atomic<bool> ends{false};
   std::barrier start(line.threads + 1);
   std::vector<std::jthread> team;
-  // One thread that does nothing but live: with one thread some libraries would leave their atomic operations out.
+  // An idle thread: some libraries omit atomic operations in single-threaded processes.
   std::atomic<bool> lives{true};
   std::jthread idle([&] { lives.wait(true); });
   for (int thread = 0; thread < line.threads; ++thread)
@@ -235,7 +233,7 @@ std::optional<Sample> run(const Line& line, double seconds) {
 struct Contestant {
   const char* name;
   const char* library;
-  std::optional<Sample> (*run)(const Line&, double);  ///< nothing where an update was lost
+  std::optional<Sample> (*run)(const Line&, double);  ///< nothing if an update was lost
 };
 constexpr Contestant contestants[] = {
     {"tas_lock", "gradus", run<Standard<gradus::tas_lock>>},
@@ -260,8 +258,8 @@ constexpr Contestant contestants[] = {
     {"ck clh", "ConcurrencyKit", run<CkClh>},
     {"ck mcs", "ConcurrencyKit", run<CkMcs>},
 };
-// Those of ConcurrencyKit and pthread_spin never give their processor away: with more threads than cores a hand-off
-// takes time slices.
+// The locks of ConcurrencyKit and pthread_spin never yield the CPU: with more threads than cores, a hand-off takes time
+// slices.
 
 }  // namespace
 

@@ -1,8 +1,9 @@
-"""Locks beside those of the C and C++ libraries, ConcurrencyKit, oneTBB, abseil and nsync.
+"""Locks: Gradus compared with the C and C++ standard libraries, ConcurrencyKit, oneTBB, abseil and nsync.
 
-One program (locks.cpp) holds all of them, built with g++ -O3: each line is a number of threads and a work, inside the
-critical section and between two of a thread's own, in steps of about a nanosecond. The locks take turns in random order.
-An update that is lost ends the run. --scale has no effect on the sizes; it shortens the samples."""
+One program (locks.cpp) contains all of them, built with g++ -O3. Each line sets a number of threads and the work inside
+the critical section and between a thread's critical sections, in steps of about a nanosecond. The locks take turns in
+random order. A lost update ends the run. --scale does not affect the sizes; it shortens the samples.
+"""
 
 import json
 import pathlib
@@ -11,10 +12,10 @@ import subprocess
 
 from common import REPOSITORY, note, print_table, run_program
 
-# Of each baseline library: what it is linked with.
+# The linker flags of the baseline libraries.
 LIBRARIES = ["-ltbb", "-lnsync_cpp"]
 HEADER = ["work", "threads", "best of ours", "ns", "best baseline", "ns", "baseline / ours", "queue locks over ConcurrencyKit's"]
-# Ours, and ConcurrencyKit's own of the same kind.
+# Our locks and ConcurrencyKit's of the same kind.
 PAIRS = [("array_lock", "ck anderson"), ("clh_lock", "ck clh"), ("mcs_lock", "ck mcs"), ("ticket_lock", "ck ticket")]
 WITHOUT_ORDER = ["tas_lock", "ttas_lock", "park_lock"]
 
@@ -55,7 +56,7 @@ def lines(options):
 def build(folder):
     program = folder / "locks"
     found = subprocess.run(["pkg-config", "--cflags", "--libs", "absl_synchronization"], capture_output=True, text=True, check=True)
-    # Permissive, since in four places ConcurrencyKit's headers, which are C, take a void* for any other pointer.
+    # -fpermissive, because in four places ConcurrencyKit's C headers convert a void* implicitly.
     run_program(["g++", "-std=c++20", "-O3", "-Wall", "-Wextra", "-Werror", "-fpermissive", "-I", str(REPOSITORY / "include"),
                  str(pathlib.Path(__file__).with_suffix(".cpp")), "-o", str(program), *found.stdout.split(), *LIBRARIES])
     return program
@@ -80,7 +81,7 @@ def table_row(line):
 
 
 def in_sentences(results):
-    """What the targets ask."""
+    """Prints the figures that the targets are about."""
     alone = [line for line in results if line["threads"] == 1 and line["name"] == "nothing"]
     for line in alone:
         mutex = median_of(line, "std::mutex")
@@ -97,7 +98,7 @@ def in_sentences(results):
 
 
 def run(options, folder):
-    """The results, and whether everything agrees."""
+    """Returns the results and whether everything agrees."""
     program = build(folder)
     results = []
     for name, threads, critical, outside in lines(options):

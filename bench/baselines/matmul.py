@@ -1,13 +1,12 @@
-"""Matrix multiplication: Gradus beside NumPy, whose products are those of the OpenBLAS in its package.
+"""Matrix multiplication: Gradus compared with NumPy and the OpenBLAS in its package.
 
-What is timed is a call in a warm process, on both sides: of Gradus `gradus bench` with the variant that `gradus matmul`
-takes for such a product, of NumPy numpy.matmul with out=. Both get matrices of numbers uniform in [-1, 1), rows side by
-side, memory for the result, and as many threads; a sample is the mean of as many calls as take 5 ms (--min-time). The
-two take turns, a few shapes at a time.
-Lines: square products, and an everyday sweep of shapes whose m, n and k lie between 1 and 3000, spread evenly by their
-logarithms and the same each time. A ratio above 1 says that Gradus is faster.
-Results for the same matrices are compared: they may differ by what rounding explains, the sum of both bounds. Needs the
-packages of requirements-matmul.txt.
+Both sides time a call in a warm process: `gradus bench` with the default variant of `gradus matmul` for the product,
+and numpy.matmul with out=. Both get row-major matrices uniform in [-1, 1), memory for the result, and the same number
+of threads. A sample is the mean of the calls that fit in 5 ms (--min-time). The two alternate, a few shapes at a time.
+Lines: square products, and an everyday sweep of fixed shapes whose m, n and k are log-uniform between 1 and 3000. A
+ratio above 1 means that Gradus is faster.
+The results for equal matrices are compared; they may differ by the sum of both rounding bounds. Needs the packages of
+requirements-matmul.txt.
 """
 
 import json
@@ -51,7 +50,7 @@ class Numpy:
         self.c = numpy.empty((m, n), kind)
 
     def seconds(self, repeats, least):
-        """Samples, each the mean of calls that take about `least` together."""
+        """Returns samples, each the mean of calls that together take about `least` seconds."""
         matmul, a, b, c = self.numpy.matmul, self.a, self.b, self.c
         matmul(a, b, out=c)
         start = time.perf_counter()
@@ -67,7 +66,7 @@ class Numpy:
 
 
 def compared(options, folder, shape, dtype):
-    """The variant of Gradus for such a product; Disagreement where its result is not that of NumPy."""
+    """Returns Gradus's variant for the product. Raises Disagreement if its result differs from NumPy's."""
     import numpy
 
     baseline = Numpy(shape, dtype)
@@ -88,7 +87,7 @@ def compared(options, folder, shape, dtype):
 
 
 def gradus_seconds(options, shapes, dtype, variants):
-    """Samples for each shape."""
+    """Returns samples for each shape."""
     output = run_program([options.gradus, "bench", "matmul", "--size", ",".join("x".join(map(str, shape)) for shape in shapes),
                           "--dtype", dtype, "--threads", str(options.threads), "--variants", ",".join(sorted(set(variants))),
                           "--repeats", str(options.repeats), "--min-time", str(options.min_time), "--json", "--quiet"]).output
@@ -161,7 +160,7 @@ def result_name(options):
 def versions():
     import importlib.metadata
 
-    import numpy  # noqa: F401: what it has loaded is looked at
+    import numpy  # noqa: F401: threadpool_info() examines the libraries that it has loaded
     import threadpoolctl
 
     found = {package: importlib.metadata.version(package) for package in ("numpy", "threadpoolctl")}
@@ -173,7 +172,7 @@ def versions():
 
 
 def run(options, folder):
-    """The results, and whether everything agrees."""
+    """Returns the results and whether everything agrees."""
     results, problems = [], []
     for name, dtype, shapes in LINES:
         if options.lines and not any(word in name for word in options.lines):

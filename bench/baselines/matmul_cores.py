@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""All that docs say of products on processors, in one run on an otherwise idle machine:
+"""Measures all CPU figures of matrix products in the docs, in one run on an otherwise idle machine:
 
     matmul_cores.py --gradus build/gradus --json docs/results/matmul-16-cores.json [--cores 1,2,16]
 
-On the first 1, 2 and 16 processors that it may use, each with as many threads:
-* everyday: `baselines.py matmul --lines everyday`, a hundred shapes beside NumPy;
-* square: simd_packed, OpenBLAS as Debian has it and OpenBLAS as NumPy has it, 1024 to 4096, with the share of the
-  measured rate of multiply-adds;
-* vector: a matrix of 1 GiB times a vector, from both sides and of both orders, with the share of the measured read
+On the first 1, 2 and 16 available CPUs, with one thread per CPU:
+* everyday: `baselines.py matmul --lines everyday`, a hundred shapes compared with NumPy;
+* square: simd_packed, OpenBLAS from Debian and OpenBLAS from NumPy, sizes 1024 to 4096, with the share of the measured
+  multiply-add rate;
+* vector: a matrix of 1 GiB times a vector, from both sides and in both orders, with the share of the measured read
   bandwidth.
---quick takes some of the everyday shapes, the first 20, and fewer samples. On a machine that
-others use, compare the least samples of both, which the summary has beside the medians.
-The file has what the programs printed, whole, and a summary. Needs NumPy and threadpoolctl, and no network.
+--quick runs the first 20 everyday shapes and fewer samples. On a shared machine, compare the least samples, which the
+summary lists next to the medians.
+The file contains the complete output of the programs and a summary. Needs NumPy and threadpoolctl, but no network.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def openblas_of_numpy():
 
 
 def measured(options, cores, arguments, library=None):
-    """What `gradus bench matmul` prints, on so many processors."""
+    """Returns the output of `gradus bench matmul` on `cores` CPUs."""
     command = [options.gradus, "bench", "matmul", "--threads", str(cores), "--repeats", str(options.repeats), "--json", "--quiet",
                *arguments]
     environment = dict(os.environ)
@@ -52,7 +52,7 @@ def measured(options, cores, arguments, library=None):
 
 
 def rows_of(report, name):
-    """(m, n, k, dtype, transposed) and the row of a variant, of each group that has it."""
+    """Yields (m, n, k, dtype, transposed) and the variant's row of each group that has one."""
     for group in report["groups"]:
         for row in group["rows"]:
             if row["variant"] == name and "seconds" in row:
@@ -62,7 +62,7 @@ def rows_of(report, name):
 def squares(options, cores):
     sizes = ",".join(str(max(64, round(size * options.scale))) for size in (1024, 2048, 4096))
     arguments = ["--size", sizes, "--dtype", "f32,f64", "--variants"]
-    # Each in a process of its own: threads of one library that spin take the processors from the other's.
+    # Separate processes, because spinning threads of one library would take CPUs from the other.
     reports = {"simd_packed": measured(options, cores, [*arguments, "simd_packed"]),
                DEBIAN: measured(options, cores, [*arguments, "openblas"])}
     if openblas_of_numpy():
@@ -132,9 +132,9 @@ def main():
     results = {}
     for cores in options.cores:
         if cores > len(processors):
-            print(f"matmul_cores: there are no {cores} processors here; left out", file=sys.stderr)
+            print(f"matmul_cores: there are no {cores} CPUs here; left out", file=sys.stderr)
             continue
-        os.sched_setaffinity(0, processors[:cores])  # children inherit it
+        os.sched_setaffinity(0, processors[:cores])  # inherited by child processes
         parts = results[str(cores)] = {}
         with tempfile.TemporaryDirectory(prefix="gradus-cores-") as folder:
             for name, run in (("square", squares), ("vector", vectors), ("everyday", lambda *of: everyday(*of, folder))):

@@ -1,8 +1,8 @@
-"""Pair-distance histograms: Gradus beside Corrfunc, and the production variants beside the rungs they grew from.
+"""Pair-distance histograms: Gradus compared with Corrfunc, and production variants compared with the rungs they extend.
 
-What is timed is the counting alone, on both sides: Corrfunc's DD with the coordinates in memory; of Gradus, the total
-less reading and writing, as its summary tells. The time on processors, of the whole process in Gradus's case, is
-reported beside it. Needs the packages of requirements-pair-histogram.txt.
+Only the counting is timed: Corrfunc's DD with the coordinates in memory; for Gradus, the total minus reading and
+writing, as reported in its summary. The CPU time, for Gradus of the whole process, is reported too. Needs the packages
+of requirements-pair-histogram.txt.
 """
 
 import json
@@ -12,12 +12,12 @@ import time
 
 from common import Disagreement, note, print_table, run_program, spread, uniform
 
-BOX = 10.0  # of the uniform points
+BOX = 10.0  # side of the uniform points' box
 NEIGHBOURS = 100
 
 
 class Bins:
-    """`count` bins of `width` from zero on."""
+    """`count` bins of `width`, starting at zero."""
 
     def __init__(self, width, count):
         self.width, self.count = width, count
@@ -32,13 +32,13 @@ class Bins:
 
 
 class Gradus:
-    """A variant on points.npy in the folder; empty: the program's own choice."""
+    """A variant on points.npy in the folder; empty: the default variant."""
 
     def __init__(self, program, threads, folder, variant="", name="Gradus"):
         self.program, self.threads, self.folder, self.variant, self.name = program, threads, folder, variant, name
 
     def count(self, bins, periodic, edges=None):
-        """`edges`, if any, are counted with instead of the bins."""
+        """Counts in the bins, or in `edges` if given."""
         import numpy
 
         command = [self.program, "pair-histogram", str(self.folder / "points.npy"), "--threads", str(self.threads),
@@ -83,8 +83,8 @@ class Corrfunc:
                   isa=self.instructions)
         seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - before
         counts = [int(count) for count in rows["npairs"]]
-        counts[0] -= len(self.columns[0])  # a point with itself
-        # A pair is counted in both orders.
+        counts[0] -= len(self.columns[0])  # removes pairs of a point with itself
+        # Corrfunc counts a pair in both orders.
         return {"seconds": seconds, "cpu_seconds": cpu_seconds, "counts": [count // 2 for count in counts]}
 
 
@@ -92,9 +92,10 @@ class Corrfunc:
 
 
 def explain_counts(ours, theirs, gradus, bins, periodic, dtype, extent):
-    """How many counts differ; Disagreement unless the other program's rounding explains each of them. One that works in
-    precision eps on coordinates up to `extent` is wrong by less than 8 eps extent in a distance; so its number of pairs
-    nearer than an edge must lie between the exact ones for edges moved by as much to either side."""
+    """Returns the number of counts that differ. Raises Disagreement unless the other program's rounding explains each
+    of them. A program with precision eps and coordinates up to `extent` has an error of less than 8 eps extent in a
+    distance. Its number of pairs nearer than an edge must therefore be between the exact numbers for edges moved by
+    that error."""
     import numpy
 
     if ours == theirs:
@@ -122,7 +123,7 @@ def require_equal(first, second, names):
 
 
 def alternate(contenders, repeats, name):
-    """Samples of each contender, a function without arguments; they take turns."""
+    """Returns samples of the contenders, which are functions without arguments and alternate."""
     samples = {contender: {"seconds": [], "cpu_seconds": []} for contender in contenders}
     for round_number in range(repeats):
         for contender, count in contenders.items():
@@ -135,7 +136,7 @@ def alternate(contenders, repeats, name):
 
 
 def ratio_of(ours, theirs, target, factor=1):
-    """How many times as long they take as we do; what they take counts `factor` times."""
+    """Returns the ratio of their time to ours; their time is multiplied by `factor`."""
     pairs = [factor * b / a for a, b in zip(ours["seconds"], theirs["seconds"])]
     return {
         "median": factor * statistics.median(theirs["seconds"]) / statistics.median(ours["seconds"]),
@@ -153,7 +154,7 @@ def line_result(name, points, bins, samples, ratios, agreement, **more):
 
 
 def lab_atoms(rows, options, folder):
-    """The first so many atoms of the published experiment, written to points.npy."""
+    """Writes the first `rows` atoms of the published experiment to points.npy."""
     import numpy
 
     run_program([options.gradus, "generate", "lab-atoms", "-n", str(rows), "--dtype", "f64", "-o",
@@ -162,7 +163,7 @@ def lab_atoms(rows, options, folder):
 
 
 def neighbours(dtype):
-    """A cutoff with about 100 neighbours in a periodic box, 15 bins; Corrfunc with its usual settings."""
+    """A cutoff with about 100 neighbours in a periodic box, 15 bins; Corrfunc with its default settings."""
 
     def measure(options, folder, name, rows):
         import numpy
@@ -186,7 +187,8 @@ def neighbours(dtype):
 
 
 def all_pairs(options, folder, name, rows):
-    """Every pair, 80 bins. Corrfunc is made for a cutoff; it gets its narrower instructions, which are faster here."""
+    """All pairs, 80 bins. Corrfunc is designed for a cutoff; it uses its narrower instruction set, which is faster
+    here."""
     points = lab_atoms(rows, options, folder)
     bins = Bins(500.0, 80)
     gradus = Gradus(options.gradus, options.threads, folder)
@@ -207,7 +209,7 @@ def all_pairs(options, folder, name, rows):
 
 
 def one_core(options, folder, name, rows):
-    """The filter beside the textbook's loop, both on one thread, the loop as the compiler makes it for this processor."""
+    """Compares the filter with the textbook loop, both on one thread; the loop is compiled for this CPU."""
     if not options.native:
         raise SystemExit("baselines: --native is missing: a gradus built with -D GRADUS_NATIVE_SEQUENTIAL=ON")
     points = lab_atoms(rows, options, folder)
@@ -230,8 +232,8 @@ def one_core(options, folder, name, rows):
 
 
 def wide_bins(options, folder, name, rows):
-    """Whole pairs of cells beside every pair of points. The latter would take minutes; it is timed on a tenth of the
-    points, where both must give the same counts, and its time taken a hundred times."""
+    """Compares counting whole pairs of cells with counting every pair of points. The latter would take minutes, so it
+    is timed on a tenth of the points, where both must give equal counts, and its time is multiplied by a hundred."""
     import numpy
 
     points = uniform(rows, 3, "f8")
@@ -242,7 +244,7 @@ def wide_bins(options, folder, name, rows):
     def on(count):
         numpy.save(folder / "points.npy", points[:count])
 
-    # Where the tree begins to win: both, on growing numbers of points.
+    # Finds where the tree begins to win: both variants on growing numbers of points.
     brute_points = len(points) // 10
     crossover = []
     count = 5000
@@ -277,13 +279,14 @@ def wide_bins(options, folder, name, rows):
     return line_result(name, points, bins, samples, ratios, {"simd_filter": {"counts": "equal"}}, box=None,
                        gradus_variant="simd_dual_tree", threads=options.threads,
                        brute_force={"points": brute_points, "time_counts": factor,
-                                    "note": "timed on so many points; its time counts so many times, as n^2 grows; the "
+                                    "note": "timed on fewer points; its time is multiplied by the growth of n^2; the "
                                             "counts are compared on these points"},
                        crossover=crossover)
 
 
 class Line:
-    """A line of the table: its name, with the number of points left open, that number, and what measures it."""
+    """A line of the table: its name with a placeholder for the number of points, that number, and the function that
+    measures it."""
 
     def __init__(self, pattern, rows, measure):
         self.pattern, self.rows, self.measure = pattern, rows, measure
@@ -334,7 +337,7 @@ def add_options(parser):
     parser.add_argument("--native", metavar="PROGRAM",
                         help="a gradus built with -D GRADUS_NATIVE_SEQUENTIAL=ON, for the line 'one core'")
     parser.add_argument("--trajectories", action="store_true",
-                        help="instead: compare partial radial distributions of trajectories with those of MDAnalysis and "
+                        help="instead: compare partial radial distributions of trajectories with the results of MDAnalysis and "
                         "ASE, bin by bin")
 
 
@@ -351,7 +354,7 @@ def versions():
 
 
 def run(options, folder):
-    """The results, and whether everything agrees."""
+    """Returns the results and whether everything agrees."""
     if options.trajectories:
         import trajectories
 
@@ -371,9 +374,9 @@ def run(options, folder):
         raise SystemExit(f"baselines: no line has such a name; the names are:{names}")
     print_table(HEADER, [row for result in results for row in table_rows(result)])
     print(f"""Medians of alternate runs, {options.threads} threads but for the line "one core".
-± is the median deviation; range is that of the ratio run by run; of CPU time: the ratio of the medians of all threads'
-time on processors, that of the whole process where Gradus runs.
-counts: equal, or within what the baseline's rounding explains. simd_filter beside simd_dual_tree: timed on a tenth of the
+± is the median deviation; range is the range of the ratios of single runs; of CPU time: the ratio of the medians of all threads'
+CPU time, for Gradus of the whole process.
+counts: equal, or within what the baseline's rounding explains. simd_filter compared with simd_dual_tree: timed on a tenth of the
 points and taken a hundred times.""")
     for result in results:
         for step in result.get("crossover", []):

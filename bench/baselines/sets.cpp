@@ -1,6 +1,6 @@
-// Gradus' concurrent sets beside those of libcds, xenium, oneTBB and Abseil, in one process: the job and its judge are
-// those of `gradus bench sets` (src/sets/job.hpp), and so are keys, mixes and clocks. bench/baselines/sets.py compiles
-// and runs this.
+// Compares Gradus' concurrent sets with the sets of libcds, xenium, oneTBB and Abseil in one process. Job,
+// verification, keys, mixes and clocks are shared with `gradus bench sets` (src/sets/job.hpp). bench/baselines/sets.py
+// compiles and runs this.
 //
 //   sets THREADS REPEATS SCALE [WORD,...]      a line of JSON for each subject of each line of the table
 #include <absl/container/flat_hash_set.h>
@@ -43,16 +43,17 @@ namespace {
 using Key = std::int64_t;
 using Rcu = cds::urcu::gc<cds::urcu::general_buffered<>>;
 
-std::int64_t range_of_keys = 0;  ///< of the job under way: where a baseline's loop differs, every key is asked for
+/// Key range of the current job. Sets without usable iteration are probed for every key.
+std::int64_t range_of_keys = 0;
 
-/// A baseline as the job wants it.
+/// Adapts a baseline to the job's interface.
 template <class Set>
 class Adapted {
  public:
   bool insert(Key key) { return set_.insert(key); }
   bool erase(Key key) { return set_.erase(key); }
   bool contains(Key key) { return set_.contains(key); }
-  /// Of the last loop: to ask for every key takes long.
+  /// Returns the size found by the last iteration, because probing every key is slow.
   std::size_t size() const { return found_.size(); }
   auto begin() {
     std::vector<char> is_there(static_cast<std::size_t>(range_of_keys));
@@ -140,7 +141,7 @@ class Xenium {
  private:
   Set set_;
 };
-/// With as many buckets as keys: it does not grow.
+/// Has as many buckets as keys and does not grow.
 template <class Reclaimer>
 class XeniumHash {
  public:
@@ -154,7 +155,7 @@ class XeniumHash {
       map_;
 };
 
-/// They cannot erase while others use them.
+/// Does not support concurrent erasure.
 template <class Set>
 class Tbb {
  public:
@@ -206,7 +207,7 @@ Outcome baseline(const Problem& problem, const Execution& execution, std::vector
   range_of_keys = problem.range;
   return run_job<Adapted<Set>>(problem, execution, phases, true);
 }
-/// A set of ours that is no variant.
+/// Runs a Gradus set that is no variant.
 template <class Set>
 Outcome own(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   return run_job<Set>(problem, execution, phases, true);
@@ -263,7 +264,7 @@ std::vector<Line> table() {
   lines.push_back({"skip list 90/5/5", 1000000, {90, 5, 5}, skip_lists});
   lines.push_back({"skip list 90/10/0", 1000000, {90, 10, 0}, skip_lists});
   lines.back().subjects.push_back({"gradus skip_list_leak", ours("skip_list_leak")});
-  // oneTBB's set takes its memory from this allocator, whose nodes lie closer than malloc's.
+  // oneTBB's set uses this allocator, whose nodes are denser than malloc's.
   lines.back().subjects.push_back({"gradus skip_list_leak, oneTBB's allocator",
                                    own<skip_list_set<Key, leak, std::less<>, tbb::scalable_allocator<Key>>>});
   lines.back().subjects.push_back({"tbb::concurrent_set", baseline<Tbb<tbb::concurrent_set<Key>>>});
@@ -293,7 +294,7 @@ int measure(int threads, int repeats, double scale, const std::string& words) {
     Execution execution;
     execution.threads = threads;
     std::vector<std::vector<double>> seconds(line.subjects.size());
-    for (int turn = 0; turn <= repeats; ++turn)  // the first one warms up
+    for (int turn = 0; turn <= repeats; ++turn)  // the first turn is a warm-up
       for (std::size_t at = 0; at < line.subjects.size(); ++at) {
         std::vector<Phase> phases;
         problem.seed = static_cast<std::uint64_t>(turn + 1);
@@ -324,10 +325,10 @@ int measure(int threads, int repeats, double scale, const std::string& words) {
 int main(int count, char** words) {
   if (count < 4) return 2;
   cds::Initialize();
-  const cds::gc::HP hazards(128, 256);  // its skip list takes more than two a level
+  const cds::gc::HP hazards(128, 256);  // libcds's skip list needs more than two per level
   const cds::urcu::gc<cds::urcu::general_buffered<>> rcu;
   const int status = gradus::sets_detail::measure(std::atoi(words[1]), std::atoi(words[2]), std::atof(words[3]),
                                                   count > 4 ? words[4] : "");
   std::fflush(nullptr);
-  std::_Exit(status);  // threads of the team are attached to libcds to the end
+  std::_Exit(status);  // OpenMP threads are still attached to libcds
 }

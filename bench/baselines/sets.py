@@ -1,12 +1,12 @@
-"""Concurrent sets: Gradus beside libcds, xenium, oneTBB and a striped absl::flat_hash_set.
+"""Concurrent sets: Gradus compared with libcds, xenium, oneTBB and a striped absl::flat_hash_set.
 
-What is timed are the calls of all threads on one set, in one process for all subjects, by the job and the clocks of
-`gradus bench sets` (src/sets/job.hpp): keys and calls are drawn before, the set is filled at random before, half of the keys
-are in it. Subjects take turns, and the first turn is a warm-up. Every run is judged by its keys and their sum.
-Lines: lists of 1024 and 8192 keys with the four mixes (contains/insert/erase), a skip list and a hash set of 1,000,000
-keys; with 90/10/0 also oneTBB's sets, which cannot erase while others use them. Hazard pointers are compared with hazard
-pointers, epochs with RCU and epochs, oneTBB's sets with ours that free nothing before their end. A ratio above 1 says
-that Gradus is faster.
+All threads' calls on one set are timed, in one process for all subjects, with the job and clocks of `gradus bench sets`
+(src/sets/job.hpp). Keys and calls are drawn beforehand, and the set is filled beforehand with a random half of the
+keys. Subjects alternate, and the first turn is a warm-up. Every run is verified by its keys and their sum.
+Lines: lists of 1024 and 8192 keys with the four mixes (contains/insert/erase); a skip list and a hash set of 1,000,000
+keys; with 90/10/0 also oneTBB's sets, which do not support concurrent erasure. Hazard pointers are compared with hazard
+pointers, epochs with RCU and epochs, and oneTBB's sets with our sets that free nothing before their destruction. A
+ratio above 1 means that Gradus is faster.
 Needs the packages of requirements-sets.txt, and the build of --gradus, whose harness it links.
 """
 
@@ -36,7 +36,7 @@ def compile_program(options, folder):
 
 
 def kind_of(subject):
-    """With what a subject is compared: its way of reclamation."""
+    """Returns the reclamation scheme of a subject, within which subjects are compared."""
     if "hazard_pointers" in subject or subject.endswith(" HP"):
         return "hazard pointers"
     if "_leak" in subject or subject.startswith("tbb::"):
@@ -61,7 +61,7 @@ def versions():
 
 
 def measured(options, program):
-    """The rows of each line."""
+    """Returns the rows of each line."""
     lines = {}
     with subprocess.Popen([str(program), str(options.threads), str(options.repeats), str(options.scale), ",".join(options.lines)],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -82,7 +82,7 @@ HEADER = ["line", "subject", "M calls/s", "ms", "best of Gradus is faster by"]
 
 
 def run(options, folder):
-    """The results, and whether everything agrees."""
+    """Returns the results and whether everything agrees."""
     program = compile_program(options, folder)
     try:
         lines = measured(options, program)

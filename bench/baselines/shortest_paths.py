@@ -1,11 +1,11 @@
-"""All-pairs shortest paths: Gradus beside SciPy's scipy.sparse.csgraph, igraph and NetworKit.
+"""All-pairs shortest paths: Gradus compared with SciPy's scipy.sparse.csgraph, igraph and NetworKit.
 
-What is timed is the search alone, on both sides: baselines with the graph in memory; of Gradus, the total less
-reading and writing, as its summary tells, in a process that has done nothing before, which costs it some milliseconds.
-On the small graphs of the lines "peers" and "everyday" it is a call in a warm process, as theirs are: `gradus bench` on
-a random graph of as many vertices and edges. There and on dense graphs both sides get a matrix. SciPy and igraph
-have one thread, NetworKit as many as Gradus, "Gradus" one and "Gradus, all threads" all.
-Every distance is compared; lengths are whole numbers that a double holds, so all must be equal. Needs the packages of
+Only the search is timed. Baselines start with the graph in memory. For Gradus it is the total minus reading and
+writing, as reported in its summary, in a fresh process, which costs some milliseconds. On the small graphs of the lines
+"peers" and "everyday", Gradus makes calls in a warm process like the baselines: `gradus bench` on a random graph with
+the same numbers of vertices and edges. There and on dense graphs, both sides get a matrix. SciPy and igraph use one
+thread, NetworKit as many as Gradus; "Gradus" uses one, "Gradus, all threads" all.
+Every distance is compared. Lengths are integers that a double can hold, so all must be equal. Needs the packages of
 requirements-shortest-paths.txt.
 """
 
@@ -22,7 +22,7 @@ NONE = 2**31 - 1
 
 
 class Graph:
-    """Edges without parallel ones, of lengths from 1 to 1000."""
+    """A graph without parallel edges, with lengths from 1 to 1000."""
 
     def __init__(self, vertices, edges, seed=1):
         import numpy
@@ -50,7 +50,7 @@ class Graph:
         return scipy.sparse.csr_matrix((self.length.astype(numpy.float64), (self.source, self.target)), shape)
 
     def dense(self):
-        """0 for no edge, as SciPy has it."""
+        """Returns the matrix with 0 for no edge, as SciPy expects."""
         import numpy
 
         matrix = numpy.zeros((self.vertices, self.vertices))
@@ -58,7 +58,7 @@ class Graph:
         return matrix
 
     def write(self, path):
-        """As a matrix, or by its ending as the list of edges of DIMACS."""
+        """Writes a matrix or, depending on the extension, a DIMACS edge list."""
         import numpy
 
         if path.suffix == ".npy":
@@ -94,7 +94,7 @@ class Gradus:
 
 
 class Warm:
-    """A variant in a process that has run it before, on a random graph of such a size."""
+    """A variant in a warm process, on a random graph of the same size."""
 
     def __init__(self, program, graph, repeats):
         self.program, self.graph, self.repeats = program, graph, repeats
@@ -109,7 +109,7 @@ class Warm:
 
 
 class Scipy:
-    """`matrix`: in either of the two forms that SciPy takes."""
+    """`matrix` is in one of the two forms that SciPy accepts."""
 
     def __init__(self, matrix, method):
         self.matrix, self.method = matrix, method
@@ -163,8 +163,8 @@ class Networkit:
 
 
 def measured(name, graph, contenders, repeats, targets, warm=None):
-    """A result: samples of all contenders, which take turns. `targets`: how many times faster than whom which of ours has
-    to be. `warm`: what measures "Gradus", whose distances alone are taken from the contender then."""
+    """Returns a result with samples of all contenders, which alternate. `targets` maps our contender and a baseline to
+    the required speed ratio. `warm`, if given, measures "Gradus", and the contender only supplies the distances."""
     import numpy
 
     samples = {contender: [] for contender in contenders}
@@ -193,7 +193,8 @@ ALL = "Gradus, all threads"
 
 
 def against_scipy(edges_of, file, form, method, targets, networkit=False):
-    """Gradus on one thread, and on all, beside SciPy's `method` on the graph in that form, and beside NetworKit."""
+    """Compares Gradus, on one thread and on all, with SciPy's `method` on the graph in that form, and with
+    NetworKit."""
 
     def measure(options, folder, name, vertices):
         graph = Graph(vertices, edges_of(vertices))
@@ -284,7 +285,7 @@ def versions():
 
 
 def run(options, folder):
-    """The results, and whether everything agrees."""
+    """Returns the results and whether everything agrees."""
     results, problems = [], []
     for pattern, vertices, least, measure in LINES:
         size = max(least, int(vertices * options.scale))

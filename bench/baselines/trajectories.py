@@ -1,24 +1,24 @@
-"""Radial distributions of trajectories: Gradus beside MDAnalysis and ASE, bin by bin.
+"""Radial distributions of trajectories: Gradus compared with MDAnalysis and ASE, bin by bin.
 
-Trajectories of water and of a binary mixture, in orthogonal and in triclinic boxes, written by ASE as extended XYZ and by
-MDAnalysis as DCD and .gro. What must agree:
+The trajectories contain water and a binary mixture, in orthogonal and triclinic boxes. ASE writes them as extended XYZ,
+MDAnalysis as DCD and .gro. Requirements:
 
-* counts with the distances of ASE (nearest images, in double): every bin, exactly;
-* counts with MDAnalysis' InterRDF, which works on positions in float: the pairs nearer than each edge lie between ours
-  for edges moved by its rounding to either side;
-* g with both programs' own: MDAnalysis divides by the density and the volume of the shell as Gradus does; ASE divides all
-  pairs of a kind by the number of atoms instead of that less one, which is taken out.
+* Counts with ASE's distances (nearest images, in double) agree exactly in every bin.
+* Counts with MDAnalysis' InterRDF, which uses float positions: the number of pairs nearer than each edge is between
+  ours for edges moved by its rounding to either side.
+* g agrees with both programs: MDAnalysis divides by the density and the volume of the shell, as Gradus does. ASE
+  divides pairs within a kind by n^2 instead of n (n - 1), which the comparison corrects.
 """
 
 import json
 
 from common import Disagreement, note, run_program
 
-ROUNDING = 2e-5  # of a distance computed in float from coordinates up to some 40
+ROUNDING = 2e-5  # of a distance computed in float from coordinates up to about 40
 
 
 def water(random, cell, molecules):
-    """Positions near a lattice of the cell, so that they fill it evenly; molecules of random orientation."""
+    """Returns positions near a lattice of the cell, which fill it evenly; the molecules have random orientations."""
     import numpy
 
     side = round(molecules ** (1 / 3))
@@ -87,7 +87,7 @@ def ase_counts(frames, edges, first, second):
 
 
 def ase_g(frames, cutoff, first, second):
-    """ASE's own, of all frames; it divides pairs within a kind by n^2 and not by n (n - 1)."""
+    """Returns ASE's g over all frames, corrected for its division by n^2 instead of n (n - 1) within a kind."""
     import numpy
     from ase.data import atomic_numbers
     from ase.geometry.rdf import get_rdf
@@ -101,7 +101,8 @@ def ase_g(frames, cutoff, first, second):
 
 
 def load(universe, frames):
-    """Gives MDAnalysis the positions, in float. It turns a cell so that its first vector lies along x; so must they."""
+    """Passes the positions to MDAnalysis in float. It rotates cells so that the first vector is along x, so the
+    positions are rotated too."""
     import numpy
     from ase.geometry import cell_to_cellpar
     from MDAnalysis.coordinates.memory import MemoryReader
@@ -132,7 +133,7 @@ def mdanalysis(frames, cutoff, first, second):
 
 
 def other_formats(options, folder, frames, file, cutoff, name):
-    """What MDAnalysis writes as DCD and .gro, beside what it writes: the same counts as of the positions it rounded to."""
+    """Compares the counts of DCD and .gro files from MDAnalysis with the counts of the positions it rounded to."""
     import MDAnalysis
     import numpy
     from ase.io import write
@@ -158,7 +159,7 @@ def other_formats(options, folder, frames, file, cutoff, name):
             raise Disagreement(f"{name}: {found['frames']} frames with {found['pairs']} pairs read of the {ending} file, "
                                f"which has {len(same)} with {pairs}")
         write(folder / "same.xyz", same, format="extxyz")
-        # The file rounds positions (DCD to float, .gro to 0.001 nm), so that pairs change bins; all pairs are there.
+        # The file rounds positions (DCD to float, .gro to 0.001 nm), so pairs change bins, but none is lost.
         precision = {"dcd": ROUNDING, "gro": 0.02}[ending]
         edges = numpy.arange(1, BINS + 1) * (cutoff / BINS)
         cumulative = numpy.cumsum(found["counts"])
@@ -175,7 +176,7 @@ def other_formats(options, folder, frames, file, cutoff, name):
 
 
 def compare(options, folder):
-    """The results, and what disagrees."""
+    """Returns the results and the disagreements."""
     import numpy
     from ase.io import read, write
 
@@ -187,7 +188,7 @@ def compare(options, folder):
             frames = frames_of(make, cell, seed=len(results) + 1)
             file = folder / "trajectory.xyz"
             write(file, frames, format="extxyz", write_results=False)
-            # The file has eight decimals: both sides see these.
+            # The file has eight decimals, so both sides use the values read back.
             frames = read(file, index=":")
             matrix = numpy.array(cell)
             heights = abs(numpy.linalg.det(matrix)) / numpy.linalg.norm(

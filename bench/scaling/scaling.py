@@ -1,25 +1,24 @@
 #!/usr/bin/env python3
-"""Strong and weak scaling of `mpirun -n P gradus kmeans`, each beside its floor and a model.
+"""Strong and weak scaling of `mpirun -n P gradus kmeans`, each compared with its floor and a model.
 
     scaling.py --program build/gradus --sums build/measure_sums --json scaling.json --page scaling.html
 
-Measures, in turns that are shuffled anew each time, all numbers of ranks of all inputs; a rank has one thread, and a
-core of its own. Every job writes its result, which has to be, to the byte, that of one process with a thread for each
-core; a job with another one ends the measurement. Beside them: as many threads in one process, as many processes side by
-side that know nothing of each other, each with the share of a rank, the same points in many files and in one, and the sum
-of one iteration by itself among the same processes (measure_sums).
+Measures all numbers of ranks on all inputs, in rounds of random order. A rank has one thread and a dedicated core. The
+result of every job must equal, byte for byte, the result of one process with a thread per core; otherwise the
+measurement ends. For comparison it also measures the same number of threads in one process; the same number of
+independent processes, each with the share of a rank; the same points in many files and in one; and the sum of one
+iteration alone, among the same processes (measure_sums).
 
-The floor of a curve is the time of one rank for its share of the rows, and the sums as they are measured by
-themselves. The model is
+The floor of a curve is the time of one rank for its share of the rows, plus the sums as measured alone. The model is
 
     T(p) = (n/p) t_row + t_launch + 2 ceil(log2 p) alpha + 2 (p-1)/p bytes/B
 
-for an iteration of a fit: alpha and B are fitted to the sums alone, t_row and t_launch to the fits. Cores that are busy
-together are slower than one alone, and not all alike: ranks wait for the slowest. With that the model is told anew, with
-the speed that the processes side by side have. What it says of many
-machines, a rank on each, is a prediction, for a network whose figures are assumed.
+for one iteration of a fit. alpha and B are fitted to the sums alone, t_row and t_launch to the fits. Cores that are
+busy together are slower than a single one, and unequally so, and ranks wait for the slowest. A second version of the
+model therefore uses the speed of the independent processes. The figures for many machines, with a rank on each, are
+predictions for a network with assumed properties.
 
-Needs nothing but Python: the program makes the points, and the page of the result.
+Needs only Python: the program makes the points and the page of the result.
 """
 
 import argparse
@@ -37,22 +36,22 @@ import sys
 import tempfile
 import time
 
-# More processes than Open MPI takes for fit, and as root in a container.
+# Lets Open MPI start more processes than cores, and run as root in a container.
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-# A core for each rank, where that can be had.
+# Options that bind each rank to a core, if possible.
 BINDINGS = (["--bind-to", "core", "--map-by", "core"], ["--bind-to", "none"], ["--bind-to", "none", "--oversubscribe"])
 RANKS = (1, 2, 4, 8, 16, 32, 64, 128)
-SUMS = (8, 128, 2048, 32768)  # words, beside those of the inputs
+SUMS = (8, 128, 2048, 32768)  # words, in addition to the sizes of the inputs
 FILES = 16
 NODES = tuple(2**power for power in range(11))
-# What is to be reached.
+# The targets.
 TARGETS = {"ranks": 1.10, "weak": 0.90, "files": 1.02, "model": 0.15, "rule": 0.90}
-# Of a result, what depends on where and how it was computed.
+# The fields of a result that depend on where and how it was computed.
 OF_THE_RUN = ("variant", "command", "directory", "device", "threads", "rechecked", "memory_bytes", "seconds", "resumed", "input")
 
 
 class Failed(Exception):
-    """A program ended with an error, or two results differ."""
+    """A program failed, or two results differ."""
 
 
 class Shape:
@@ -61,7 +60,8 @@ class Shape:
 
     @property
     def words(self):
-        """Of an iteration's sum: for each centroid two words a column, and its count; and a word of state."""
+        """Returns the words of an iteration's sum: per centroid two words per column and its count, plus a word of
+        state."""
         return self.k * (2 * self.d + 1) + 1
 
     def of(self, rows):
@@ -72,8 +72,8 @@ class Shape:
 
 
 class Job:
-    """A command that is measured again and again: so many ranks of so many threads. `apart`: as many processes side by side
-    instead, each with a file of its own."""
+    """A command that is measured repeatedly, with `ranks` ranks of `threads` threads. `apart`: independent processes
+    instead of ranks, each with a separate file."""
 
     def __init__(self, group, shape, files, ranks, threads, apart=False):
         self.group, self.shape, self.files, self.ranks, self.threads, self.apart = group, shape, files, ranks, threads, apart
@@ -87,7 +87,7 @@ class Job:
 
 
 def positive_least_squares(rows):
-    """The two factors, none negative, by which first * x + second * y is nearest to value, relative to it."""
+    """Returns the non-negative factors for which first * x + second * y is nearest to value, in relative terms."""
     rows = [(first / value, second / value) for first, second, value in rows if value > 0]
     aa, ab, bb = (sum(row[i] * row[j] for row in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
     a, b = (sum(row[i] for row in rows) for i in (0, 1))
@@ -101,7 +101,7 @@ def positive_least_squares(rows):
 
 
 def link_terms(ranks, words):
-    """What latency and the time of a byte are multiplied by in a sum."""
+    """Returns the factors of latency and of the time per byte in a sum."""
     return 2 * math.ceil(math.log2(ranks)), 2 * (ranks - 1) / ranks * 8 * words
 
 
@@ -142,7 +142,7 @@ class Scaling:
         raise trouble
 
     def facts(self):
-        """Machine, compiler and commit as gradus bench says them, and what the machine can do."""
+        """Returns machine, compiler, commit and ceilings as reported by gradus bench."""
         file = self.folder / "facts.json"
         self.run([self.options.program, "bench", "kmeans", "--shape", "65536x16", "-k", 16, "--variants", "simd_small_dim",
                   "--threads", f"1,{self.cores}" if self.cores > 1 else 1, "--repeats", 3, "--quiet", "--json", file])
@@ -157,11 +157,11 @@ class Scaling:
         return file
 
     def parts(self, name, shape, count):
-        """So many files of so many rows, each with other points."""
+        """Makes `count` files with different points."""
         return [self.points(f"{name}-{index}", shape, seed=index + 1) for index in range(count)]
 
     def joined(self, name, shape, files):
-        """The rows of all of them in one."""
+        """Concatenates the rows of all files into one."""
         descr = "<f4" if shape.dtype == "f32" else "<f8"
         text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape.n}, {shape.d}), }}"
         text += " " * (63 - (10 + len(text)) % 64) + "\n"
@@ -183,7 +183,7 @@ class Scaling:
         return job
 
     def measure_apart(self, job):
-        """A sample of the slowest one; each on a core of its own, where ranks have one."""
+        """Returns a sample of the slowest process. Each is bound to a core if ranks are."""
         processors = sorted(os.sched_getaffinity(0))
         bound = "none" not in self.binding and job.ranks <= len(processors)
         outs = [self.folder / f"apart-{index}" for index in range(job.ranks)]
@@ -207,7 +207,7 @@ class Scaling:
                 "--threads", job.threads, "--quiet", "-o", out]
 
     def measure(self, job):
-        """A sample, and the checksum of the bytes of its result."""
+        """Returns a sample and the checksum of its result."""
         out = self.folder / "out"
         shutil.rmtree(out, ignore_errors=True)
         start = time.perf_counter()
@@ -232,7 +232,8 @@ class Scaling:
         return sample, checksum.hexdigest()
 
     def verified(self, job):
-        """A sample of which the result is that of one process; the first one that is asked for is its."""
+        """Returns a sample whose result equals the result of one process. The first job on an input sets the expected
+        result."""
         if job.apart:
             return self.measure_apart(job)
         points = (job.group if job.group[0] == "weak" else job.group[0], job.shape.text())
@@ -240,13 +241,13 @@ class Scaling:
             _, self.expected[points] = self.measure(Job(job.group, job.shape, job.files, 1, self.cores))
         sample, checksum = self.measure(job)
         if checksum != self.expected[points]:
-            raise Failed(f"{job.shape.text()}: the result of {job.ranks} ranks is not that of one process")
+            raise Failed(f"{job.shape.text()}: the result of {job.ranks} ranks differs from the result of one process")
         return sample
 
     def prepare(self):
         scale = self.options.scale
         rows = lambda n: max(1024, round(n * scale) // 1024 * 1024)  # noqa: E731
-        clusters = max(16, round(1024 * min(scale, 1)))  # fewer, so that fits of few rows do not end early
+        clusters = max(16, round(1024 * min(scale, 1)))  # fewer, so that fits with few rows do not end early
         few, many = Shape(rows(2097152), 16, "f64", 16, 30), Shape(rows(262144), 128, "f32", clusters, 10)
         weak = Shape(rows(65536), 128, "f32", clusters, 10)
         self.strong = [few, many]
@@ -280,9 +281,9 @@ class Scaling:
             self.sums.setdefault((ranks, of_words["words"]), []).extend(of_words["seconds"])
 
     def measure_all(self):
-        """Rounds of all, each in another order; at least one, and none is begun that would not end in time."""
+        """Runs rounds of all jobs in random order: at least one, and none that would exceed the time limit."""
         turns = [("job", job) for job in self.jobs] + [("sums", ranks) for ranks in self.ranks if ranks > 1]
-        for job in self.jobs:  # not counted: files are read for the first time
+        for job in self.jobs:  # not counted: the first reading of the files
             self.verified(job)
         chance = random.Random(1)
         start = time.monotonic()
@@ -303,7 +304,7 @@ class Scaling:
         return statistics.median(self.sums[ranks, words]) if ranks > 1 else 0.0
 
     def fit_link(self):
-        """Latency and rate of the sums, and each of them beside what these two say."""
+        """Fits latency and bandwidth to the sums. Returns them with measured and modelled times of each sum."""
         rows = [(*link_terms(ranks, words), statistics.median(seconds)) for (ranks, words), seconds in self.sums.items()]
         if not rows:
             return None
@@ -318,7 +319,8 @@ class Scaling:
         return {**link, "points": points}
 
     def fit_model(self, jobs, link):
-        """Of the fits of one kind of rows, the time of a row and of an iteration, and how far the model is off."""
+        """Fits the time of a row and of an iteration to jobs of one kind of rows. Returns them with the model's
+        errors."""
         rows = []
         for job in jobs:
             sums = link_seconds(job.ranks, job.shape.words, link) if link and job.ranks > 1 else 0.0
@@ -332,7 +334,7 @@ class Scaling:
         return job.shape.iterations * (job.shape.n / job.ranks * model["seconds_per_row"] + model["seconds_per_iteration"] + sums)
 
     def apart(self, job):
-        """The processes side by side that have what the ranks of the job have."""
+        """Returns the job with independent processes that have the same shares as the ranks of `job`."""
         return next(other for other in self.jobs if other.apart and other.group[1:] == job.group and other.ranks == job.ranks)
 
     def curve(self, kind, title, jobs, model, link):
@@ -342,7 +344,7 @@ class Scaling:
             seconds = job.median()
             alone = jobs[0].median() * (job.shape.n / job.ranks / share_alone)  # one rank with this rank's share of the rows
             modelled = self.model_seconds(job, model, link)
-            # The end of a fit makes a sum too.
+            # The end of a fit makes one more sum.
             sums = (job.shape.iterations + 1) * self.sum_seconds(job.ranks, job.shape.words)
             apart = self.apart(job).median()
             of_busy_cores = apart + (job.shape.iterations * link_seconds(job.ranks, job.shape.words, link) if job.ranks > 1 else 0.0)
@@ -358,8 +360,8 @@ class Scaling:
                 "greatest_busy_deviation": max(abs(point["busy_model_deviation"]) for point in points), "points": points}
 
     def rules(self, shape, model, numbers, link, cores=1):
-        """Rows that a rank needs, so that as many ranks are 90 % of as many times as fast as one. None where the noise of a
-        small job leaves no time of a row."""
+        """Returns the rows that a rank needs for 90 % efficiency, by number of ranks. Returns an empty list if the
+        noise of a small job hides the time of a row."""
         if not link or not model["seconds_per_row"] > 0:
             return []
         return [(ranks, self.rule(shape, model, ranks, link, cores)) for ranks in numbers if ranks > 1]
@@ -368,11 +370,11 @@ class Scaling:
         wanted = TARGETS["rule"]
         row, launch = model["seconds_per_row"] / cores, model["seconds_per_iteration"]
         waits = link_seconds(ranks, shape.words, link)
-        # T(1)/(p T(p)) with p times as many rows on the one as on each of the p.
+        # T(1)/(p T(p)), where the single rank has p times the rows of each of the p ranks.
         return max(0, math.ceil((wanted * (launch + waits) - launch / ranks) / ((1 - wanted) * row)))
 
     def predicted(self, shape, model):
-        """Of machines like this one, a rank with all cores on each, on an assumed network."""
+        """Predicts many machines like this one, with one rank of all cores on each, on an assumed network."""
         network = {"latency_seconds": self.options.network_latency, "bytes_per_second": self.options.network_bandwidth}
         row, launch = model["seconds_per_row"] / self.most, model["seconds_per_iteration"]
 
@@ -413,7 +415,7 @@ class Scaling:
         figures = {point["ranks"]: {name: point[name] for name in ("floor_seconds", "model_seconds", "efficiency")} for point in points}
         return {"label": label, "title": f"{label}: {shape.text()}, {shape.iterations} iterations", "points": "uniform", "n": shape.n,
                 "d": shape.d, "k": shape.k, "dtype": shape.dtype, "iterations": shape.iterations, "files": len(jobs[0].files),
-                "verified": f"the bytes of each result are those of one process with {self.cores} threads",
+                "verified": f"each result equals, byte for byte, the result of one process with {self.cores} threads",
                 "rows": [self.row_json(job, jobs[0], contract, figures.get(job.ranks, {}) if job.threads == 1 else {})
                          for job in jobs]}
 
@@ -496,7 +498,7 @@ def print_report(report):
 
 
 def write_whole(path, value):
-    """The file appears whole or not at all."""
+    """Writes the file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False) as file:
         json.dump(value, file, indent=1)
@@ -507,7 +509,7 @@ def write_whole(path, value):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", required=True, help="the gradus program, with libgradus_mpi_process.so beside it")
+    parser.add_argument("--program", required=True, help="the gradus program, with libgradus_mpi_process.so in the same folder")
     parser.add_argument("--sums", required=True, help="the program measure_sums")
     parser.add_argument("--mpirun", default="mpirun", help="the launcher of the MPI of both")
     parser.add_argument("--mpirun-options", default="", help="more options of it, in one word")
@@ -518,8 +520,8 @@ def main():
     parser.add_argument("--repeats", type=int, default=7, help="rounds at most (default 7)")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no round that would not end within them")
     parser.add_argument("--network-bandwidth", type=float, default=11e9, help="bytes a second between machines, for the prediction")
-    parser.add_argument("--network-latency", type=float, default=5e-6, help="seconds of a step between machines, likewise")
-    parser.add_argument("--folder", help="where the points are kept meanwhile (default: that of temporary files)")
+    parser.add_argument("--network-latency", type=float, default=5e-6, help="assumed seconds of a step between machines")
+    parser.add_argument("--folder", help="folder for the points during the run (default: the folder for temporary files)")
     parser.add_argument("--json", type=pathlib.Path, required=True, metavar="FILE", help="the raw result")
     parser.add_argument("--page", type=pathlib.Path, metavar="FILE.html", help="the page of it")
     parser.add_argument("--quiet", action="store_true", help="no messages")

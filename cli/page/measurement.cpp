@@ -1,4 +1,4 @@
-// A measurement of `gradus bench` on a page.
+// Puts a measurement of `gradus bench` on a page.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -31,7 +31,7 @@ Rows sound_rows(const Group& group) {
   return rows;
 }
 
-/// Of each variant the row of the least time, in the order in which the variants were measured.
+/// Returns the fastest row of each variant, in the order in which the variants were measured.
 Rows best_rows(const Group& group) {
   Rows best;
   for (const Row* row : sound_rows(group)) {
@@ -51,7 +51,7 @@ std::string settings_text(const Row& row) {
 
 std::string row_name(const Row& row) { return fmt::format("{} ({})", row.variant, settings_text(row)); }
 
-/// Times that differ so much are compared on a logarithmic axis.
+/// Returns true if the times differ enough for a logarithmic axis.
 bool differ_much(const std::vector<Series>& series) {
   double least = INFINITY;
   double most = 0;
@@ -87,7 +87,8 @@ void add_best_times(Page& page, const Rows& best) {
   page.chart(chart);
 }
 
-/// Time and speed-up over a setting, a line for each variant (and pinning) that was measured at several of its values.
+/// Plots time and speed-up over a setting: a line for each variant (and pinning) measured at several values of the
+/// setting.
 void add_over(Page& page, const Rows& rows, const std::string& name, int Row::*setting, bool of_gpu) {
   std::set<int> values;
   std::vector<std::pair<std::string, Rows>> lines;
@@ -167,9 +168,9 @@ std::vector<std::string> shares_of(const Rows& rows) {
   return keys;
 }
 
-/// What each rung gains over the one before, and its share of each ceiling and of the roof that these make together: no
-/// job takes less time than its bytes at the measured bandwidth, nor than its operations at their measured rate, so
-/// that the larger share says which of them limits it, and how far away that is.
+/// Shows the gain of each rung over the previous one and its share of each ceiling and of the roofline. No job is
+/// faster than its bytes at the measured bandwidth or its operations at the measured rate. The larger share names the
+/// limiting resource and shows the distance from the limit.
 void add_ladder(Page& page, const Rows& best) {
   if (best.size() < 2) return;
   const std::vector<std::string> shares = shares_of(best);
@@ -214,7 +215,7 @@ void add_ladder(Page& page, const Rows& best) {
   if (!ceilings.series.empty()) page.chart(ceilings);
 }
 
-/// What was done in a second, in the problem's own units: a chart for each figure that says so.
+/// Adds a chart for each figure that is a rate in the problem's units.
 void add_rates(Page& page, const Rows& best) {
   if (best.size() < 2) return;
   std::vector<std::string> keys;
@@ -283,7 +284,7 @@ void add_rows(Page& page, const Group& group) {
   page.long_table(fmt::format("all {} rows", group.rows.size()), table);
 }
 
-/// What tells the input from the others of the report: its label, or the facts in which they differ.
+/// Returns the label of the input or the facts that distinguish it from the report's other inputs.
 std::string input_name(const Report& report, const Group& group) {
   if (!group.label.empty()) return group.label;
   std::string name;
@@ -297,7 +298,7 @@ std::string input_name(const Report& report, const Group& group) {
   return name.empty() ? group.title : name;
 }
 
-/// Least times over the inputs, where there are several.
+/// Plots the least times over the inputs if there are several.
 void add_inputs(Page& page, const Report& report) {
   if (report.groups.size() < 2) return;
   Chart chart{.kind = Chart::Kind::lines,
@@ -320,8 +321,7 @@ void add_inputs(Page& page, const Report& report) {
   page.chart(chart);
 }
 
-// --- what was published
-// -----------------------------------------------------------------------------------------------
+// ---- Published figures and claims ----
 
 PageTable::Cell verdict_cell(std::string_view verdict) {
   const PageTable::Tone tone = verdict == to_string(bench::Verdict::confirmed) ? PageTable::Tone::good
@@ -330,7 +330,8 @@ PageTable::Cell verdict_cell(std::string_view verdict) {
   return {std::string(verdict), tone};
 }
 
-/// Those of the experiment's file, where there is one: it may say more of a figure than an older result does.
+/// Returns the published figures of the experiment's file, if it exists: they may be more complete than in an older
+/// result.
 std::vector<bench::Published> published_of(const JsonValue& experiment) {
   const std::string name = experiment["name"].text();
   const std::vector<std::string> names = bench::experiment_names();
@@ -386,7 +387,7 @@ void add_published(Page& page, const JsonValue& experiment, const Report& report
   page.table(table);
 }
 
-/// What the experiment claims, as its file has it today where there is one, and as the result was judged otherwise.
+/// Judges the claims of the experiment's current file. If the file is missing, returns the verdicts of the result.
 nlohmann::ordered_json claims_of(const JsonValue& file, const Report& report) {
   const std::string name = file["experiment"]["name"].text();
   const std::vector<std::string> names = bench::experiment_names();
@@ -394,7 +395,7 @@ nlohmann::ordered_json claims_of(const JsonValue& file, const Report& report) {
     return file.has("claims") ? file["claims"].json() : nlohmann::ordered_json::array();
   const bench::Experiment experiment = bench::read_experiment(bench::find_experiment(name));
   const JsonValue machine = file["facts"]["machine"];
-  Report known = report;  // of an older result some inputs may have other names
+  Report known = report;  // inputs of an older result may have other names
   std::erase_if(known.groups, [&](const Group& group) { return !experiment.settings.contains(group.label); });
   nlohmann::ordered_json claims = nlohmann::ordered_json::array();
   for (const bench::Claim& claim : experiment.claims)
@@ -403,7 +404,7 @@ nlohmann::ordered_json claims_of(const JsonValue& file, const Report& report) {
   return claims;
 }
 
-/// A sentence for what a claim says, also of results that do not hold one.
+/// Returns a sentence for a claim, even if the result does not contain one.
 std::string claim_text(const JsonValue& claim) {
   if (claim.has("text")) return claim["text"].text();
   std::string text = claim["variant"].text() + " " + with_spaces(claim["claim"].text());
@@ -419,7 +420,7 @@ void add_claims(Page& page, const JsonValue& claims) {
   for (const JsonValue& claim : claims.elements()) {
     const std::string text = claim_text(claim);
     const std::string judgement = claim["verdict"].text();
-    std::string because;  // of the first input that decides
+    std::string because;  // from the first decisive input
     int confirmed = 0;
     int refuted = 0;
     const std::vector<JsonValue> inputs = claim["inputs"].elements();
@@ -441,8 +442,7 @@ void add_claims(Page& page, const JsonValue& claims) {
   page.long_table("what each input says", findings);
 }
 
-// --- where and how
-// ----------------------------------------------------------------------------------------------------
+// ---- Conditions of the measurement ----
 
 void add_facts(Page& page, const bench::ResultFile& result) {
   page.heading(3, "Measured");
@@ -497,13 +497,13 @@ void add_measurement(Page& page, const bench::ResultFile& result) {
     page.faint(file["experiment"]["source"].text());
     const double scale = file.has("scale") ? file["scale"].positive() : 1;
     if (scale < 1)
-      page.paragraph(fmt::format("Inputs at a scale of {:g}: published are those of the full size.", scale));
+      page.paragraph(fmt::format("Inputs at a scale of {:g}; published figures are for the full size.", scale));
     add_published(page, file["experiment"], report, scale == 1);
     const nlohmann::ordered_json claims = claims_of(file, report);
     add_claims(page,
                file.has("claims") && claims == file["claims"].json() ? file["claims"] : JsonValue(claims, result.path));
   }
-  const bool of_scaling = file.has("scaling");  // all of its inputs are one job at several sizes
+  const bool of_scaling = file.has("scaling");  // all its inputs are one job at several sizes
   if (of_scaling) add_scaling(page, file["scaling"]);
   else add_inputs(page, report);
   for (const Group& group : report.groups) {

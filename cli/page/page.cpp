@@ -12,7 +12,7 @@
 #include "cli/help.hpp"
 #include "core/text.hpp"
 
-// What gradus_embed() makes of the files beside this one, and of the library.
+// Embedded by gradus_embed(): the files in this folder and the chart library.
 extern const unsigned char gradus_page_css[];
 extern const std::size_t gradus_page_css_size;
 extern const unsigned char gradus_page_js[];
@@ -34,7 +34,7 @@ std::string_view embedded(const unsigned char* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
-/// JSON that no HTML parser sees an end of script in.
+/// Escapes '<', so that no HTML parser finds the end of the script in the JSON.
 std::string script_text(const Json& json) {
   std::string text;
   for (const char byte : json.dump(-1, ' ', false, Json::error_handler_t::replace))
@@ -68,7 +68,6 @@ Json spec_of(const Chart& chart) {
           {"series", std::move(series)}};
 }
 
-/// The chart's values: a row for each place.
 struct Values {
   std::vector<std::string> headings;
   std::vector<std::vector<std::string>> rows;
@@ -124,7 +123,6 @@ std::string csv_of(const Values& values) {
   return text;
 }
 
-/// As a link has it.
 std::string percent_encoded(std::string_view text) {
   std::string encoded;
   for (const char byte : text) {
@@ -150,7 +148,7 @@ std::string base64(std::span<const std::byte> bytes) {
   return text;
 }
 
-/// "time by threads" as a file's name.
+/// Converts a title such as "time by threads" to a file name.
 std::string file_name(std::string_view title) {
   std::string name;
   for (const char byte : title.substr(0, 60)) {
@@ -181,8 +179,8 @@ std::string html_of(const PageTable& table) {
   return html + "</tbody></table></div>\n";
 }
 
-/// A table that a script makes when it is opened, since tables are most of a large page; where no script runs it is
-/// there at once.
+/// Returns a table that a script builds when the reader opens it, because tables are most of a large page. Without
+/// scripts, the table is visible at once.
 std::string waiting(const std::string& table) { return Page::draws() ? "<noscript>" + table + "</noscript>" : table; }
 
 }  // namespace

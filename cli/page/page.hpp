@@ -1,7 +1,7 @@
-// A page of HTML that stands alone: text, tables, and charts with the table of their values. It asks for nothing from
-// anywhere, and without JavaScript the tables are what is left.
+// A self-contained HTML page: text, tables, and charts with tables of their values. The page loads nothing from
+// elsewhere. Without JavaScript it shows only the tables.
 //
-// All text may come from a stranger's file; none of it becomes markup.
+// Text may come from an untrusted file and never becomes markup.
 #pragma once
 
 #include <cstddef>
@@ -14,39 +14,37 @@
 
 namespace gradus::cli {
 
-/// A line, or the bars of a colour.
+/// A line, or the bars of one colour.
 struct Series {
   std::string name;
   std::vector<std::optional<double>> values{};  ///< one for each place of the chart
-  /// From where to where the samples lie; both empty where nothing is known of it.
+  /// The range of the samples for each value; both empty if unknown.
   std::vector<std::optional<double>> low{};
   std::vector<std::optional<double>> high{};
-  std::vector<double> at{};  ///< where each value stands, of points in a plane
+  std::vector<double> at{};  ///< x coordinates, for points in a plane
 };
 
 struct Chart {
   enum class Kind : std::uint8_t {
-    lines,    ///< over places in an order: threads, sizes
-    bars,     ///< beside each other
+    lines,  ///< over ordered places: threads, sizes
+    bars,
     stacked,  ///< bars of parts, in per cent
-    points    ///< in a plane; there are no places
+    points    ///< in a plane, without places
   };
   Kind kind = Kind::bars;
   std::string title;
-  std::string places_name{};          ///< what the places are: "threads"
-  std::string values_name;            ///< what the values are, with their unit: "median, ms"
-  std::vector<std::string> places{};  ///< in their order
+  std::string places_name{};          ///< meaning of the places: "threads"
+  std::string values_name;            ///< meaning and unit of the values: "median, ms"
+  std::vector<std::string> places{};  ///< in display order
   std::vector<Series> series{};
-  bool logarithmic = false;  ///< at first; a reader can change it
+  bool logarithmic = false;  ///< initially; a reader can change it
 };
 
-/// Text in columns.
 struct PageTable {
   struct Column {
     std::string heading;
-    bool words = false;  ///< to the left, and broken into lines
+    bool words = false;  ///< aligned left and wrapped
   };
-  /// How a cell is coloured.
   enum class Tone : std::uint8_t { plain, good, bad };
   struct Cell {
     std::string text;
@@ -60,9 +58,9 @@ struct PageTable {
 
 struct PagePicture {
   std::string title;
-  std::int64_t width = 0;  ///< in pixels; a small one is shown larger, each pixel a square
+  std::int64_t width = 0;  ///< in pixels; small pictures are enlarged, each pixel a square
   std::int64_t height = 0;
-  std::vector<std::byte> png;  ///< without any there is the title alone
+  std::vector<std::byte> png;  ///< empty: only the title is shown
 };
 
 using PageFacts = std::vector<std::pair<std::string, std::string>>;
@@ -70,20 +68,20 @@ using PageFacts = std::vector<std::pair<std::string, std::string>>;
 class Page {
  public:
   explicit Page(std::string_view title);
-  /// Level 1 is the page's own title, which is there.
+  /// Adds a heading. Level 1 is the title, which exists already.
   void heading(int level, std::string_view text);
   void paragraph(std::string_view text);
   void faint(std::string_view text);
   void table(const PageTable& table);
-  /// A table that is shut at first where it is long.
+  /// Adds a table that is collapsed at first if it is long.
   void long_table(std::string_view name, const PageTable& table);
   void facts(const PageFacts& facts);
   void chart(const Chart& chart);
-  /// Beside each other, where there is room.
+  /// Adds pictures side by side if there is room.
   void pictures(const std::vector<PagePicture>& pictures);
   std::string html() const;
 
-  /// Whether this build can draw: it has a library for charts. Without it a page has tables alone.
+  /// Returns true if this build has the chart library. Without it, a page has only tables.
   static bool draws();
 
  private:
@@ -92,7 +90,7 @@ class Page {
   bool has_script_ = false;
 };
 
-/// The text as HTML shows it, also within quotes.
+/// Escapes text for HTML, including attribute values.
 std::string escaped(std::string_view text);
 
 }  // namespace gradus::cli

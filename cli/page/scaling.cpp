@@ -1,4 +1,4 @@
-// How a job scales over ranks, on a page.
+// Puts the scaling of a job over ranks on a page.
 #include <fmt/format.h>
 
 #include <string>
@@ -13,7 +13,7 @@ using bench::JsonValue;
 
 constexpr double percent = 100;
 
-/// The figure of each point, where it has it.
+/// Returns the figure of each point that has it.
 Series series_of(const JsonValue& points, const std::string& name, const std::string& key, double unit = 1) {
   Series series{.name = name};
   for (const JsonValue& point : points.elements())
@@ -27,7 +27,6 @@ std::vector<std::string> places_of(const JsonValue& points, const std::string& k
   return places;
 }
 
-/// Numbers of several digits in groups of three.
 std::string counted_text(const JsonValue& value) {
   std::string text = fmt::format("{:.0f}", value.number());
   for (std::size_t end = text.size(); end > 3; end -= 3) text.insert(end - 3, ",");
@@ -98,7 +97,7 @@ void add_checks(Page& page, const JsonValue& checks) {
          fmt::format("{} {:g}", check["at_least"].truth() ? "at least" : "at most", check["wanted"].number()),
          {reached ? "reached" : "not reached", reached ? PageTable::Tone::good : PageTable::Tone::bad}});
   }
-  page.heading(3, "What was to be reached");
+  page.heading(3, "Targets");
   page.table(table);
 }
 
@@ -121,8 +120,9 @@ void add_sums(Page& page, const JsonValue& sums) {
 void add_rule(Page& page, const JsonValue& scaling) {
   page.heading(3, "Rows a rank for 90 %");
   page.paragraph(
-      "So many rows on each rank, and p ranks are 0.9 p times as fast as one: by the model, from what was measured "
-      "here: (9 C + (9 - 10/p) L) / t, with C the time of an iteration's sum, L what an iteration takes whatever the "
+      "The number of rows per rank with which p ranks are 0.9 p times as fast as one, by the model fitted to these "
+      "measurements: (9 C + (9 - 10/p) L) / t, with C the time of an iteration's sum, L what an iteration takes "
+      "whatever the "
       "number of rows, and t the time of a row.");
   PageTable table{{{"input", true}, {"ranks"}, {"rows a rank"}}, {}};
   for (const JsonValue& one : scaling["rule"].elements())
@@ -135,8 +135,8 @@ void add_predicted(Page& page, const JsonValue& predicted) {
   page.paragraph(
       fmt::format("The model for machines like this one, a rank with {} threads on each: {}, between machines {:g} "
                   "GB/s and {:g} µs a "
-                  "step, which are assumed. Efficiency: one machine's time over that of many, where weak with as many "
-                  "rows on each.",
+                  "step, which are assumed. Efficiency: the time of one machine over p times the time of p machines; "
+                  "for weak scaling, with equal rows on each.",
                   predicted["cores"].whole(), predicted["shape"].text(), 1e-9 * predicted["bytes_per_second"].number(),
                   1e6 * predicted["latency_seconds"].number()));
   Chart chart{.kind = Chart::Kind::lines,
@@ -159,12 +159,10 @@ void add_predicted(Page& page, const JsonValue& predicted) {
 void add_scaling(Page& page, const JsonValue& scaling) {
   if (const double scale = scaling["scale"].positive(); scale != 1)
     page.paragraph(fmt::format("Inputs at a scale of {:g}.", scale));
-  page.paragraph(
-      fmt::format("Started by `{}`; a rank has one thread. Floor: the time of one rank for its share of the rows, and "
-                  "the sums as they "
-                  "were measured by themselves. Medians of {} rounds, in each of which everything ran once, in an "
-                  "order of its own.",
-                  scaling["mpirun"].text(), scaling["repeats"].whole()));
+  page.paragraph(fmt::format(
+      "Started by `{}`; a rank has one thread. Floor: the time of one rank for its share of the rows, plus the sums as "
+      "measured alone. Medians of {} rounds, each of which ran everything once, in a random order.",
+      scaling["mpirun"].text(), scaling["repeats"].whole()));
   add_checks(page, scaling["checks"]);
   for (const JsonValue& curve : scaling["curves"].elements()) add_curve(page, curve);
   if (!scaling["sums"].json().is_null()) add_sums(page, scaling["sums"]);

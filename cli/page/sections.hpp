@@ -1,4 +1,4 @@
-// What of a result stands on a page.
+// The sections of a results page.
 #pragma once
 
 #include "bench/result_file.hpp"
@@ -6,20 +6,19 @@
 
 namespace gradus::cli {
 
-/// A measurement of `gradus bench`: charts and tables of each group, what was published beside what was measured, the
-/// verdicts on claims, and where and how all that was measured. InputError for what the file lacks.
+/// Adds a measurement of `gradus bench`: charts and tables of each group, published and measured figures, the verdicts
+/// on claims, and the conditions of the measurement. Throws InputError if the file lacks a field.
 void add_measurement(Page& page, const bench::ResultFile& result);
 
-/// "scaling" in a result of bench/scaling/scaling.py: curves over numbers of ranks with their floors and the model,
-/// what was to be reached, and what is predicted of many machines.
+/// Adds the "scaling" of a result of bench/scaling/scaling.py: curves over numbers of ranks with their floors and the
+/// model, the targets, and the prediction for many machines.
 void add_scaling(Page& page, const bench::JsonValue& scaling);
 
-/// The summary of a job: what was done, its time by parts, and whatever in it is a row of numbers.
+/// Adds the summary of a job: what was done, its time by parts, and charts of its lists of numbers.
 void add_summary(Page& page, const bench::JsonValue& summary);
 
-/// A key as words.
 std::string with_spaces(std::string text);
-/// Without quotes where it is a text, or a list of such.
+/// Formats strings, and lists of strings, without quotes.
 std::string plain_text(const nlohmann::ordered_json& json);
 
 }  // namespace gradus::cli

@@ -1,4 +1,5 @@
-// The summary of a job on a page. It knows no problem: single values are facts, lists of numbers are charts.
+// Puts the summary of a job on a page, without knowledge of the problem: single values become facts, lists of numbers
+// become charts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +15,8 @@ namespace {
 
 using bench::JsonValue;
 
-/// Of more than three, or of whole numbers: those of a vector in space stand as they are.
+/// Returns true for a list of integers, or of more than three numbers. Shorter lists, such as a vector in space, are
+/// shown as text.
 bool is_list_of_numbers(const nlohmann::ordered_json& json) {
   constexpr std::size_t dimensions = 3;
   if (!json.is_array() || json.size() < 2) return false;
@@ -36,7 +38,7 @@ std::vector<std::optional<double>> numbers_of(const nlohmann::ordered_json& list
   return numbers;
 }
 
-/// What a list of numbers stands over: the middles of bins, or their order.
+/// The x axis of a list of numbers: the centres of bins, or the index.
 struct Places {
   std::string name;
   std::vector<std::string> labels;
@@ -63,7 +65,7 @@ void add_seconds(Page& page, const JsonValue& seconds) {
   if (!chart.places.empty()) page.chart(chart);
 }
 
-/// Lists of numbers by name: those of a summary, or of its parts, one line each.
+/// Lists of numbers by name, from a summary or its parts. Each list is one line of a chart.
 using Lists = std::vector<std::pair<std::string, std::vector<Series>>>;
 
 void add_to(Lists& lists, const std::string& key, Series series) {
@@ -90,7 +92,7 @@ void add_lists(Page& page, const Lists& lists, const nlohmann::ordered_json& edg
   }
 }
 
-/// Whether it is what the others go with, since it tells all rows apart: the number of clusters, say, or a generation.
+/// Returns true if the values ascend, so that they identify the rows: for example a number of clusters or a generation.
 bool counts_up(const JsonValue& list, const std::string& key) {
   std::int64_t last = -1;
   for (const JsonValue& row : list.elements()) {
@@ -101,7 +103,6 @@ bool counts_up(const JsonValue& list, const std::string& key) {
   return true;
 }
 
-/// Rows of values under the same names: a chart for each of these, and a table of all.
 void add_rows(Page& page, const std::string& name, const JsonValue& list) {
   PageTable table{{{"", true}}, {}};
   std::vector<std::string> keys;
@@ -139,7 +140,7 @@ void add_rows(Page& page, const std::string& name, const JsonValue& list) {
   page.long_table(with_spaces(name), table);
 }
 
-/// `where` stands before the names of what is in an inner object.
+/// Adds the members of an object. `where` prefixes the names of nested members.
 void add_members(Page& page, const JsonValue& object, const std::string& where, const nlohmann::ordered_json& edges) {
   PageFacts facts;
   Lists lists;
@@ -147,7 +148,7 @@ void add_members(Page& page, const JsonValue& object, const std::string& where, 
   std::vector<std::pair<std::string, JsonValue>> inner;
   for (const auto& [key, value] : object.members()) {
     if (key == "edges" || (where.empty() && (key == "seconds" || key == "files"))) continue;
-    // The three vectors of a box are nine numbers.
+    // The three vectors of a box have nine components.
     if (is_list_of_numbers(value.json()) && key != "box")
       add_to(lists, key, {.name = with_spaces(key), .values = numbers_of(value.json())});
     else if (is_list_of_objects(value.json())) tables.emplace_back(key, value);
@@ -157,7 +158,7 @@ void add_members(Page& page, const JsonValue& object, const std::string& where, 
   page.facts(facts);
   add_lists(page, lists, edges);
   for (const auto& [key, value] : tables) {
-    // Parts that hold lists themselves stand in one chart: the partial histograms of all pairs of kinds.
+    // The lists of all parts share one chart, such as the partial histograms of all kinds of pairs.
     Lists of_parts;
     for (const JsonValue& part : value.elements()) {
       std::string name;
@@ -186,7 +187,7 @@ void add_summary(Page& page, const JsonValue& summary) {
   const std::string problem = summary["problem"].text();
   std::string title = with_spaces(problem);
   if (summary.has("input") && summary["input"].json().is_string()) title += " of " + summary["input"].text();
-  summary["seconds"].members();  // what a summary has in any case
+  summary["seconds"].members();  // every summary has "seconds"
   page.heading(2, title);
   add_members(page, summary, "", summary.has("edges") ? summary["edges"].json() : nlohmann::ordered_json());
 }

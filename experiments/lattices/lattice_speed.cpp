@@ -1,11 +1,11 @@
-// Times pair histograms in triclinic cells of many shapes beside a cube of the same volume, density and cutoff, one
-// after another in one process.
+// Times pair histograms in triclinic cells of many shapes, compared with a cube of the same volume, density and cutoff,
+// one after another in one process.
 //
 // usage: lattice_speed POINTS REPEATS [VARIANT [THREADS]]
 //
-// Prints for each shape the median time of a call, wall clock and CPU, with the least and the greatest, and the ratio
-// to the cube; and the pairs in reach with the time that the filter alone would take for them, from its rate at all
-// pairs of 20,000 points in a cube (200,000 on a GPU).
+// Prints for each shape the median wall and CPU time of a call with minimum and maximum, and the ratio to the cube.
+// Also prints the pairs in reach and the time that the filter alone would need for them, from its rate on all pairs of
+// 20,000 points in a cube (200,000 on a GPU).
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -34,7 +34,7 @@ struct Shape {
   std::string variant{};
 };
 
-/// The vectors scaled to a volume, with points spread uniformly.
+/// Scales the vectors to a volume and spreads points uniformly.
 Shape make_shape(std::string name, std::vector<double> vectors, double volume, std::int64_t points) {
   const double factor = std::cbrt(volume / gradus::pair_histogram_volume(vectors));
   for (double& number : vectors) number *= factor;
@@ -76,7 +76,8 @@ gradus::PairHistogramResult timed(Shape& shape, double bin_width, const gradus::
   return result;
 }
 
-/// Pairs per second of the filter alone, at best: of all pairs in a cube, in as many bins up to nearly half of it.
+/// Returns the best rate of the filter alone, in pairs per second: all pairs in a cube, with the same number of bins up
+/// to nearly half of its side.
 double filter_rate(gradus::Execution execution) {
   const bool on_gpu = execution.variant == "cuda_filter";
   const std::int64_t points = on_gpu ? 200'000 : 20'000;

@@ -1,4 +1,5 @@
-// Compiled once per instruction set by the build, which names the function too; main.cpp picks at run time.
+// Compiled once per instruction set by the build, which also sets the function's name; main.cpp selects one at run
+// time.
 #include <experimental/simd>
 #include <limits>
 
@@ -11,7 +12,7 @@ void NAME(const float* points, std::int64_t count, const float* centroids, std::
   using Integers = stdx::rebind_simd_t<std::int32_t, Floats>;
   constexpr auto lanes = static_cast<std::int64_t>(Floats::size());
   for (std::int64_t point = 0; point < count; point += lanes) {
-    // There is no de-interleaving load.
+    // std::experimental::simd has no de-interleaving load.
     const Floats x([&](auto lane) { return points[2 * (point + lane)]; });
     const Floats y([&](auto lane) { return points[2 * (point + lane) + 1]; });
     Floats best = std::numeric_limits<float>::max();

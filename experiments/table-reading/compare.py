@@ -1,11 +1,11 @@
-"""Times the reading of tables by Gradus beside pandas and pyarrow, alternately, on the same cores.
+"""Times the reading of tables by Gradus, pandas and pyarrow, alternately, on the same cores.
 
 usage: compare.py READ_TABLE FOLDER [REPEATS [MEBIBYTES]]
 
-READ_TABLE is the program of read_table.cpp (target `read_table`); FOLDER takes the tables, which are made once. Set the
-processors with taskset: all sides use those that they may. pyarrow is left out where it is missing. Prints a row for each
-table: its size, and for each side the median rate in GB/s with the least and the greatest, by the clock and of a second of
-one processor (which other programs disturb less), and how many times as long as Gradus it takes by either.
+READ_TABLE is the program of read_table.cpp (target `read_table`). FOLDER holds the tables, which are made once. Set the
+CPUs with taskset: all sides use the CPUs they are allowed. pyarrow is skipped if missing. Prints a row for each table:
+its size, and for each side the median rate in GB/s with minimum and maximum, by wall clock and by CPU time (which other
+programs disturb less), and the ratio of its time to Gradus' by either measure.
 """
 
 import os
@@ -26,7 +26,7 @@ try:
 except ImportError:
     pyarrow = None
 
-warnings.simplefilter("ignore")  # pandas says that its ways of reading numbers will become one
+warnings.simplefilter("ignore")  # pandas announces that its number parsers will be merged
 READ_TABLE, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
 REPEATS = int(sys.argv[3]) if len(sys.argv) > 3 else 7
 MEBIBYTES = int(sys.argv[4]) if len(sys.argv) > 4 else 128
@@ -34,7 +34,7 @@ CORES = len(os.sched_getaffinity(0))
 
 
 def make(name, line, header):
-    """A table of about so many mebibytes, of 20000 different lines again and again."""
+    """Makes a table of about MEBIBYTES, repeating 20000 different lines."""
     path = FOLDER / name
     if not path.exists():
         lines = "".join(line(row) for row in range(20000)).encode()
@@ -99,7 +99,7 @@ def main():
         pyarrow.set_cpu_count(CORES)
         sides["pyarrow"] = with_pyarrow
     model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
-    print("machine: %s, %d processors used; Python %s, pandas %s, pyarrow %s" %
+    print("machine: %s, %d CPUs used; Python %s, pandas %s, pyarrow %s" %
           (model, CORES, platform.python_version(), pd.__version__, pyarrow.__version__ if pyarrow else "none"))
     print("load average at the start: %.1f; repeats: %d; medians (least, greatest) in GB/s of text" %
           (os.getloadavg()[0], REPEATS))
@@ -107,7 +107,7 @@ def main():
         size = path.stat().st_size
         rates = {side: [] for side in sides}
         ratios = {side: [] for side in sides}
-        for repeat in range(REPEATS + 1):  # the first one warms up
+        for repeat in range(REPEATS + 1):  # the first turn is a warm-up
             answers = {side: read(path, dropped) for side, read in sides.items()}
             shapes = {answer[1] for answer in answers.values()}
             totals = [answer[2] for answer in answers.values()]

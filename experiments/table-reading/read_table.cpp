@@ -1,5 +1,5 @@
-// Reads tables as `gradus` does, and says how long each took: what compare.py times beside pandas and pyarrow. For each
-// line "FILE THREADS [DROPPED COLUMNS]" on standard input it prints "SECONDS PROCESSOR_SECONDS ROWS COLUMNS SUM".
+// Reads tables as `gradus` does and reports the time, for the comparison with pandas and pyarrow in compare.py. For
+// each line "FILE THREADS [DROPPED COLUMNS]" on standard input it prints "SECONDS PROCESSOR_SECONDS ROWS COLUMNS SUM".
 #include <chrono>
 #include <cstdio>
 #include <ctime>

@@ -1,12 +1,14 @@
-/// Arrays and views. A view names memory that someone else owns and carries where that memory lives;
-/// a Matrix owns host memory. A view itself checks nothing. Every function of the library that takes views checks them
-/// before it reads anything, and throws UsageError for an impossible one: a null pointer to elements, negative sizes,
-/// rows that begin less than a row apart, a misaligned address, sizes whose bytes overflow 64 bits.
+/// Arrays and views. A view refers to memory that another object owns, and records where this memory is. A Matrix owns
+/// host memory.
 ///
-/// A function that reads a matrix takes whatever view_of() makes a view of: Matrix, MatrixView of T or const T,
-/// contiguous ranges of rows such as std::vector<std::array<float, 3>>, std::span of them and float[n][3], and
-/// std::mdspan where the compiler has it. Views themselves are made of the same, and a VectorView of any contiguous
-/// range of elements.
+/// Views perform no checks. Every library function checks its views before it reads elements, and throws UsageError for
+/// a malformed view: a null pointer to elements, negative sizes, overlapping rows, a misaligned address, or a size in
+/// bytes beyond 64 bits.
+///
+/// A function that reads a matrix accepts every type for which view_of() exists: Matrix, MatrixView of T or const T,
+/// contiguous ranges of rows (std::vector<std::array<float, 3>>, a std::span of such rows, float[n][3]), and
+/// std::mdspan if the standard library has it. A MatrixView converts from the same types, and a VectorView from any
+/// contiguous range of elements.
 #pragma once
 
 #include <array>
@@ -31,11 +33,11 @@
 
 namespace gradus {
 
-/// Where the memory behind a view lives.
+/// The location of the memory behind a view.
 struct MemoryPlace {
   enum class Kind : std::uint8_t { host, gpu };
   Kind kind = Kind::host;
-  int gpu = 0;  ///< which GPU, when kind is gpu
+  int gpu = 0;  ///< GPU index if kind is gpu
 
   static constexpr MemoryPlace host() { return {}; }
   static constexpr MemoryPlace on_gpu(int index) { return {Kind::gpu, index}; }
@@ -44,7 +46,7 @@ struct MemoryPlace {
 };
 
 namespace detail {
-/// What a view claims, for check_view().
+/// The properties of a view that check_view() checks.
 struct ViewFacts {
   const void* data;
   std::int64_t rows;
@@ -54,7 +56,7 @@ struct ViewFacts {
   std::size_t element_bytes;
   std::size_t alignment;
 };
-/// Throws UsageError, its message beginning with `what`, for an impossible view. Reads no element.
+/// Throws UsageError for a malformed view. The message begins with `what`. Reads no element.
 GRADUS_EXPORT void check_view(const ViewFacts& view, const char* what);
 }  // namespace detail
 
@@ -76,15 +78,15 @@ inline constexpr bool is_matrix_view = false;
 template <class T>
 inline constexpr bool is_matrix_view<MatrixView<T>> = true;
 
-/// Ranges of host memory that outlive the expression in which a view of them is made. A VectorView is none, for it may
-/// name memory elsewhere.
+/// A range of host memory that outlives the expression that makes a view of it. Excludes VectorView, which may refer to
+/// GPU memory.
 template <class Range>
 concept Lasting = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
     std::ranges::borrowed_range<Range> && !is_vector_view<std::remove_cvref_t<Range>>;
 template <class Range>
 using ElementIn = std::remove_reference_t<std::ranges::range_reference_t<Range>>;
 
-/// A row of a number of columns that its type says.
+/// A row whose type fixes the number of columns.
 template <class Row>
 struct FixedRow;
 template <class T, std::size_t Columns>
@@ -106,7 +108,7 @@ concept LastingRows = Lasting<Range> && requires {
 
 }  // namespace detail
 
-// What a matrix can be viewed as. Of an object that dies with the expression no view is made.
+// Conversions to a matrix view. They reject temporary objects that own their elements.
 
 template <class T>
 constexpr MatrixView<T> view_of(MatrixView<T> view);
@@ -116,22 +118,22 @@ template <class T>
 MatrixView<const T> view_of(const Matrix<T>& matrix);
 template <class T>
 void view_of(const Matrix<T>&& matrix) = delete;
-/// Rows side by side, each an array.
+/// A view of a contiguous range of rows, each of them an array.
 template <detail::LastingRows Range>
 auto view_of(Range&& rows) -> MatrixView<typename detail::FixedRow<detail::ElementIn<Range>>::Element>;
 #ifdef __cpp_lib_mdspan
-/// UsageError unless the elements of a row are contiguous: layout_right, and layout_stride with a last stride of 1,
-/// are.
+/// Throws UsageError unless the elements of each row are contiguous, as with layout_right, or layout_stride with a last
+/// stride of 1.
 template <class T, class Extents, class Layout>
   requires(Extents::rank() == 2 && std::is_arithmetic_v<T> && std::mdspan<T, Extents, Layout>::is_always_strided())
 MatrixView<T> view_of(std::mdspan<T, Extents, Layout> matrix);
 #endif
 
-/// The type of the elements that view_of() gives, without const.
+/// The element type of view_of(source), without const.
 template <class Source>
 using ElementOf = std::remove_cvref_t<decltype(*view_of(std::declval<const Source&>()).data())>;
 
-/// Matrices of one of the element types, which a function reads.
+/// A type that view_of() accepts, with one of the element types T.
 template <class Source, class... T>
 concept RowsOf = (std::same_as<ElementOf<Source>, T> || ...);
 
@@ -141,14 +143,13 @@ class VectorView {
  public:
   constexpr VectorView() = default;
   constexpr VectorView(T* data, std::int64_t size, MemoryPlace place = {}) : data_(data), size_(size), place_(place) {}
-  /// A view of T converts to a view of const T.
   template <class U>
     requires(std::is_same_v<T, const U>)
   constexpr VectorView(VectorView<U> other) : VectorView(other.data(), other.size(), other.place()) {}
-  /// All of std::vector, std::span, std::array, Buffer, …, but not of a temporary one.
+  /// Converts from std::vector, std::span, std::array, Buffer and other contiguous ranges, except temporary owners.
   template <detail::Lasting Range>
     requires(std::is_same_v<T, detail::ElementIn<Range>> || std::is_same_v<T, const detail::ElementIn<Range>>)
-  // The constraint leaves views to the constructors that copy and move.
+  // The constraint leaves views to the copy and move constructors.
   // NOLINTNEXTLINE(bugprone-forwarding-reference-overload)
   constexpr VectorView(Range&& elements)
       : VectorView(std::ranges::data(elements), static_cast<std::int64_t>(std::ranges::size(elements))) {}
@@ -167,7 +168,8 @@ class VectorView {
   MemoryPlace place_;
 };
 
-/// A view of a row-major matrix. The elements of a row are contiguous; the rows begin `row_stride` elements apart.
+/// A view of a row-major matrix. The elements of a row are contiguous; consecutive rows begin `row_stride` elements
+/// apart.
 template <class T>
 class MatrixView {
  public:
@@ -177,17 +179,16 @@ class MatrixView {
   constexpr MatrixView(T* data, std::int64_t rows, std::int64_t columns, std::int64_t row_stride,
                        MemoryPlace place = {})
       : data_(data), rows_(rows), columns_(columns), row_stride_(row_stride), place_(place) {}
-  /// A view of T converts to a view of const T.
   template <class U>
     requires(std::is_same_v<T, const U>)
   constexpr MatrixView(MatrixView<U> other)
       : MatrixView(other.data(), other.rows(), other.columns(), other.row_stride(), other.place()) {}
-  /// What view_of() makes a view of.
+  /// Converts from every type that view_of() accepts.
   template <class Source>
     requires(!detail::is_matrix_view<std::remove_cvref_t<Source>> && requires(Source && source) {
       { view_of(std::forward<Source>(source)) } -> std::convertible_to<MatrixView>;
     })
-  // The constraint leaves views to the constructors that copy and move.
+  // The constraint leaves views to the copy and move constructors.
   // NOLINTNEXTLINE(bugprone-forwarding-reference-overload)
   constexpr MatrixView(Source&& source) : MatrixView(view_of(std::forward<Source>(source))) {}
 
@@ -217,9 +218,10 @@ struct FreeDeleter {
 };
 }  // namespace detail
 
-/// Owned host memory for `size` elements, aligned to a large page from 4 MiB on, to a page from 64 KiB on and to a
-/// cache line otherwise, and deliberately left uninitialised: on a machine with several memory nodes a page belongs to
-/// the thread that writes it first. OutOfMemoryError when the size overflows or the allocation fails.
+/// Owns uninitialised host memory for `size` elements. The alignment is a huge page (2 MiB) from 4 MiB on, a page (4
+/// KiB) from 64 KiB on, and a cache line (64 B) otherwise. The memory stays uninitialised so that, on a NUMA machine,
+/// each page is placed on the node of the thread that first writes to it. Throws OutOfMemoryError if the size overflows
+/// or the allocation fails.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -257,19 +259,19 @@ class Buffer {
   std::int64_t size_ = 0;
 };
 
-/// An owned, contiguous, row-major host matrix; its elements are uninitialised at first (see Buffer).
+/// An owned, contiguous, row-major matrix in host memory. Its elements are uninitialised (see Buffer).
 template <class T>
 class Matrix {
  public:
   Matrix() = default;
   Matrix(std::int64_t rows, std::int64_t columns)
       : storage_(checked_area(rows, columns)), rows_(rows), columns_(columns) {}
-  /// A copy of host memory. UsageError for other memory.
+  /// Returns a copy of a matrix in host memory. Throws UsageError for GPU memory.
   static Matrix copy_of(MatrixView<const T> source) {
     detail::check_view(
         {source.data(), source.rows(), source.columns(), source.row_stride(), source.place(), sizeof(T), alignof(T)},
         "copy");
-    if (!source.place().is_host()) throw UsageError("copy: the elements do not lie in host memory");
+    if (!source.place().is_host()) throw UsageError("copy: the elements are not in host memory");
     Matrix copy(source.rows(), source.columns());
     for (std::int64_t row = 0; row < source.rows(); ++row)
       for (std::int64_t column = 0; column < source.columns(); ++column) copy(row, column) = source(row, column);
@@ -318,7 +320,7 @@ MatrixView<const T> view_of(const Matrix<T>& matrix) {
 template <detail::LastingRows Range>
 auto view_of(Range&& rows) -> MatrixView<typename detail::FixedRow<detail::ElementIn<Range>>::Element> {
   using Row = detail::FixedRow<detail::ElementIn<Range>>;
-  // Not through a row, for there may be none.
+  // Does not dereference a row, because the range may be empty.
   return {reinterpret_cast<typename Row::Element*>(std::ranges::data(rows)),
           static_cast<std::int64_t>(std::ranges::size(rows)), static_cast<std::int64_t>(Row::columns)};
 }
@@ -330,7 +332,7 @@ MatrixView<T> view_of(std::mdspan<T, Extents, Layout> matrix) {
   const auto rows = static_cast<std::int64_t>(matrix.extent(0));
   const auto columns = static_cast<std::int64_t>(matrix.extent(1));
   if (rows > 0 && columns > 1 && matrix.stride(1) != 1)
-    throw UsageError("mdspan: the elements of a row lie " + std::to_string(matrix.stride(1)) +
+    throw UsageError("mdspan: the elements of a row are " + std::to_string(matrix.stride(1)) +
                      " apart; they must be contiguous, as with std::layout_right");
   const bool has_next_row = rows > 1 && columns > 0;
   return {matrix.data_handle(), rows, columns, has_next_row ? static_cast<std::int64_t>(matrix.stride(0)) : columns};

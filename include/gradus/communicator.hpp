@@ -1,10 +1,9 @@
-/// What the ranks of a job tell each other. Where the rows of a problem are split over several processes, or over
-/// several threads of one, each of them is a rank: it has an object of a class like this one, and all of them make the
-/// same calls in the same order. `gradus/mpi.hpp` has one for MPI.
+/// Communication between the ranks of a job. A rank is a process, or a thread of a process, that holds a part of the
+/// rows. Each rank has an object of a class that implements this interface, and all ranks make the same calls in the
+/// same order. gradus/mpi.hpp implements it for MPI.
 ///
-/// There is no sum of floating-point numbers here, and there must not be: it would depend on its order, and with it the
-/// results on how the rows are split. Sums of integers, the least and the greatest of numbers, and rows by their number
-/// do not.
+/// The interface deliberately has no floating-point sum: its result would depend on the order of the additions, and
+/// therefore on how the rows are split. Integer sums, minima, maxima and gathers do not depend on it.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +12,9 @@
 
 namespace gradus {
 
-/// All calls but rank(), size(), neighbours() and give_up() are made by all ranks together, with spans of the same
-/// length. They throw gradus::Error where the others cannot be reached any more, and from then on always.
+/// Collective operations: all ranks call them together, with spans of the same length, except for rank(), size(),
+/// neighbours() and give_up(). An operation throws gradus::Error if another rank cannot be reached; every later
+/// operation then throws as well.
 class Communicator {
  public:
   Communicator() = default;
@@ -24,21 +24,22 @@ class Communicator {
 
   virtual int rank() const = 0;  ///< 0 to size() - 1
   virtual int size() const = 0;
-  /// How many of the ranks, this one included, share this one's machine: its processors and its memory.
+  /// Returns the number of ranks on this rank's machine, including this rank. They share its CPU cores and memory.
   virtual int neighbours() const = 0;
 
-  /// Each word becomes the sum of all ranks' words, modulo 2^64.
+  /// Replaces each word by its sum over all ranks, modulo 2^64.
   virtual void sum(std::span<std::uint64_t> words) = 0;
-  /// Each number becomes the least (greatest) of all ranks' numbers, none of which is NaN. Of -0 and 0 it is either.
+  /// Replaces each number by its minimum (greatest(): maximum) over all ranks. The numbers must not be NaN. If -0 and 0
+  /// tie, the result may be either.
   virtual void least(std::span<double> numbers) = 0;
   virtual void greatest(std::span<double> numbers) = 0;
-  /// The bytes become those of the rank `root`.
+  /// Copies the bytes of rank `root` to all ranks.
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
-  /// `all` becomes the ranks' `own` bytes, one after the other in the order of the ranks; on each of them.
+  /// Concatenates the `own` bytes of all ranks in rank order into `all`, on every rank.
   virtual void gather(std::span<const std::byte> own, std::span<std::byte> all) = 0;
 
-  /// This rank cannot go on, and its next call will never come: the calls in which the others wait for it, or would
-  /// wait, end with an error; or, where that cannot be, the processes end.
+  /// Reports that this rank cannot continue. Operations of other ranks that wait for this rank, now or later, throw an
+  /// error. If an implementation cannot do that, it ends the processes.
   virtual void give_up() noexcept = 0;
 };
 

@@ -1,17 +1,18 @@
-/// Errors of the library. Every function of the public API reports failure by throwing one of these;
-/// nothing is printed and the process is never ended. An error says what was wrong, where (file, row, column or byte),
-/// what is allowed and what to do: as a text, what(), and as fields for programs, fields().
+/// Errors of the library. Every public function reports failure by throwing one of these classes; the library never
+/// prints and never ends the process. An error states the problem, where it is (file, row, column or byte), what is
+/// allowed and what to do. what() gives this as text, fields() as values for programs.
 ///
-/// To throw one, give the text and the fields that are known:
+/// Example:
 ///
 ///     throw UsageError(
 ///         "the number of clusters must be at least 1, not 0",
 ///         {.code = error_code::out_of_range, .argument = "clusters", .value = "0", .allowed = "at least 1"});
 ///
-/// A text about an argument, "weights: all weights are zero", begins with about(), which also fills in the field
-/// `argument`; where the argument came from a file, the program writes the file's name in its place. A text never
-/// spells an option for one front end: option() and flag() refer to it, and C++, the program and Python each spell it
-/// in their way. What the user can do is the field `remedy`, which what() appends after a semicolon:
+/// A message about an argument, such as "weights: all weights are zero", begins with about(), which also sets the field
+/// `argument`. If the argument came from a file, the command line shows the file name instead.
+///
+/// Messages refer to options through option() and flag(), because C++, the command line and Python spell options
+/// differently. The field `remedy` states what the user can do; what() appends it after a semicolon:
 ///
 ///     throw InputError(about("points") + "row 3 is outside of the box",
 ///                      {.code = error_code::out_of_range, .row = 3,
@@ -32,10 +33,10 @@
 
 namespace gradus {
 
-/// The codes of errors. They are part of the interface: a code keeps its name and its meaning.
+/// Codes of errors. They are part of the interface: a code keeps its name and its meaning.
 namespace error_code {
 
-// Errors without a code of their own have the code of their class.
+// Default codes, one per class.
 inline constexpr const char* failed = "failed";                ///< Error
 inline constexpr const char* bad_argument = "bad_argument";    ///< UsageError
 inline constexpr const char* bad_input = "bad_input";          ///< InputError
@@ -45,33 +46,33 @@ inline constexpr const char* wrong_result = "wrong_result";    ///< Verification
 inline constexpr const char* interrupted = "interrupted";      ///< InterruptedError
 
 // Arguments
-inline constexpr const char* out_of_range = "out_of_range";            ///< a number outside of what is allowed
+inline constexpr const char* out_of_range = "out_of_range";            ///< a number outside its range
 inline constexpr const char* unknown_choice = "unknown_choice";        ///< a value that is not one of the choices
 inline constexpr const char* unknown_variant = "unknown_variant";      ///< a variant that the problem does not have
-inline constexpr const char* missing_argument = "missing_argument";    ///< an argument without which there is no job
+inline constexpr const char* missing_argument = "missing_argument";    ///< a required argument is missing
 inline constexpr const char* argument_conflict = "argument_conflict";  ///< arguments that exclude each other
-inline constexpr const char* no_effect = "no_effect";                  ///< an argument that the call has no use for
-inline constexpr const char* memory_overlap = "memory_overlap";        ///< memory of results that is read, too
+inline constexpr const char* no_effect = "no_effect";                  ///< an argument that this call does not use
+inline constexpr const char* memory_overlap = "memory_overlap";  ///< output memory overlaps other memory of the call
 
 // Data
-inline constexpr const char* shape_mismatch = "shape_mismatch";  ///< sizes that do not fit together
+inline constexpr const char* shape_mismatch = "shape_mismatch";  ///< sizes that do not match
 inline constexpr const char* not_finite = "not_finite";          ///< NaN or an infinity
-inline constexpr const char* flat_cell = "flat_cell";            ///< a periodic box without volume, but for rounding
-inline constexpr const char* reach_too_long = "reach_too_long";  ///< of bins, for a periodic box
-inline constexpr const char* outside_box = "outside_box";        ///< a point outside of the periodic box
-inline constexpr const char* overflow = "overflow";              ///< a result that its type does not hold
-inline constexpr const char* too_few_points = "too_few_points";  ///< fewer different ones than clusters
-inline constexpr const char* empty_cluster = "empty_cluster";    ///< under the option that forbids it
-inline constexpr const char* negative_cycle = "negative_cycle";  ///< a graph without least distances
+inline constexpr const char* flat_cell = "flat_cell";  ///< a periodic box whose volume is zero within rounding
+inline constexpr const char* reach_too_long = "reach_too_long";  ///< bins that reach too far for a periodic box
+inline constexpr const char* outside_box = "outside_box";        ///< a point outside the periodic box
+inline constexpr const char* overflow = "overflow";              ///< a result that does not fit its type
+inline constexpr const char* too_few_points = "too_few_points";  ///< fewer distinct points than clusters
+inline constexpr const char* empty_cluster = "empty_cluster";    ///< an empty cluster, under the option that forbids it
+inline constexpr const char* negative_cycle = "negative_cycle";  ///< shortest distances do not exist
 
 // Files
-inline constexpr const char* file_format = "file_format";  ///< contents that are not what the format says
+inline constexpr const char* file_format = "file_format";  ///< contents that do not follow the file format
 inline constexpr const char* cannot_read = "cannot_read";
 inline constexpr const char* cannot_write = "cannot_write";
 
 }  // namespace error_code
 
-/// An option that an error's text refers to.
+/// A reference to an option in the message of an error.
 struct OptionReference {
   enum class Value : unsigned char { none, flag, number, text };
 
@@ -80,10 +81,11 @@ struct OptionReference {
   Value kind = Value::none;
 };
 
-/// Spells an option: C++ "KMeansOptions::empty = keep", the program "--empty keep", Python empty="keep".
+/// Spells an option for one front end: KMeansOptions::empty = keep (C++), --empty keep (command line), empty="keep"
+/// (Python).
 using OptionSpelling = std::function<std::string(const OptionReference&)>;
 
-/// A text in pieces: words, and references that each front end spells in its way.
+/// A message in pieces: words, and references that each front end spells in its own way.
 class GRADUS_EXPORT ErrorMessage {
  public:
   struct Piece {
@@ -92,7 +94,7 @@ class GRADUS_EXPORT ErrorMessage {
     Kind kind = Kind::words;
     std::string words = {};
     OptionReference option = {};
-    std::int32_t vertex = 0;  ///< of a graph, counted from 0
+    std::int32_t vertex = 0;  ///< vertex of a graph, counted from 0
   };
 
   ErrorMessage() = default;
@@ -105,38 +107,38 @@ class GRADUS_EXPORT ErrorMessage {
   friend ErrorMessage operator+(ErrorMessage one, const ErrorMessage& more) { return std::move(one += more); }
   std::string text(const OptionSpelling& spelling) const;
 
-  std::string subject;  ///< what the text is about, before a colon; see about()
+  std::string subject;  ///< the subject of the message, shown before a colon; see about()
   std::vector<Piece> pieces;
 };
 
-/// Begins a text about an argument, in words: "other weights"; or about a part of one: "edges: from".
+/// Returns the beginning of a message about an argument ("other weights") or a part of an argument ("edges: from").
 GRADUS_EXPORT ErrorMessage about(std::string_view subject);
-/// Refers to an option by its struct and member, as "KMeansOptions::empty", and to one of its values.
+/// Returns a reference to an option by struct and member ("KMeansOptions::empty"), with or without a value.
 GRADUS_EXPORT ErrorMessage option(std::string_view name);
 GRADUS_EXPORT ErrorMessage option(std::string_view name, std::string_view value);
 GRADUS_EXPORT ErrorMessage option(std::string_view name, std::int64_t value);
 GRADUS_EXPORT ErrorMessage option(std::string_view name, double value);
 inline ErrorMessage option(std::string_view name, int value) { return option(name, std::int64_t{value}); }
-/// Refers to an option that is set to true.
+/// Returns a reference to an option that is set to true.
 GRADUS_EXPORT ErrorMessage flag(std::string_view name);
 
-/// The fields of an error. All are optional.
+/// The fields of an error, all of them optional.
 struct ErrorFields {
   std::string code = {};      ///< one of error_code
-  std::string argument = {};  ///< the name of a parameter, or of an option in its struct: "clusters"
+  std::string argument = {};  ///< name of a parameter, or of an option in its struct: "clusters"
   std::string file = {};
-  std::optional<std::int64_t> row = {};     ///< of an array counted from 0, of a text file the line, counted from 1
-  std::optional<std::int64_t> column = {};  ///< counted as the row
-  std::optional<std::int64_t> byte = {};    ///< in the file, counted from 0
+  std::optional<std::int64_t> row = {};     ///< row of an array, counted from 0; or line of a text file, counted from 1
+  std::optional<std::int64_t> column = {};  ///< counted like the row
+  std::optional<std::int64_t> byte = {};    ///< offset in the file, counted from 0
   std::string value = {};                   ///< the value that was refused
-  std::string allowed = {};                 ///< the values that are not
+  std::string allowed = {};                 ///< the values that are allowed
   ErrorMessage remedy = {};                 ///< what the user can do
-  std::string context = {};                 ///< what() ends with it: " (in frame 3)"
-  std::optional<int> rank = {};             ///< where the error occurred, if the job has several ranks
+  std::string context = {};                 ///< suffix of what(): " (in frame 3)"
+  std::optional<int> rank = {};             ///< rank on which the error occurred, if the job has several ranks
   int ranks = 1;
 };
 
-/// Base of all errors, and by itself: a run-time failure such as a full disk.
+/// Base class of all errors. Thrown itself for run-time failures such as a full disk.
 class GRADUS_EXPORT Error : public std::runtime_error {
  public:
   explicit Error(const char* text);
@@ -145,19 +147,19 @@ class GRADUS_EXPORT Error : public std::runtime_error {
   Error(const Error&) noexcept = default;
   Error& operator=(const Error&) noexcept = default;
   ~Error() override;
-  /// The whole text, with options spelled as in C++.
+  /// Returns the whole text, with options spelled as in C++.
   const char* what() const noexcept override;
-  /// The whole text, with options spelled by a front end.
+  /// Returns the whole text, with options spelled by a front end.
   std::string text(const OptionSpelling& spelling) const;
-  /// The field, or the code of the class.
+  /// Returns the field `code`, or the default code of the class.
   std::string_view code() const noexcept;
   const ErrorFields& fields() const noexcept;
   const ErrorMessage& message() const noexcept;
-  /// Replaces the fields, and updates what(). Layers that catch an error on its way add what they know.
+  /// Replaces the fields and updates what(). Layers that catch and rethrow an error use it to add what they know.
   void set_fields(ErrorFields fields);
-  /// Replaces the message, and updates what().
+  /// Replaces the message and updates what().
   void set_message(ErrorMessage message);
-  /// The exit status that the command line gives for this error.
+  /// Returns the exit status of the command line for this error.
   virtual int exit_status() const noexcept { return 1; }
 
  protected:
@@ -168,7 +170,7 @@ class GRADUS_EXPORT Error : public std::runtime_error {
   std::shared_ptr<const Parts> parts_;  // copies of an exception must not throw
 };
 
-/// A wrong option or argument: an unknown variant's name, zero clusters, a negative tolerance.
+/// An invalid option or argument: an unknown variant, zero clusters, a negative tolerance.
 class GRADUS_EXPORT UsageError : public Error {
  public:
   using Error::Error;
@@ -179,7 +181,7 @@ class GRADUS_EXPORT UsageError : public Error {
   std::string_view class_code() const noexcept override { return error_code::bad_argument; }
 };
 
-/// Bad data: a file or an array that does not hold what it should.
+/// Invalid data: the contents of a file or an array.
 class GRADUS_EXPORT InputError : public Error {
  public:
   using Error::Error;
@@ -190,7 +192,7 @@ class GRADUS_EXPORT InputError : public Error {
   std::string_view class_code() const noexcept override { return error_code::bad_input; }
 };
 
-/// Something that this machine or this build cannot do.
+/// An operation that this machine or this build does not support.
 class GRADUS_EXPORT UnsupportedError : public Error {
  public:
   using Error::Error;
@@ -201,7 +203,7 @@ class GRADUS_EXPORT UnsupportedError : public Error {
   std::string_view class_code() const noexcept override { return error_code::not_supported; }
 };
 
-/// Memory does not suffice: that of the machine or of a GPU, or what the request allows of it.
+/// The memory of the machine or of a GPU, or the limit that the request sets, does not suffice.
 class GRADUS_EXPORT OutOfMemoryError : public Error {
  public:
   using Error::Error;
@@ -211,7 +213,7 @@ class GRADUS_EXPORT OutOfMemoryError : public Error {
   std::string_view class_code() const noexcept override { return error_code::out_of_memory; }
 };
 
-/// A verification found a wrong result.
+/// A verification found an incorrect result.
 class GRADUS_EXPORT VerificationError : public Error {
  public:
   using Error::Error;
@@ -222,7 +224,7 @@ class GRADUS_EXPORT VerificationError : public Error {
   std::string_view class_code() const noexcept override { return error_code::wrong_result; }
 };
 
-/// The caller's stop request was honoured.
+/// The job ended because of the caller's stop request.
 class GRADUS_EXPORT InterruptedError : public Error {
  public:
   using Error::Error;

@@ -1,4 +1,5 @@
-/// Where and how to run. `Execution{}` means: the best variant on the best device present, on all cores.
+/// Settings of a call: device, variant, threads, memory limits, progress, stop requests and ranks. `Execution{}`
+/// selects the best variant on the best device present and uses all cores.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ namespace gradus {
 class Communicator;
 
 enum class Device : std::uint8_t {
-  automatic,  ///< where views lie on a GPU, that one; else a GPU where there is one that the job fits and gains from (a
-              ///< small one is done before a GPU is ready), otherwise the CPU
+  automatic,  ///< the GPU that holds the data; otherwise a GPU if the job fits and is large enough to gain from one;
+              ///< otherwise the CPU
   cpu,
   gpu
 };
@@ -24,64 +25,65 @@ template <>
 inline constexpr auto enum_names<Device> =
     std::to_array<EnumName<Device>>({{Device::automatic, "auto"}, {Device::cpu, "cpu"}, {Device::gpu, "gpu"}});
 
-/// How worker threads are bound to cores.
+/// Binding of worker threads to cores.
 enum class Pinning : std::uint8_t {
-  none,     ///< the operating system places and moves them
-  compact,  ///< neighbouring threads on neighbouring cores: caches are shared
-  scatter   ///< neighbouring threads as far apart as possible: every cache and memory channel is used
+  none,     ///< the operating system places and moves threads
+  compact,  ///< neighbouring threads on neighbouring cores, so that they share caches
+  scatter   ///< neighbouring threads as far apart as possible, so that they use every cache and memory channel
 };
 template <>
 inline constexpr auto enum_names<Pinning> = std::to_array<EnumName<Pinning>>({{Pinning::none, "none"},
                                                                               {Pinning::compact, "compact"},
                                                                               {Pinning::scatter, "scatter"}});
 
-/// What a long job reports now and then.
+/// Progress of a long job, passed to Execution::progress.
 struct Progress {
   std::string_view phase;   ///< for example "iteration" or "initialise"
-  std::int64_t done = 0;    ///< steps finished
-  std::int64_t total = 0;   ///< steps at most; the job may end sooner
+  std::int64_t done = 0;    ///< steps completed
+  std::int64_t total = 0;   ///< maximum number of steps; the job may finish earlier
   std::string_view detail;  ///< a few human-readable words; may be empty
 };
 
-/// Bytes that a job takes.
+/// Memory that a job needs, in bytes.
 struct MemoryEstimate {
-  std::uint64_t host = 0;    ///< beyond the input and the result in host memory
-  std::uint64_t device = 0;  ///< on a GPU, beyond the input there
+  std::uint64_t host = 0;    ///< host memory in addition to the input and the result
+  std::uint64_t device = 0;  ///< GPU memory in addition to the input on that GPU
 };
 
-/// An option that only some variants of a problem have.
+/// A variant-specific option.
 struct VariantOption {
   std::string name;
-  std::string value;  ///< as text: the name of a choice, "true" or "false", a number, the name of a file
+  std::string value;  ///< as text: the name of a choice, "true" or "false", a number, or a file name
 };
 
 struct Execution {
   Device device = Device::automatic;
-  int gpu = 0;               ///< which GPU, when there are several
-  std::string variant = {};  ///< empty: chosen from the shape and the machine
-  /// Options of that variant, which its row declares. UsageError for names and values that the variant does not have.
+  int gpu = 0;               ///< GPU index, counted from 0
+  std::string variant = {};  ///< empty: chosen by shape and machine
+  /// Options that the variant's row declares. The call throws UsageError for a name or value that the variant does not
+  /// have.
   std::vector<VariantOption> variant_options = {};
-  /// 0: one per available core, or as many of those as the work pays for. A forked child of a process that ran a job on
-  /// several threads does not have them, and the runtime would wait for them: there 0 means one, and several threads
-  /// are refused with UnsupportedError. A new process (exec; the methods 'spawn' and 'forkserver' of Python's
-  /// multiprocessing) has no such limit.
+  /// Number of CPU threads. 0: one per available core, or fewer if the work does not pay for them.
+  /// If a process has run a job on several threads, its fork() children do not inherit these threads, and GNU's OpenMP
+  /// runtime would hang in them. In such a child 0 means one thread, and more than one throws UnsupportedError. A new
+  /// process (exec, or Python's multiprocessing with "spawn" or "forkserver") has no such limit.
   int threads = 0;
   Pinning pinning = Pinning::none;
-  int block_size = 0;                  ///< threads per CUDA block; 0: the variant's own choice, the only one on a CPU
-  std::uint64_t memory_limit = 0;      ///< bytes a job may take beyond its input; 0: what the machine has available
-  std::uint64_t gpu_memory_limit = 0;  ///< bytes of a GPU's memory it may take beyond its input there; 0: what is free
+  int block_size = 0;                  ///< threads per CUDA block; 0: the variant's choice. Only 0 is valid on the CPU
+  std::uint64_t memory_limit = 0;      ///< bytes of host memory in addition to the input; 0: the memory available
+  std::uint64_t gpu_memory_limit = 0;  ///< bytes of GPU memory in addition to input on the GPU; 0: the free memory
   std::function<void(const Progress&)> progress = {};  ///< called from the calling thread only
-  std::stop_token stop = {};  ///< a stop request ends the job with InterruptedError within half a second
-  /// A CUDA stream (cudaStream_t) of the GPU, or null for CUDA's default stream. Views of GPU memory are read and
-  /// written after what the caller put into it before the call; when the call returns its results are there, for any
-  /// stream. Ignored where no view lies on a GPU.
+  std::stop_token stop = {};  ///< a stop request makes the call throw InterruptedError within 0.5 s
+  /// CUDA stream (cudaStream_t) of the GPU, or null for the default stream. The job reads and writes views of GPU
+  /// memory after the work that the caller queued on this stream before the call. When the call returns, its results
+  /// are visible to every stream. Ignored if no view is on a GPU.
   void* stream = nullptr;
-  /// The ranks that do the job together (gradus/communicator.hpp), or null: this process does it alone. All of them
-  /// make the same call, with the same options. The views of k-means are those of this rank's rows, of which there may
-  /// be none: the rows of all ranks, one rank's after the other's, are the problem. Those of other calls are the whole
-  /// problem, the same on all ranks. The result is, to the bit, that of one process; of rows it has this rank's. An
-  /// error is thrown on all ranks: that of the lowest rank that has one. UnsupportedError where a call does not know
-  /// ranks. The object must outlive the call; one call at a time may use it.
+  /// The ranks that work on the job together (gradus/communicator.hpp). Null: this process alone.
+  /// All ranks make the same call with the same options. For k-means, each rank passes its own rows (possibly none),
+  /// and the problem is the concatenation of all rows in rank order. For every other call, each rank passes the whole
+  /// problem. The result has the same bits as a single process would compute; per-row results cover the rows of this
+  /// rank. If any rank fails, every rank throws the error of the lowest failing rank. A call without support for ranks
+  /// throws UnsupportedError. The object must outlive the call and serves one call at a time.
   Communicator* communicator = nullptr;
 };
 

@@ -1,4 +1,4 @@
-/// Visibility of the public API: everything else is hidden in a shared library.
+/// Visibility of the public API. The shared library hides every other symbol.
 #pragma once
 
 #if defined(_WIN32)

@@ -1,8 +1,8 @@
-/// Graphs of few edges: views of lists of edges that someone else owns, in host memory. Vertices are counted from 0.
+/// Sparse graphs: views of edge lists in host memory. The views do not own the lists. Vertices are counted from 0.
 ///
-/// A function that takes such a view checks it before it reads anything, and throws UsageError for what cannot be true
-/// (lists of different lengths, a null pointer to elements; see array.hpp), InputError, which names the first such
-/// edge, for vertices that do not exist and for lists that do not ascend where they must.
+/// A function with such a parameter checks the view before it uses the graph. It throws UsageError for a malformed view
+/// (lists of different lengths, a null pointer to elements; see array.hpp). It throws InputError with the first
+/// offending edge for vertices that do not exist, and for lists that do not ascend as required.
 #pragma once
 
 #include <cstdint>
@@ -16,38 +16,38 @@
 
 namespace gradus {
 
-/// The edges one by one, in any order (COO): edge e goes from from[e] to to[e]. Of parallel edges the lightest counts.
+/// A list of edges in any order (COO): edge e goes from from[e] to to[e]. Of parallel edges, the lightest counts.
 template <class T>
 struct EdgeView {
   std::int64_t vertices = 0;
   VectorView<const std::int32_t> from = {};
   VectorView<const std::int32_t> to = {};
-  VectorView<const T> weights = {};  ///< of each edge its length; empty: 1 each
+  VectorView<const T> weights = {};  ///< length of each edge; empty: 1 each
 };
 
-/// The edges from each vertex together (CSR): those from vertex v are number starts[v] up to starts[v + 1], that one
-/// not included, and go to targets[e]. Targets are in any order. Of parallel edges the lightest counts.
+/// Edges grouped by source vertex (CSR): the edges of vertex v have the numbers e with starts[v] <= e < starts[v + 1]
+/// and go to targets[e], in any order. Of parallel edges, the lightest counts.
 template <class T>
 struct CsrView {
-  VectorView<const std::int64_t> starts = {};   ///< one more than there are vertices, from 0 to the number of edges
-  VectorView<const std::int32_t> targets = {};  ///< of each edge the vertex where it ends
-  VectorView<const T> weights = {};             ///< of each edge its length; empty: 1 each
+  VectorView<const std::int64_t> starts = {};   ///< N + 1 numbers, from 0 to the number of edges
+  VectorView<const std::int32_t> targets = {};  ///< target vertex of each edge
+  VectorView<const T> weights = {};             ///< length of each edge; empty: 1 each
 
   constexpr std::int64_t vertices() const { return starts.empty() ? 0 : starts.size() - 1; }
 };
 
-/// A graph in which certain vertices stand in the way of a result. what() calls them by their numbers from 0.
+/// An error about certain vertices of a graph. what() shows their numbers, counted from 0.
 class GRADUS_EXPORT VertexError : public InputError {
  public:
-  /// The text is `before`, the vertices with `between` between them, how they are counted, and `after`.
+  /// The text is `before`, the vertices separated by `between`, a note on how vertices are counted, and `after`.
   VertexError(const ErrorMessage& before, const std::vector<std::int32_t>& vertices, const std::string& between,
               const ErrorMessage& after, ErrorFields fields = {});
   ~VertexError() override;
-  /// In the order of the message.
+  /// Returns the vertices in the order of the message.
   std::vector<std::int32_t> vertices() const;
-  /// The message with each vertex as called(vertex) calls it.
+  /// Returns the message, with each vertex replaced by called(vertex).
   std::string message_with(const std::function<std::string(std::int32_t)>& called) const;
-  /// Gives the vertices these names in the text.
+  /// Replaces the vertices in the text by names.
   void name_vertices(const std::function<std::string(std::int32_t)>& called);
 };
 

@@ -1,39 +1,40 @@
 /// k-means clustering: Lloyd's algorithm, exact and reproducible.
 ///
-/// Canonical result (what every production variant gives, to the bit, on any number of threads):
+/// Canonical result. Every production variant returns the same bits, on any number of threads:
 ///
-/// * Squared distance D(x, c): the chain acc = fma(t, t, acc) with t = double(x_j) - double(c_j), j ascending,
-///   from acc = 0, in IEEE double.
-/// * Label of x: the lowest cluster among those with the least D(x, c).
+/// * Squared distance D(x, c): the chain acc = fma(t, t, acc) with t = double(x_j) - double(c_j), from acc = 0, for
+///   ascending j, in IEEE double.
+/// * Label of x: the lowest cluster index with minimal D(x, c).
 /// * Centroid: the exact weighted mean of the cluster's points, sum of w*x over sum of w in real numbers, rounded once
-///   to T (nearest, ties to even), whatever the spread of values and weights. Points of weight 0 have labels and are
+///   to T (to nearest, ties to even), whatever the range of values and weights. Points of weight 0 have labels and are
 ///   counted, but do not affect centroids.
-/// * Inertia: the exact sum of the products w * D(x, c_label), each rounded to the 53 bits of a double with no limit to
-///   its exponent; rounded once to double. InputError where that is beyond the range of double. With
-///   KMeansMetric::cosine it is half of that, which is the sum of w * (1 - cosine similarity).
-/// * An iteration assigns all points and moves all centroids. The fit ends when no label changed and no empty cluster
-///   moved to another place, or by another of the rules below; a last assignment gives labels, counts and inertia.
-/// * KMeansMetric::cosine: rows, and the means after each update, are scaled to unit length: s_j = x_j * 2^-e in
-///   double, where e brings the row's largest magnitude to between 1/2 and 1; then s_j / sqrt(L) rounded to T, where L
-///   is the chain acc = fma(s_j, s_j, acc). A cluster whose mean is zero has no direction, and keeps its centroid.
+/// * Inertia: the exact sum of the products w * D(x, c_label), rounded once to double. Each product is first rounded to
+///   53 bits with an unbounded exponent. With KMeansMetric::cosine the inertia is half of this sum, which is the sum of
+///   w times (1 - cosine similarity). Throws InputError if the sum exceeds the range of double.
+/// * An iteration assigns all points and then moves all centroids. The fit stops when no label changed and no empty
+///   cluster was relocated, or by one of the other rules below. A final assignment gives labels, counts and inertia.
+/// * KMeansMetric::cosine scales the rows, and the means after each update, to unit length: s_j = x_j * 2^-e in double,
+///   where e brings the row's largest magnitude into [1/2, 1]; then s_j / sqrt(L) rounded to T, where L is the chain
+///   acc = fma(s_j, s_j, acc). A cluster whose mean is zero has no direction and keeps its centroid.
 ///
-/// Limits: coordinates and weights of at most 2^500 in magnitude, and no columns so many and so wide that squared
-/// distances overflow; InputError otherwise. Squared distances below the least double are zero, as in IEEE arithmetic.
+/// Limits: coordinates and weights have a magnitude of at most 2^500, and squared distances must not overflow
+/// (InputError otherwise). Squared distances below the smallest double are zero, as in IEEE arithmetic.
 ///
-/// Memory of a GPU: every view may lie on a GPU (MemoryPlace::on_gpu), in memory from cudaMalloc, a memory pool, or
-/// managed memory. Points there are used where they are, and the job runs on that GPU: on another device, and with a
-/// variant that needs points in host memory, it is refused (UnsupportedError, or UsageError where the request names two
-/// GPUs). One copy is made where a kernel cannot read them as they lie: for rows that are not contiguous, do not begin
-/// at a multiple of 16 bytes or do not end at one (with KMeansMetric::cosine also for the rows of unit length). Weights
-/// lie beside the points or in host memory, given centroids anywhere. Execution::stream says when the memory may be
-/// read.
+/// GPU memory: every view may be on a GPU (MemoryPlace::on_gpu), in memory from cudaMalloc, a memory pool, or managed
+/// memory. Points on a GPU are used in place, and the job runs on that GPU. A request for another device, or for a
+/// variant that needs points in host memory, throws UnsupportedError; a request that names two GPUs throws UsageError.
+/// The job copies the points once if a kernel cannot read their layout: rows that are not contiguous, or that do not
+/// begin and end at a multiple of 16 bytes. KMeansMetric::cosine always makes a copy (rows of unit length). Weights are
+/// on the same GPU as the points or in host memory. Given centroids may be anywhere. Execution::stream states when the
+/// memory may be read.
 ///
-/// Ranks (Execution::communicator): the rows are split over them, and all that is said here of one process is true of
-/// all of them together, to the bit. Labels, distances and report are those of this rank's rows, in host memory; row
-/// numbers are among all, up to 2^36. Each rank may run another variant of the contract "same bits", on CPU or GPU.
+/// Ranks (Execution::communicator): the rows are split over the ranks, and the canonical result holds for all rows
+/// together, to the bit. Labels, distances and the report cover the rows of this rank, in host memory. Row numbers
+/// count the rows of all ranks, up to 2^36. Each rank may run a different variant of the contract "same bits", on CPU
+/// or GPU.
 ///
-/// Complexity of an iteration: O(n k d) operations at most and one reading of the points; memory beyond the input:
-/// O(n) for labels (and for bounds, where a variant keeps them) and O(threads k d).
+/// Complexity of an iteration: at most O(n k d) operations and one pass over the points. Memory in addition to the
+/// input: O(n) for labels (and for bounds, if the variant keeps them) and O(threads k d).
 #pragma once
 
 #include <atomic>
@@ -53,29 +54,29 @@
 
 namespace gradus {
 
-/// Where the first centroids come from. All of them but `given` depend on the data and the seed only,
-/// never on the number of threads.
+/// Choice of the first centroids. All methods but `given` depend only on the data and the seed, never on the number of
+/// threads.
 enum class KMeansInit : std::uint8_t {
-  kmeans_plus_plus,  ///< greedy k-means++ (Arthur and Vassilvitskii 2007): best of 2 + floor(ln k) trials a step
+  kmeans_plus_plus,  ///< greedy k-means++ (Arthur and Vassilvitskii 2007): best of 2 + floor(ln k) trials per step
   kmeans_parallel,   ///< k-means|| (Bahmani et al. 2012): a few rounds of oversampling, then k-means++ on the sample
-  random,            ///< k different rows, uniformly (by weight where weights are given)
+  random,            ///< k different rows, uniformly (by weight if weights are given)
   first,             ///< the first k rows
   given              ///< KMeansMemory::initial_centroids
 };
 template <>
 inline constexpr auto enum_names<KMeansInit> = std::to_array<EnumName<KMeansInit>>(
     {{KMeansInit::kmeans_plus_plus, "k-means++"},
-     {KMeansInit::kmeans_parallel, "k-means-parallel", "k-means||"},  // the literature's name, which shells want quoted
+     {KMeansInit::kmeans_parallel, "k-means-parallel", "k-means||"},  // the literature's name needs quotes in a shell
      {KMeansInit::random, "random"},
      {KMeansInit::first, "first"},
      {KMeansInit::given, "given"}});
 
-/// What happens to a cluster that has no point of positive weight.
+/// Treatment of a cluster that has no point of positive weight.
 enum class KMeansEmptyCluster : std::uint8_t {
-  relocate,  ///< it moves to the point farthest from its centroid (lowest row on ties), as scikit-learn does; but see
-             ///< KMeansFewerDistinct
-  keep,      ///< its centroid stays where it was
-  error      ///< the job ends with gradus::Error
+  relocate,  ///< moves its centroid to the point that is farthest from its assigned centroid (lowest row on ties), as
+             ///< in scikit-learn; see also KMeansFewerDistinct
+  keep,      ///< keeps its centroid
+  error      ///< throws gradus::Error
 };
 template <>
 inline constexpr auto enum_names<KMeansEmptyCluster> =
@@ -83,24 +84,24 @@ inline constexpr auto enum_names<KMeansEmptyCluster> =
                                                  {KMeansEmptyCluster::keep, "keep"},
                                                  {KMeansEmptyCluster::error, "error"}});
 
-/// What happens where the points of positive weight are at fewer different places than there are clusters. (-0 is where
-/// 0 is; with KMeansMetric::cosine it is their directions, as rows of unit length, that count.)
+/// Treatment of data with fewer distinct points of positive weight than clusters. -0 and 0 count as equal. With
+/// KMeansMetric::cosine, directions count instead of points (rows of unit length).
 enum class KMeansFewerDistinct : std::uint8_t {
-  error,  ///< InputError that says how many there are
-  /// The fit is made, and ends; where there are enough different points it is the same as with `error`. Let m be the
-  /// number of different points, and k that of clusters.
+  error,  ///< throws InputError with the number of distinct points
+  /// Completes the fit. If there are enough distinct points, the result is the same as with `error`. Let m be the
+  /// number of distinct points and k the number of clusters.
   ///
-  /// First centroids: k-means++ and k-means|| choose m rows at the different places, `random` all rows of positive
-  /// weight where these are fewer than k. The rows chosen are then repeated, in their order and from the first one on,
-  /// until there are k. `first` and `given` are as ever.
+  /// First centroids: k-means++ and k-means|| choose m rows, one per distinct point. `random` chooses all rows of
+  /// positive weight if there are fewer than k. The chosen rows are then repeated cyclically until there are k. `first`
+  /// and `given` do not change.
   ///
-  /// Empty clusters: when e of the k clusters are empty, KMeansEmptyCluster::relocate moves the lowest m - (k - e) of
-  /// them, so many as there are different points without a cluster of their own. Each of the other empty ones is
-  /// surplus, and repeats a centroid: the new one of the lowest cluster with points whose centroid was at the same
-  /// place before, or else that of the lowest cluster with points at all. `keep` and `error` are as ever: with the
-  /// latter a surplus cluster ends the job.
+  /// Empty clusters: if e of the k clusters are empty, k - e clusters have points, and m - (k - e) distinct points lack
+  /// a cluster. KMeansEmptyCluster::relocate moves that many empty clusters, lowest index first. Every other empty
+  /// cluster is surplus and copies the new centroid of the lowest non-empty cluster whose previous centroid equalled
+  /// its own, or else of the lowest non-empty cluster. `keep` and `error` do not change: with `error`, a surplus
+  /// cluster makes the fit throw.
   ///
-  /// Of equally near centroids the lowest has the point, so that surplus clusters count 0 once no label changes.
+  /// Ties go to the lowest centroid, so surplus clusters have count 0 once no label changes.
   accept
 };
 template <>
@@ -109,69 +110,71 @@ inline constexpr auto enum_names<KMeansFewerDistinct> = std::to_array<EnumName<K
 
 enum class KMeansMetric : std::uint8_t {
   euclidean,
-  cosine  ///< spherical k-means: rows and centroids are scaled to unit length; a zero row is an InputError
+  cosine  ///< spherical k-means: rows and centroids are scaled to unit length; a zero row throws InputError
 };
 template <>
 inline constexpr auto enum_names<KMeansMetric> =
     std::to_array<EnumName<KMeansMetric>>({{KMeansMetric::euclidean, "euclidean"}, {KMeansMetric::cosine, "cosine"}});
 
-/// A file in which kmeans() keeps how far it has come, so that a fit that ends early goes on elsewhere: on any number
-/// of threads and ranks, on a GPU or not, by any variant of the contract "same bits" (UnsupportedError for the others).
-/// It ends with the uninterrupted fit's bits, but for seconds, `rechecked`, and of `history` what is a variant's own.
+/// A file in which kmeans() saves the state of a fit. An interrupted fit can resume from the file on any number of
+/// threads and ranks, on CPU or GPU, and with any variant of the contract "same bits" (other variants throw
+/// UnsupportedError). The resumed fit returns the same bits as an uninterrupted fit, except for seconds, `rechecked`
+/// and the variant-specific parts of `history`.
 ///
-/// The file is NumPy's .npz, and takes two to three times the bytes of the centroids, whatever the number of points; it
-/// holds up to 4 GiB. It appears whole or not at all, each time in the place of the one before, written by a thread of
-/// its own beside the iterations. InputError where another file than a checkpoint is in its
-/// place, and Error where it cannot be made, when the fit begins; later a full disk is told by `note`, and the fit goes
-/// on. A stop request writes one of the last whole iteration (not where a GPU makes several at a time); so does the end
-/// of the fit, of the result, for which `resume` then needs one pass. On ranks the first one reads and writes the file;
-/// the others need not see it.
+/// The file is NumPy's .npz, of up to 4 GiB. Its size is two to three times the size of the centroids and does not
+/// depend on the number of points. A separate thread writes it concurrently with the iterations, and each file replaces
+/// the previous one atomically.
+///
+/// At the start of the fit, InputError is thrown if the existing file is not a checkpoint, and Error if the file cannot
+/// be created. If a later write fails (disk full), `note` reports it and the fit continues. A stop request saves the
+/// last complete iteration (unless a GPU runs several iterations at a time). The end of the fit saves the result, from
+/// which `resume` needs only one pass. With several ranks, rank 0 reads and writes the file; other ranks need no access
+/// to it.
 struct KMeansCheckpoint {
-  std::string file = {};  ///< empty: none
-  double seconds = 600;   ///< one each time that so many have passed; infinity: never
-  int iterations = 0;     ///< one after each so many iterations of a fit; 0: never
-  /// Go on from the file; where there is none, begin anew. InputError where it is damaged, or where points, weights,
-  /// given centroids or options (but max_iterations, until a fit has ended) were others; the file stays as it is.
+  std::string file = {};  ///< file name; empty: no checkpoints
+  double seconds = 600;   ///< writes a checkpoint after this many seconds; infinity: never
+  int iterations = 0;     ///< writes a checkpoint after this many iterations; 0: never
+  /// Resumes from the file, or starts a new fit if there is no file. Throws InputError if the file is damaged, or if
+  /// points, weights, given centroids or options differ from the saved ones (max_iterations may differ until the fit
+  /// has ended). The file is then left unchanged.
   bool resume = false;
-  /// Set it, from a signal's handler if need be, and there is a checkpoint as soon as the iteration under way is done;
-  /// it is cleared then. Null: nobody asks.
+  /// If set, a checkpoint is written after the current iteration and the flag is cleared. A signal handler may set the
+  /// flag. May be null.
   std::atomic<bool>* request = nullptr;
-  /// What a person should know: from where the fit goes on, or that a checkpoint could not be written. Called from the
-  /// calling thread only; on ranks from that of the first one.
+  /// Receives messages for the user, such as the iteration from which a fit resumes, or a failed write. Called from the
+  /// thread that called kmeans() only (with several ranks: on rank 0).
   std::function<void(std::string_view)> note = {};
 };
 
-/// What is computed.
 struct KMeansOptions {
   std::int64_t clusters = 8;
   KMeansInit init = KMeansInit::kmeans_plus_plus;
-  int restarts = 1;  ///< number of fits, each from its own seed; the one with the least inertia wins
+  int restarts = 1;  ///< number of fits with different seeds; the one with the smallest inertia wins
   int max_iterations = 300;
-  /// Stop when the sum of the centroids' squared movements is at most tolerance times the mean variance of the
-  /// columns (scikit-learn's definition; from exact sums). 0 disables the rule; "no label changed" always stops.
+  /// Stops when the sum of the centroids' squared movements is at most tolerance times the mean variance of the columns
+  /// (scikit-learn's definition, computed from exact sums). 0 disables this rule. "No label changed" always stops.
   double tolerance = 1e-4;
-  /// Stop when at most this fraction of the points changed labels. 0 disables the rule.
+  /// Stops when at most this fraction of the points changed labels. 0 disables the rule.
   double changed_fraction = 0.0;
   KMeansEmptyCluster empty = KMeansEmptyCluster::relocate;
   KMeansFewerDistinct fewer_distinct = KMeansFewerDistinct::error;
   KMeansMetric metric = KMeansMetric::euclidean;
-  /// Standardize the columns first (gradus/kmeans_standardization.hpp; every point counts once, whatever its weight):
-  /// the fit is that of a standardized copy of the points, in host memory. Given centroids are in the units of the data
-  /// and are standardized alike. Inertia, history and the cosine metric are those of the standardized points. Mean and
-  /// scale of ranks are those of all ranks' rows.
+  /// Standardizes the columns first (gradus/kmeans_standardization.hpp), in a copy of the points in host memory. Every
+  /// point counts once, whatever its weight. Given centroids are in the units of the data and are standardized in the
+  /// same way. Inertia, history and the cosine metric refer to the standardized points. With several ranks, mean and
+  /// scale cover the rows of all ranks.
   bool standardize = false;
   std::uint64_t seed = 0;
   KMeansCheckpoint checkpoint = {};
 };
 
-/// What is read and written beside the points. Memory for results has no bytes in common with what is read
-/// (UsageError).
+/// Optional inputs and output memory of a fit. Throws UsageError if output memory overlaps any input.
 template <class T>
 struct KMeansMemory {
-  MatrixView<const T> initial_centroids = {};  ///< clusters x d where KMeansOptions::init is `given`, or else empty
+  MatrixView<const T> initial_centroids = {};  ///< clusters x d if KMeansOptions::init is `given`, otherwise empty
   VectorView<const T> weights = {};            ///< one non-negative weight per point, or empty
-  /// Where the n labels are wanted, in host memory or on the GPU that the job runs on; then KMeansResult::labels stays
-  /// empty. Empty: the labels are in the result. UsageError for any other number of them.
+  /// Memory for the n labels, in host memory or on the GPU that runs the job; KMeansResult::labels is then empty. If
+  /// this view is empty, the labels are returned in the result. Throws UsageError for any other size.
   VectorView<std::int32_t> labels = {};
 };
 
@@ -183,16 +186,17 @@ inline constexpr auto enum_names<KMeansStopReason> = std::to_array<EnumName<KMea
      {KMeansStopReason::few_labels_changed, "few labels changed"},
      {KMeansStopReason::iteration_limit, "the iteration limit was reached"}});
 
-/// One iteration: the assignment to the centroids of the iteration before, and the update that followed.
+/// One iteration: an assignment to the previous centroids and the update that followed.
 struct KMeansIteration {
-  /// Of this assignment, from the sums of the update and not from the distances. With e_j the extent of column j over
-  /// points and first centroids (with KMeansMetric::cosine at least 2), M_j its largest magnitude, W the sum and w the
-  /// largest of the weights (n and 1 without them) but at least 2^-1000, to within
-  /// (k + d + 8) 2^-51 W sum e_j^2 + 2^-72 n w sum e_j M_j (the second part beyond 2^24 points times the square of
-  /// n 2^-24), and what squares below the least double lose.
-  /// Infinite beyond the range of double.
+  /// Inertia of this assignment, computed from the sums of the update instead of the distances. Infinite beyond the
+  /// range of double.
+  ///
+  /// Error bound: let e_j be the extent of column j over points and first centroids (at least 2 with
+  /// KMeansMetric::cosine), M_j its largest magnitude, W the sum of the weights and w the largest weight (n and 1
+  /// without weights), w at least 2^-1000. The error is at most (k + d + 8) 2^-51 W sum e_j^2 + 2^-72 n w sum e_j M_j,
+  /// plus what squares below the smallest double lose. Beyond 2^24 points the second term is multiplied by (n 2^-24)^2.
   double inertia = 0;
-  std::int64_t changed = 0;  ///< labels that changed; n in the first iteration
+  std::int64_t changed = 0;  ///< number of labels that changed; n in the first iteration
   double shift = 0;          ///< sum of the centroids' squared movements
   double seconds = 0;
 };
@@ -200,32 +204,35 @@ struct KMeansIteration {
 template <class T>
 struct KMeansResult {
   Matrix<T> centroids;               ///< clusters x d, in the units of the data
-  Buffer<std::int32_t> labels;       ///< n, or empty (KMeansMemory::labels); each point's nearest of `centroids`
+  Buffer<std::int32_t> labels;       ///< n labels (nearest of `centroids`), or empty (KMeansMemory::labels)
   std::vector<std::int64_t> counts;  ///< points per cluster under `labels`
-  double inertia = 0;                ///< of `labels` and `centroids`
+  double inertia = 0;                ///< inertia of `labels` and `centroids`
   int iterations = 0;
-  bool converged = false;  ///< stopped for any reason but the iteration limit
+  bool converged = false;  ///< true if the fit stopped for any reason but the iteration limit
   KMeansStopReason stop_reason = KMeansStopReason::iteration_limit;
   std::vector<KMeansIteration> history;
-  int restart = 0;       ///< which of the restarts won
-  bool resumed = false;  ///< the fit went on from a checkpoint; seconds before it are those of another job
-  RunReport report;      ///< `rechecked`: of all assignments, after a resumption of those that followed
-  KMeansMetric metric = KMeansMetric::euclidean;  ///< as asked for
-  /// With KMeansOptions::standardize, otherwise empty: mean and scale of the columns, and the centroids as the fit saw
-  /// them (clusters x d), of which each label is the nearest. `centroids` are these, restored and rounded.
+  int restart = 0;       ///< index of the winning restart
+  bool resumed = false;  ///< true if the fit resumed from a checkpoint; earlier iterations then report the seconds of
+                         ///< the earlier job
+  RunReport report;      ///< `rechecked` covers all assignments, or those after the resumption
+  KMeansMetric metric = KMeansMetric::euclidean;  ///< the requested metric
+  /// With KMeansOptions::standardize: mean and scale of the columns. Otherwise empty.
   KMeansStandardization standardization;
+  /// With KMeansOptions::standardize: the centroids of the standardized points (clusters x d), of which each label is
+  /// the nearest; `centroids` contains them in the units of the data, rounded. Otherwise empty.
   Matrix<T> standardized_centroids;
 };
 
-/// A fit as what labels further points: see kmeans_predict() and kmeans_transform(). Refers to the centroids' memory.
+/// A fitted model that labels further points with kmeans_predict() and kmeans_transform(). Refers to the memory of the
+/// centroids.
 template <class T>
 struct KMeansModel {
-  MatrixView<const T> centroids = {};  ///< k x d; of a fit of standardized points the standardized ones
+  MatrixView<const T> centroids = {};  ///< k x d; for a standardized fit, the standardized centroids
   KMeansMetric metric = KMeansMetric::euclidean;
-  KMeansStandardization standardization = {};  ///< of the points before they are compared; empty: they stay as they are
+  KMeansStandardization standardization = {};  ///< applied to points before they are compared; empty: none
 };
 
-/// Returns the model of a fit, which must outlive it.
+/// Returns the model of `fit`. `fit` must outlive the model.
 template <class T>
 KMeansModel<T> kmeans_model(const KMeansResult<T>& fit) {
   const bool standardized = !fit.standardization.empty();
@@ -236,33 +243,32 @@ KMeansModel<T> kmeans_model(const KMeansResult<T>& fit) {
 template <class T>
 KMeansModel<T> kmeans_model(const KMeansResult<T>&& fit) = delete;
 
-/// What a fit begins with.
 template <class T>
 struct KMeansInitialCentroids {
-  /// clusters x d; with KMeansMetric::cosine of unit length, with KMeansOptions::standardize in the units of the data
+  /// clusters x d; of unit length with KMeansMetric::cosine, in the units of the data with KMeansOptions::standardize
   Matrix<T> centroids;
-  std::vector<std::int64_t> rows;  ///< of the points, one for each centroid; empty for KMeansInit::given
+  std::vector<std::int64_t> rows;  ///< row of the points for each centroid; empty for KMeansInit::given
   RunReport report;
 };
 
 struct KMeansPrediction {
-  Buffer<std::int32_t> labels;  ///< n, or empty where the caller gave memory for them
-  double inertia = 0;           ///< as that of a fit: see the head of this file
-  RunReport report;             ///< `rechecked`: of all assignments
+  Buffer<std::int32_t> labels;  ///< n labels, or empty if the caller gave memory for them
+  double inertia = 0;           ///< defined as for a fit (see the head of this file)
+  RunReport report;             ///< `rechecked` covers all assignments
 };
 
-/// The sizes on which a fit's memory depends, beside KMeansOptions.
+/// The sizes that determine the memory of a fit, in addition to KMeansOptions.
 struct KMeansShape {
   std::int64_t points = 0;
   std::int64_t dimensions = 0;
   int element_bytes = 4;  ///< 4: float, 8: double
   bool weighted = false;
-  MemoryPlace place = {};  ///< where the points and their weights lie
+  MemoryPlace place = {};  ///< location of the points and their weights
 };
 
 namespace detail {
 
-// What libgradus has of the calls below, for float and double.
+// Entry points of libgradus for the templates below, instantiated for float and double.
 template <class T>
 GRADUS_EXPORT KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options,
                                      const KMeansMemory<T>& memory, const Execution& execution);
@@ -300,12 +306,13 @@ GRADUS_EXPORT RunReport kmeans_transform(const KMeansModel<T>& model, MatrixView
 
 }  // namespace detail
 
-/// Clusters the rows of `points` (n x d, n >= clusters >= 1, d >= 1), a matrix of float or double: whatever view_of()
-/// of array.hpp makes a view of.
-/// Throws UsageError for impossible options and views (see array.hpp), InputError for NaN, infinity, too large values,
-/// negative weights, fewer points than clusters or fewer distinct ones (but see KMeansFewerDistinct), UnsupportedError
-/// for a variant or device that cannot run here, OutOfMemoryError where memory does not suffice, InterruptedError after
-/// a stop request.
+/// Clusters the rows of `points`, an n x d matrix of float or double with n >= clusters >= 1 and d >= 1. `points` is a
+/// MatrixView or anything that view_of() of array.hpp accepts.
+///
+/// Throws UsageError for invalid options and malformed views (see array.hpp). Throws InputError for NaN, infinity,
+/// magnitudes beyond the limits, negative weights, and fewer points or distinct points than clusters (but see
+/// KMeansFewerDistinct). Throws UnsupportedError if the variant or device cannot run here, OutOfMemoryError if memory
+/// does not suffice, and InterruptedError after a stop request.
 template <RowsOf<float, double> Points>
 KMeansResult<ElementOf<Points>> kmeans(const Points& points, const KMeansOptions& options,
                                        const KMeansMemory<ElementOf<Points>>& memory, const Execution& execution = {}) {
@@ -317,10 +324,12 @@ KMeansResult<ElementOf<Points>> kmeans(const Points& points, const KMeansOptions
   return detail::kmeans<ElementOf<Points>>(view_of(points), options, {}, execution);
 }
 
-/// The first centroids alone: those with which kmeans() of the same arguments begins its first fit, and the numbers of
-/// the rows that they are. Every method but `given` chooses rows of the points, k-means|| too, none of them of weight 0
-/// (but `first` takes the first rows whatever their weights); no row is chosen twice, except where KMeansFewerDistinct
-/// says so. Runs where kmeans() would. Errors as those of kmeans(); UsageError where `memory` has labels.
+/// Returns the first centroids with which kmeans() would start its first fit, and their row numbers. Runs on the same
+/// device as kmeans().
+///
+/// Every method but `given`, including k-means||, chooses rows of `points`. Only `first` chooses rows of weight 0, and
+/// no row is chosen twice, except as KMeansFewerDistinct states. Throws the errors of kmeans(), and UsageError if
+/// `memory` has labels.
 template <RowsOf<float, double> Points>
 KMeansInitialCentroids<ElementOf<Points>> kmeans_initial_centroids(const Points& points, const KMeansOptions& options,
                                                                    const KMeansMemory<ElementOf<Points>>& memory,
@@ -333,24 +342,24 @@ KMeansInitialCentroids<ElementOf<Points>> kmeans_initial_centroids(const Points&
   return detail::kmeans_initial_centroids<ElementOf<Points>>(view_of(points), options, {}, execution);
 }
 
-/// The nearest centroid of each row of `points`, by the canonical rule. Reports progress in points: at the beginning,
-/// at the end, and in between where a variant of the contract "same bits" runs on the CPU.
+/// Returns the nearest centroid of each row of `points` by the canonical rule. Reports progress in points at the start
+/// and the end; a variant of the contract "same bits" on the CPU also reports in between.
 template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
 KMeansPrediction kmeans_predict(const Centroids& centroids, const Points& points,
                                 KMeansMetric metric = KMeansMetric::euclidean, const Execution& execution = {}) {
   return detail::kmeans_predict<ElementOf<Points>>(view_of(centroids), view_of(points), metric, execution);
 }
 
-/// The same, written to the caller's memory: n labels, in host memory or on the GPU that the job runs on. UsageError
-/// where the number of labels is not that of the points, or where their memory overlaps that of points or centroids.
+/// Overload that writes the n labels to the caller's memory, in host memory or on the GPU that runs the job. Throws
+/// UsageError if the number of labels is not n, or if `labels` overlaps points or centroids.
 template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
 KMeansPrediction kmeans_predict(const Centroids& centroids, const Points& points, VectorView<std::int32_t> labels,
                                 KMeansMetric metric = KMeansMetric::euclidean, const Execution& execution = {}) {
   return detail::kmeans_predict<ElementOf<Points>>(view_of(centroids), view_of(points), labels, metric, execution);
 }
 
-/// The same with weights, for an inertia as that of a fit, and with labels in the caller's memory where `memory` has
-/// some. UsageError where it has initial centroids.
+/// Overload with weights, which affect the inertia as in a fit, and with optional memory for the labels. Throws
+/// UsageError if `memory` has initial centroids.
 template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
 KMeansPrediction kmeans_predict(const Centroids& centroids, const Points& points,
                                 const KMeansMemory<std::type_identity_t<ElementOf<Points>>>& memory,
@@ -358,8 +367,8 @@ KMeansPrediction kmeans_predict(const Centroids& centroids, const Points& points
   return detail::kmeans_predict<ElementOf<Points>>(view_of(centroids), view_of(points), memory, metric, execution);
 }
 
-/// The distance (not squared; with KMeansMetric::cosine, 1 - cosine similarity) of every point to every centroid: n x
-/// k. Reports progress in points.
+/// Returns the distance of every point to every centroid, n x k. Distances are not squared; with KMeansMetric::cosine
+/// they are 1 - cosine similarity. Reports progress in points.
 template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
 Matrix<ElementOf<Points>> kmeans_transform(const Centroids& centroids, const Points& points,
                                            KMeansMetric metric = KMeansMetric::euclidean,
@@ -367,11 +376,12 @@ Matrix<ElementOf<Points>> kmeans_transform(const Centroids& centroids, const Poi
   return detail::kmeans_transform<ElementOf<Points>>(view_of(centroids), view_of(points), metric, execution);
 }
 
-/// The same, written to the caller's memory: n x k elements, in host memory or, for a job on a GPU, there. The job runs
-/// on a GPU where the points lie on one or Execution::device asks for one, otherwise on the CPU, whose caches are
-/// nearer to the result. There are no variants: Execution::variant is ignored, and the report names none.
-/// UsageError where the shape is not n x k, or where the memory overlaps that of points or centroids; OutOfMemoryError
-/// where Execution::memory_limit does not suffice for what is made beside the result.
+/// Overload that writes the n x k distances to the caller's memory, in host memory or, for a job on a GPU, on that GPU.
+/// The job runs on a GPU if the points are on one or Execution::device requests one, otherwise on the CPU, whose caches
+/// are nearer to the result. There are no variants: Execution::variant is ignored, and the report names none.
+///
+/// Throws UsageError if the shape is not n x k or if `distances` overlaps points or centroids, and OutOfMemoryError if
+/// Execution::memory_limit does not suffice for temporary memory.
 template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
 RunReport kmeans_transform(const Centroids& centroids, const Points& points,
                            MatrixView<std::type_identity_t<ElementOf<Points>>> distances,
@@ -379,10 +389,10 @@ RunReport kmeans_transform(const Centroids& centroids, const Points& points,
   return detail::kmeans_transform<ElementOf<Points>>(view_of(centroids), view_of(points), distances, metric, execution);
 }
 
-/// The same with a fit's metric and standardization: the labels, inertia and distances are those that the fit would
-/// have given these points. If the model standardizes, a standardized copy of the points is made in host memory first.
-/// All ranks have the same model. Throws UsageError unless its standardization has as many columns as its
-/// centroids.
+/// Overloads with the metric and standardization of a fit. Labels, inertia and distances are those that the fit would
+/// have given to these points. If the model standardizes, the call first makes a standardized copy of the points in
+/// host memory. With several ranks, all ranks pass the same model. Throws UsageError unless the standardization has as
+/// many columns as the centroids.
 template <class T, RowsOf<T> Points>
 KMeansPrediction kmeans_predict(const KMeansModel<T>& model, const Points& points,
                                 const KMeansMemory<std::type_identity_t<T>>& memory = {},
@@ -399,9 +409,9 @@ RunReport kmeans_transform(const KMeansModel<T>& model, const Points& points,
   return detail::kmeans_transform<T>(model, view_of(points), distances, execution);
 }
 
-/// Memory that `kmeans` takes beyond its input. A job compares both numbers with what there is before it allocates;
-/// OutOfMemoryError with both where they do not fit. UsageError for impossible options and sizes, such as more clusters
-/// than points.
+/// Returns the memory that kmeans() needs in addition to its input. A job compares this estimate with the available
+/// memory before it allocates, and throws OutOfMemoryError with both numbers if the memory does not suffice. Throws
+/// UsageError for invalid options and sizes, such as more clusters than points.
 GRADUS_EXPORT MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& options,
                                            const Execution& execution = {});
 

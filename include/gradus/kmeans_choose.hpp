@@ -1,11 +1,11 @@
-/// Choosing the number of clusters: fits with several numbers of clusters, compared by three criteria, of which one
-/// recommends a fit.
+/// Chooses the number of clusters: fits several numbers of clusters, rates each fit by three criteria, and recommends a
+/// fit by one of them.
 ///
-/// Each fit is kmeans() with the same options and that number of clusters. The criteria are those of kmeans_criteria()
-/// and share the distances between points. Sources: see gradus/kmeans_criteria.hpp.
+/// Each fit is kmeans() with the same options and one of the numbers of clusters. The criteria are the ones of
+/// gradus/kmeans_criteria.hpp, which also lists the sources. All labelings share the distances between points.
 ///
-/// Complexity: the fits, one after the other, and the criteria of all labelings. Memory beyond one fit: labels and
-/// centroids of every fit.
+/// Complexity: the fits, one after another, and the criteria of all labelings. Memory in addition to one fit: labels
+/// and centroids of every fit.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace gradus {
 
-/// The criterion that recommends a fit: the one with the largest silhouette or Calinski-Harabasz index, or the least
+/// The criterion that recommends a fit: the largest silhouette, the largest Calinski-Harabasz index, or the smallest
 /// Davies-Bouldin index.
 enum class KMeansCriterion : std::uint8_t { silhouette, calinski_harabasz, davies_bouldin };
 template <>
@@ -31,27 +31,26 @@ inline constexpr auto enum_names<KMeansCriterion> =
                                               {KMeansCriterion::davies_bouldin, "davies-bouldin"}});
 
 struct KMeansChoiceOptions {
-  std::vector<std::int64_t> clusters = {};  ///< the numbers to compare: at least 1, ascending, each one once
+  std::vector<std::int64_t> clusters = {};  ///< numbers of clusters to compare, each at least 1, strictly ascending
   KMeansCriterion criterion = KMeansCriterion::silhouette;
   std::int64_t silhouette_points = KMeansCriteriaOptions{}.silhouette_points;  ///< see KMeansCriteriaOptions
 };
 
-/// One of the fits.
 struct KMeansCandidate {
   std::int64_t clusters = 0;
   double inertia = 0;
   int iterations = 0;
   double seconds = 0;
-  std::optional<KMeansCriteria> criteria = {};  ///< none where fewer than 2 clusters have points, or as many as points
+  std::optional<KMeansCriteria> criteria = {};  ///< none for fewer than 2 or more than n - 1 non-empty clusters
 };
 
 template <class T>
 struct KMeansChoice {
   KMeansResult<T> result = {};                   ///< the recommended fit
   std::vector<KMeansCandidate> candidates = {};  ///< in the order of KMeansChoiceOptions::clusters
-  std::size_t chosen = 0;              ///< the index of `result` among them; 0 where the criterion recommends none
-  std::int64_t silhouette_points = 0;  ///< points of which the silhouette is
-  RunReport report = {};               ///< of the whole call; its phases are "fit", "criteria" and "total"
+  std::size_t chosen = 0;              ///< index of `result` in `candidates`; 0 if the criterion recommends none
+  std::int64_t silhouette_points = 0;  ///< number of points in the silhouette
+  RunReport report = {};               ///< covers the whole call; its phases are "fit", "criteria" and "total"
 };
 
 namespace detail {
@@ -63,14 +62,17 @@ GRADUS_EXPORT KMeansChoice<T> kmeans_choose(MatrixView<const T> points, const KM
 
 }  // namespace detail
 
-/// Fits `points` (n x d) with each of the numbers of clusters and returns all criteria, and the fit that one of them
-/// recommends: the same bits as kmeans() with that number. KMeansOptions::clusters is ignored; seed and metric hold for
-/// the criteria too, which are those of the standardized points where the options standardize. With
-/// KMeansMemory::labels the labels of the recommended fit are there. Points on a GPU are fitted there; a copy in host
-/// memory is made for the criteria.
-/// Errors as those of kmeans(), InputError before the first fit where one number of clusters exceeds n. UsageError for
-/// numbers that are not ascending, and for what only one fit can have: given centroids, graph file, checkpoint.
-/// UnsupportedError on ranks. Reports progress as "clusters": the fits that are done, of all.
+/// Fits `points` (n x d) once for each number of clusters. Returns the criteria of all fits, and the recommended fit
+/// with the same bits as kmeans() would return for its number of clusters.
+///
+/// KMeansOptions::clusters is ignored. Seed and metric also apply to the criteria, which rate the standardized points
+/// if the options standardize. KMeansMemory::labels receives the labels of the recommended fit. Points on a GPU are
+/// fitted on that GPU and copied to host memory for the criteria. Progress of the phase "clusters" counts completed
+/// fits.
+///
+/// Throws the errors of kmeans(). Throws InputError before the first fit if a number of clusters exceeds n, UsageError
+/// if the numbers are not ascending or if the options name something that only one fit can have (given centroids, a
+/// graph file, a checkpoint), and UnsupportedError with ranks.
 template <RowsOf<float, double> Points>
 KMeansChoice<ElementOf<Points>> kmeans_choose(const Points& points, const KMeansOptions& options,
                                               const KMeansChoiceOptions& choice,
@@ -79,15 +81,15 @@ KMeansChoice<ElementOf<Points>> kmeans_choose(const Points& points, const KMeans
   return detail::kmeans_choose<ElementOf<Points>>(view_of(points), options, choice, memory, execution);
 }
 
-/// Returns the index of the candidate that the criterion recommends, the first of equal ones; nothing where no
-/// candidate has a value.
+/// Returns the index of the candidate that the criterion recommends (the first on ties), or nullopt if no candidate has
+/// a value.
 GRADUS_EXPORT std::optional<std::size_t> kmeans_recommended(std::span<const KMeansCandidate> candidates,
                                                             KMeansCriterion criterion);
 
-/// Returns the value of the criterion, where the candidate has one.
+/// Returns the value of the criterion, or nullopt if the candidate has none.
 GRADUS_EXPORT std::optional<double> kmeans_criterion(const KMeansCandidate& candidate, KMeansCriterion criterion);
 
-/// Memory that kmeans_choose() takes beyond its input. Errors as those of kmeans_memory().
+/// Returns the memory that kmeans_choose() needs in addition to its input. Throws the errors of kmeans_memory().
 GRADUS_EXPORT MemoryEstimate kmeans_choose_memory(const KMeansShape& shape, const KMeansOptions& options,
                                                   const KMeansChoiceOptions& choice, const Execution& execution = {});
 

@@ -1,28 +1,29 @@
-/// Life: generations of Conway's Game of Life and of every other outer-totalistic rule B/S of two states.
+/// Life: generations of Conway's Game of Life and of every other outer-totalistic two-state rule B/S.
 ///
 /// A cell is alive or dead and has eight neighbours. A dead cell with n live neighbours is born if n is in the rule's
-/// list B, a live one survives if n is in S; all cells change at once.
+/// list B. A live cell survives if n is in S. All cells change at once.
 ///
-/// Canonical result: the cells after N generations, and nothing else is right. Of a boundary:
+/// Canonical result: the exact cells after N generations. The boundaries are:
 ///
-/// * `plane`: the unbounded plane, all cells of which are dead beside the given ones. There is no border that anything
-///   could reach. The result is the smallest rectangle that holds all live cells, and where it lies.
-/// * `dead`: the cells outside the grid are dead for ever. (A grid of the published experiment, whose cells at the edge
-///   stay dead, is one of `dead` with two rows and two columns less.)
-/// * `torus`: above the first row lies the last one, left of the first column the last one. Where the grid is one or
-///   two cells wide or high, a cell is its own neighbour or has one neighbour twice; it is then counted as often.
+/// * `plane`: the unbounded plane, on which all cells except the given ones are dead. The pattern can grow without
+///   limit. The result is the smallest rectangle that holds all live cells, and its position.
+/// * `dead`: all cells outside the grid stay dead. (To reproduce the published experiment, in which the cells on the
+///   edge of the grid stay dead, use a grid with two rows and two columns less.)
+/// * `torus`: the last row is above the first row, and the last column is to the left of the first column. In a grid
+///   with a width or height of one or two, a cell can be its own neighbour or have the same neighbour twice; such a
+///   neighbour counts each time.
 ///
-/// A rule with B0 lights up the whole plane in the first generation. There LifeResult::background says what the cells
-/// are beyond the result's rectangle, and that holds the cells that are different from them, so that nothing is
-/// infinite and nothing is lost. (Golly shows the same cells at even generations of rules without S8; with S8 it
-/// inverts the pattern at the beginning, which is another one then.)
+/// A rule with B0 brings the whole plane to life in the first generation. LifeResult::background then gives the state
+/// of all cells outside the result's rectangle, and `cells` holds the cells that differ from it. (Golly shows the same
+/// cells at even generations of rules without S8. For rules with S8, Golly inverts the pattern at the start, which
+/// makes it a different pattern.)
 ///
-/// The hash of a generation is the sum modulo 2^64, over all words of 64 cells side by side that hold a live one, of a
-/// mixture of word, row and column. A word begins where its column is a multiple of 64 (LifeOptions::left counts from
-/// there): it depends on the live cells and on where they lie, and on nothing else, not on the grid's width either.
+/// The hash of a generation is the sum modulo 2^64, over all 64-cell words with at least one live cell, of a mix of
+/// word, row and column. Words begin at columns that are multiples of 64; LifeOptions::left is the column of the grid's
+/// first cell. The hash thus depends only on the live cells and their positions, not on the width of the grid.
 ///
-/// Complexity: N times the area, 64 cells with some sixteen instructions; on the plane, the area of the rectangle at
-/// each generation. Memory: two or three grids of a bit for each cell; of textbook variants eight bytes for each.
+/// Complexity: O(N * area), about sixteen instructions per 64 cells; on the plane, the area is the rectangle of each
+/// generation. Memory: two or three grids of one bit per cell; textbook variants use eight bytes per cell.
 #pragma once
 
 #include <array>
@@ -41,21 +42,22 @@
 
 namespace gradus {
 
-/// An outer-totalistic rule of two states. Bit n of a list: with n live neighbours, 0 <= n <= 8.
+/// An outer-totalistic two-state rule. Bit n of a list stands for n live neighbours, 0 <= n <= 8.
 struct LifeRule {
   std::uint16_t birth = 1U << 3;
   std::uint16_t survival = (1U << 2) | (1U << 3);
   friend constexpr bool operator==(LifeRule, LifeRule) = default;
 };
 
-/// The rule of a text: "B3/S23", "b3s23", "B3S23", or "23/3", survival first; blanks around it are nothing, and so is a
-/// digit that is there again, as for Golly. Or one of the names "Life", "HighLife", "Seeds", "Day & Night",
-/// "Replicator", "Life without Death", "Maze", "Diamoeba", "2x2", "Morley", "Anneal", "DryLife", in letters of any
-/// size. UsageError for what is none, which names the kinds of rules that are not supported: more than two states
-/// (Generations, as "345/2/4"), Hensel's letters ("B2-a/S12"), the von Neumann and the hexagonal neighbourhood
+/// Parses a rule: "B3/S23", "b3s23", "B3S23", or "23/3" with survival first. Surrounding blanks and repeated digits are
+/// ignored, as in Golly. Also accepts the names "Life", "HighLife", "Seeds", "Day & Night", "Replicator", "Life without
+/// Death", "Maze", "Diamoeba", "2x2", "Morley", "Anneal" and "DryLife" in any case.
+///
+/// Throws UsageError for any other text. The message identifies kinds of rules that are not supported: more than two
+/// states (Generations, such as "345/2/4"), Hensel's letters ("B2-a/S12"), and von Neumann and hexagonal neighbourhoods
 /// ("B2/S013V", "…H").
 GRADUS_EXPORT LifeRule life_rule(std::string_view text);
-/// "B3/S23"
+/// Returns the rule as text: "B3/S23".
 GRADUS_EXPORT std::string to_string(const LifeRule& rule);
 
 enum class LifeBoundary : std::uint8_t { plane, dead, torus };
@@ -63,22 +65,21 @@ template <>
 inline constexpr auto enum_names<LifeBoundary> = std::to_array<EnumName<LifeBoundary>>(
     {{LifeBoundary::plane, "plane"}, {LifeBoundary::dead, "dead"}, {LifeBoundary::torus, "torus"}});
 
-/// Packed cells: rows of 64-bit words, cell x of a row is bit x % 64 of word x / 64. Bits past `width` are 0 in what
-/// the library gives, and mean nothing in what it is given.
+/// Packed cells: rows of 64-bit words, in which cell x of a row is bit x % 64 of word x / 64. The library ignores bits
+/// past `width` in its input and sets them to 0 in its output.
 struct LifeGridView {
   const std::uint64_t* words = nullptr;
   std::int64_t height = 0;
   std::int64_t width = 0;
-  std::int64_t stride = 0;  ///< words from one row to the next
+  std::int64_t stride = 0;  ///< distance between rows, in words
   MemoryPlace place = {};
 
-  /// Words of a row.
   constexpr std::int64_t row_words() const { return width / 64 + (width % 64 > 0 ? 1 : 0); }
   constexpr const std::uint64_t* row(std::int64_t y) const { return words + y * stride; }
   constexpr bool operator()(std::int64_t y, std::int64_t x) const { return (row(y)[x / 64] >> (x % 64) & 1) != 0; }
 };
 
-/// The same, to be written.
+/// A writable LifeGridView.
 struct LifeGridSpan {
   std::uint64_t* words = nullptr;
   std::int64_t height = 0;
@@ -91,17 +92,17 @@ struct LifeGridSpan {
   constexpr operator LifeGridView() const { return {words, height, width, stride, place}; }
 };
 
-/// An owned grid in host memory, without anything between its rows.
+/// An owned, contiguous grid in host memory.
 class LifeGrid {
  public:
   struct Uninitialised {};
 
   LifeGrid() = default;
-  /// All cells are dead. OutOfMemoryError where the sizes are negative or overflow, or there is no memory.
+  /// Makes a grid of dead cells. Throws OutOfMemoryError if the sizes are negative, overflow or do not fit in memory.
   LifeGrid(std::int64_t height, std::int64_t width) : LifeGrid(height, width, Uninitialised{}) {
     for (std::uint64_t& word : words_) word = 0;
   }
-  /// The cells are anything, for who writes all of their words.
+  /// Makes a grid with undefined cells, for code that writes every word.
   LifeGrid(std::int64_t height, std::int64_t width, Uninitialised)
       : height_(height), width_(width), stride_(words_of(height, width)), words_(area_of(height, stride_)) {}
 
@@ -140,51 +141,51 @@ class LifeGrid {
   Buffer<std::uint64_t> words_;
 };
 
-/// The plane as a quadtree whose equal parts are there once, as files in the Macrocell format have it. nodes[0] is the
-/// empty one. A leaf, of level 3, holds 8 x 8 cells, bit 8 * row + column. Another node holds the indices of its
-/// quarters nw, ne, sw, se, each before it in the list and one level lower, 0 for an empty one. The root covers
-/// [-2^(level-1), 2^(level-1)) in both directions around the place that `left` and `top` of a pattern or result name;
-/// x grows to the right, y downwards.
+/// The plane as a quadtree without duplicate nodes, as in the Macrocell file format.
+///
+/// nodes[0] is the empty node. A leaf has level 3 and holds 8 x 8 cells, bit 8 * row + column. Any other node holds the
+/// indices of its quarters nw, ne, sw, se; each quarter precedes the node in the list and is one level lower, and 0 is
+/// an empty quarter. The root covers [-2^(level-1), 2^(level-1)) in both directions around the point (`left`, `top`) of
+/// the pattern or result. x grows to the right, y downwards.
 struct LifeTree {
   struct Node {
     std::int32_t level = 0;
-    std::uint64_t cells = 0;  ///< of a leaf
+    std::uint64_t cells = 0;  ///< cells of a leaf
     std::array<std::uint32_t, 4> quarters = {};
   };
   std::vector<Node> nodes;
   std::uint32_t root = 0;
 };
 
-/// A number of live cells, of 128 bits.
+/// A 128-bit number of live cells.
 struct LifePopulation {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
   friend constexpr bool operator==(LifePopulation, LifePopulation) = default;
 };
-/// In decimal.
 GRADUS_EXPORT std::string to_string(LifePopulation population);
 
-/// Columns and rows.
+/// A size in cells.
 struct LifeRectangle {
   std::int64_t width = 0;
   std::int64_t height = 0;
 };
 
-/// What a pattern file says.
+/// The contents of a pattern file.
 struct LifePattern {
-  std::optional<LifeRule> rule;          ///< where it names one
-  std::optional<LifeBoundary> boundary;  ///< where it names a topology, of this size:
+  std::optional<LifeRule> rule;          ///< if the file names a rule
+  std::optional<LifeBoundary> boundary;  ///< if the file names a topology, which has this size:
   std::int64_t width = 0;
   std::int64_t height = 0;
-  /// The place of the first cell of `cells`, or of the middle of `tree`.
+  /// The position of the first cell of `cells`, or of the centre of `tree`.
   std::int64_t left = 0;
   std::int64_t top = 0;
-  /// Set if the file names no place: the size of its rectangle, which begins at (0, 0). life() moves such a pattern on
-  /// `dead` and `torus`.
+  /// Set if the file gives no position: the size of its rectangle, which begins at (0, 0). On `dead` and `torus`,
+  /// life() centres such a pattern.
   std::optional<LifeRectangle> unplaced;
   LifeGrid cells;
-  std::optional<LifeTree> tree;  ///< instead of cells
-  std::uint64_t generation = 0;  ///< at which the file says that it is
+  std::optional<LifeTree> tree;  ///< replaces `cells`
+  std::uint64_t generation = 0;  ///< the generation stated in the file
   std::vector<std::string> comments;
 };
 
@@ -192,21 +193,22 @@ struct LifeOptions {
   LifeRule rule = {};
   LifeBoundary boundary = LifeBoundary::plane;
   std::int64_t generations = 1;  ///< N >= 0
-  /// Where the first cell lies. It matters for hashes, and of `plane` for where the result lies.
+  /// Position of the first cell. Affects hashes and, on `plane`, the position of the result.
   std::int64_t left = 0;
   std::int64_t top = 0;
-  bool hashes = false;  ///< also the hash of each generation
-  /// Stop as soon as a generation is one that was there before, cell by cell and in the same place; N is the limit.
+  bool hashes = false;  ///< also returns the hash of each generation
+  /// Stops as soon as a generation equals an earlier one, cell by cell and at the same position, or after N
+  /// generations.
   bool until_stable = false;
 };
 
-/// Where results go instead of into new memory. Empty ones: new memory of the host.
+/// Memory for results. Empty views: new host memory.
 struct LifeMemory {
-  LifeGridSpan cells = {};                ///< of the grid's size; may be the input. Not of a `plane`
-  VectorView<std::uint64_t> hashes = {};  ///< N + 1, in host memory
+  LifeGridSpan cells = {};                ///< same size as the grid; may be the input. Not for `plane`
+  VectorView<std::uint64_t> hashes = {};  ///< N + 1 hashes, in host memory
 };
 
-/// A pattern that came back: that of generation `preperiod` is there again after `period` more, for the first time.
+/// A cycle: generation `preperiod` is the first that recurs, and it recurs after `period` generations.
 struct LifeCycle {
   std::int64_t preperiod = 0;
   std::int64_t period = 0;
@@ -214,50 +216,53 @@ struct LifeCycle {
 };
 
 struct LifeResult {
-  LifeGrid cells;           ///< empty where the caller gave memory, or `tree` holds them
-  std::int64_t left = 0;    ///< column of the first cell of `cells`, or of the middle of `tree`
-  std::int64_t top = 0;     ///< its row
-  bool background = false;  ///< `plane`: all cells beyond are alive, and `cells` are those that are dead
-  /// Of a variant that works on trees, where the rectangle of live cells is too large for a grid.
+  LifeGrid cells;           ///< empty if the caller gave memory, or if `tree` is set
+  std::int64_t left = 0;    ///< column of the first cell of `cells`, or of the centre of `tree`
+  std::int64_t top = 0;     ///< row of this cell
+  bool background = false;  ///< on `plane`: all cells outside are alive, and `cells` marks the dead ones
+  /// Set by a variant that works on trees if the rectangle of live cells is too large for a grid.
   std::optional<LifeTree> tree;
-  LifePopulation population;          ///< of live ones; with a live background of dead ones
-  std::int64_t generations = 0;       ///< that were computed: N, or less where `until_stable` has found a cycle
-  std::vector<std::uint64_t> hashes;  ///< of generations 0 to `generations`; empty unless wanted
-  std::optional<LifeCycle> cycle;     ///< of `until_stable`, unless the limit came first
+  LifePopulation population;          ///< number of live cells; with a live background, of dead cells
+  std::int64_t generations = 0;       ///< number of computed generations: N, or fewer if `until_stable` found a cycle
+  std::vector<std::uint64_t> hashes;  ///< hashes of generations 0 to `generations`; empty unless requested
+  std::optional<LifeCycle> cycle;     ///< found by `until_stable` before the limit
   RunReport report;
 };
 
-/// The sizes on which a job's memory depends, beside LifeOptions. Of a `plane`: the rectangle of the live cells at its
-/// largest.
+/// The sizes that determine the memory of a job, in addition to LifeOptions. On `plane`: the largest rectangle of live
+/// cells.
 struct LifeShape {
   std::int64_t height = 0;
   std::int64_t width = 0;
   MemoryPlace place = {};
 };
 
-/// Generations of these cells. Of `dead` and `torus` the grid is the whole world, and cells and memory for them may lie
-/// on a GPU, which then does the work; not where hashes or cycles are asked for. Throws UsageError for impossible
-/// options and views, UnsupportedError for a variant or device that cannot run here, OutOfMemoryError where
-/// memory does not suffice (on a `plane`, also when it has grown that far), InterruptedError after a stop request.
-/// After an error the caller's memory holds anything.
+/// Computes generations of the given cells. On `dead` and `torus`, the grid is the whole world. Cells and their memory
+/// may be on a GPU, which then does the work; this excludes hashes and `until_stable`.
+///
+/// Throws UsageError for invalid options and malformed views, UnsupportedError if the variant or device cannot run
+/// here, OutOfMemoryError if memory does not suffice (on `plane`, also after the pattern has grown), and
+/// InterruptedError after a stop request. After an error the contents of the caller's memory are undefined.
 GRADUS_EXPORT LifeResult life(const LifeGridView& cells, const LifeOptions& options, const LifeMemory& memory,
                               const Execution& execution = {});
 inline LifeResult life(const LifeGridView& cells, const LifeOptions& options = {}, const Execution& execution = {}) {
   return life(cells, options, LifeMemory{}, execution);
 }
 
-/// The options that a pattern asks for: its rule and boundary, or B3/S23 and the plane.
+/// Returns the options that a pattern requests: its rule and boundary, or B3/S23 and the plane.
 GRADUS_EXPORT LifeOptions life_options(const LifePattern& pattern);
 
-/// Computes generations of a pattern. On the plane LifeOptions::left and top are added to its place. On `dead` and
-/// `torus` the world is a grid of `height` x `width` cells, and the first cell of the grid and of the result is
-/// (-(width / 2), -(height / 2)). A pattern without a place goes where Golly puts it: on the plane its first cell is
-/// (0, 0); on a grid that holds its rectangle of w x h cells it is (-(w / 2), -(h / 2)); on a smaller grid it is the
-/// grid's first cell. Throws InputError if a live cell is outside the grid.
+/// Computes generations of a pattern.
+///
+/// On the plane, LifeOptions::left and top are added to its position. On `dead` and `torus`, the world is a grid of
+/// `height` x `width` cells, and the first cell of the grid and of the result is (-(width / 2), -(height / 2)). A
+/// pattern without a position is placed as in Golly: on the plane, its first cell is (0, 0); on a grid that can hold
+/// its rectangle of w x h cells, its first cell is (-(w / 2), -(h / 2)); on a smaller grid, its first cell is the first
+/// cell of the grid. Throws InputError if a live cell is outside the grid.
 GRADUS_EXPORT LifeResult life(const LifePattern& pattern, const LifeOptions& options, std::int64_t height,
                               std::int64_t width, const Execution& execution = {});
 
-/// Bytes of the host and of a GPU that life() takes beyond its input. Errors as those of life().
+/// Returns the host and GPU memory that life() needs in addition to its input. Throws the errors of life().
 GRADUS_EXPORT MemoryEstimate life_memory(const LifeShape& shape, const LifeOptions& options,
                                          const Execution& execution = {});
 

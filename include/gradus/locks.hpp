@@ -1,7 +1,7 @@
-/// All locks. Each is a header of its own below locks/ and satisfies the standard's Lockable: it works with
-/// std::scoped_lock, std::unique_lock and std::condition_variable_any. None wants its threads to be registered or
-/// limits their number, none needs the library to be linked, and each may be used before main() and in the destructors
-/// of static and thread_local objects.
+/// All locks. Each has a separate header in locks/ and satisfies the standard's Lockable requirements, so it works with
+/// std::scoped_lock, std::unique_lock and std::condition_variable_any. The locks are header-only, need no registration
+/// of threads and do not limit their number. They may be used before main() and in destructors of static and
+/// thread_local objects.
 #pragma once
 
 #include "gradus/locks/array_lock.hpp"

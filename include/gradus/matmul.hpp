@@ -1,38 +1,39 @@
-/// Matrix multiplication, C = alpha A B + beta C, with a stated bound of its rounding error and, in the accuracy
-/// `strict`, the same bits everywhere.
+/// Matrix multiplication, C = alpha A B + beta C, with a stated bound of the rounding error. The accuracy `strict`
+/// returns the same bits everywhere.
 ///
-/// Canonical result of the accuracy `strict`, in the element type T (float or double) throughout:
+/// Canonical result of `strict`, computed in the element type T (float or double):
 ///
-/// * Block sums: s_b = fma(A(i, l), B(l, j), s_b) from +0, for the indices l of the b-th 256 of k in ascending order.
+/// * Block sums: s_b = fma(A(i, l), B(l, j), s_b) from +0, for ascending l in the b-th block of 256 indices of k.
 /// * Total: ((s_0 + s_1) + s_2) + ..., each addition rounded.
-/// * C(i, j) = alpha total, rounded, where beta = 0; otherwise fma(beta, C(i, j), alpha total), the product rounded
-///   first. alpha and beta are rounded to T before. Where k = 0 or alpha = 0: beta C(i, j), rounded, and +0 where
-///   beta = 0.
-/// * A NaN is the quiet one with a positive sign and no payload.
+/// * C(i, j) = alpha total, rounded, if beta = 0; otherwise fma(beta, C(i, j), alpha total), with the product rounded
+///   first. alpha and beta are first rounded to T. If k = 0 or alpha = 0: beta C(i, j), rounded, or +0 if beta = 0.
+/// * Every NaN is the quiet NaN with a positive sign and no payload.
 ///
-/// Rounding is to nearest, and denormal numbers count, whatever the calling thread is set to.
+/// Rounding is to nearest and denormals are kept, whatever floating-point mode the calling thread has set.
 ///
-/// alpha and beta may be NaN or infinite, too, and propagate likewise; where k = 0, alpha is not looked at.
-/// Where beta = 0, C is not read; where alpha = 0, A and B are not. NaN and infinity in them are otherwise numbers like
-/// all others, and propagate as IEEE 754 says; so does a sum that overflows on its way.
+/// NaN and infinity in A, B, C, alpha and beta propagate as IEEE 754 specifies, and so does a sum that overflows in
+/// between. Operands without effect are not read: C if beta = 0, A and B if alpha = 0, alpha if k = 0.
 ///
-/// Error. "Exact" is meant of alpha and beta as rounded to T. Let M = |alpha| |A| |B| + |beta| |C|, u half the distance
-/// from 1 to the next T, and eta the least positive T. Where nothing overflows, each element differs from the exact one
-/// by at most
+/// Error bound. Let "exact" be the exact result for alpha and beta rounded to T, M = |alpha| |A| |B| + |beta| |C|,
+/// u half the distance from 1 to the next T, and eta the smallest positive T. If nothing overflows, each element
+/// differs from the exact one by at most
 ///
 ///   matmul_error_bound() * M + 2 (k + 1) max(|alpha|, 1) eta
 ///
-/// * `strict`: the bound is g / (1 - g), g = (min(k, 256) + ceil(k / 256) + 1) u. It grows by one u for each 256 of k.
-/// * `split`, float only: three passes of a GPU's tensor cores, which err less than float would on most matrices. The
-///   bound is that of `strict` up to k = 16; from there on that, or the same formula with g = (16 + 3 min(k, 64) +
-///   ceil(k / 64) + ceil(k / 128)) u where it is more.
-/// * `fast`, float only: one pass, with 11 bits of each factor: likewise, with (1 + 2^-9) g / (1 - g) + 2^-10 + 2^-22.
+/// matmul_error_bound() is, with e(x) = x u / (1 - x u):
 ///
-/// Neither is ever chosen unasked. Both are `strict` where there are no tensor cores that serve (they are those of
-/// compute capability 9.0), or the product is too small to gain by them.
+/// * `strict`: e(min(k, 256) + ceil(k / 256) + 1), which grows by one u per 256 of k.
+/// * `split`, float only: three passes of the GPU's tensor cores, with smaller errors than float on most matrices. For
+///   k <= 16 the bound equals the one of `strict`. For larger k it is the maximum of this bound and
+///   e(16 + 3 min(k, 64) + ceil(k / 64) + ceil(k / 128)).
+/// * `fast`, float only: one pass, with 11 bits of each factor. As `split`, with (1 + 2^-9) e(...) + 2^-10 + 2^-22 in
+///   place of e(...).
 ///
-/// Complexity: 2 m n k operations for each product of a batch; O((m + n) min(k, 1024)) elements of memory on a
-/// processor, another m n where beta is not 0 or C's elements do not lie side by side, m n k / 256 where m or n is 1.
+/// `split` and `fast` run only on request. They fall back to `strict` without suitable tensor cores (compute
+/// capability 9.0), and for products that are too small to gain.
+///
+/// Complexity: 2 m n k operations per product of a batch. Memory on a CPU: O((m + n) min(k, 1024)) elements; another m
+/// n if beta is not 0 or C is not contiguous; m n k / 256 if m or n is 1.
 #pragma once
 
 #include <cstdint>
@@ -48,9 +49,9 @@
 
 namespace gradus {
 
-/// Matrices whose elements may lie apart in both directions, one or a batch of them: element (i, j) of matrix p is
-/// data[p * batch_stride + i * row_stride + j * column_stride]. A matrix in Fortran's order has row_stride 1; one
-/// repeated has batch_stride 0. Strides of what is read may also be 0 or negative.
+/// A matrix, or a batch of matrices, with any strides: element (i, j) of matrix p is data[p * batch_stride + i *
+/// row_stride + j * column_stride]. A column-major (Fortran) matrix has row_stride 1; one matrix repeated has
+/// batch_stride 0. Strides of inputs may be 0 or negative.
 template <class T>
 class MatmulView {
  public:
@@ -59,7 +60,6 @@ class MatmulView {
                        std::int64_t column_stride, MemoryPlace place = {})
       : data_(data), rows_(rows), columns_(columns), row_stride_(row_stride), column_stride_(column_stride),
         place_(place) {}
-  /// A view of T converts to a view of const T.
   template <class U>
     requires(std::is_same_v<T, const U>)
   constexpr MatmulView(MatmulView<U> other)
@@ -68,7 +68,7 @@ class MatmulView {
     batches_ = other.batches();
     batch_stride_ = other.batch_stride();
   }
-  /// What view_of() of array.hpp makes a view of.
+  /// Converts from every type that view_of() of array.hpp accepts.
   template <class Source>
     requires requires(Source&& source) {
       { view_of(std::forward<Source>(source)) } -> std::convertible_to<MatrixView<T>>;
@@ -76,7 +76,7 @@ class MatmulView {
   // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): no MatmulView satisfies the constraint
   constexpr MatmulView(Source&& source) : MatmulView(MatrixView<T>(view_of(std::forward<Source>(source))), 0) {}
 
-  /// The same as the first of `batches` matrices.
+  /// Returns a batch of `batches` matrices, of which this is the first.
   constexpr MatmulView batch(std::int64_t batches, std::int64_t stride) const {
     MatmulView view = *this;
     view.batches_ = batches;
@@ -103,7 +103,7 @@ class MatmulView {
   }
 
  private:
-  constexpr MatmulView(MatrixView<T> view, int /*to tell it from the others*/)
+  constexpr MatmulView(MatrixView<T> view, int /*distinguishes this constructor*/)
       : MatmulView(view.data(), view.rows(), view.columns(), view.row_stride(), 1, view.place()) {}
 
   T* data_ = nullptr;
@@ -131,15 +131,15 @@ template <class T>
 inline constexpr bool is_float_or_double = std::is_same_v<T, float> || std::is_same_v<T, double>;
 }  // namespace detail
 
-/// Matrices of float or double: a MatmulView, or whatever view_of() of array.hpp makes a view of.
+/// Matrices of float or double: a MatmulView, or anything that view_of() of array.hpp accepts.
 template <class Source>
 concept MatmulOperand = detail::is_float_or_double<detail::MatmulElement<Source>>;
 
 enum class MatmulAccuracy : std::uint8_t {
-  automatic,  ///< that of the variant that Execution::variant names, and `strict` where it names none
+  automatic,  ///< the accuracy of the variant that Execution::variant names; `strict` if it names none
   strict,     ///< the canonical result
-  split,      ///< permits what three passes of tensor cores give
-  fast        ///< permits what one pass gives, few digits
+  split,      ///< permits the error of three tensor-core passes
+  fast        ///< permits the error of one tensor-core pass, few digits
 };
 template <>
 inline constexpr auto enum_names<MatmulAccuracy> =
@@ -148,50 +148,48 @@ inline constexpr auto enum_names<MatmulAccuracy> =
                                              {MatmulAccuracy::split, "split"},
                                              {MatmulAccuracy::fast, "fast"}});
 
-/// What is computed.
 struct MatmulOptions {
   double alpha = 1;
   double beta = 0;
   MatmulAccuracy accuracy = MatmulAccuracy::automatic;
-  bool measure_error = false;  ///< compare the result with the exact one, which takes longer than to find it
+  bool measure_error = false;  ///< compares the result with the exact one, which takes longer than the product
 };
 
-/// Where the result goes.
+/// Memory for the result.
 template <class T>
 struct MatmulMemory {
-  /// C: m x n, as many as there are products; written, and read where beta is not 0. No element lies where another
-  /// does, nor where an element of A or B does; where that cannot be seen from the extents, or from equal strides that
-  /// keep two views apart, it counts as if one did. Empty: MatmulResult::product.
+  /// C, m x n, with as many matrices as there are products. Written, and read if beta is not 0. Elements must not
+  /// overlap each other, or elements of A or B. If neither the extents nor equal strides prove that two views are
+  /// disjoint, they count as overlapping. If empty, the product is returned in MatmulResult::product.
   MatmulView<T> product = {};
 };
 
-/// How far results are from the exact ones.
 struct MatmulError {
-  double greatest = 0;  ///< |C - exact| / M at its greatest, M as above; elements where that is no number left out
-  std::int64_t elements = 0;  ///< that were compared: all of them, or so many spread evenly where they are too many
+  double greatest = 0;        ///< maximum of |C - exact| / M (see above) over the elements for which it is a number
+  std::int64_t elements = 0;  ///< number of elements compared: all, or an evenly spread sample of a large product
 };
 
 template <class T>
 struct MatmulResult {
-  Matrix<T> product;  ///< where no memory was given; those of a batch one below the other
-  MatmulError error;  ///< where it was asked for
+  Matrix<T> product;  ///< empty if the caller gave memory; the matrices of a batch are stacked vertically
+  MatmulError error;  ///< set if MatmulOptions::measure_error is
   RunReport report;
 };
 
-/// The sizes on which a job's memory depends.
+/// The sizes that determine the memory of a job.
 struct MatmulShape {
   std::int64_t rows = 0;     ///< m, of A and C
   std::int64_t columns = 0;  ///< n, of B and C
   std::int64_t depth = 0;    ///< k, columns of A and rows of B
   std::int64_t batches = 1;
   int element_bytes = 4;          ///< 4: float, 8: double
-  bool contiguous_result = true;  ///< the elements of C lie side by side along rows or along columns
-  MemoryPlace place = {};         ///< where the matrices lie
+  bool contiguous_result = true;  ///< C is contiguous along rows or along columns
+  MemoryPlace place = {};         ///< location of the matrices
 };
 
 namespace detail {
 
-// What libgradus has of the call below, for float and double.
+// Entry point of libgradus for the templates below, instantiated for float and double.
 template <class A, class B>
 GRADUS_EXPORT MatmulResult<std::common_type_t<A, B>> matmul(MatmulView<const A> a, MatmulView<const B> b,
                                                             const MatmulOptions& options,
@@ -200,12 +198,13 @@ GRADUS_EXPORT MatmulResult<std::common_type_t<A, B>> matmul(MatmulView<const A> 
 
 }  // namespace detail
 
-/// Multiplies A (m x k) by B (k x n), or each A of a batch by the B of the same number; where one of them is not a
-/// batch (batches = 1), it stands for all. Where one is of float and the other of double, all is double, by a copy of
-/// the former. Throws
-/// UsageError where the shapes do not fit each other, for impossible views and options, beta without a C, results that
-/// overlap what is read, and an accuracy that the variant does not have; UnsupportedError for `split` and `fast` of
-/// double and for a variant or device that cannot run here, OutOfMemoryError where memory does not suffice,
+/// Multiplies A (m x k) by B (k x n). In batches, each A is multiplied by the B of the same index; an operand with one
+/// matrix is used for every product. If one operand is float and the other double, the float operand is converted to a
+/// double copy.
+///
+/// Throws UsageError if the shapes do not match, for malformed views and invalid options, for beta without a C, if the
+/// result overlaps an input, and for an accuracy that the variant does not have. Throws UnsupportedError for `split`
+/// and `fast` in double and if the variant or device cannot run here, OutOfMemoryError if memory does not suffice, and
 /// InterruptedError after a stop request.
 template <MatmulOperand A, MatmulOperand B>
 auto matmul(const A& a, const B& b, const MatmulOptions& options,
@@ -220,12 +219,14 @@ auto matmul(const A& a, const B& b, const MatmulOptions& options = {}, const Exe
   return matmul(a, b, options, MatmulMemory<T>{}, execution);
 }
 
-/// The factor of M in the bound of the error that the accuracy (`automatic` is `strict`) has for products of this depth
-/// in elements of 4 or 8 bytes; infinity where k is so great that there is none. UsageError for others.
+/// Returns the factor of M in the error bound (see the head of this file) of this accuracy, for depth k and elements of
+/// 4 or 8 bytes. `automatic` counts as `strict`. Returns infinity if k is so large that no bound exists. Throws
+/// UsageError for other sizes.
 GRADUS_EXPORT double matmul_error_bound(MatmulAccuracy accuracy, std::int64_t depth, int element_bytes);
 
-/// Memory that `matmul` takes beyond its input and result, at most; where the types of A and B differ, also a copy of
-/// the floats as double. UsageError for impossible options and sizes.
+/// Returns an upper bound of the memory that matmul() needs in addition to its input and result. If the types of A and
+/// B differ, a job also needs memory for the double copy of the floats. Throws UsageError for invalid options and
+/// sizes.
 GRADUS_EXPORT MemoryEstimate matmul_memory(const MatmulShape& shape, const MatmulOptions& options,
                                            const Execution& execution = {});
 

@@ -1,5 +1,5 @@
-/// Ranks that are the processes of an MPI job: a Communicator (gradus/communicator.hpp) on an MPI_Comm. In a library of
-/// its own, gradus_mpi (CMake: gradus::mpi), so that nothing else of Gradus needs MPI.
+/// A Communicator (gradus/communicator.hpp) for the processes of an MPI_Comm. It is part of a separate library,
+/// gradus_mpi (CMake: gradus::mpi), so that the rest of Gradus does not need MPI.
 ///
 ///   MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_FUNNELED, &provided);
 ///   {
@@ -20,16 +20,16 @@
 namespace gradus {
 
 namespace detail {
-// `comm`: the address of an MPI_Comm, of so many bytes.
+// `comm` is the address of an MPI_Comm of size `bytes`.
 GRADUS_EXPORT std::unique_ptr<Communicator> mpi_communicator(const void* comm, std::size_t bytes);
 }  // namespace detail
 
-/// On a copy of `comm` (MPI_Comm_dup), so that no message of the caller's is mistaken for one of ours. All of its
-/// processes call this together, between MPI_Init and MPI_Finalize, before which the object has to end. A job whose
-/// threads are several needs MPI_THREAD_FUNNELED, and calls MPI from the thread that called the library alone.
-/// UnsupportedError where that is not so, or where the type of `comm` is not this MPI's; Error for what MPI reports.
+/// Returns a Communicator on a duplicate of `comm` (MPI_Comm_dup), so that its messages cannot mix with the caller's.
+/// Collective over `comm`. Call it after MPI_Init, and destroy the object before MPI_Finalize. A job with several
+/// threads needs MPI_THREAD_FUNNELED; only the thread that called Gradus calls MPI. Throws UnsupportedError if the
+/// thread level is too low or if `comm` belongs to another MPI, and Error for errors of MPI.
 ///
-/// give_up() is MPI_Abort: of all processes of `comm`.
+/// give_up() calls MPI_Abort on `comm`.
 template <class Comm>
 std::unique_ptr<Communicator> mpi_communicator(const Comm& comm) {
   return detail::mpi_communicator(&comm, sizeof comm);  // NOLINT(bugprone-sizeof-expression): of the handle

@@ -1,5 +1,4 @@
-/// Names of enumerators. Each public enum has one table, from which the program, Python, JSON and C++ take the
-/// spelling.
+/// Names of enumerators. Each public enum has one table of names, which the command line, Python, JSON and C++ share.
 #pragma once
 
 #include <array>
@@ -9,7 +8,7 @@
 
 namespace gradus {
 
-/// An enumerator, its name, and another name that is accepted for it.
+/// An enumerator, its name and an accepted alias.
 template <class Enum>
 struct EnumName {
   Enum value;
@@ -17,21 +16,21 @@ struct EnumName {
   std::string_view alias = {};
 };
 
-/// The names of an enum, in the order of its enumerators, which count from 0. Specialized next to the enum.
+/// Names of an enum in the order of its enumerators, which are numbered from 0. Specialized next to each enum.
 template <class Enum>
 inline constexpr std::array<EnumName<Enum>, 0> enum_names{};
 
 template <class Enum>
 concept NamedEnum = std::is_enum_v<Enum> && !enum_names<Enum>.empty();
 
-/// Returns the name of an enumerator, or "?" for another value.
+/// Returns the name of an enumerator, or "?" for any other value.
 template <NamedEnum Enum>
 constexpr std::string_view to_string(Enum value) {
   const auto place = static_cast<std::size_t>(value);
   return place < enum_names<Enum>.size() ? enum_names<Enum>[place].name : "?";
 }
 
-/// Returns the enumerator of a name or alias. A hyphen stands for an underscore and vice versa.
+/// Returns the enumerator with this name or alias, or nullopt. Hyphens and underscores are interchangeable.
 template <NamedEnum Enum>
 constexpr std::optional<Enum> from_string(std::string_view text);
 

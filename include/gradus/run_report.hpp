@@ -1,4 +1,4 @@
-/// What every result says of the run that gave it.
+/// Report of a run, part of every result.
 #pragma once
 
 #include <string>
@@ -6,18 +6,18 @@
 
 namespace gradus {
 
-/// Seconds spent in a named part of a job.
+/// A named part of a job and its duration in seconds.
 struct Phase {
   std::string name;
   double seconds = 0;
 };
 
 struct RunReport {
-  std::string variant = {};        ///< which one ran
-  std::string device = {};         ///< what it ran on, human-readable
-  int threads = 0;                 ///< of the processor
-  std::vector<Phase> phases = {};  ///< in the order of their first use; the last is the whole call, "total"
-  double rechecked = 0;            ///< share of the work that a fast filter left to the canonical rule
+  std::string variant = {};        ///< the variant that ran
+  std::string device = {};         ///< the device, in human-readable form
+  int threads = 0;                 ///< number of CPU threads
+  std::vector<Phase> phases = {};  ///< in the order of their first use; the last is "total", the whole call
+  double rechecked = 0;            ///< share of the work that a low-precision filter left to the canonical rule
 };
 
 }  // namespace gradus

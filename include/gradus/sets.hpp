@@ -1,12 +1,12 @@
-/// Concurrent sets: many threads insert, erase and look up keys at a time. The canonical result: every history of calls
-/// is linearizable, that is, each call takes effect at a single moment between its beginning and its end, and what it
-/// answers is what a sequential set answers in the order of these moments.
+/// Concurrent sets, into which many threads insert, erase and look up keys at the same time. Every history of calls is
+/// linearizable: each call takes effect at a single moment between its beginning and its end, and its answer is the
+/// answer of a sequential set in the order of these moments.
 ///
-/// Which one, and what each promises beyond that, say their headers; what they have in common stands in
-/// sets/detail/interface.hpp. Header-only: no thread registers, a set may be used from any thread at any time between
-/// the end of its constructor and the beginning of its destructor, also from destructors of thread_local and static
-/// objects, and as many sets at a time as one likes. A Key needs a copy or move constructor and what the set compares
-/// or hashes by.
+/// Each set's header describes when to use it and what else it guarantees; sets/detail/interface.hpp describes the
+/// common interface. The sets are header-only. Threads need no registration. A set may be used by any thread at any
+/// time between the end of its constructor and the beginning of its destructor, including from destructors of
+/// thread_local and static objects. There is no limit on the number of sets. A Key needs a copy or move constructor and
+/// the comparison or hash that the set uses.
 #pragma once
 
 #include "gradus/sets/coarse_list_set.hpp"

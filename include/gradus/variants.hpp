@@ -1,5 +1,5 @@
-/// The problems that the library knows, and the ladder of variants of each: for programs that list them, offer a choice
-/// for Execution::variant, or run one after another.
+/// The problems of the library and their variants, for programs that list variants, offer a choice for
+/// Execution::variant, or compare variants.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gradus {
 
-/// What a variant is made with. Those of `cuda` run on a GPU, all others on the processor.
+/// The technology of a variant. `cuda` variants run on a GPU, all others on the CPU.
 enum class Backend : std::uint8_t { sequential, openmp, tbb, simd, cuda };
 template <>
 inline constexpr auto enum_names<Backend> = std::to_array<EnumName<Backend>>({{Backend::sequential, "sequential"},
@@ -21,26 +21,30 @@ inline constexpr auto enum_names<Backend> = std::to_array<EnumName<Backend>>({{B
                                                                               {Backend::simd, "simd"},
                                                                               {Backend::cuda, "cuda"}});
 
-/// A rung of a ladder, as this machine sees it.
+/// A variant of a ladder, with its support on this machine.
 struct VariantRow {
   std::string_view name;     ///< the value of Execution::variant
-  std::string_view summary;  ///< one line: the idea
+  std::string_view summary;  ///< the idea in one line
   Backend backend = Backend::sequential;
-  /// "same bits": its result is the canonical one on any number of threads. "same bits of whole numbers": so it is
-  /// where the data are integers, and floating-point results keep the bound of the problem's header. "within 0.0001":
-  /// the textbook's arithmetic, to this relative tolerance. "invariants": there is no one right result, and what must
-  /// be true of it is.
+  /// The promise about the result, one of:
+  ///
+  /// * "same bits": the canonical result on any number of threads.
+  /// * "same bits of integers": the canonical result for integers. Floating-point results keep the bound in the
+  ///   problem's header.
+  /// * "within 0.0001": the textbook's arithmetic, to this relative tolerance.
+  /// * "invariants": several results are correct, and all of them satisfy the stated properties.
   std::string contract;
-  /// Whether it runs here with at least one usual shape of the problem; what else a shape asks for, the call tells.
+  /// True if the variant can run on this machine for at least one common shape. A call reports further requirements of
+  /// its shape.
   bool supported = true;
-  std::string reason;  ///< why it does not; empty where it does
+  std::string reason;  ///< why `supported` is false; otherwise empty
 };
 
-/// The names of the problems: "kmeans", "pair_histogram", "shortest_paths".
+/// Returns the names of the problems, such as "kmeans" or "pair_histogram".
 GRADUS_EXPORT std::vector<std::string_view> problems();
 
-/// The ladder of a problem (a hyphen stands for an underscore), in the order in which one idea follows from another.
-/// Looks for GPUs. UsageError that suggests the nearest name where there is no such problem.
+/// Returns the ladder of a problem, from the first idea to the last. Hyphens and underscores in the name are
+/// interchangeable. Detects GPUs. Throws UsageError with the nearest name if there is no such problem.
 GRADUS_EXPORT std::vector<VariantRow> variants(std::string_view problem);
 
 }  // namespace gradus

@@ -1,4 +1,4 @@
-/// The version. This is the one place where it is written: CMake reads it here.
+/// The version of Gradus. CMake reads it from this file, so it is written only here.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@
 
 namespace gradus {
 
-/// That of the library which is linked. GRADUS_VERSION_STRING is that of the headers.
+/// Returns the version of the linked library. GRADUS_VERSION_STRING is the version of the headers.
 GRADUS_EXPORT std::string_view version() noexcept;
 
 }  // namespace gradus

@@ -239,12 +239,12 @@ def kmeans(
     tolerance : float; stop when the centroids' squared movements sum to at most this times the mean variance of a
         column, as scikit-learn does; 0: never
     changed : float; stop when at most this share of the labels changed; 0: never
-    empty : "relocate", "keep" or "error"; a cluster that lost its points moves to the farthest point, stays, or ends
+    empty : "relocate", "keep" or "error"; an empty cluster moves to the farthest point, keeps its centroid, or fails
         the job
-    fewer_distinct : "error" or "accept"; fewer different points than clusters end the job, or leave clusters that
+    fewer_distinct : "error" or "accept"; fewer different points than clusters fail the job, or leave clusters that
         repeat a centroid and have no points
-    metric : "euclidean" or "cosine"; what is near: a short distance, or a small angle between rows, which are scaled to
-        unit length (spherical k-means)
+    metric : "euclidean" or "cosine"; the measure of nearness: the distance, or the angle between rows, which are scaled
+        to unit length (spherical k-means)
     standardize : bool; bring every column to mean 0 and variance 1 first; centroids come back in the units of the data
     seed : int; seed of the random numbers
     .. </options>

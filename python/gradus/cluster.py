@@ -281,10 +281,10 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     Other Parameters
     ----------------
     .. <options of kmeans for KMeans as text>
-    empty : "relocate", "keep" or "error"; a cluster that lost its points moves to the farthest point, stays, or ends
+    empty : "relocate", "keep" or "error"; an empty cluster moves to the farthest point, keeps its centroid, or fails
         the job
-    metric : "euclidean" or "cosine"; what is near: a short distance, or a small angle between rows, which are scaled to
-        unit length (spherical k-means)
+    metric : "euclidean" or "cosine"; the measure of nearness: the distance, or the angle between rows, which are scaled
+        to unit length (spherical k-means)
     standardize : bool; bring every column to mean 0 and variance 1 first; centroids come back in the units of the data
     .. </options>
     device : "auto", "cpu", "gpu" or "gpu:1"

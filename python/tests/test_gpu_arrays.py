@@ -295,7 +295,7 @@ def test_bad_input_on_a_gpu(library):
         gradus.kmeans(array, 3, weights=array[1:, 0])
     with pytest.raises(gradus.UsageError, match="weights: the array lies on GPU 0, but points in host memory"):
         gradus.kmeans(np.ones((50, 3), np.float32), 3, weights=array[:, 0])
-    with pytest.raises(gradus.UnsupportedError, match="lie on GPU 0, but the CPU was asked for"):
+    with pytest.raises(gradus.UnsupportedError, match="are on GPU 0, but the CPU was asked for"):
         gradus.kmeans(array, 3, device="cpu")
     words = {"Torch": r"a\.cpu\(\)", "CuPy": r"a\.get\(\)", "Jax": r"numpy\.asarray\(a\)"}[type(library).__name__]
     with pytest.raises(gradus.UnsupportedError, match=f"a: the array lies on a GPU, .* pass {words}"):

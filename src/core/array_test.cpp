@@ -1,4 +1,4 @@
-// Views and matrices, and the version that the headers tell.
+// Views and matrices, and the version of the headers.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -17,14 +17,14 @@ namespace {
 using tests::expect_usage;
 using tests::lies;
 
-// What views are made of, and what not.
+// Conversions to views, allowed and forbidden.
 template <class From, class To>
 constexpr bool becomes = std::is_convertible_v<From, To>;
 
 static_assert(becomes<Matrix<float>&, MatrixView<float>> && becomes<const Matrix<float>&, MatrixView<const float>>);
 static_assert(!becomes<const Matrix<float>&, MatrixView<float>> && !becomes<Matrix<double>&, MatrixView<const float>>);
 static_assert(!becomes<MatrixView<const float>, MatrixView<float>>);
-static_assert(!becomes<Matrix<float>, MatrixView<const float>>);  // it would outlive its elements
+static_assert(!becomes<Matrix<float>, MatrixView<const float>>);  // the view would outlive its elements
 static_assert(becomes<std::vector<std::array<float, 3>>&, MatrixView<const float>>);
 static_assert(!becomes<std::vector<std::array<float, 3>>, MatrixView<const float>>);
 static_assert(becomes<std::vector<float>&, VectorView<float>> && becomes<std::span<float>, VectorView<const float>>);

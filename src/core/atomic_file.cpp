@@ -30,13 +30,13 @@ namespace gradus::core {
 namespace {
 
 constexpr std::size_t buffer_size = std::size_t{1} << 18;
-constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;  // at the stop request: what a slow disk takes soon
+constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;  // polls a stop request this often
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-/// A descriptor of its own; -1: none.
+/// Owns a file descriptor; -1: none.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -66,28 +66,29 @@ std::string joined(const std::string& directory, std::string_view name) {
   return path.append(name);
 }
 
-/// The path without symbolic links; empty where there is no such file.
+/// Returns the path without symbolic links, or an empty string if the file does not exist.
 std::string resolved(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
   return real ? real.get() : "";
 }
 
-/// /dev/stdout may be a regular file behind its name, one that someone else has open: it must not be replaced.
+/// Returns true for names such as /dev/stdout, which may refer to a regular file that another process has open. Such a
+/// file must not be replaced.
 bool names_a_descriptor(const std::string& path) {
   return path.starts_with("/dev/std") || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
 }
 
-/// Makes the renaming itself durable. Some file systems have no such operation for directories and answer EINVAL.
+/// Makes the rename itself durable. Some file systems cannot sync directories and return EINVAL.
 void sync_directory(const std::string& directory, const std::string& path) {
   const Descriptor descriptor(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // A directory may be writable and yet unreadable; the data is safe, only its name is written later.
+  // A directory may be writable but unreadable. The data is safe; only the name reaches the disk later.
   if (!descriptor) return;
   if (::fsync(*descriptor) != 0 && errno != EINVAL) throw Error("cannot write '" + path + "'" + reason(errno));
 }
 
 void require_room(const std::string& directory, std::uint64_t bytes, const std::string& path) {
   struct statvfs status {};
-  // A file system that says nothing of its size, as some virtual ones, has no limit that we could keep.
+  // Some virtual file systems report no size, so there is no limit to check.
   if (::statvfs(directory.c_str(), &status) != 0 || status.f_blocks == 0) return;
   const std::uint64_t block = status.f_frsize > 0 ? status.f_frsize : status.f_bsize;
   std::uint64_t free = 0;
@@ -96,7 +97,7 @@ void require_room(const std::string& directory, std::uint64_t bytes, const std::
               " are free in '" + directory + "'");
 }
 
-/// The names in a directory but "." and ".."; nothing where it cannot be read.
+/// Returns the names in a directory except "." and "..", or nullopt if it cannot be read.
 std::optional<std::vector<std::string>> names_in(const std::string& directory) {
   const std::unique_ptr<DIR, CloseDirectory> open(::opendir(directory.c_str()));
   if (!open) return std::nullopt;
@@ -111,14 +112,14 @@ std::optional<std::vector<std::string>> names_in(const std::string& directory) {
   return names;
 }
 
-// Temporary files and folders are called .NAME.PROCESS-NUMBER.tmp, and locked (flock) by who uses them.
+// Temporary files and folders are named .NAME.PROCESS-NUMBER.tmp, and their users hold a lock (flock).
 
 std::string temporary_prefix(std::string_view name) { return std::string(".").append(name.substr(0, 200)).append("."); }
 
-/// A name beside `path` that nobody used yet.
+/// Returns an unused temporary name in the folder of `path`.
 std::string temporary_beside(const std::string& path) {
   static std::atomic<unsigned> counter{0};
-  const std::size_t name = path.find_last_of('/') + 1;  // 0 where there is no slash
+  const std::size_t name = path.find_last_of('/') + 1;  // 0 if there is no slash
   return path.substr(0, name) + temporary_prefix(path.substr(name)) + std::to_string(::getpid()) + "-" +
          std::to_string(counter++) + ".tmp";
 }
@@ -132,15 +133,16 @@ bool is_temporary(std::string_view entry, std::string_view prefix) {
          entry.find_first_not_of("0123456789", process + 1) == std::string_view::npos;
 }
 
-/// Locks an open file or folder for this process, and sees that nobody took it for a stale one before that.
+/// Locks an open file or folder for this process. Returns false if another process has locked it, or has removed it as
+/// stale.
 bool lock(int descriptor) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   struct stat status {};
   return ::fstat(descriptor, &status) == 0 && status.st_nlink > 0;
 }
 
-/// Removes from a directory what killed processes left there under temporary names of `path`: nobody has it locked.
-/// `names`: the files that such a folder may hold; others stay, and so does their folder.
+/// Removes temporary files and folders of `path` that killed processes left behind, which no process has locked. From
+/// folders, only files called `names` are removed; a folder with other files stays.
 void remove_stale(const std::string& path, const std::vector<std::string>& names) {
   const std::string directory = parent_of(path);
   const std::string prefix = temporary_prefix(name_of(path));
@@ -175,7 +177,7 @@ constexpr std::array<std::array<std::uint32_t, 256>, 8> crc_tables = [] {
 
 }  // namespace
 
-// Eight bytes at a time: table t holds what a byte does to the remainder with t more bytes to come.
+// Processes eight bytes at a time. Table t holds the effect of a byte on the remainder when t more bytes follow.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
   std::uint32_t crc = ~before;
   const auto* next = reinterpret_cast<const unsigned char*>(bytes.data());
@@ -195,7 +197,7 @@ AtomicFile::AtomicFile(std::string path, std::stop_token stop)
     : path_(std::move(path)), stop_(std::move(stop)), target_(path_) {
   struct stat status {};
   const bool exists = ::stat(path_.c_str(), &status) == 0;
-  if (!exists && errno != ENOENT) fail(errno);  // a name too long would only be found out by the renaming
+  if (!exists && errno != ENOENT) fail(errno);  // an overlong name would otherwise fail only in the final rename
   if (exists && S_ISDIR(status.st_mode)) fail(EISDIR);
   if (names_a_descriptor(path_) || (exists && !S_ISREG(status.st_mode))) {
     in_place_ = true;
@@ -204,7 +206,7 @@ AtomicFile::AtomicFile(std::string path, std::stop_token stop)
     return;
   }
   if (exists) {
-    // Renaming would replace a write-protected file without a word.
+    // Renaming would silently replace a write-protected file.
     if (::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno);
     target_ = resolved(path_);
     if (target_.empty()) fail(errno);
@@ -218,7 +220,7 @@ AtomicFile::AtomicFile(std::string path, std::stop_token stop)
   buffer_.reserve(buffer_size);
 }
 
-/// Opening a pipe waits for its reader, and would not hear of a stop request meanwhile.
+/// Opening a pipe blocks until it has a reader. Opens without blocking and polls, so that a stop request takes effect.
 void AtomicFile::open_in_place(bool is_pipe) {
   const bool looks = is_pipe && stop_.stop_possible();
   constexpr int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
@@ -234,7 +236,7 @@ void AtomicFile::open_in_place(bool is_pipe) {
 }
 
 void AtomicFile::make_temporary() {
-  // A file without a name goes when the process does. It gets its name through /proc, so that must be there.
+  // An unnamed file disappears with its process. It can only be named through /proc, so /proc must exist.
   descriptor_ = ::open(parent_of(target_).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
   if (descriptor_ >= 0) {
     if (::access(("/proc/self/fd/" + std::to_string(descriptor_)).c_str(), F_OK) == 0) {
@@ -282,7 +284,7 @@ void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(te
 void AtomicFile::honour_stop() const { core::honour_stop(stop_, "stopped while writing '" + path_ + "'"); }
 
 void AtomicFile::write_out(const std::byte* data, std::size_t size) {
-  // Whoever reads from a pipe may take its time, and only so many bytes go into it without waiting.
+  // The reader of a pipe may be slow, and only PIPE_BUF bytes can be written without blocking.
   const std::size_t most = in_place_ ? PIPE_BUF : bytes_between_looks;
   while (size > 0) {
     honour_stop();
@@ -308,16 +310,16 @@ void AtomicFile::flush() {
   buffer_.clear();
 }
 
-/// fsync() cannot be called off, and may take minutes: the bytes go to the disk part by part before it.
+/// Writes the data to the disk in parts before fsync(), because fsync() cannot be interrupted and may take minutes.
 void AtomicFile::bring_to_disk() {
   if (!stop_.stop_possible()) return;
   const off64_t end = ::lseek64(descriptor_, 0, SEEK_CUR);
   constexpr unsigned int wait = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   constexpr auto part = static_cast<off64_t>(bytes_between_looks);
-  constexpr off64_t ahead = 8 * part;  // under way while a part is waited for
+  constexpr off64_t ahead = 8 * part;  // bytes in flight while waiting for a part
   for (off64_t begin = -ahead; begin < end; begin += part) {
     honour_stop();
-    // What goes wrong here, fsync() reports; where there is no such call, it does all of the work.
+    // fsync() will report errors of this call. If the call is not supported, fsync() does all the work.
     if (begin + ahead < end && ::sync_file_range(descriptor_, begin + ahead, part, SYNC_FILE_RANGE_WRITE) != 0) return;
     if (begin >= 0 && ::sync_file_range(descriptor_, begin, part, wait) != 0) return;
   }
@@ -328,7 +330,7 @@ void AtomicFile::finish() {
   if (finished_) return;
   flush();
   if (in_place_) {
-    // Whatever close() answers, the descriptor is gone. Where there is a lock or no name yet, the file stays open.
+    // After close() the descriptor is invalid, whatever the result. A file with a lock or without a name stays open.
     if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail(errno);
   } else {
     bring_to_disk();
@@ -338,8 +340,8 @@ void AtomicFile::finish() {
   buffer_ = {};
 }
 
-/// Under this name, which nothing has yet, in the target's folder or another one of the file system. Until it arrived
-/// at its target that is a temporary name.
+/// Gives the file a name that does not exist yet, in the target's folder or another one of the same file system. Until
+/// the file reaches its target, this is a temporary name.
 void AtomicFile::give_name(const std::string& path) {
   if (temporary_.empty()) {
     const std::string open_file = "/proc/self/fd/" + std::to_string(descriptor_);
@@ -377,11 +379,11 @@ void AtomicFile::withdraw() noexcept {
 
 OutputSet::OutputSet(std::string directory, std::vector<std::string> names, std::stop_token stop)
     : directory_(directory.empty() ? "." : std::move(directory)), names_(std::move(names)), stop_(std::move(stop)) {
-  // Every prefix that ends before a slash, and the whole.
+  // Each prefix that ends before a slash, and the whole path.
   for (std::size_t end = 1; end <= directory_.size(); ++end) {
     if (end < directory_.size() && directory_[end] != '/') continue;
     const std::string prefix = directory_.substr(0, end);
-    if (prefix.back() == '/') continue;  // the root, or a doubled slash
+    if (prefix.back() == '/') continue;  // the root, or a double slash
     struct stat status {};
     int error_number = 0;
     if (::mkdir(prefix.c_str(), 0777) == 0) {
@@ -396,7 +398,7 @@ OutputSet::OutputSet(std::string directory, std::vector<std::string> names, std:
     for (auto made = made_.rbegin(); made != made_.rend(); ++made) ::rmdir(made->c_str());
     throw Error("cannot make the directory '" + directory_ + "'" + reason(error_number));
   }
-  // What would be removed is treated like what would be replaced: not without a word where it is write-protected.
+  // A write-protected file must not be removed silently, just as it must not be replaced silently.
   for (const std::string& name : names_)
     if (::faccessat(AT_FDCWD, path_of(name).c_str(), W_OK, AT_EACCESS) != 0 && errno == EACCES)
       throw Error("cannot write '" + path_of(name) + "'" + reason(EACCES));
@@ -417,14 +419,14 @@ bool OutputSet::is_known(std::string_view name) const { return std::ranges::find
 AtomicFile& OutputSet::add(std::string_view name, std::uint64_t bytes) {
   AtomicFile& file = files_.emplace_back(path_of(name), stop_);
   file.summed_ = true;
-  expected_ += std::min(bytes, ~expected_);  // no further than the largest number
+  expected_ += std::min(bytes, ~expected_);  // saturating addition
   file.expect(expected_);
   return file;
 }
 
-void OutputSet::set_seal(const AtomicFile& seal, std::string meanwhile) {
+void OutputSet::set_seal(const AtomicFile& seal, std::string placeholder) {
   seal_ = &seal;
-  meanwhile_ = std::move(meanwhile);
+  placeholder_ = std::move(placeholder);
 }
 
 void OutputSet::commit() {
@@ -437,7 +439,8 @@ void OutputSet::commit() {
 
 namespace {
 
-/// A folder that another one can stand for: a plain one, of our own, nobody's mount point or working directory.
+/// Returns true if another folder can replace this one: an ordinary folder of this user, which is neither a mount point
+/// nor the working directory.
 bool is_replaceable(const std::string& directory, const struct stat& status) {
   struct stat parent {};
   struct stat working {};
@@ -446,7 +449,7 @@ bool is_replaceable(const std::string& directory, const struct stat& status) {
       ::faccessat(AT_FDCWD, parent_of(directory).c_str(), W_OK | X_OK, AT_EACCESS) != 0)
     return false;
   if (::stat(".", &working) != 0 || (working.st_dev == status.st_dev && working.st_ino == status.st_ino)) return false;
-  // Access lists and other attributes that the new folder would not have. A label of SELinux it gets by itself.
+  // Access control lists and other attributes would be lost. The system sets the SELinux label of the new folder.
   char attributes[512];
   const ssize_t size = ::listxattr(directory.c_str(), attributes, sizeof attributes);
   if (size < 0) return errno == ENOTSUP;
@@ -454,7 +457,7 @@ bool is_replaceable(const std::string& directory, const struct stat& status) {
                           std::string_view("security.selinux\0", sizeof "security.selinux");
 }
 
-/// Whether all that a folder holds are regular files under these names.
+/// Returns true if the folder contains only regular files with these names.
 bool holds_only(const std::string& directory, const std::vector<std::string>& names) {
   const std::optional<std::vector<std::string>> entries = names_in(directory);
   return entries && std::ranges::all_of(*entries, [&](const std::string& entry) {
@@ -464,8 +467,7 @@ bool holds_only(const std::string& directory, const std::vector<std::string>& na
          });
 }
 
-/// A new folder, locked, beside the one that it will stand for, with that one's group and mode; no descriptor where
-/// there can be none.
+/// Makes a locked folder at `path` with the group and mode of `model`. Returns no descriptor if that is impossible.
 Descriptor make_folder_like(const std::string& path, const struct stat& model) {
   if (::mkdir(path.c_str(), 0700) != 0) return Descriptor(-1);
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -479,8 +481,8 @@ Descriptor make_folder_like(const std::string& path, const struct stat& model) {
   return Descriptor(-1);
 }
 
-/// Puts the folder `fresh` where `old` is. An empty `old` vanishes; otherwise the two exchange names. False where that
-/// is impossible.
+/// Moves the folder `fresh` to the name `old`. An empty `old` is replaced; otherwise the two exchange names. Returns
+/// false if that is impossible.
 bool exchange(const std::string& fresh, const std::string& old) {
   if (std::rename(fresh.c_str(), old.c_str()) == 0) return true;
   return ::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, old.c_str(), RENAME_EXCHANGE) == 0;
@@ -488,8 +490,8 @@ bool exchange(const std::string& fresh, const std::string& old) {
 
 }  // namespace
 
-/// Replaces the old folder by a new one with the files, in one step; returns false where that is impossible, with
-/// the old one as it was.
+/// Replaces the old folder by a new one with the files in one step. Returns false if that is impossible; the old folder
+/// is then unchanged.
 bool OutputSet::exchange_folder() {
   const std::string real = resolved(directory_);
   struct stat status {};
@@ -508,7 +510,7 @@ bool OutputSet::exchange_folder() {
   try {
     for (AtomicFile& file : files_) file.give_name(joined(fresh, name_of(file.target_)));
     exchanged = ::fsync(*folder) == 0 && exchange(fresh, real);
-  } catch (const Error&) {  // they cannot have a name there
+  } catch (const Error&) {  // the files cannot be named there
   }
   if (!exchanged) {
     for (AtomicFile& file : files_)
@@ -520,7 +522,7 @@ bool OutputSet::exchange_folder() {
   sync_directory(parent_of(real), directory_);
   for (const std::string& name : names_) ::unlink(joined(fresh, name).c_str());
   if (::rmdir(fresh.c_str()) != 0 && errno == ENOTEMPTY) {
-    // Somebody put a file there meanwhile: it moves to where it was meant to be.
+    // Another process created a file in the old folder in the meantime. Moves the file to the new folder.
     for (const std::string& name : names_in(fresh).value_or(std::vector<std::string>{}))
       ::renameat2(AT_FDCWD, joined(fresh, name).c_str(), AT_FDCWD, joined(real, name).c_str(), RENAME_NOREPLACE);
     ::rmdir(fresh.c_str());
@@ -528,7 +530,7 @@ bool OutputSet::exchange_folder() {
   return true;
 }
 
-/// Removes what an earlier job left under the names that this one did not write.
+/// Removes files of an earlier job with names that this job did not write.
 void OutputSet::remove_unwritten() const {
   for (const std::string& name : names_) {
     const std::string path = path_of(name);
@@ -540,18 +542,18 @@ void OutputSet::remove_unwritten() const {
 }
 
 void OutputSet::replace_one_by_one() {
-  // First what may fail.
+  // Performs the steps that can fail first.
   for (AtomicFile& file : files_) {
     struct stat status {};
     if (::stat(file.target_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) file.fail(EISDIR);
     if (!file.in_place_ && file.temporary_.empty()) file.give_name(temporary_beside(file.target_));
   }
-  std::optional<AtomicFile> meanwhile;
+  std::optional<AtomicFile> placeholder;
   try {
     if (seal_ != nullptr && !seal_->in_place_) {
-      meanwhile.emplace(seal_->path_);
-      meanwhile->write(meanwhile_);
-      meanwhile->commit();
+      placeholder.emplace(seal_->path_);
+      placeholder->write(placeholder_);
+      placeholder->commit();
     }
     for (AtomicFile& file : files_)
       if (&file != seal_) file.put_in_place();
@@ -561,10 +563,10 @@ void OutputSet::replace_one_by_one() {
       if (&file == seal_) file.put_in_place();
   } catch (...) {
     for (AtomicFile& file : files_) file.withdraw();
-    // What had been replaced cannot come back: then the seal goes on saying so.
+    // Replaced files cannot be restored, so the temporary seal must keep reporting an incomplete set.
     const bool replaced =
         std::ranges::any_of(files_, [](const AtomicFile& file) { return file.committed_ && file.replaces_; });
-    if (meanwhile && !replaced) meanwhile->withdraw();
+    if (placeholder && !replaced) placeholder->withdraw();
     throw;
   }
   sync_directory(directory_, directory_);

@@ -1,5 +1,5 @@
-// Sets of files whose writer is killed at each of its system calls, on file systems with and without what it would like
-// to use; what an earlier set left; room on the disk.
+// Sets of files whose writer is killed at each of its system calls, on file systems with and without unnamed files and
+// exchange of folders; leftovers of earlier sets; free disk space.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -53,11 +53,11 @@ std::map<std::string, std::string> contents(const fs::path& directory) {
   return all;
 }
 
-/// A directory of its own for a test, gone afterwards.
+/// A temporary directory, removed after the test.
 class AtomicFilesTest : public testing::Test {
  protected:
   AtomicFilesTest() {
-    // In memory where that can be: hundreds of sets are brought to the disk, which may take its time.
+    // Prefers a file system in memory: hundreds of sets are flushed, which is slow on a disk.
     const fs::path memory = "/dev/shm";
     const bool in_memory = ::access(memory.c_str(), W_OK | X_OK) == 0;
     std::string pattern = ((in_memory ? memory : fs::temp_directory_path()) / "gradus-files-XXXXXX").string();
@@ -72,7 +72,7 @@ using OutputSetTest = AtomicFilesTest;
 
 const std::vector<std::string> names{"centroids", "labels", "picture", "summary"};
 
-/// Writes a set of `generation`, with the picture or without.
+/// Writes the set `generation`, with or without the picture.
 void write_set(const fs::path& directory, const std::string& generation, bool picture) {
   OutputSet set(directory, names);
   set.add("centroids", 10).write("centroids " + generation);
@@ -92,13 +92,13 @@ std::map<std::string, std::string> expected_set(const std::string& generation, b
   return all;
 }
 
-// What a file system may lack.
+// Features that a file system may lack.
 struct Lacking {
   bool unnamed_files = false;
   bool exchange = false;
 };
 
-/// From now on this process's system calls `number` with these bits in their argument fail with EINVAL.
+/// Makes all further system calls `number` of this process fail with EINVAL if `argument` has these bits.
 void refuse_call(int number, unsigned argument, std::uint32_t bits) {
   const auto offset = static_cast<std::uint32_t>(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
   sock_filter filter[] = {
@@ -122,7 +122,7 @@ void make_lack(const Lacking& lacking) {
 
 enum class End { ended, killed, failed, untraceable };
 
-/// Runs `act` in a child process that is killed when it begins its system call number `call`, counted from 1.
+/// Runs `act` in a child process that is killed at the start of its system call number `call`, counted from 1.
 End run_until(int call, const std::function<void()>& act) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -143,7 +143,7 @@ End run_until(int call, const std::function<void()>& act) {
   };
   ::waitpid(child, &status, 0);
   if (!WIFSTOPPED(status)) return ended(End::failed);
-  for (int stop = 0; stop < 2 * call - 1; ++stop) {  // it stops where a call begins and where it ends
+  for (int stop = 0; stop < 2 * call - 1; ++stop) {  // the process stops at the start and the end of each system call
     if (::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) != 0) return End::untraceable;
     ::waitpid(child, &status, 0);
     if (!WIFSTOPPED(status)) return ended(End::failed);
@@ -153,14 +153,14 @@ End run_until(int call, const std::function<void()>& act) {
   return End::killed;
 }
 
-// Where a writer is killed tells the sanitizers nothing: they are content with every seventh place.
+// Sanitizers gain nothing from the exact place, so sanitized builds test every seventh system call.
 #ifdef GRADUS_SANITIZED
 constexpr int kill_step = 7;
 #else
 constexpr int kill_step = 1;
 #endif
 
-/// Kills the writer of a new set over an old one at each system call in turn. `check` looks at the folder then.
+/// Kills the writer of a new set over an old one, at one system call after the other. Then `check` inspects the folder.
 void kill_everywhere(const fs::path& directory, const Lacking& lacking, const std::vector<std::string>& others,
                      const std::function<void()>& check) {
   const fs::path out = directory / "out";
@@ -194,7 +194,7 @@ TEST_F(OutputSetTest, KilledAnywhereItsFolderIsTheOldOneOrTheNewOne) {
     int new_ones = 0;
     kill_everywhere(directory_, {.unnamed_files = !unnamed}, {}, [&] {
       std::map<std::string, std::string> found = contents(out);
-      if (!unnamed)  // its temporary files stay until the next one comes
+      if (!unnamed)  // temporary files stay until the next AtomicFile removes them
         std::erase_if(found, [](const auto& file) { return file.first.ends_with(".tmp"); });
       const bool is_new = found == expected_set("new", false);
       ++(is_new ? new_ones : old_ones);
@@ -276,7 +276,7 @@ TEST_F(OutputSetTest, KeepsTheFolderAPersonMade) {
   EXPECT_EQ(content(directory_ / "elsewhere"), "picture new");
   EXPECT_EQ(content(real / "labels"), std::string(300'000, 'n'));
 
-  // A folder in which somebody stands stays the one it is.
+  // A folder that is a working directory is not replaced.
   const fs::path before = fs::current_path();
   fs::current_path(real);
   write_set(".", "here", true);
@@ -349,7 +349,7 @@ TEST_F(AtomicFilesTest, NeedsRoomOnTheDisk) {
     set.add("one", 1);
     EXPECT_THROW(set.add("two", ~std::uint64_t{0}), Error);
   }
-  {  // each has room, but not all of them
+  {  // each file fits, but the set does not
     const std::uint64_t free = std::uint64_t{status.f_bavail} * status.f_frsize;
     OutputSet set(directory_ / "set", {"one", "two"});
     set.add("one", free / 4 * 3);

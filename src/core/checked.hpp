@@ -1,4 +1,4 @@
-// Arithmetic on sizes that refuses to wrap around.
+// Overflow-checked arithmetic on sizes.
 #pragma once
 
 #include <concepts>
@@ -9,7 +9,7 @@
 
 namespace gradus::core {
 
-/// a * b, or OutOfMemoryError naming `what` when the product does not fit.
+/// Returns a * b. Throws OutOfMemoryError that names `what` on overflow.
 template <std::integral Integer>
 Integer checked_multiply(Integer a, Integer b, const char* what) {
   Integer product{};
@@ -17,7 +17,7 @@ Integer checked_multiply(Integer a, Integer b, const char* what) {
   return product;
 }
 
-/// a + b, or OutOfMemoryError naming `what` when the sum does not fit.
+/// Returns a + b. Throws OutOfMemoryError that names `what` on overflow.
 template <std::integral Integer>
 Integer checked_add(Integer a, Integer b, const char* what) {
   Integer sum{};

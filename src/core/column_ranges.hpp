@@ -1,5 +1,5 @@
-// What is known of the columns of some points, and the refusal of values that no distance can be computed with. The
-// points are read by cpu/column_ranges.hpp or cuda/column_ranges.hpp, wherever they lie.
+// Ranges of the columns of a matrix of points, and the error for values with which no distance can be computed.
+// cpu/column_ranges.hpp and cuda/column_ranges.hpp read the points.
 #pragma once
 
 #include <cstdint>
@@ -9,30 +9,30 @@
 
 namespace gradus::core {
 
-/// Above this a squared distance over many columns may overflow a double.
+/// Coordinates above this magnitude could make a squared distance over many columns overflow double.
 inline constexpr double largest_magnitude = 0x1p500;
 
 struct ColumnRanges {
-  std::vector<double> lowest;  ///< per column; infinity where there are no rows
+  std::vector<double> lowest;  ///< per column; infinity if there are no rows
   std::vector<double> highest;
-  std::vector<int> finest;  ///< what finest_bits() gives, where that costs nothing; or empty
+  std::vector<int> finest;  ///< finest_bit() per column if it is cheap to compute; otherwise empty
 };
 
-/// Ranges of the values that are no NaN, and the first value that cannot be used.
+/// Ranges of all values that are not NaN, and the first invalid value.
 struct FoundRanges {
   ColumnRanges ranges;
-  std::int64_t bad_row = -1;  ///< of the value that is NaN, infinite, or above largest_magnitude; -1: there is none
+  std::int64_t bad_row = -1;  ///< of the first value that is NaN, infinite or above largest_magnitude; or -1
   std::int64_t bad_column = 0;
   double bad_value = 0;
 };
 
-/// InputError that begins with `what`, for a value that is NaN, infinite, or above largest_magnitude.
+/// Throws the InputError for a value that is NaN, infinite or above largest_magnitude. The message begins with `what`.
 [[noreturn]] void throw_bad_value(const char* what, std::int64_t row, std::int64_t column, double value);
 
-/// Above the exponent of any bit.
+/// Larger than the exponent of any bit.
 inline constexpr int no_bits = 4096;
 
-/// The exponent of the least bit of a finite double, or no_bits.
+/// Returns the exponent of the lowest set bit of a finite double, or no_bits for zero.
 GRADUS_HOST_DEVICE inline int finest_bit(double value) {
   const Scaled number = scaled(value);
   if (number.mantissa == 0) return no_bits;

@@ -1,4 +1,4 @@
-// The arithmetic and the small tools that every problem stands on.
+// The arithmetic and the small tools on which every problem builds.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -33,11 +33,11 @@
 namespace gradus::core {
 namespace {
 
-// ---------------------------------------------------------------------------------------------- random numbers
+// Random numbers
 
 using Words = std::array<std::uint32_t, 4>;
 
-// The known answers that the authors of Philox published for philox4x32-10 (kat_vectors of Random123).
+// The known answers of the authors of Philox for philox4x32-10 (kat_vectors of Random123).
 TEST(Philox, PublishedKnownAnswers) {
   EXPECT_EQ(Philox(0, 0).block(0), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   constexpr std::uint64_t ones = ~std::uint64_t{0};
@@ -89,7 +89,7 @@ TEST(Philox, BelowCoversItsRangeEvenly) {
     EXPECT_LT(random.below(index, ~std::uint64_t{0}), ~std::uint64_t{0});
 }
 
-// ----------------------------------------------------------------------------------------------- names, ladder
+// Names, ladder
 
 TEST(Names, HyphensBecomeUnderscores) {
   EXPECT_EQ(with_underscores("openmp-reduce-first_touch"), "openmp_reduce_first_touch");
@@ -159,13 +159,13 @@ TEST(Rows, ContractsBoundWhatTheyNameAndNeverAllowNan) {
   EXPECT_FALSE(contract.allows(1, std::nan("")));
   EXPECT_EQ(text(contract), "within 0.0001");
   EXPECT_EQ(text(Contract()), "same bits");
-  EXPECT_EQ(text(Contract{.kind = Contract::same_bits, .of = "whole numbers"}), "same bits of whole numbers");
-  EXPECT_EQ(kind_text(Contract{.kind = Contract::same_bits, .of = "whole numbers"}), "same bits of whole numbers");
+  EXPECT_EQ(text(Contract{.kind = Contract::same_bits, .of = "integers"}), "same bits of integers");
+  EXPECT_EQ(kind_text(Contract{.kind = Contract::same_bits, .of = "integers"}), "same bits of integers");
   EXPECT_EQ(kind_text(Contract{.kind = Contract::within, .bound = 1e-4, .of = "inertia"}), "tolerance");
   EXPECT_EQ(text({Contract::invariants}), "invariants");
 }
 
-/// The room least like points: a problem without a shape or data, whose result is a count.
+/// A room as unlike points as possible: a problem without a shape or data, whose result is a count.
 struct Counter {
   struct Shape {};
   using Elements = NoElements;
@@ -216,7 +216,7 @@ TEST(Phases, AddUpInTheOrderOfTheirFirstUse) {
   EXPECT_TRUE(phases[1].seconds >= 2 && phases[1].seconds < 3) << phases[1].seconds;
 }
 
-// -------------------------------------------------------------------------------------------- checked arithmetic
+// Checked arithmetic
 
 template <class Integer>
 void check_limits() {
@@ -237,7 +237,7 @@ TEST(Checked, RefusesToWrap) {
   EXPECT_THROW(checked_multiply<std::int64_t>(std::numeric_limits<std::int64_t>::min(), -1, "x"), Error);
 }
 
-// Against arithmetic in 128 bits, in which every integer here and its float are exact.
+// Compares with 128-bit arithmetic, in which every integer and floating-point number of the test is exact.
 template <class To, class From>
 void expect_exact_where_nothing_is_rounded() {
   for (int bit = 0; bit < std::numeric_limits<From>::digits; ++bit)
@@ -287,7 +287,7 @@ TEST(Checked, NamesWhatOverflows) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------------ exact sums
+// Exact sums
 
 TEST(Limbs, LeaveRoomForTheCount) {
   EXPECT_EQ(limb_bits(0), 38);
@@ -313,7 +313,7 @@ TEST(IntegerMagic, RoundsToAnIntegerInTheLowBits) {
   }
 }
 
-/// `value` in steps of 2^unit, to the nearest, ties to even, worked out on the bits of its fraction.
+/// Returns `value` in steps of 2^unit (to nearest, ties to even), computed from the bits of its fraction.
 Int128 in_steps(double value, int unit) {
   int exponent = 0;
   const auto mantissa = static_cast<std::int64_t>(std::ldexp(std::frexp(std::abs(value), &exponent), 53));
@@ -331,7 +331,7 @@ Int128 in_steps(double value, int unit) {
   return value < 0 ? -steps : steps;
 }
 
-/// A double below 2^exponent in magnitude; small magnitudes, zeros and few-bit fractions are frequent.
+/// Returns a double below 2^exponent in magnitude. Small magnitudes, zeros and fractions with few bits are frequent.
 double random_value(std::mt19937_64& random, int exponent) {
   std::int64_t mantissa = static_cast<std::int64_t>(random() >> 11);
   if (random() % 4 == 0) mantissa &= ~std::int64_t{0} << (random() % 53);
@@ -359,7 +359,7 @@ TEST(Grid, HoldsEveryBitOfNearbyValues) {
   for (int trial = 0; trial < 20000; ++trial) {
     const int exponent = static_cast<int>(random() % 60) - 30;
     const Grid grid(exponent, std::int64_t{1} << 24);
-    // Any float within 2^52 of the largest value, and any double within 2^23.
+    // Every float within 2^52 of the largest value, and every double within 2^23.
     const double few =
         std::ldexp(static_cast<double>(random() >> 40 | 1 << 23), exponent - 24 - static_cast<int>(random() % 53));
     const double many =
@@ -391,8 +391,8 @@ RC_GTEST_PROP(Grid, SumsInAnyOrderAgree, (const std::vector<std::int64_t>& manti
   }
 }
 
-// Joining and leaving values and empty places in any mixture: the limbs are those of Grid::split, added and taken away,
-// with the magic number's bits once for each value that counts.
+// Values join, leave or are missing in random order. The limbs must equal the sums of Grid::split, plus the bits of
+// integer_magic once for each counted value.
 TEST(RunSum, EqualsTheSumOfItsValues) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> anywhere(-1, 1);
@@ -405,7 +405,7 @@ TEST(RunSum, EqualsTheSumOfItsValues) {
     std::uint64_t leaving = 0;
     std::uint64_t empty = 0;
     for (std::uint64_t place = random() % 50; place > 0; --place) {
-      const bool coarse = random() % 4 == 0;  // halves of a step: ties
+      const bool coarse = random() % 4 == 0;  // multiples of half a step, to test ties
       double value = std::ldexp(anywhere(random), exponent);
       if (coarse) value = std::ldexp(std::round(value * grid.to_high * 2), -1) / grid.to_high;
       const int sign = static_cast<int>(random() % 3) - 1;
@@ -431,9 +431,9 @@ TEST(Grid, TheLargestSumFits) {
   EXPECT_LE(high, std::int64_t{1} << 62);
 }
 
-// ------------------------------------------------------------------------------------------------------- rounding
+// Rounding
 
-/// A natural number of any length: just enough to compare products exactly.
+/// A natural number of any length, with the operations that an exact comparison of products needs.
 class Natural {
  public:
   explicit Natural(UInt128 value) {
@@ -467,10 +467,10 @@ class Natural {
   }
 
  private:
-  std::vector<std::uint32_t> digits_;  ///< least first, no zeros at the end
+  std::vector<std::uint32_t> digits_;  ///< least significant first, without trailing zeros
 };
 
-/// numerator * 2^exponent against point * 2^point_exponent * denominator.
+/// Compares numerator * 2^exponent with point * 2^point_exponent * denominator.
 std::strong_ordering compare(UInt128 numerator, UInt128 denominator, int exponent, UInt128 point, int point_exponent) {
   const Natural right = Natural(point) * Natural(denominator);
   const int shift = exponent - point_exponent;
@@ -480,9 +480,9 @@ std::strong_ordering compare(UInt128 numerator, UInt128 denominator, int exponen
 template <class T>
 using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-/// Whether `result` is numerator / denominator * 2^exponent to the nearest T, ties to even: the exact value lies
-/// between the midpoints to the neighbouring bit patterns. Beyond the largest number, infinity stands for the next
-/// power of two, as IEEE 754 has it.
+/// Returns true if `result` is numerator / denominator * 2^exponent, rounded to the nearest T, ties to even: the exact
+/// value is between the midpoints to the neighbouring bit patterns. Beyond the largest number, infinity takes the place
+/// of the next power of two, as in IEEE 754.
 template <class T>
 bool is_nearest(T result, UInt128 numerator, UInt128 denominator, int exponent) {
   if (!(result >= 0)) return false;
@@ -521,8 +521,8 @@ UInt128 random_bits(std::mt19937_64& random, int most) {
   const int length = 1 + static_cast<int>(random() % static_cast<unsigned>(most));
   UInt128 value = static_cast<UInt128>(random()) << 64 | random();
   switch (random() % 4) {
-    case 0: value = ~UInt128{0}; break;                         // all ones: every carry
-    case 1: value = UInt128{1} << 127 | (random() & 1); break;  // a power of two, or just above
+    case 0: value = ~UInt128{0}; break;                         // all ones: carries everywhere
+    case 1: value = UInt128{1} << 127 | (random() & 1); break;  // a power of two, or one more
     default: value |= UInt128{1} << 127; break;
   }
   return value >> (128 - length);
@@ -554,7 +554,7 @@ TYPED_TEST(Rounding, QuotientsAreTheNearest) {
   }
 }
 
-// Around the borders: the least subnormals, the step to normal numbers, the step to infinity.
+// Near the limits: smallest subnormals, smallest normal numbers, overflow to infinity.
 TYPED_TEST(Rounding, QuotientsAtTheEndsOfTheRange) {
   using Limits = std::numeric_limits<TypeParam>;
   std::mt19937_64 random(4);
@@ -570,7 +570,7 @@ TYPED_TEST(Rounding, QuotientsAtTheEndsOfTheRange) {
   }
 }
 
-// numerator = denominator * midpoint exactly: the ties; and one step to either side of them.
+// numerator = denominator * midpoint exactly gives ties; the test also goes one step to either side.
 TYPED_TEST(Rounding, TiesGoToEven) {
   constexpr int digits = std::numeric_limits<TypeParam>::digits;
   std::mt19937_64 random(5);
@@ -610,14 +610,14 @@ TYPED_TEST(Rounding, ScaledWithASticky) {
     const UInt128 mantissa = random_bits(random, 126);
     const int exponent = static_cast<int>(random() % 2400) - 1300;
     ASSERT_TRUE(is_nearest(round_scaled<TypeParam>(mantissa, false, exponent), mantissa, 1, exponent));
-    // A fraction of one half stands for any: the sticky bit needs a mantissa longer than the type's.
+    // One half represents any fraction. The sticky bit needs a mantissa with more bits than the type.
     if (mantissa >> 64 == 0) continue;
     ASSERT_TRUE(is_nearest(round_scaled<TypeParam>(mantissa, true, exponent), 2 * mantissa + 1, 2, exponent));
   }
 }
 
 RC_GTEST_PROP(Rounding, SmallQuotientsAgreeWithTheProcessor, (std::int64_t a, std::int64_t b)) {
-  // Both are exact in double, and IEEE division rounds once.
+  // Both operands are exact in double, and IEEE division rounds once.
   const std::int64_t numerator = a >> 11;
   const std::int64_t denominator = std::max<std::int64_t>(1, std::abs(b >> 11));
   RC_ASSERT(round_quotient<double>(numerator, static_cast<UInt128>(denominator), 0) ==
@@ -639,7 +639,7 @@ TEST(Rounding, RandomQuotientsAgreeWithTheProcessor) {
   }
 }
 
-// ---------------------------------------------------------------------------------------------- copies of rows
+// Copies of rows
 
 TEST(RawLimbs, LoseLessThanAStepOfAProduct) {
   std::mt19937_64 random(21);
@@ -663,7 +663,7 @@ TEST(QuotientLess, KeepsTheDigitsOfADifference) {
   std::mt19937_64 random(23);
   const Grid grid(0, 1000);
   for (int turn = 0; turn < 5000; ++turn) {
-    // Limbs of any size on either side, the high one zero too.
+    // Limbs of every size, positive and negative; the high limb may be zero.
     const auto limb = [&](int bits) { return static_cast<std::int64_t>(random() >> (64 - bits)); };
     const Limbs above{limb(60) >> (random() % 60), limb(60) - (std::int64_t{1} << 59)};
     const Limbs below{limb(60) >> (random() % 61), 1 + (limb(60) >> (random() % 59))};
@@ -685,7 +685,7 @@ TEST(QuotientLess, KeepsTheDigitsOfADifference) {
 }
 
 TEST(CertifiedQuotient, IsCertainWhereTheIntervalDecides) {
-  // Between 1 and the next float, 2^23 + 2^22 steps of 2^-46 above 1, lies the middle.
+  // The midpoint between 1 and the next float is 2^22 steps of 2^-46 above 1.
   const Int128 middle = (Int128{1} << 46) + (Int128{1} << 22);
   const auto of = [](Int128 numerator, std::int64_t slack) {
     return certified_quotient<float>(numerator, slack, 1, 0, -46);
@@ -747,8 +747,8 @@ TEST(ExactAccumulator, LosesNothingToCancellationAtAnyScale) {
   EXPECT_EQ(sum_of({1e30, -1e30, -least}).sign(), -1);
   EXPECT_EQ(sum_of({1e30, -1e30}).sign(), 0);
   ExactAccumulator products;
-  products.add_product(largest, largest);  // 2^2048: beyond any double
-  products.add_product(least, least);      // 2^-2148: below any double
+  products.add_product(largest, largest);  // about 2^2048: beyond every double
+  products.add_product(least, least);      // 2^-2148: below every double
   products.subtract_product(largest, largest);
   EXPECT_EQ(products.sign(), 1);
   EXPECT_EQ(products.round<double>(), 0);
@@ -761,7 +761,7 @@ TEST(ExactAccumulator, RoundsOnceToEven) {
   EXPECT_EQ(sum_of({1, half_step, -1e-300}).round<double>(), 1);
   EXPECT_EQ(sum_of({1 + 0x1p-52, half_step}).round<double>(), 1 + 0x1p-51);
   EXPECT_EQ(sum_of({1, 0x1p-24}).round<float>(), 1.0F);
-  EXPECT_EQ(sum_of({1, 0x1p-24, 0x1p-1074}).round<float>(), 1.0F + 0x1p-23F);  // not first to double, then to float
+  EXPECT_EQ(sum_of({1, 0x1p-24, 0x1p-1074}).round<float>(), 1.0F + 0x1p-23F);  // rounded once, not to double first
 }
 
 TEST(ExactAccumulator, QuotientsAgreeWithThoseOfSmallIntegers) {
@@ -811,8 +811,8 @@ TEST(RoundedProduct, IsTheProcessorsWithoutItsLimits) {
       return sum.round<double>();
     };
     ASSERT_EQ(shifted(0), a * b);
-    ASSERT_EQ(shifted(-800), a * b);  // would be zero
-    ASSERT_EQ(shifted(800), a * b);   // would be infinite
+    ASSERT_EQ(shifted(-800), a * b);  // a * b would underflow to zero
+    ASSERT_EQ(shifted(800), a * b);   // a * b would overflow to infinity
   }
 }
 
@@ -847,15 +847,15 @@ TEST(VisitCopies, EndsWhenTheVisitSaysSo) {
   EXPECT_EQ(copied, 1024 + 2048);
 }
 
-// ---------------------------------------------------------------------------------------------- stop requests
+// Stop requests
 
-TEST(Stop, AStretchIsAMillisecondsWorkOrAThreadsShare) {
-  EXPECT_EQ(stretch_length(0, 1), 1);
-  EXPECT_EQ(stretch_length(1'000'000'000, 1), operations_between_looks);
-  EXPECT_EQ(stretch_length(1'000'000'000, operations_between_looks / 8), 8);
-  EXPECT_EQ(stretch_length(1'000'000'000, std::numeric_limits<std::int64_t>::max()), 1);
-  EXPECT_EQ(stretch_length(10, 1, 4), 3);
-  EXPECT_EQ(stretch_length(10, 0, 16), 1);
+TEST(Stop, AChunkIsAMillisecondsWorkOrAThreadsShare) {
+  EXPECT_EQ(chunk_length(0, 1), 1);
+  EXPECT_EQ(chunk_length(1'000'000'000, 1), operations_between_polls);
+  EXPECT_EQ(chunk_length(1'000'000'000, operations_between_polls / 8), 8);
+  EXPECT_EQ(chunk_length(1'000'000'000, std::numeric_limits<std::int64_t>::max()), 1);
+  EXPECT_EQ(chunk_length(10, 1, 4), 3);
+  EXPECT_EQ(chunk_length(10, 0, 16), 1);
 }
 
 TEST(Stop, IsHonoured) {
@@ -863,8 +863,8 @@ TEST(Stop, IsHonoured) {
   EXPECT_NO_THROW(honour_stop(source.get_token(), "stopped"));
   EXPECT_NO_THROW(honour_stop({}, "stopped"));
   const std::stop_token token = source.get_token();
-  RareLook rare(token, "stopped");
-  const StopLook plain = stop_look(token);
+  RarePoll rare(token, "stopped");
+  const StopPoll plain = stop_poll(token);
   EXPECT_FALSE(plain.look(plain.token));
   std::vector<int> values(3'000'000, 1);
   fill_until_stopped(token, values.data(), values.data() + values.size(), 2);

@@ -1,4 +1,4 @@
-// Errors on their way to other ranks.
+// Serialization of errors for other ranks.
 #pragma once
 
 #include <exception>
@@ -7,11 +7,11 @@
 
 namespace gradus::core {
 
-/// Packs any exception: its class, text and fields. One that is not of the library becomes an Error with its text, or
-/// an OutOfMemoryError.
+/// Serializes an exception: class, text and fields. An exception from outside the library becomes an Error with its
+/// text, or an OutOfMemoryError (std::bad_alloc).
 std::string parcel_of(const std::exception_ptr& exception);
 
-/// Throws the error of a parcel that `rank` of `ranks` has packed.
+/// Throws the error that `rank` of `ranks` serialized.
 [[noreturn]] void throw_parcel(std::string_view parcel, int rank, int ranks);
 
 }  // namespace gradus::core

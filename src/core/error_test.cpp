@@ -1,4 +1,4 @@
-// Errors in pieces: texts of each front end, fields, and what layers on the way add.
+// Error messages in pieces: the text for each front end, the fields, and additions by layers that rethrow.
 #include "gradus/error.hpp"
 
 #include <gtest/gtest.h>
@@ -118,7 +118,7 @@ TEST(Errors, ReachOtherRanksWhole) {
   EXPECT_FALSE(error.fields().byte);
   EXPECT_EQ(error.fields().allowed, "0 to 5");
   EXPECT_EQ(error.fields().rank, 2);
-  // The rank where it occurred stays.
+  // The rank on which the error occurred is kept.
   EXPECT_EQ(after_the_way<UsageError>(std::make_exception_ptr(UsageError("x", {.rank = 1, .ranks = 4}))).fields().rank,
             1);
   EXPECT_STREQ(after_the_way<OutOfMemoryError>(std::make_exception_ptr(std::bad_alloc())).what(),

@@ -1,12 +1,12 @@
-// Samples of a long sequence that are the same wherever they are taken.
+// Evenly spaced samples of a long sequence, the same on every machine.
 #pragma once
 
 #include <cstdint>
 
 namespace gradus::core {
 
-/// Number `index` of `count` that are spread evenly over [0, all), beginning with 0; 0 <= index < count <= all. Nothing
-/// overflows where count is below 2^31.
+/// Returns element `index` of `count` numbers that are evenly spaced over [0, all), beginning with 0. Requires 0 <=
+/// index < count <= all. Does not overflow for count below 2^31.
 constexpr std::int64_t evenly_spread(std::int64_t index, std::int64_t count, std::int64_t all) {
   return index * (all / count) + index * (all % count) / count;
 }

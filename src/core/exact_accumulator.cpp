@@ -7,10 +7,10 @@ namespace gradus::core {
 
 namespace {
 
-/// Digits of 32 bits, the least first.
+/// Digits in base 2^32, least significant first.
 using Digits = std::vector<std::uint32_t>;
 
-/// sign * digits * 2^exponent, without leading and trailing zero digits.
+/// The number sign * digits * 2^exponent, without leading and trailing zero digits.
 struct Magnitude {
   Digits digits;
   int exponent = 0;
@@ -22,7 +22,7 @@ struct Magnitude {
 };
 
 Magnitude magnitude_of(ExactAccumulator::Limbs limbs) {
-  // Carries are propagated with floors, so that every limb but the last lies in [0, 2^32) and the last tells the sign.
+  // Propagates carries, rounding down, so that every limb but the last is in [0, 2^32), and the last gives the sign.
   const auto settle = [](ExactAccumulator::Limbs& words) {
     std::int64_t carry = 0;
     for (std::size_t index = 0; index + 1 < words.size(); ++index) {
@@ -50,7 +50,6 @@ Magnitude magnitude_of(ExactAccumulator::Limbs limbs) {
   return magnitude;
 }
 
-/// digits << bits.
 void shift_left(Digits& digits, int bits) {
   digits.insert(digits.begin(), static_cast<std::size_t>(bits / 32), 0);
   bits %= 32;
@@ -64,7 +63,7 @@ void shift_left(Digits& digits, int bits) {
   if (carry != 0) digits.push_back(carry);
 }
 
-/// `a` and `b` have as many digits.
+/// Returns a < b. Requires the same number of digits.
 bool is_less(const Digits& a, const Digits& b) {
   return std::lexicographical_compare(a.rbegin(), a.rend(), b.rbegin(), b.rend());
 }
@@ -116,7 +115,7 @@ void ExactAccumulator::propagate() {
   std::int64_t carry = 0;
   for (std::size_t index = 0; index + 1 < limbs_.size(); ++index) {
     const std::int64_t word = limbs_[index] + carry;
-    carry = (word + (std::int64_t{1} << 31)) >> 32;  // to the nearest, so that words stay small on either side of zero
+    carry = (word + (std::int64_t{1} << 31)) >> 32;  // to nearest, so that words stay small on both sides of zero
     limbs_[index] = word - (carry << 32);
   }
   limbs_.back() += carry;
@@ -129,12 +128,12 @@ template <class T>
 T ExactAccumulator::round() const {
   const Magnitude sum = magnitude_of(limbs_);
   if (sum.sign == 0) return 0;
-  // The uppermost four digits, 97 bits or more, and whether anything lies below them.
+  // The top four digits have at least 97 bits. `below` is the number of digits below them.
   const std::size_t below = sum.digits.size() > 4 ? sum.digits.size() - 4 : 0;
   UInt128 top = 0;
   for (std::size_t index = sum.digits.size(); index-- > below;) top = top << 32 | sum.digits[index];
   const int exponent = sum.exponent + 32 * static_cast<int>(below);
-  const T magnitude = round_scaled<T>(top, below > 0, exponent);  // the least digit is not zero
+  const T magnitude = round_scaled<T>(top, below > 0, exponent);  // the lowest digit is not zero
   return sum.sign < 0 ? -magnitude : magnitude;
 }
 
@@ -143,7 +142,7 @@ T ExactAccumulator::quotient(const ExactAccumulator& denominator) const {
   Magnitude rest = magnitude_of(limbs_);
   Magnitude divisor = magnitude_of(denominator.limbs_);
   if (rest.sign == 0) return 0;
-  // Both are brought to the same length, so that the quotient lies between 1/2 and 2; long division gives its bits.
+  // Aligns both to the same length, so that the quotient is between 1/2 and 2, then computes its bits by long division.
   int exponent = rest.exponent - divisor.exponent;
   const int shift = divisor.length() - rest.length();
   exponent -= shift;

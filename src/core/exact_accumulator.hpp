@@ -1,10 +1,10 @@
-// A sum of doubles, and of products of two doubles, without any rounding: a fixed-point number wide enough for every
-// bit that can occur. It is what the fast sums (exact_sum.hpp) fall back on, and what the oracles compute with.
+// Exact sums of doubles and of products of two doubles, in a fixed-point number that is wide enough for every possible
+// bit. The fast sums (exact_sum.hpp) fall back on it, and the oracles compute with it.
 //
-// The number is held in limbs of 32 bits, each in a signed 64-bit word. An addition touches three or four words and
-// propagates no carry: a word takes 2^30 additions before carries have to be propagated, which add() sees to.
+// The number consists of 32-bit limbs, each in a signed 64-bit word. An addition changes three or four words and
+// propagates no carry. A word can take 2^30 additions; add() propagates the carries in time.
 //
-// Source of the idea: Neal, "Fast exact summation using small and large superaccumulators" (2015).
+// Source: Neal, "Fast exact summation using small and large superaccumulators" (2015).
 #pragma once
 
 #include <array>
@@ -16,18 +16,18 @@
 
 namespace gradus::core {
 
-/// One bit below the least product of two doubles, 2^-2148, and up to the largest of them 2^70 times.
+/// The range covers the smallest product of two doubles, 2^-2148, and 2^70 times the largest.
 inline constexpr int accumulator_least_exponent = -2176;
 inline constexpr int accumulator_limbs = 136;
 
-/// An integer times a power of two: sign * mantissa * 2^exponent.
+/// The number sign * mantissa * 2^exponent.
 struct Scaled {
   std::uint64_t mantissa = 0;  ///< below 2^53
   int exponent = 0;
   bool negative = false;
 };
 
-/// The value of a finite double.
+/// Decomposes a finite double.
 GRADUS_HOST_DEVICE inline Scaled scaled(double value) {
 #ifdef __CUDA_ARCH__
   const auto bits = static_cast<std::uint64_t>(__double_as_longlong(value));
@@ -39,7 +39,7 @@ GRADUS_HOST_DEVICE inline Scaled scaled(double value) {
   return {field == 0 ? fraction : fraction | std::uint64_t{1} << 52, (field == 0 ? 1 : field) - 1075, bits >> 63 != 0};
 }
 
-/// a * b rounded to 53 bits, ties to even, whatever its exponent.
+/// Returns a * b rounded to 53 bits (ties to even), with an unbounded exponent.
 GRADUS_HOST_DEVICE inline Scaled rounded_product(double a, double b) {
   const Scaled left = scaled(a);
   const Scaled right = scaled(b);
@@ -51,18 +51,18 @@ GRADUS_HOST_DEVICE inline Scaled rounded_product(double a, double b) {
     const UInt128 rest = product & ((half << 1) - 1);
     product >>= drop;
     exponent += drop;
-    if (rest > half || (rest == half && (product & 1))) ++product;  // 2^53 itself is no harm
+    if (rest > half || (rest == half && (product & 1))) ++product;  // a mantissa of 2^53 is valid, too
   }
   return {static_cast<std::uint64_t>(product), exponent, left.negative != right.negative};
 }
 
-/// Whether `product`, computed in double from a weight of at most 1 and a squared distance, is what rounded_product()
-/// gives: the weight was scaled without loss, and the product is no subnormal number.
+/// Returns true if `product`, computed in double from a weight of at most 1 and a squared distance, equals
+/// rounded_product(): the weight was scaled without loss, and the product is not subnormal.
 GRADUS_HOST_DEVICE inline bool is_plain_product(double scaled_weight, double product) {
   return scaled_weight >= 0x1p-900 && product >= 0x1p-1000;
 }
 
-/// Calls put(word, addend) for each of the words that an addition of `value` touches.
+/// Calls put(word, addend) for each word that changes when `value` is added.
 template <class Put>
 GRADUS_HOST_DEVICE void for_each_limb(Scaled value, const Put& put) {
   const int position = value.exponent - accumulator_least_exponent;
@@ -83,28 +83,28 @@ class ExactAccumulator {
     for_each_limb(value, [this](int word, std::int64_t addend) { limbs_[static_cast<std::size_t>(word)] += addend; });
     count(1);
   }
-  /// a * b, not rounded.
+  /// Adds a * b without rounding.
   void add_product(double a, double b);
-  /// integer * 2^exponent, where the exponent is at least accumulator_least_exponent.
+  /// Adds integer * 2^exponent, with exponent >= accumulator_least_exponent.
   void add(Int128 integer, int exponent);
   void subtract_product(double a, double b) { add_product(-a, b); }
   void merge(const ExactAccumulator& other);
-  /// Adds words that were summed elsewhere, at most 2^31 additions each.
+  /// Adds words that were accumulated elsewhere, with at most 2^31 additions each.
   void merge(std::span<const std::int64_t> limbs);
-  /// For that: words so small that those of 2^31 accumulators can be added up.
+  /// Propagates carries and returns the words, which are then so small that the words of 2^31 accumulators can be
+  /// added.
   const Limbs& propagated_limbs() {
     propagate();
     return limbs_;
   }
 
-  /// -1, 0 or 1.
   int sign() const;
 
-  /// The sum, rounded once to T (nearest, ties to even; infinite where it is too large for T).
+  /// Returns the sum rounded once to T (to nearest, ties to even; infinite if it is too large for T).
   template <class T>
   T round() const;
 
-  /// The sum over `denominator`, which is positive, rounded once to T.
+  /// Returns the sum divided by `denominator` (positive), rounded once to T.
   template <class T>
   T quotient(const ExactAccumulator& denominator) const;
 
@@ -116,7 +116,7 @@ class ExactAccumulator {
   void propagate();
 
   Limbs limbs_{};
-  std::int64_t additions_ = 0;  ///< since carries were propagated
+  std::int64_t additions_ = 0;  ///< since the last propagation of carries
 };
 
 }  // namespace gradus::core

@@ -1,4 +1,4 @@
-// Conversions of numbers that must not round: the one rule of the readers of files, the program and the Python package.
+// Lossless conversion of numbers: the rule of the file readers, the command line and the Python package.
 #pragma once
 
 #include <bit>

@@ -1,18 +1,17 @@
-// Sums whose value does not depend on the order of the additions.
+// Floating-point sums whose value does not depend on the order of the additions.
 //
-// A value is rounded once to a fixed-point grid and held as two signed integers, a high and a low limb; integers are
-// added, and integer addition is associative and commutative. Wrapping 64-bit adds keep partial sums cheap: one fused
-// multiply-add and one integer add per limb. Two limbs of B = 38 bits leave 24 bits for the count of the summands,
-// so the grid is 2^76 times finer than the largest value: it holds every bit of any float within 2^52 of the largest
-// one, and of any double within 2^23 of it.
+// A value is rounded once to a fixed-point grid and split into two signed integers, a high and a low limb. The limbs
+// are summed as integers, whose addition is associative and commutative. Wrapping 64-bit additions keep partial sums
+// cheap: one fused multiply-add and one integer addition per limb. Two limbs of B = 38 bits leave 24 bits for the
+// number of summands, so the grid is 2^76 times finer than the largest value. It holds every bit of each float within a
+// factor of 2^52 of the largest value, and of each double within a factor of 2^23.
 //
-// What a value loses to the grid is less than one step. A quotient of such sums is therefore known to lie in an
-// interval, and where both of its ends round to the same number, that number is the exact quotient, rounded once
-// (certified_quotient). The rare others are left to whoever can look at the values again (exact_accumulator.hpp).
-// Where values are only added up once, a third limb and an exact accumulator for what is too small for it make the
-// sum itself exact (exact_total.hpp).
+// A value loses less than one grid step. A quotient of two such sums therefore is in a known interval. If both ends of
+// the interval round to the same number, this number is the correctly rounded quotient (certified_quotient). In the
+// rare other cases, the caller sums the values again exactly (exact_accumulator.hpp). For plain sums, a third limb, and
+// an exact accumulator for values that are too small for it, make the sum itself exact (exact_total.hpp).
 //
-// The idea of pre-rounding to a common grid: Demmel and Nguyen, "Fast reproducible floating-point summation" (2013).
+// Source of pre-rounding to a common grid: Demmel and Nguyen, "Fast reproducible floating-point summation" (2013).
 #pragma once
 
 #include <algorithm>
@@ -25,26 +24,27 @@
 
 namespace gradus::core {
 
-__extension__ using Int128 = __int128;  // of GCC and Clang, on every 64-bit target
+__extension__ using Int128 = __int128;  // an extension of GCC and Clang on every 64-bit target
 __extension__ using UInt128 = unsigned __int128;
 
-/// Bits of a limb for sums of `summands` values: the sum of the high limbs stays below 2^62.
+/// Returns the bits per limb for sums of `summands` values, so that the sum of the high limbs stays below 2^62.
 constexpr int limb_bits(std::int64_t summands) {
   const int count_bits = summands <= 1 ? 0 : std::bit_width(static_cast<std::uint64_t>(summands - 1));
   return 62 - std::max(24, count_bits);
 }
 
-/// The least e with magnitude < 2^e, but at least `least`: by default kept where 2^-e is far from overflow.
+/// Returns the smallest e >= `least` with magnitude < 2^e (0 for magnitude 0). The default keeps 2^-e far from
+/// overflow.
 inline int exponent_above(double magnitude, int least = -900) {
   int exponent = 0;
   std::frexp(magnitude, &exponent);
   return magnitude == 0 ? 0 : std::max(exponent, least);
 }
 
-/// For values below this power of two: it is what a Grid takes where they are smaller still.
+/// The smallest exponent of a Grid; smaller values use it, too.
 inline constexpr int least_grid_exponent = -984;
 
-/// Adding this to a value below 2^51 rounds it to an integer (ties to even) that stands in the low bits of the sum.
+/// Adding this to a value below 2^51 rounds the value to an integer (ties to even) in the low bits of the sum.
 inline constexpr double integer_magic = 0x1.8p52;
 inline constexpr std::int64_t integer_magic_bits = std::bit_cast<std::int64_t>(integer_magic);
 
@@ -53,21 +53,21 @@ struct Limbs {
   std::int64_t low = 0;
 };
 
-/// Two limbs with the bits of integer_magic in each, which a sum of such limbs loses again when it is read. They wrap.
+/// Two limbs, each of which also contains the bits of integer_magic; reading a sum of such limbs subtracts them. Wraps
+/// around.
 struct RawLimbs {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
 };
 
-/// `on_grid`: a value times Grid::to_high.
+/// Splits a value on the grid. `on_grid` is the value times Grid::to_high.
 GRADUS_HOST_DEVICE inline RawLimbs raw_limbs(double on_grid, double to_low) {
   const double high = on_grid + integer_magic;
   const double low = (on_grid - (high - integer_magic)) * to_low + integer_magic;
   return {std::bit_cast<std::uint64_t>(high), std::bit_cast<std::uint64_t>(low)};
 }
 
-/// The same of weight * on_grid, where the weight is at most 1: what the product loses to rounding goes to the low
-/// limb.
+/// Splits weight * on_grid, where the weight is at most 1. The rounding error of the product goes to the low limb.
 GRADUS_HOST_DEVICE inline RawLimbs raw_limbs(double weight, double on_grid, double to_low) {
   const double product = weight * on_grid;
   const double lost = std::fma(weight, on_grid, -product);
@@ -76,16 +76,16 @@ GRADUS_HOST_DEVICE inline RawLimbs raw_limbs(double weight, double on_grid, doub
   return {std::bit_cast<std::uint64_t>(high), std::bit_cast<std::uint64_t>(low)};
 }
 
-/// A grid of 2^(exponent - 2 * bits) for values below 2^exponent in magnitude.
+/// A grid with step 2^(exponent - 2 * bits) for values of magnitude below 2^exponent.
 struct Grid {
-  double to_high = 1;  ///< value * to_high rounds to the high limb
-  double to_low = 1;   ///< what a limb left over, * to_low, rounds to the next
-  int bits = 38;       ///< of a limb
-  int unit = 0;        ///< one step of the low limb is 2^unit
+  double to_high = 1;  ///< value * to_high is rounded to the high limb
+  double to_low = 1;   ///< the remainder of a limb, times to_low, is rounded to the next limb
+  int bits = 38;       ///< bits per limb
+  int unit = 0;        ///< the step of the low limb is 2^unit
 
   Grid() = default;
   Grid(int exponent, std::int64_t summands) : bits(limb_bits(summands)) {
-    exponent = std::max(exponent, least_grid_exponent);  // to_high stays finite
+    exponent = std::max(exponent, least_grid_exponent);  // keeps to_high finite
     unit = exponent - 2 * bits;
     to_high = std::ldexp(1.0, bits - exponent);
     to_low = std::ldexp(1.0, bits);
@@ -113,12 +113,12 @@ GRADUS_HOST_DEVICE inline int leading_zeros(UInt128 value) {
   return upper != 0 ? leading_zeros(upper) : 64 + leading_zeros(static_cast<std::uint64_t>(value));
 }
 
-/// Rounds (mantissa + a fraction where `sticky`) * 2^exponent to the nearest T, ties to even. With a fraction the
-/// mantissa must have more bits than T holds.
+/// Rounds (mantissa + f) * 2^exponent to the nearest T, ties to even. f is 0, or an unknown fraction in (0, 1) if
+/// `sticky`; in the second case the mantissa must have more bits than T.
 template <class T>
 GRADUS_HOST_DEVICE T round_scaled(UInt128 mantissa, bool sticky, int exponent) {
   constexpr int precision = std::numeric_limits<T>::digits;
-  constexpr int least = std::numeric_limits<T>::min_exponent - precision;  // exponent of the least subnormal
+  constexpr int least = std::numeric_limits<T>::min_exponent - precision;  // exponent of the smallest subnormal
   if (mantissa == 0) return 0;
   const int length = 128 - leading_zeros(mantissa);
   const int drop = length - precision > least - exponent ? length - precision : least - exponent;
@@ -133,22 +133,21 @@ GRADUS_HOST_DEVICE T round_scaled(UInt128 mantissa, bool sticky, int exponent) {
   return static_cast<T>(std::ldexp(static_cast<double>(static_cast<std::uint64_t>(mantissa)), exponent));
 }
 
-/// To within 2^-52 of the value.
+/// Converts with a relative error of at most 2^-52.
 GRADUS_HOST_DEVICE inline double to_double(UInt128 value) {
   return static_cast<double>(static_cast<std::uint64_t>(value >> 64)) * 0x1p64 +
          static_cast<double>(static_cast<std::uint64_t>(value));
 }
 
-/// numerator / denominator, digit by digit: for small denominators cheaper than a division of 128 bits, on a GPU by
-/// far.
+/// Returns numerator / denominator by long division in base 2^32. For small denominators this is faster than a 128-bit
+/// division, much faster on a GPU.
 GRADUS_HOST_DEVICE inline UInt128 divide_by_digit(UInt128 numerator, std::uint32_t denominator,
                                                   std::uint32_t& remainder) {
   UInt128 quotient = 0;
   std::uint64_t rest = 0;
   for (int shift = 96; shift >= 0; shift -= 32) {
     rest = rest << 32 | static_cast<std::uint32_t>(numerator >> shift);
-    const std::uint64_t digit =
-        rest / denominator;  // below 2^32, for the rest above the digit is below the denominator
+    const std::uint64_t digit = rest / denominator;  // below 2^32, because rest < 2^32 denominator
     rest -= digit * denominator;
     quotient = quotient << 32 | digit;
   }
@@ -156,22 +155,22 @@ GRADUS_HOST_DEVICE inline UInt128 divide_by_digit(UInt128 numerator, std::uint32
   return quotient;
 }
 
-/// numerator / denominator * 2^exponent, rounded once to T. denominator > 0.
+/// Returns numerator / denominator * 2^exponent, rounded once to T. Requires denominator > 0.
 template <class T>
 GRADUS_HOST_DEVICE T round_quotient(Int128 numerator, UInt128 denominator, int exponent) {
   const bool negative = numerator < 0;
   UInt128 rest = negative ? -static_cast<UInt128>(numerator) : static_cast<UInt128>(numerator);
   if (rest == 0) return 0;
   if constexpr (sizeof(T) == 4) {
-    // A quotient in double is off by less than 2^-50 of it. Where that does not reach over a rounding boundary of
-    // float, it is decided.
+    // A quotient in double has a relative error below 2^-50. If both ends of this interval round to the same float, the
+    // result is certain.
     const double magnitude = std::ldexp(to_double(rest) / to_double(denominator), exponent);
     const float lower = static_cast<float>(magnitude * (1 - 0x1p-50));
     const float upper = static_cast<float>(magnitude * (1 + 0x1p-50));
     if (lower == upper && magnitude > 0x1p-900) return negative ? -lower : lower;
   }
   if constexpr (sizeof(T) == 8) {
-    // The same with a quotient that is off by less than 2^-98 of it: two doubles, from a numerator in two doubles.
+    // The same with a relative error below 2^-98: the numerator and the quotient are pairs of doubles.
     const auto upper = static_cast<std::uint64_t>(rest >> 64);
     if (denominator >> 53 == 0 && upper >> 53 == 0) {
       const double high = static_cast<double>(upper) * 0x1p64;
@@ -190,7 +189,8 @@ GRADUS_HOST_DEVICE T round_quotient(Int128 numerator, UInt128 denominator, int e
         return negative ? -magnitude : magnitude;
     }
   }
-  // Left-align the numerator; if the quotient still has fewer than 64 bits, long division supplies the missing ones.
+  // Left-aligns the numerator. If the quotient still has fewer than 64 bits, bitwise long division appends the missing
+  // bits.
   const int shift = leading_zeros(rest);
   rest <<= shift;
   exponent -= shift;
@@ -216,27 +216,27 @@ GRADUS_HOST_DEVICE T round_quotient(Int128 numerator, UInt128 denominator, int e
   return negative ? -magnitude : magnitude;
 }
 
-/// high + low, where low is small beside high: a number of some hundred bits.
+/// The number high + low, where low is small compared with high (about a hundred bits).
 struct TwoDoubles {
   double high = 0;
   double low = 0;
 };
 
-/// The value of a sum of limbs.
+/// Converts a sum of limbs.
 GRADUS_HOST_DEVICE inline TwoDoubles two_doubles(const Grid& grid, Limbs sum) {
   const auto upper = static_cast<double>(sum.high);
   const auto lower = static_cast<double>(sum.low);
-  // What the conversions left over.
+  // The remainders of the two conversions.
   const double rest = static_cast<double>(sum.high - static_cast<std::int64_t>(upper)) * grid.to_low +
                       static_cast<double>(sum.low - static_cast<std::int64_t>(lower));
   const double above = upper * grid.to_low;
-  const double high = above + lower;  // Knuth's two-sum: either may be the larger one
+  const double high = above + lower;  // Knuth's two-sum: either operand may be the larger one
   const double taken = high - above;
   return {high, ((above - (high - taken)) + (lower - taken)) + rest};
 }
 
-/// numerator / denominator * 2^exponent - from, to within a few roundings of the difference, however large `from` is
-/// beside it. denominator > 0.
+/// Returns numerator / denominator * 2^exponent - from, with an error of a few roundings of the difference, even if
+/// `from` is much larger than the difference. Requires denominator > 0.
 GRADUS_HOST_DEVICE inline double quotient_less(TwoDoubles numerator, TwoDoubles denominator, int exponent,
                                                double from) {
   const double quotient = numerator.high / denominator.high;
@@ -249,14 +249,13 @@ GRADUS_HOST_DEVICE inline double quotient_less(TwoDoubles numerator, TwoDoubles 
   return quotient * scale - from + correction * scale;
 }
 
-/// A number, and whether it is certain.
 template <class T>
 struct Certified {
   T value = 0;
   bool certain = false;
 };
 
-/// certified_quotient() where something may differ.
+/// Implements certified_quotient() for inexact operands.
 template <class T>
 GRADUS_HOST_DEVICE GRADUS_OUT_OF_LINE inline Certified<T> interval_quotient(
     Int128 numerator, std::int64_t numerator_slack, Int128 denominator, std::int64_t denominator_slack, int exponent) {
@@ -270,9 +269,9 @@ GRADUS_HOST_DEVICE GRADUS_OUT_OF_LINE inline Certified<T> interval_quotient(
   return {below, below == above && below != 0};  // the sign of a zero would not be certain
 }
 
-/// The quotient, rounded once to T, of two numbers of which one lies less than `numerator_slack` from `numerator` (or
-/// is that, where the slack is 0) and the other, which is positive, less than `denominator_slack` from `denominator`;
-/// times 2^exponent. Certain where every such quotient rounds to the same number.
+/// Returns n / d * 2^exponent rounded once to T, for a number n within `numerator_slack` of `numerator` and a positive
+/// number d within `denominator_slack` of `denominator`. A slack of 0 means equality. Certain if all such quotients
+/// round to the same number.
 template <class T>
 GRADUS_HOST_DEVICE Certified<T> certified_quotient(Int128 numerator, std::int64_t numerator_slack, Int128 denominator,
                                                    std::int64_t denominator_slack, int exponent) {

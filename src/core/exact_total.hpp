@@ -1,5 +1,5 @@
-// One exact sum of many doubles, none of them above a known magnitude: three limbs (exact_sum.hpp) for all but the tiny
-// ones, and an exact accumulator for those. A value takes three additions of integers and no carry.
+// Exact sum of many doubles with a known maximum magnitude: three limbs (exact_sum.hpp) for most values, and an exact
+// accumulator for tiny ones. Adding a value takes three integer additions and no carry.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@
 
 namespace gradus::core {
 
-/// Sums of limbs, without the magic number's bits.
+/// Sums of limbs, without the bits of integer_magic.
 struct TotalLimbs {
   std::int64_t high = 0;
   std::int64_t middle = 0;
@@ -25,21 +25,21 @@ struct TotalLimbs {
   }
 };
 
-/// Three limbs for values below 2^exponent in magnitude.
+/// A grid of three limbs for values of magnitude below 2^exponent.
 struct TotalGrid {
   Grid grid;
-  double exact_from = 0;  ///< three limbs hold every bit of a value that is not smaller
+  double exact_from = 0;  ///< three limbs hold every bit of values of at least this magnitude
 
   TotalGrid() = default;
   TotalGrid(int exponent, std::int64_t summands)
       : grid(exponent, summands), exact_from(std::ldexp(1.0, least_exponent() + 53)) {}
 
-  /// The exponent of a step of the low limb.
+  /// Returns the exponent of the step of the low limb.
   int least_exponent() const { return grid.unit - grid.bits; }
 
   GRADUS_HOST_DEVICE bool holds(double value) const { return value == 0 || std::fabs(value) >= exact_from; }
 
-  /// Adds a value that holds() is true of.
+  /// Adds a value. Requires holds(value).
   GRADUS_HOST_DEVICE void add(double value, TotalLimbs& limbs) const {
     const auto bits = [](double rounded) { return std::bit_cast<std::int64_t>(rounded) - integer_magic_bits; };
     const double on_grid = value * grid.to_high;
@@ -51,7 +51,7 @@ struct TotalGrid {
     limbs.low += bits((rest - (middle - integer_magic)) * grid.to_low + integer_magic);
   }
 
-  /// Adds the limbs, times 2^exponent, to `sum`.
+  /// Adds the limbs times 2^exponent to `sum`.
   void add_to(ExactAccumulator& sum, const TotalLimbs& limbs, int exponent) const {
     sum.add(limbs.high, least_exponent() + 2 * grid.bits + exponent);
     sum.add(limbs.middle, least_exponent() + grid.bits + exponent);
@@ -59,7 +59,6 @@ struct TotalGrid {
   }
 };
 
-/// A sum in the making.
 struct ExactTotal {
   TotalLimbs limbs;
   ExactAccumulator small;
@@ -72,7 +71,7 @@ struct ExactTotal {
     limbs.merge(other.limbs);
     small.merge(other.small);
   }
-  /// The limbs count times 2^exponent.
+  /// Returns the sum, in which the limbs are multiplied by 2^exponent.
   ExactAccumulator sum(const TotalGrid& grid, int exponent = 0) const {
     ExactAccumulator all = small;
     grid.add_to(all, limbs, exponent);

@@ -1,4 +1,4 @@
-// How an exception gets out of a region that OpenMP shares, which none may leave by itself.
+// Transport of exceptions out of OpenMP parallel regions, which no exception may leave.
 #pragma once
 
 #include <atomic>
@@ -7,10 +7,10 @@
 
 namespace gradus::core {
 
-/// Threads run what may throw by run(), and the calling thread calls rethrow() behind the region's barrier.
+/// Threads wrap code that may throw in run(). The calling thread calls rethrow() after the barrier of the region.
 class FirstFailure {
  public:
-  /// Calls task(), and keeps the first exception that any thread's throws. Returns whether none was thrown by this one.
+  /// Calls task() and stores the first exception of any thread. Returns true if this call did not throw.
   template <class Task>
   bool run(Task&& task) noexcept {
     try {
@@ -22,7 +22,7 @@ class FirstFailure {
     }
   }
 
-  /// For threads that may as well stop. Orders nothing.
+  /// Lets other threads stop early. Provides no memory ordering.
   bool happened() const { return happened_.load(std::memory_order_relaxed); }
 
   void rethrow() const {
@@ -31,7 +31,7 @@ class FirstFailure {
 
  private:
   std::atomic<bool> happened_{false};
-  std::exception_ptr first_;  ///< written by one thread alone, and read behind the barrier
+  std::exception_ptr first_;  ///< written by one thread, read after the barrier
 };
 
 }  // namespace gradus::core

@@ -11,7 +11,7 @@ namespace gradus::core {
 namespace {
 
 constexpr std::uint32_t default_vector_control = 0x1f80;
-constexpr std::uint32_t vector_flags = 0x3f;  // exceptions that have happened: no control
+constexpr std::uint32_t vector_flags = 0x3f;  // sticky exception flags, which are not part of the control state
 constexpr std::uint16_t default_x87_control = 0x37f;
 
 std::uint16_t x87_control() {
@@ -21,7 +21,7 @@ std::uint16_t x87_control() {
 }
 
 void set_x87_control(std::uint16_t word) {
-  // Loading the word is slow, and an exception that its mask has hidden so far would trap: it is forgotten first.
+  // Loading the word is slow. Clears pending exceptions first, because a newly unmasked one would trap.
   if (word == x87_control()) return;
   asm volatile("fnclex\n\tfldcw %0" : : "m"(word));
 }

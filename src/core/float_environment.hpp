@@ -1,4 +1,4 @@
-// The floating-point environment of a thread: what decides, besides the operands, which bits an operation gives.
+// The floating-point environment of a thread, on which the bits of a result depend in addition to the operands.
 #pragma once
 
 #include <cfenv>
@@ -6,32 +6,30 @@
 
 namespace gradus::core {
 
-/// The control state of one thread: direction of rounding, treatment of denormal numbers, precision, and which
-/// exceptions trap. A thread inherits it from the thread that starts it and keeps it. Libraries built with -ffast-math
-/// change it when they are loaded.
+/// The control state of one thread: rounding direction, treatment of denormals, precision, and trapping exceptions. A
+/// new thread inherits the state of the thread that starts it. Libraries built with -ffast-math change the state when
+/// they are loaded.
 class FloatEnvironment {
  public:
-  /// Returns the calling thread's environment.
   static FloatEnvironment of_this_thread();
-  /// Sets the calling thread's environment to the default of IEEE 754: rounding to nearest, denormal numbers, no traps.
+  /// Sets the calling thread's environment to the IEEE 754 default: round to nearest, keep denormals, no traps.
   static void set_default();
 
-  /// Sets the calling thread's environment to this one.
   void set() const;
-  /// Returns true if operations give the bits of the default environment and nothing traps. Where the architecture's
-  /// registers are not known to this code, returns false.
+  /// Returns true if operations give the bits of the default environment and nothing traps. Returns false on
+  /// architectures whose registers this code does not know.
   bool is_default() const;
 
  private:
 #if defined(__x86_64__)
   std::uint32_t vector_control_ = 0;  ///< MXCSR
-  std::uint16_t x87_control_ = 0;     ///< of long double
+  std::uint16_t x87_control_ = 0;     ///< control word of the x87 unit (long double)
 #else
   std::fenv_t environment_{};
 #endif
 };
 
-/// Gives the calling thread the default environment for the life of the object, then the former one again.
+/// Sets the default environment for the calling thread, and restores the previous one on destruction.
 class DefaultFloatEnvironment {
  public:
   DefaultFloatEnvironment() : before_(FloatEnvironment::of_this_thread()) {

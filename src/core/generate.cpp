@@ -12,19 +12,19 @@ namespace {
 
 constexpr std::string_view while_generating = "stopped while generating points";
 
-// Streams of one seed.
+// Random streams of one seed.
 constexpr std::uint64_t coordinate_stream = 0;
 constexpr std::uint64_t centre_stream = 1;
 constexpr std::uint64_t member_stream = 2;
 
-/// Near to the standard normal distribution: the sum of eight uniform numbers, scaled to variance 1. It is bounded by
-/// 4.9 and, unlike a logarithm or cosine of the C library, the same to the bit everywhere.
+/// Returns an approximately normal number: the sum of eight uniform numbers, scaled to variance 1. It is bounded
+/// by 4.9. Unlike logarithms and cosines of C libraries, it has the same bits everywhere.
 double bell(const Philox& random, std::uint64_t index) {
   std::int64_t sum = 0;
   for (const std::uint64_t half : {2 * index, 2 * index + 1})
     for (const std::uint32_t word : random.block(half)) sum += word;
   constexpr std::int64_t mean = 4 * ((std::int64_t{1} << 32) - 1);
-  constexpr double root_of_three_halves = 1.224744871391589;  // the sum's variance is 8 / 12
+  constexpr double root_of_three_halves = 1.224744871391589;  // the variance of the sum is 8 / 12
   return static_cast<double>(sum - mean) * (root_of_three_halves * 0x1p-32);
 }
 
@@ -41,7 +41,7 @@ class RowMaker {
       case Generator::uniform: return uniform(row, target);
       case Generator::blobs: return blob(row, target);
       case Generator::lab_points: return lab(row, target);
-      case Generator::lab_atoms: return;  // not row by row: see lab_atoms()
+      case Generator::lab_atoms: return;  // generated as one sequence by lab_atoms()
     }
   }
 
@@ -65,8 +65,8 @@ class RowMaker {
     }
   }
 
-  // The laboratory's code: seed = i, and for each coordinate rand_r(&seed) / (float)RAND_MAX * 10, in float also where
-  // the points are double.
+  // The laboratory's code: seed = i, and rand_r(&seed) / (float)RAND_MAX * 10 for each coordinate, in float even for
+  // double points.
   void lab(std::int64_t row, T* target) const {
     auto state = static_cast<std::uint32_t>(row);
     for (std::int64_t column = 0; column < columns_; ++column) {
@@ -83,17 +83,17 @@ class RowMaker {
   Philox members_{specification_.seed, member_stream};
 };
 
-// The published program: srand(1), and for each coordinate in turn (double)rand() / RAND_MAX * 23000.
+// The published program: srand(1), and (double)rand() / RAND_MAX * 23000 for one coordinate after another.
 template <class T>
 void lab_atoms(std::int64_t first_row, MatrixView<T> points, const std::stop_token& stop) {
   LabSequence sequence(1);
   for (std::int64_t skipped = 0; skipped < first_row * points.columns(); ++skipped) {
-    if (skipped % operations_between_looks == 0) honour_stop(stop, while_generating);
+    if (skipped % operations_between_polls == 0) honour_stop(stop, while_generating);
     sequence.next();
   }
-  const std::int64_t stretch = stretch_length(points.rows(), points.columns());
+  const std::int64_t chunk = chunk_length(points.rows(), points.columns());
   for (std::int64_t row = 0; row < points.rows(); ++row) {
-    if (row % stretch == 0) honour_stop(stop, while_generating);
+    if (row % chunk == 0) honour_stop(stop, while_generating);
     for (std::int64_t column = 0; column < points.columns(); ++column)
       points(row, column) = static_cast<T>(static_cast<double>(sequence.next()) / 0x7fffffff * 23000);
   }
@@ -112,7 +112,7 @@ std::string_view to_string(Generator kind) {
 }
 
 std::int32_t lab_random(std::uint32_t& state) {
-  // Three steps of a linear congruential generator; each gives some of the bits from bit 16 upwards.
+  // Three steps of a linear congruential generator. Each step gives some bits from bit 16 upwards.
   std::uint32_t result = 0;
   for (const int bits : {11, 10, 10}) {
     state = state * 1103515245u + 12345u;
@@ -122,8 +122,8 @@ std::int32_t lab_random(std::uint32_t& state) {
 }
 
 LabSequence::LabSequence(std::uint32_t seed) {
-  // The first numbers come from a multiplicative generator modulo 2^31 - 1, which must not begin with 0, in signed
-  // arithmetic: a seed above 2^31 is a negative one.
+  // The initial numbers come from a multiplicative generator modulo 2^31 - 1, which must not begin with 0. The
+  // arithmetic is signed: a seed above 2^31 is negative.
   constexpr std::int64_t modulus = 0x7fffffff;
   std::int64_t word = static_cast<std::int32_t>(seed == 0 ? 1 : seed);
   for (std::uint32_t& number : state_) {
@@ -131,12 +131,12 @@ LabSequence::LabSequence(std::uint32_t seed) {
     word = word * 16807 % modulus;
     if (word < 0) word += modulus;
   }
-  oldest_ = separation;  // the C library begins its walk through the state here
+  oldest_ = separation;  // the C library starts its walk through the state here
   for (std::size_t discarded = 0; discarded < 10 * degree; ++discarded) next();
 }
 
 std::int32_t LabSequence::next() {
-  // x(i) = x(i - 31) + x(i - 3) modulo 2^32; the lowest bit, which is the least random, is left out of the result.
+  // x(i) = x(i - 31) + x(i - 3) modulo 2^32. The result omits the lowest bit, which is the least random.
   std::uint32_t& oldest = state_[oldest_];
   oldest += state_[(oldest_ + degree - separation) % degree];
   oldest_ = (oldest_ + 1) % degree;
@@ -148,12 +148,12 @@ void generate_points(const PointSpecification& specification, std::int64_t first
                      const std::stop_token& stop) {
   if (specification.kind == Generator::lab_atoms) return lab_atoms(first_row, points, stop);
   const RowMaker<T> maker(specification, points.columns());
-  const std::int64_t stretch = stretch_length(points.rows(), 32 * points.columns(), threads);
-  const int team = points.rows() > stretch ? startable_threads(threads) : 1;
+  const std::int64_t chunk = chunk_length(points.rows(), 32 * points.columns(), threads);
+  const int team = points.rows() > chunk ? startable_threads(threads) : 1;
 #pragma omp parallel for num_threads(team) schedule(static)
-  for (std::int64_t first = 0; first < points.rows(); first += stretch) {
+  for (std::int64_t first = 0; first < points.rows(); first += chunk) {
     if (stop.stop_requested()) continue;
-    for (std::int64_t row = first; row < std::min(first + stretch, points.rows()); ++row)
+    for (std::int64_t row = first; row < std::min(first + chunk, points.rows()); ++row)
       maker.make(first_row + row, points.row(row));
   }
   honour_stop(stop, while_generating);

@@ -1,4 +1,4 @@
-// Points made from numbers: bit for bit what they are defined to be, whatever the threads and however they are cut.
+// Generated points have the defined bits, for any number of threads and any division into blocks.
 #include "core/generate.hpp"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(Generate, LabPointsAreThoseOfTheLaboratory) {
 }
 #endif
 
-// The definition without the C library, so that it holds elsewhere too.
+// The definition without the C library, so that the test also runs on other systems.
 TEST(Generate, LabPointsGolden) {
   std::uint32_t state = 0;
   EXPECT_EQ(lab_random(state), 1012484);

@@ -1,5 +1,6 @@
-// Marks a function that is compiled for the processor and, in a CUDA source, for the GPU too: one source, one result.
-// GRADUS_OUT_OF_LINE: what is seldom called from a kernel, and would take registers from what always runs.
+// Marks functions that are compiled for the CPU and, in CUDA sources, also for the GPU, so that one source gives one
+// result. GRADUS_OUT_OF_LINE marks rarely called functions, so that they do not take registers from the hot path of a
+// kernel.
 #pragma once
 
 #ifdef __CUDACC__

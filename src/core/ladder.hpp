@@ -1,6 +1,6 @@
-// The ladder of a problem: the row of a variant, which has the same form in every problem, and the search by name.
-// A variant's file ends with its row. Each problem keeps one explicit list of pointers to the rows, in ladder order
-// (src/<problem>/variants.cpp); nothing registers itself.
+// The ladder of a problem: the row of a variant, which has the same form in every problem, and the search by name. Each
+// variant's file ends with its row. Each problem has one explicit list of pointers to the rows, in ladder order
+// (src/<problem>/variants.cpp). Nothing registers itself.
 #pragma once
 
 #include <cmath>
@@ -28,7 +28,7 @@ struct OptionTable;
 
 using gradus::Backend;
 
-/// Yes, or the reason why not.
+/// Supported, or the reason why not.
 struct Support {
   bool supported = true;
   std::string reason;
@@ -38,48 +38,49 @@ struct Support {
   explicit operator bool() const { return supported; }
 };
 
-/// What a variant's results owe to the oracle's. Each problem has one function that judges by it (compare() in its
-/// cases.hpp), for the tests, `gradus verify` and `gradus bench` alike.
+/// The accuracy that a variant owes, compared with the oracle. Each problem has one function that checks it (compare()
+/// in its cases.hpp), which the tests, `gradus verify` and `gradus bench` share.
 struct Contract {
   enum Kind : std::uint8_t {
-    same_bits,  ///< labels, centroids, counts, distances, cells: identical to the oracle
+    same_bits,  ///< identical to the oracle: labels, centroids, counts, distances, cells
     within,     ///< the textbook's arithmetic: the quantity `of` differs by at most `bound`
-    invariants  ///< there is no one right result; what must be true of it is checked
+    invariants  ///< several results are correct; required properties are checked
   };
   Kind kind = same_bits;
-  double bound = 0;          ///< relative, where the kind is `within`
-  std::string_view of = {};  ///< by name: what is bounded, or what is the same where not all is
+  double bound = 0;          ///< relative bound if the kind is `within`
+  std::string_view of = {};  ///< the bounded quantity, or the part of the result that is identical
 
   friend bool operator==(const Contract& contract, Kind kind) { return contract.kind == kind; }
-  /// Whether `value` keeps a contract of the kind `within`; NaN never does. `slack` is added to the truth's magnitude.
+  /// Returns true if `value` satisfies a contract of the kind `within`; NaN never does. `slack` is added to the
+  /// magnitude of `truth`.
   bool allows(double value, double truth, double slack = 0) const {
     return std::abs(value - truth) <= bound * (std::abs(truth) + slack);
   }
 };
 std::string_view to_string(Contract::Kind kind);
-/// The kind, and where not all is the same, of what: "same bits of whole numbers".
+/// Returns the kind, and which part is identical if not everything is: "same bits of integers".
 std::string kind_text(const Contract& contract);
-/// The same with the bound, "within 0.0001".
+/// Returns kind_text(), or the bound: "within 0.0001".
 std::string text(const Contract& contract);
 
 using Memory = MemoryEstimate;
 
-/// The element types of a room's data, in which every variant of the room exists.
+/// The element types of a room's data. Every variant of the room exists for each of them.
 template <class... T>
 struct Elements {};
-/// Of a room whose problems hold no data, such as locks: its templates are instantiated with `void`.
+/// For rooms whose problems have no data, such as locks: their templates are instantiated with `void`.
 using NoElements = Elements<void>;
 
-/// A room is a struct that names what is the problem's own: `name`, `Shape`, `Elements`,
-/// and for each element type T `Problem<T>` and `Result<T>`.
+/// A room is a struct with the names of a problem: `name`, `Shape`, `Elements`, and `Problem<T>` and `Result<T>` for
+/// each element type T.
 ///
-/// A run does the whole job. `execution` says with how many threads and where, and whom to tell of progress; the run
+/// A run does the whole job. `execution` gives the number of threads, the device and the progress callback. The run
 /// adds the seconds of its phases to `phases`.
 template <class Room, class T>
 using Run = typename Room::template Result<T> (*)(const typename Room::template Problem<T>& problem,
                                                   const Execution& execution, std::vector<Phase>& phases);
 
-/// In place of the runs of a variant whose file this build does not compile; its row's `supports` says so too.
+/// Replaces the runs of a variant that this build does not compile. The row's `supports` also reports it.
 struct NotCompiled {};
 
 template <class Room, class T>
@@ -96,7 +97,7 @@ struct RunOf {
   }
 };
 
-/// A run for each of the element types, called like one function.
+/// A run for each element type, callable as one overloaded function.
 template <class Room, class List = typename Room::Elements>
 struct Runs;
 template <class Room, class... T>
@@ -106,7 +107,7 @@ struct Runs<Room, Elements<T...>> : RunOf<Room, T>... {
   using RunOf<Room, T>::operator()...;
 };
 
-// The runs of a GPU variant, one for each element type: its row stands in the table of every build.
+// The runs of a GPU variant, one per element type. Every build has the row of the variant in its table.
 #ifdef GRADUS_HAS_CUDA
 #define GRADUS_CUDA_RUNS(...) \
   { __VA_ARGS__ }
@@ -114,7 +115,7 @@ struct Runs<Room, Elements<T...>> : RunOf<Room, T>... {
 #define GRADUS_CUDA_RUNS(...) core::NotCompiled()
 #endif
 
-/// What a row says that does not depend on the problem.
+/// The properties of a row that do not depend on the problem.
 struct VariantInfo {
   std::string_view name;
   std::string_view summary;
@@ -136,7 +137,7 @@ Memory nothing(const Shape&, int /*threads*/) {
   return {};
 }
 
-/// What a room's rows say beyond what all rows do: Room::RowFacts, where the room has such a struct.
+/// Additional columns of a room's rows: Room::RowFacts, if the room has such a struct.
 struct NoRowFacts {};
 template <class Room>
 struct RowFactsOf {
@@ -148,24 +149,24 @@ struct RowFactsOf<Room> {
   using Type = typename Room::RowFacts;
 };
 
-/// A row of a room's table. What has no default here every row must say.
+/// A row of a room's table. Members without a default must be given in every row.
 template <class Room>
 struct Variant {
   using Shape = typename Room::Shape;
 
-  std::string_view name;         ///< of the file, the function, the row and the --variant value
-  std::string_view summary;      ///< one line: the idea
-  std::string_view change = {};  ///< what differs from the rung before, and why that helps
+  std::string_view name;         ///< name of the file, the function, the row and the --variant value
+  std::string_view summary;      ///< the idea in one line
+  std::string_view change = {};  ///< the difference from the previous rung, and why it helps
   Contract contract = {};
   Backend backend;
-  bool deterministic = true;             ///< gives its own bits again on as many threads; `same_bits` on any number
-  bool device_input = false;             ///< takes views of GPU memory; the frame brings all other views there
-  bool on_ranks = false;                 ///< ranks may do its work together: see Execution::communicator
-  bool baseline = false;                 ///< another library, which need not be on the machine; never chosen
-  const OptionTable* options = nullptr;  ///< those that other variants lack: see core/variant_options.hpp
-  /// Whether it can do a job of this shape on this machine.
+  bool deterministic = true;  ///< same bits again with the same number of threads; `same_bits`: with any number
+  bool device_input = false;  ///< accepts views of GPU memory; the driver copies all other views there
+  bool on_ranks = false;      ///< ranks may share its work: see Execution::communicator
+  bool baseline = false;      ///< another library, which may be missing on the machine; never chosen automatically
+  const OptionTable* options = nullptr;  ///< options that only this variant has: see core/variant_options.hpp
+  /// Returns whether the variant supports a job of this shape on this machine.
   Support (*supports)(const Shape& shape, const execution::Machine& machine) = everywhere<Shape>;
-  /// What the job takes there, with so many threads.
+  /// Returns the memory that the job needs with this number of threads.
   Memory (*memory)(const Shape& shape, int threads) = nothing<Shape>;
   typename RowFactsOf<Room>::Type facts = {};
   Runs<Room> run;
@@ -175,7 +176,7 @@ struct Variant {
   }
 };
 
-/// The rows of a ladder in its order: a list of pointers, read like a list of rows.
+/// The rows of a ladder in order: a list of pointers that iterates like a list of rows.
 template <class Row>
 class Rows {
  public:
@@ -211,21 +212,22 @@ class Rows {
   std::span<const Row* const> rows_;
 };
 
-// For a room's list of rungs: the declaration of a row, which the variant's file defines at its end, and a pointer to
-// it. Rows are constants of the compiler, so that the order in which files are initialised does not matter.
+// Declares a row, which the variant's file defines at its end, and makes a pointer to it, for the list of rungs of a
+// room. Rows are constant-initialized, so the initialization order of files does not matter.
 #define GRADUS_DECLARE_RUNG(name) extern constinit const Variant name##_rung;
 #define GRADUS_POINT_TO_RUNG(name) &name##_rung,
 
-/// A ladder as it is seen by those who do not know the problem.
+/// A ladder for code that does not know the problem.
 struct Ladder {
   std::string_view problem;
-  std::vector<VariantInfo> (*variants)();  ///< in the table's order
-  /// Whether the variant runs on the machine with at least one of the problem's usual shapes. Looks for GPUs where the
-  /// variant needs one. UsageError for a name that is in no row.
+  std::vector<VariantInfo> (*variants)();  ///< in table order
+  /// Returns whether the variant supports at least one of the problem's usual shapes on the machine. Detects GPUs if
+  /// the variant needs one. Throws UsageError for an unknown name.
   Support (*support)(std::string_view variant, const execution::Machine& machine);
 };
 
-/// The row called `name` (a hyphen stands for an underscore), or UsageError that suggests the nearest name.
+/// Returns the row called `name` (hyphens count as underscores). Throws UsageError with the nearest name if there is
+/// none.
 template <class List>
 const auto& find_variant(const List& variants, std::string_view name, std::string_view problem) {
   const std::string wanted = with_underscores(name);
@@ -239,7 +241,7 @@ const auto& find_variant(const List& variants, std::string_view name, std::strin
                    {.code = error_code::unknown_variant, .argument = "variant", .value = std::string(name)});
 }
 
-/// Returns whether one of the shapes is taken, or the reason why the last one is not.
+/// Returns support if the variant supports one of the shapes, otherwise the reason for the last shape.
 template <class Variant, class Shapes>
 Support supports_any(const Variant& variant, const Shapes& shapes, const execution::Machine& machine) {
   Support support;
@@ -248,7 +250,7 @@ Support supports_any(const Variant& variant, const Shapes& shapes, const executi
   return support;
 }
 
-/// The ladder of a room: of the rows that variants() returns, and of the shapes that usual_shapes() returns.
+/// The ladder of a room, made from the rows of variants() and the shapes of usual_shapes().
 template <class Room, auto variants, auto usual_shapes>
 inline constexpr Ladder ladder_of{
     .problem = Room::name,
@@ -263,9 +265,9 @@ inline constexpr Ladder ladder_of{
         },
 };
 
-/// "'one', 'another'": the rows with the capability, for a message.
+/// Returns the names of the rows with this capability, for a message: "'one', 'another'".
 template <class Variant>
-std::string names_of_those_with(bool Variant::*capability, Rows<Variant> variants) {
+std::string names_with(bool Variant::*capability, Rows<Variant> variants) {
   std::string names;
   for (const Variant& variant : variants)
     if (variant.*capability) names += (names.empty() ? "'" : ", '") + std::string(variant.name) + "'";

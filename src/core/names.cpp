@@ -13,7 +13,7 @@ std::string with_underscores(std::string_view name) {
 
 namespace {
 
-// Levenshtein's distance, one row of the table at a time.
+// Levenshtein distance, with one row of the table at a time.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -41,7 +41,7 @@ std::string did_you_mean(std::string_view name, std::span<const std::string_view
       nearest = candidate;
     }
   }
-  // Of none that is near, the first that goes on where the name ends: a lock's name without "_lock".
+  // If no name is near, suggests the first one that begins with `name`, such as a lock's name without "_lock".
   if (nearest.empty() && name.size() > 2)
     for (const std::string_view candidate : candidates)
       if (nearest.empty() && candidate.starts_with(name)) nearest = candidate;

@@ -1,4 +1,4 @@
-// Names that people type: spelling variants and suggestions for misspelt ones.
+// Names that users type: hyphens and underscores, and suggestions for misspelled names.
 #pragma once
 
 #include <span>
@@ -8,11 +8,11 @@
 
 namespace gradus::core {
 
-/// The name with every hyphen turned into an underscore.
+/// Returns the name with every hyphen replaced by an underscore.
 std::string with_underscores(std::string_view name);
 
-/// " (did you mean 'x'?)" for the candidate with the least edit distance to `name`; when none is near, for the first
-/// that begins with it; or "".
+/// Returns " (did you mean 'x'?)" for the candidate with the smallest edit distance to `name`. If no candidate is near,
+/// suggests the first one that begins with `name`, or returns "".
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace gradus::core

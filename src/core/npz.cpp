@@ -12,13 +12,13 @@ namespace gradus::core {
 namespace {
 
 constexpr std::string_view ending = ".npy";
-constexpr std::size_t local_size = 30;  ///< bytes of what stands before a file's name
+constexpr std::size_t local_size = 30;  ///< bytes of a file header before the name
 
 void append(std::string& text, std::uint64_t value, int bytes) {
   for (int byte = 0; byte < bytes; ++byte) text += static_cast<char>(value >> (8 * byte) & 0xff);
 }
 
-/// What the archive says of a file in front of it, and what it says in its directory.
+/// The two headers of a file in a ZIP archive: in front of the file, and in the directory at the end.
 struct Headers {
   std::string local;
   std::string directory;
@@ -26,11 +26,11 @@ struct Headers {
 
 Headers headers_of(std::string_view name, std::uint32_t checksum, std::uint64_t size, std::uint64_t offset) {
   std::string facts;
-  append(facts, 20, 2);  // the version that a reader needs: 2.0
+  append(facts, 20, 2);  // required ZIP version: 2.0
   append(facts, 0, 2);
-  append(facts, 0, 2);           // not packed
-  append(facts, 0, 2);           // no time of day,
-  append(facts, 1 << 5 | 1, 2);  // and the first day that there is
+  append(facts, 0, 2);           // no compression
+  append(facts, 0, 2);           // time: 0:00
+  append(facts, 1 << 5 | 1, 2);  // date: January 1, 1980
   append(facts, checksum, 4);
   append(facts, size, 4);
   append(facts, size, 4);
@@ -110,7 +110,7 @@ NpzArrays::NpzArrays(std::span<const std::byte> bytes, std::string name) : name_
       value = value << 8 | std::to_integer<std::size_t>(bytes[at + static_cast<std::size_t>(byte)]);
     return value;
   };
-  // File by file; then all that the archive says of them is the same once more, to the byte.
+  // Parses the archive file by file and rebuilds its headers and directory, which must match to the byte.
   std::string directory;
   std::size_t offset = 0;
   while (begins_with(bytes.subspan(offset), "PK\x03\x04")) {
@@ -122,7 +122,7 @@ NpzArrays::NpzArrays(std::span<const std::byte> bytes, std::string name) : name_
     const std::string_view file(reinterpret_cast<const char*>(bytes.data()) + offset + local_size, name_size);
     const Entry entry{file, bytes.subspan(begin, size)};
     const Headers headers = headers_of(file, crc32(entry.bytes), size, offset);
-    if (!begins_with(bytes.subspan(offset), headers.local)) refuse("it is damaged: a checksum is another one");
+    if (!begins_with(bytes.subspan(offset), headers.local)) refuse("it is damaged: a checksum does not match");
     directory += headers.directory;
     entries_.push_back(entry);
     offset = begin + size;
@@ -130,7 +130,7 @@ NpzArrays::NpzArrays(std::span<const std::byte> bytes, std::string name) : name_
   const std::string end = directory + end_of(entries_.size(), directory.size(), offset);
   if (entries_.empty() || bytes.size() < offset + end.size()) refuse("it is cut off, or a file of another kind");
   if (bytes.size() > offset + end.size() || !begins_with(bytes.subspan(offset), end))
-    refuse("it is damaged: its end is not what its beginning says");
+    refuse("it is damaged: its directory does not match its files");
 }
 
 const NpzArrays::Entry* NpzArrays::find(std::string_view name) const {
@@ -145,7 +145,7 @@ std::span<const std::byte> NpzArrays::elements(std::string_view name, std::strin
                                                std::int64_t columns) const {
   const Entry* const entry = find(name);
   if (entry == nullptr) refuse("it has no array '" + std::string(name) + "'");
-  constexpr std::size_t length_at = 8;  // two bytes that say how many follow them
+  constexpr std::size_t length_at = 8;  // two bytes that contain the length of the rest of the header
   std::size_t header = length_at + 2;
   if (entry->bytes.size() >= header)
     header += std::to_integer<std::size_t>(entry->bytes[length_at]) |

@@ -1,5 +1,5 @@
-// Arrays in one file: an archive as NumPy's savez() writes it (.npz: a ZIP archive of .npy files, not packed), which
-// this program reads back, and NumPy too. Archives of others are the business of files/npz.hpp.
+// Archives in the format of NumPy's savez(): an uncompressed ZIP file of .npy files (.npz). Both NumPy and this program
+// can read them. files/npz.hpp reads archives from other sources.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace gradus::core {
 
-/// The beginning of a .npy file of version 1.0 and C order, padded to a multiple of 64 bytes. `descr`: the type as
-/// Python writes it, with its quotes.
+/// Returns the header of a .npy file, version 1.0 in C order, padded to a multiple of 64 bytes. `descr` is the type in
+/// Python's notation, with quotes.
 std::string npy_header(std::string_view descr, std::span<const std::int64_t> shape);
 
-/// (3, 4) or (3,)
+/// Returns "(3, 4)" or "(3,)".
 std::string shape_text(std::span<const std::int64_t> shape);
 
 template <class T>
@@ -29,10 +29,10 @@ std::string_view npy_descr() {
   else if constexpr (std::is_same_v<T, std::int32_t>) return "'<i4'";
   else if constexpr (std::is_same_v<T, std::int64_t>) return "'<i8'";
   else if constexpr (std::is_same_v<T, std::uint64_t>) return "'<u8'";
-  else return "'|u1'";  // bytes, and text
+  else return "'|u1'";  // bytes and text
 }
 
-/// Arrays to be written, copied from where they are.
+/// Arrays to be written. add() copies them.
 class NpzContent {
  public:
   template <class T>
@@ -42,13 +42,13 @@ class NpzContent {
     add_file(name, npy_header(npy_descr<T>(), shape), elements, bytes);
   }
 
-  /// Error where a file of the archive is beyond the 4 GiB that its plain form can hold. May take as long as a checksum
-  /// of all bytes.
+  /// Writes the archive. Throws Error if it exceeds the 4 GiB limit of the plain ZIP format. Computes checksums of all
+  /// bytes.
   void write(AtomicFile& file) const;
 
  private:
   struct Entry {
-    std::string name;  ///< with .npy
+    std::string name;  ///< including .npy
     std::vector<std::byte> bytes;
   };
   void add_file(std::string_view name, const std::string& header, const void* elements, std::size_t bytes);
@@ -56,15 +56,15 @@ class NpzContent {
   std::vector<Entry> entries_;
 };
 
-/// The arrays of an archive that NpzContent wrote. InputError with `name` for any other bytes, be one of them another.
+/// The arrays of an archive that NpzContent wrote. Throws InputError with `name` if even a single byte differs.
 class NpzArrays {
  public:
   NpzArrays(std::span<const std::byte> bytes, std::string name);
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
-  /// The elements of the array of that name, which has so many columns, or one dimension (0). InputError where it is
-  /// not there, or of another type or shape.
+  /// Returns the elements of an array with `columns` columns, or of a one-dimensional array (0). Throws InputError if
+  /// the array is missing or has another type or shape.
   template <class T>
   std::vector<T> get(std::string_view name, std::int64_t columns = 0) const {
     const std::span<const std::byte> bytes = elements(name, npy_descr<T>(), sizeof(T), columns);

@@ -27,9 +27,9 @@ double number_of(const Value& value) {
   return static_cast<double>(std::get<std::uint64_t>(value));
 }
 
-/// Returns the text of a line of options: all bits of numbers; of many numbers a hash.
+/// Returns the value for a line of options: numbers with all digits, and long lists as a hash.
 std::string exact_text(const Option& row, const Value& value) {
-  constexpr std::size_t few = 9;  // which a person can compare
+  constexpr std::size_t few = 9;  // lists that users can compare by eye
   if (const double* const real = std::get_if<double>(&value)) return text_of(*real);
   const auto* const reals = std::get_if<std::vector<double>>(&value);
   if (reals == nullptr) return std::holds_alternative<std::monostate>(value) ? "none" : value_text(row, value);
@@ -61,9 +61,9 @@ std::pair<std::int64_t, std::int64_t> integer_range(const Option& row) {
 void refuse_integer(const Option& row, std::string_view name, const std::string& value) {
   const auto [least, most] = integer_range(row);
   refuse_value(name, value,
-               "a whole number from " + (row.kind == OptionKind::count
-                                             ? "0 to " + std::to_string(std::numeric_limits<std::uint64_t>::max())
-                                             : std::to_string(least) + " to " + std::to_string(most)));
+               "an integer from " + (row.kind == OptionKind::count
+                                         ? "0 to " + std::to_string(std::numeric_limits<std::uint64_t>::max())
+                                         : std::to_string(least) + " to " + std::to_string(most)));
 }
 
 void check_option(const Option& row, const void* options) {

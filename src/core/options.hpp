@@ -1,5 +1,5 @@
-// Tables of options: one row for each member of an options struct. Checks, flags, help, completion, Python's arguments,
-// records of runs, keys of checkpoints and the comparison across ranks loop over them.
+// Option tables: one row per member of an options struct. Checks, command-line flags, help, completion, Python
+// arguments, run records, checkpoint keys and the comparison across ranks loop over them.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,7 @@
 
 namespace gradus::core {
 
-/// A value of any option. A choice is the index of an enumerator; std::monostate stands for an option that is not
-/// given.
+/// The value of an option. A choice is the index of its enumerator. std::monostate means that the option is not given.
 using Value = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, std::vector<double>,
                            std::vector<std::int64_t>>;
 
@@ -41,31 +40,31 @@ inline constexpr auto gradus::enum_names<gradus::core::OptionKind> =
 
 namespace gradus::core {
 
-/// The name of an enumerator without its type.
+/// The name of an enumerator, independent of its type.
 struct Choice {
   std::string_view name;
   std::string_view alias;
 };
 
-/// The row of an option as a table gives it. Its kind, type and default follow from the member.
+/// The declared part of an option's row. Kind, type and default are derived from the member.
 struct OptionFacts {
-  std::string_view name;              ///< the member's
+  std::string_view name;              ///< name of the member
   std::string_view help;              ///< one sentence without a full stop
-  std::string_view shown = {};        ///< the name in the program, in Python and in records, where it is another one
-  std::string_view placeholder = {};  ///< what stands for the value in the program's help, where it is no usual word
-  std::string_view initial = {};      ///< what the program's help calls the default, where it is no value
+  std::string_view shown = {};        ///< name in the command line, Python and records, if it differs
+  std::string_view placeholder = {};  ///< placeholder of the value in --help, if it is not the usual one
+  std::string_view initial = {};      ///< description of the default in --help, if it is not a value
   char letter = 0;                    ///< the short flag, or 0
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  bool above_least = false;     ///< `least` itself is refused
-  bool finite = true;           ///< NaN (without a range) and infinity are refused
-  bool is_file = false;         ///< the text is the name of a file
-  bool in_job = true;           ///< part of what identifies a job, for checkpoints and across ranks
-  bool recorded = true;         ///< part of the record of a run, and an argument in Python
-  bool optional = false;        ///< the default means that the option is not given: None in Python, null in records
-  bool from_input = false;      ///< in the program the input decides where the option is not given
-  std::string_view calls = {};  ///< other calls in Python that have the argument: "kmeans_memory KMeans"
-  std::string_view scikit_learn = {};  ///< the value by which an estimator that lacks the option acts as scikit-learn's
+  bool above_least = false;            ///< excludes `least` itself
+  bool finite = true;                  ///< excludes NaN (for options without a range) and infinity
+  bool is_file = false;                ///< the text is a file name
+  bool in_job = true;                  ///< identifies a job in checkpoints and across ranks
+  bool recorded = true;                ///< part of the record of a run, and an argument in Python
+  bool optional = false;               ///< the default means "not given": None in Python, null in records
+  bool from_input = false;             ///< if not given on the command line, the input determines the value
+  std::string_view calls = {};         ///< other Python functions with this argument: "kmeans_memory KMeans"
+  std::string_view scikit_learn = {};  ///< value of estimators that lack the option, as in scikit-learn
 };
 
 struct Option : OptionFacts {
@@ -81,25 +80,25 @@ struct Option : OptionFacts {
   }
   Value default_value() const { return given(load_default()); }
 
-  /// The name in the program, in Python and in records.
+  /// Returns the name in the command line, Python and records.
   constexpr std::string_view front_name() const { return shown.empty() ? name : shown; }
 
  private:
   Value given(const Value& value) const { return optional && value == load_default() ? Value() : value; }
 };
 
-/// The table of an options struct, in the order of its members. Specialized in src/<problem>/options.hpp.
+/// The option table of a struct, in the order of its members. Specialized in src/<problem>/options.hpp.
 template <class Options>
 inline constexpr std::array<Option, 0> option_rows{};
 
-/// A table, for code that does not know the struct.
+/// A table for code that does not know the struct.
 struct OptionTable {
   std::span<const Option> rows = {};
 };
 template <class Options>
 inline constexpr OptionTable option_table{option_rows<Options>};
 
-/// Returns the index of the choice of that name or alias. A hyphen stands for an underscore and vice versa.
+/// Returns the index of the choice with this name or alias. Hyphens and underscores are interchangeable.
 constexpr std::optional<std::size_t> find_choice(std::span<const Choice> choices, std::string_view text) {
   for (std::size_t index = 0; index < choices.size(); ++index)
     for (const std::string_view name : {choices[index].name, choices[index].alias})
@@ -107,17 +106,17 @@ constexpr std::optional<std::size_t> find_choice(std::span<const Choice> choices
   return std::nullopt;
 }
 
-/// Returns the row of a member or of a name in front ends; null if there is none.
+/// Returns the row of a member or front-end name, or null.
 constexpr const Option* find_option(std::span<const Option> rows, std::string_view name) {
   for (const Option& row : rows)
     if (row.name == name || row.front_name() == name) return &row;
   return nullptr;
 }
 
-/// Throws the UsageError for a value that an option does not allow. All checks of options end here.
+/// Throws the UsageError for a value that an option does not allow. All option checks report through this function.
 [[noreturn]] void refuse_value(std::string_view name, const std::string& value, const std::string& allowed);
 
-/// Throws UsageError for the number of no enumerator.
+/// Throws the UsageError for a number that is not an enumerator.
 [[noreturn]] void refuse_choice(std::string_view name, std::int64_t number, std::size_t choices);
 
 template <NamedEnum Enum>
@@ -126,28 +125,28 @@ void check_choice(Enum value, std::string_view name) {
   if (number < 0 || number >= std::ssize(enum_names<Enum>)) refuse_choice(name, number, enum_names<Enum>.size());
 }
 
-/// Returns the row of a name, which must exist.
+/// Returns the row with this name, which must exist.
 template <class Options>
 constexpr const Option& option_row(std::string_view name) {
   return *find_option(option_rows<Options>, name);
 }
 
-/// The least and the greatest value of an option that is an integer, with 64 bits.
+/// Returns the minimum and maximum of an integer option, limited to 64 bits.
 std::pair<std::int64_t, std::int64_t> integer_range(const Option& row);
 
-/// Throws the UsageError for an integer that has too many bits for the option. `value`: its digits.
+/// Throws the UsageError for an integer with too many bits for the option. `value` contains its digits.
 [[noreturn]] void refuse_integer(const Option& row, std::string_view name, const std::string& value);
 
-/// Throws UsageError if the option has a value out of its range, or no enumerator.
+/// Throws UsageError if the value of the option is out of range or not an enumerator.
 void check_option(const Option& row, const void* options);
 
-/// Throws UsageError if the value is out of the option's range. `name`: the option's, for the message.
+/// Throws UsageError if the value is out of the option's range. `name` is the option's name in the message.
 void check_value(const Option& row, const Value& value, std::string_view name);
 
-/// Returns the value as the program and records write it, by the shortest text that reads back as the same number.
+/// Returns the value as text for the command line and records: the shortest text that parses to the same number.
 std::string value_text(const Option& row, const Value& value);
 
-/// Returns a line "name=value" for each option that is part of what identifies a job.
+/// Returns a line "name=value" for each option that identifies a job.
 std::string option_lines(std::span<const Option> rows, const void* options);
 
 template <class Options>
@@ -160,8 +159,8 @@ std::string option_lines(const Options& options) {
   return option_lines(option_rows<Options>, &options);
 }
 
-/// Converts a member of another type to text and back, by text(const Content&) and value(const std::string&).
-/// Specialized next to the table.
+/// Converts a member of another type to text and back: text(const Content&), value(const std::string&). Specialized
+/// next to the table.
 template <class Content>
 struct TextOf;
 
@@ -184,7 +183,6 @@ struct StructOf<Type Struct::*> {
   using Options = Struct;
 };
 
-/// Returns the member of a member of ... of `options`.
 template <auto first, auto... rest>
 constexpr auto& member_of(auto& options) {
   if constexpr (sizeof...(rest) == 0) return options.*first;
@@ -196,7 +194,7 @@ concept WrittenAsText = requires(const Content& content) {
   TextOf<Content>::text(content);
 };
 
-/// The type of what an optional member holds.
+/// The type inside an optional member.
 template <class Content>
 struct Inside {
   using Type = Content;
@@ -218,7 +216,7 @@ constexpr OptionKind kind_of() {
   else return OptionKind::text;
 }
 
-/// The type in which a Value holds a number or an enumerator.
+/// The type that represents a number or enumerator in a Value.
 template <class Content>
 using HeldNumber = std::conditional_t<std::is_same_v<Content, bool>, bool,
                                       std::conditional_t<std::is_unsigned_v<Content>, std::uint64_t, std::int64_t>>;
@@ -250,7 +248,7 @@ void store(std::optional<Content>& content, const Value& value) {
 
 }  // namespace detail
 
-/// Returns the row of a member; of a member of a member, if two are named.
+/// Returns the row of a member, or of a nested member if several are given.
 template <auto first, auto... rest>
 constexpr Option option(const OptionFacts& facts) {
   using Options = typename detail::StructOf<decltype(first)>::Options;

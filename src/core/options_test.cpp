@@ -1,4 +1,4 @@
-// Tables of options and names of enumerators, on a struct with an option of every kind.
+// Option tables and names of enumerators, on a struct with one option of each kind.
 #include "core/options.hpp"
 
 #include <gtest/gtest.h>

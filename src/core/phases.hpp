@@ -1,4 +1,4 @@
-// Time spent in the named phases of a job, in the order of their first use.
+// Durations of the named phases of a job, in the order of their first use.
 #pragma once
 
 #include <chrono>
@@ -26,10 +26,10 @@ inline void add_phase(std::vector<Phase>& phases, std::string_view name, double 
   phases.push_back({std::string(name), seconds});
 }
 
-/// Some twenty times a second, for reports of progress from where work is finished more often.
-class Occasion {
+/// Limits progress reports to about twenty per second.
+class RateLimiter {
  public:
-  bool is_there() {
+  bool ready() {
     const Clock::time_point now = Clock::now();
     if (now - last_ < std::chrono::milliseconds(50)) return false;
     last_ = now;
@@ -40,7 +40,7 @@ class Occasion {
   Clock::time_point last_ = Clock::now();
 };
 
-/// Adds the life of the object to a phase.
+/// Adds the lifetime of the object to a phase.
 class PhaseTimer {
  public:
   PhaseTimer(std::vector<Phase>& phases, std::string_view name) : phases_(phases), name_(name) {}
@@ -49,7 +49,7 @@ class PhaseTimer {
   ~PhaseTimer() {
     try {
       add_phase(phases_, name_, seconds_since(start_));
-    } catch (const std::bad_alloc&) {  // without a report of it the work is done all the same
+    } catch (const std::bad_alloc&) {  // the work is done, even if its duration cannot be recorded
     }
   }
 

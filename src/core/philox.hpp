@@ -1,6 +1,6 @@
-// Philox 4x32-10, the counter-based random number generator of Salmon, Moraes, Dror and Shaw, "Parallel random
-// numbers: as easy as 1, 2, 3" (SC 2011). A number is a function of (seed, stream, index) alone, so that draws do not
-// depend on which thread, rank or GPU makes them.
+// Philox 4x32-10, the counter-based random number generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers:
+// as easy as 1, 2, 3" (SC 2011). A number is a function of (seed, stream, index) alone, so it does not depend on the
+// thread, rank or GPU that draws it.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@ __extension__ using UInt128 = unsigned __int128;
 
 class Philox {
  public:
-  /// `stream` separates uses of one seed, for example one stream per restart.
+  /// `stream` separates different uses of one seed, for example one stream per restart.
   constexpr explicit Philox(std::uint64_t seed, std::uint64_t stream = 0) : seed_(seed), stream_(stream) {}
 
-  /// The 128 random bits at `index`.
+  /// Returns the 128 random bits at `index`.
   constexpr std::array<std::uint32_t, 4> block(std::uint64_t index) const {
     std::array<std::uint32_t, 4> counter = {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
                                             static_cast<std::uint32_t>(stream_),
@@ -33,16 +33,16 @@ class Philox {
     return counter;
   }
 
-  /// 64 random bits at `index`.
   constexpr std::uint64_t bits(std::uint64_t index) const {
     const auto words = block(index);
     return std::uint64_t{words[0]} | std::uint64_t{words[1]} << 32;
   }
 
-  /// Uniform in [0, 1), a multiple of 2^-53.
+  /// Returns a multiple of 2^-53, uniform in [0, 1).
   constexpr double uniform(std::uint64_t index) const { return static_cast<double>(bits(index) >> 11) * 0x1p-53; }
 
-  /// Uniform in [0, bound), by the high half of a 128-bit product; the bias is below bound / 2^64. bound > 0.
+  /// Returns an integer, uniform in [0, bound): the high half of a 128-bit product, with a bias below bound / 2^64.
+  /// bound > 0.
   constexpr std::uint64_t below(std::uint64_t index, std::uint64_t bound) const {
     return static_cast<std::uint64_t>((static_cast<UInt128>(bits(index)) * bound) >> 64);
   }

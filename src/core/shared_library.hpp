@@ -1,4 +1,4 @@
-// Libraries of others that are opened when they are first asked for, so that nothing here depends on them.
+// Other libraries that are opened on first use, so that Gradus does not depend on them.
 #pragma once
 
 #include <initializer_list>
@@ -6,20 +6,21 @@
 
 namespace gradus::core {
 
-/// Stays open to the end of the process: libraries with threads of their own do not bear to be closed.
+/// A dynamically loaded library. It stays open until the process ends, because libraries that start threads must not be
+/// closed.
 class SharedLibrary {
  public:
-  /// Opens the first of `files`, in their order, that can be opened.
+  /// Opens the first of `files` that can be opened.
   explicit SharedLibrary(std::initializer_list<const char*> files);
 
   explicit operator bool() const { return handle_ != nullptr; }
-  /// Of a library that was opened: the file's name as it was given.
+  /// Returns the file name of the opened library, as it was given.
   const std::string& file() const { return file_; }
-  /// Otherwise: what the system says of the last one.
+  /// Returns the system's error message for the last file if none could be opened.
   const std::string& why_not() const { return why_not_; }
-  /// Of a library that was opened: the function of this name, or null where it has none.
+  /// Returns a function of the opened library, or null if it has none of this name.
   void* find(const char* name) const;
-  /// The same, of a type that the caller knows: a pointer to a function.
+  /// Overload for a known type, which is a pointer to a function.
   template <class Function>
   Function find(const char* name) const {
     return reinterpret_cast<Function>(find(name));

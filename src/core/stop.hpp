@@ -1,22 +1,22 @@
-// How a job honours a stop request within half a second, whatever its size.
+// Stop requests: every job ends within half a second of a request, whatever its size.
 //
-// A loop over much data looks at the job's stop token after about a millisecond's work. The look is one atomic
-// load, and a request is never withdrawn: code that has seen it once will see it again. Therefore:
+// A loop over much data polls the job's stop token about once per millisecond. Polling is one atomic load. A request is
+// never withdrawn, so code that has seen it once will see it again. Therefore:
 //
-// * Code of one thread calls honour_stop(), which throws.
-// * A loop that OpenMP shares, which no exception may leave, goes by stretches, and skips those that are left:
+// * Single-threaded code calls honour_stop(), which throws.
+// * An OpenMP loop, which no exception may leave, works in chunks and skips the remaining chunks after a request:
 //
-//     const std::int64_t stretch = core::stretch_length(count, operations of an element, threads);
+//     const std::int64_t chunk = core::chunk_length(count, operations per element, threads);
 //     #pragma omp parallel for ...
-//     for (std::int64_t first = 0; first < count; first += stretch) {
+//     for (std::int64_t first = 0; first < count; first += chunk) {
 //       if (stop.stop_requested()) continue;
-//       for (std::int64_t index = first; index < std::min(first + stretch, count); ++index) ...
+//       for (std::int64_t index = first; index < std::min(first + chunk, count); ++index) ...
 //     }
 //     core::honour_stop(stop, "stopped while ...");
 //
-//   No thread need tell the others. What was skipped is garbage, so the calling thread must call honour_stop() before
-//   anything reads it.
-// * Code for other instruction sets must not instantiate inline functions, and gets a StopLook.
+//   Threads need not notify each other. The skipped output is undefined, so the calling thread must call honour_stop()
+//   before anything reads it.
+// * Code for other instruction sets must not instantiate inline functions, and polls through a StopPoll.
 #pragma once
 
 #include <algorithm>
@@ -30,34 +30,35 @@
 
 namespace gradus::core {
 
-/// Multiply-adds, or what takes as long, between two looks: a millisecond of the slowest loops, less of the others.
-inline constexpr std::int64_t operations_between_looks = std::int64_t{1} << 19;
+/// Multiply-adds (or operations of the same cost) between two polls: a millisecond in the slowest loops, less in
+/// others.
+inline constexpr std::int64_t operations_between_polls = std::int64_t{1} << 19;
 
-/// Elements of a stretch: as many as take `operations_between_looks`, but at least one, and no more than leave each of
-/// `threads` its share.
-constexpr std::int64_t stretch_length(std::int64_t count, std::int64_t operations_of_an_element, int threads = 1) {
-  const std::int64_t most = operations_between_looks / std::max<std::int64_t>(operations_of_an_element, 1);
+/// Returns the number of elements per chunk: `operations_between_polls` operations, but at least one element and at
+/// most an equal share of `threads` threads.
+constexpr std::int64_t chunk_length(std::int64_t count, std::int64_t operations_of_an_element, int threads = 1) {
+  const std::int64_t most = operations_between_polls / std::max<std::int64_t>(operations_of_an_element, 1);
   return std::max<std::int64_t>(std::min(most, (count + threads - 1) / threads), 1);
 }
 
-/// Throws InterruptedError with `message` if a stop was asked for.
+/// Throws InterruptedError with `message` if a stop was requested.
 inline void honour_stop(const std::stop_token& stop, std::string_view message) {
   if (stop.stop_requested()) throw InterruptedError(std::string(message));
 }
 
-/// Fills [first, last), of which after a stop request a part may be left out.
+/// Fills [first, last) with `value`. After a stop request, some elements may remain unset.
 template <class T>
 void fill_until_stopped(const std::stop_token& stop, T* first, T* last, T value) {
   for (; first != last && !stop.stop_requested();
-       first += std::min<std::ptrdiff_t>(operations_between_looks, last - first))
-    std::fill_n(first, std::min<std::ptrdiff_t>(operations_between_looks, last - first), value);
+       first += std::min<std::ptrdiff_t>(operations_between_polls, last - first))
+    std::fill_n(first, std::min<std::ptrdiff_t>(operations_between_polls, last - first), value);
 }
 
-/// honour_stop() for the functions of one thread that know no stretches, such as comparisons within a sort: looks
-/// once in some ten thousand calls.
-class RareLook {
+/// honour_stop() for single-threaded callbacks without chunks, such as comparisons in a sort. Polls once in 16,384
+/// calls.
+class RarePoll {
  public:
-  RareLook(const std::stop_token& stop, std::string_view message) : stop_(&stop), message_(message) {}
+  RarePoll(const std::stop_token& stop, std::string_view message) : stop_(&stop), message_(message) {}
   void honour_stop() {
     if (++calls_ % 16384 == 0) core::honour_stop(*stop_, message_);
   }
@@ -68,13 +69,13 @@ class RareLook {
   std::uint32_t calls_ = 0;
 };
 
-/// A stop token as plain data: `look(token)` tells whether a stop was asked for. The token must live as long.
-struct StopLook {
+/// A stop token as plain data: look(token) returns true if a stop was requested. The token must outlive it.
+struct StopPoll {
   const std::stop_token* token;
   bool (*look)(const std::stop_token*);
 };
 
-inline StopLook stop_look(const std::stop_token& stop) {
+inline StopPoll stop_poll(const std::stop_token& stop) {
   return {&stop, [](const std::stop_token* token) { return token->stop_requested(); }};
 }
 

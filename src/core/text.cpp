@@ -9,7 +9,7 @@ namespace gradus::core {
 
 namespace {
 
-/// The text with each byte for which `plain` does not hold written as \xNN.
+/// Returns the text with every byte for which plain(byte) is false written as \xNN.
 template <class Plain>
 std::string escaped(std::string_view text, const Plain& plain) {
   constexpr char digits[] = "0123456789abcdef";
@@ -32,7 +32,7 @@ std::string escaped(std::string_view text, const Plain& plain) {
 std::string excerpt(std::string_view text) {
   constexpr std::size_t most = 40;
   const auto is_plain = [](unsigned char byte) { return byte >= 0x20 && byte < 0x7f; };
-  std::string quoted = "'";  // with + GCC 12 gives a false warning (-Wrestrict)
+  std::string quoted = "'";  // operator+ triggers a false warning of GCC 12 (-Wrestrict)
   quoted += escaped(text.substr(0, most), is_plain);
   quoted += text.size() > most ? "...'" : "'";
   return quoted;
@@ -45,7 +45,7 @@ std::string without_control(std::string_view text) {
 std::string number_text(double number) {
   char text[40];
   const double magnitude = number < 0 ? -number : number;
-  const bool plain = magnitude == 0 || (magnitude >= 1e-4 && magnitude < 1e16);  // NaN and infinity are not
+  const bool plain = magnitude == 0 || (magnitude >= 1e-4 && magnitude < 1e16);  // false for NaN and infinity
   char* const end = text + sizeof text;
   return {text,
           (plain ? std::to_chars(text, end, number, std::chars_format::fixed) : std::to_chars(text, end, number)).ptr};

@@ -1,4 +1,4 @@
-// Text from outside, made fit for a message.
+// Formatting of text and numbers for messages.
 #pragma once
 
 #include <concepts>
@@ -8,28 +8,28 @@
 
 namespace gradus::core {
 
-/// 'text' in single quotes, at most 40 bytes of it, with control and non-ASCII bytes written as \xNN.
+/// Returns at most 40 bytes of the text in single quotes, with control and non-ASCII bytes written as \xNN.
 std::string excerpt(std::string_view text);
 
-/// The text with control bytes (also of the end of a line) written as \xNN, for a terminal.
+/// Returns the text with control bytes (including line ends) written as \xNN, for a terminal.
 std::string without_control(std::string_view text);
 
-/// The shortest text that reads back as this number; an exponent only where the number is very large or small.
+/// Returns the shortest text that parses to this number, with an exponent only for very large or small numbers.
 std::string number_text(double number);
 
-/// "2048 bytes (2 KiB)"
+/// Formats a size: "2048 bytes (2 KiB)".
 std::string size_text(std::uint64_t bytes);
 
-/// ": No space left on device" and the like, for an errno value.
+/// Formats an errno value for the end of a message: ": No space left on device".
 std::string reason(int error_number);
 
-/// Returns the FNV-1a hash of the bytes. Texts of the same length that differ in one byte have different ones.
+/// Returns the FNV-1a hash of the bytes. Two texts of the same length that differ in one byte have different hashes.
 std::uint64_t hash_of(std::string_view bytes);
 
-/// Writes all bits of the number.
+/// Returns the number with all significant digits (17).
 std::string text_of(double number);
 
-/// Writes a line "name=value".
+/// Returns a line "name=value".
 std::string call_line(const char* name, const std::string& value);
 inline std::string call_line(const char* name, double value) { return call_line(name, text_of(value)); }
 std::string call_line(const char* name, std::integral auto value) { return call_line(name, std::to_string(value)); }

@@ -1,5 +1,5 @@
-// Options that only some variants have (Execution::variant_options). Such a variant keeps them in a struct of its own
-// with a table (core/options.hpp), which its row names.
+// Options that only some variants have (Execution::variant_options). Such a variant has a separate options struct with
+// a table (core/options.hpp), to which its row points.
 #pragma once
 
 #include <span>
@@ -10,21 +10,21 @@
 
 namespace gradus::core {
 
-/// A variant and the table of its options; null: it has none.
+/// A variant and the table of its options, or null if it has none.
 struct VariantOptions {
   std::string_view variant;
   const OptionTable* table = nullptr;
 };
 
-/// Returns the value that the text stands for. Throws UsageError if the option does not allow it.
+/// Parses the value of an option. Throws UsageError if the option does not allow it.
 Value value_of(const Option& row, std::string_view text);
 
-/// Throws UsageError unless the variant has each option of the request and allows its value. `all`: the variants of the
-/// problem.
+/// Throws UsageError unless the variant has every requested option and allows its value. `all` lists the variants of
+/// the problem.
 void check_variant_options(const Execution& execution, const VariantOptions& variant,
                            std::span<const VariantOptions> all, std::string_view problem);
 
-/// Returns a variant's options with the values of the request, which were checked.
+/// Returns the options struct of a variant with the requested values, which must have been checked.
 template <class Options>
 Options variant_options(const Execution& execution) {
   Options options;

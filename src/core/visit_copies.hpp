@@ -1,4 +1,4 @@
-// Rows that lie elsewhere, looked at in host memory.
+// Visits rows of a matrix through copies in host memory.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,9 @@
 
 namespace gradus::core {
 
-/// Calls visit(number of the first row, copied rows) with some of `count` rows after the other until it returns false.
-/// copy(first, number) gives them in host memory: few at first, since the visit may soon end, then more and more.
+/// Calls visit(index of the first row, copied rows) for consecutive blocks of `count` rows until it returns false.
+/// copy(first, number) returns a block in host memory. Blocks are small at first, because the visit may end soon, and
+/// then grow.
 template <class T, class Copy, class Visit>
 void visit_copies(std::int64_t count, const Copy& copy, const Visit& visit) {
   constexpr std::int64_t most = 65536;

@@ -1,4 +1,4 @@
-// What surrounds a public call: the floating-point environment of its threads, and whether they can be started.
+// Tests of public calls: the floating-point environment of their threads, and whether threads can be started.
 #include "cpu/call.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ std::vector<std::string> states_of_team(int threads) {
   return states;
 }
 
-/// Of teams within a call, one of them after a team that is smaller, for which a runtime may end threads.
+/// Covers teams within a call, including a team after a smaller one, for which a runtime may end threads.
 void expect_default_within_a_call(std::string_view what) {
   const Call call;
   start_team(4);
@@ -52,7 +52,7 @@ TEST(Call, GivesEachThreadOfATeamTheDefaultEnvironmentAndItsOwnBack) {
 
 TEST(Call, GivesThreadsThatStartWithinItTheCallersEnvironmentAtItsEnd) {
   for (const tests::EnvironmentRow& row : tests::float_environments)
-    std::thread([&] {  // which has no team yet
+    std::thread([&] {  // a new thread has no team yet
       const tests::InEnvironment environment(row, 1);
       const std::string before = tests::environment_state();
       expect_default_within_a_call(row.name);
@@ -115,7 +115,7 @@ TEST(StackBytes, OfOmpStacksize) {
     EXPECT_EQ(core::stack_bytes(each.text), each.bytes) << (each.text != nullptr ? each.text : "null");
 }
 
-// False under AddressSanitizer, which ends the process if there is no address space for its own data of a thread.
+// False under AddressSanitizer, which aborts the process if there is no address space for its data of a new thread.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool limits_only_stacks = false;
 #elif defined(__has_feature)
@@ -124,7 +124,7 @@ constexpr bool limits_only_stacks = !__has_feature(address_sanitizer);
 constexpr bool limits_only_stacks = true;
 #endif
 
-/// What a job makes in a child whose address space suffices for some more threads, each with 64 MiB.
+/// Returns the result of a job in a child process whose address space suffices for a few more threads of 64 MiB each.
 std::string where_threads_are_few(const std::function<bool()>& job) {
   return tests::in_child([&] {
     ::setenv("OMP_STACKSIZE", "64M", 1);
@@ -153,7 +153,7 @@ TEST(StartableThreads, LimitATeam) {
               return ready > 2 && ready < 9 && chosen_threads(1e12, {.threads = 100}) == 100;
             }),
             "");
-  // A child of a process that has had a team is refused for another reason.
+  // A child of a process that has had a team would be refused for another reason.
   const std::string message = where_threads_are_few([] {
     require_startable(100);
     return true;

@@ -21,13 +21,13 @@
 #define GRADUS_CPU_COLUMN_RANGES
 namespace gradus::cpu {
 
-// What is known of some lanes. Plain data: it crosses into code compiled for other instruction sets.
+// Ranges of some lanes. Plain data, because it is passed to code compiled for other instruction sets.
 template <class T>
 struct LaneRanges {
   std::int64_t lanes;
   T* lowest;
   T* highest;
-  T* zeros;  // NaN where a value was not finite
+  T* zeros;  // NaN if a value was not finite
 };
 
 }  // namespace gradus::cpu
@@ -40,7 +40,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// `rows` of them, from column `lane` on, a vector wide.
+// Widens the ranges by `rows` rows, for one vector of columns starting at `lane`.
 template <std::int64_t rows, class Lanes, class T>
 HWY_INLINE void widen_ranges(Lanes lanes, const T* values, std::int64_t stride, std::int64_t lane,
                              const LaneRanges<T>& ranges) {
@@ -51,7 +51,7 @@ HWY_INLINE void widen_ranges(Lanes lanes, const T* values, std::int64_t stride, 
     const auto value = hn::LoadU(lanes, values + row * stride + lane);
     lowest = hn::Min(value, lowest);
     highest = hn::Max(value, highest);
-    zeros = hn::MulAdd(value, hn::Zero(lanes), zeros);  // x * 0 is NaN for NaN and infinity, and stays NaN in a sum
+    zeros = hn::MulAdd(value, hn::Zero(lanes), zeros);  // x * 0 is NaN for NaN and infinity, and sums stay NaN
   }
   hn::StoreU(lowest, lanes, ranges.lowest + lane);
   hn::StoreU(highest, lanes, ranges.highest + lane);
@@ -63,7 +63,7 @@ void visit_rows(const T* values, std::int64_t stride, std::int64_t count, const 
   const hn::ScalableTag<T> lanes;
   const hn::CappedTag<T, 1> one;
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
-  // Some rows at a time, so that what is known of the lanes is read and written once for them.
+  // Processes several rows at a time, to load and store the ranges of the lanes once for all of them.
   constexpr std::int64_t together = 4;
   std::int64_t row = 0;
   for (; row + together <= count; row += together) {
@@ -111,8 +111,8 @@ void visit(const T* values, std::int64_t stride, std::int64_t count, const LaneR
   else HWY_DYNAMIC_DISPATCH(visit_rows_f64)(values, stride, count, ranges);
 }
 
-// The rows are read as one stream of "lanes": some whole rows side by side, so that vectors are full however few
-// columns there are. After a stop request what is found is incomplete.
+// Reads the rows as one stream of "lanes": a group of whole rows is treated as one row, so that vectors are full even
+// with few columns. After a stop request the result is incomplete.
 template <class T>
 Ranges part_ranges(MatrixView<const T> rows, const std::stop_token& stop) {
   const std::int64_t d = rows.columns();
@@ -121,7 +121,7 @@ Ranges part_ranges(MatrixView<const T> rows, const std::stop_token& stop) {
   std::vector<T> low(static_cast<std::size_t>(lanes), std::numeric_limits<T>::infinity());
   std::vector<T> high(static_cast<std::size_t>(lanes), -std::numeric_limits<T>::infinity());
   std::vector<T> zero(static_cast<std::size_t>(lanes), T{0});
-  const std::int64_t stretch = core::stretch_length(rows.rows(), lanes) * rows_per_step;
+  const std::int64_t stretch = core::chunk_length(rows.rows(), lanes) * rows_per_step;
   for (std::int64_t first = 0; first < rows.rows() && !stop.stop_requested(); first += stretch) {
     const std::int64_t count = std::min(stretch, rows.rows() - first);
     const std::int64_t steps = count / rows_per_step;
@@ -149,7 +149,7 @@ Ranges part_ranges(MatrixView<const T> rows, const std::stop_token& stop) {
 template <class T>
 [[noreturn]] void throw_first_bad(MatrixView<const T> rows, const char* what, const std::stop_token& stop,
                                   std::int64_t first_row) {
-  const std::int64_t stretch = core::stretch_length(rows.rows(), rows.columns());
+  const std::int64_t stretch = core::chunk_length(rows.rows(), rows.columns());
   for (std::int64_t row = 0; row < rows.rows(); ++row) {
     if (row % stretch == 0) core::honour_stop(stop, "stopped while examining the points");
     for (std::int64_t column = 0; column < rows.columns(); ++column) {
@@ -193,8 +193,8 @@ template <class T>
 std::vector<int> finest_bits(MatrixView<const T> rows, std::span<const int> enough, int threads,
                              const std::stop_token& stop) {
   const std::int64_t d = rows.columns();
-  const std::int64_t stretch = core::stretch_length(rows.rows(), d, threads);
-  // A value that is not smaller has no bit below `enough`, whatever its bits are.
+  const std::int64_t stretch = core::chunk_length(rows.rows(), d, threads);
+  // A value of at least this magnitude has no bit below `enough`.
   std::vector<T> coarse_from;
   for (const int exponent : enough)
     coarse_from.push_back(static_cast<T>(std::ldexp(1.0, std::min(exponent + std::numeric_limits<T>::digits, 1023))));

@@ -20,7 +20,7 @@ bool contains(const std::vector<std::string>& parts, const std::string& part) {
   return std::ranges::find(parts, part) != parts.end();
 }
 
-/// The number in a file that holds one; nothing for "max", a negative number, or a file that is not there.
+/// Returns the number in a file; nothing for "max", a negative number, or a missing file.
 std::optional<std::uint64_t> number_in(const std::string& file) {
   std::ifstream stream(file);
   std::int64_t number = 0;
@@ -28,7 +28,7 @@ std::optional<std::uint64_t> number_in(const std::string& file) {
   return std::nullopt;
 }
 
-/// The number behind `key` in a file of lines "key number".
+/// Returns the number after `key` in a file of lines "key number"; 0 if the key is missing.
 std::uint64_t number_behind(const std::string& file, const std::string& key) {
   std::ifstream stream(file);
   std::string name;
@@ -63,19 +63,19 @@ void limit_processors(std::optional<std::uint64_t> quota, std::optional<std::uin
 
 void limit_processors_version2(const std::string& folder, ControlGroup& group) {
   std::ifstream stream(folder + "/cpu.max");
-  std::uint64_t quota = 0;  // "max" fails to read: no limit
+  std::uint64_t quota = 0;  // stays 0 for "max", which is no number: no limit
   std::uint64_t period = 0;
   if (stream >> quota >> period) limit_processors(quota, period, group);
 }
 
 struct Mount {
-  std::string root;   ///< which part of the hierarchy is mounted
-  std::string point;  ///< and where
+  std::string root;   ///< mounted part of the hierarchy
+  std::string point;  ///< mount point
   bool version2 = false;
   std::vector<std::string> controllers;
 };
 
-// A line: id parent device ROOT POINT options [optional fields] - TYPE source SUPER_OPTIONS
+// Format: id parent device ROOT POINT options [optional fields] - TYPE source SUPER_OPTIONS
 std::vector<Mount> mounts(const std::string& file) {
   std::vector<Mount> found;
   std::ifstream stream(file);
@@ -89,8 +89,8 @@ std::vector<Mount> mounts(const std::string& file) {
   return found;
 }
 
-/// The path of a group below the mounted part of its hierarchy: "" for that part's own root. Inside a container the
-/// path may be given from outside of what is mounted; then the mounted root is the group that counts.
+/// Returns the path of a group relative to the mounted part of its hierarchy; "" for the root of that part. In a
+/// container the path may point outside of the mounted part; the mounted root is then the group that counts.
 std::string below_mount(const std::string& path, const std::string& root) {
   if (path.find("/..") != std::string::npos) return "";
   if (root == "/") return path == "/" ? "" : path;
@@ -104,7 +104,7 @@ ControlGroup read_control_group(const std::string& root, bool with_usage) {
   ControlGroup group;
   const std::vector<Mount> hierarchies = mounts(root + "/proc/self/mountinfo");
   std::ifstream stream(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(stream, line);) {  // id:controllers:path
+  for (std::string line; std::getline(stream, line);) {  // format: id:controllers:path
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;

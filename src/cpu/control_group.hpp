@@ -1,4 +1,4 @@
-// What the control group of this process (a container, a batch job, a service) allows it.
+// Limits that the control group of this process (a container, a batch job, a service) sets.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@ namespace gradus::cpu {
 struct ControlGroup {
   static constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
-  double processors = std::numeric_limits<double>::infinity();  ///< quota over period
-  std::uint64_t memory_limit = no_limit;                        ///< bytes
+  double processors = std::numeric_limits<double>::infinity();  ///< quota / period
+  std::uint64_t memory_limit = no_limit;
   std::uint64_t memory_left = no_limit;  ///< bytes below the limit; inactive file pages count as free
 };
 
-/// The least of each over the group and all its ancestors, in the hierarchies of version 1 and 2. Whatever cannot be
-/// read sets no limit. `root` is put before every path, for tests. Without usage, which takes as long again,
-/// memory_left is not told.
+/// Returns the minimum of each limit over the group and all its ancestors, in hierarchies of versions 1 and 2.
+/// Unreadable files set no limit. `root` precedes every path, for tests. Only `with_usage`, which takes time, sets
+/// memory_left.
 ControlGroup read_control_group(const std::string& root = "", bool with_usage = true);
 
-/// That of this process when it was first asked for: to read it takes a tenth of a millisecond, and limits seldom
-/// change. Without `memory_left`, which does.
+/// Returns this process's control group as first read, because reading takes a tenth of a millisecond and limits seldom
+/// change. `memory_left`, which does change, is not set.
 const ControlGroup& first_control_group();
 
 }  // namespace gradus::cpu

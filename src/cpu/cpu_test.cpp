@@ -1,4 +1,4 @@
-// Threads and their shares of the work, pinning, control groups.
+// Tests of threads and their shares of the work, pinning, and control groups.
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ TEST(Share, CoversEveryItemOnceInOrder) {
           most = std::max(most, range.size());
         }
         ASSERT_EQ(next, count) << parts << ' ' << granule;
-        // The cut-off end of the last granule comes on top of one granule of difference.
+        // The incomplete last granule can add to one granule of difference.
         ASSERT_LT(most - least, 2 * granule) << count << ' ' << parts << ' ' << granule;
       }
 }
@@ -112,7 +112,7 @@ TEST(PinningOrder, IsAPermutationOfTheAllowedProcessors) {
   }
 }
 
-/// Made-up machines. Processors are numbered as the last argument of `pu` says.
+/// Synthetic machines. CPUs are numbered by the last argument of `pu`.
 class Synthetic {
  public:
   explicit Synthetic(const char* description) {
@@ -145,7 +145,7 @@ TEST(PinningOrder, OnTwoPackagesWithTwoCachesAndTwoHardwareThreads) {
 }
 
 TEST(PinningOrder, FollowsTheTopologyAndNotTheNumbers) {
-  // Two packages of two cores of two hardware threads, numbered as Linux likes to: first threads first.
+  // Two packages of two cores of two hardware threads, numbered as Linux usually does: first hardware threads first.
   const Synthetic machine("pack:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)");
   EXPECT_EQ(compact_order(machine.get(), up_to(8)), (Order{0, 4, 1, 5, 2, 6, 3, 7}));
   EXPECT_EQ(scatter_order(machine.get(), up_to(8)), (Order{0, 2, 1, 3, 4, 6, 5, 7}));
@@ -153,10 +153,10 @@ TEST(PinningOrder, FollowsTheTopologyAndNotTheNumbers) {
 
 TEST(PinningOrder, KeepsToTheAllowedProcessors) {
   const Synthetic machine("pack:2 [numa] l3:2 core:2 pu:2");
-  const Order allowed = {1, 2, 3, 8, 9, 15, 99};  // 99 is unknown to the topology
+  const Order allowed = {1, 2, 3, 8, 9, 15, 99};  // the topology does not contain 99
   EXPECT_EQ(core_count(machine.get(), allowed), 5);
   EXPECT_EQ(compact_order(machine.get(), allowed), allowed);
-  // The first package has cores {1} {2 3}, the second {8 9} and, behind another cache, {15}.
+  // The first package has cores {1} {2 3}; the second has {8 9} and, under another cache, {15}.
   EXPECT_EQ(scatter_order(machine.get(), allowed), (Order{1, 8, 2, 15, 99, 9, 3}));
 }
 
@@ -172,7 +172,7 @@ TEST(PinningOrder, DoesNotShrinkInABoundThread) {
   EXPECT_EQ(pinning_order(Pinning::compact), before);
 }
 
-/// Of as many of the threads as the runtime gives.
+/// Returns the affinity of each thread that the runtime provides, at most `threads`.
 std::vector<std::vector<int>> team_affinity(int threads) {
   std::vector<std::vector<int>> affinity(static_cast<std::size_t>(threads));
 #pragma omp parallel num_threads(threads)
@@ -231,13 +231,13 @@ TEST(PinnedTeam, RestoresThreadsThatTheRuntimeReplaced) {
   const std::vector<std::vector<int>> before = team_affinity(4);
   {
     const PinnedTeam team(4, Pinning::compact);
-    team_affinity(2);  // libgomp ends two threads here; the next region starts new ones, bound like thread 0
+    team_affinity(2);  // libgomp ends two threads here; the next region starts new ones, pinned like thread 0
     team_affinity(4);
   }
   EXPECT_EQ(team_affinity(4), before);
 }
 
-/// A made-up /proc and /sys.
+/// A fake /proc and /sys.
 class ControlGroupTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -303,7 +303,7 @@ TEST_F(ControlGroupTest, AContainerSeesItsOwnPartOfTheHierarchy) {
   write("/sys/fs/cgroup/cpu.max", "300000 100000\n");
   write("/sys/fs/cgroup/inner/cpu.max", "400000 100000\n");
   EXPECT_EQ(read().processors, 3.0);
-  write("/proc/self/cgroup", "0::/elsewhere\n");  // a path from outside of the mounted part
+  write("/proc/self/cgroup", "0::/elsewhere\n");  // a path outside of the mounted part
   EXPECT_EQ(read().processors, 3.0);
   write("/proc/self/cgroup", "0::/../../other\n");
   EXPECT_EQ(read().processors, 3.0);
@@ -323,7 +323,7 @@ TEST(PayingTeam, rests_after_a_pass_that_lasted_longer_than_its_work) {
   const auto wait = [](PayingTeam& team) {
     PayingTeam::Pass pass(team);
     const PayingTeam::Share share(pass);
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // as a thread that gets no core
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // like a thread that gets no core
   };
   PayingTeam team(4, true);
   EXPECT_EQ(team.threads(), 4);
@@ -332,7 +332,7 @@ TEST(PayingTeam, rests_after_a_pass_that_lasted_longer_than_its_work) {
     EXPECT_EQ(team.threads(), 1) << pass;
     wait(team);
   }
-  EXPECT_EQ(team.threads(), 4);  // another attempt
+  EXPECT_EQ(team.threads(), 4);  // tries the team again
   PayingTeam asked_for(4, false);
   wait(asked_for);
   EXPECT_EQ(asked_for.threads(), 4);

@@ -1,4 +1,4 @@
-// For tests: the instruction sets of this machine, one by one.
+// For tests: runs each instruction set of this machine.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gradus::cpu {
 
-/// The instruction sets that kernels are compiled for and that this machine has, best first.
+/// Returns the instruction sets that kernels are compiled for and that this machine has, best first.
 inline std::vector<std::int64_t> compiled_targets() {
   hwy::SetSupportedTargetsForTest(0);
   std::vector<std::int64_t> all;
@@ -20,7 +20,7 @@ inline std::vector<std::int64_t> compiled_targets() {
   return all;
 }
 
-/// Makes the dispatch take one instruction set for the life of the object.
+/// Forces the dispatch to one instruction set for the lifetime of the object.
 class ForcedTarget {
  public:
   explicit ForcedTarget(std::int64_t target) { set(target); }

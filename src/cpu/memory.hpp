@@ -1,18 +1,17 @@
-// The machine's memory, as far as this process may use it.
+// The memory of the machine that this process may use.
 #pragma once
 
 #include <cstdint>
 
 namespace gradus::cpu {
 
-/// Bytes of the machine, or the control group's limit if that is less.
+/// Returns the machine's memory in bytes, or the control group's limit if that is less.
 std::uint64_t total_memory();
 
-/// Bytes that a job may still take: MemAvailable, or what the control group leaves if that is less.
+/// Returns the bytes that a job may still allocate: MemAvailable, or what the control group leaves if that is less.
 std::uint64_t available_memory();
 
-/// Asks the operating system for large pages behind memory that has not been touched yet: fewer page faults, and fewer
-/// misses of the translation cache afterwards. Whether they come is its decision; nothing else depends on it.
+/// Asks the operating system to back untouched memory with large pages, which save page faults and TLB misses.
 void prefer_large_pages(void* memory, std::uint64_t bytes);
 
 }  // namespace gradus::cpu

@@ -1,4 +1,4 @@
-// The locks of POSIX threads as the standard's Lockable.
+// POSIX thread locks as the C++ standard's Lockable.
 #pragma once
 
 #include <pthread.h>

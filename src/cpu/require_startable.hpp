@@ -1,10 +1,9 @@
-// Threads that the system must let this process start.
+// Checks that the system lets this process start threads.
 #pragma once
 
 namespace gradus::cpu {
 
-/// Throws Error if the system lets the process start fewer than `threads`. Asks it only for more threads than the
-/// calling thread had before.
+/// Throws Error unless the system lets the process start `threads` threads. Cheap if this thread had as many before.
 void require_startable(int threads);
 
 }  // namespace gradus::cpu

@@ -12,7 +12,7 @@ namespace gradus::cpu {
 
 namespace {
 
-std::uint64_t mixed(std::uint64_t word) {  // the end of MurmurHash3, by Austin Appleby
+std::uint64_t mixed(std::uint64_t word) {  // the finalizer of MurmurHash3, by Austin Appleby
   word = (word ^ word >> 33) * 0xff51afd7ed558ccd;
   word = (word ^ word >> 33) * 0xc4ceb9fe1a85ec53;
   return word ^ word >> 33;
@@ -26,7 +26,7 @@ void add(std::uint64_t& hash, const T& value) {
   hash ^= hash >> 32;
 }
 
-/// Of a row with its number. In long rows several chains, for one would wait for each of its products.
+/// Returns the hash of a row and its number. Long rows use several chains to hide the latency of the products.
 template <class T>
 std::uint64_t hash_of_row(const T* row, std::int64_t columns, std::int64_t number) {
   constexpr std::int64_t chains = 4;
@@ -50,7 +50,7 @@ std::uint64_t hash_of_row(const T* row, std::int64_t columns, std::int64_t numbe
 template <class T>
 std::uint64_t hash_of_rows(MatrixView<const T> rows, std::int64_t first, int threads, const std::stop_token& stop) {
   std::uint64_t total = 0;
-  const std::int64_t stretch = core::stretch_length(rows.rows(), rows.columns() + 2);
+  const std::int64_t stretch = core::chunk_length(rows.rows(), rows.columns() + 2);
   threads = rows.rows() > stretch ? core::startable_threads(threads) : 1;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : total)
   for (std::int64_t begin = 0; begin < rows.rows(); begin += stretch) {
@@ -58,7 +58,7 @@ std::uint64_t hash_of_rows(MatrixView<const T> rows, std::int64_t first, int thr
     for (std::int64_t row = begin; row < std::min(begin + stretch, rows.rows()); ++row)
       total += hash_of_row(rows.row(row), rows.columns(), first + row);
   }
-  core::honour_stop(stop, "stopped while looking at the points");
+  core::honour_stop(stop, "stopped while reading the points");
   return total;
 }
 

@@ -18,7 +18,7 @@ struct Block {
   std::size_t bytes;
 };
 
-/// Blocks that no job uses at present, the last used ones at the end.
+/// Blocks that no job currently uses, the most recently used last.
 struct Store {
   std::mutex mutex;
   std::vector<Block> idle;
@@ -26,17 +26,17 @@ struct Store {
 };
 
 Store& store() {
-  // Never destroyed: a job may be under way while the process ends.
+  // Never destroyed, because a job may still run while the process exits.
   static Store* const the_store = new Store;
   return *the_store;
 }
 
-/// That are kept: the search for one must not take longer than a small job.
+/// Limit on idle blocks, because searching them must not take longer than a small job.
 constexpr std::size_t most_blocks = 32;
 constexpr std::size_t large_page = std::size_t{2} << 20;
 
 Block allocate(std::size_t bytes) {
-  // Of small ones a quarter more, so that a job that is a little larger finds it large enough.
+  // Small blocks get a quarter more, so that a slightly larger job can reuse them.
   const bool large = bytes >= large_page;
   const std::size_t alignment = large ? large_page : 4096;
   const std::size_t rounded = ((large ? bytes : bytes + bytes / 4) + alignment - 1) / alignment * alignment;
@@ -51,7 +51,7 @@ Block allocate(std::size_t bytes) {
 Scratch::Scratch(std::size_t bytes) {
   if (bytes == 0) return;
   Block block{nullptr, 0};
-  // Whoever holds the lock may not exist in a forked child: it is no reason to wait.
+  // Never waits for the lock: in a forked child, the thread that holds it may not exist.
   if (const std::unique_lock lock(store().mutex, std::try_to_lock); lock) {
     std::vector<Block>& idle = store().idle;
     auto best = idle.end();

@@ -1,5 +1,5 @@
-// Scratch memory that a job borrows from the process. Fresh memory costs a page fault for every 4 KiB of it, which for
-// a job of some milliseconds is as much as the job; so what is given back is kept for the next one.
+// Scratch memory that a job borrows from the process. Fresh memory costs a page fault per 4 KiB, which in a job of some
+// milliseconds takes as long as the job. Freed blocks are therefore kept for the next job.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace gradus::cpu {
 
-/// Uninitialised memory, aligned to a page of 4 KiB, in large pages where the system has them. OutOfMemoryError where
-/// there is none left. Up to Scratch::kept bytes that no job uses stay with the process.
+/// Uninitialised memory, aligned to a 4 KiB page, in large pages if the system has them. The process keeps up to
+/// Scratch::kept bytes of unused blocks. The constructor throws OutOfMemoryError if no memory is left.
 class Scratch {
  public:
   static constexpr std::size_t kept = std::size_t{192} << 20;
@@ -23,7 +23,7 @@ class Scratch {
 
  private:
   void* data_ = nullptr;
-  std::size_t bytes_ = 0;  ///< of the block, which may be larger than what was asked for
+  std::size_t bytes_ = 0;  ///< size of the block, which may exceed the size requested
 };
 
 }  // namespace gradus::cpu

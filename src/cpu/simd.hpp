@@ -1,11 +1,10 @@
-// The instruction sets for which vectorised code is compiled; include before hwy/highway.h. Each dispatched file is
-// compiled once for each of them, so the list is kept to those that differ for our kernels.
+// The instruction sets for which vectorised code is compiled. Include before hwy/highway.h. Each dispatched file is
+// compiled once per instruction set, so the list contains only those that make a difference for our kernels.
 #pragma once
 
-// GRADUS_NATIVE: the best of them that the compiler's flags allow, and no other. Our kernels ask for HWY_AVX3, and have
-// nothing for AVX3_DL.
-// Under a sanitizer, which takes minutes for such a file: the single lane of the baseline, and the best that the
-// machine has.
+// GRADUS_NATIVE compiles only the best set that the compiler's flags allow. Our kernels test for HWY_AVX3 and have no
+// code for AVX3_DL.
+// With a sanitizer, which takes minutes per file: only the scalar baseline and the machine's best set.
 #if defined(GRADUS_NATIVE)
 #define HWY_COMPILE_ONLY_STATIC
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)

@@ -1,5 +1,5 @@
-// Tells the thread sanitizer of an order of threads that it cannot see, because it is made inside a library that was
-// built without the sanitizer. In any other build these functions are empty.
+// Reports to the thread sanitizer an ordering of threads that it cannot see because it is established inside a library
+// built without the sanitizer. In other builds these functions are empty.
 #pragma once
 
 #if defined(__has_feature)
@@ -11,7 +11,7 @@
 
 namespace gradus::cpu {
 
-/// What this thread did so far happens before what follows an announce_seen(event) after this.
+/// Everything this thread did so far happens before whatever follows a later announce_seen(event).
 inline void announce_done([[maybe_unused]] const void* event) {
 #ifdef GRADUS_THREAD_SANITIZER
   __tsan_release(const_cast<void*>(event));

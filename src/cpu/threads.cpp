@@ -36,15 +36,14 @@ struct SetDeleter {
 };
 using Set = std::unique_ptr<cpu_set_t, SetDeleter>;
 
-/// The first process to have a team of threads, which forked children inherit without its threads. 0: none yet.
+/// The first process that had several threads. Forked children inherit this value but not the threads. 0: none yet.
 std::atomic<pid_t> first_process{0};
 
-/// The kernel's number of the calling thread; unlike the OpenMP number it stays with the thread.
+/// Returns the kernel's id of the calling thread. Unlike the OpenMP number, it is fixed per thread.
 long thread_identity() { return syscall(SYS_gettid); }
 
 std::vector<int> find_allowed_processors() {
-  // Where OMP_PROC_BIND or OMP_PLACES is set, the runtime has bound this thread to one place already, and the places
-  // together are what the process may use.
+  // If OMP_PROC_BIND or OMP_PLACES is set, this thread is already pinned, and the process may use all places.
   std::vector<int> allowed;
   for (int place = 0; place < omp_get_num_places(); ++place) {
     std::vector<int> processors(static_cast<std::size_t>(omp_get_place_num_procs(place)));
@@ -57,8 +56,8 @@ std::vector<int> find_allowed_processors() {
   return allowed;
 }
 
-/// Of ranks on one machine. They share what each of them may use; but those that a launcher has bound to a part of the
-/// machine share that with the few that are bound there too, which are as many to a processor as anywhere else.
+/// Returns the cores of one rank. Ranks on one machine share the cores that each of them may use. If a launcher has
+/// pinned this rank to a part of the machine, this part is shared by proportionally fewer ranks.
 int cores_of_a_rank(int neighbours) {
   const auto online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   const int usable = usable_cores();
@@ -101,7 +100,7 @@ int start_team(int threads) {
   if (has_lost_threads())
     throw UnsupportedError(
         "this process was forked from one that had run a job on several threads, which a forked child "
-        "does not have; run the job on 1 thread, or start the process anew: by exec, or in Python's "
+        "does not have; run the job on 1 thread, or start the process again: by exec, or in Python's "
         "multiprocessing by the start method 'spawn' or 'forkserver'");
   require_startable(threads);
   if (Call* const call = Call::current()) call->take_team(threads);
@@ -110,7 +109,7 @@ int start_team(int threads) {
 
 std::vector<int> thread_affinity() {
   std::vector<int> processors;
-  for (int limit = 1024; limit <= 1 << 20; limit *= 2) {  // a set smaller than the kernel's own is refused
+  for (int limit = 1024; limit <= 1 << 20; limit *= 2) {  // the kernel rejects a set smaller than its own
     const std::size_t bytes = CPU_ALLOC_SIZE(limit);
     const Set set(CPU_ALLOC(limit));
     if (!set || sched_getaffinity(0, bytes, set.get()) != 0) continue;
@@ -143,14 +142,14 @@ PayingTeam::Pass::Pass(PayingTeam& team) : team_(team), timed_(team.may_shrink_ 
 }
 
 PayingTeam::Pass::~Pass() {
-  if (team_.alone_ > 0) --team_.alone_;
+  if (team_.backoff_passes_left_ > 0) --team_.backoff_passes_left_;
   if (!timed_) return;
-  constexpr std::int64_t too_short = 20'000;  // for a scheduler to have had a hand in it
+  constexpr std::int64_t too_short = 20'000;  // too short for the scheduler to have interfered
   const std::int64_t lasted = nanoseconds(CLOCK_MONOTONIC) - start_;
   const std::int64_t worked = worked_.load(std::memory_order_relaxed);
   if (lasted < too_short || lasted <= worked + worked / 2) return;
-  team_.alone_ = team_.sentence_;
-  team_.sentence_ = std::min(2 * team_.sentence_, 1 << 10);
+  team_.backoff_passes_left_ = team_.backoff_passes_;
+  team_.backoff_passes_ = std::min(2 * team_.backoff_passes_, 1 << 10);
 }
 
 PayingTeam::Share::Share(Pass& pass) : pass_(pass) {
@@ -163,7 +162,7 @@ PayingTeam::Share::~Share() {
 
 namespace {
 
-/// The beginning of a file of the system, which is shorter than that; "" where it cannot be read.
+/// Returns the beginning of a system file, at most `room`; empty if the file is unreadable.
 std::string_view read_file(const char* path, std::span<char> room) {
   const int file = ::open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
@@ -172,7 +171,7 @@ std::string_view read_file(const char* path, std::span<char> room) {
   return {room.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
 }
 
-/// The threads of this process that run, or spin while they wait for work.
+/// Returns how many threads of this process are running, including threads that spin while waiting for work.
 int own_running_threads() {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc/self/task"), ::closedir);
   if (!folder) return 1;
@@ -183,28 +182,27 @@ int own_running_threads() {
     if (entry->d_name[0] == '.') continue;
     std::snprintf(path, sizeof path, "/proc/self/task/%.16s/stat", entry->d_name);
     const std::string_view stat = read_file(path, room);
-    const std::size_t name_end = stat.rfind(')');  // id (name) STATE
+    const std::size_t name_end = stat.rfind(')');  // format: id (name) STATE
     running += name_end != std::string_view::npos && name_end + 2 < stat.size() && stat[name_end + 2] == 'R' ? 1 : 0;
   }
   return std::max(running, 1);
 }
 
-/// The threads of other processes that run. Looked up again after some milliseconds only: it may take longer than the
-/// work that asks, call after call.
+/// Returns how many threads of other processes are running. Cached, because reading it may take longer than the job.
 int other_running_threads() {
   using Clock = std::chrono::steady_clock;
   constexpr Clock::duration holds = std::chrono::milliseconds(20);
   static std::atomic<Clock::rep> looked{std::numeric_limits<Clock::rep>::min()};
   static std::atomic<int> known{0};
   const Clock::rep now = Clock::now().time_since_epoch().count();
-  // relaxed: whoever sees one of the two too early takes a number that another thread has just found, or found before.
+  // relaxed: a thread that sees only one of the two stores uses a count that is either new or one period old.
   if (const Clock::rep last = looked.load(std::memory_order_relaxed); last > now - holds.count())
     return known.load(std::memory_order_relaxed);
   char room[128];
   const auto running = [&room] { return running_threads(read_file("/proc/loadavg", room)); };
   int others = 0;
   if (running() > 1) {
-    // A team of this process that waits for its next job is none of the others.
+    // Threads of this process that wait for their next job do not count as others.
     const int own = own_running_threads();
     others = std::max(running() - own, 0);
   }
@@ -216,7 +214,7 @@ int other_running_threads() {
 }  // namespace
 
 int running_threads(std::string_view loadavg) {
-  // Three averages, RUNNING/ALL, the last process.
+  // Format: three averages, RUNNING/ALL, the last process.
   for (int space = 0; space < 3; ++space) {
     const std::size_t at = loadavg.find(' ');
     if (at == std::string_view::npos) return 0;
@@ -230,7 +228,7 @@ int running_threads(std::string_view loadavg) {
 int threads_with_processor(int threads) {
   static const auto online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   if (threads <= 1) return threads;
-  if (static_cast<int>(allowed_processors().size()) < online) return threads;  // the others may run elsewhere
+  if (static_cast<int>(allowed_processors().size()) < online) return threads;  // others may use other CPUs
   return std::clamp(online - other_running_threads(), 1, threads);
 }
 
@@ -253,7 +251,7 @@ std::vector<int> pinning_order(Pinning pinning) {
 }
 
 struct PinnedTeam::Saved {
-  long thread = -1;  ///< -1: the runtime gave no such thread
+  long thread = -1;  ///< -1: the runtime had no such thread
   std::vector<int> affinity;
   int refusal = 0;
 };
@@ -274,7 +272,7 @@ PinnedTeam::PinnedTeam(int threads, Pinning pinning) {
     if (saved_[number].refusal == 0) continue;
     const std::string reason = std::generic_category().message(saved_[number].refusal);
     restore();
-    throw Error("cannot bind thread " + std::to_string(number) + " to processor " +
+    throw Error("cannot bind thread " + std::to_string(number) + " to CPU " +
                 std::to_string(order[number % order.size()]) + ": " + reason + " (pinning 'none' needs no permission)");
   }
 }
@@ -285,8 +283,7 @@ void PinnedTeam::restore() noexcept {
   if (saved_.empty()) return;
 #pragma omp parallel num_threads(static_cast <int>(saved_.size()))
   {
-    // A thread that the runtime started meanwhile has inherited the binding of thread 0; it gets the affinity of the
-    // thread whose place it took.
+    // A thread started since then inherited thread 0's pinning. It gets the affinity of the thread that it replaced.
     const auto own = std::ranges::find(saved_, thread_identity(), &Saved::thread);
     const Saved& saved = own != saved_.end() ? *own : saved_[static_cast<std::size_t>(omp_get_thread_num())];
     if (saved.thread >= 0) bind_thread(0, saved.affinity);

@@ -1,4 +1,4 @@
-// Threads of a job: how many, where they run, and which share of the work each takes.
+// Threads of a job: their number, their CPUs, and their shares of the work.
 #pragma once
 
 #include <atomic>
@@ -10,19 +10,19 @@
 
 namespace gradus::cpu {
 
-/// The number of threads the job takes: execution.threads, or one per available core; of a rank, of its share of them.
-/// One in a child that has_lost_threads(). UsageError when negative or above 4096.
+/// Returns the number of threads of the job: execution.threads, or one per available core, or a rank's share of the
+/// cores; 1 in a child process that has_lost_threads(). Throws UsageError if it is negative or above 4096.
 int thread_count(const Execution& execution);
 
-/// Returns true in a forked child of a process that ran a job on several threads, which the child does not have.
+/// Returns true in a forked child of a process that ran a job on several threads, because the child does not have them.
 bool has_lost_threads();
 
-/// Begins a job's work on `threads` threads, before its first parallel region, and returns their number. Gives them the
-/// environment of the public call (cpu/call.hpp). Throws Error if the system lets the process start fewer, and
-/// UnsupportedError for several in a forked child of a process that had several: GNU's runtime would hang there.
+/// Prepares a job to run on `threads` threads, before its first parallel region, and returns their number. Gives the
+/// threads the environment of the public call (cpu/call.hpp). Throws Error if the system lets the process start fewer,
+/// and UnsupportedError for several in a forked child of a process that had several: GNU's OpenMP runtime would hang.
 int start_team(int threads);
 
-/// As many of `threads` as have work for longer than to wake them takes, of so many additions or the like.
+/// Returns as many of `threads` as have enough of the `operations` (additions or similar) to be worth waking.
 constexpr int threads_for(std::int64_t operations, int threads) {
   constexpr std::int64_t worth_a_thread = std::int64_t{1} << 14;
   const std::int64_t worth = operations / worth_a_thread;
@@ -35,8 +35,8 @@ struct Range {
   std::int64_t size() const { return end - begin; }
 };
 
-/// The contiguous share of [0, count) that `part` of `parts` takes. Shares differ by at most
-/// one granule, of which the last may be cut short, and begin and end on a multiple of it or at `count`.
+/// Returns the contiguous share of [0, count) for `part` of `parts`. Shares begin and end at multiples of `granule` or
+/// at `count`, and differ by at most one granule, of which the last may be incomplete.
 constexpr Range share(std::int64_t count, int part, int parts, std::int64_t granule = 1) {
   const std::int64_t granules = (count + granule - 1) / granule;
   const std::int64_t begin = granules / parts * part + (granules % parts < part ? granules % parts : part);
@@ -46,12 +46,11 @@ constexpr Range share(std::int64_t count, int part, int parts, std::int64_t gran
   return {first, last};
 }
 
-/// Hands out [0, count) piece by piece. Each part begins with its share(), so that it finds again what lies in its
-/// caches and its memory node; a part that has finished its own takes pieces of the others', so that all end together
-/// although some cores or some shares are slower.
+/// Hands out [0, count) piece by piece. Each part begins with its share(), whose data may be in its caches and memory
+/// node, and then takes pieces of other shares, so that all parts end together despite slower cores or shares.
 class SharedWork {
  public:
-  /// `piece` elements at a time, which is also the shares' granule.
+  /// `piece`: number of elements handed out at a time, which is also the granule of the shares.
   SharedWork(std::int64_t count, int parts, std::int64_t piece)
       : piece_(piece), shares_(static_cast<std::size_t>(parts)) {
     for (int part = 0; part < parts; ++part) {
@@ -62,7 +61,7 @@ class SharedWork {
     }
   }
 
-  /// The next piece for `part`; an empty range when everything has been handed out. Threads may call this at once.
+  /// Returns the next piece for `part`, or an empty range if everything has been handed out. Thread-safe.
   Range next(int part) {
     for (std::size_t step = 0; step < shares_.size(); ++step) {
       Share& from = shares_[(static_cast<std::size_t>(part) + step) % shares_.size()];
@@ -74,7 +73,7 @@ class SharedWork {
   }
 
  private:
-  struct alignas(64) Share {  // each on a cache line of its own
+  struct alignas(64) Share {  // each on a separate cache line
     std::atomic<std::int64_t> next{0};
     std::int64_t end = 0;
   };
@@ -82,19 +81,18 @@ class SharedWork {
   std::vector<Share> shares_;
 };
 
-/// The team of a loop of passes, as long as it pays. On a machine whose cores are all busy with something else, a
-/// barrier waits until the last thread was given a core again, some milliseconds, which for short passes is many times
-/// the work. So a pass is compared with the processor time that its work took: where it lasted longer than one thread
-/// would have, even one that gets two thirds of a core, the next passes are made by one thread, before another attempt.
+/// Decides how many threads a loop of passes uses. On a machine whose cores are all busy with other work, a barrier
+/// waits some milliseconds until its last thread gets a core again, which for short passes is many times the work. Each
+/// pass is therefore compared with the CPU time of its work. If it took longer than one thread would have taken, even
+/// one that gets two thirds of a core, the next passes use one thread before the team is tried again.
 class PayingTeam {
  public:
-  /// `may_shrink` false: always `most` threads.
+  /// If not `may_shrink`, threads() is always `most`.
   PayingTeam(int most, bool may_shrink) : most_(most), may_shrink_(may_shrink && most > 1) {}
 
-  /// For the next pass.
-  int threads() const { return alone_ > 0 ? 1 : most_; }
+  int threads() const { return backoff_passes_left_ > 0 ? 1 : most_; }
 
-  /// Exists while a pass is made.
+  /// Exists during a pass.
   class Pass {
    public:
     explicit Pass(PayingTeam& team);
@@ -107,10 +105,10 @@ class PayingTeam {
     PayingTeam& team_;
     bool timed_;
     std::int64_t start_ = 0;
-    std::atomic<std::int64_t> worked_{0};  ///< nanoseconds of processors
+    std::atomic<std::int64_t> worked_{0};  ///< CPU time in nanoseconds
   };
 
-  /// Exists while a thread works on its share of a pass, without waiting.
+  /// Exists while a thread works on its share of a pass without waiting.
   class Share {
    public:
     explicit Share(Pass& pass);
@@ -126,43 +124,40 @@ class PayingTeam {
  private:
   int most_;
   bool may_shrink_;
-  int alone_ = 0;     ///< passes by one thread that are left
-  int sentence_ = 8;  ///< and how many there will be the next time
+  int backoff_passes_left_ = 0;  ///< remaining passes by one thread
+  int backoff_passes_ = 8;       ///< number of such passes after the next slow pass
 };
 
-/// How many of `threads` find a processor that no other program keeps busy at this moment, but at least 1. A team of
-/// more waits at each barrier until the last thread is given a processor again. Where the process may not use all
-/// processors, or the system does not say, all of them.
+/// Returns how many of `threads` find a CPU that no other program keeps busy now, at least 1: a larger team would wait
+/// for CPUs at each barrier. Returns `threads` if the process may not use all CPUs or their load is unknown.
 int threads_with_processor(int threads);
 
-/// For tests: the number of running threads in a text like that of /proc/loadavg; 0 where there is none.
+/// For tests: returns the number of running threads in a text like /proc/loadavg, or 0 if the text has none.
 int running_threads(std::string_view loadavg);
 
-/// Threads that this process may keep busy: the number of its allowed processors, or its control group's quota rounded
-/// up if that is less. Found out once.
+/// Returns the number of threads that this process may keep busy: the number of its allowed CPUs, or its control
+/// group's quota rounded up if that is less. Computed once.
 int usable_cores();
 
-/// The logical processors that this process may run on, ascending. Found out once, so that a thread which has been
-/// bound since still sees all of them.
+/// Returns the logical CPUs that this process may run on, ascending. Computed once, before threads are pinned.
 const std::vector<int>& allowed_processors();
 
-/// The allowed processors in the order in which threads 0, 1, 2, … are bound to them.
-/// compact: all hardware threads of a core, then its neighbour's. scatter: a core from every package, memory node and
-/// cache in turn, and the first hardware thread of every core before any second one. none: an empty order.
+/// Returns the allowed CPUs in the order in which threads 0, 1, 2, … are pinned to them.
+/// compact: all hardware threads of a core, then of the neighbouring core. scatter: a core from every package, memory
+/// node and cache in turn, and the first hardware thread of every core before any second one. none: empty.
 std::vector<int> pinning_order(Pinning pinning);
 
-/// The logical processors that the calling thread may run on, ascending.
+/// Returns the logical CPUs that the calling thread may run on, ascending.
 std::vector<int> thread_affinity();
 
-/// Binds a thread of this process, by the kernel's number (0: the calling one), to the processors given. Returns 0, or
-/// the error number of the operating system's refusal.
+/// Pins a thread of this process, identified by the kernel's thread id (0: the calling thread), to the given CPUs.
+/// Returns 0 or the operating system's error number.
 int bind_thread(int thread, const std::vector<int>& processors);
 
-/// Binds the calling OpenMP team of `threads` to cores for the life of the object, thread t to the processor
-/// pinning_order[t modulo its size], and restores the threads' former affinity afterwards. Does nothing for
-/// Pinning::none. Parallel regions meanwhile should have `threads` threads too (or one): a runtime may end the threads
-/// that a smaller region does not need, and start new ones bound as thread 0 is.
-/// Throws gradus::Error where the operating system refuses.
+/// Pins the calling OpenMP team of `threads` threads for the lifetime of the object, thread t to CPU pinning_order[t
+/// modulo its size], and then restores the threads' former affinity. Does nothing for Pinning::none. Parallel regions
+/// during that time should have `threads` threads (or one): a runtime may end threads that a smaller region does not
+/// need and start new ones, which are pinned like thread 0. Throws Error if the operating system refuses.
 class PinnedTeam {
  public:
   PinnedTeam(int threads, Pinning pinning);

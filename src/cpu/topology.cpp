@@ -36,7 +36,7 @@ Core processors_below(hwloc_obj_t object, const std::vector<int>& allowed) {
   return core;
 }
 
-/// The cores below `object`; `merge` joins the lists of its children.
+/// Returns the cores below `object`; `merge` combines the lists of its children.
 template <class Merge>
 std::vector<Core> cores_below(hwloc_obj_t object, const std::vector<int>& allowed, const Merge& merge) {
   if (object->type == HWLOC_OBJ_CORE || object->arity == 0) {
@@ -70,7 +70,7 @@ std::vector<Core> in_turn(const std::vector<std::vector<Core>>& lists) {
   return joined;
 }
 
-/// Allowed processors that the topology does not know come last, each as a core of its own.
+/// Returns all cores. Allowed CPUs that the topology does not contain come last, as one core each.
 template <class Merge>
 std::vector<Core> all_cores(hwloc_topology_t topology, const std::vector<int>& allowed, const Merge& merge) {
   std::vector<Core> cores;

@@ -1,5 +1,5 @@
-// Memory of a GPU in one piece, for a job that knows beforehand what it will need: one allocation and one release,
-// which take some tens of microseconds each, and one answer to whether everything fits.
+// GPU memory in one piece, for a job that knows in advance how much it needs: one allocation and one release, which
+// take some tens of microseconds each, and one check that everything fits.
 #pragma once
 
 #include <span>
@@ -14,12 +14,11 @@ namespace gradus::cuda {
 class Arena {
  public:
   Arena() = default;
-  /// `bytes`: the sum of part_bytes() of all parts that will be taken. OutOfMemoryError with what was
-  /// needed and what was free. `limit`: Execution::gpu_memory_limit.
+  /// `bytes`: the sum of part_bytes() over all parts that will be taken. `limit`: Execution::gpu_memory_limit. Throws
+  /// OutOfMemoryError that reports the memory needed and free.
   explicit Arena(std::uint64_t bytes, std::uint64_t limit = 0) : limit_(limit) { allocate(bytes); }
 
-  /// Room for so many bytes more, by another allocation where they are not left: for a job that knows what it needs
-  /// only after a look at what it has there.
+  /// Ensures that `bytes` more can be taken, with another allocation if needed: for needs not known in advance.
   void reserve(std::uint64_t bytes) {
     if (bytes <= static_cast<std::uint64_t>(memory_.size()) - taken_) return;
     if (memory_.size() > 0) filled_.push_back(std::move(memory_));
@@ -27,7 +26,7 @@ class Arena {
     taken_ = 0;
   }
 
-  /// The next part, uninitialised; it lives as long as the arena.
+  /// Returns the next part, uninitialised. It is valid for the lifetime of the arena.
   template <class T>
   T* take(std::int64_t count) {
     const std::uint64_t bytes = part_bytes(count, sizeof(T));
@@ -38,8 +37,8 @@ class Arena {
     return reinterpret_cast<T*>(part);
   }
 
-  /// How much is taken; release() makes free again what was taken since, once nothing uses it any more. For steps that
-  /// follow each other, with no reserve() in between.
+  /// The amount taken so far. release() frees everything taken since the mark, which must no longer be in use. For
+  /// consecutive steps without a reserve() in between.
   struct Mark {
     std::uint64_t taken = 0;
   };
@@ -62,7 +61,7 @@ class Arena {
   std::uint64_t taken_ = 0;
 };
 
-/// A part that holds a copy of `values`, which stay as they are until the stream was waited for.
+/// Returns a part with a copy of `values`, which must stay unchanged until the stream has been waited for.
 template <class T>
 T* copy_part(Arena& arena, std::span<const T> values, const Stream& stream) {
   T* const part = arena.take<T>(std::ssize(values));
@@ -70,7 +69,6 @@ T* copy_part(Arena& arena, std::span<const T> values, const Stream& stream) {
   return part;
 }
 
-/// A part whose bytes are zero.
 template <class T>
 T* zero_part(Arena& arena, std::int64_t count, const Stream& stream) {
   T* const part = arena.take<T>(count);

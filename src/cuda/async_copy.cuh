@@ -1,4 +1,4 @@
-// From global memory to shared memory, without a detour through registers, while threads go on (cp.async).
+// Asynchronous copies from global to shared memory that bypass registers (cp.async).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,8 +12,8 @@ __device__ __forceinline__ void copy_16_bytes(void* shared, const void* global) 
       : "memory");
 }
 
-/// Copies `there` bytes, 0 to `bytes`, and puts zeros behind them; what lies behind them in global memory is not read.
-/// Both addresses are multiples of `bytes`: 4, 8 or 16.
+/// Copies `there` bytes, 0 to `bytes`, and fills the rest with zeros without reading it from global memory. Both
+/// addresses must be multiples of `bytes`: 4, 8 or 16.
 template <int bytes>
 __device__ __forceinline__ void copy_or_zero(void* shared, const void* global, int there) {
   static_assert(bytes == 4 || bytes == 8 || bytes == 16);
@@ -25,8 +25,8 @@ __device__ __forceinline__ void copy_or_zero(void* shared, const void* global, i
                  : "memory");
 }
 
-/// Ends a group of copies; wait_for_copies<left>() waits until no more than `left` groups of this thread's are under
-/// way. Those of the other threads are there after a barrier.
+/// Ends a group of copies. wait_for_copies<left>() waits until at most `left` groups of this thread are in flight.
+/// Copies by other threads are visible after a barrier.
 __device__ __forceinline__ void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int left>
 __device__ __forceinline__ void wait_for_copies() {

@@ -1,4 +1,4 @@
-// Every CUDA call and every launch is checked.
+// Error checks, required for every CUDA call and launch.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,7 +11,7 @@
 namespace gradus::cuda {
 
 [[noreturn]] inline void fail(cudaError_t error, const std::string& what, const std::source_location& where) {
-  cudaGetLastError();  // reported here, and not once more by a later call
+  cudaGetLastError();  // clears the error, so that a later call does not report it again
   const std::string file = where.file_name();
   const std::string message = what + " failed: " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ", " +
                               file.substr(file.rfind('/') + 1) + ":" + std::to_string(where.line()) + ")";
@@ -21,13 +21,13 @@ namespace gradus::cuda {
   throw Error(message);
 }
 
-/// `what`: the call's name, for the message.
+/// `what`: name of the call, for the message.
 inline void check(cudaError_t error, const char* what,
                   const std::source_location& where = std::source_location::current()) {
   if (error != cudaSuccess) fail(error, what, where);
 }
 
-/// Right after a launch: that it was accepted. What goes wrong while a kernel runs is found by the next wait.
+/// Checks right after a launch that it was accepted. Errors while a kernel runs are reported by the next wait.
 inline void check_launch(const char* kernel, const std::source_location& where = std::source_location::current()) {
   if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
     fail(error, std::string("the launch of ") + kernel, where);

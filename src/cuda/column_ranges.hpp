@@ -1,4 +1,4 @@
-// Validation of rows that lie on a GPU: the range of each column, and the first value that cannot be used.
+// Scans rows on a GPU: the range of each column, and the first invalid value.
 #pragma once
 
 #include "core/column_ranges.hpp"
@@ -8,8 +8,8 @@
 
 namespace gradus::cuda {
 
-/// Reads rows on the current GPU once. Extremes are exact, so that threads may come in any order. Waits for the stream.
-/// `scratch`: column_range_words() there.
+/// Reads rows on the current GPU once and waits for the stream. Extremes are exact, so the order of threads does not
+/// matter. `scratch`: column_range_words() words on the GPU.
 template <class T>
 core::FoundRanges find_column_ranges(MatrixView<const T> rows, unsigned long long* scratch, const Stream& stream);
 

@@ -1,4 +1,4 @@
-// Buffers, transfers and checks on a GPU; without one, the tests say so and are skipped.
+// Tests of buffers, transfers and checks on a GPU. Skipped without a GPU.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -59,10 +59,10 @@ TEST_F(OnGpu, a_copy_does_not_leave_its_buffer) {
   EXPECT_THROW(buffer.copy_to_host(host.data(), 11, stream), Error);
 }
 
-// Below and above the size from which transfers are staged, with and without room between the rows.
+// Sizes below and above the threshold for staged transfers, with and without gaps between the rows.
 TEST_F(OnGpu, matrices_come_back_as_they_went) {
   const Stream stream;
-  Staging staging;  // one for all: what it held before does not matter
+  Staging staging;  // shared by all cases, because earlier contents do not matter
   for (const std::int64_t rows : {1, 1000, 20011, 3000001})
     for (const std::int64_t padding : {0, 2}) {
       constexpr std::int64_t columns = 3;
@@ -108,7 +108,7 @@ TEST_F(OnGpu, a_matrix_that_does_not_fit_is_refused) {
   EXPECT_THROW(upload(matrix.view(), device, staging, 1, stream), Error);
 }
 
-// Jobs one after the other and at once: memory that one gave back serves the next, and never two at the same time.
+// Consecutive and concurrent jobs: memory that one job returns serves the next, and never two jobs at a time.
 TEST_F(OnGpu, staging_memory_is_kept_for_the_next_job) {
   unsigned char* first = nullptr;
   {
@@ -192,7 +192,7 @@ TEST_F(OnGpu, transfers_honour_a_stop_request) {
 
 // ------------------------------------------------------------------------------------------------ the job
 
-/// rows x columns numbers that differ from their neighbours.
+/// Returns rows x columns numbers that differ from their neighbours.
 template <class T>
 Matrix<T> some_rows(std::int64_t rows, std::int64_t columns) {
   Matrix<T> matrix(rows, columns);
@@ -227,8 +227,8 @@ class OnGpuOf : public OnGpu {};
 using JobTypes = testing::Types<float, double, std::int32_t, std::int64_t>;
 TYPED_TEST_SUITE(OnGpuOf, JobTypes);
 
-// Below and above the size from which transfers are staged, with and without room between the rows, and back to
-// ordinary memory, to rows with room between them, and to memory of the GPU.
+// Sizes below and above the threshold for staged transfers, with and without gaps between the rows; results go to
+// ordinary memory, to rows with gaps, and to GPU memory.
 TYPED_TEST(OnGpuOf, a_job_brings_views_and_takes_results_back) {
   using T = TypeParam;
   for (const std::int64_t rows : {0, 1, 1000, 300001})
@@ -269,7 +269,7 @@ TEST_F(OnGpu, a_job_refuses_views_that_lie_elsewhere) {
   const Matrix<float> matrix = some_rows<float>(4, 3);
   const MatrixView<const float> lie(matrix.data(), 4, 3, gpu_place);
   EXPECT_EQ(error_of<UsageError>([&] { job.bring(lie, "edges"); }),
-            "edges: the view says that they lie on GPU 0, but their address is not memory of a GPU");
+            "edges: the view says that they are on GPU 0, but their address is not memory of a GPU");
   EXPECT_THROW(job.admit(matrix.data(), "distances"), UsageError);
 }
 

@@ -10,7 +10,7 @@ void Job::admit(const void* address, const char* what) {
   check(cudaPointerGetAttributes(&attributes, address), "cudaPointerGetAttributes");
   if (attributes.type == cudaMemoryTypeManaged) return;
   if (attributes.type == cudaMemoryTypeDevice && attributes.device == gpu_) return;
-  throw UsageError(about(what) + "the view says that they lie on GPU " + std::to_string(gpu_) +
+  throw UsageError(about(what) + "the view says that they are on GPU " + std::to_string(gpu_) +
                    ", but their address is " +
                    (attributes.type == cudaMemoryTypeDevice ? "on GPU " + std::to_string(attributes.device)
                                                             : std::string("not memory of a GPU")));

@@ -1,9 +1,8 @@
-// A GPU in use by a job: the device, the job's stream, pinned memory for transfers, and the job's memory there. Views
-// of the caller's are brought here, results are copied back, and rows here are looked at.
+// A GPU in use by a job: the device, the job's stream, pinned memory for transfers, and the job's GPU memory. Copies
+// the caller's views to the GPU, copies results back, and scans rows on the GPU.
 //
-// Host code includes this, and the headers of GPU code that rest on it, in every build. Without CUDA there are the
-// names of the classes alone; the functions that host code calls then throw core::not_compiled(), which each room
-// defines in gpu/not_compiled.cpp.
+// Host code includes this header, and headers of GPU code based on it, in every build. Without CUDA they only declare
+// the classes, and the functions in each room's gpu/not_compiled.cpp throw core::not_compiled().
 #pragma once
 
 #include <string>
@@ -33,12 +32,11 @@ inline constexpr bool is_compiled = false;
 
 inline constexpr bool is_compiled = true;
 
-/// Current for the thread that makes it, for as long as it lives.
+/// Makes its GPU the current device of the constructing thread for the lifetime of the object.
 class Job {
  public:
-  /// On the GPU of `execution`, which is there (execution::start_gpu_job() checks it). `threads`: of the processor, for
-  /// transfers. `bytes`: of memory(). OutOfMemoryError with what is needed and what is free where they do not
-  /// suffice.
+  /// Uses the GPU of `execution`, which must exist (execution::start_gpu_job() checks it). `threads`: CPU threads for
+  /// transfers. `bytes`: size of memory(). Throws OutOfMemoryError that reports the memory needed and free.
   Job(const Execution& execution, int threads, std::uint64_t bytes = 0)
       : gpu_(execution.gpu), threads_(threads), callers_stream_(execution.stream), device_(execution.gpu),
         memory_(bytes, execution.gpu_memory_limit), staging_(execution.stop) {}
@@ -49,15 +47,14 @@ class Job {
   const std::stop_token& stop() const { return staging_.stop(); }
   const Stream& stream() const { return stream_; }
   Staging& staging() { return staging_; }
-  /// What the job said that it takes: the sum of part_bytes() and bytes_to_bring().
+  /// Returns the job's memory, whose size is the sum of part_bytes() and bytes_to_bring().
   Arena& memory() { return memory_; }
 
-  /// Before memory of the caller's here is read or written: waits, once for all of it, for what is in
-  /// Execution::stream. UsageError that begins with `what` where the address is not memory of this GPU, whatever the
-  /// view of it says.
+  /// Must be called before the caller's GPU memory is read or written. Waits, once per job, for the work in
+  /// Execution::stream. Throws UsageError that begins with `what` if the address is not memory of this GPU.
   void admit(const void* address, const char* what);
 
-  /// What bring() takes of memory().
+  /// Returns the part of memory() that bring() needs.
   template <class T>
   static std::uint64_t bytes_to_bring(MatrixView<const T> rows) {
     return rows.place().is_host() ? part_bytes(rows.rows() * rows.columns(), sizeof(T)) : 0;
@@ -67,8 +64,7 @@ class Job {
     return bytes_to_bring(as_column(elements));
   }
 
-  /// The rows here: themselves, once admit() lets them in, where they lie here; otherwise a copy in memory(), whose
-  /// rows have nothing between them.
+  /// Returns the rows on the GPU: after admit() if they are already there, otherwise copied to memory() without gaps.
   template <class T>
   MatrixView<const T> bring(MatrixView<const T> rows, const char* what) {
     if (!rows.place().is_host()) {
@@ -85,8 +81,8 @@ class Job {
     return {bring(as_column(elements), what).data(), elements.size(), place()};
   }
 
-  /// Copies the rows, without what may lie between them, to `to` here. From host memory it returns when all is there;
-  /// from here the copy is in the stream.
+  /// Copies the rows, without gaps between them, to `to` on the GPU. From host memory it returns when the copy is
+  /// complete; from the GPU it only enqueues the copy.
   template <class T>
   void copy_here(MatrixView<const T> rows, T* to) {
     if (rows.rows() == 0 || rows.columns() == 0) return;
@@ -94,7 +90,7 @@ class Job {
     else copy_rows(rows, MatrixView<T>(to, rows.rows(), rows.columns()), cudaMemcpyDeviceToDevice);
   }
 
-  /// Copies rows here to as many of the caller's, in host memory or here; returns when all is there.
+  /// Copies rows on the GPU to the caller's rows, in host memory or on the GPU. Returns when the copy is complete.
   template <class T>
   void copy_back(MatrixView<const T> from, MatrixView<T> to) {
     if (from.rows() == 0 || from.columns() == 0) return;
@@ -104,7 +100,7 @@ class Job {
     stream_.wait();
   }
 
-  /// A copy of rows here; for few of them: large ones travel faster by copy_back().
+  /// Returns a copy of rows on the GPU. Use it for few rows; for large matrices copy_back() is faster.
   template <class T>
   Matrix<T> copy_to_host(MatrixView<const T> rows) const {
     Matrix<T> copy(rows.rows(), rows.columns());
@@ -113,7 +109,7 @@ class Job {
     return copy;
   }
 
-  /// The range of each column of rows here, and the first value that cannot be used.
+  /// Returns the range of each column of rows on the GPU, and the first invalid value.
   template <class T>
   core::FoundRanges find_ranges(MatrixView<const T> rows) {
     return find_column_ranges(rows, scratch(column_range_words(rows.columns())), stream_);
@@ -122,7 +118,7 @@ class Job {
   core::FoundRanges find_ranges(VectorView<const T> elements) {
     return find_ranges(as_column(elements));
   }
-  /// What cpu::column_ranges() gives for rows in host memory, its errors included.
+  /// Like cpu::column_ranges() for rows on the GPU, with the same errors.
   template <class T>
   core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what) {
     core::FoundRanges found = find_ranges(rows);
@@ -130,8 +126,8 @@ class Job {
     return std::move(found.ranges);
   }
 
-  using Word = unsigned long long;  ///< of CUDA's atomic operations
-  /// So many words at least, for short work: the same memory at every call.
+  using Word = unsigned long long;  ///< operand of CUDA's atomic operations
+  /// Returns at least `words` words for temporary use: the same memory at every call.
   Word* scratch(std::int64_t words) {
     if (words > scratch_words_) {
       own_scratch_ = DeviceBuffer<Word>(words);
@@ -140,7 +136,7 @@ class Job {
     }
     return scratch_;
   }
-  /// Takes them from memory(), which saves a job that knows their number an allocation.
+  /// Takes the scratch words from memory(), which saves an allocation if their number is known in advance.
   void reserve_scratch(std::int64_t words) {
     scratch_ = memory_.take<Word>(words);
     scratch_words_ = words;
@@ -155,7 +151,7 @@ class Job {
   template <class T>
   void copy_rows(MatrixView<const T> from, MatrixView<T> to, cudaMemcpyKind kind) const {
     if (from.rows() == 0) return;
-    if (from.contiguous() && to.contiguous()) {  // row by row the driver takes some 0.2 us for each
+    if (from.contiguous() && to.contiguous()) {  // copying row by row costs about 0.2 us of driver time per row
       const std::size_t bytes = static_cast<std::size_t>(from.rows() * from.columns()) * sizeof(T);
       return check(cudaMemcpyAsync(to.data(), from.data(), bytes, kind, stream_), "cudaMemcpyAsync");
     }
@@ -176,13 +172,13 @@ class Job {
   Word* scratch_ = nullptr;
   std::int64_t scratch_words_ = 0;
   Staging staging_;
-  Stream stream_;  ///< ends first, and waits for what still uses the memory
+  Stream stream_;  ///< destroyed first; waits for work that still uses the memory
 };
 
 #endif
 
-/// Calls visit(number of the first row, rows in host memory) with some rows after the other until it returns false.
-/// `job`: a Job where the rows lie on its GPU, from which they are copied; null where they are in host memory.
+/// Calls visit(number of the first row, rows in host memory) for consecutive blocks of rows until it returns false.
+/// `job`: a Job if the rows are on its GPU, from which they are copied; null if they are in host memory.
 template <class T, class AnyJob, class Visit>
 void visit_rows(MatrixView<const T> rows, const AnyJob* job, const Visit& visit) {
   if constexpr (is_compiled) {
@@ -196,9 +192,9 @@ void visit_rows(MatrixView<const T> rows, const AnyJob* job, const Visit& visit)
   visit(std::int64_t{0}, rows);
 }
 
-/// In a build without CUDA, where rows are to be used on a GPU after all.
+/// Refuses rows on a GPU in a build without CUDA.
 [[noreturn]] inline void refuse_without_cuda(const char* what) {
-  throw UnsupportedError(std::string(what) + " lie on a GPU, but this build has no CUDA; pass host memory");
+  throw UnsupportedError(std::string(what) + " are on a GPU, but this build has no CUDA; pass host memory");
 }
 
 }  // namespace gradus::cuda

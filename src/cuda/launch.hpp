@@ -1,4 +1,4 @@
-// The shape of a launch, and the shared memory that it may have.
+// Launch shapes and shared memory limits.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,8 +14,8 @@
 
 namespace gradus::cuda {
 
-/// Threads of a block: Execution::block_size, or the variant's own choice. UsageError where it is no multiple of 32
-/// from 32 to 1024.
+/// Returns the threads per block: Execution::block_size, or the variant's default. Throws UsageError unless it is a
+/// multiple of 32 from 32 to 1024.
 inline int block_threads(const Execution& execution, int preferred) {
   const int threads = execution.block_size > 0 ? execution.block_size : preferred;
   if (threads < 32 || threads > 1024 || threads % 32 != 0)
@@ -23,12 +23,11 @@ inline int block_threads(const Execution& execution, int preferred) {
   return threads;
 }
 
-/// Blocks of `threads` for `count` elements, one thread each.
+/// Returns the number of blocks of `threads` for `count` elements, one thread each.
 inline unsigned int blocks_for(std::int64_t count, int threads) {
   return static_cast<unsigned int>((count + threads - 1) / threads);
 }
 
-/// An attribute of the current GPU.
 inline int attribute(cudaDeviceAttr which) {
   int gpu = 0;
   int value = 0;
@@ -38,10 +37,9 @@ inline int attribute(cudaDeviceAttr which) {
 }
 inline int multiprocessors() { return attribute(cudaDevAttrMultiProcessorCount); }
 
-/// Multiplications with additions that the current GPU does in a second at best, of float or double, without its tensor
-/// cores.
+/// Returns the peak fused multiply-adds per second of the current GPU, in float or double, without tensor cores.
 inline double fma_per_second(int element_bytes) {
-  struct Known {  // the driver takes half a millisecond to tell a clock rate
+  struct Known {  // the driver takes half a millisecond to report a clock rate
     int gpu = -1;
     double of_float = 0;
     double of_double = 0;
@@ -53,7 +51,7 @@ inline double fma_per_second(int element_bytes) {
   if (known.gpu == gpu) return answer();
   const int generation = attribute(cudaDevAttrComputeCapabilityMajor);
   const int minor = attribute(cudaDevAttrComputeCapabilityMinor);
-  // For each multiprocessor and clock: those of the large GPUs of a generation do half as many in double, others few.
+  // Per multiprocessor and clock: a generation's large GPUs have half the float rate in double, others much less.
   const bool is_large = minor == 0 && generation < 12;
   const int in_float = is_large && generation == 8 ? 64 : 128;
   const double clocks = 1e3 * multiprocessors() * attribute(cudaDevAttrClockRate);
@@ -61,16 +59,16 @@ inline double fma_per_second(int element_bytes) {
   return answer();
 }
 
-/// Lets a kernel have `bytes` of dynamic shared memory on the current GPU, more than the default of 48 KiB.
-/// The limit belongs to the kernel, whoever launches it: it is only ever raised, and by one thread at a time, so that a
-/// job of another shape in another thread does not take away what this one is about to use.
+/// Allows a kernel `bytes` of dynamic shared memory on the current GPU, more than the default of 48 KiB. The limit is a
+/// property of the kernel, shared by all threads. It is only ever raised, under a lock, so that a job of another shape
+/// in another thread cannot lower the limit that this job needs.
 inline void allow_shared_memory(const void* kernel, std::size_t bytes) {
   static std::mutex one_at_a_time;
   const std::lock_guard<std::mutex> lock(one_at_a_time);
   cudaFuncAttributes attributes{};
   check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
   const auto allowed = static_cast<std::size_t>(attributes.maxDynamicSharedSizeBytes);
-  if (bytes + attributes.sharedSizeBytes <= allowed) return;  // the 48 KiB are for both kinds together
+  if (bytes + attributes.sharedSizeBytes <= allowed) return;  // the 48 KiB include static shared memory
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(std::max(bytes, allowed))),
         "cudaFuncSetAttribute");

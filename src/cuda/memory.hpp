@@ -1,4 +1,4 @@
-// Owned memory of a GPU; transfers check their sizes.
+// Owned GPU memory. Transfers check their sizes.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace gradus::cuda {
 
 namespace detail {
-/// OutOfMemoryError for a size that is negative or too large to allocate.
+/// Throws OutOfMemoryError for a size that is negative or too large to allocate.
 inline std::size_t bytes_of(std::int64_t count, std::size_t element, const char* where) {
   if (count < 0 || static_cast<std::uint64_t>(count) > std::numeric_limits<std::size_t>::max() / 2 / element)
     throw OutOfMemoryError("cannot allocate " + std::to_string(count) + " elements " + where +
@@ -20,10 +20,10 @@ inline std::size_t bytes_of(std::int64_t count, std::size_t element, const char*
 }
 }  // namespace detail
 
-/// Copies host memory to the current GPU, in the stream's order. It stays as it is until the stream was waited for.
+/// Copies host memory, which must stay unchanged until the stream has been waited for, to the current GPU.
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, cudaStream_t stream);
 
-/// Uninitialised memory of the current GPU. OutOfMemoryError with what was needed and what was free.
+/// Uninitialised memory of the current GPU. The constructor throws OutOfMemoryError with the memory needed and free.
 template <class T>
 class DeviceBuffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -63,7 +63,7 @@ class DeviceBuffer {
       check(cudaMemsetAsync(data_, value, static_cast<std::size_t>(size_) * sizeof(T), stream), "cudaMemsetAsync");
   }
 
-  /// `count` elements from the buffer's beginning; host memory is free for other use once the stream was waited for.
+  /// Copies to the buffer's beginning. The host memory may be reused once the stream has been waited for.
   void copy_from_host(const T* from, std::int64_t count, const Stream& stream) {
     copy_to_gpu(data_, from, checked_bytes(count), stream);
   }

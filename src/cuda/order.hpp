@@ -1,11 +1,11 @@
-// Several streams of one job: one that goes first, and what one has to wait for in another.
+// Ordering of several streams of one job: a stream with priority, and signals between streams.
 #pragma once
 
 #include "cuda/check.hpp"
 
 namespace gradus::cuda {
 
-/// A stream whose blocks are scheduled before those of other streams.
+/// A stream whose blocks are scheduled before blocks of other streams.
 class UrgentStream {
  public:
   UrgentStream() {
@@ -17,7 +17,7 @@ class UrgentStream {
   UrgentStream(const UrgentStream&) = delete;
   UrgentStream& operator=(const UrgentStream&) = delete;
   ~UrgentStream() {
-    cudaStreamSynchronize(stream_);  // what is under way may still use memory that ends after this object
+    cudaStreamSynchronize(stream_);  // pending work may use memory that is freed after this object
     cudaStreamDestroy(stream_);
   }
 
@@ -27,7 +27,7 @@ class UrgentStream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// Orders work of one stream behind work of another; it keeps no time.
+/// Makes work of one stream wait for work of another. Does not record time.
 class Signal {
  public:
   Signal() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreateWithFlags"); }
@@ -35,9 +35,9 @@ class Signal {
   Signal& operator=(const Signal&) = delete;
   ~Signal() { cudaEventDestroy(event_); }
 
-  /// Comes when all that is in the stream now is done.
+  /// Fires when all work that is now in the stream is done.
   void follow(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
-  /// What is put into the stream from now on waits for the signal.
+  /// Makes all later work of the stream wait for the signal.
   void hold(cudaStream_t stream) const { check(cudaStreamWaitEvent(stream, event_, 0), "cudaStreamWaitEvent"); }
 
  private:

@@ -13,10 +13,10 @@ namespace gradus::cuda {
 
 namespace {
 
-// Whole pages, for a page cannot be pinned twice; powers of two, so that what one job gave back suits another.
+// Whole pages, because a page cannot be pinned twice; powers of two, so that memory of one job fits another.
 constexpr std::uint64_t least_bytes = 65536;
 
-/// Pinned memory that no job uses at present.
+/// Pinned memory that no job currently uses.
 struct Store {
   static constexpr std::size_t most = 64;
   static constexpr std::uint64_t most_bytes = staging_bytes + staging_bytes / 16;
@@ -38,7 +38,7 @@ struct Store {
     return memory;
   }
 
-  /// Whether it was kept.
+  /// Returns true if the memory was kept.
   bool keep(Buffer<unsigned char>& memory) {
     const std::lock_guard lock(mutex);
     const auto bytes = static_cast<std::uint64_t>(memory.size());
@@ -50,7 +50,7 @@ struct Store {
 };
 
 Store& store() {
-  // Never destroyed: at the end of the process the driver may be gone before it.
+  // Never destroyed, because the driver may be unloaded first when the process exits.
   static Store* const the_store = new Store;
   return *the_store;
 }

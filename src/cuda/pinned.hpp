@@ -1,4 +1,4 @@
-// Host memory that the GPU copies from and to directly.
+// Host memory that the GPU reads and writes directly.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace gradus::cuda {
 
-/// Pinned host memory, borrowed from the process: to pin some takes 70 us and more (cudaMallocHost 900), so what is
-/// given back is kept for the next job, some staging_bytes of it. It is ordinary memory made known to the driver:
-/// should the driver forget it (cudaDeviceReset) or refuse it, copies are slower and right all the same.
+/// Pinned host memory, borrowed from the process. Pinning takes 70 us or more (cudaMallocHost 900), so up to
+/// staging_bytes of freed memory are kept for the next job. It is ordinary memory that is registered with the driver.
+/// If the driver loses the registration (cudaDeviceReset) or refuses it, copies are slower but still correct.
 class BorrowedMemory {
  public:
   BorrowedMemory() = default;
@@ -31,7 +31,7 @@ class BorrowedMemory {
   Buffer<unsigned char> memory_;
 };
 
-/// Elements in pinned memory, for copies only: kernels cannot count on it to be mapped.
+/// Elements in pinned memory, for copies only: kernels cannot rely on the memory being mapped.
 template <class T>
 class PinnedBuffer {
   static_assert(std::is_trivially_copyable_v<T>);

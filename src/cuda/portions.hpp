@@ -1,5 +1,4 @@
-// Long work on a GPU, cut into launches of about a tenth of a second: a kernel under way cannot be called off, so that
-// a stop request is honoured between them.
+// Splits long work on a GPU into launches of about a tenth of a second, between which stop requests take effect.
 #pragma once
 
 #include <algorithm>
@@ -15,18 +14,17 @@ namespace gradus::cuda {
 
 class Portions {
  public:
-  /// `operations`: of the first launch, while nothing is known of the kernel's speed; what even a slow GPU does within
-  /// a tenth of a second.
+  /// `operations`: of the first launch, whose speed is unknown. Even a slow GPU should finish in a tenth of a second.
   explicit Portions(std::stop_token stop, double operations) : stop_(std::move(stop)), operations_(operations) {}
 
-  /// Whether run() would launch once, and not wait.
+  /// Returns true if run() would launch once and not wait.
   bool is_one_launch(std::int64_t count, double operations_of_an_element) const {
     return static_cast<double>(count) * operations_of_an_element <= operations_;
   }
 
-  /// Calls launch(first, number) for ranges of [0, count) one after the other, which end at multiples of `granule`. It
-  /// puts kernels into the stream, and run() waits for them where it is not all of the work: short work has no more
-  /// waits than without portions. InterruptedError after a stop request; nothing is under way then.
+  /// Calls launch(first, number) for consecutive ranges of [0, count) that end at multiples of `granule`. launch()
+  /// enqueues kernels into the stream. run() waits for them only if the work needs several launches, so short work has
+  /// no additional waits. Throws InterruptedError after a stop request; no launch is then in flight.
   template <class Launch>
   void run(std::int64_t count, double operations_of_an_element, std::int64_t granule, const Stream& stream,
            const Launch& launch) {
@@ -41,7 +39,7 @@ class Portions {
       stream.wait();
       core::honour_stop(stop_, "stopped while the GPU was at work");
       const double seconds = std::max(core::seconds_since(start), 1e-6);
-      // A short rest at the end says little about the speed, and may only slow down.
+      // A short last range says little about the speed, so it may only lower the estimate.
       const double factor = std::clamp(seconds_of_a_launch / seconds, 0.25, 8.0);
       if (number == granules * granule || factor < 1) operations_ *= factor;
       first += number;

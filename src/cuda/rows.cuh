@@ -1,4 +1,4 @@
-// Rows of a matrix in the memory of a GPU as kernels see them, and a walk along their columns.
+// Rows of a matrix in GPU memory as kernels see them, and a traversal by columns.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ __device__ T value_at(const DeviceRows<T>& rows, std::int64_t row, int column) {
   return rows.data[row * rows.stride + column];
 }
 
-/// Shows a thread values of one column after the other: visit(row, column, value), and then flush(column).
-/// Launch shape: blocks of 256 threads, the grid's stride over the rows.
+/// Passes a thread the values of one column after another: visit(row, column, value), and then flush(column).
+/// Launch shape: blocks of 256 threads, grid-stride loop over the rows.
 template <class T, class Visit, class Flush>
 __device__ void visit_columns(const DeviceRows<T>& rows, const Visit& visit, const Flush& flush) {
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
-  const int at_once = max(1, threads / rows.columns);  // rows side by side, so that neighbours read neighbours
+  const int at_once = max(1, threads / rows.columns);  // so that neighbouring threads read neighbouring elements
   const int offset = thread / rows.columns;
   for (int column = thread - offset * rows.columns; column < rows.columns && offset < at_once; column += threads) {
     for (std::int64_t row = std::int64_t{blockIdx.x} * at_once + offset; row < rows.count;

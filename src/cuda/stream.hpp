@@ -1,4 +1,4 @@
-// Streams and events that end with their scope.
+// RAII wrappers of the current device, streams and events.
 #pragma once
 
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace gradus::cuda {
 
-/// Makes a GPU the calling thread's current one for the life of the object.
+/// Makes a GPU the calling thread's current device for the lifetime of the object.
 class CurrentDevice {
  public:
   explicit CurrentDevice(int gpu) {
@@ -28,12 +28,12 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   ~Stream() {
-    cudaStreamSynchronize(stream_);  // what is under way may still use memory that ends after this object
+    cudaStreamSynchronize(stream_);  // pending work may use memory that is freed after this object
     cudaStreamDestroy(stream_);
   }
 
   operator cudaStream_t() const { return stream_; }
-  /// Waits for everything in the stream; what went wrong in it is reported here.
+  /// Waits for everything in the stream and reports its errors.
   void wait(const std::source_location& where = std::source_location::current()) const {
     check(cudaStreamSynchronize(stream_), "the work in the stream", where);
   }

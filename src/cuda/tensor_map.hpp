@@ -1,6 +1,6 @@
-// What the copy engine is told of matrices in global memory (a tensor map), so that it finds a box of their elements by
-// row and column, and permutes the units of 16 bytes on the way to shared memory: rows of 128 bytes have their units
-// where swizzled() in warpgroup.cuh says. Beyond the borders of a matrix there are zeros.
+// Tensor maps: descriptions of matrices in global memory for the copy engine. The engine addresses a box of elements by
+// row and column, and permutes the 16-byte units on the way to shared memory: in rows of 128 bytes, units are placed by
+// swizzled() in warpgroup.cuh. Elements outside of a matrix read as zeros.
 //
 // Source: NVIDIA, CUDA Driver API: cuTensorMapEncodeTiled.
 #pragma once
@@ -17,8 +17,8 @@
 
 namespace gradus::cuda {
 
-/// `sizes` in elements, the fastest dimension first; `strides` in bytes, of all dimensions but that one; `box` in
-/// elements. The function is the driver's, which is not there when the program starts.
+/// Returns an encoded tensor map. `sizes` in elements, fastest dimension first; `strides` in bytes, for all dimensions
+/// but the fastest; `box` in elements. The encoding function is looked up in the driver at run time.
 template <std::size_t dimensions>
 CUtensorMap encoded_tensor_map(CUtensorMapDataType type, const void* data, const cuuint64_t (&sizes)[dimensions],
                                const cuuint64_t (&strides)[dimensions - 1], const cuuint32_t (&box)[dimensions],
@@ -43,26 +43,26 @@ CUtensorMap encoded_tensor_map(CUtensorMapDataType type, const void* data, const
   return map;
 }
 
-/// Matrices of double, one behind the other; strides in elements.
+/// Matrices of double, one after another; strides in elements.
 struct MappedMatrices {
   const double* data;
   std::int64_t rows;
   std::int64_t columns;
   std::int64_t matrices;
   std::int64_t row_stride;
-  std::int64_t matrix_stride;  ///< of no meaning where there is one
+  std::int64_t matrix_stride;  ///< ignored if there is only one matrix
 
-  /// What the engine asks for: addresses at multiples of 16 bytes, and sizes and strides that are not too large.
+  /// Returns true if the copy engine supports the addresses (multiples of 16 bytes), sizes and strides.
   bool can_be_mapped() const {
     constexpr std::int64_t most_lines = std::int64_t{1} << 31;
-    constexpr std::int64_t most_stride = std::int64_t{1} << 36;  // 2^40 bytes are too many
+    constexpr std::int64_t most_stride = std::int64_t{1} << 36;  // the engine requires less than 2^40 bytes
     const auto strides = [](std::int64_t stride) { return stride > 0 && stride % 2 == 0 && stride < most_stride; };
     return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && rows <= most_lines && columns <= most_lines &&
            matrices <= most_lines && strides(row_stride) && (matrices == 1 || strides(matrix_stride));
   }
 };
 
-/// For boxes of so many rows and 16 columns of one matrix.
+/// Returns a map for boxes of `box_rows` rows and 16 columns of one matrix.
 inline CUtensorMap tensor_map(const MappedMatrices& of, int box_rows) {
   constexpr std::uint64_t element = sizeof(double);
   const std::int64_t matrix_stride = of.matrices == 1 ? of.row_stride : of.matrix_stride;
@@ -75,8 +75,7 @@ inline CUtensorMap tensor_map(const MappedMatrices& of, int box_rows) {
                             CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
 }
 
-/// For boxes of so many rows and 64 columns of a matrix of FP16. `columns` is a multiple of 8, and the length of a row
-/// in memory.
+/// Returns a map for boxes of `box_rows` rows and 64 columns of a contiguous FP16 matrix. `columns` % 8 must be 0.
 inline CUtensorMap map_of_halves(const __half* matrix, std::int64_t rows, int columns, int box_rows) {
   const cuuint64_t sizes[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)};
   const cuuint64_t strides[] = {static_cast<cuuint64_t>(columns) * sizeof(__half)};

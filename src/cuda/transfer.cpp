@@ -10,16 +10,16 @@ namespace gradus::cuda {
 
 namespace {
 
-// Below this the driver's own copy of contiguous memory is as fast, and one thread packs rows as fast as many.
+// Below this size the driver's copy of contiguous memory is as fast, and one thread packs rows as fast as several.
 constexpr std::int64_t least_staged_bytes = 1 << 20;
 
-// More do not fill a part faster than the bus empties it, and waiting for them takes longer: 268 MB to an NVIDIA H200
-// take 5.3 ms with 8 threads, 6.1 with 16, and 4.8 from memory that is pinned already.
+// More threads do not fill a part faster than the bus empties it, and waiting for them takes longer: 268 MB to an
+// NVIDIA H200 take 5.3 ms with 8 threads, 6.1 with 16, and 4.8 from memory that is already pinned.
 constexpr int most_copying_threads = 8;
 
-// The driver puts so much ordinary memory beside its commands. What is longer travels through an engine that also
-// clears memory that was given back: after a job that took 300 MB, 128 KiB in one piece wait 0.74 ms for it on an
-// NVIDIA H200, and take 0.03 ms in two.
+// The driver embeds up to this many bytes of ordinary memory in its command buffer. Longer copies use an engine that
+// also clears freed memory: after a job that used 300 MB, a single copy of 128 KiB waits 0.74 ms for the engine on an
+// NVIDIA H200, but two copies of 64 KiB take 0.03 ms.
 constexpr std::size_t bytes_beside_commands = std::size_t{64} << 10;
 
 void honour_stop(const Staging& staging) {
@@ -55,7 +55,7 @@ void upload(MatrixView<const T> from, T* to, Staging& staging, int threads, cons
     stream.wait();
     return;
   }
-  if (rows_at_once < 1) {  // a few long rows; of many short ones the driver would take some 0.2 us for each
+  if (rows_at_once < 1) {  // a few long rows; for many short ones the driver would need about 0.2 us each
     constexpr std::int64_t bytes_between_looks = std::int64_t{1} << 28;
     const std::int64_t some = std::max<std::int64_t>(1, bytes_between_looks / static_cast<std::int64_t>(row_bytes));
     for (std::int64_t first = 0; first < from.rows(); first += some) {
@@ -74,7 +74,7 @@ void upload(MatrixView<const T> from, T* to, Staging& staging, int threads, cons
   for (std::int64_t first = 0; first < from.rows(); first += rows_at_once, ++turn) {
     honour_stop(staging);
     Staging::Part& buffer = staging.part(turn);
-    buffer.free.wait();  // an event that was never recorded counts as past
+    buffer.free.wait();  // an event that was never recorded counts as complete
     const std::int64_t count = std::min(rows_at_once, from.rows() - first);
     unsigned char* staged = buffer.memory.data();
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -114,12 +114,12 @@ void download(const From* from, T* to, std::int64_t count, Staging& staging, int
   threads = std::min(threads, most_copying_threads);
   constexpr auto at_once = static_cast<std::int64_t>(Staging::part_bytes / sizeof(From));
   const std::int64_t pieces = (count + at_once - 1) / at_once;
-  // Some pieces travel while the one before them is copied out of its buffer.
+  // Later pieces are in transit while a piece is copied out of its buffer.
   constexpr std::int64_t ahead = staging_parts - 1;
   for (std::int64_t piece = 0; piece < pieces + ahead; ++piece) {
     honour_stop(staging);
     if (piece < pieces) {
-      Staging::Part& buffer = staging.part(piece);  // emptied before, or by an earlier transfer
+      Staging::Part& buffer = staging.part(piece);  // empty: drained before, or by an earlier transfer
       const std::int64_t first = piece * at_once;
       const auto length = static_cast<std::size_t>(std::min(at_once, count - first)) * sizeof(From);
       check(cudaMemcpyAsync(buffer.memory.data(), from + first, length, cudaMemcpyDeviceToHost, stream),

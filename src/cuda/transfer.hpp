@@ -1,5 +1,5 @@
-// Large host memory to the GPU and back, through four pinned buffers in turn: while some travel, the threads of the
-// processor fill or empty the next. Ordinary memory would be copied by the driver, on one thread and without overlap.
+// Transfers of large host memory to and from the GPU through four pinned buffers in turn: while some are in transit,
+// CPU threads fill or empty the next one. The driver would copy ordinary memory on one thread and without overlap.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace gradus::cuda {
 
-/// The buffers, each borrowed when a transfer first needs it.
+/// The buffers. Each is borrowed when a transfer first needs it.
 class Staging {
  public:
-  /// Transfers through it end with InterruptedError after a stop request.
+  /// Transfers with these buffers throw InterruptedError after a stop request.
   explicit Staging(std::stop_token stop = {}) : stop_(std::move(stop)) {}
   const std::stop_token& stop() const { return stop_; }
 
@@ -25,9 +25,9 @@ class Staging {
 
   struct Part {
     BorrowedMemory memory{part_bytes};
-    Event free;  ///< recorded behind the transfer that last used the memory
+    Event free;  ///< recorded after the transfer that last used the memory
 
-    ~Part() { cudaEventSynchronize(free); }  // a transfer that an error left under way
+    ~Part() { cudaEventSynchronize(free); }  // waits for a transfer that an error left in flight
   };
   Part& part(std::int64_t turn) {
     std::optional<Part>& wanted = parts_[turn % staging_parts];
@@ -40,22 +40,21 @@ class Staging {
   std::optional<Part> parts_[staging_parts];
 };
 
-/// Copies the rows, without what may lie between them, to rows * columns elements at `to`, memory of the GPU. Returns
-/// when all is there.
+/// Copies the rows, without gaps, to rows * columns elements at `to` in GPU memory. Returns when the copy is complete.
 template <class T>
 void upload(MatrixView<const T> from, T* to, Staging& staging, int threads, const Stream& stream);
 template <class T>
 void upload(MatrixView<const T> from, DeviceBuffer<T>& to, Staging& staging, int threads, const Stream& stream);
 
-/// Copies `count` elements from the GPU to ordinary host memory; returns when all are there. Unsigned integers of 8 and
-/// 16 bits become 32 bits wide on the way out of the pinned memory, so that fewer bytes travel.
+/// Copies `count` elements from the GPU to ordinary host memory and returns when the copy is complete. Unsigned 8-bit
+/// and 16-bit integers are widened to 32 bits when they leave the pinned memory, so that fewer bytes are transferred.
 template <class From, class T>
 void download(const From* from, T* to, std::int64_t count, Staging& staging, int threads, const Stream& stream);
 template <class T>
 void download(const DeviceBuffer<T>& from, T* to, std::int64_t count, Staging& staging, int threads,
               const Stream& stream);
 
-/// OutOfMemoryError where the current GPU has less than `bytes` free, with both numbers.
+/// Throws OutOfMemoryError that states both numbers if the current GPU has less than `bytes` free.
 void require_free_memory(std::uint64_t bytes);
 
 }  // namespace gradus::cuda

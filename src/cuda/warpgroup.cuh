@@ -1,9 +1,8 @@
-// Hopper's matrix instructions of a warpgroup (four neighbouring warps), and what brings their operands: copies of
-// whole tiles by the copy engine, which count their bytes at a barrier in shared memory.
+// Hopper's matrix instructions for a warpgroup (four consecutive warps), and the copies of whole tiles that load their
+// operands. The copy engine makes these copies and counts their bytes at a barrier in shared memory.
 //
-// A tile in shared memory has rows of 128 bytes, 64 elements of FP16 along the dimension that is summed over, and
-// begins at a multiple of 1024 bytes. Within a row the eight units of 16 bytes are permuted by swizzled(), so that the
-// eight rows that the matrix unit reads at once lie in different banks.
+// A tile in shared memory has rows of 128 bytes, 64 FP16 elements along the summed dimension, and begins at a multiple
+// of 1024 bytes. swizzled() permutes the eight 16-byte units of a row, so that eight rows read together use all banks.
 //
 // Source: NVIDIA, PTX ISA: wgmma, cp.async.bulk, mbarrier.
 #pragma once
@@ -17,39 +16,39 @@
 
 namespace gradus::cuda {
 
-// The instructions are those of compute capability 9.0 alone.
+// The instructions exist only for compute capability 9.0.
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(GRADUS_NO_WARPGROUP_PRODUCT)
 #define GRADUS_WARPGROUP_PRODUCT
 #endif
 
 inline constexpr int tile_row_bytes = 128;
-inline constexpr int tile_depth = 64;  ///< elements of FP16 in a row
+inline constexpr int tile_depth = 64;  ///< FP16 elements per row
 
 inline __device__ unsigned int shared_address(const void* pointer) {
   return static_cast<unsigned int>(__cvta_generic_to_shared(pointer));
 }
 
-/// Where the row's unit of 16 bytes lies in a tile, in bytes.
+/// Returns the byte offset of the row's 16-byte unit in a tile.
 GRADUS_HOST_DEVICE inline unsigned int swizzled(int row, int unit) {
   return static_cast<unsigned int>(row * tile_row_bytes + ((unit ^ (row % 8)) << 4));
 }
 
-/// Sums in registers, of 64 x 128 elements by a warpgroup: sums[c][2 h + e] is that of row 16 (warp % 4) + 8 h +
+/// Sums of 64 x 128 elements in the registers of a warpgroup. sums[c][2 h + e] belongs to row 16 (warp % 4) + 8 h +
 /// lane / 4 and column 8 c + 2 (lane % 4) + e.
 using WarpgroupSums = float[16][4];
-/// Likewise of 64 x 256 elements.
+/// The same for 64 x 256 elements.
 using WideWarpgroupSums = float[32][4];
 
 #ifdef GRADUS_WARPGROUP_PRODUCT
 
-/// What the instruction is told of a tile: where it begins, 1024 bytes from eight rows to the next eight, and that its
-/// units are permuted. 16 elements further along a row: 2 more.
+/// Returns the instruction's descriptor of a tile: its address, a distance of 1024 bytes between groups of eight rows,
+/// and the permutation of its units. Add 2 to move 16 elements along a row.
 inline __device__ std::uint64_t tile_descriptor(unsigned int address) {
   return std::uint64_t{1} << 62 | std::uint64_t{1024 / 16} << 32 | std::uint64_t{1} << 16 | (address & 0x3ffffu) >> 4;
 }
 
-/// sums = rows columns', or where `adds` is not 0 sums += that: 64 rows by 128 columns by 16 elements of FP16. Runs on
-/// by itself until it is waited for.
+/// Computes sums = rows columns', or sums += rows columns' if `adds` is not 0: 64 rows by 128 columns by 16 FP16
+/// elements. Runs asynchronously; see wait_for_products().
 inline __device__ void multiply_by_warpgroup(WarpgroupSums& sums, std::uint64_t rows, std::uint64_t columns, int adds) {
 #define GRADUS_FOUR(c) "+f"(sums[c][0]), "+f"(sums[c][1]), "+f"(sums[c][2]), "+f"(sums[c][3])
   asm volatile(
@@ -67,7 +66,7 @@ inline __device__ void multiply_by_warpgroup(WarpgroupSums& sums, std::uint64_t 
 #undef GRADUS_FOUR
 }
 
-/// The same by 256 columns.
+/// The same with 256 columns.
 inline __device__ void multiply_by_warpgroup(WideWarpgroupSums& sums, std::uint64_t rows, std::uint64_t columns,
                                              int adds) {
 #define GRADUS_FOUR(c) "+f"(sums[c][0]), "+f"(sums[c][1]), "+f"(sums[c][2]), "+f"(sums[c][3])
@@ -91,16 +90,16 @@ inline __device__ void multiply_by_warpgroup(WideWarpgroupSums& sums, std::uint6
 #undef GRADUS_FOUR
 }
 
-/// Before the first product, and after anything else touched its registers.
+/// Required before the first product, and after any other access to its registers.
 inline __device__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-/// Ends a group of products; wait_for_products<left>() waits until no more than `left` groups are under way.
+/// Ends a group of products. wait_for_products<left>() waits until at most `left` groups are in flight.
 inline __device__ void end_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 template <int left>
 __device__ void wait_for_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(left) : "memory");
 }
 
-/// Keeps the compiler from moving what it does with the sums across the wait for the product.
+/// Keeps the compiler from moving uses of the sums across the wait for the product.
 template <int columns>
 __device__ void pin(float (&sums)[columns][4]) {
 #pragma unroll
@@ -109,7 +108,7 @@ __device__ void pin(float (&sums)[columns][4]) {
     for (int index = 0; index < 4; ++index) asm volatile("" : "+f"(sums[column][index])::"memory");
 }
 
-/// Registers of each thread of this warpgroup, from those of the others of the block or to them.
+/// Releases registers of this warpgroup to the block's other warpgroups, or takes them; `count` is per thread.
 template <int count>
 __device__ void give_up_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
@@ -119,18 +118,17 @@ __device__ void take_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
 }
 
-/// A barrier in shared memory at which threads arrive and bytes of copies are counted; it goes from one phase to the
-/// next when all of both are there.
+/// A barrier in shared memory that counts arrived threads and copied bytes. A phase ends when both are complete.
 class Barrier {
  public:
-  /// By one thread, before make_barriers_known() and a barrier of the block.
+  /// Initialises the barrier. Called by one thread, before make_barriers_known() and a block barrier.
   __device__ void start(unsigned int arrivals) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address()), "r"(arrivals) : "memory");
   }
   __device__ void arrive() {
     asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory");
   }
-  /// Arrives, and says how many bytes will come.
+  /// Arrives and announces how many bytes will be copied.
   __device__ void arrive_for(unsigned int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes)
                  : "memory");
@@ -145,7 +143,7 @@ class Barrier {
         "r"(parity)
         : "memory");
   }
-  /// Whether that phase has ended; may take a moment to find out, and say no where it is about to.
+  /// Returns true if that phase has ended. May block briefly, and may return false although the phase is about to end.
   __device__ bool has_ended(unsigned int parity) {
     unsigned int done;
     asm volatile(
@@ -157,14 +155,14 @@ class Barrier {
         : "memory");
     return done != 0;
   }
-  /// Bytes, a multiple of 16, by the copy engine; their arrival counts here.
+  /// Copies bytes, a multiple of 16, with the copy engine; this barrier counts them.
   __device__ void copy(void* to, const void* from, unsigned int bytes) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                      shared_address(to)),
                  "l"(from), "r"(bytes), "r"(address())
                  : "memory");
   }
-  /// Likewise the box of a tensor map (tensor_map.hpp) whose first element is that of this column, row and matrix.
+  /// Copies the box of a tensor map (tensor_map.hpp) that begins at this column, row and matrix; counts its bytes.
   __device__ void copy_box(void* to, const CUtensorMap& map, int column, int row, int matrix) {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::
@@ -172,7 +170,7 @@ class Barrier {
         "l"(&map), "r"(column), "r"(row), "r"(matrix), "r"(address())
         : "memory");
   }
-  /// The same of a map of one matrix. What lies outside of it arrives as zeros, and counts.
+  /// The same for a map of one matrix. Elements outside of the matrix arrive as zeros and are counted.
   __device__ void copy_box(void* to, const CUtensorMap& map, int column, int row) {
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "

@@ -48,7 +48,7 @@ bool has_warpgroup_code(const Gpu& gpu) {
 
 namespace {
 
-std::atomic<pid_t> finding_process{0};  // that called CUDA first; inherited by forked children
+std::atomic<pid_t> finding_process{0};  // the process that called CUDA first; forked children inherit the value
 
 Gpu gpu_of(int index, const char* name, int major, int minor) {
   Gpu gpu;
@@ -66,7 +66,7 @@ std::vector<Gpu> find_gpus() {
   finding_process = ::getpid();
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) {
-    cudaGetLastError();  // no driver or no device: forgotten, for it is no failure of a later call
+    cudaGetLastError();  // no driver or no device: clears the error, so that later calls do not see it
     return gpus;
   }
   for (int index = 0; index < count; ++index) {
@@ -86,10 +86,10 @@ std::vector<Gpu> find_gpus() {
 
 namespace {
 
-/// By NVML; nothing where it cannot tell, or CUDA might see something else.
+/// Returns the GPUs that NVML reports, or nullopt if it fails or CUDA might see other GPUs.
 std::optional<std::vector<Gpu>> gpus_by_nvml() {
   if (std::getenv("CUDA_VISIBLE_DEVICES") || access("/dev/nvidia-uvm", R_OK | W_OK) != 0) return std::nullopt;
-  // The library comes with the driver, and its header not with CUDA: its functions are found by name.
+  // Finds the functions by name: the library comes with the driver, but CUDA does not include its header.
   void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) return std::nullopt;
   const auto call = [library](const char* name, auto... arguments) {
@@ -115,7 +115,7 @@ std::optional<std::vector<Gpu>> gpus_by_nvml() {
         break;
       }
       gpus->push_back(gpu_of(static_cast<int>(index), name, major, minor));
-      gpus->back().shared_bytes = (major >= 8 ? 99 : 48) << 10;  // the least of any GPU from this major version on
+      gpus->back().shared_bytes = (major >= 8 ? 99 : 48) << 10;  // the minimum of all GPUs from this major version on
     }
     call("nvmlShutdown");
   }
@@ -125,7 +125,7 @@ std::optional<std::vector<Gpu>> gpus_by_nvml() {
 
 }  // namespace
 
-std::vector<Gpu> see_gpus() {
+std::vector<Gpu> list_gpus() {
   if (std::optional<std::vector<Gpu>> seen = gpus_by_nvml()) return std::move(*seen);
   return find_gpus();
 }
@@ -136,7 +136,7 @@ bool is_compiled() { return false; }
 
 bool has_warpgroup_code(const Gpu&) { return false; }
 std::vector<Gpu> find_gpus() { return {}; }
-std::vector<Gpu> see_gpus() { return {}; }
+std::vector<Gpu> list_gpus() { return {}; }
 
 #endif
 
@@ -144,8 +144,8 @@ std::string why_no_gpu(const Machine& machine) {
   if (!machine.cuda_compiled) return "this build has no CUDA";
 #ifdef GRADUS_HAS_CUDA
   if (const pid_t finder = finding_process; finder != 0 && finder != ::getpid())
-    return "this process was forked from one that had looked for GPUs, and CUDA works in no forked child; start the "
-           "process anew: by exec, or in Python's multiprocessing by the start method 'spawn' or 'forkserver'";
+    return "this process was forked from one that had used CUDA, which does not work in forked children; start a new "
+           "process: by exec, or in Python's multiprocessing by the start method 'spawn' or 'forkserver'";
 #endif
   if (machine.gpus().empty()) return "no NVIDIA GPU is present";
   for (const Gpu& gpu : machine.gpus())

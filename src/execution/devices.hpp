@@ -1,4 +1,4 @@
-// The GPUs of this machine, as far as this build can use them. Plain C++: also in builds without CUDA.
+// The GPUs of this machine that this build can use. Plain C++, also in builds without CUDA.
 #pragma once
 
 #include <string>
@@ -9,31 +9,31 @@
 
 namespace gradus::execution {
 
-/// Whether code for these architectures, as CMAKE_CUDA_ARCHITECTURES lists them ("80;86-real;90a-real"), runs on a GPU
-/// of this compute capability: machine code on the same major version from its minor version on (with the letter a, on
-/// exactly this one), portable code on everything from its version on.
+/// Returns true if code for these architectures, in the syntax of CMAKE_CUDA_ARCHITECTURES ("80;86-real;90a-real"),
+/// runs on a GPU of this compute capability. Machine code runs on the same major version from its minor version on, and
+/// with the suffix "a" on exactly this version. Portable code runs on every version from its own on.
 bool runs_on(std::string_view architectures, int major, int minor);
 
-/// Whether this build has code for the GPU that uses the matrix instructions of warpgroups, which are no part of code
-/// for plain 90.
+/// Returns true if this build contains warpgroup matrix instructions for the GPU. Only code for architecture 90a has
+/// them, not code for 90.
 bool has_warpgroup_code(const Gpu& gpu);
 
-/// Whether the GPU variants are compiled into this build.
+/// Returns true if this build contains the GPU variants.
 bool is_compiled();
 
-/// All NVIDIA GPUs that the driver shows. None without a driver, and none where it fails: never an error.
+/// Returns all NVIDIA GPUs that the driver reports. Returns none without a driver or if it fails; never throws for
+/// that.
 std::vector<Gpu> find_gpus();
 
-/// The same GPUs without making them ready, which takes CUDA a fifth of a second: by the driver's library for
-/// management, NVML, for a page that shows what could run. Memory and multiprocessors stay unknown, shared_bytes is a
-/// lower bound, and the order may be another. Asks CUDA where that library is missing, or something chooses among the
-/// GPUs.
-std::vector<Gpu> see_gpus();
+/// Returns the same GPUs without initializing CUDA, which takes 0.2 s: for a page that shows what could run. Uses the
+/// driver's management library NVML. Memory and number of multiprocessors stay unknown, shared_bytes is a lower bound,
+/// and the order may differ. Falls back to find_gpus() if NVML is missing or the user restricts the visible GPUs.
+std::vector<Gpu> list_gpus();
 
-/// Why no GPU of the machine can run this build's kernels; empty where one can.
+/// Returns the reason why no GPU of the machine can run this build's kernels, or an empty string if one can.
 std::string why_no_gpu(const Machine& machine);
 
-/// The GPU of this number, checked. UnsupportedError where there is none, or this build has no code for it.
+/// Returns the GPU with this index. Throws UnsupportedError if it does not exist or this build has no code for it.
 const Gpu& require_gpu(const Machine& machine, int gpu);
 
 }  // namespace gradus::execution

@@ -1,4 +1,4 @@
-// What is said of GPUs on machines with and without them.
+// Messages and properties of GPUs, on machines with and without them.
 #include "execution/devices.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ TEST(cuda_devices, code_runs_where_it_was_made_for) {
   EXPECT_TRUE(runs_on("90a-real", 9, 0));
   EXPECT_FALSE(runs_on("90a-real", 8, 9));
   EXPECT_FALSE(runs_on("90a-real", 10, 0));
-  EXPECT_FALSE(runs_on("90a", 10, 0));  // what is made for one architecture alone is not portable either
+  EXPECT_FALSE(runs_on("90a", 10, 0));  // code for exactly one architecture is not portable
   EXPECT_TRUE(runs_on("80-real", 8, 6));
   EXPECT_FALSE(runs_on("80-real", 9, 0));
   EXPECT_FALSE(runs_on("86-real", 8, 0));
@@ -28,13 +28,13 @@ TEST(cuda_devices, code_runs_where_it_was_made_for) {
   EXPECT_FALSE(runs_on("", 9, 0));
 }
 
-// What host code does on a GPU is left out where there is no CUDA, and what would be left without it is refused.
+// Host code for GPUs is omitted in builds without CUDA, and requests that need it are refused.
 TEST(cuda_devices, host_code_knows_whether_there_is_cuda) {
   EXPECT_EQ(cuda::is_compiled, is_compiled());
   try {
     cuda::refuse_without_cuda("centroids");
   } catch (const UnsupportedError& error) {
-    EXPECT_STREQ(error.what(), "centroids lie on a GPU, but this build has no CUDA; pass host memory");
+    EXPECT_STREQ(error.what(), "centroids are on a GPU, but this build has no CUDA; pass host memory");
   }
   const double values[] = {1, 2, 3, 4};
   int visits = 0;
@@ -53,13 +53,13 @@ TEST(cuda_devices, looking_for_gpus_never_fails) {
 }
 
 TEST(cuda_devices, seen_gpus_are_those_that_cuda_finds) {
-  // What a glance tells of each GPU, in any order.
+  // The facts that both functions report, in any order.
   const auto facts = [](const std::vector<Gpu>& gpus) {
     std::multiset<std::tuple<std::string, std::string, bool>> all;
     for (const Gpu& gpu : gpus) all.emplace(gpu.name, gpu.compute_capability, gpu.usable);
     return all;
   };
-  const std::vector<Gpu> seen = see_gpus();
+  const std::vector<Gpu> seen = list_gpus();
   const std::vector<Gpu> found = find_gpus();
   EXPECT_EQ(facts(seen), facts(found));
   for (const Gpu& gpu : seen)

@@ -1,4 +1,4 @@
-// A job on the GPU that a request names. A build without CUDA answers by core::not_compiled().
+// Jobs on the GPU that a request names. Without CUDA, these functions call core::not_compiled().
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,16 @@
 
 namespace gradus::execution {
 
-/// UnsupportedError as require_gpu(). `bytes`: of the job's memory there, see cuda::Job.
+/// Starts a job. `bytes` is its GPU memory (see cuda::Job). Throws UnsupportedError like require_gpu().
 std::shared_ptr<cuda::Job> start_gpu_job(const Execution& execution, std::uint64_t bytes = 0);
 
-/// What a job that cuts its work by the memory there is may take of the current GPU's: what is free, but for what the
-/// driver may want, and no more than Execution::gpu_memory_limit.
+/// Returns the memory of the current GPU, in bytes, that a job with flexible block sizes may use: the free memory minus
+/// a reserve for the driver, limited by Execution::gpu_memory_limit.
 std::uint64_t gpu_memory_to_take(const Execution& execution);
 
-/// A copy in host memory of a few rows that lie on a GPU, after what is in Execution::stream; for what a job wants
-/// before it starts, or on another GPU than its own. UsageError where they do not lie there.
+/// Returns a copy in host memory of a few rows on a GPU, after the work on Execution::stream. For data that is needed
+/// before a job starts, or from another GPU than the job's. Throws UsageError if the rows are not on the GPU that the
+/// view names.
 template <class T>
 Matrix<T> copy_to_host(MatrixView<const T> rows, const char* what, const Execution& execution);
 

@@ -1,4 +1,4 @@
-// What CUDA knows of memory of which only the address came along. Plain C++: also in builds without CUDA.
+// Memory of which only the address is known. Plain C++, also in builds without CUDA.
 #pragma once
 
 #include <cstddef>
@@ -6,13 +6,13 @@
 
 namespace gradus::execution {
 
-/// The GPU in whose memory the address is, managed memory included; none where it is no such memory.
+/// Returns the GPU whose memory contains the address (managed memory included), or nullopt for other memory.
 std::optional<int> gpu_of_memory(const void* address);
 
-/// Returns when what is in the stream (a cudaStream_t) of this GPU is done.
+/// Waits until all work on the stream (a cudaStream_t) of this GPU is complete.
 void wait_for_stream(int gpu, void* stream);
 
-/// Copies host memory to this GPU, after what is in the stream (a cudaStream_t) of it; returns when all is there.
+/// Copies host memory to this GPU, after the work on its stream (a cudaStream_t). Returns when the copy is complete.
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, int gpu, void* stream);
 
 }  // namespace gradus::execution

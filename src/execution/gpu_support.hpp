@@ -1,4 +1,4 @@
-// What the tables of all problems ask of a GPU: that there is one, and that a block's data fit its shared memory.
+// Common requirements of GPU variants: a usable GPU, and enough shared memory for a block.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,14 @@ inline core::Support supported_on_gpu(const Machine& machine) {
   return reason.empty() ? core::Support::yes() : core::Support::no(reason);
 }
 
-/// For the row of a GPU variant that takes every shape.
+/// For the row of a GPU variant that supports every shape.
 template <class Shape>
 core::Support on_gpu(const Shape&, const Machine& machine) {
   return supported_on_gpu(machine);
 }
 
-/// Whether every usable GPU multiplies by warpgroups, with instructions that are in this build: Hopper's alone.
+/// Returns support if every usable GPU has warpgroup matrix instructions and this build has code for them (Hopper
+/// only).
 inline core::Support has_warpgroup_products(const Machine& machine) {
   for (const Gpu& gpu : machine.gpus())
     if (gpu.usable && !has_warpgroup_code(gpu))
@@ -30,7 +31,7 @@ inline core::Support has_warpgroup_products(const Machine& machine) {
   return core::Support::yes();
 }
 
-/// The GPUs that this build can use, which for estimates are all alike: the least memory, the fewest multiprocessors.
+/// Returns a lower bound of the usable GPUs, for estimates: the least memory and the fewest multiprocessors.
 inline Gpu least_gpu(const Machine& machine) {
   Gpu least;
   for (const Gpu& gpu : machine.gpus()) {
@@ -43,14 +44,14 @@ inline Gpu least_gpu(const Machine& machine) {
   return least;
 }
 
-/// Of a GPU's memory what a job may plan with: an eighth is left to others, since a GPU that nobody asked for is no
-/// reason to refuse a job, and no more than the request grants.
-inline std::uint64_t to_plan_with(const Gpu& gpu) { return std::min(gpu.memory_bytes / 8 * 7, gpu.granted_bytes); }
+/// Returns the memory of a GPU, in bytes, that an estimate may assume to be available: at most seven eighths, because a
+/// job must not fail on a GPU that the library chose, and at most the limit of the request.
+inline std::uint64_t plannable_memory(const Gpu& gpu) { return std::min(gpu.memory_bytes / 8 * 7, gpu.granted_bytes); }
 
-/// A process that did nothing on the GPU yet spends some 0.3 s on getting ready (docs/decisions/0020).
+/// Seconds that the first use of a GPU takes in a process: about 0.3 (docs/decisions/0020), plus a margin.
 inline constexpr double gpu_ready_seconds = 0.4;
 
-/// Shared memory that a block of every usable GPU may have.
+/// Returns the shared memory per block that every usable GPU supports, in bytes.
 inline std::uint64_t shared_memory(const Machine& machine) {
   std::uint64_t least = 0;
   for (const Gpu& gpu : machine.gpus())
@@ -58,9 +59,9 @@ inline std::uint64_t shared_memory(const Machine& machine) {
   return least;
 }
 
-/// Whether `what`, so many bytes in each block, fit the shared memory of the machine's GPUs.
+/// Returns support if `what`, of `needed` bytes per block, fits the shared memory of the machine's GPUs.
 inline core::Support fits_shared(std::uint64_t needed, const char* what, const Machine& machine) {
-  constexpr std::uint64_t reserved = 512;  // for what kernels keep there beside it
+  constexpr std::uint64_t reserved = 512;  // for other data of the kernels
   const std::uint64_t available = shared_memory(machine) - reserved;
   if (needed <= available) return core::Support::yes();
   return core::Support::no(std::string(what) + " take " + std::to_string(needed) +

@@ -1,4 +1,4 @@
-// The ladders of all problems, for those who know none of them.
+// The ladders of all problems, for code that does not know a problem.
 #pragma once
 
 #include <span>
@@ -8,9 +8,9 @@
 
 namespace gradus::execution {
 
-/// In the order of every list that a person sees.
+/// Returns all ladders, in the order of every list that users see.
 std::span<const core::Ladder* const> ladders();
-/// UsageError with a suggestion where there is no problem of this name.
+/// Returns the ladder of a problem. Throws UsageError with a suggestion for an unknown name.
 const core::Ladder& find_ladder(std::string_view problem);
 
 }  // namespace gradus::execution

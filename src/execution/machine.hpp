@@ -1,4 +1,4 @@
-// What this machine has: cores, SIMD instructions, caches, memory, GPUs.
+// The hardware of this machine: cores, SIMD instructions, caches, memory, GPUs.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 namespace gradus::execution {
 
 struct Gpu {
-  int index = 0;  ///< its number among the GPUs that this process sees
+  int index = 0;  ///< index among the GPUs that this process sees
   std::string name;
   std::uint64_t memory_bytes = 0;
   std::uint64_t granted_bytes = std::numeric_limits<std::uint64_t>::max();  ///< Execution::gpu_memory_limit
   int multiprocessors = 0;
-  std::uint64_t shared_bytes = 0;  ///< shared memory that a block may have at most
+  std::uint64_t shared_bytes = 0;  ///< maximum shared memory per block
   std::string compute_capability;  ///< for example "9.0"
-  bool usable = false;             ///< this build has machine code for it
+  bool usable = false;             ///< this build has code for it
 };
 
-/// What is found out when it is first asked for, so that jobs which do not ask are spared the time.
+/// Facts that are determined on first use, so that jobs that do not need them save the time.
 template <class Facts>
 class OnDemand {
  public:
@@ -35,33 +35,33 @@ class OnDemand {
   std::shared_future<Facts> found_;
 };
 
-/// GPUs take the driver a tenth of a second.
+/// The driver needs a tenth of a second to report GPUs.
 using Gpus = OnDemand<std::vector<Gpu>>;
 
-/// How cores, caches and memory belong together, which hwloc takes milliseconds to find out.
+/// Topology of cores, caches and memory. Determining it with hwloc takes milliseconds.
 struct Layout {
-  int physical_cores = 1;  ///< cores of the affinity mask, their hardware threads counted once
+  int physical_cores = 1;  ///< cores in the affinity mask; hardware threads do not count
   int hardware_threads_per_core = 1;
   int packages = 1;
   int memory_nodes = 1;
-  std::uint64_t l1_bytes = 0;  ///< data cache of a core; 0 where nothing is known of a cache
+  std::uint64_t l1_bytes = 0;  ///< data cache of a core; 0 if unknown, as for the other caches
   std::uint64_t l2_bytes = 0;
-  std::uint64_t l3_bytes = 0;  ///< one instance of it
+  std::uint64_t l3_bytes = 0;  ///< size of one instance
 };
 
 struct Machine {
-  std::string processor;            ///< the processor's own name
-  int cores = 1;                    ///< logical processors that this process may keep busy: the number of its
-                                    ///< affinity mask, or its control group's quota rounded up if that is less
+  std::string processor;  ///< model name of the CPU
+  int cores = 1;  ///< number of logical CPUs in the affinity mask of this process, or the CPU quota of its control
+                  ///< group (rounded up) if that is less
   std::vector<std::string> simd;    ///< instruction sets with a kernel in this build, best first
   bool fused_multiply_add = false;  ///< in hardware, for the best of `simd`
-  std::uint64_t memory_bytes = 0;   ///< of the machine, or the control group's limit if that is less
-  bool cuda_compiled = false;       ///< this build has the GPU variants
+  std::uint64_t memory_bytes = 0;   ///< memory of the machine, or the limit of the control group if that is less
+  bool cuda_compiled = false;       ///< this build contains the GPU variants
   OnDemand<Layout> layout;
   Gpus gpus;
 };
 
-/// The machine this process runs on; found out once, its layout and its GPUs when somebody asks for them.
+/// Returns the machine of this process, examined once; its layout and GPUs on first use.
 const Machine& this_machine();
 
 }  // namespace gradus::execution

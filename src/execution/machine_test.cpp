@@ -1,4 +1,4 @@
-// What is found out about this machine.
+// The properties of this machine.
 #include "execution/machine.hpp"
 #include "execution/request.hpp"
 
@@ -57,7 +57,7 @@ TEST(Machine, IsGrantedNoMoreOfAGpusMemoryThanTheRequestSays) {
   EXPECT_THROW(check_gpu_memory(1001, execution), Error);
   const GrantedMachine limited(execution);
   const Machine& granted = limited;
-  for (const Gpu& gpu : granted.gpus()) EXPECT_EQ(to_plan_with(gpu), 1000U);
+  for (const Gpu& gpu : granted.gpus()) EXPECT_EQ(plannable_memory(gpu), 1000U);
   EXPECT_EQ(granted.processor, this_machine().processor);
 }
 
@@ -65,17 +65,17 @@ TEST(MemoryToPlanWith, IsAllThatIsGrantedAndLeavesAnEighthOfTheGpu) {
   Gpu gpu;
   gpu.usable = true;
   gpu.memory_bytes = 8000;
-  EXPECT_EQ(to_plan_with(gpu), 7000U) << "nobody said how much";
+  EXPECT_EQ(plannable_memory(gpu), 7000U) << "no limit was given";
   gpu.granted_bytes = 7500;
-  EXPECT_EQ(to_plan_with(gpu), 7000U);
+  EXPECT_EQ(plannable_memory(gpu), 7000U);
   gpu.granted_bytes = 6999;
-  EXPECT_EQ(to_plan_with(gpu), 6999U);
+  EXPECT_EQ(plannable_memory(gpu), 6999U);
   Gpu smaller = gpu;
   smaller.memory_bytes = 4000;
   gpu.granted_bytes = 100;
   Machine machine;
   machine.gpus = Gpus({gpu, smaller});
-  EXPECT_EQ(to_plan_with(least_gpu(machine)), 100U);
+  EXPECT_EQ(plannable_memory(least_gpu(machine)), 100U);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The functions of gpu_job.hpp in a build without CUDA.
+// The functions of gpu_job.hpp in builds without CUDA.
 #include "core/not_compiled.hpp"
 #include "execution/gpu_job.hpp"
 

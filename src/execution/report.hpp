@@ -21,7 +21,7 @@ inline int threads_of(const core::VariantInfo& variant, int threads) {
   return variant.backend == core::Backend::sequential ? 1 : threads;
 }
 
-/// Completes the report, but for RunReport::rechecked. The call ends here: "total" is the last phase.
+/// Completes the report except RunReport::rechecked. Records the end of the call: "total" is the last phase.
 void deliver(RunReport& report, const core::VariantInfo& variant, const Execution& execution, int threads,
              Timing timing);
 

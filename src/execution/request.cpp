@@ -14,7 +14,7 @@ void detail::check_view(const ViewFacts& view, const char* what) {
   const auto refuse = [&](const std::string& why) { throw UsageError(about(what) + why); };
   if (view.place.kind != MemoryPlace::Kind::host && view.place.kind != MemoryPlace::Kind::gpu)
     refuse("the view names an unknown kind of memory");
-  // Made for the error alone: a tiny product is done in the time that texts of three views take.
+  // Made only for an error: building the text takes as long as a tiny product.
   const auto shape = [&] { return std::to_string(view.rows) + " x " + std::to_string(view.columns); };
   if (view.rows < 0 || view.columns < 0) refuse("a view of " + shape() + " elements; sizes are not negative");
   if (view.row_stride < view.columns)
@@ -24,17 +24,17 @@ void detail::check_view(const ViewFacts& view, const char* what) {
   if (__builtin_mul_overflow(view.rows, view.row_stride, &bytes) ||
       __builtin_mul_overflow(bytes, static_cast<std::int64_t>(view.element_bytes), &bytes))
     refuse("a view of " + shape() + " elements, rows " + std::to_string(view.row_stride) +
-           " apart; so many bytes overflow 64 bits");
+           " apart; the size in bytes overflows 64 bits");
   if (view.rows == 0 || view.columns == 0) return;
   if (view.data == nullptr) refuse("a view of " + shape() + " elements has a null pointer");
   const auto address = reinterpret_cast<std::uintptr_t>(view.data);
   if (address % view.alignment != 0)
-    refuse("the address of a view is no multiple of " + std::to_string(view.alignment) + ", an element's alignment");
-  // Of the last row the elements alone.
+    refuse("the address of a view is not a multiple of " + std::to_string(view.alignment) + ", an element's alignment");
+  // The last row ends with its last element.
   const auto extent = static_cast<std::uintptr_t>(bytes) -
                       static_cast<std::uintptr_t>(view.row_stride - view.columns) * view.element_bytes;
   if (extent > std::numeric_limits<std::uintptr_t>::max() - address)
-    refuse("a view of " + shape() + " elements goes past the end of all memory");
+    refuse("a view of " + shape() + " elements extends past the end of the address space");
 }
 
 }  // namespace gradus
@@ -44,8 +44,8 @@ namespace gradus::execution {
 bool overlap(const detail::ViewFacts& one, const detail::ViewFacts& other) {
   struct Bytes {
     std::uintptr_t begin = 0;
-    std::uintptr_t width = 0;   // of a row
-    std::uintptr_t stride = 0;  // 0: there is one row
+    std::uintptr_t width = 0;   // of a row, in bytes
+    std::uintptr_t stride = 0;  // 0: a single row
     std::uintptr_t end = 0;
   };
   const auto bytes_of = [](const detail::ViewFacts& view) {
@@ -62,7 +62,8 @@ bool overlap(const detail::ViewFacts& one, const detail::ViewFacts& other) {
   if (a.end <= b.begin || b.end <= a.begin) return false;
   const std::uintptr_t stride = std::max(a.stride, b.stride);
   if (stride == 0 || (a.stride != b.stride && a.stride != 0 && b.stride != 0)) return true;
-  // Where b's rows begin, from the beginning of the row of a before: they fit into the gap, or they do not.
+  // Offset of b's rows within the period of a's rows. Either b fits into the gap between the rows of a, or they
+  // overlap.
   const std::uintptr_t after =
       b.begin >= a.begin ? (b.begin - a.begin) % stride : (stride - (a.begin - b.begin) % stride) % stride;
   return after < a.width || after + b.width > stride;
@@ -72,7 +73,7 @@ void check_size(std::initializer_list<std::int64_t> factors, const char* what) {
   std::int64_t product = 1;
   for (const std::int64_t factor : factors)
     if (__builtin_mul_overflow(product, factor, &product))
-      throw UsageError(about(what) + "so many bytes overflow 64 bits");
+      throw UsageError(about(what) + "the size in bytes overflows 64 bits");
 }
 
 void check_element_bytes(int bytes) {
@@ -80,10 +81,10 @@ void check_element_bytes(int bytes) {
     throw UsageError("an element takes 4 bytes (float) or 8 (double), not " + std::to_string(bytes));
 }
 
-void check_execution(const Execution& execution, TakesRanks takes_ranks) {
-  if (execution.communicator != nullptr && takes_ranks == TakesRanks::no)
+void check_execution(const Execution& execution, SupportsRanks supports_ranks) {
+  if (execution.communicator != nullptr && supports_ranks == SupportsRanks::no)
     throw UnsupportedError(about("communicator") +
-                           "this call does not run on several ranks; give it all rows on one of them, and no "
+                           "this call does not run on several ranks; pass all rows on one rank, without a "
                            "communicator");
   core::check_choice(execution.device, "device");
   core::check_choice(execution.pinning, "pinning");
@@ -91,7 +92,7 @@ void check_execution(const Execution& execution, TakesRanks takes_ranks) {
       execution.communicator->neighbours() > 1)
     throw UnsupportedError(
         about("pinning") +
-        "each of the ranks on this machine would bind its threads to the same processors; leave that to what "
+        "each of the ranks on this machine would bind its threads to the same cores; leave that to what "
         "starts them (mpirun --map-by and --bind-to, srun --cpu-bind)");
   if (execution.block_size < 0)
     throw UsageError(about("block size") + std::to_string(execution.block_size) + " is not a number of threads");
@@ -100,32 +101,32 @@ void check_execution(const Execution& execution, TakesRanks takes_ranks) {
 
 std::string gpu_number(int gpu) { return "GPU " + std::to_string(gpu); }
 
-Execution run_where_it_lies(MemoryPlace place, const char* what, const Execution& execution) {
+Execution run_on_gpu_of(MemoryPlace place, const char* what, const Execution& execution) {
   Execution here = execution;
   if (place.is_host()) return here;
   if (const std::string reason = why_no_gpu(this_machine()); !reason.empty())
-    throw UnsupportedError(about(what) + "the view says that they lie on " + gpu_number(place.gpu) + ", but " + reason +
+    throw UnsupportedError(about(what) + "the view says that they are on " + gpu_number(place.gpu) + ", but " + reason +
                            "; pass host memory");
   if (execution.device == Device::cpu)
-    throw UnsupportedError(about(what) + "they lie on " + gpu_number(place.gpu) +
+    throw UnsupportedError(about(what) + "they are on " + gpu_number(place.gpu) +
                            ", but the CPU was asked for; copy them to host memory, or leave the device to the library");
   if (execution.device == Device::gpu && execution.gpu != place.gpu)
-    throw UsageError(about(what) + "they lie on " + gpu_number(place.gpu) + ", but " + gpu_number(execution.gpu) +
+    throw UsageError(about(what) + "they are on " + gpu_number(place.gpu) + ", but " + gpu_number(execution.gpu) +
                      " was asked for");
   here.device = Device::gpu;
   here.gpu = place.gpu;
   return here;
 }
 
-void check_beside(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu) {
+void check_reachable(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu) {
   if (place.is_host() || (runs_on_gpu && place.gpu == gpu)) return;
-  throw UnsupportedError(about(what) + "they lie on " + gpu_number(place.gpu) + ", but the job runs on " +
+  throw UnsupportedError(about(what) + "they are on " + gpu_number(place.gpu) + ", but the job runs on " +
                          (runs_on_gpu ? gpu_number(gpu) : "the CPU") + "; keep them there or in host memory");
 }
 
 namespace {
 
-/// What the machine has, of which the ranks on it take a share each.
+/// Returns the available memory of the machine, divided by the number of ranks on it.
 std::uint64_t memory_left(const Execution& execution) {
   const int ranks = execution.communicator != nullptr ? std::max(1, execution.communicator->neighbours()) : 1;
   return cpu::available_memory() / static_cast<std::uint64_t>(ranks);
@@ -134,7 +135,7 @@ std::uint64_t memory_left(const Execution& execution) {
 }  // namespace
 
 bool has_memory(std::uint64_t needed, const Execution& execution) {
-  // To ask the system takes a tenth of a millisecond, in which a small job is done, and every machine has this much.
+  // Asking the system takes 0.1 ms, as long as a small job, and every machine has this much.
   constexpr std::uint64_t never_too_much = 16 << 20;
   if (execution.memory_limit > 0) return needed <= execution.memory_limit;
   return needed <= never_too_much || needed <= memory_left(execution);

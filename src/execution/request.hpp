@@ -1,5 +1,5 @@
-// What every problem's entry point checks before it starts: where memory lies, sizes, the variant asked for, whether it
-// runs here, and whether the memory suffices.
+// Checks that every public call makes before it starts: location of memory, sizes, the requested variant, support on
+// this machine, and available memory.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ detail::ViewFacts facts_of(VectorView<T> elements) {
   return {elements.data(), elements.size(), 1, 1, elements.place(), sizeof(T), alignof(T)};
 }
 
-/// UsageError for a view that cannot be true, wherever it lies: see gradus/array.hpp.
+/// Throws UsageError if the view is malformed (host or device): see gradus/array.hpp.
 template <class T>
 void check_view(MatrixView<T> rows, const char* what) {
   detail::check_view(facts_of(rows), what);
@@ -41,26 +41,27 @@ void check_view(VectorView<T> elements, const char* what) {
   detail::check_view(facts_of(elements), what);
 }
 
-/// UsageError where the product of the factors, none of them negative, has more than 63 bits.
+/// Throws UsageError if the product of the factors (non-negative) overflows 63 bits.
 void check_size(std::initializer_list<std::int64_t> factors, const char* what);
 
-/// UsageError unless that is what a float or a double takes.
+/// Throws UsageError unless `bytes` is the size of a float or a double.
 void check_element_bytes(int bytes);
 
-/// Whether a public call lets the rows of its problem be split over ranks (Execution::communicator).
-enum class TakesRanks : bool { no, yes };
+/// Support of a public call for rows that are split over ranks (Execution::communicator).
+enum class SupportsRanks : bool { no, yes };
 
-/// UsageError for what no machine can be asked for, UnsupportedError for ranks of which the call does not know.
-void check_execution(const Execution& execution, TakesRanks takes_ranks = TakesRanks::no);
+/// Throws UsageError for requests that are invalid on every machine, and UnsupportedError for ranks if the call does
+/// not support them.
+void check_execution(const Execution& execution, SupportsRanks supports_ranks = SupportsRanks::no);
 
-/// UsageError as check_view(), InputError for more rows or columns than any problem can count.
+/// Throws UsageError like check_view(), and InputError for more rows or columns than every problem supports.
 template <class T>
 void check_extent(MatrixView<const T> rows, const char* what) {
   check_view(rows, what);
   if (rows.rows() > std::numeric_limits<std::int32_t>::max())
     throw InputError(about(what) + std::to_string(rows.rows()) + " rows are more than the supported 2147483647",
                      {.code = error_code::out_of_range});
-  // Twice as many, and a tile of columns more, still fit the 32 bits in which kernels on a GPU count them.
+  // Twice this number plus a tile of columns still fits the 32-bit counters of GPU kernels.
   constexpr std::int64_t most_columns = std::int64_t{1} << 30;
   if (rows.columns() > most_columns)
     throw InputError(about(what) + std::to_string(rows.columns()) + " columns are more than the supported " +
@@ -68,18 +69,19 @@ void check_extent(MatrixView<const T> rows, const char* what) {
                      {.code = error_code::out_of_range});
 }
 
-/// Whether two views have bytes in common, wherever they lie. Of views that interleave it is known where their rows are
-/// equally far apart, as columns of one matrix are; otherwise they count as overlapping.
+/// Returns true if two views share bytes, wherever they are. Interleaved views with equal row strides, such as columns
+/// of one matrix, are compared exactly; other interleaved views count as overlapping.
 bool overlap(const detail::ViewFacts& one, const detail::ViewFacts& other);
 
-/// UsageError where memory for results has bytes in common with what is read. Both views are possible ones.
+/// Throws UsageError if memory for results shares bytes with an input. Both views must be well-formed.
 template <class Written, class Read>
 void check_apart(Written results, const char* what, Read input, const char* of) {
   if (overlap(facts_of(results), facts_of(input)))
-    throw UsageError(about(what) + "their memory overlaps that of the " + of, {.code = error_code::memory_overlap});
+    throw UsageError(about(what) + "their memory overlaps the memory of the " + of,
+                     {.code = error_code::memory_overlap});
 }
 
-/// UsageError as check_view(), InputError unless there is a weight for each of `count` points, or none at all.
+/// Throws UsageError like check_view(), and InputError unless there are `count` weights or none.
 template <class T>
 void check_number(VectorView<const T> weights, std::int64_t count, const char* what, const char* of) {
   check_view(weights, what);
@@ -89,68 +91,68 @@ void check_number(VectorView<const T> weights, std::int64_t count, const char* w
                    {.code = error_code::shape_mismatch});
 }
 
-std::string gpu_number(int gpu);  ///< for a message
+std::string gpu_number(int gpu);  ///< text for a message
 
-/// The request, with the GPU on which the memory lies as the one to run on. UnsupportedError where there is no such GPU
-/// or the CPU was asked for, UsageError where it was another GPU.
-Execution run_where_it_lies(MemoryPlace place, const char* what, const Execution& execution);
+/// Returns the request with the GPU that holds the memory as the device. Throws UnsupportedError if there is no such
+/// GPU or the request names the CPU, and UsageError if it names another GPU.
+Execution run_on_gpu_of(MemoryPlace place, const char* what, const Execution& execution);
 
-/// What of the caller's may lie on a GPU, for messages.
+/// A piece of the caller's memory, with its name for messages.
 struct NamedPlace {
   MemoryPlace place;
   const char* what;
 };
 
-/// UnsupportedError unless the memory is the host's, or lies where the job runs.
-void check_beside(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu);
+/// Throws UnsupportedError unless the memory is in host memory or on the GPU that runs the job.
+void check_reachable(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu);
 
-/// UnsupportedError for a variant that needs `what` in host memory where they lie on a GPU; it names those that take
-/// them there.
+/// Throws UnsupportedError if `what` is on a GPU but the variant needs it in host memory. The message lists the
+/// variants that support GPU memory.
 template <class Variant>
 void check_takes_device_input(core::Rows<Variant> variants, const Variant& variant, MemoryPlace place, const char* what,
                               std::string_view problem) {
   if (place.is_host() || variant.device_input) return;
-  throw UnsupportedError(
-      std::string(problem) + " variant '" + std::string(variant.name) + "' needs " + what +
-      " in host memory, but they lie on " + gpu_number(place.gpu) +
-      "; the variants that use them there: " + names_of_those_with(&Variant::device_input, variants));
+  throw UnsupportedError(std::string(problem) + " variant '" + std::string(variant.name) + "' needs " + what +
+                         " in host memory, but they are on " + gpu_number(place.gpu) +
+                         "; the variants that use them there: " + names_with(&Variant::device_input, variants));
 }
 
-/// The request, with the GPU on which the first of these that does not lie in host memory lies as the one to run on, if
-/// there is one. Errors as those of run_where_it_lies(), check_beside() and check_takes_device_input().
+/// Returns the request with the GPU of the first place that is not in host memory as the device, if there is one.
+/// Throws the errors of run_on_gpu_of(), check_reachable() and check_takes_device_input().
 template <class Variant>
-Execution where_views_lie(std::span<const NamedPlace> places, core::Rows<Variant> variants, std::string_view problem,
-                          const Execution& execution) {
+Execution run_on_gpu_of_views(std::span<const NamedPlace> places, core::Rows<Variant> variants,
+                              std::string_view problem, const Execution& execution) {
   const auto there = std::ranges::find_if(places, [](const NamedPlace& one) { return !one.place.is_host(); });
   if (there == places.end()) return execution;
-  Execution here = run_where_it_lies(there->place, there->what, execution);
-  for (const NamedPlace& one : places) check_beside(one.place, one.what, true, here.gpu);
+  Execution here = run_on_gpu_of(there->place, there->what, execution);
+  for (const NamedPlace& one : places) check_reachable(one.place, one.what, true, here.gpu);
   if (!here.variant.empty())
     check_takes_device_input(variants, core::find_variant(variants, here.variant, problem), there->place, there->what,
                              problem);
   return here;
 }
 
-/// Whether a job may take `needed` bytes beyond its input: see check_memory().
+/// Returns true if the job may use `needed` bytes in addition to its input: see check_memory().
 bool has_memory(std::uint64_t needed, const Execution& execution);
 
-/// OutOfMemoryError where `needed` bytes are more than the job may take or the machine has. `way_out`: what takes less.
+/// Throws OutOfMemoryError if `needed` bytes exceed the limit of the job or the available memory. `way_out` suggests a
+/// smaller job.
 void check_memory(std::uint64_t needed, const Execution& execution, std::string_view way_out = {});
 
-/// OutOfMemoryError where `needed` bytes of a GPU are more than Execution::gpu_memory_limit.
+/// Throws OutOfMemoryError if `needed` bytes of GPU memory exceed Execution::gpu_memory_limit.
 void check_gpu_memory(std::uint64_t needed, const Execution& execution);
 
-/// This machine, with no more memory of its GPUs than Execution::gpu_memory_limit.
+/// This machine, with the memory of its GPUs limited by Execution::gpu_memory_limit.
 class GrantedMachine {
  public:
   explicit GrantedMachine(const Execution& execution);
   operator const Machine&() const { return limited_ ? *limited_ : this_machine(); }
 
  private:
-  std::optional<Machine> limited_;  ///< a copy takes longer than a small job
+  std::optional<Machine> limited_;  ///< made only on demand, because a copy takes longer than a small job
 };
 
-/// The variant that `execution` names, or else the one that `choose` takes for the shape and this machine.
+/// Returns the variant that `execution` names, or else the one that `choose` selects for the shape and this machine.
 template <class Variant, class Shape>
 const Variant& wanted_variant(core::Rows<Variant> variants,
                               const Variant& (*choose)(const Shape&, const Machine&, Device), const Shape& shape,
@@ -160,22 +162,22 @@ const Variant& wanted_variant(core::Rows<Variant> variants,
   return core::find_variant(variants, execution.variant, problem);
 }
 
-/// UsageError where the variant does not run on the device asked for, or has no use for a block size that is given.
+/// Throws UsageError if the variant does not run on the requested device, or does not use the given block size.
 void check_device(const core::VariantInfo& variant, const Execution& execution, std::string_view problem);
 
-/// UsageError as check_device, UnsupportedError where this machine cannot run the variant on such a shape,
-/// OutOfMemoryError where the request does not grant it the GPU's memory.
+/// Throws UsageError like check_device(), UnsupportedError if the variant cannot run this shape on this machine, and
+/// OutOfMemoryError if the request does not allow the GPU memory it needs.
 template <class Variant, class Shape>
 void check_runs_here(const Variant& variant, const Shape& shape, const Execution& execution, std::string_view problem) {
   check_device(variant, execution, problem);
   if (const core::Support support = variant.supports(shape, GrantedMachine(execution)); !support)
     throw UnsupportedError(std::string(problem) + " variant '" + std::string(variant.name) +
                            "' cannot run here: " + support.reason);
-  // Without a limit nobody asks: the estimate takes as long as a tiny job.
+  // Skipped without a limit, because the estimate takes as long as a tiny job.
   if (execution.gpu_memory_limit != 0) check_gpu_memory(variant.memory(shape, 1).device, execution);
 }
 
-/// UsageError unless the variant has the options that the request gives to it.
+/// Throws UsageError unless the variant has the options of the request.
 template <class Variant>
 void check_variant_options(core::Rows<Variant> variants, const Variant& variant, const Execution& execution,
                            std::string_view problem) {
@@ -185,7 +187,7 @@ void check_variant_options(core::Rows<Variant> variants, const Variant& variant,
   core::check_variant_options(execution, {variant.name, variant.options}, all, problem);
 }
 
-/// wanted_variant(), with the errors of check_variant_options() and check_runs_here().
+/// Returns wanted_variant(). Throws the errors of check_variant_options() and check_runs_here().
 template <class Variant, class Shape>
 const Variant& choose(core::Rows<Variant> variants, const Variant& (*best)(const Shape&, const Machine&, Device),
                       const Shape& shape, const Execution& execution, std::string_view problem) {
@@ -195,7 +197,7 @@ const Variant& choose(core::Rows<Variant> variants, const Variant& (*best)(const
   return variant;
 }
 
-/// What the job runs on, human-readable.
+/// Returns the name of the device that runs the job, in human-readable form.
 const std::string& device_name(bool on_gpu, const Execution& execution);
 
 }  // namespace gradus::execution

@@ -1,4 +1,4 @@
-// Rows that are split over ranks: every row has one rank, and shares are even.
+// Rows split over ranks: every row belongs to one rank, and shares are even.
 #include "gradus/rows_of_rank.hpp"
 
 #include <gtest/gtest.h>

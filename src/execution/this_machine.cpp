@@ -18,8 +18,8 @@
 namespace gradus::execution {
 namespace {
 
-/// What an x86 processor calls itself, as the system's list has it: the list is written anew for every reader, all
-/// processors of it. "" elsewhere.
+/// Returns the name that an x86 CPU reports through CPUID, or "" elsewhere. Avoids /proc/cpuinfo, which the system
+/// regenerates for all CPUs on each read.
 std::string own_name() {
 #if defined(__x86_64__) || defined(__i386__)
   constexpr unsigned first = 0x80000002;
@@ -47,10 +47,10 @@ std::string processor_name() {
       const std::size_t begin = line.find_first_not_of(" \t", line.find(':') + 1);
       if (line.find(':') != std::string::npos && begin != std::string::npos) return line.substr(begin);
     }
-  if (cpu::topology() != nullptr)  // not every architecture has a model name there
+  if (cpu::topology() != nullptr)  // on some architectures /proc/cpuinfo has no model name
     if (hwloc_obj* package = hwloc_get_obj_by_type(cpu::topology(), HWLOC_OBJ_PACKAGE, 0); package != nullptr)
       if (const char* name = hwloc_obj_get_info_by_name(package, "CPUModel"); name != nullptr) return name;
-  return "unknown processor";
+  return "unknown CPU";
 }
 
 int object_count(hwloc_obj_type_t type) {
@@ -75,8 +75,7 @@ int threads_per_core() {
   return most;
 }
 
-/// As processors' makers call the instructions: Highway says AVX3, and DL where those for neural networks are there
-/// too.
+/// Returns the vendors' name of an instruction set: Highway calls AVX-512 AVX3, and adds DL if it includes VNNI.
 std::string instructions_name(std::int64_t target) {
   std::string name = hwy::TargetName(target);
   constexpr std::string_view avx512 = "AVX3";
@@ -85,7 +84,7 @@ std::string instructions_name(std::int64_t target) {
   return "AVX-512" + (extensions == "_DL" ? " with VNNI" : extensions);
 }
 
-/// Highway's SSSE3 and SSE4 targets multiply and add in two roundings, as its scalar target does.
+/// Highway's SSSE3, SSE4 and scalar targets round multiply-adds twice.
 bool has_fused_multiply_add(std::int64_t target) {
 #if HWY_ARCH_X86
   return target == HWY_AVX2 || target == HWY_AVX3 || target == HWY_AVX3_DL;

@@ -1,4 +1,4 @@
-// The ways in which a variant is run on a case that verifies it.
+// The settings with which a variant is run on a case to verify it.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,9 @@ namespace gradus::execution {
 
 struct Way {
   Execution execution;
-  std::string text;  ///< what is special about it
+  std::string text;  ///< description of the setting
 };
 
-/// The name of an element type in tables and messages.
 template <class T>
 constexpr std::string_view element_name() {
   if constexpr (std::is_same_v<T, float>) return "f32";
@@ -31,11 +30,11 @@ constexpr std::string_view element_name() {
   return "";
 }
 
-/// With each number of threads, or on a GPU with several block sizes.
+/// Returns one way per number of threads, or several block sizes for a GPU variant.
 std::vector<Way> ways_to_run(const core::VariantInfo& variant, const std::vector<int>& threads);
 
-/// What is wrong with a run of the variant on a prepared case of its room, an error that it throws included; "" where
-/// the result keeps the variant's contract. The run has the surroundings of a public call.
+/// Runs the variant on a prepared case of its room like a public call. Returns a description of the error, including an
+/// exception, or "" if the result satisfies the variant's contract.
 template <class PreparedCase, class Variant>
 std::string fault_of(const PreparedCase& prepared, const Variant& variant, const Execution& execution) {
   try {

@@ -1,4 +1,4 @@
-// The whole of a public call: what is the same for every job, before it and after it.
+// The common beginning and end of every public call.
 #pragma once
 
 #include <new>
@@ -13,11 +13,11 @@
 namespace gradus::execution {
 
 [[noreturn]] void throw_out_of_memory();
-/// Throws gradus::Error if the system refused a thread, otherwise the exception being handled.
+/// Throws gradus::Error if the system refused to start a thread; otherwise rethrows the exception being handled.
 [[noreturn]] void rethrow_without_thread(const std::system_error& error);
 
-/// Runs job(), the whole of a public call, in the default floating-point environment. The caller's threads get theirs
-/// back. What the standard library throws for want of memory or of a thread becomes an error of this library.
+/// Runs job(), the body of a public call, in the default floating-point environment, and restores the caller's
+/// environment. Exceptions of the standard library for a lack of memory or threads become errors of this library.
 template <class Job>
 auto whole_call(const Job& job) {
   const cpu::Call call;
@@ -30,18 +30,18 @@ auto whole_call(const Job& job) {
   }
 }
 
-/// Returns the request with a progress callback that gives the calling thread the default environment again, whatever
-/// the caller's own callback has done to it. Refers to the request.
+/// Returns the request with a progress callback that restores the default floating-point environment after the caller's
+/// callback. Refers to `execution`.
 Execution with_guarded_progress(const Execution& execution);
 
-/// Runs job(execution) likewise, with guarded progress.
+/// Runs job(execution) in the same way, with guarded progress.
 template <class Job>
 auto whole_call(const Execution& execution, const Job& job) {
   return whole_call([&] { return execution.progress ? job(with_guarded_progress(execution)) : job(execution); });
 }
 
-/// Runs job(execution, ranks), the call of this name with elements of type T. Several ranks first make sure that all of
-/// them make the same call.
+/// Runs job(execution, ranks), the body of the call `name` with elements of type T. With several ranks, first checks
+/// that all of them make the same call.
 template <class T, class Job>
 auto whole_call(const char* name, const Execution& execution, const Job& job) {
   if (execution.communicator == nullptr)

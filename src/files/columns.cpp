@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t last_column = std::numeric_limits<std::size_t>::max();
 
-/// A number from 1 at the beginning of the text, which is taken from it; 0: there is none.
+/// Removes a number, from 1, from the beginning of the text and returns it; 0 if there is none.
 std::size_t take_number(std::string_view& text) {
   std::size_t number = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -24,7 +24,7 @@ std::size_t take_number(std::string_view& text) {
   return number;
 }
 
-/// A name in single quotes, whose letters need not be ASCII; what is too long is cut off.
+/// Returns a name in single quotes, possibly with non-ASCII letters. Truncates long names.
 std::string shown(std::string_view name) {
   constexpr std::size_t most = 40;
   std::size_t length = std::min(name.size(), most);
@@ -34,7 +34,7 @@ std::string shown(std::string_view name) {
   return text += length < name.size() ? "...'" : "'";
 }
 
-/// All columns, shortened where they are many: "'x', 'y' and 'z'".
+/// Returns a list of all columns, truncated if there are many: "'x', 'y' and 'z'".
 std::string list_of(std::span<const std::string> names) {
   constexpr std::size_t most = 12;
   std::string text;
@@ -58,7 +58,7 @@ ColumnList::ColumnList(std::string_view label, std::string_view text) : label_(l
       item.quoted = true;
       for (++at; at < text.size(); ++at) {
         if (text[at] == '"' && (at + 1 == text.size() || text[at + 1] != '"')) break;
-        if (text[at] == '"') ++at;  // of a doubled quote, one is left
+        if (text[at] == '"') ++at;  // keeps one of two doubled quotes
         item.text += text[at];
       }
       if (at >= text.size()) refuse("the name " + shown(item.text) + " has no closing quote");
@@ -159,7 +159,7 @@ std::vector<std::ptrdiff_t> ChosenColumns::places(std::size_t columns) const {
 
 namespace {
 
-/// The one column of --id-column or --weight-column, which does so much for the rows.
+/// Returns the column of --id-column or --weight-column. `does` is what it does for the rows, for the message.
 std::optional<std::size_t> one_column(const ColumnList& list, std::span<const std::string> names, std::size_t columns,
                                       std::string_view file, const std::string& does) {
   if (list.empty()) return std::nullopt;
@@ -170,7 +170,7 @@ std::optional<std::size_t> one_column(const ColumnList& list, std::span<const st
   return found.front();
 }
 
-/// The columns of `expected`, in its order, where each of them is there once and is nothing else.
+/// Returns the columns of `expected`, in this order, if each name occurs exactly once and the column has no other use.
 std::vector<std::size_t> expected_columns(std::span<const std::string> expected, std::span<const std::string> names,
                                           const std::vector<bool>& free) {
   std::vector<std::size_t> found;
@@ -230,7 +230,7 @@ bool is_plain(char character) {
   return is_digit(character) || (byte | 0x20u) - 'a' < 26u || byte >= 0x80 || character == '_' || character == '.';
 }
 
-/// Every list that holds the item takes this column for it, and no other.
+/// Returns an item that every list resolves to this column and to no other.
 std::string column_item(std::span<const std::string> names, std::size_t column) {
   std::string number = std::to_string(column + 1);
   const auto is_only_name = [&](std::size_t one) { return std::count(names.begin(), names.end(), names[one]) == 1; };

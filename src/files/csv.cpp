@@ -16,14 +16,14 @@
 namespace gradus::files {
 namespace {
 
-constexpr std::size_t stretches_of_a_thread = 8;
+constexpr std::size_t chunks_per_thread = 8;
 
 class CsvParser {
  public:
   CsvParser(std::string_view name, const CsvOptions& options, const std::stop_token& stop)
       : name_(name), options_(options), stop_(stop), beginning_(name, options, stop) {}
 
-  /// Takes whole rows from the beginning of `text`, all of it where it is the last, and returns how many bytes.
+  /// Consumes whole rows of `text`, or all of it if it is the last piece. Returns the number of bytes consumed.
   std::size_t consume(std::string_view text, bool last) {
     if (!started_) refuse_foreign(text, std::string(name_), Reader::points);
     if (!last) text = text.substr(0, text.find_last_of('\n') + 1);
@@ -40,19 +40,19 @@ class CsvParser {
 
   CsvTable finish() {
     const auto row_count = static_cast<std::int64_t>(row_count_);
-    const std::size_t all_rows = row_count_ + lacking_.rows.size();
+    const std::size_t all_rows = row_count_ + incomplete_.rows.size();
     if (all_rows == 0) beginning_.fail(line_, 0, "there is no row of numbers");
-    const bool left_out = !lacking_.empty() && options_.missing == Missing::drop_rows && row_count_ > 0;
-    if (!lacking_.empty() && !left_out)
-      beginning_.fail(lacking_.line, lacking_.field, rows_.fault_of(lacking_, all_rows));
+    const bool left_out = !incomplete_.empty() && options_.missing == Missing::drop_rows && row_count_ > 0;
+    if (!incomplete_.empty() && !left_out)
+      beginning_.fail(incomplete_.line, incomplete_.field, rows_.fault_of(incomplete_, all_rows));
     block_->trim();
     CsvTable table;
     const MatrixView<const double> view(block_->data(), row_count, static_cast<std::int64_t>(chosen_.taken.size()));
     table.notes = beginning_.notes(all_rows);
     if (left_out) {
-      table.notes.push_back(std::string(name_) + ": " + rows_.count_of(lacking_, all_rows) +
-                            (lacking_.rows.size() == 1 ? " and is left out" : " and are left out"));
-      table.dropped.assign(lacking_.rows.begin(), lacking_.rows.end());
+      table.notes.push_back(std::string(name_) + ": " + rows_.count_of(incomplete_, all_rows) +
+                            (incomplete_.rows.size() == 1 ? " and is left out" : " and are left out"));
+      table.dropped.assign(incomplete_.rows.begin(), incomplete_.rows.end());
     }
     if (!rows_.names.empty())
       for (const std::size_t column : chosen_.taken) table.column_names.push_back(rows_.names[column]);
@@ -69,23 +69,23 @@ class CsvParser {
  private:
   // ---- Rows ----
 
-  /// The end of the rows that were taken: of all whole ones.
+  /// Parses all whole rows and returns the end of the last one.
   const char* take_rows(const char* at, const char* end, bool last) {
     const auto threads = static_cast<std::size_t>(std::max(options_.threads, 1));
     const bool quotes = find_character(at, end, '"') != end;
-    stretches_.resize(std::max(stretches_.size(), threads * stretches_of_a_thread));
+    chunks_.resize(std::max(chunks_.size(), threads * chunks_per_thread));
     bool whole = true;
     while (at != end && whole) {
       core::honour_stop(stop_, "stopped while reading " + std::string(name_));
       std::size_t count = 0;
-      for (; count < stretches_.size() && at != end && whole; ++count) {
-        const char* stop = stretch_end(at, end, quotes);
+      for (; count < chunks_.size() && at != end && whole; ++count) {
+        const char* stop = chunk_end(at, end, quotes);
         if (!stop || (stop == at && !last)) {
           whole = last;
           if (!last) break;
           stop = end;
         }
-        stretches_[count].text = {at, static_cast<std::size_t>(stop - at)};
+        chunks_[count].text = {at, static_cast<std::size_t>(stop - at)};
         at = stop;
       }
       parse(count, static_cast<int>(threads));
@@ -93,9 +93,9 @@ class CsvParser {
     return at;
   }
 
-  /// The end of a row some way behind `at`; nullptr: there is none, because a quote stays open.
-  const char* stretch_end(const char* at, const char* end, bool quotes) const {
-    const char* const wanted = at + std::min(end - at, static_cast<std::ptrdiff_t>(options_.stretch)) - 1;
+  /// Returns the end of a row some way after `at`, or nullptr if a quote is not closed.
+  const char* chunk_end(const char* at, const char* end, bool quotes) const {
+    const char* const wanted = at + std::min(end - at, static_cast<std::ptrdiff_t>(options_.chunk)) - 1;
     if (!quotes) {
       const char* const stop = find_character(wanted, end, '\n');
       return stop == end ? end : stop + 1;
@@ -109,7 +109,7 @@ class CsvParser {
     return row;
   }
 
-  /// Parses the first `count` stretches and appends what is in them.
+  /// Parses the first `count` chunks and appends their contents.
   void parse(std::size_t count, int threads) {
     const auto each = [&](const auto& use) {
       const auto all = static_cast<std::ptrdiff_t>(count);
@@ -117,81 +117,81 @@ class CsvParser {
 #pragma omp parallel for num_threads(team) schedule(dynamic) if (team > 1)
       for (std::ptrdiff_t index = 0; index < all; ++index) use(static_cast<std::size_t>(index));
     };
-    each([&](std::size_t index) { rows_.parse(stretches_[index]); });
+    each([&](std::size_t index) { rows_.parse(chunks_[index]); });
     const std::size_t coordinates = chosen_.taken.size();
     std::vector<std::size_t> rows_before;
     std::size_t rows = 0;
     for (std::size_t index = 0; index < count; ++index) {
-      check(stretches_[index]);
+      check(chunks_[index]);
       rows_before.push_back(rows);
-      rows += stretches_[index].rows;
+      rows += chunks_[index].rows;
     }
     double* const room = block_->room(rows * coordinates);
     const std::size_t weights = weights_.size();
     if (chosen_.weight) weights_.resize(weights + rows);
     each([&](std::size_t index) {
-      const CsvStretch& stretch = stretches_[index];
-      const double* const from = stretch.values.get();
+      const CsvChunk& chunk = chunks_[index];
+      const double* const from = chunk.values.get();
       double* const to = room + rows_before[index] * coordinates;
       if (!chosen_.weight) {
-        std::copy_n(from, stretch.count, to);
+        std::copy_n(from, chunk.count, to);
         return;
       }
-      for (std::size_t row = 0; row < stretch.rows; ++row) {  // the weight stands behind the coordinates
+      for (std::size_t row = 0; row < chunk.rows; ++row) {  // the weight follows the coordinates
         std::copy_n(from + row * rows_.numbers, coordinates, to + row * coordinates);
         weights_[weights + rows_before[index] + row] = from[row * rows_.numbers + coordinates];
       }
     });
     block_->add(rows * coordinates);
     if (chosen_.id)
-      for (std::size_t index = 0; index < count; ++index) row_names_->append(stretches_[index].row_names);
+      for (std::size_t index = 0; index < count; ++index) row_names_->append(chunks_[index].row_names);
   }
 
-  /// Counts what is in the stretch, of which all before was counted, and tells what is wrong.
-  void check(const CsvStretch& stretch) {
+  /// Adds a chunk to the counts, and throws its first error. All earlier chunks must have been checked.
+  void check(const CsvChunk& chunk) {
     const auto in_file = [&](std::size_t line) { return line == 0 ? 0 : line_ - 1 + line; };
     std::size_t blank = blank_line_;
-    if (blank == 0 && row_count_ + lacking_.rows.size() > 0) blank = in_file(stretch.leading_blank);
-    const bool wrong = !stretch.wrong.empty();
-    if (blank != 0 && (stretch.all_rows() > 0 || (wrong && stretch.wrong_row)))
+    if (blank == 0 && row_count_ + incomplete_.rows.size() > 0) blank = in_file(chunk.leading_blank);
+    const bool fault = !chunk.fault.empty();
+    if (blank != 0 && (chunk.all_rows() > 0 || (fault && chunk.fault_is_in_row)))
       beginning_.fail(blank, 0, "a blank line between rows of numbers");
-    if (wrong) beginning_.fail(in_file(stretch.wrong_line), stretch.wrong_field, stretch.wrong, stretch.wrong_value);
-    blank_line_ = stretch.all_rows() > 0 ? in_file(stretch.trailing_blank) : blank;
-    if (!stretch.lacking.empty()) add_lacking(stretch.lacking);
-    row_count_ += stretch.rows;
-    line_ += stretch.lines;
+    if (fault) beginning_.fail(in_file(chunk.fault_line), chunk.fault_field, chunk.fault, chunk.fault_value);
+    blank_line_ = chunk.all_rows() > 0 ? in_file(chunk.trailing_blank) : blank;
+    if (!chunk.incomplete.empty()) add_incomplete(chunk.incomplete);
+    row_count_ += chunk.rows;
+    line_ += chunk.lines;
   }
 
-  /// What a stretch lacks, whose first row and line follow those that were counted.
-  void add_lacking(const LackingRows& more) {
-    const std::size_t before = row_count_ + lacking_.rows.size();
-    if (lacking_.empty()) {
-      lacking_ = {.rows = {},
-                  .per_column = std::vector<std::size_t>(rows_.columns),
-                  .line = line_ - 1 + more.line,
-                  .field = more.field,
-                  .text = more.text};
+  /// Adds the rows of a chunk that lack numbers. Its rows and lines follow those already counted.
+  void add_incomplete(const IncompleteRows& more) {
+    const std::size_t before = row_count_ + incomplete_.rows.size();
+    if (incomplete_.empty()) {
+      incomplete_ = {.rows = {},
+                     .per_column = std::vector<std::size_t>(rows_.columns),
+                     .line = line_ - 1 + more.line,
+                     .field = more.field,
+                     .text = more.text};
     }
-    for (const std::size_t row : more.rows) lacking_.rows.push_back(before + row);
+    for (const std::size_t row : more.rows) incomplete_.rows.push_back(before + row);
     for (std::size_t column = 0; column < rows_.columns; ++column)
-      lacking_.per_column[column] += more.per_column[column];
+      incomplete_.per_column[column] += more.per_column[column];
   }
 
-  // ---- Behind the last row ----
+  // ---- After the last row ----
 
-  /// Whether the first column seems to number the rows, which a person should hear of.
+  /// Adds a note if the first column seems to number the rows.
   void note_counting(MatrixView<const double> view, std::vector<std::string>& notes) const {
     const ColumnChoice& choice = options_.columns;
     if (!choice.offers_columns || !choice.taken.empty() || view.columns() < 2 || rows_.places[0] != 0) return;
     const bool unnamed = !rows_.names.empty() && rows_.names[0].empty();
-    constexpr std::int64_t least_rows = 5;  // which rise by chance once in 120 times
+    constexpr std::int64_t least_rows = 5;  // they rise by chance once in 120 tables
     if (view.rows() < (unnamed ? 2 : least_rows)) return;
     bool from_zero = unnamed;
     bool from_one = unnamed;
-    std::int64_t number = 0;  // of the row among all, also those that were left out
-    auto left_out = lacking_.rows.begin();
+    std::int64_t number = 0;  // of the row among all rows, including those left out
+    auto left_out = incomplete_.rows.begin();
     for (std::int64_t row = 0; row < view.rows(); ++row, ++number) {
-      for (; left_out != lacking_.rows.end() && static_cast<std::int64_t>(*left_out) == number; ++left_out) ++number;
+      for (; left_out != incomplete_.rows.end() && static_cast<std::int64_t>(*left_out) == number; ++left_out) ++number;
       const double value = view(row, 0);
       if (std::floor(value) < value || (row > 0 && value <= view(row - 1, 0))) return;
       from_zero = from_zero && value <= static_cast<double>(number);
@@ -203,8 +203,8 @@ class CsvParser {
     const std::string item = column_items(rows_.names, first);
     notes.push_back(std::string(name_) + ": the first column, " +
                     (unnamed ? "which has no name" : column_text(rows_.names, 0)) +
-                    (counts ? ", counts the rows" : ", is whole numbers that rise from row to row") +
-                    ", and is taken as a coordinate; if it names the rows, say " +
+                    (counts ? ", counts the rows" : ", has integers that rise from row to row") +
+                    ", and is read as a coordinate; if it names the rows, say " +
                     (choice.offers_id && !chosen_.id ? "--id-column " : "--drop-columns ") + item +
                     (choice.empty() ? " (if not, --columns 1- says so)" : ""));
   }
@@ -216,12 +216,12 @@ class CsvParser {
   const CsvRows& rows_ = beginning_.rows();
   const ChosenColumns& chosen_ = beginning_.chosen();
   bool started_ = false;
-  std::size_t line_ = 1;        ///< of the text at hand
-  std::size_t blank_line_ = 0;  ///< blank line behind rows, 0: none
-  std::size_t row_count_ = 0;   ///< that lack nothing
-  LackingRows lacking_;
+  std::size_t line_ = 1;        ///< line number of the current position
+  std::size_t blank_line_ = 0;  ///< first blank line after rows; 0: none
+  std::size_t row_count_ = 0;   ///< complete rows
+  IncompleteRows incomplete_;
   std::vector<double> weights_;
-  std::vector<CsvStretch> stretches_;
+  std::vector<CsvChunk> chunks_;
   std::shared_ptr<RowNames> row_names_ = std::make_shared<RowNames>();
   std::shared_ptr<GrowingBlock<double>> block_ = std::make_shared<GrowingBlock<double>>();
 };

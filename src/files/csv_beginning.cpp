@@ -16,16 +16,14 @@ namespace gradus::files {
 namespace {
 
 constexpr std::ptrdiff_t bytes_between_looks = std::ptrdiff_t{1} << 18;
-/// Text that may show what decimals follow, or what a column holds.
+/// The sample of text that may show the decimal separator or the content of a column.
 constexpr std::ptrdiff_t bytes_of_a_sample = std::ptrdiff_t{1} << 16;
 
-/// A text in quotes, a word, or a whole number.
 bool may_name_a_row(std::string_view field) {
   return field.starts_with('"') || is_text(field) ||
          (!field.empty() && std::all_of(field.begin(), field.end(), is_digit));
 }
 
-/// Returns true if the text is UTF-8 (RFC 3629).
 bool is_utf8(std::string_view text) {
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
   for (std::size_t at = 0; at < text.size();) {
@@ -41,7 +39,7 @@ bool is_utf8(std::string_view text) {
       if ((byte(next) & 0xc0u) != 0x80) return false;
     if (length > 2) {
       const unsigned second = byte(at + 1);
-      // No code point is written longer than it needs, is half of a surrogate pair, or is beyond U+10FFFF.
+      // Rejects overlong encodings, surrogates and code points beyond U+10FFFF.
       const bool beyond = (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
                           (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f);
       if (beyond) return false;
@@ -55,14 +53,14 @@ std::vector<std::string_view> split_at(char separator, std::string_view line) {
   return CsvRows{.separator = separator}.split(line.data(), line.data() + line.size());
 }
 
-/// Whether blanks separate numbers with decimals behind a comma: "1,5 2,5".
+/// Returns true if the line holds blank-separated numbers with decimal commas: "1,5 2,5".
 bool are_comma_numbers(std::string_view line) {
   const std::vector<std::string_view> words = split_at(' ', line);
   return std::all_of(words.begin(), words.end(),
                      [](std::string_view word) { return is_number(word, {.point = ',', .group = 0}); });
 }
 
-/// Whether a field between commas holds a tab, outside quotes.
+/// Returns true if a field between commas holds a tab outside quotes.
 bool holds_tab(std::string_view line) {
   const std::vector<std::string_view> fields = split_at(',', line);
   return std::any_of(fields.begin(), fields.end(), [](std::string_view field) {
@@ -90,7 +88,7 @@ void CsvBeginning::fail(std::size_t line, std::size_t field, const std::string& 
 
 std::vector<std::string> CsvBeginning::notes(std::size_t rows) const {
   std::vector<std::string> notes;
-  // A line above nothing can only be a row.
+  // A line with nothing below it can only be a row.
   if (!header_note_.empty() && (!rows_.names.empty() || rows > 1)) notes.push_back(header_note_);
   notes.insert(notes.end(), notes_.begin(), notes_.end());
   return notes;
@@ -135,7 +133,7 @@ void CsvBeginning::take_comment(std::string_view line) {
   }
 }
 
-/// Comments above a table without a header, of which all coordinates are numbers.
+/// Rejects comments that may be rows, above a table without a header whose coordinates are all numbers.
 void CsvBeginning::refuse_lost_rows() const {
   if (!rows_.names.empty() || rows_.places.front() >= 0) return;
   for (const auto& [line, text] : comments_) {
@@ -151,8 +149,8 @@ void CsvBeginning::refuse_lost_rows() const {
 
 // ---- The first line ----
 
-/// Settles separator, notation and names. Consumes the first line where it is a header, and nothing where it holds
-/// numbers; false where a quoted field, or what settles it, goes on beyond the text at hand.
+/// Determines the separator, notation and names. Consumes the first line if it is a header, nothing if it holds
+/// numbers. Returns false if a quoted field, or the text needed to decide, continues beyond the text at hand.
 bool CsvBeginning::first_line(const char*& at, const char* end, bool last) {
   Marks seen{};
   const char* const stop = end_of_first_line(at, end, seen);
@@ -201,7 +199,7 @@ bool CsvBeginning::first_line(const char*& at, const char* end, bool last) {
   return true;
 }
 
-/// "sep=;" above a table tells spreadsheets what separates its fields.
+/// Handles a line "sep=;" above a table, which gives spreadsheets the separator. Returns false for any other line.
 bool CsvBeginning::take_separator_line(std::string_view line) {
   const std::optional<char> mark = separator_given_by(line);
   if (!mark) return false;
@@ -210,8 +208,7 @@ bool CsvBeginning::take_separator_line(std::string_view line) {
   return true;
 }
 
-/// The end of the line that begins at `at`, behind newlines within quotes; nullptr where a quote stays open.
-/// Notes on the way which characters may separate fields.
+/// Returns the end of the line at `at`, or nullptr if a quote is not closed. Marks in `seen` possible separators.
 const char* CsvBeginning::end_of_first_line(const char* at, const char* end, Marks& seen) const {
   bool field_begins = true;
   for (; !at_line_end(at, end); ++at) {
@@ -230,7 +227,7 @@ const char* CsvBeginning::end_of_first_line(const char* at, const char* end, Mar
   return at;
 }
 
-/// The first of the separators that the line has, preferably one that makes as many fields of the line below.
+/// Chooses the first separator that the line has, preferably one that gives the line below the same number of fields.
 void CsvBeginning::choose_separator(std::string_view line, std::string_view below, Marks& seen) {
   const bool comma_decimals = options_.style.decimal == Decimal::comma;
   if (seen['\t'] && (comma_decimals || holds_tab(line))) seen[','] = false;
@@ -252,8 +249,8 @@ void CsvBeginning::choose_separator(std::string_view line, std::string_view belo
   separator_ = static_cast<Separator>(fitting == marks.end() ? marks.front() : *fitting);
 }
 
-/// A mark that the line does not hold, where the line is the name of the only column, although marks or blanks are part
-/// of the name: the rows that begin at `row` are single fields. Otherwise 0.
+/// Returns a separator that the line does not hold if the line is the name of the only column and contains separators
+/// as part of the name. This is so if the rows at `row` are single fields. Otherwise returns 0.
 char CsvBeginning::separator_of_one_column(std::string_view line, const char* row, const char* end) const {
   constexpr std::string_view marks = ";\t|,";
   if (options_.header == HeaderLine::no || split_at(static_cast<char>(separator_), line).size() < 2) return 0;
@@ -275,7 +272,7 @@ char CsvBeginning::separator_of_one_column(std::string_view line, const char* ro
   return free == marks.end() ? '\0' : *free;
 }
 
-/// The lines from `at` on that are neither blank nor comments, as far as a sample goes.
+/// Returns the lines from `at` on that are neither blank nor comments, within a sample.
 std::vector<std::string_view> CsvBeginning::lines_below(const char* at, const char* end) const {
   std::vector<std::string_view> lines;
   for (const char* const sample = at + std::min(end - at, bytes_of_a_sample); at < sample;) {
@@ -288,7 +285,7 @@ std::vector<std::string_view> CsvBeginning::lines_below(const char* at, const ch
   return lines;
 }
 
-/// The fields of the first line, without padding and quotes.
+/// Returns the fields of the first line, without padding and quotes.
 std::vector<FirstField> CsvBeginning::header_fields(const char* at, const char* stop) const {
   std::vector<FirstField> fields;
   for (const std::string_view text : rows_.split(at, stop)) {
@@ -304,7 +301,7 @@ std::vector<FirstField> CsvBeginning::header_fields(const char* at, const char* 
   return fields;
 }
 
-/// The row below the line whose end is `at`; `end` where the text at hand has none.
+/// Returns the row below the line that ends at `at`, or `end` if the text at hand has none.
 const char* CsvBeginning::row_below(const char* at, const char* end) const {
   for (;;) {
     at = find_character(at, end, '\n');
@@ -313,7 +310,7 @@ const char* CsvBeginning::row_below(const char* at, const char* end) const {
   }
 }
 
-/// Decides what the first line is, and notes what may be wrong with that.
+/// Decides whether the first line is a header, and records a doubtful decision.
 bool CsvBeginning::is_header(const std::vector<FirstField>& fields, const std::vector<FirstField>& below,
                              std::string_view line, std::span<const std::string_view> rows) {
   const auto note = [&](const char* what) {
@@ -321,9 +318,9 @@ bool CsvBeginning::is_header(const std::vector<FirstField>& fields, const std::v
   };
   if (options_.header == HeaderLine::no) return false;
   if (options_.header == HeaderLine::yes) {
-    // One --header is for all tables of a command, and for one of them it may be wrong.
+    // --header applies to all tables of a command and may be incorrect for one of them.
     if (all_numbers(fields) && !guess_header(fields).doubtful)
-      note("is made of numbers and taken as names of columns, as --header says");
+      note("is made of numbers and read as names of columns, as --header says");
     return true;
   }
   const ColumnChoice& choice = options_.columns;
@@ -340,13 +337,13 @@ bool CsvBeginning::is_header(const std::vector<FirstField>& fields, const std::v
       guess.broken && options_.missing == Missing::drop_rows && is_missing(fields[*guess.broken].text);
   if (guess.undecided || (guess.broken && !left_out)) refuse_first_line(guess, fields, below);
   const bool unlike_rows = !guess.broken && !guess.is_header && options_.names_matter && is_unlike(plain, rows);
-  if (guess.doubtful && guess.is_header) note("is taken as names of columns; if it is a row, say --header no");
+  if (guess.doubtful && guess.is_header) note("is read as names of columns; if it is a row, say --header no");
   else if ((guess.doubtful || unlike_rows) && options_.names_matter)
-    note("is taken as a row of numbers; if it names the columns, say --header yes");
+    note("is read as a row of numbers; if it names the columns, say --header yes");
   return guess.is_header;
 }
 
-/// Whether numbers of the first line rather name columns, in view of these rows.
+/// Returns true if numbers of the first line more likely name columns, judged by these rows.
 bool CsvBeginning::is_unlike(std::span<const FirstField> first, std::span<const std::string_view> rows) const {
   constexpr std::size_t most_rows = 16;
   std::vector<std::vector<FirstField>> below;
@@ -382,10 +379,10 @@ void CsvBeginning::refuse_first_line(const HeaderGuess& guess, const std::vector
   fail(line_, at + 1, rows_.fault_of(text, at) + "; " + ask, text);
 }
 
-/// A first line with other fields than the next one, which begins as comments of other programs do.
+/// Rejects a first line with another number of fields than the next one, if it begins like a comment of other programs.
 void CsvBeginning::refuse_preamble(std::string_view line) const {
   constexpr std::string_view marks = "%!;/";
-  if (options_.comment.said || marks.find(line.front()) == std::string_view::npos) return;
+  if (options_.comment.is_given || marks.find(line.front()) == std::string_view::npos) return;
   if (line.front() == '/' && !line.starts_with("//")) return;
   const std::string mark = std::string("'") + line.front() + "'";
   fail(line_, 1,
@@ -395,7 +392,7 @@ void CsvBeginning::refuse_preamble(std::string_view line) const {
            mark);
 }
 
-/// The fields of the first line that are coordinates, as far as that is known before its names are.
+/// Returns which fields of the first line are coordinates, as far as known without the names.
 std::vector<bool> CsvBeginning::coordinates(std::size_t count) const {
   std::vector<bool> all(count, true);
   if (options_.columns.empty() || options_.columns.holds_names()) return all;
@@ -403,12 +400,12 @@ std::vector<bool> CsvBeginning::coordinates(std::size_t count) const {
     const std::vector<std::ptrdiff_t> places = choose_columns(options_.columns, {}, count, name_).places(count);
     for (std::size_t column = 0; column < count; ++column) all[column] = places[column] >= 0;
   } catch (const InputError&) {
-    // A header may lack a name; otherwise the first row tells what is wrong.
+    // A header may lack a name; otherwise the first row reports the error.
   }
   return all;
 }
 
-/// A number as it is written without groups and with a point; any other text as it is.
+/// Returns a number without groups and with a decimal point, or any other text unchanged.
 std::string CsvBeginning::plain_number(const FirstField& field) const {
   const NumberFormat& format = field.quoted ? rows_.quoted_format : rows_.format;
   if (format.is_plain() || !is_number(field.text, format)) return field.text;
@@ -420,7 +417,7 @@ std::string CsvBeginning::plain_number(const FirstField& field) const {
 
 // ---- The notation of numbers ----
 
-/// Settles what decimals follow and what groups digits, from the first line on.
+/// Determines the decimal separator and the group separator, from the first line on.
 void CsvBeginning::choose_format(const char* at, const char* end) {
   const NumberStyle& style = options_.style;
   NumberFormat& format = rows_.quoted_format;
@@ -433,18 +430,18 @@ void CsvBeginning::choose_format(const char* at, const char* end) {
   }
   if (format.point == format.group)
     throw UsageError(std::string("--thousands: '") + format.group + "' is what decimals follow here");
-  // Outside quotes what separates fields separates them.
+  // Outside quotes, the separator of fields always separates.
   rows_.format = format;
   if (rows_.separates(format.group)) rows_.format.group = 0;
   if (rows_.separates(format.point)) rows_.format.point = 0;
 }
 
-/// Whether some numbers are written so and none has a point. Not where commas or blanks separate: there a comma rather
-/// separates.
+/// Returns true if some numbers have decimal commas and none has a decimal point. Returns false if commas or blanks
+/// separate the fields, because a comma then more likely separates.
 bool CsvBeginning::shows_decimal_commas(const char* at, const char* end) const {
   if (separator_ == Separator::comma || separator_ == Separator::blanks) return false;
   bool commas = false;
-  std::size_t points_above = 0;  // numbers of the first line that have decimals behind a point
+  std::size_t points_above = 0;  // numbers of the first line with a decimal point
   std::size_t doubtful_line = 0;
   std::size_t doubtful_field = 0;
   std::string doubtful;
@@ -484,10 +481,10 @@ bool CsvBeginning::shows_decimal_commas(const char* at, const char* end) const {
 
 // ---- The first row ----
 
-/// Settles the columns; consumes nothing. False where the row goes on beyond the text at hand.
+/// Determines the columns without consuming text. Returns false if the row continues beyond the text at hand.
 bool CsvBeginning::first_row(const char* at, const char* end, bool last) {
   const char* next = rows_.row_end(at, end);
-  const bool open = !next;  // a quote is, which the row tells of
+  const bool open = !next;  // a quote is not closed; the row's parser reports it
   if (open && !last) return false;
   if (open) next = find_character(at, end, '\n');
   const std::vector<std::string_view> fields = rows_.split(at, without_line_end(at, next));
@@ -498,7 +495,7 @@ bool CsvBeginning::first_row(const char* at, const char* end, bool last) {
     if (longer_comment_ != 0) fail(longer_comment_, 1, std::string(row_or_comment));
     notes_.push_back(at_line(first_line_) + "one name less than the " + std::to_string(fields.size()) +
                      " columns of line " + std::to_string(line_) +
-                     ": the first column is taken as one without a name, as R writes the names of rows");
+                     ": the first column is read as one without a name, as R writes the names of rows");
   }
   rows_.columns = names.empty() ? fields.size() : names.size();
   for (std::size_t column = 0; column < fields.size() && names.empty() && options_.header == HeaderLine::automatic;
@@ -506,7 +503,7 @@ bool CsvBeginning::first_row(const char* at, const char* end, bool last) {
     if (const std::string text = without_quotes(fields[column]); options_.columns.asks_for(text, fields.size()))
       fail(line_, column + 1,
            core::excerpt(text) +
-               " is asked for as a column, but the line is taken as a row; if it names the columns, say --header yes");
+               " is asked for as a column, but the line is read as a row; if it names the columns, say --header yes");
   chosen_ = choose_columns(options_.columns, names, rows_.columns, name_);
   rows_.places = chosen_.places(rows_.columns);
   rows_.coordinates = chosen_.taken.size();
@@ -521,8 +518,7 @@ bool CsvBeginning::first_row(const char* at, const char* end, bool last) {
   return true;
 }
 
-/// Where the first row shows that columns are text, nothing was said of them, and a person can do something. The rows
-/// below it begin at `at`.
+/// Rejects a table whose first row has text columns, if the user can choose columns but has not. `at` is the next row.
 void CsvBeginning::refuse_text(std::span<const std::string_view> first, const char* at, const char* end) const {
   constexpr std::size_t most_rows = 16;
   std::vector<std::vector<std::string_view>> below;

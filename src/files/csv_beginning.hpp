@@ -1,4 +1,4 @@
-// The beginning of a table of text: what it settles of the rows that follow.
+// The beginning of a text table, which determines how the rows that follow are parsed.
 #pragma once
 
 #include <array>
@@ -14,24 +14,23 @@
 
 namespace gradus::files {
 
-/// Reads up to the first row. Separator, notation of numbers, names and columns follow from the first line that is no
-/// comment and from the row below it.
+/// Reads up to the first row. The first line and the row below it determine the separator, notation, names and columns.
 class CsvBeginning {
  public:
   CsvBeginning(std::string_view name, const CsvOptions& options, const std::stop_token& stop);
 
-  /// The beginning of the first row, where `settled()` then; less where the text at hand does not hold what settles it.
+  /// Consumes text up to the first row and returns the new position. Sets settled() if the text suffices to decide.
   const char* take(const char* at, const char* end, bool last);
 
   bool settled() const { return settled_; }
-  /// The line, from 1, of what follows.
+  /// Returns the line number, from 1, of the text that follows.
   std::size_t line() const { return line_; }
   const CsvRows& rows() const { return rows_; }
   const ChosenColumns& chosen() const { return chosen_; }
-  /// What was decided in doubt, of a table with so many rows.
+  /// Returns the doubtful decisions for a table with `rows` rows.
   std::vector<std::string> notes(std::size_t rows) const;
 
-  /// Throws InputError for a place; a field of 0 is none.
+  /// Throws InputError for a place. A `field` of 0 means the whole line.
   [[noreturn]] void fail(std::size_t line, std::size_t field, const std::string& what,
                          std::string_view value = {}) const;
 
@@ -60,7 +59,6 @@ class CsvBeginning {
   void refuse_lost_rows() const;
   void refuse_text(std::span<const std::string_view> first, const char* at, const char* end) const;
 
-  /// Past the end of the line on which `at` stands.
   const char* next_line(const char* at, const char* end);
   std::string at_line(std::size_t line) const { return std::string(name_) + ":" + std::to_string(line) + ": "; }
 
@@ -68,16 +66,17 @@ class CsvBeginning {
   const CsvOptions& options_;
   const std::stop_token& stop_;
   Separator separator_;
-  bool settled_ = false;        ///< what columns there are
-  std::size_t line_ = 1;        ///< of the text at hand
-  std::size_t first_line_ = 0;  ///< that is no comment; 0: not seen yet
-  std::size_t below_line_ = 0;  ///< of the row below it
+  bool settled_ = false;
+  std::size_t line_ = 1;        ///< line number of the current position
+  std::size_t first_line_ = 0;  ///< first line that is not a comment; 0: not seen yet
+  std::size_t below_line_ = 0;  ///< line of the row below the first line
   CsvRows rows_;
   ChosenColumns chosen_;
   std::string header_note_;
   std::vector<std::string> notes_;
-  std::size_t longer_comment_ = 0;  ///< line of a comment below the header that has one field more than it; 0: none
-  std::vector<std::pair<std::size_t, std::string>> comments_;  ///< above the first line, with their lines
+  std::size_t longer_comment_ = 0;  ///< line of a comment below the header with one field more than the header; 0: none
+  /// Comments above the first line, with their line numbers.
+  std::vector<std::pair<std::size_t, std::string>> comments_;
 };
 
 }  // namespace gradus::files

@@ -1,4 +1,4 @@
-// What is wrong with a table of text, and what a person can do about it.
+// Error messages for text tables, with remedies for the user.
 #include <cmath>
 
 #include "core/text.hpp"
@@ -14,7 +14,7 @@ std::string_view inside_quotes(std::string_view text) {
   return in_quotes ? trimmed(text.substr(1, text.size() - 2)) : text;
 }
 
-/// Why a number is not read as it is written, and what to do.
+/// Returns why a number cannot be read in its notation, and the remedy.
 std::string odd_sign(std::string_view number) {
   constexpr std::string_view minus = "\xe2\x88\x92";
   if (number.starts_with(minus)) return ": its minus is the sign U+2212; write a hyphen (-)";
@@ -25,7 +25,7 @@ std::string odd_sign(std::string_view number) {
   return "";
 }
 
-/// Options by which the number is read as it is written: "--decimal comma or --thousands comma".
+/// Returns the options that accept the number's notation: "--decimal comma or --thousands comma".
 std::string options_for(std::string_view number) {
   struct Notation {
     NumberFormat format;
@@ -88,23 +88,24 @@ std::string CsvRows::fault_of(std::string_view text, std::size_t column) const {
          "; if it is written otherwise, say " + options + ")" + ways;
 }
 
-std::string CsvRows::count_of(const LackingRows& lacking, std::size_t rows) const {
-  std::vector<std::size_t> lacking_columns;
+std::string CsvRows::count_of(const IncompleteRows& incomplete, std::size_t rows) const {
+  std::vector<std::size_t> incomplete_columns;
   for (std::size_t column = 0; column < columns; ++column)
-    if (lacking.per_column[column] > 0) lacking_columns.push_back(column);
-  return std::to_string(lacking.rows.size()) + " of " + std::to_string(rows) + (rows == 1 ? " row" : " rows") +
-         (lacking.rows.size() == 1 ? " lacks" : " lack") + " a number (" + columns_text(names, lacking_columns) + ")";
+    if (incomplete.per_column[column] > 0) incomplete_columns.push_back(column);
+  return std::to_string(incomplete.rows.size()) + " of " + std::to_string(rows) + (rows == 1 ? " row" : " rows") +
+         (incomplete.rows.size() == 1 ? " lacks" : " lack") + " a number (" + columns_text(names, incomplete_columns) +
+         ")";
 }
 
-std::string CsvRows::fault_of(const LackingRows& lacking, std::size_t rows) const {
-  std::vector<std::size_t> empty;   // coordinates of which no row has a number
-  std::vector<std::size_t> sparse;  // likewise at most half of the rows
+std::string CsvRows::fault_of(const IncompleteRows& incomplete, std::size_t rows) const {
+  std::vector<std::size_t> empty;   // coordinates without a number in any row
+  std::vector<std::size_t> sparse;  // coordinates that lack a number in at least half of the rows
   for (std::size_t column = 0; column < columns; ++column) {
-    const std::size_t count = is_coordinate(column) ? lacking.per_column[column] : 0;
+    const std::size_t count = is_coordinate(column) ? incomplete.per_column[column] : 0;
     if (count == rows) empty.push_back(column);
     if (count > 0 && 2 * count >= rows) sparse.push_back(column);
   }
-  std::string what = lack_of(lacking.text) + ": " + count_of(lacking, rows);
+  std::string what = lack_of(incomplete.text) + ": " + count_of(incomplete, rows);
   if (!offers_columns) return what + "; fill them in, or leave out the rows";
   const auto drop = [&](std::span<const std::size_t> out) {
     if (!offers_drop) return "take " + columns_text(names, out) + " out of --columns";
@@ -114,7 +115,7 @@ std::string CsvRows::fault_of(const LackingRows& lacking, std::size_t rows) cons
     return what + "; " + columns_text(names, empty) + (empty.size() == 1 ? " has" : " have") +
            " no number at all: " + drop(empty);
   const bool may_drop = !sparse.empty() && sparse.size() < coordinates;
-  if (lacking.rows.size() == rows) return what + "; " + (may_drop ? drop(sparse) : "fill them in");
+  if (incomplete.rows.size() == rows) return what + "; " + (may_drop ? drop(sparse) : "fill them in");
   what += "; --missing drop-rows leaves such rows out";
   return may_drop ? what + ", " + drop(sparse) : what;
 }
@@ -123,7 +124,7 @@ std::string CsvRows::fault_of_text(std::span<const std::string_view> first,
                                    std::span<const std::vector<std::string_view>> below, std::size_t& field,
                                    bool offers_id) const {
   std::vector<std::size_t> text;
-  std::vector<std::size_t> only_above;  // numbers follow
+  std::vector<std::size_t> only_above;  // numbers follow in the rows below
   for (std::size_t column = 0; column < std::min(columns, first.size()); ++column) {
     if (!is_coordinate(column) || !is_text_for_us(first[column])) continue;
     const auto in = [&](const std::vector<std::string_view>& row) { return column < row.size() ? row[column] : ""; };
@@ -150,7 +151,7 @@ std::string CsvRows::fault_of_text(std::span<const std::string_view> first,
                       : "; take " + them + " out of --columns";
   if (offers_id)
     what += ", --id-column " + column_items(names, std::span(text).first(1)) +
-            (one ? " keeps it beside the answer" : " keeps one beside the answer");
+            (one ? " keeps it next to the answer" : " keeps one next to the answer");
   return what + ending;
 }
 

@@ -1,4 +1,4 @@
-// How a table of text is read.
+// Options for reading a text table.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace gradus::files {
 
-/// The fields of a line are separated by a semicolon, else by a comma, else by a tab, else by a bar, else by blanks:
-/// the first of these that the first line holds outside quotes, preferably one that makes as many fields of the row
-/// below. A tab comes before a comma where it would be within a field otherwise, or where decimals are said to follow a
-/// comma. A line "sep=;" above the table says it. Blanks around a field are skipped.
+/// The separator of fields. By default it is the first of semicolon, comma, tab, bar and blanks that the first line
+/// holds outside quotes, preferably one that gives the row below the same number of fields. A tab has priority over a
+/// comma if fields between commas would hold tabs, or if decimals follow a comma. A line "sep=;" above the table sets
+/// the separator. Blanks around a field are skipped.
 enum class Separator : char { detect = 0, semicolon = ';', comma = ',', tab = '\t', bar = '|', blanks = ' ' };
 
 struct CsvOptions {
@@ -22,9 +22,9 @@ struct CsvOptions {
   NumberStyle style = {};
   Comment comment = {};
   Missing missing = Missing::error;
-  bool names_matter = true;  ///< a first line of numbers that might be names is told of
+  bool names_matter = true;  ///< report a first line of numbers that might be names
   int threads = 1;
-  std::size_t stretch = std::size_t{1} << 18;  ///< bytes, more or less, that a thread parses at a time
+  std::size_t chunk = std::size_t{1} << 18;  ///< approximate bytes that a thread parses at a time
 };
 
 }  // namespace gradus::files

@@ -11,9 +11,9 @@ namespace gradus::files {
 
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "the first of eight characters is taken for the lowest byte");
+static_assert(std::endian::native == std::endian::little, "the first of eight characters must be the lowest byte");
 
-/// The first of two characters, or the end: eight characters at a time.
+/// Returns the first of two characters, or the end. Scans eight characters at a time.
 const char* find_either(const char* at, const char* end, char one, char other) {
   constexpr std::uint64_t ones = 0x0101010101010101u;
   constexpr std::uint64_t highs = 0x8080808080808080u;
@@ -24,7 +24,7 @@ const char* find_either(const char* at, const char* end, char one, char other) {
     std::memcpy(&eight, at, sizeof eight);
     const std::uint64_t differs = eight ^ all_one;
     const std::uint64_t differs_too = eight ^ all_other;
-    // The high bit of each byte that is zero; a borrow may set more, but none below.
+    // Sets the high bit of each zero byte. A borrow may set further bits, but only above the first zero byte.
     const std::uint64_t found = (((differs - ones) & ~differs) | ((differs_too - ones) & ~differs_too)) & highs;
     if (found != 0) return at + std::countr_zero(found) / 8;
   }
@@ -32,7 +32,6 @@ const char* find_either(const char* at, const char* end, char one, char other) {
   return at;
 }
 
-/// Past the end of the line on which `at` stands.
 const char* next_line(const char* at, const char* end) {
   const char* const stop = find_character(at, end, '\n');
   return stop == end ? end : stop + 1;
@@ -56,7 +55,7 @@ std::string without_quotes(std::string_view field) {
   std::string text;
   for (std::size_t index = 0; index < field.size(); ++index) {
     text += field[index];
-    if (field[index] == '"') ++index;  // of a doubled quote, one is left
+    if (field[index] == '"') ++index;  // keeps one of two doubled quotes
   }
   return text;
 }
@@ -118,7 +117,7 @@ std::vector<std::string_view> CsvRows::split(const char* at, const char* stop) c
 }
 
 bool CsvRows::is_like_row(std::string_view line, std::size_t fields) const {
-  if (comment.said || fields < 2) return false;
+  if (comment.is_given || fields < 2) return false;
   const char* const at = line.data();
   const std::vector<std::string_view> own = split(at, without_line_end(at, at + line.size()));
   return own.size() == fields && (separator != ' ' || own.front().size() > 1);
@@ -133,8 +132,8 @@ const char* CsvRows::number(const char* at, const char* end, double& value) cons
   return !text.empty() && parse_number(text.data(), stop, value, quoted_format) == stop ? close + 1 : nullptr;
 }
 
-/// Over a field that is no coordinate.
-const char* CsvRows::skip(const char* at, const char* end, std::size_t column, CsvStretch& stretch) const {
+/// Skips a field that is not a coordinate and returns its end.
+const char* CsvRows::skip(const char* at, const char* end, std::size_t column, CsvChunk& chunk) const {
   std::string_view text;
   const char* const stop = field(at, end, text);
   const bool quoted = text.starts_with('"');
@@ -144,28 +143,28 @@ const char* CsvRows::skip(const char* at, const char* end, std::size_t column, C
     const char* const next = skip_padding(stop, end);
     if (!at_line_end(next, end) && !separates(*next) && (separator != ' ' || next == stop))
       throw Bad{column + 1, "text follows the closing quote of a field"};
-    stretch.lines += static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    chunk.lines += static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   }
   if (places[column] != ChosenColumns::names_rows) return stop;
-  if (quoted) stretch.row_names.add(without_quotes(text));
-  else stretch.row_names.add(text);
+  if (quoted) chunk.row_names.add(without_quotes(text));
+  else chunk.row_names.add(text);
   return stop;
 }
 
-/// Appends the numbers of one row that lacks none; the beginning of the next line.
-const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) const {
-  double* const values = stretch.values.get() + stretch.count;
+/// Appends the numbers of one row if it lacks none. Returns the beginning of the next line.
+const char* CsvRows::row(const char* at, const char* end, CsvChunk& chunk) const {
+  double* const values = chunk.values.get() + chunk.count;
   const bool plain = format.is_plain();
   bool lacks = false;
   const auto lack = [&](std::string_view text, std::size_t column) {
-    LackingRows& lacking = stretch.lacking;
-    if (lacking.empty() && !lacks) {
-      lacking.line = stretch.lines + 1;
-      lacking.field = column + 1;
-      lacking.text = text.substr(0, 100);
-      lacking.per_column.resize(columns);
+    IncompleteRows& incomplete = chunk.incomplete;
+    if (incomplete.empty() && !lacks) {
+      incomplete.line = chunk.lines + 1;
+      incomplete.field = column + 1;
+      incomplete.text = text.substr(0, 100);
+      incomplete.per_column.resize(columns);
     }
-    ++lacking.per_column[column];
+    ++incomplete.per_column[column];
     lacks = true;
   };
   for (std::size_t column = 0;;) {
@@ -178,13 +177,13 @@ const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) c
     if (const std::ptrdiff_t place = places[column]; place >= 0) {
       stop = plain && at != end && *at != '"' ? parse_number(at, end, values[place]) : number(at, end, values[place]);
       if (!stop || !std::isfinite(values[place])) stop = nullptr;
-      if (stop && stop != end && *stop == separator && separator != ' ') {  // as it mostly is
+      if (stop && stop != end && *stop == separator && separator != ' ') {  // the most common case
         at = stop + 1;
         ++column;
         continue;
       }
     } else {
-      stop = skip(at, end, column, stretch);
+      stop = skip(at, end, column, chunk);
     }
     if (!stop || !ends_field(stop, end)) {
       std::string_view text;
@@ -201,13 +200,13 @@ const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) c
           throw Bad{column + 1, counted_fields(column) + ", but line " + std::to_string(first_line) + " has " +
                                     std::to_string(columns)};
         if (lacks) {
-          stretch.lacking.rows.push_back(stretch.all_rows());
-          stretch.row_names.shorten(std::min(stretch.row_names.size(), static_cast<std::int64_t>(stretch.rows)));
+          chunk.incomplete.rows.push_back(chunk.all_rows());
+          chunk.row_names.shorten(std::min(chunk.row_names.size(), static_cast<std::int64_t>(chunk.rows)));
         } else {
-          stretch.count += numbers;
-          ++stretch.rows;
+          chunk.count += numbers;
+          ++chunk.rows;
         }
-        ++stretch.lines;
+        ++chunk.lines;
         return at != end && *at == '\n' ? at + 1 : next_line(at, end);
       }
     }
@@ -217,7 +216,8 @@ const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) c
       const bool quoted = text.starts_with('"');
       if (quoted && !closing_quote(begin, end))
         throw Bad{column + 1, "the field " + core::excerpt(trimmed(text)) + " has no closing quote"};
-      while (quoted && !at_line_end(after, end) && !separates(*after)) ++after;  // the text behind the quote, too
+      // Includes text after the closing quote.
+      while (quoted && !at_line_end(after, end) && !separates(*after)) ++after;
       if (quoted) text = trimmed({begin, static_cast<std::size_t>(after - begin)});
       throw Bad{column + 1, fault_of(text, column), std::string(trimmed(text))};
     }
@@ -226,47 +226,47 @@ const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) c
   }
 }
 
-void CsvRows::parse(CsvStretch& stretch) const {
-  // A number and what separates it from the next one take two bytes.
-  const std::size_t room = stretch.text.size() / 2 + 1 + numbers;
-  if (stretch.room < room) {
-    stretch.values = std::make_unique_for_overwrite<double[]>(room);
-    stretch.room = room;
+void CsvRows::parse(CsvChunk& chunk) const {
+  // A number and its separator take at least two bytes.
+  const std::size_t room = chunk.text.size() / 2 + 1 + numbers;
+  if (chunk.room < room) {
+    chunk.values = std::make_unique_for_overwrite<double[]>(room);
+    chunk.room = room;
   }
-  stretch.count = stretch.rows = stretch.lines = stretch.leading_blank = stretch.trailing_blank = 0;
-  stretch.row_names.clear();
-  stretch.lacking.clear();
-  stretch.wrong.clear();
-  const char* at = stretch.text.data();
-  const char* const end = at + stretch.text.size();
+  chunk.count = chunk.rows = chunk.lines = chunk.leading_blank = chunk.trailing_blank = 0;
+  chunk.row_names.clear();
+  chunk.incomplete.clear();
+  chunk.fault.clear();
+  const char* at = chunk.text.data();
+  const char* const end = at + chunk.text.size();
   try {
     while (at != end) {
       if (is_comment(at, end)) {
-        stretch.wrong_row = false;
+        chunk.fault_is_in_row = false;
         const char* const next = next_line(at, end);
-        if (!comment.said && is_like_row({at, static_cast<std::size_t>(next - at)}, columns))
+        if (!comment.is_given && is_like_row({at, static_cast<std::size_t>(next - at)}, columns))
           throw Bad{1, std::string(row_or_comment)};
         at = next;
-        ++stretch.lines;
+        ++chunk.lines;
       } else if (const char* const content = skip_padding(at, end); at_line_end(content, end)) {
-        std::size_t& blank = stretch.all_rows() == 0 ? stretch.leading_blank : stretch.trailing_blank;
-        if (blank == 0) blank = stretch.lines + 1;
+        std::size_t& blank = chunk.all_rows() == 0 ? chunk.leading_blank : chunk.trailing_blank;
+        if (blank == 0) blank = chunk.lines + 1;
         at = next_line(content, end);
-        ++stretch.lines;
+        ++chunk.lines;
       } else {
-        stretch.wrong_row = true;
-        if (stretch.trailing_blank != 0) {
-          stretch.lines = stretch.trailing_blank - 1;
+        chunk.fault_is_in_row = true;
+        if (chunk.trailing_blank != 0) {
+          chunk.lines = chunk.trailing_blank - 1;
           throw Bad{0, "a blank line between rows of numbers"};
         }
-        at = row(at, end, stretch);
+        at = row(at, end, chunk);
       }
     }
   } catch (Bad& bad) {
-    stretch.wrong = std::move(bad.what);
-    stretch.wrong_line = stretch.lines + 1;
-    stretch.wrong_field = bad.field;
-    stretch.wrong_value = std::move(bad.value);
+    chunk.fault = std::move(bad.what);
+    chunk.fault_line = chunk.lines + 1;
+    chunk.fault_field = bad.field;
+    chunk.fault_value = std::move(bad.value);
   }
 }
 

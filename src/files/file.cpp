@@ -45,7 +45,7 @@ Descriptor::~Descriptor() {
 
 namespace {
 
-/// All that are mapped, for the handler of a signal: it may take no lock. More than there is room for end by SIGBUS.
+/// All mapped files, for the signal handler, which must not take a lock. Further files are not protected.
 std::array<std::atomic<const MappedFile*>, 64> mapped{};
 
 void enter(const MappedFile* file) {
@@ -75,12 +75,12 @@ const MappedFile* file_at(const void* address) {
 
 void (*ask_program_to_stop)() = nullptr;
 std::stop_token program_stop;
-// A copy: the mapping is gone when its name is asked for.
+// A copy, because the mapping no longer exists when the path is read.
 std::atomic<bool> truncated_taken{false};
 std::atomic<bool> truncated_known{false};
 char truncated_path[PATH_MAX];
 
-/// Nothing but what POSIX allows in a handler, and mmap(), which on Linux is a call of the kernel and no more.
+/// The signal handler. Calls only async-signal-safe functions, and mmap(), which is a plain system call on Linux.
 void read_zeros(int number, siginfo_t* information, void*) {
   const int error_number = errno;
   const MappedFile* const file = file_at(information->si_addr);
@@ -93,7 +93,7 @@ void read_zeros(int number, siginfo_t* information, void*) {
     lives = ::mmap(const_cast<char*>(first), static_cast<std::size_t>(end - first), PROT_READ,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
   }
-  if (!lives) {  // it comes again when this returns, and ends the process
+  if (!lives) {  // the signal recurs after this returns and then ends the process
     struct sigaction usual {};
     usual.sa_handler = SIG_DFL;
     ::sigaction(number, &usual, nullptr);
@@ -105,7 +105,7 @@ void read_zeros(int number, siginfo_t* information, void*) {
     truncated_known.store(true, std::memory_order_release);
     ask_program_to_stop();
   }
-  // So that nothing is made of the zeros. Whoever hears the request is another thread.
+  // Waits until the job stops, so that it does not use the zeros. Another thread handles the request.
   const timespec moment{0, 1'000'000};
   while (!program_stop.stop_requested()) ::nanosleep(&moment, nullptr);
   errno = error_number;
@@ -113,7 +113,7 @@ void read_zeros(int number, siginfo_t* information, void*) {
 
 }  // namespace
 
-void outlive_truncated_files(void (*ask_to_stop)(), std::stop_token stop) {
+void survive_truncated_files(void (*ask_to_stop)(), std::stop_token stop) {
   ask_program_to_stop = ask_to_stop;
   program_stop = std::move(stop);
   struct sigaction ours {};
@@ -129,13 +129,13 @@ MappedFile::MappedFile(const std::string& path, Access access) : path_(path) {
   const auto refuse = [&](const std::string& why) {
     throw InputError("cannot read '" + path + "'" + why, {.code = error_code::cannot_read, .file = path});
   };
-  // O_NONBLOCK: opening a pipe that nobody writes to would wait forever.
+  // O_NONBLOCK: opening a pipe without a writer would block forever.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
   if (file.number() < 0 || ::fstat(file.number(), &status) != 0) refuse(reason(errno));
   if (S_ISDIR(status.st_mode)) refuse(reason(EISDIR));
   if (!S_ISREG(status.st_mode))
-    refuse(": it is not a regular file; where - is taken as a file's name, it is standard input");
+    refuse(": it is not a regular file; where - is accepted as a file's name, it is standard input");
   if (status.st_size == 0) refuse(": the file is empty");
   size_ = static_cast<std::size_t>(status.st_size);
   void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number(), 0);

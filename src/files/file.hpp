@@ -10,14 +10,13 @@
 
 namespace gradus::files {
 
-/// The ending of a file's name in small letters, with its dot; "" where there is none.
+/// Returns the ending of a file's name in lower case, with its dot, or "" if it has none.
 std::string ending_of(const std::string& path);
 
-/// Whether the path names something that can be read once only, from its beginning to its end: "-", which is standard
-/// input, a pipe (also of a shell's process substitution) or a terminal. A missing file is none.
+/// Returns true if the path can be read only once, sequentially: "-" (standard input), a pipe (including process
+/// substitution of a shell) or a terminal. Returns false for a missing file.
 bool is_stream(const std::string& path);
 
-/// A file descriptor that is closed at the end.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) : number_(number) {}
@@ -30,15 +29,13 @@ class Descriptor {
   int number_;
 };
 
-/// How a mapping will be read.
 enum class Access : unsigned char {
-  once,      ///< from the beginning to the end, for parsers
-  repeated,  ///< many times, by many threads: the points of an iterative method
-  parts      ///< some parts of it, which read_ahead() names
+  once,      ///< sequentially, by a parser
+  repeated,  ///< many times by many threads, as in an iterative method
+  parts      ///< only the parts named by read_ahead()
 };
 
-/// A regular file, mapped read-only. Throws InputError, with the path, for a missing, unreadable or empty file
-/// and for anything that is no regular file.
+/// A regular file, mapped read-only. Throws InputError if it is unreadable, empty or not a regular file.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path, Access access = Access::once);
@@ -48,7 +45,7 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
-  /// Advice that this part of the bytes will be read many times.
+  /// Advises the kernel that this part of the bytes will be read many times.
   void read_ahead(std::span<const std::byte> part) const;
 
  private:
@@ -57,12 +54,12 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-/// For a program, once, before its jobs: a mapped file that becomes shorter while it is read would end the process by
-/// SIGBUS. Instead the job reads zeros there, `ask_to_stop` is called, from a signal's handler, and the job goes on
-/// when `stop` was requested. What it then says or writes is of no use: see truncated_file().
-void outlive_truncated_files(void (*ask_to_stop)(), std::stop_token stop);
+/// Keeps a program alive if a mapped file is truncated while being read (SIGBUS). Called once, before the program's
+/// jobs. The missing part reads as zeros, and the signal handler calls `ask_to_stop` and waits until a stop is
+/// requested through `stop`. The job's results and messages are then useless: see truncated_file().
+void survive_truncated_files(void (*ask_to_stop)(), std::stop_token stop);
 
-/// The path of the first mapped file that turned out to be shorter than it was; null: there was none.
+/// Returns the path of the first mapped file found to be truncated, or null.
 const char* truncated_file();
 
 }  // namespace gradus::files

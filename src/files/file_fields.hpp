@@ -1,4 +1,4 @@
-// Fields of errors about files.
+// Structured fields of errors in files.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace gradus::files {
 
-/// The fields of an error in a file's contents. Lines and columns count from 1; 0: unknown.
+/// Returns the fields of an error in a file's contents. Lines and columns count from 1; 0: unknown.
 inline ErrorFields fields_of_file(std::string_view name, std::size_t line = 0, std::size_t column = 0) {
   ErrorFields fields{.code = error_code::file_format, .file = std::string(name)};
   if (line > 0) fields.row = static_cast<std::int64_t>(line);
@@ -17,7 +17,7 @@ inline ErrorFields fields_of_file(std::string_view name, std::size_t line = 0, s
   return fields;
 }
 
-/// The fields of an error at a byte of a file, counted from 0.
+/// Returns the fields of an error at a byte of a file, counted from 0.
 inline ErrorFields fields_at_byte(std::string_view name, std::size_t byte) {
   ErrorFields fields = fields_of_file(name);
   fields.byte = static_cast<std::int64_t>(byte);

@@ -14,7 +14,7 @@ namespace {
 using namespace std::string_view_literals;
 using Kind = Remedy::Kind;
 
-/// Splits off the ending of the name; the placeholders stand for a name that a shell would take apart.
+/// A path split at its ending. A name that a shell would interpret becomes a placeholder.
 struct Names {
   std::string in;
   std::string out;
@@ -45,7 +45,7 @@ struct Names {
   }
 };
 
-/// The name without .gz, whose ending says what is packed.
+/// Returns the name without .gz, so that its ending identifies the compressed content.
 std::string unpacked_name(const std::string& path) {
   return ending_of(path) == ".gz" ? path.substr(0, path.size() - 3) : path;
 }
@@ -86,7 +86,7 @@ std::string ForeignFormat::remedy(const std::string& path, Reader reader) const 
   const std::string unpacked = unpacked_name(path);
   Names names(is_gzip ? path : unpacked);
   if (is_gzip && unpacked != path) return "unpack it: gunzip -k " + names.in;
-  if (!has_name(path)) names.out += "-converted";  // so that no file is overwritten by itself
+  if (!has_name(path)) names.out += "-converted";  // so that the output does not overwrite the input
   for (const Remedy& one : remedies) {
     if ((one.readers & Remedy::bit(reader)) == 0) continue;
     std::string text = names.put_into(one.in_full());

@@ -1,4 +1,4 @@
-// The rows of foreign formats, and how to recognise the contents that no signature tells.
+// The rows of foreign formats, and functions that recognise contents without a signature.
 #include <algorithm>
 #include <cctype>
 
@@ -17,7 +17,7 @@ constexpr unsigned graph = Remedy::bit(Reader::graph);
 constexpr unsigned frames = Remedy::bit(Reader::frames);
 constexpr unsigned pattern = Remedy::bit(Reader::pattern);
 constexpr unsigned tables = points | graph | frames;
-constexpr unsigned sets = points | frames;  ///< of points
+constexpr unsigned sets = points | frames;
 constexpr unsigned all = tables | pattern;
 
 constexpr Remedy python(unsigned readers, std::string_view text) { return {Kind::python, readers, text}; }
@@ -40,13 +40,13 @@ bool contains(std::string_view text, std::string_view part) {
   return text.substr(0, bytes_searched).find(part) != std::string_view::npos;
 }
 
-/// The directory of a ZIP archive is at its end.
+/// The directory of a ZIP archive is at the end of the file.
 bool zip_with(std::string_view bytes, std::string_view part) {
   const std::string_view end = bytes.substr(bytes.size() - std::min(bytes.size(), bytes_searched));
   return bytes.starts_with("PK\x03\x04") && (contains(bytes, part) || contains(end, part));
 }
 
-/// The text without what may stand before an XML or HTML element, in small letters.
+/// Returns the text in lower case, from the first XML or HTML element on.
 std::string markup(std::string_view bytes) {
   constexpr std::size_t enough = 4096;
   std::string text(bytes.substr(0, enough));
@@ -56,14 +56,14 @@ std::string markup(std::string_view bytes) {
 }
 bool xml_with(std::string_view bytes, std::string_view element) { return contains(markup(bytes), element); }
 
-/// The line of that number, from 0, without its end.
+/// Returns a line without its end, by its number from 0.
 std::string_view line_of(std::string_view text, std::size_t number) {
   for (; number > 0 && !text.empty(); --number) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
   const std::string_view line = text.substr(0, text.find('\n'));
   return trimmed(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line);
 }
 
-/// The first word of the first line that is neither blank nor a comment, in small letters, and what follows it.
+/// The first word, in lower case, of the first line that is neither blank nor a comment, and the rest of the line.
 struct Opening {
   std::string word;
   std::string_view rest;
@@ -160,12 +160,12 @@ bool is_safetensors(std::string_view bytes) {
 }
 bool is_r_data(std::string_view bytes) {
   return bytes.starts_with("RDX2") || bytes.starts_with("RDX3") || bytes.starts_with("X\n\0\0\0"sv) ||
-         bytes.starts_with("\x1f\x8b");  // R packs them itself
+         bytes.starts_with("\x1f\x8b");  // compressed by R itself
 }
 bool is_tar(std::string_view bytes) { return bytes.size() > 262 && bytes.substr(257, 5) == "ustar"; }
 
 constexpr ForeignFormat rows[] = {
-    // ---- Whatever stands in the place of a file ----
+    // ---- Placeholders for a file ----
     {"a Git LFS pointer, which stands for a file that was not fetched",
      "",
      "version https://git-lfs.github.com/spec/",
@@ -331,7 +331,7 @@ constexpr ForeignFormat rows[] = {
              "import numpy; a = numpy.fromfile('{in}', 'uint8'); numpy.save('{out}.npy', a.reshape(-1, "
              "a[:4].view('int32')[0] + 4)[:, 4:])")}},
 
-    // ---- Points in space, and pictures ----
+    // ---- Points in space, and images ----
     {"a LAS or LAZ point cloud", ".las .laz", "LASF", nullptr, {array(sets, "laspy", "laspy.read('{in}').xyz")}},
     {"a PLY model",
      ".ply",
@@ -477,7 +477,7 @@ constexpr ForeignFormat rows[] = {
     // ---- Patterns ----
     {"a pattern of MCell", ".mcl", "#MCell", nullptr, {advice(pattern, "open it in Golly and save it as .rle")}},
 
-    // ---- What holds anything ----
+    // ---- Containers for any content ----
     {"XML", ".xml", "<?xml", nullptr, {pandas(tables, "read_xml('{in}')")}},
     {"a tar archive", ".tar .tgz", "", is_tar, {shell(all, "tar -xf {in}")}},
     {"a ZIP archive", ".zip", "PK\x03\x04", nullptr, {shell(all, "unzip {in}")}},

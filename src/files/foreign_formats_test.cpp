@@ -1,5 +1,4 @@
-// Formats that are not read: each row of the table is recognised by every reader, whatever the file is called, and
-// never read as something else.
+// Tests that every reader recognises each unsupported format, under any file name.
 #include "files/foreign_formats.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +24,7 @@ namespace {
 
 using namespace std::string_literals;
 
-/// The beginning of a ZIP archive whose files have these names.
+/// Returns the beginning of a ZIP archive whose files have these names.
 std::string zip(std::initializer_list<std::string> names) {
   std::string bytes;
   for (const std::string& name : names) bytes += "PK\x03\x04"s + std::string(22, '\0') + name;
@@ -33,7 +32,7 @@ std::string zip(std::initializer_list<std::string> names) {
 }
 const std::string hdf5 = "\x89HDF\r\n\x1a\n\0\0\0\0"s;
 
-/// Small contents, by the names of the rows; a row without one is known by its name alone.
+/// Small contents, by the names of the rows. A row without a sample is recognised only by name.
 const std::multimap<std::string_view, std::string> samples = {
     {"a Git LFS pointer, which stands for a file that was not fetched",
      "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"},
@@ -127,7 +126,6 @@ class ForeignFormats : public testing::Test {
     return path;
   }
 
-  /// Returns the message with which the reader refuses the file.
   static std::string refusal(Reader reader, const std::string& path) {
     try {
       switch (reader) {
@@ -152,13 +150,13 @@ class ForeignFormats : public testing::Test {
     const std::string message = refusal(reader, path);
     EXPECT_NE(message.find(std::string(row.name) + ", which is not read here; "), std::string::npos) << message;
     EXPECT_TRUE(message.find(row.remedy(path, reader)) != std::string::npos) << message;
-    EXPECT_EQ(message.find('{'), message.find("{print")) << message;  // no placeholder is left
+    EXPECT_EQ(message.find('{'), message.find("{print")) << message;  // no placeholder remains
   }
 
   const std::string folder_ = testing::TempDir() + "gradus_foreign_" + std::to_string(::getpid());
 };
 
-/// Names under which each reader expects its own formats. Pictures as patterns are refused as pictures are.
+/// Returns names under which a reader expects its own formats. As patterns, images are rejected as images.
 std::vector<std::string> own_names(Reader reader) {
   std::vector<std::string> names;
   if (reader == Reader::pattern) {
@@ -182,7 +180,7 @@ TEST_F(ForeignFormats, EachContentIsKnownToEveryReaderUnderAnyName) {
     if (has_content && !is_special && !is_gzip && row.readers == 0)
       EXPECT_NE(first, last) << row.name << " has no sample";
     for (auto sample = first; sample != last; ++sample) {
-      if (!row.has_content(sample->second)) continue;  // another row of that name
+      if (!row.has_content(sample->second)) continue;  // another row with that name
       for (const Reader reader : all_readers) {
         expect_refused(reader, file("anything", sample->second), row);
         for (const std::string& name : own_names(reader)) expect_refused(reader, file(name, sample->second), row);
@@ -249,7 +247,7 @@ TEST_F(ForeignFormats, RemediesAreReadyToBeCopied) {
             "convert it, for example: python3 -c \"import pandas; "
             "pandas.read_parquet('dir/a.b.parquet').to_csv('dir/a.b.csv', "
             "index=False)\"");
-  // A name that a shell or Python would take apart is not put into a command.
+  // A name that a shell or Python would interpret is not put into a command.
   for (const std::string name : {"it's.parquet", "a b.parquet", "$(x).parquet", "-x.parquet", "standard input"}) {
     const std::string text = remedy("PAR1\x15", name, Reader::points);
     EXPECT_NE(text.find("read_parquet('FILE')"), std::string::npos) << text;

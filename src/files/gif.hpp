@@ -1,4 +1,4 @@
-// Animated GIFs of two colours.
+// Writes animated GIFs with two colours.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,19 @@
 
 namespace gradus::files {
 
-/// Black on white, without end, frame by frame.
+/// Writes an animation in black on white that repeats forever.
 class GifWriter {
  public:
-  /// Error where a side has more than 65,535 pixels. `hundredths` of a second after each frame. The file stays with the
-  /// caller.
+  /// Shows frames for `hundredths` of a second. Throws Error if a side exceeds 65,535 pixels. Does not own `file`.
   GifWriter(core::AtomicFile& file, std::int64_t width, std::int64_t height, int hundredths);
   GifWriter(const GifWriter&) = delete;
   GifWriter& operator=(const GifWriter&) = delete;
   ~GifWriter();
 
-  /// width * height pixels, row after row from the top: 0 is white and 1 black. Only the rectangle that differs from
-  /// the frame before is written. InterruptedError after a stop request.
+  /// Adds a frame of width * height pixels, row by row from the top: 0 is white and 1 black. Writes only the rectangle
+  /// that differs from the previous frame. Throws InterruptedError after a stop request.
   void add(std::span<const std::uint8_t> pixels);
-  /// After the last frame; the file is not committed.
+  /// Ends the animation. Does not commit the file.
   void finish();
 
  private:

@@ -1,4 +1,4 @@
-// Memory for what is read before its size is known.
+// Memory for data whose size is not known before it is read.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,8 +12,7 @@
 
 namespace gradus::files {
 
-/// Numbers in pages of their own. Growing remaps the pages and copies nothing, so that a table whose size is known
-/// only at its end never stands in memory twice.
+/// Numbers in separate pages. Growing remaps the pages, so a table of unknown size never occupies memory twice.
 template <class T>
 class GrowingBlock {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -26,7 +25,6 @@ class GrowingBlock {
     if (data_) ::munmap(data_, capacity_ * sizeof(T));
   }
 
-  /// Room for `count` more at the end.
   T* room(std::size_t count) {
     if (capacity_ - size_ < count) resize(std::max(size_ + count, capacity_ + capacity_ / 2));
     return data_ + size_;
@@ -47,7 +45,7 @@ class GrowingBlock {
     if (moved == MAP_FAILED)
       throw OutOfMemoryError("cannot allocate " + std::to_string(bytes) + " bytes: out of memory");
 #ifdef MADV_HUGEPAGE
-    // Advice only: a large table is filled with fewer page faults.
+    // Advice only: huge pages reduce the page faults of a large table.
     constexpr std::size_t worth_while = std::size_t{4} << 20;
     if (bytes >= worth_while) (void)::madvise(moved, bytes, MADV_HUGEPAGE);
 #endif

@@ -14,13 +14,12 @@ namespace gradus::files {
 
 namespace {
 
-/// What a field looks like.
 enum class Look : std::uint8_t {
   empty,
   number,
-  foreign,  ///< a number in a notation that is not read: 0x10, 1,5, 1'000, 1D3, 5%
-  missing,  ///< N/A and the like, or no letter and no digit at all
-  digits,   ///< begins like a number and is none: 1st, 18-24, 2020-01-01
+  foreign,  ///< a number in an unsupported notation: 0x10, 1,5, 1'000, 1D3, 5%
+  missing,  ///< N/A and similar, or no letter and no digit at all
+  digits,   ///< begins like a number but is not one: 1st, 18-24, 2020-01-01
   word
 };
 
@@ -28,8 +27,8 @@ bool is_letter(char character) {
   return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') || character == '_';
 }
 
-/// Bytes at the beginning that are neither letter nor digit: ASCII, or signs of U+0080 to U+00BF (degree, pound, a
-/// blank that does not break) and of U+2000 to U+2FFF (minus, euro, thin blanks).
+/// Returns the length of the leading bytes that are neither letters nor digits: ASCII, signs of U+0080 to U+00BF
+/// (degree, pound, no-break space), and of U+2000 to U+2FFF (minus, euro, thin spaces).
 std::size_t punctuation(std::string_view text) {
   std::size_t length = 0;
   while (length < text.size()) {
@@ -55,14 +54,14 @@ bool stands_for_missing(std::string_view text) {
          std::any_of(words.begin(), words.end(), [&](std::string_view word) { return equal_but_for_case(bare, word); });
 }
 
-/// `text` begins with a digit, or with signs and a digit.
+/// Returns true for a number in an unsupported notation. `text` begins with a digit, or with signs and a digit.
 bool is_foreign_number(std::string_view text) {
   if (text.starts_with('#')) return false;  // #10 is a name
   text.remove_prefix(punctuation(text));
   if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
     return text.find_first_not_of("0123456789abcdefABCDEF.pP+-", 2) == std::string_view::npos;
   std::size_t at = 0;
-  while (at < text.size()) {  // digits and what groups them
+  while (at < text.size()) {  // digits and group separators
     const std::size_t mark = punctuation(text.substr(at));
     const std::string_view marks = text.substr(at, mark);
     const bool groups =
@@ -98,7 +97,6 @@ Look look_of(std::string_view text) {
   return is_foreign_number(text) ? Look::foreign : Look::digits;
 }
 
-/// Numbers that often name columns.
 bool looks_like_names(const std::vector<double>& values) {
   const auto finite = [](double value) { return std::isfinite(value); };
   if (values.size() < 2 || !std::all_of(values.begin(), values.end(), finite)) return false;
@@ -119,7 +117,7 @@ bool looks_like_names(const std::vector<double>& values) {
 bool numbers_unlike_rows(std::span<const FirstField> first, std::span<const std::vector<FirstField>> rows,
                          const std::vector<bool>& coordinates) {
   const auto numbers_of = [&](std::span<const FirstField> fields) {
-    std::vector<double> values;  // NaN: there is none
+    std::vector<double> values;  // NaN: no number
     for (std::size_t field = 0; field < first.size(); ++field)
       if (coordinates[field])
         values.push_back((field < fields.size() ? number_in(fields[field].text) : std::nullopt)
@@ -212,7 +210,7 @@ HeaderGuess guess_header(std::span<const FirstField> fields) {
 
 namespace {
 
-/// Values of one kind: setosa and setosa, s1 and s12.
+/// Returns true for values of one kind: setosa and setosa, s1 and s12.
 bool alike(std::string_view one, std::string_view other) {
   const auto without_digits = [](std::string_view text) {
     std::string rest(text);
@@ -236,8 +234,8 @@ HeaderGuess guess_header(std::span<const FirstField> first, std::span<const Firs
   std::vector<FirstField> judged;
   bool quoted = true;
   bool repeated = false;
-  std::optional<std::size_t> broken;  // coordinate
-  bool lacks = true;                  // all that is broken is missing
+  std::optional<std::size_t> broken;
+  bool lacks = true;  // all broken fields are missing numbers
   for (std::size_t field = 0; field < first.size(); ++field) {
     const std::string& text = first[field].text;
     const Look look = looks.emplace_back(look_of(text));

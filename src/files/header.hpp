@@ -1,4 +1,4 @@
-// Whether the first line of a table names its columns.
+// Decides whether the first line of a table is a header with names of columns.
 #pragma once
 
 #include <cstddef>
@@ -13,26 +13,22 @@
 
 namespace gradus::files {
 
-/// What the first line of a table is.
 enum class HeaderLine : std::uint8_t {
-  automatic,  ///< what guess_header() makes of it
+  automatic,  ///< decided by guess_header()
   yes,        ///< names of the columns
   no          ///< a row of numbers
 };
 
-/// Lines that are no part of a table.
 struct Comment {
-  char mark = '#';    ///< with which they begin; 0: there are none
-  bool said = false;  ///< by a person; otherwise a comment with as many fields as the table is refused in doubt
+  char mark = '#';  ///< first character of a comment; 0: no comments
+  /// Set by the user. Otherwise a comment with as many fields as the table is an error, because it is ambiguous.
+  bool is_given = false;
 
-  bool is_default() const { return !said; }
+  bool is_default() const { return !is_given; }
 };
 
-/// What becomes of a row that lacks a number: a field is empty, NA, nan or the like.
-enum class Missing : std::uint8_t {
-  error,     ///< the table is refused
-  drop_rows  ///< the row is left out
-};
+/// The treatment of a row that lacks a number because a field is empty, NA, nan or similar.
+enum class Missing : std::uint8_t { error, drop_rows };
 
 /// A field of the first line, without padding and quotes.
 struct FirstField {
@@ -42,57 +38,58 @@ struct FirstField {
 
 struct HeaderGuess {
   bool is_header = false;
-  bool doubtful = false;  ///< it may well be the other; a person should hear of it
-  /// Field that makes a broken row of the line, from 0: to take the line as names would lose a row in silence.
+  bool doubtful = false;  ///< the decision may be incorrect and should be reported to the user
+  /// Field, from 0, that makes the line a broken row. Reading the line as names would silently lose a row.
   std::optional<std::size_t> broken = std::nullopt;
-  /// Field, from 0, that leaves open what the line is, so that only a person can tell.
+  /// Field, from 0, that makes the line ambiguous, so that only the user can decide.
   std::optional<std::size_t> undecided = std::nullopt;
 };
 
 /// Judges a first line by itself:
-/// * A line of words is a header. Where numbers are among them, only if a word is the first of all: id,2019,2020.
-/// * A line of numbers is a row. It is doubtful where it counts up (0,1,2), is evenly spaced (400,402,404), is made of
-///   years or has all its numbers in quotes.
-/// * A line without words and numbers is a header where some of it begins like a number but is none, as in dates and
-///   in 1st,2nd.
-/// * Any other is a broken row: 1.5,N/A,2 and 0x10,2, for example.
+/// * A line of words is a header. If it also has numbers, it is a header only if a word comes first: id,2019,2020.
+/// * A line of numbers is a row. This is doubtful if the numbers count up (0,1,2), are evenly spaced (400,402,404), are
+///   years or are all in quotes.
+/// * A line without words and numbers is a header if a field begins like a number without being one, as in dates or in
+///   1st,2nd.
+/// * Any other line is a broken row: 1.5,N/A,2 and 0x10,2, for example.
 HeaderGuess guess_header(std::span<const FirstField> fields);
 
-/// Judges all of a first line by itself and by the row that follows (`next`, empty where there is none), whatever the
-/// columns that are `coordinates`:
-/// * A word that the next row repeats, alike but for digits, is a value: setosa,5.1 above setosa,4.9.
+/// Judges a complete first line by itself and by the next row (`next`, empty if there is none). `coordinates` marks the
+/// columns that are coordinates:
+/// * A word that the next row repeats, up to digits, is a value: setosa,5.1 above setosa,4.9.
 /// * An empty field before numbers that look like names is the header that pandas and R write above an index.
-/// * A line of numbers above a row of one field more, a word first, is the header that R writes.
-/// * A word that is no coordinate leaves the line undecided where the next row has a number in its place, or where the
-///   numbers of the line look like names. Otherwise it is part of a row, with a doubt.
+/// * A line of numbers above a row with one field more, the first being a word, is the header that R writes.
+/// * A word in a coordinate column leaves the line undecided if the next row has a number there, or if the numbers of
+///   the line look like names. Otherwise the line is a row, with a doubt.
 HeaderGuess guess_header(std::span<const FirstField> first, std::span<const FirstField> next,
                          const std::vector<bool>& coordinates);
 
-/// Returns true if a first line of numbers rather names columns, in view of up to 16 rows below it:
-/// * it rises, has at least three numbers, and some row does not rise;
-/// * it has integers above numbers that all have decimals, in at least two rows;
-/// * each of its numbers is farther from those of its column than ten times their spread, in at least three rows.
+/// Returns true if a first line of numbers more likely names columns, judged by up to 16 rows below it:
+/// * it rises, has at least three numbers, and some row does not rise; or
+/// * it has integers, and in at least two rows below all numbers have decimals; or
+/// * each of its numbers is farther from the other numbers of its column than ten times their spread, in at least three
+///   rows.
 bool numbers_unlike_rows(std::span<const FirstField> first, std::span<const std::vector<FirstField>> rows,
                          const std::vector<bool>& coordinates);
 
-/// Whether a field is neither empty, nor a number in any notation, nor what stands for a missing one.
+/// Returns true if a field is not empty, not a number in any notation, and not a marker of a missing number.
 bool is_text(std::string_view field);
 
-/// Whether a field is empty or stands for a missing number: NA, N/A, null and the like.
+/// Returns true if a field is empty or marks a missing number: NA, N/A, null and similar.
 bool is_missing(std::string_view field);
 
-/// Whether a field is a number, perhaps in another notation: 5%, 1'000, 0x10.
+/// Returns true if a field is a number in any notation, for example 5%, 1'000 or 0x10.
 bool is_any_number(std::string_view field);
 
-/// Returns the separator that a line "sep=;" above a table gives to spreadsheets; nothing: the line is another one.
+/// Returns the separator that a line "sep=;" above a table gives, or nothing if the line is different.
 std::optional<char> separator_given_by(std::string_view line);
 
-/// Follows a mark that is given so and separates no fields.
+/// The message, after the given mark, if the mark cannot separate fields.
 inline constexpr std::string_view separator_fault =
     ": fields are separated by semicolons, commas, tabs, bars or blanks";
 inline bool may_separate(char mark) { return mark == ';' || mark == ',' || mark == '\t' || mark == '|'; }
 
-/// Whether all of the line is numbers, finite or not.
+/// Returns true if all fields of the line are numbers, finite or not.
 bool all_numbers(std::span<const FirstField> fields);
 
 }  // namespace gradus::files

@@ -23,8 +23,8 @@
 namespace gradus::files {
 namespace {
 
-// Both libraries are C and report an error by a long jump. It must not pass over an object with a destructor, so that
-// every call into them stands in a lambda without such objects, run by a guarded() that holds the place to jump to.
+// Both libraries are written in C and report errors by longjmp(), which must not skip destructors. Every call into them
+// is therefore in a lambda without objects that have destructors, run by guarded(), which holds the jump target.
 
 constexpr std::string_view png_signature = "\x89PNG\r\n\x1a\n";
 constexpr std::string_view jpeg_signature = "\xff\xd8\xff";
@@ -37,7 +37,7 @@ bool begins_with(std::span<const std::byte> bytes, std::string_view signature) {
   throw InputError("'" + std::string(name) + "': " + what, fields_of_file(name));
 }
 
-/// Up to where the library had read; what is wrong lies there or somewhat before.
+/// Returns the position up to which the library has read. The error is there or slightly before.
 std::string at_byte(std::size_t bytes_read) { return " (byte " + std::to_string(bytes_read) + ")"; }
 
 void honour_stop(const std::stop_token& stop, std::string_view name) {
@@ -45,7 +45,7 @@ void honour_stop(const std::stop_token& stop, std::string_view name) {
 }
 
 void check_size(std::string_view name, std::int64_t width, std::int64_t height, std::int64_t pixel_limit) {
-  // Both formats hold sides of at most 31 bits: the product cannot overflow.
+  // Both formats limit sides to 31 bits, so the product cannot overflow.
   if (width < 1 || height < 1 || width * height > pixel_limit)
     refuse(name, "a picture of " + std::to_string(width) + " x " + std::to_string(height) + " pixels; from 1 to " +
                      std::to_string(pixel_limit) + " can be read");
@@ -65,7 +65,7 @@ struct PngMessage {
 
 void png_warned(png_structp, png_const_charp) {}
 
-/// False after an error in `calls`.
+/// Runs `calls`. Returns false after an error in them.
 template <class Calls>
 bool guarded(png_structp png, Calls calls) {
   if (setjmp(png_jmpbuf(png))) return false;
@@ -101,13 +101,13 @@ class PngReader {
       packed_row = png_get_rowbytes(png_, info_);
     });
     check_size(name_, width, height, pixel_limit);
-    // Deflate shrinks to 1/1032 at best: a small file that claims to be a huge picture is refused before allocation.
+    // Deflate compresses to 1/1032 at best. Rejects a small file that claims to be a huge image before allocating.
     if (packed_row * height / 1032 > size_)
       refuse(name_, "damaged PNG: " + std::to_string(size_) + " bytes cannot hold " + std::to_string(width) + " x " +
                         std::to_string(height) + " pixels");
 
     int channels = 0;
-    int passes = 1;  // over the rows, where the picture is interlaced
+    int passes = 1;  // over the rows, for an interlaced image
     run([&] {
       png_set_expand(png_);  // palettes to colours, few bits to eight, a transparent colour to opacity
       png_set_scale_16(png_);
@@ -155,7 +155,7 @@ class PngReader {
   png_infop info_ = nullptr;
 };
 
-/// Opacity goes where every pixel is opaque; where it stays, gray becomes colour.
+/// Removes opacity if every pixel is opaque. Otherwise converts grey to colour.
 Image without_idle_opacity(Image image, const std::stop_token& stop, std::string_view name) {
   const std::int64_t channels = image.shape.channels;
   if (channels == 1 || channels == 3) return image;
@@ -167,9 +167,9 @@ Image without_idle_opacity(Image image, const std::stop_token& stop, std::string
   const std::int64_t kept = opaque ? channels - 1 : 4;
   Image result{{image.shape.width, image.shape.height, kept}, Buffer<std::uint8_t>(pixels * kept)};
   for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
-    if (pixel % core::operations_between_looks == 0) honour_stop(stop, name);
+    if (pixel % core::operations_between_polls == 0) honour_stop(stop, name);
     for (std::int64_t channel = 0; channel < kept; ++channel) {
-      const std::int64_t from = opaque ? channel : channel / 3;  // gray and opacity: 0 0 0 1
+      const std::int64_t from = opaque ? channel : channel / 3;  // grey and opacity: 0 0 0 1
       result.pixels[pixel * kept + channel] = image.pixels[pixel * channels + from];
     }
   }
@@ -189,8 +189,7 @@ struct JpegErrors : jpeg_error_mgr {
   std::longjmp(errors->place, 1);
 }
 
-/// The library calls missing data a warning and fills the gap with gray; here it is an error. What leaves every pixel
-/// as it was meant stays a warning, and is not shown.
+/// The library only warns of missing data and fills it with grey; here it is an error. Harmless warnings are ignored.
 void jpeg_warned(j_common_ptr jpeg, int level) {
   if (level >= 0) return;
   switch (jpeg->err->msg_code) {
@@ -208,8 +207,8 @@ struct JpegProgress : jpeg_progress_mgr {
   const std::stop_token* stop;
 };
 
-/// A progressive file may repeat its scans without end, each over the whole picture. The library calls this for every
-/// row of blocks, also while it reads all scans before it gives the first line.
+/// A progressive file may repeat scans of the whole image endlessly. The library calls this function for every row of
+/// blocks, also while it reads all scans before the first line.
 void jpeg_scan_limit(j_common_ptr jpeg) {
   constexpr int most_scans = 500;
   if (static_cast<const JpegProgress*>(jpeg->progress)->stop->stop_requested())
@@ -269,7 +268,6 @@ class JpegReader {
     refuse(name_, "damaged JPEG: " + std::string(errors_.text) + at_byte(size_ - left));
   }
 
-  /// False after an error in `calls`.
   template <class Calls>
   bool guarded(Calls& calls) {
     if (setjmp(errors_.place)) return false;
@@ -308,7 +306,7 @@ Image read_image(const std::string& path, const std::stop_token& stop) {
 Points to_points(const Image& image, const std::stop_token& stop) {
   Matrix<float> points(image.shape.width * image.shape.height, image.shape.channels);
   for (std::int64_t index = 0; index < image.pixels.size(); ++index) {
-    if (index % core::operations_between_looks == 0) honour_stop(stop, "the picture");
+    if (index % core::operations_between_polls == 0) honour_stop(stop, "the picture");
     points.data()[index] = static_cast<float>(image.pixels[index]);
   }
   return {.values = own(std::move(points)), .picture = image.shape, .column_names = {}};
@@ -316,7 +314,7 @@ Points to_points(const Image& image, const std::stop_token& stop) {
 
 namespace {
 
-/// Hands the bytes of the file to `put`, piece by piece. Ends early after a stop request.
+/// Passes the bytes of the file to `put`, piece by piece. Ends early after a stop request.
 void encode_png(const std::string& name, const PictureShape& shape, std::span<const std::uint8_t> pixels,
                 const std::stop_token& stop, const std::function<void(std::span<const std::byte>)>& put) {
   const auto colour_type = shape.channels == 1   ? PNG_COLOR_TYPE_GRAY
@@ -330,7 +328,7 @@ void encode_png(const std::string& name, const PictureShape& shape, std::span<co
                 std::to_string(shape.width) + " x " + std::to_string(shape.height) + " pixels with " +
                 std::to_string(shape.channels) + " channels");
 
-  // An exception must not pass through the C library either: it waits in the sink.
+  // An exception must not pass through the C library, so the sink keeps it.
   struct Sink {
     const std::function<void(std::span<const std::byte>)>& put;
     std::exception_ptr failure;

@@ -1,4 +1,4 @@
-// Readers and writers: what they accept to the bit, and what they refuse with which words.
+// Tests of readers and writers: exact results for accepted files, and the messages for rejected ones.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -56,7 +56,7 @@ using PointsTest = IoTest;
 
 const std::string corpus = GRADUS_SOURCE_DIR "/tests/fuzz/corpus/";
 
-/// Drops root's rights to write and read everything while it lives.
+/// Drops root's permission to write and read everything for its lifetime.
 class Unprivileged {
  public:
   Unprivileged() {
@@ -72,7 +72,7 @@ class Unprivileged {
   bool root_ = ::geteuid() == 0;
 };
 
-/// Files end at `size` bytes while it lives: writing on fails as on a full disk.
+/// Limits the size of files for its lifetime. Writing more fails as on a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t size) {
@@ -98,8 +98,6 @@ TEST(Excerpt, EscapesAndShortens) {
   EXPECT_EQ(excerpt("a\tb\x1b[31m\xc3\xa4"), "'a\\x09b\\x1b[31m\\xc3\\xa4'");
   EXPECT_EQ(excerpt(std::string(41, 'x')), "'" + std::string(40, 'x') + "...'");
 }
-
-// ---- Files that appear whole or not at all ----
 
 TEST_F(AtomicFileTest, AppearsAtCommitOnly) {
   AtomicFile file(path("out"));
@@ -139,7 +137,7 @@ TEST_F(AtomicFileTest, WithoutCommitNothingIsLeft) {
   EXPECT_EQ(content(path("old")), "old");
 }
 
-// A write of gigabytes is many writes, between any two of which a stop can be asked for; and until the renaming.
+// A large write takes many system calls. A stop request may come between any two, and until the renaming.
 TEST_F(AtomicFileTest, AStopRequestEndsTheWritingAndLeavesNothing) {
   put("old", "old");
   for (const bool after_the_writing : {false, true}) {
@@ -253,7 +251,7 @@ TEST_F(AtomicFileTest, PipesAndOpenDescriptorsAreWrittenInPlace) {
   reader.join();
   EXPECT_EQ(received, "through the pipe");
   EXPECT_TRUE(fs::is_fifo(path("pipe")));
-  // As "program -o /dev/stdout >> log" does: the log keeps what it had.
+  // Like "program -o /dev/stdout >> log": the log keeps its content.
   const int log = ::open(put("log", "old ").c_str(), O_WRONLY | O_APPEND);
   AtomicFile file("/dev/fd/" + std::to_string(log));
   file.write("new");
@@ -348,9 +346,6 @@ TEST_F(MappedFileTest, RefusesWhatIsNoReadableFile) {
   EXPECT_EQ(refusal(path("secret")), "cannot read '" + path("secret") + "': Permission denied");
 }
 
-// ---- .npy ----
-
-/// The bytes of a .npy file, built by hand.
 std::string npy(const std::string& header, const std::string& payload, int version = 1) {
   std::string file = "\x93NUMPY"s + static_cast<char>(version) + '\0';
   for (int byte = 0; byte < (version == 1 ? 2 : 4); ++byte)
@@ -390,7 +385,7 @@ Points parsed(const std::string& file) { return {parse_npy(bytes(file), "test.np
 
 using Rows = std::vector<std::vector<double>>;
 
-/// A type in a file: its name, the type it becomes, and six values, among them its extremes.
+/// Checks a type of a file: its name, the resulting type, and six values, which include the extremes.
 template <class Value>
 void check_type(const std::string& code, ElementType expected, std::initializer_list<Value> values) {
   ASSERT_EQ(values.size(), 6u);
@@ -436,7 +431,6 @@ TEST_F(NpyTest, EveryTypeOrderAndVersion) {
 }
 
 TEST_F(NpyTest, HalfPrecisionIsExact) {
-  // Written as bits, and as the value that they have.
   const std::pair<std::uint16_t, float> cases[] = {
       {0x0000, 0.0f},       {0x0001, 0x1p-24f},
       {0x03ff, 0x3ffp-24f}, {0x0400, 0x1p-14f},
@@ -518,8 +512,8 @@ TEST_F(NpyTest, RefusesBadFiles) {
       {"\x93NUMPY\2\0\1\0\0"s, "ends within its first 12 bytes"},
       {"\x93NUMPY\4\0\1\0\0\0"s, ".npy version 4.0 is unknown"},
       {"\x93NUMPY\1\1\1\0\0\0"s, ".npy version 1.1 is unknown"},
-      {"\x93NUMPY\1\0\xff\xff{}"s, "the .npy header is said to take 65535 bytes, but only 2 are there"},
-      {"\x93NUMPY\2\0\xff\xff\xff\xff{}"s, "the .npy header is said to take 4294967295 bytes, but only 2 are there"},
+      {"\x93NUMPY\1\0\xff\xff{}"s, "the .npy header claims to take 65535 bytes, but only 2 are there"},
+      {"\x93NUMPY\2\0\xff\xff\xff\xff{}"s, "the .npy header claims to take 4294967295 bytes, but only 2 are there"},
       {good.substr(0, good.size() - 1), "takes 16 bytes after the header, but 15 are there"},
       {good + "x", "takes 16 bytes after the header, but 17 are there"},
       {good.substr(0, good.size() - 16), "takes 16 bytes after the header, but 0 are there"},
@@ -599,7 +593,7 @@ TEST_F(NpyTest, RefusesIntegersThatNoDoubleHolds) {
                   "row 0, column 0: the integer 18446744073709551615 has no exact double");
 }
 
-/// The elements of a tensor, found by its strides, the last index running fastest.
+/// Returns the elements of a tensor, located by its strides, with the last index running fastest.
 std::vector<double> elements_of(const Tensor& tensor) {
   std::vector<double> elements;
   std::int64_t count = 1;
@@ -638,7 +632,7 @@ TEST_F(NpyTest, TensorsKeepTheOrderOfTheFile) {
   check(parsed_tensor(npy(header(">i2", "(1, 1, 2)"), stored<std::int16_t>({-3, 300}, true))), {1, 1, 2}, {2, 2, 1},
         {-3, 300});
 
-  // Values that need no conversion are viewed where they are, in either order.
+  // Values that need no conversion are viewed in place, in either order.
   for (const bool fortran_order : {false, true}) {
     std::string text = header("<f4", "(1, 2, 3)", fortran_order);
     text.append((64 - (10 + text.size()) % 64) % 64, ' ');
@@ -764,9 +758,7 @@ RC_GTEST_PROP(NpyProperty, DoubleRoundTrip, ()) { write_and_read_back<double>();
 RC_GTEST_PROP(NpyProperty, Int32RoundTrip, ()) { write_and_read_back<std::int32_t>(); }
 RC_GTEST_PROP(NpyProperty, Int64RoundTrip, ()) { write_and_read_back<std::int64_t>(); }
 
-// ---- CSV ----
-
-/// Parsed from memory, and from a descriptor: both must give the same, be it a table or an error.
+/// Parses from memory and from a descriptor. Both must give the same table or error.
 CsvTable table_of(const std::string& text, const CsvOptions& options = {}) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("pipe failed");
@@ -799,7 +791,6 @@ CsvTable table_of(const std::string& text, const CsvOptions& options = {}) {
   }
 }
 
-/// All that was decided in doubt.
 std::string note_of(const CsvTable& table) {
   std::string text;
   for (const std::string& note : table.notes) text += (text.empty() ? "" : "\n") + note;
@@ -821,7 +812,7 @@ TEST_F(CsvTest, Separators) {
   EXPECT_EQ(rows_in(" 1 , 2.5,\t-3e2 \n4,5 ,6\t\n"), expected);
   EXPECT_EQ(rows_in("7\n8\n9"), (Rows{{7}, {8}, {9}}));
   EXPECT_EQ(rows_in("1|2.5|-3e2\n4|5|6\n"), expected);
-  // What the first line has in its names separates nothing, where the row below does not have it.
+  // A separator within the names of the first line does not separate if the row below does not have it.
   EXPECT_EQ(rows_in("a;x,b,c\n1,2.5,-3e2\n4,5,6\n"), expected);
   EXPECT_EQ(rows_in("\"x,y\"|b, i|c\n1|2.5|-3e2\n4|5|6\n"), expected);
   EXPECT_EQ(rows_in("lat, long\ty\tz\n1\t2.5\t-3e2\n4\t5\t6\n"), expected);
@@ -856,11 +847,11 @@ TEST_F(CsvTest, Headers) {
   EXPECT_EQ(names("a  \"b c\"\n1 2\n"), (Names{"a", "b c"}));
   EXPECT_EQ(names("height 5\",width\n1,2\n"), (Names{"height 5\"", "width"}));
   EXPECT_EQ(rows_in("x,y\n1,2\n"), (Rows{{1, 2}}));
-  // A line of nothing but tabs is a row of a table that tabs separate.
+  // A line of only tabs is a row of a tab-separated table.
   const CsvOptions tabs{.separator = Separator::tab};
   expect_contains(message_of<InputError>([&] { table_of("1\t2\n\t\n", tabs); }), "test.csv:2:1: the field is empty");
   EXPECT_EQ(rows_in("1\t2\n \n", tabs), (Rows{{1, 2}}));
-  // The line after a header of two lines is the third.
+  // After a header of two lines comes line three.
   expect_contains(message_of<InputError>([] { table_of("\"a\nb\",c\n1,2\nx,4\n"); }), "test.csv:4:1: 'x'");
 }
 
@@ -875,10 +866,10 @@ TEST_F(CsvTest, DoubtfulFirstLinesAreNoted) {
   for (const std::string line : {"0,1,2", "1 2", "7;8", "-1,0,1,2", "0.5,1.5", "400,402,404", "1990,1991,1992",
                                  "2020,2019,2018", "1990,2001", "\"1\",\"5\""})
     EXPECT_EQ(row(line), "test.csv:1: the first line, '" + line +
-                             "', is taken as a row of numbers; if it names the columns, say --header yes");
+                             "', is read as a row of numbers; if it names the columns, say --header yes");
   for (const std::string line : {"0,0,0", "2,1", "1,3", "1.5,2", "5", "2019", "1990,1990", "1990,2500", "\"1\",5"})
     EXPECT_EQ(row(line), "");
-  EXPECT_EQ(note_of(table_of("0,1,2\n")), "");  // names of nothing: no
+  EXPECT_EQ(note_of(table_of("0,1,2\n")), "");  // there are no rows to name
 
   const auto header = [](const std::string& line) {
     SCOPED_TRACE(line);
@@ -889,7 +880,7 @@ TEST_F(CsvTest, DoubtfulFirstLinesAreNoted) {
   };
   for (const std::string line : {"id,2019", "x,N/A", "1st,2nd", "2020-01-01,2020-01-02", "18-24,65+", "id,0x10"})
     EXPECT_EQ(header(line), "test.csv:1: the first line, '" + line +
-                                "', is taken as names of columns; if it is a row, say --header no");
+                                "', is read as names of columns; if it is a row, say --header no");
   for (const std::string line :
        {"x,y", ",x", "label,1x1", "\xc2\xb5m,\xce\x94x", "_1,_2", "(1) x,y2", "\"a,b\",c", "e,d"})
     EXPECT_EQ(header(line), "");
@@ -950,9 +941,9 @@ TEST_F(CsvTest, TheHeaderIsWhatOneSays) {
   EXPECT_EQ(rows_of({counted.values, {}, {}}), (Rows{{3, 4, 5}}));
   EXPECT_EQ(note_of(counted), "");
   EXPECT_EQ(table_of("1.5,N/A,2\n3,4,5\n", yes).column_names, (std::vector{"1.5"s, "N/A"s, "2"s}));
-  // Perhaps not meant for this table: one option is for all of a command.
+  // One --header applies to all tables of a command, so it may not be meant for this table.
   EXPECT_EQ(note_of(table_of("1.5\n3\n", yes)),
-            "test.csv:1: the first line, '1.5', is made of numbers and taken as names of columns, as --header says");
+            "test.csv:1: the first line, '1.5', is made of numbers and read as names of columns, as --header says");
   const CsvTable row = table_of("0,1,2\n3,4,5\n", no);
   EXPECT_EQ(row.values.view.rows(), 2);
   EXPECT_EQ(note_of(row), "");
@@ -978,7 +969,7 @@ TEST_F(CsvTest, OtherFilesAreRecognised) {
 TEST_F(CsvTest, NumbersAreTheNearestDoubles) {
   EXPECT_EQ(rows_in("0.1 1e308 4.9e-324 2.2250738585072011e-308 -0 +7 .5 5. 1E+2 \"1.25\" \" 8 \"\n"),
             (Rows{{0.1, 1e308, 4.9e-324, 2.2250738585072011e-308, 0, 7, 0.5, 5, 100, 1.25, 8}}));
-  // Below the least double: zero, with its sign.
+  // Below the smallest double: zero, with the sign of the number.
   const Rows tiny = rows_in("1e-400,-1e-400,0e999," + std::string("0.") + std::string(500, '0') + "1\n");
   EXPECT_EQ(tiny, (Rows{{0, 0, 0, 0}}));
   EXPECT_TRUE(std::signbit(tiny[0][1]));
@@ -1105,9 +1096,7 @@ RC_GTEST_PROP(CsvProperty, ShortestTextReadsBackToTheSameBits, ()) {
               std::bit_cast<std::uint64_t>(expected[row]));
 }
 
-// ---- Pictures ----
-
-/// The pictures of the corpus are 5 x 3 pixels; this is their colour at (x, y), and their opacity as channel 3.
+/// The images of the corpus have 5 x 3 pixels. Returns their colour at (x, y); channel 3 is the opacity.
 int colour(int x, int y, int channel) {
   switch (channel) {
     case 0: return 40 * x + 10 * y;
@@ -1236,7 +1225,7 @@ TEST_F(ImageTest, AStopRequestEndsReadingAndWriting) {
 TEST_F(ImageTest, EveryTruncationIsRefused) {
   for (const std::string file : {"rgb.png", "rgb_interlaced.png", "palette.png", "rgb.jpg", "progressive.jpg"}) {
     const std::string whole = content(std::string(corpus).append("image/").append(file));
-    // A JPEG that lacks its last two bytes lacks the end mark only, and no pixel: the library tells it all the same.
+    // A JPEG without its last two bytes lacks only the end mark and no pixel, but the library reports it.
     for (std::size_t size = 0; size < whole.size(); ++size)
       EXPECT_THROW(parse_image(bytes(whole.substr(0, size)), file), InputError) << file << " cut to " << size;
   }
@@ -1247,12 +1236,12 @@ TEST_F(ImageTest, DamageIsRefused) {
   for (std::size_t at = 8; at < png.size(); ++at) {
     std::string damaged = png;
     damaged[at] = static_cast<char>(damaged[at] ^ 4);
-    // Every bit counts in a PNG: each chunk has its checksum.
+    // Every bit of a PNG counts, because each chunk has a checksum.
     EXPECT_THROW(parse_image(bytes(damaged), "test.png"), InputError) << at;
   }
   expect_contains(message_of<InputError>([] { parse_image(bytes("GIF89a"s), "x.png"); }),
                   "'x.png' is a picture, neither PNG nor JPEG");
-  // With the place: the end of the file, and behind the head of 8 + 25 bytes, whose checksum is wrong.
+  // With the place: the end of the file; and the end of the header of 8 + 25 bytes, if its checksum is incorrect.
   expect_contains(message_of<InputError>([&] { parse_image(bytes(png.substr(0, 60)), "x.png"); }), "(byte 60)");
   std::string head = png;
   head[32] = static_cast<char>(head[32] ^ 4);
@@ -1269,8 +1258,6 @@ TEST_F(ImageTest, SizesAreCheckedBeforeAllocation) {
   expect_contains(message_of<InputError>([&] { parse_image(bytes(jpeg), "x.jpg", 14); }), "5 x 3 pixels; from 1 to 14");
   EXPECT_NO_THROW(parse_image(bytes(jpeg), "x.jpg", 15));
 }
-
-// ---- Points of any kind ----
 
 TEST_F(PointsTest, KindsByEndingOrContent) {
   const std::string npy_file = npy(header("<f4", "(1, 2)"), stored({1.f, 2.f}));
@@ -1307,7 +1294,7 @@ TEST_F(PointsTest, DoubtsAreTold) {
   const std::string file = put("a.csv", "0,1\n5,6\n");
   EXPECT_EQ(read_points(file, options).rows(), 2);
   ASSERT_EQ(notes.size(), 1u);
-  expect_contains(notes.front(), file + ":1: the first line, '0,1', is taken as a row of numbers");
+  expect_contains(notes.front(), file + ":1: the first line, '0,1', is read as a row of numbers");
   options.header = HeaderLine::yes;
   EXPECT_EQ(rows_of(read_points(file, options)), (Rows{{5, 6}}));
   EXPECT_EQ(read_vector<double>(put("w.csv", "3,4\n5,6\n"), options).view.size(), 2);

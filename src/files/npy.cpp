@@ -21,7 +21,7 @@
 namespace gradus::files {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "native byte order is taken for little-endian here");
+static_assert(std::endian::native == std::endian::little, "native byte order must be little-endian here");
 
 constexpr std::string_view magic = "\x93NUMPY";
 
@@ -39,7 +39,7 @@ struct Header {
 
 class HeaderParser {
  public:
-  /// `offset` is that of `text` in the file, for messages.
+  /// `offset` is the position of `text` in the file, for messages.
   HeaderParser(std::string_view text, std::size_t offset, std::string_view name)
       : text_(text), offset_(offset), name_(name) {}
 
@@ -99,7 +99,7 @@ class HeaderParser {
     return true;
   }
 
-  /// No key and no type that can be read holds an escape, so that none is decoded.
+  /// Returns the string at the current position. Escapes are not decoded, because no supported key or type has any.
   std::string_view string() {
     skip_blanks();
     const std::size_t start = position_;
@@ -169,7 +169,7 @@ float widen(Half half) {
   const std::uint32_t exponent = (half.bits >> 10) & 31u;
   const std::uint32_t mantissa = half.bits & 0x3ffu;
   if (exponent == 0) {
-    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;  // exact: zero and the subnormals
+    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;  // exact: zero and the subnormal numbers
     return sign ? -magnitude : magnitude;
   }
   const std::uint32_t wide_exponent = exponent == 31 ? 255 : exponent + (127 - 15);
@@ -188,13 +188,13 @@ struct Source {
   const std::byte* data;
   std::int64_t rows;
   std::int64_t columns;
-  bool fortran_order;  ///< and to be turned into rows
+  bool fortran_order;  ///< to be transposed into rows
   bool swap;
   std::span<const std::int64_t> shape;    ///< as in the file, for messages
-  std::span<const std::int64_t> strides;  ///< likewise
+  std::span<const std::int64_t> strides;  ///< as in the file, for messages
   std::string_view name;
   const std::stop_token& stop;
-  std::int64_t first = 0;  ///< element of the file that comes first, for messages
+  std::int64_t first = 0;  ///< index of the first element in the file, for messages
 
   void honour_stop() const { core::honour_stop(stop, "stopped while reading '" + std::string(name) + "'"); }
 };
@@ -224,15 +224,15 @@ Matrix<T> converted(const Source& source) {
   if (source.rows == 0 || source.columns == 0) return result;
   if (!source.fortran_order) {
     const std::int64_t count = source.rows * source.columns;
-    for (std::int64_t first = 0; first < count; first += core::operations_between_looks) {
+    for (std::int64_t first = 0; first < count; first += core::operations_between_polls) {
       source.honour_stop();
-      for (std::int64_t position = first; position < std::min(first + core::operations_between_looks, count);
+      for (std::int64_t position = first; position < std::min(first + core::operations_between_polls, count);
            ++position)
         result.data()[position] = element<T, Stored>(source, position);
     }
     return result;
   }
-  // A transposition, tile by tile: both sides of a tile stay in the nearest cache.
+  // A transposition, tile by tile, so that both sides of a tile stay in the L1 cache.
   constexpr std::int64_t tile = 32;
   for (std::int64_t first_row = 0; first_row < source.rows; first_row += tile) {
     const std::int64_t last_row = std::min(source.rows, first_row + tile);
@@ -257,12 +257,12 @@ PointsOf<T> values_of(const Source& source, const std::shared_ptr<const void>& o
   return own(converted<T, Stored>(source));
 }
 
-/// A type that can be read: how wide an element is, and what turns the payload into values.
+/// A supported type: the size of an element, and the function that converts the payload to values.
 template <class Values>
 struct ElementKind {
-  std::string_view name;  ///< the descr without its byte order
+  std::string_view name;  ///< the descr without byte order
   std::size_t bytes;
-  std::size_t value_bytes;  ///< of what it becomes
+  std::size_t value_bytes;  ///< of the converted value
   Values (*read)(const Source&, const std::shared_ptr<const void>&);
 };
 
@@ -275,7 +275,7 @@ constexpr ElementKind<Values> kind(std::string_view name) {
 }
 
 template <class Values>
-constexpr std::array<ElementKind<Values>, 12> kinds{};  // a table for each kind of result
+constexpr std::array<ElementKind<Values>, 12> kinds{};  // one table per kind of result
 
 using Reals = decltype(NpyArray::values);
 template <>
@@ -337,7 +337,6 @@ bool begins_as_npy(std::span<const std::byte> bytes) {
   return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
 }
 
-/// Of an array with elements: how far apart they lie in each dimension.
 std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape, bool fortran_order) {
   std::vector<std::int64_t> strides(shape.size());
   std::int64_t stride = 1;
@@ -349,22 +348,22 @@ std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape, boo
   return strides;
 }
 
-/// The header of a file, checked against its length.
+/// The header of a file, checked against the file's length.
 template <class Values>
 struct Layout {
   Header header;
   const ElementKind<Values>* kind;
-  std::int64_t count;  ///< of all elements
+  std::int64_t count;
   std::span<const std::byte> data;
 
-  // Of an array of one or two dimensions.
+  // For an array of one or two dimensions.
   std::int64_t rows() const { return header.shape[0]; }
   std::int64_t columns() const { return header.shape.size() == 2 ? header.shape[1] : 1; }
-  /// In one line the two orders are the same.
+  /// Returns true for Fortran order. A single row or column is the same in both orders.
   bool by_columns() const { return header.fortran_order && rows() > 1 && columns() > 1; }
 };
 
-/// Whole numbers stay such only as weights of edges.
+/// Integers are kept only as edge weights.
 template <class Values>
 constexpr Reader reader_of = std::is_same_v<Values, decltype(NpyNumbers::values)> ? Reader::graph : Reader::points;
 
@@ -384,14 +383,14 @@ Layout<Values> layout_of(std::span<const std::byte> bytes, std::string_view name
   std::size_t header_size = 0;
   for (std::size_t index = length_bytes; index-- > 0;) header_size = header_size << 8 | byte_at(8 + index);
   if (header_size > bytes.size() - header_begin)
-    refuse(name, "the .npy header is said to take " + std::to_string(header_size) + " bytes, but only " +
+    refuse(name, "the .npy header claims to take " + std::to_string(header_size) + " bytes, but only " +
                      std::to_string(bytes.size() - header_begin) + " are there");
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + header_begin, header_size);
   Header header = HeaderParser(text, header_begin, name).parse();
 
   const auto& element_kind = find_kind<Values>(header.descr, name);
   const std::size_t dimensions = header.shape.size();
-  if (is_tensor && dimensions > 64)  // as many as NumPy has
+  if (is_tensor && dimensions > 64)  // NumPy's limit
     refuse(name, "an array of " + std::to_string(dimensions) + " dimensions; at most 64 are expected");
   if (!is_tensor && dimensions != 1 && dimensions != 2)
     refuse(name, "an array of shape " + core::shape_text(header.shape) + "; one or two dimensions are expected");
@@ -409,7 +408,7 @@ Layout<Values> layout_of(std::span<const std::byte> bytes, std::string_view name
   return {std::move(header), &element_kind, count, data};
 }
 
-/// Array: NpyArray, NpyNumbers or Tensor.
+/// Array is NpyArray, NpyNumbers or Tensor.
 template <class Array>
 Array parse(std::span<const std::byte> bytes, std::string_view name, const std::shared_ptr<const void>& owner,
             const std::stop_token& stop) {

@@ -25,7 +25,7 @@ namespace {
 constexpr std::string_view ending = ".npz";
 constexpr std::string_view array_ending = ".npy";
 
-// Signatures, and the bytes of what begins with them.
+// Signatures, and the sizes of the records that begin with them.
 constexpr std::uint32_t local_header = 0x04034b50;
 constexpr std::size_t local_size = 30;
 constexpr std::uint32_t directory_entry = 0x02014b50;
@@ -37,9 +37,8 @@ constexpr std::size_t locator_size = 20;
 constexpr std::uint32_t directory_end_64 = 0x06064b50;
 constexpr std::size_t end_size_64 = 56;
 
-constexpr std::uint64_t none_32 = 0xffffffffu;  ///< the number stands elsewhere, with 64 bits
+constexpr std::uint64_t none_32 = 0xffffffffu;  ///< the number is in another field, with 64 bits
 
-/// A file in the archive.
 struct Entry {
   std::string_view name;
   std::uint64_t method = 0;
@@ -54,27 +53,27 @@ class Archive {
  public:
   Archive(std::span<const std::byte> bytes, std::string_view name) : bytes_(bytes), name_(name) { read_directory(); }
 
-  /// The .npy files, whose names lack the ending.
+  /// Returns the .npy files, with names without the ending.
   const std::vector<Entry>& arrays() const { return arrays_; }
 
   [[noreturn]] void refuse(const std::string& what) const {
     throw InputError("'" + std::string(name_) + "': " + what, fields_of_file(name_));
   }
 
-  /// Where the packed bytes of an entry lie.
+  /// Returns the compressed bytes of an entry.
   std::span<const std::byte> packed(const Entry& entry) const {
     if (entry.offset > directory_ || directory_ - entry.offset < local_size || number(entry.offset, 4) != local_header)
       refuse(about(entry) + "does not begin where the archive's directory says");
     const std::uint64_t names = number(entry.offset + 26, 2) + number(entry.offset + 28, 2);
     const std::uint64_t left = directory_ - entry.offset - local_size;
-    if (names > left || entry.packed > left - names) refuse(about(entry) + "goes on beyond its end");
+    if (names > left || entry.packed > left - names) refuse(about(entry) + "extends beyond its end");
     return bytes_.subspan(entry.offset + local_size + names, entry.packed);
   }
 
   static std::string about(const Entry& entry) { return "the array " + core::excerpt(entry.name) + " "; }
 
  private:
-  /// Of little-endian order; the caller has checked that the bytes are there.
+  /// Returns a little-endian number. The caller has checked the bounds.
   std::uint64_t number(std::uint64_t at, std::size_t length) const {
     std::uint64_t value = 0;
     for (std::size_t index = length; index-- > 0;)
@@ -85,7 +84,7 @@ class Archive {
     return {reinterpret_cast<const char*>(bytes_.data()) + at, length};
   }
 
-  /// Behind it there is nothing but a comment, whose length it tells.
+  /// Finds the end record. Only a comment, whose length the record holds, may follow it.
   std::uint64_t find_end() const {
     constexpr std::size_t longest_comment = 0xffff;
     if (bytes_.size() < end_size) refuse("the ZIP archive ends within its first 22 bytes");
@@ -114,13 +113,13 @@ class Archive {
       limit = at;
     }
     if (directory_ > limit || size > limit - directory_)
-      refuse("the ZIP archive's directory goes on beyond the end of the file");
+      refuse("the ZIP archive's directory extends beyond the end of the file");
     const std::uint64_t stop = directory_ + size;
     std::uint64_t at = directory_;
     for (std::uint64_t entry = 0; entry < count; ++entry) at = read_entry(at, stop);
   }
 
-  /// Where the next one begins.
+  /// Reads an entry and returns the position of the next one.
   std::uint64_t read_entry(std::uint64_t at, std::uint64_t stop) {
     if (stop - at < entry_size || number(at, 4) != directory_entry) refuse("the ZIP archive's directory is damaged");
     const std::uint64_t name_size = number(at + 28, 2);
@@ -143,7 +142,7 @@ class Archive {
     return at + entry_size + name_size + extra_size + comment_size;
   }
 
-  /// Those of the numbers that 32 bits do not hold stand one after the other in a field of the extra ones.
+  /// Reads the numbers that do not fit in 32 bits. They are stored in order in an extra field.
   void read_large_sizes(Entry& entry, std::uint64_t at, std::uint64_t stop) const {
     while (stop - at >= 4) {
       const std::uint64_t kind = number(at, 2);
@@ -166,7 +165,7 @@ class Archive {
 
   std::span<const std::byte> bytes_;
   std::string_view name_;
-  std::uint64_t directory_ = 0;  ///< where it begins
+  std::uint64_t directory_ = 0;  ///< its position
   std::vector<Entry> arrays_;
 };
 
@@ -183,7 +182,7 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes, std::string_view nam
   return checksum;
 }
 
-/// Unpacks all of it into `into`; whether both ended together.
+/// Decompresses everything into `into`. Returns true if the data has exactly that size.
 bool inflate_all(std::span<const std::byte> packed, std::span<std::byte> into, std::string_view name,
                  const std::stop_token& stop) {
   z_stream stream{};
@@ -194,7 +193,7 @@ bool inflate_all(std::span<const std::byte> packed, std::span<std::byte> into, s
     z_stream* stream;
     ~Ending() { ::inflateEnd(stream); }
   } at_end{&stream};
-  std::byte beyond{};  // room for a byte too many, which tells that there is one
+  std::byte beyond{};  // room for one byte too many, to detect excess data
   std::size_t read = 0;
   std::size_t written = 0;
   for (int status = Z_OK; status != Z_STREAM_END;) {
@@ -224,7 +223,7 @@ std::string names_of(const std::vector<Entry>& arrays, std::string_view file) {
   return arrays.size() > most ? text + " and " + std::to_string(arrays.size() - most) + " more" : text;
 }
 
-/// Returns true for the arrays of a matrix that scipy.sparse.save_npz has written.
+/// Returns true for the arrays of a matrix written by scipy.sparse.save_npz.
 bool are_a_sparse_matrix(const std::vector<Entry>& arrays) {
   return std::ranges::all_of(std::initializer_list<std::string_view>{"format", "shape", "data"},
                              [&](auto name) { return std::ranges::find(arrays, name, &Entry::name) != arrays.end(); });
@@ -243,7 +242,7 @@ const Entry& choose(const Archive& archive, std::string_view file, std::string_v
                      " arrays; say which one: " + names_of(arrays, file));
     return arrays.front();
   }
-  // Of several of one name the last one counts, as for Python.
+  // If several entries have the same name, the last one counts, as in Python.
   const auto found =
       std::find_if(arrays.rbegin(), arrays.rend(), [&](const Entry& entry) { return entry.name == array; });
   if (found != arrays.rend()) return *found;
@@ -293,12 +292,12 @@ ArrayBytes find_npz_array(std::span<const std::byte> bytes, std::string_view nam
   if (entry.method == stored) {
     if (entry.size != entry.packed) archive.refuse(Archive::about(entry) + "is damaged: its two sizes differ");
   } else {
-    // Two bits stand for 258 bytes at most.
+    // Two bits can encode at most 258 bytes.
     constexpr std::uint64_t most_expansion = 1032;
     if (entry.size / most_expansion > entry.packed)
-      archive.refuse(Archive::about(entry) + "is said to unpack to " + core::size_text(entry.size) + ", more than " +
+      archive.refuse(Archive::about(entry) + "claims to unpack to " + core::size_text(entry.size) + ", more than " +
                      core::size_text(entry.packed) + " of packed data can hold");
-    // Not initialised: it is written once.
+    // Not initialised, because it is written exactly once.
     auto memory = std::shared_ptr<std::byte[]>(new (std::nothrow) std::byte[std::max<std::uint64_t>(entry.size, 1)]);
     if (!memory)
       throw OutOfMemoryError("cannot unpack '" + found.name + "': no memory for " + core::size_text(entry.size));

@@ -1,8 +1,8 @@
-// NumPy's .npz: a ZIP archive (also in the format ZIP64) of .npy files, stored or deflated.
+// Reads NumPy's .npz: a ZIP archive (ZIP64 too) of .npy files, stored or deflated.
 //
-// This reader takes the archives of any program: it follows their directory, ignores what it does not know, and needs
-// zlib. The reader of core/npz.hpp shares nothing with it. It takes only archives that the library has written and
-// compares all of their bytes, so that no damage to a checkpoint goes unnoticed, and the library needs no zlib.
+// This reader accepts archives of any program: it follows their directory and ignores unknown parts. It needs zlib. The
+// separate reader of core/npz.hpp accepts only archives that the library has written and compares all of their bytes,
+// so that no damage to a checkpoint goes unnoticed. That reader does not need zlib.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,20 @@
 
 namespace gradus::files {
 
-/// A file and the array in it that is meant.
 struct NpzPath {
   std::string file;
-  std::string array;  ///< without .npy; empty: the only one
+  std::string array;  ///< without .npy; empty: the only array
 };
 
-/// "a.npz" or "a.npz:name", whether there is such a file or not; nothing for other paths.
+/// Parses "a.npz" or "a.npz:name", whether the file exists or not. Returns nothing for other paths.
 std::optional<NpzPath> npz_path(const std::string& path);
 
-/// Whether the bytes begin as a ZIP archive with content does.
+/// Returns true if the bytes begin like a non-empty ZIP archive.
 bool looks_like_zip(std::span<const std::byte> bytes);
 
-/// The array of that name in the archive, which `owner` keeps alive; of the only one, where the name is empty.
-/// InputError for what is no whole archive, for an array that is damaged, encrypted or not there, and, with the names,
-/// where one must be chosen. Nothing is allocated that the archive's size does not vouch for.
+/// Returns the array of that name in the archive, or the only array if the name is empty. `owner` keeps the archive
+/// alive. Throws InputError if the archive is incomplete, the array is damaged, encrypted or missing, or the name is
+/// empty and there are several arrays, which the message lists. Allocates no more than the archive's size can justify.
 ArrayBytes find_npz_array(std::span<const std::byte> bytes, std::string_view name, std::string_view array,
                           const std::shared_ptr<const void>& owner, const std::stop_token& stop = {});
 

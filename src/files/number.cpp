@@ -26,7 +26,7 @@ bool equal_but_for_case(std::string_view text, std::string_view lower) {
 
 namespace {
 
-/// std::from_chars leaves the value alone where it under- or overflows; the C library tells the two apart.
+/// Parses a number that std::from_chars reports out of range. The C library distinguishes overflow and underflow.
 double value_out_of_range(const char* begin, const char* end) {
   static const locale_t c_locale = ::newlocale(LC_ALL_MASK, "C", nullptr);
   return ::strtod_l(std::string(begin, end).c_str(), nullptr, c_locale);
@@ -34,31 +34,30 @@ double value_out_of_range(const char* begin, const char* end) {
 
 __extension__ using UInt128 = unsigned __int128;
 
-static_assert(std::endian::native == std::endian::little, "the first of eight digits is taken for the lowest byte");
+static_assert(std::endian::native == std::endian::little, "the first of eight digits must be the lowest byte");
 
-/// The high half of each byte is zero in the digits before the first other character, and not in that one.
+/// The high half of each byte of the result is zero for leading digits and nonzero for the first other character.
 std::uint64_t differences_from_digits(std::uint64_t eight) {
   constexpr std::uint64_t high = 0xf0f0f0f0f0f0f0f0u;
   constexpr std::uint64_t zeros = 0x3030303030303030u;
-  // The second keeps out ':' to '?', which have the high half of a digit too. What it carries over comes from a
-  // character that is no digit.
+  // The second term excludes ':' to '?', which have the high half of digits. Carries come only from non-digits.
   return ((eight & high) ^ zeros) | (((eight + 0x0606060606060606u) & high) ^ zeros);
 }
 
-/// How many of eight characters are digits before the first that is none.
+/// Returns the number of leading digits among eight characters.
 int leading_digits(std::uint64_t eight) { return std::countr_zero(differences_from_digits(eight)) / 8; }
 
 constexpr std::array<std::uint64_t, 8> whole_powers_of_ten = {1,      10,      100,       1'000,
                                                               10'000, 100'000, 1'000'000, 10'000'000};
 
-/// Neighbours are joined to pairs, these to fours, these to the eight.
+/// Combines neighbouring digits to pairs, pairs to groups of four, and these to the number.
 std::uint64_t value_of(std::uint64_t eight) {
   eight = (eight & 0x0f0f0f0f0f0f0f0fu) * (1 + (10u << 8)) >> 8;
   eight = (eight & 0x00ff00ff00ff00ffu) * (1 + (100u << 16)) >> 16;
   return (eight & 0x0000ffff0000ffffu) * (1 + (std::uint64_t{10000} << 32)) >> 32;
 }
 
-/// 10^-n is mantissa * 2^exponent, or more by less than 2^exponent where n > 0. The mantissa's highest bit is set.
+/// 10^-n is in [mantissa * 2^exponent, (mantissa + 1) * 2^exponent), exact for n = 0. The highest bit is set.
 struct NegativePower {
   std::uint64_t mantissa = 0;
   int exponent = 0;
@@ -66,7 +65,7 @@ struct NegativePower {
 
 constexpr int most_decimals = 27;
 
-/// By long division of a power of two, the first bit of whose quotient is set.
+/// Computes the power by long division of a power of two. The first bit of the quotient is set.
 constexpr NegativePower negative_power_of_ten(int decimals) {
   UInt128 five = 1;
   for (int step = 0; step < decimals; ++step) five *= 5;
@@ -89,13 +88,12 @@ constexpr auto negative_powers_of_ten = [] {
   return powers;
 }();
 
-/// The double nearest to number / 10^decimals, ties to even, where 64 bits of the power suffice to tell which one that
-/// is. number > 0, 0 < decimals <= most_decimals.
+/// Computes the double nearest to number / 10^decimals, ties to even. Returns false if 64 bits of the power do not
+/// suffice to decide. Requires number > 0 and 0 < decimals <= most_decimals.
 bool nearest_double(std::uint64_t number, int decimals, double& value) {
   const NegativePower& power = negative_powers_of_ten[static_cast<std::size_t>(decimals)];
   const int shift = std::countl_zero(number);
-  // What is looked for is more than the product, by less than 1 in `high`; where it lies exactly between two doubles,
-  // the product is just below that.
+  // The exact value exceeds the product by less than 1 in `high`, so that a tie shows as a product just below it.
   const auto high = static_cast<std::uint64_t>(static_cast<UInt128>(number << shift) * power.mantissa >> 64);
   const int dropped = high >> 63 != 0 ? 11 : 10;
   const std::uint64_t half = std::uint64_t{1} << (dropped - 1);
@@ -107,7 +105,7 @@ bool nearest_double(std::uint64_t number, int decimals, double& value) {
     mantissa >>= 1;
     ++exponent;
   }
-  // A normal number: it is 10^-27 or more.
+  // A normal number, because it is at least 10^-27.
   value = std::bit_cast<double>((mantissa & ((std::uint64_t{1} << 52) - 1)) |
                                 static_cast<std::uint64_t>(exponent + 52 + 1023) << 52);
   return true;
@@ -123,8 +121,8 @@ constexpr auto exact_powers_of_ten = [] {
   return powers;
 }();
 
-/// A number without sign and exponent that ends within seven characters, by arithmetic instead of a loop: its end.
-/// nullptr for all others. It is what most columns of a table with few decimals hold.
+/// Parses a number without exponent that ends within seven characters, without a loop; a sign is not allowed. Returns
+/// its end, or nullptr for other numbers. Most tables with few decimals hold such numbers.
 const char* short_number(const char* at, const char* end, double& value) {
   std::uint64_t eight = 0;
   if (end - at < std::ptrdiff_t{sizeof eight}) return nullptr;
@@ -135,7 +133,7 @@ const char* short_number(const char* at, const char* end, double& value) {
   int length = whole;
   if ((eight >> (8 * whole) & 0xff) == '.') {
     const std::uint64_t before = (std::uint64_t{1} << (8 * whole)) - 1;
-    eight = (eight & before) | (eight >> (8 * whole) >> 8) << (8 * whole);  // without the point
+    eight = (eight & before) | (eight >> (8 * whole) >> 8) << (8 * whole);  // removes the point
     digits = leading_digits(eight);
     length = digits + 1;
   }
@@ -145,7 +143,7 @@ const char* short_number(const char* at, const char* end, double& value) {
   return at + length;
 }
 
-/// A number of at most 19 digits without an exponent, which most are: its end. nullptr for all others.
+/// Parses a number of at most 19 digits without exponent, the common case. Returns its end, or nullptr for others.
 const char* everyday_number(const char* begin, const char* end, double& value) {
   const bool negative = *begin == '-';
   const char* at = begin + (negative ? 1 : 0);
@@ -213,14 +211,14 @@ const char* parse_foreign_number(const char* begin, const char* end, double& val
   const char* const first = begin != end && (*begin == '-' || *begin == '+') ? begin + 1 : begin;
   const bool word = first != end && !is_digit(*first) && (*first != format.point || format.point == 0);
   if (word) return *first == '.' ? nullptr : parse_number(begin, end, value);
-  // The number again, as it is written elsewhere.
+  // Rewrites the number in the plain notation.
   static thread_local std::string text;
   const char* at = digits_end(first);
   text.assign(begin, at);
   const auto is_group = [&](const char* mark) {
     return end - mark >= 4 && *mark == format.group && digits_end(mark + 1) == mark + 4;
   };
-  // "1234,567" has no groups, nor has "0,567".
+  // "1234,567" and "0,567" have no groups.
   if (format.group != 0 && at != first && at - first <= 3 && *first != '0')
     for (; is_group(at); at += 4) text.append(at + 1, at + 4);
   if (at != end && format.point != 0 && *at == format.point) {

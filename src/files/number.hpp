@@ -1,4 +1,4 @@
-// Words and numbers in text, as every reader of text takes them.
+// Parsing of words and numbers, shared by all readers of text.
 #pragma once
 
 #include <cstdint>
@@ -11,40 +11,37 @@ namespace gradus::files {
 inline bool is_blank(char character) { return character == ' ' || character == '\t'; }
 inline bool is_digit(char character) { return character >= '0' && character <= '9'; }
 
-/// Without the blanks at both ends.
+/// Returns the text without blanks at both ends.
 std::string_view trimmed(std::string_view text);
 
-/// Whether `text` is `lower`, which has small letters only, in letters of any size.
+/// Returns true if `text` equals `lower`, which must be in lower case, ignoring case.
 bool equal_but_for_case(std::string_view text, std::string_view lower);
 
-/// Parses the number at `begin` to the double nearest to its text, whatever the locale: the end of the number, or
-/// nullptr where there is none. Infinity where it overflows a double; also "nan" and "inf" are numbers here.
+/// Parses the number at `begin` to the nearest double, independent of the locale. Returns the end of the number, or
+/// nullptr if there is none. A number that overflows becomes infinity; "nan" and "inf" are numbers too.
 const char* parse_number(const char* begin, const char* end, double& value);
 
-/// How the numbers of a table are written.
 struct NumberFormat {
-  char point = '.';  ///< before decimals; 0: there are none
-  char group = 0;    ///< between groups of three digits before them; 0: nothing is
+  char point = '.';  ///< decimal separator; 0: none
+  char group = 0;    ///< separator of groups of three digits; 0: none
 
   bool is_plain() const { return point == '.' && group == 0; }
 };
 
-/// The same in another format than the plain one.
+/// Parses a number in any notation but the plain one.
 const char* parse_foreign_number(const char* begin, const char* end, double& value, NumberFormat format);
 
-/// As parse_number(), of numbers with or without groups of digits. A group that has not three digits ends the number.
+/// Parses a number in this notation, with or without groups. A group without exactly three digits ends the number.
 inline const char* parse_number(const char* begin, const char* end, double& value, NumberFormat format) {
   return format.is_plain() ? parse_number(begin, end, value) : parse_foreign_number(begin, end, value, format);
 }
 
-/// What decimals follow.
 enum class Decimal : std::uint8_t {
-  automatic,  ///< a point, or what the table at hand shows beyond doubt
+  automatic,  ///< a point, unless the table unambiguously shows another
   point,
   comma
 };
 
-/// How numbers are said to be written.
 struct NumberStyle {
   Decimal decimal = Decimal::automatic;
   char group = 0;  ///< as in NumberFormat
@@ -52,17 +49,14 @@ struct NumberStyle {
   bool is_default() const { return decimal == Decimal::automatic && group == 0; }
 };
 
-/// Whether all of the text is a number.
 bool is_number(std::string_view text, NumberFormat format = {});
 
-/// Meanings of the comma in a number.
 enum class Comma : std::uint8_t { none, decimals, either };
-/// Returns none if the field is no number with a comma, and either if three digits follow that may be a group.
+/// Returns Comma::none if the field is not a number with a comma, Comma::either if three digits follow the comma.
 Comma comma_in(std::string_view field);
 
-/// Messages where decimals are taken to follow a comma, and where a comma may mean either.
 inline constexpr std::string_view decimal_comma_note =
-    "decimals are taken to follow a comma (--decimal comma says so; --decimal point: a point)";
+    "decimals are assumed to follow a comma (--decimal comma says so; --decimal point: a point)";
 inline constexpr std::string_view either_comma_fault =
     " may have decimals behind its comma, or a group of three digits; say --decimal comma or --thousands comma";
 

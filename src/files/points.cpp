@@ -13,8 +13,8 @@
 
 namespace gradus::files {
 
-// The formats, in the order in which a name or a content is tried and in which texts list them. The CMake files of the
-// fuzzers read this list.
+// The formats, in the order in which names and contents are tested and texts list them. The CMake files of the fuzzers
+// read this list.
 // clang-format off
 #define GRADUS_POINTS_FORMATS \
   FORMAT(npy) \
@@ -69,7 +69,7 @@ const PointsFormat& format_of(const std::string& path) {
                    readable(Reader::points));
 }
 
-/// The array that a stream holds, or nothing where it rather holds text.
+/// Returns the array in a stream, or nothing if the stream more likely holds text.
 std::optional<ArrayBytes> array_in(TextInput& input, const std::stop_token& stop) {
   const auto beginning = std::as_bytes(std::span(input.beginning()));
   for (const PointsFormat* const format : formats) {
@@ -80,7 +80,7 @@ std::optional<ArrayBytes> array_in(TextInput& input, const std::stop_token& stop
   return std::nullopt;
 }
 
-/// Some columns of points that are no table of text.
+/// Selects columns of points that do not come from a text table.
 template <class T>
 void keep_columns(Points& points, PointsOf<T> from, const ChosenColumns& chosen, std::string_view name,
                   const std::stop_token& stop) {
@@ -95,7 +95,7 @@ void keep_columns(Points& points, PointsOf<T> from, const ChosenColumns& chosen,
     for (std::int64_t row = 0; row < rows; ++row)
       points.weights.push_back(static_cast<double>(from.view(row, static_cast<std::int64_t>(*chosen.weight))));
   Matrix<T> kept(rows, static_cast<std::int64_t>(chosen.taken.size()));
-  const std::int64_t stretch = core::stretch_length(rows, kept.columns());
+  const std::int64_t stretch = core::chunk_length(rows, kept.columns());
   for (std::int64_t row = 0; row < rows; ++row) {
     if (row % stretch == 0) core::honour_stop(stop, "stopped while reading '" + std::string(name) + "'");
     for (std::size_t column = 0; column < chosen.taken.size(); ++column)
@@ -108,7 +108,7 @@ Points choose(Points points, const std::string& path, const ReadOptions& options
   if (points.from_text || options.columns.empty()) return points;
   if (points.picture)
     throw InputError("'" + path +
-                     "': a picture, of which all channels are taken; columns are those of a table or array");
+                     "': a picture, whose channels all count; only tables and arrays have columns to choose");
   const ChosenColumns chosen =
       choose_columns(options.columns, {}, static_cast<std::size_t>(points.columns()), "'" + path + "'");
   std::visit([&](auto from) { keep_columns(points, std::move(from), chosen, path, options.stop); },
@@ -164,7 +164,7 @@ std::optional<PointsShape> shape_in_rows(const std::string& path, const ReadOpti
   if (!options.columns.empty()) {
     const ChosenColumns chosen =
         choose_columns(options.columns, {}, static_cast<std::size_t>(columns), "'" + path + "'");
-    if (chosen.id || chosen.weight) return std::nullopt;  // which are wanted in one place
+    if (chosen.id || chosen.weight) return std::nullopt;  // these need all rows together
     columns = static_cast<std::int64_t>(chosen.taken.size());
   }
   return PointsShape{shape.rows, columns, options.type.value_or(shape.type)};

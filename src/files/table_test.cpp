@@ -1,4 +1,4 @@
-// Tables as people have them: names and text beside the numbers, numbers as Europe writes them, archives of arrays.
+// Tests of everyday tables: names and text next to numbers, European notations, and archives of arrays.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -39,7 +39,7 @@ std::string content(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// What an InputError or UsageError of `action` says.
+/// Returns the message of the InputError or UsageError that `action` throws.
 std::string refusal(const std::function<void()>& action) {
   try {
     action();
@@ -54,7 +54,7 @@ std::string refusal(const std::function<void()>& action) {
 #define EXPECT_CONTAINS(text, part) EXPECT_PRED2(contains, text, part)
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// Of all options but the columns, those that the command line offers.
+/// Returns the options that the command line offers, without a choice of columns.
 CsvOptions offered() {
   CsvOptions options;
   options.columns.offers_columns = options.columns.offers_id = true;
@@ -104,8 +104,6 @@ std::string refusal(std::string_view text, const CsvOptions& options) {
 
 constexpr std::string_view iris = "sepal,petal,species\n5.1,1.4,setosa\n4.9,1.3,virginica\n";
 
-// ---- Columns ----
-
 TEST(Columns, ByNameNumberAndRange) {
   const Strings names{"x", "y", "3", "a,b", "say \"hi\"", "x"};
   const auto find = [&](const std::string& list) { return ColumnList("--columns", list).find(names, 6, "t.csv"); };
@@ -113,7 +111,7 @@ TEST(Columns, ByNameNumberAndRange) {
   for (const auto& [list, expected] : std::vector<std::pair<std::string, Numbers>>{
            {"y", {1}},
            {"1", {0}},
-           {"3", {2}},  // its name
+           {"3", {2}},  // its name, not its number
            {"4", {3}},
            {"5,1,2", {4, 0, 1}},
            {"2-4", {1, 2, 3}},
@@ -132,7 +130,7 @@ TEST(Columns, ByNameNumberAndRange) {
            {"9-", "'9-' is beyond the table"},
            {"2,y", "column 2 is there twice"},
            {"1-3,2", "column 2 is there twice"},
-           {"\"1\"", "there is no column '1'"},  // in quotes nothing but a name
+           {"\"1\"", "there is no column '1'"},  // in quotes always a name
            {"0", "there is no column '0'"},
            {"", "usage: --columns: an item is empty"},
            {"x,", "usage: --columns: an item is empty"},
@@ -159,11 +157,11 @@ TEST(Columns, OfATable) {
   CsvOptions both = taking("1,2");
   both.columns.id = ColumnList("--id-column", "petal");
   EXPECT_CONTAINS(refusal(iris, both), "column 2 ('petal') cannot both be a coordinate");
-  // What is left out may hold anything that fields hold, also other numbers of quotes, and newlines.
+  // Columns that are left out may hold any field content: unbalanced quotes, newlines.
   const std::string odd = "x,note\n1,\"a, \"\"b\"\"\nc\"\n2,5\" pipe\n3,\n4,\"\"\n5,N/A\r\n6,#7\n";
   EXPECT_EQ(rows_of(odd, dropping("note")), (Rows{{1}, {2}, {3}, {4}, {5}, {6}}));
   EXPECT_EQ(names_of(table_of(odd, named_by("note"))), (Strings{"a, \"b\"\nc", "5\" pipe", "", "", "N/A", "#7"}));
-  // Lines are counted through quotes.
+  // Line numbers count newlines within quotes.
   EXPECT_CONTAINS(refusal("x,note\n1,\"a\nb\"\ny,c\n", dropping("note")), "t.csv:4:1: 'y' is not a number");
   EXPECT_CONTAINS(refusal("x,note\n1,\"a\n2,b\n", dropping("note")), "t.csv:2:2: the field '\"a' has no");
   EXPECT_CONTAINS(refusal("x,note\n1,\"a\"b\n", dropping("note")), "t.csv:2:2: text follows the closing quote");
@@ -174,10 +172,11 @@ TEST(Columns, WithoutAHeader) {
   EXPECT_EQ(rows_of("5.1,setosa\n4,b\n", dropping("2")), (Rows{{5.1}, {4}}));
   EXPECT_EQ(rows_of("setosa,5.1,2\nsetosa,4,3\n", taking("2-")), (Rows{{5.1, 2}, {4, 3}}));
   EXPECT_EQ(rows_of("s0,5.1,2\ns1,4,3\n", named_by("1")), (Rows{{5.1, 2}, {4, 3}}));
-  EXPECT_EQ(rows_of("x,y\n5,4\n", taking("2")), (Rows{{4}}));         // words are a header
-  EXPECT_EQ(rows_of("id,2019\n5,4\n", taking("2019")), (Rows{{4}}));  // a name is asked for, so there are names
+  EXPECT_EQ(rows_of("x,y\n5,4\n", taking("2")), (Rows{{4}}));  // words are a header
+  // A column is requested by name, so there must be names.
+  EXPECT_EQ(rows_of("id,2019\n5,4\n", taking("2019")), (Rows{{4}}));
   EXPECT_EQ(refusal("2019,2020,2021\n5,4,3\n", taking("2019")),
-            "t.csv:1:1: '2019' is asked for as a column, but the line is taken as a row; if it names the columns, say "
+            "t.csv:1:1: '2019' is asked for as a column, but the line is read as a row; if it names the columns, say "
             "--header "
             "yes");
   CsvOptions no = taking("x");
@@ -192,18 +191,18 @@ TEST(Columns, WithoutAHeader) {
 TEST(Columns, TextIsRefusedWithItsNamesAndTheWayOut) {
   EXPECT_EQ(refusal(iris, offered()),
             "t.csv:2:3: 'setosa' is not a number: column 'species' is text; --drop-columns species leaves it out, "
-            "--id-column species keeps it beside the answer");
+            "--id-column species keeps it next to the answer");
   EXPECT_EQ(
       refusal("name,x,city\nAda,1,\"Paris, TX\"\n", offered()),
       "t.csv:2:1: 'Ada' is not a number: columns 'name' and 'city' are text; --drop-columns name,city leaves them "
-      "out, --id-column name keeps one beside the answer");
-  // A name that a shell would take apart is a number instead.
+      "out, --id-column name keeps one next to the answer");
+  // For a name that a shell would interpret, messages give the number.
   EXPECT_CONTAINS(refusal("x,my city\n1,Paris\n", offered()),
                   "column 'my city' is text; --drop-columns 2 leaves it out");
   EXPECT_CONTAINS(refusal("x,gr\xc3\xb6\xc3\x9f\x65\n1,klein\n", offered()), "column 'gr\xc3\xb6\xc3\x9f\x65' is text");
   EXPECT_CONTAINS(refusal("x,day\n1,2020-01-31\n", offered()), "column 'day' is text");
   EXPECT_CONTAINS(refusal(iris, taking("2-3")), "column 'species' is text; take it out of --columns");
-  // A number of another notation is no text.
+  // A number in another notation is not text.
   EXPECT_EQ(
       refusal("a,b\n1,5%\n", offered()),
       "t.csv:2:2: '5%' is not a number: a sign of currency or unit is no part of a number; take it out of the column; "
@@ -212,7 +211,7 @@ TEST(Columns, TextIsRefusedWithItsNamesAndTheWayOut) {
                           "5\n",
                           offered()),
                   "its minus is the sign U+2212; write a hyphen (-)");
-  // Where nobody can choose columns, nothing is recommended.
+  // A command without options for columns recommends none.
   EXPECT_EQ(refusal(iris, {}), "t.csv:2:3: 'setosa' is not a number");
 }
 
@@ -220,8 +219,8 @@ TEST(Columns, ANumberThatIsTheNameOfAnotherColumnIsAmbiguous) {
   const Strings names{"", "1", "2", "9", "3-4", "1", "7"};
   const auto find = [&](const std::string& list) { return ColumnList("--columns", list).find(names, 7, "t.csv"); };
   using Numbers = std::vector<std::size_t>;
-  EXPECT_EQ(find("7"), (Numbers{6}));  // its own
-  EXPECT_EQ(find("9"), (Numbers{3}));  // no number of a column
+  EXPECT_EQ(find("7"), (Numbers{6}));  // its own number
+  EXPECT_EQ(find("9"), (Numbers{3}));  // not the number of a column
   EXPECT_EQ(find("\"\",\"2\",2-2"), (Numbers{0, 2, 1}));
   EXPECT_EQ(find("\"3-4\""), (Numbers{4}));
   EXPECT_EQ(
@@ -230,13 +229,13 @@ TEST(Columns, ANumberThatIsTheNameOfAnotherColumnIsAmbiguous) {
       "the name, or --columns 2-2 for the number");
   EXPECT_CONTAINS(refusal([&] { find("1"); }), "or --columns 1-1 for the number");
   EXPECT_CONTAINS(refusal([&] { find("3-4"); }), "'3-4' is the name of column 5, and also a range of numbers");
-  // What messages recommend is the column, whatever the others are called.
+  // The item that messages recommend always selects the column, whatever the names of the others.
   const std::vector<Strings> all{names,         {"x", "y"},    {"2", "1"},      {"a b", "1"},
                                  {"it's", "1"}, {"", "", "1"}, {"x", "x", "2"}, {"say \"hi\"", "1,2"}};
   for (const Strings& some : all)
     for (std::size_t column = 0; column < some.size(); ++column) {
       std::string items = column_items(some, Numbers{column});
-      if (items.starts_with('\'')) {  // as a shell hands it on
+      if (items.starts_with('\'')) {  // as a shell passes it on
         items = items.substr(1, items.size() - 2);
         for (std::size_t at = 0; (at = items.find("'\\''", at)) != std::string::npos; ++at) items.replace(at, 4, "'");
       }
@@ -245,7 +244,7 @@ TEST(Columns, ANumberThatIsTheNameOfAnotherColumnIsAmbiguous) {
 }
 
 TEST(Columns, AreChosenWhenTheHeaderIsKnown) {
-  // The whole line tells, whatever is taken of it.
+  // The whole first line decides, whichever columns are chosen.
   const std::string spectra = "name,400.3,402.7,405.2\nAda,0.1,0.2,0.3\nBob,0.2,0.3,0.4\n";
   const Rows expected{{0.1, 0.2, 0.3}, {0.2, 0.3, 0.4}};
   EXPECT_EQ(rows_of(spectra, named_by("name")), expected);
@@ -253,9 +252,9 @@ TEST(Columns, AreChosenWhenTheHeaderIsKnown) {
     const CsvTable table = table_of(spectra, options);
     EXPECT_EQ(rows_of(table.values.view), expected);
     EXPECT_EQ(table.column_names, (Strings{"400.3", "402.7", "405.2"}));
-    EXPECT_CONTAINS(table.notes.at(0), "t.csv:1: the first line, 'name,400.3,402.7,405.2', is taken as names");
+    EXPECT_CONTAINS(table.notes.at(0), "t.csv:1: the first line, 'name,400.3,402.7,405.2', is read as names");
   }
-  // What pandas and R write above an index.
+  // The header that pandas and R write above an index.
   for (const std::string first : {",0,1,2", "\"\",\"1940\",\"1945\",\"1951\""}) {
     const CsvTable table = table_of(first + "\n7,0.1,0.2,0.3\n8,0.2,0.3,0.4\n", named_by("1-1"));
     EXPECT_EQ(rows_of(table.values.view), expected) << first;
@@ -263,7 +262,7 @@ TEST(Columns, AreChosenWhenTheHeaderIsKnown) {
   }
   EXPECT_CONTAINS(table_of(",0,1\n0,5,6\n1,7,7\n", offered()).notes.at(1), "say --id-column '\"\"' (if not,");
   EXPECT_EQ(rows_of("\"1940\",\"1945\"\n\"Food\",22,44\n\"Home\",10,15\n", named_by("1")), (Rows{{22, 44}, {10, 15}}));
-  // A line that may be either is for a person to decide.
+  // The user must decide about an ambiguous line.
   const std::string counts = "4,5,red,green\n5.1,3.5,1.4,0\n4.9,3,1.4,1\n";
   EXPECT_EQ(
       refusal(counts, offered()),
@@ -295,16 +294,16 @@ TEST(Rows, ThatBeginWithAHashDoNotVanish) {
   EXPECT_EQ(refusal("#7,3,4\nBob,9,9\nBob,8,9\n", named_by("1")), "t.csv:1:1: " + doubt);
   EXPECT_EQ(refusal("x;y\n1;2\n#3;4\n", offered()), "t.csv:3:1: " + doubt);
   CsvOptions rows = named_by("player");
-  rows.comment = {.mark = 0, .said = true};
+  rows.comment = {.mark = 0, .is_given = true};
   EXPECT_EQ(names_of(table_of(players, rows)), (Strings{"#10", "#7", "Bob"}));
-  rows.comment = {.mark = '#', .said = true};
+  rows.comment = {.mark = '#', .is_given = true};
   EXPECT_EQ(names_of(table_of(players, rows)), Strings{"Bob"});
   CsvOptions percent = offered();
-  percent.comment = {.mark = '%', .said = true};
+  percent.comment = {.mark = '%', .is_given = true};
   EXPECT_EQ(rows_of("% a,b\n1,2\n%3,4\n5,6\n", percent), (Rows{{1, 2}, {5, 6}}));
   EXPECT_CONTAINS(refusal("1,2\n#3,4\n", percent), "t.csv:2:1: '#3' is not a number");
   EXPECT_EQ(refusal("x,y\n#10,1,2\nBob,1,2\n", named_by("1")), "t.csv:2:1: " + doubt);
-  // Words, and what has other fields, are comments.
+  // Words, and lines with another number of fields, are comments.
   for (const std::string comment : {"# more", "#", "#1,2,3", "# a, b, c"})
     EXPECT_EQ(rows_of("x,y\n" + comment + "\n1,2\n" + comment + "\n3,4\n", offered()), (Rows{{1, 2}, {3, 4}}))
         << comment;
@@ -354,8 +353,8 @@ TEST(Rows, ThatLackNumbersAreToldTogetherOrLeftOut) {
     names.push_back("p" + std::to_string(row));
     weights.push_back(row + 0.5);
   }
-  for (const std::size_t stretch : {1, 40, 1 << 18}) {
-    options.stretch = stretch;
+  for (const std::size_t chunk : {1, 40, 1 << 18}) {
+    options.chunk = chunk;
     const CsvTable table = table_of(text, options);
     EXPECT_EQ(names_of(table), names);
     EXPECT_EQ(table.weights, weights);
@@ -371,13 +370,13 @@ TEST(Rows, ThatLackNumbersAreToldTogetherOrLeftOut) {
   EXPECT_EQ(rows_of("NA,1\n2,3\n", drop), (Rows{{2, 3}}));
   EXPECT_CONTAINS(refusal("x,y\nNA,1\n", drop),
                   "1 of 1 row lacks a number (column 'x'); column 'x' has no number at all");
-  // Whatever is recommended leaves something.
+  // Each recommendation leaves some data.
   EXPECT_CONTAINS(refusal("x,y\nNA,NA\n", drop), "1 of 1 row lacks a number (columns 'x' and 'y'); fill them in");
   EXPECT_EQ(refusal("a,b\nx,y\nz,y\n", offered()),
             "t.csv:2:1: 'x' is not a number: columns 'a' and 'b' are text, and no coordinate is left without them");
   EXPECT_EQ(refusal("x\n5%\n", offered()).find("--drop-columns"), std::string::npos);
   EXPECT_CONTAINS(refusal("Ada,1,2\nBob,3,4\n", offered()),
-                  "keeps it beside the answer; if line 1 is a row, say --header no");
+                  "keeps it next to the answer; if line 1 is a row, say --header no");
 }
 
 TEST(Columns, WeightsAreNoCoordinates) {
@@ -405,14 +404,14 @@ TEST(Columns, AreFoundByTheNamesThatAreExpected) {
   EXPECT_EQ(table.notes, Strings{"t.csv: the columns are found by their names; column 'species' is left out"});
   options.columns.expected = {"2020", "2019"};
   EXPECT_EQ(rows_of("2019,2020,2021\n1,2,3\n", options), (Rows{{2, 1}}));
-  options.columns.expected = {"petal", "stem"};  // not there: the table as it is
+  options.columns.expected = {"petal", "stem"};  // missing columns: the table is used as it is
   options.columns.dropped = ColumnList("--drop-columns", "species");
   EXPECT_EQ(rows_of(iris, options), (Rows{{5.1, 1.4}, {4.9, 1.3}}));
 }
 
 TEST(Columns, AsPandasAndRWriteThem) {
   const std::string unnamed =
-      "t.csv: the first column, which has no name, counts the rows, and is taken as a coordinate";
+      "t.csv: the first column, which has no name, counts the rows, and is read as a coordinate";
   for (const std::string file : {"csv/pandas.csv"}) {
     const CsvTable table = table_of(content(corpus + file), offered());
     ASSERT_EQ(table.notes.size(), 1u);
@@ -428,7 +427,7 @@ TEST(Columns, AsPandasAndRWriteThem) {
   const CsvTable r = table_of(content(corpus + "csv/write_csv.csv"), dropping("name"));
   EXPECT_EQ(rows_of(r.values.view), (Rows{{1, 0.5}, {2, 0.25}}));
   EXPECT_CONTAINS(r.notes.at(0), unnamed);
-  // write.table(): the names of rows have none themselves.
+  // write.table() gives the column of row names no name.
   const CsvTable less = table_of(content(corpus + "csv/write_table.txt"), named_by("1"));
   EXPECT_EQ(rows_of(less.values.view), (Rows{{0.5, 3}, {0.25, 1}}));
   EXPECT_EQ(names_of(less), (Strings{"1", "2"}));
@@ -448,20 +447,18 @@ TEST(Columns, AFirstColumnThatNumbersTheRowsIsTold) {
   };
   EXPECT_CONTAINS(
       note("year", "abcef", offered()),
-      "t.csv: the first column, 'year', is whole numbers that rise from row to row, and is taken as a coordinate; "
+      "t.csv: the first column, 'year', has integers that rise from row to row, and is read as a coordinate; "
       "if it names the rows, say --id-column year (if not, --columns 1- says so)");
-  EXPECT_CONTAINS(note("year", "abcdef", offered()), "'year', is whole numbers that rise");
+  EXPECT_CONTAINS(note("year", "abcdef", offered()), "'year', has integers that rise");
   for (const std::string values : {"abce", "abced", "abcdd", "fedcba"}) EXPECT_EQ(note("year", values, offered()), "");
   EXPECT_EQ(note("year", "abcdef", taking("1-")), "");
   EXPECT_EQ(note("year", "abcdef", {}), "");
   CsvOptions no_ids = offered();
   no_ids.columns.offers_id = false;
   EXPECT_CONTAINS(note("year", "abcdef", no_ids), "--drop-columns year");
-  EXPECT_EQ(table_of("x\n1\n2\n3\n4\n5\n6\n", offered()).notes, Strings{});  // nothing would be left
+  EXPECT_EQ(table_of("x\n1\n2\n3\n4\n5\n6\n", offered()).notes, Strings{});  // no column would remain
   EXPECT_EQ(table_of("x,y\n1.5,0\n2,0\n3,0\n4,0\n5,0\n6,0\n", offered()).notes, Strings{});
 }
-
-// ---- The first line ----
 
 TEST(Headers, AreUtf8) {
   for (const std::string name : {"temp_\xb0"
@@ -490,7 +487,7 @@ TEST(Headers, OfOneColumnMayHoldSeparators) {
   EXPECT_EQ(rows_of("sepal length\n5,1\n4,9\n", written(Decimal::comma)), (Rows{{5.1}, {4.9}}));
   EXPECT_CONTAINS(refusal("Made by hand\n5,1\n4,9\n", offered()), "t.csv:2:1: '5,1' is not a number");
   EXPECT_EQ(rows_of("10 m\n5\n6\n", yes), (Rows{{5}, {6}}));
-  // Where rows have separators, one is short.
+  // If other rows have separators, the row is too short.
   EXPECT_CONTAINS(refusal("x,y\n3\n4,5\n", offered()), "t.csv:2:2: 1 field, but line 1 has 2");
   EXPECT_CONTAINS(refusal("x y\n3\n4 5\n", offered()), "t.csv:2:2: 1 field, but line 1 has 2");
   EXPECT_CONTAINS(refusal("1 2\n3\n4\n", offered()), "t.csv:2:2: 1 field, but line 1 has 2");
@@ -519,7 +516,7 @@ TEST(Headers, NumbersUnlikeTheRowsAreNoted) {
            "3,1\n2,4\n1,5\n",
            "5.1,3.5,1.4\n4.9,3.0,1.4\n",
            "0.1,0.5,0.95\n0.2,0.6,0.7\n",
-           "9.5,3.5\n0.5,2.5\n0.25,1.5\n0.5,2.25\n",  // one column alone is far away
+           "9.5,3.5\n0.5,2.5\n0.25,1.5\n0.5,2.25\n",  // only one column is far away
            "5,1\n4,1\n9,1\n7,1\n",
        })
     EXPECT_FALSE(is_noted(text)) << text;
@@ -542,7 +539,7 @@ TEST(Headers, OfForeignCommentsAreNamedSo) {
     EXPECT_CONTAINS(refusal(text, offered()), "t.csv:1:1: the line begins with '" + character + "'");
     EXPECT_CONTAINS(refusal(text, offered()), "say --comment '" + character + "'");
     CsvOptions said = offered();
-    said.comment = {.mark = character.front(), .said = true};
+    said.comment = {.mark = character.front(), .is_given = true};
     EXPECT_EQ(rows_of(text, said), (Rows{{1, 2}, {3, 4}}));
   }
   EXPECT_EQ(table_of("%,!x\n1,2\n", offered()).column_names, (Strings{"%", "!x"}));
@@ -563,8 +560,6 @@ TEST(Headers, LinesThatEndWithCarriageReturns) {
   EXPECT_CONTAINS(refusal("1,2\r3,4\r", offered()), "for example: tr '\\r' '\\n' < t.csv > t-converted.csv");
 }
 
-// ---- Numbers ----
-
 TEST(Numbers, ThatAreMissing) {
   CsvOptions drop = offered();
   drop.missing = Missing::drop_rows;
@@ -578,7 +573,7 @@ TEST(Numbers, ThatAreMissing) {
 
 TEST(Numbers, DecimalCommas) {
   const std::string note =
-      "t.csv: decimals are taken to follow a comma (--decimal comma says so; --decimal point: a point)";
+      "t.csv: decimals are assumed to follow a comma (--decimal comma says so; --decimal point: a point)";
   for (const std::string text : {"a;b\n1,5;2\n3;4,25\n", "a\tb\n1,5\t2\n3\t4,25\n", "a;b\n\"1,5\";2\n3;\"4,25\"\n",
                                  "a;b\r\n1,5;2\r\n3;4,25\r\n", "a;b\n1,500;2\n3;4,25\n"}) {
     const CsvTable table = table_of(text, offered());
@@ -599,7 +594,7 @@ TEST(Numbers, DecimalCommas) {
   EXPECT_EQ(rows_of("w\n0,5\n1,5\n", written(Decimal::comma)), (Rows{{0.5}, {1.5}}));
   for (const CsvOptions& options : {written(Decimal::comma), offered()})
     EXPECT_EQ(rows_of("1,5\t2,5\n3,5\t4,5\n", options), (Rows{{1.5, 2.5}, {3.5, 4.5}}));
-  // Never in silence, and never both.
+  // An ambiguous comma is never resolved silently, and notations never mix.
   EXPECT_CONTAINS(refusal("a;b\n1,500;2\n", offered()),
                   "t.csv:2:1: '1,500' may have decimals behind its comma, or a group of three digits");
   EXPECT_CONTAINS(refusal("a;b\n1,5;2.5\n", offered()), "t.csv:2:1: '1,5' is not a number (decimals follow a point");
@@ -608,7 +603,7 @@ TEST(Numbers, DecimalCommas) {
   EXPECT_CONTAINS(refusal("a;b\n1,5;2\n", written(Decimal::point)), "t.csv:2:1: '1,5' is not a number");
   EXPECT_CONTAINS(refusal("a,b\n1.5,2\n", written(Decimal::comma)), "t.csv:2:1: '1.5' is not a number");
   EXPECT_CONTAINS(refusal("a;b\n1,2,3;4\n", offered()), "t.csv:2:1: '1,2,3' is not a number");
-  // Behind the sample that was looked at, too.
+  // Also after the sample.
   std::string late = "a;b\n";
   for (int row = 0; row < 20000; ++row) late += "1;2\n";
   EXPECT_CONTAINS(refusal(late + "1,5;2\n", offered()), "t.csv:20002:1: '1,5' is not a number (decimals");
@@ -623,7 +618,8 @@ TEST(Numbers, GroupsOfDigits) {
             (Rows{{1234.5, 2}, {12, 1000}}));
   EXPECT_EQ(rows_of("a,b\n1'234.5,2\n", written(Decimal::automatic, '\'')), (Rows{{1234.5, 2}}));
   EXPECT_EQ(rows_of("a;b\n1 234,5 ; 2\n", written(Decimal::comma, ' ')), (Rows{{1234.5, 2}}));
-  EXPECT_EQ(rows_of("1,234\n5,678\n", written(Decimal::automatic, ',')), (Rows{{1, 234}, {5, 678}}));  // they separate
+  // The commas separate fields.
+  EXPECT_EQ(rows_of("1,234\n5,678\n", written(Decimal::automatic, ',')), (Rows{{1, 234}, {5, 678}}));
   for (const std::string number : {"1,23", "1234,567", "12,3456", "0,123", ",123", "1,234,56", "1,,234", "1.5,000"})
     EXPECT_CONTAINS(refusal("a;b\n2;" + number + "\n", written(Decimal::automatic, ',')),
                     "t.csv:2:2: '" + number + "' is not");
@@ -706,9 +702,9 @@ TEST(Numbers, PlainOnesAreTheNearestDoubles) {
                                  "12345678/",
                                  "1.2345678:"})
     check(text);
-  // Short numbers are read together with what follows them: every length, every place of the point.
+  // Short numbers are parsed together with the text that follows: tests every length and every position of the point.
   for (std::size_t length = 0; length <= 10; ++length)
-    for (std::size_t point = 0; point <= length + 1; ++point)  // length + 1: none
+    for (std::size_t point = 0; point <= length + 1; ++point)  // length + 1: no point
       for (const char* const follower :
            {"", ",", "\n", "e", "e5", "E-3", "ex", ":", "/", ".", "-", "\x80", "\xff", " "})
         for (const char* const rest : {"", "7", "12.5,x\n4"}) {
@@ -719,7 +715,7 @@ TEST(Numbers, PlainOnesAreTheNearestDoubles) {
           check("-" + digits + follower + rest);
         }
   for (int trial = 0; trial < 200000; ++trial) {
-    // Digits with a point somewhere, and what lies between two neighbouring doubles.
+    // Digits with a point somewhere, and the midpoint of two neighbouring doubles.
     std::string digits = std::to_string(random() >> random() % 64);
     if (random() % 4 != 0) digits.insert(random() % (digits.size() + 1), ".");
     check((random() % 2 == 0 ? "-" : "") + digits);
@@ -731,8 +727,6 @@ TEST(Numbers, PlainOnesAreTheNearestDoubles) {
     check({text.data(), static_cast<std::size_t>(length)});
   }
 }
-
-// ---- Threads ----
 
 TEST(CsvThreads, GiveTheSameTableAndTheSameErrors) {
   std::string text = "id,x,y,note\n";
@@ -746,9 +740,9 @@ TEST(CsvThreads, GiveTheSameTableAndTheSameErrors) {
   CsvOptions options = named_by("id");
   options.columns.dropped = ColumnList("--drop-columns", "note");
   for (const int threads : {1, 3})
-    for (const std::size_t stretch : {1, 37, 1000, 1 << 18}) {
+    for (const std::size_t chunk : {1, 37, 1000, 1 << 18}) {
       options.threads = threads;
-      options.stretch = stretch;
+      options.chunk = chunk;
       const CsvTable table = table_of(text, options);
       EXPECT_EQ(rows_of(table.values.view), expected);
       EXPECT_EQ((*table.row_names)[599], "p599");
@@ -764,12 +758,10 @@ TEST(CsvThreads, GiveTheSameTableAndTheSameErrors) {
                 "t.csv:728:3: the field is empty: 2 of 602 rows lack a number (columns 'x' and 'y')"},
                {"q,1,2,\"x\n\n", "t.csv:728:4: the field '\"x' has no closing quote"},
            })
-        EXPECT_CONTAINS(refusal(text + broken, options), error) << threads << " " << stretch;
+        EXPECT_CONTAINS(refusal(text + broken, options), error) << threads << " " << chunk;
       EXPECT_EQ(rows_of(table_of(text + "\n# x\n\n", options).values.view), expected);
     }
 }
-
-// ---- Files ----
 
 class TableFile : public testing::Test {
  protected:
@@ -835,7 +827,7 @@ TEST_F(TableFile, ADamagedArchiveIsRefused) {
           Points{.values = parse_npy(found.bytes, found.name, found.owner).values, .picture = {}, .column_names = {}});
     };
     ASSERT_EQ(rows_in(whole), ramp);
-    // Cut off anywhere, and with any byte changed: refused, or (in times and attributes, which nobody reads) the array.
+    // An archive that is truncated or has any byte changed is rejected, or the byte is unused (times, attributes).
     for (std::size_t length = 0; length < whole.size(); ++length)
       EXPECT_NE(refusal([&] { rows_in(whole.substr(0, length)); }), "accepted") << name << length;
     EXPECT_NE(refusal([&] { rows_in(whole + "x"); }), "accepted");
@@ -848,7 +840,7 @@ TEST_F(TableFile, ADamagedArchiveIsRefused) {
       }
     }
   }
-  // A size that the packed bytes cannot have is no reason to allocate so much.
+  // A size that the compressed bytes cannot have must not cause an allocation.
   std::string large = content(corpus + "npz/deflated.npz");
   const std::size_t entry = large.find("PK\x01\x02");
   ASSERT_NE(entry, std::string::npos);

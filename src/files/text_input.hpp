@@ -1,5 +1,4 @@
-// Text from a file, from standard input or from memory, packed by gzip or not, handed on piece by piece. A byte-order
-// mark of UTF-8 at its beginning is no part of it.
+// Reads text from a file, standard input or memory, gzip-compressed or not, in pieces and without a byte-order mark.
 #pragma once
 
 #include <cstddef>
@@ -17,54 +16,52 @@
 
 namespace gradus::files {
 
-/// Whether a line begins with a value of a spreadsheet's cell without a number: no comment, although it begins with #.
+/// Returns true if a line begins with a spreadsheet's error value such as #N/A, which is not a comment despite the #.
 bool is_spreadsheet_error(std::string_view text);
 
 bool looks_like_gzip(std::string_view bytes);
 
-/// Reads some of up to `room` bytes; 0 at the end.
+/// Reads up to `room` bytes and returns their number; 0 at the end.
 using ReadBytes = std::function<std::size_t(char* into, std::size_t room)>;
 
-/// The content of gzip's format (RFC 1952), also of several members one after the other. InputError, with the place in
-/// the packed bytes, for what is damaged, ends too early, or is followed by something else.
+/// Decompresses gzip (RFC 1952) with one or more members. Throws InputError, with the position in the compressed bytes,
+/// for data that is damaged, truncated or followed by something else.
 ReadBytes gunzip(ReadBytes packed, std::string name);
 
-/// Takes whole lines from the beginning of `text`, all of it where it is the last, and returns how many bytes.
+/// Consumes whole lines of `text`, or all of it if it is the last piece. Returns the number of bytes consumed.
 using TakeLines = std::function<std::size_t(std::string_view text, bool last)>;
 
-/// Bytes that were read, of all of the file.
+/// Receives the number of bytes read so far and the size of the file.
 using ReadProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 
 class TextInput {
  public:
-  /// A file by its path, or standard input where that is "-". A pipe is read as it comes; otherwise it throws as
-  /// MappedFile does.
+  /// Opens a file, or standard input for "-". Reads a pipe as data arrives; otherwise throws like MappedFile.
   explicit TextInput(const std::string& path, std::stop_token stop = {}, ReadProgress progress = {});
-  /// Bytes that stay with the caller; `name` stands in messages.
+  /// Reads bytes in memory, which the caller keeps alive. `name` appears in messages.
   TextInput(std::span<const std::byte> bytes, std::string_view name, std::stop_token stop = {});
-  /// A file descriptor, read to its end.
   TextInput(int descriptor, std::string_view name, std::stop_token stop = {});
 
   TextInput(const TextInput&) = delete;
   TextInput& operator=(const TextInput&) = delete;
 
-  /// What the text begins with: all of it, or 64 KiB at least.
+  /// Returns the beginning of the text: at least 64 KiB, or all of it.
   std::string_view beginning();
 
-  /// Hands on all of the text, piece by piece. A line that outgrows a piece is offered again in a larger one.
-  /// InterruptedError after a stop request.
+  /// Passes all of the text to `take`, piece by piece. If a line does not fit in a piece, it is passed again in a
+  /// larger one. Throws InterruptedError after a stop request.
   void feed(const TakeLines& take);
 
-  /// All that was not handed on yet, in memory of its own.
+  /// Returns all text not passed on yet, in newly allocated memory.
   std::shared_ptr<const std::vector<char>> rest();
 
-  /// The next line without its end (LF or CRLF), valid until the next call; nothing after the last. For readers that
-  /// are asked for one thing after another; not to be mixed with feed(). InputError for a line of more than 1 GiB.
+  /// Returns the next line without its end (LF or CRLF), valid until the next call, or nothing after the last line.
+  /// Must not be combined with feed(). Throws InputError for a line of more than 1 GiB.
   std::optional<std::string_view> next_line();
-  /// Returns true if the text ends in the line that next_line() gave last, without an end of the line.
+  /// Returns true if the line that next_line() returned last is the end of the text and has no line end.
   bool is_line_open() const { return is_line_open_; }
 
-  /// Bytes of text that next_line() has not given yet, where all of it lies in memory as it is.
+  /// Returns the bytes that next_line() has not returned yet, if the whole text is uncompressed in memory.
   std::optional<std::uint64_t> bytes_left() const {
     if (read_) return std::nullopt;
     return text_.size() - taken_;
@@ -84,14 +81,14 @@ class TextInput {
   ReadProgress progress_;
   std::unique_ptr<MappedFile> file_;
   std::unique_ptr<Descriptor> pipe_;
-  std::string_view text_;     ///< all of it, where it lies in memory as it is
-  ReadBytes read_;            ///< otherwise what gives it
-  std::vector<char> buffer_;  ///< of which the first `filled_` bytes were read and not yet taken
+  std::string_view text_;     ///< the whole text, if it is uncompressed in memory
+  ReadBytes read_;            ///< otherwise the source
+  std::vector<char> buffer_;  ///< its first `filled_` bytes are read but not consumed
   std::size_t filled_ = 0;
-  std::size_t taken_ = 0;  ///< by next_line(), of the text or of the buffer
+  std::size_t taken_ = 0;  ///< bytes returned by next_line(), from the text or the buffer
   bool ended_ = false;
   bool is_line_open_ = false;
-  std::int64_t packed_done_ = 0;  ///< bytes of a packed file that were unpacked
+  std::int64_t packed_done_ = 0;  ///< bytes of a compressed file decompressed so far
   std::int64_t packed_total_ = 0;
 };
 

@@ -17,9 +17,9 @@ PointsOf<To> converted(MatrixView<const From> from, std::span<const std::int64_t
                        std::int64_t before) {
   Matrix<To> to(from.rows(), from.columns());
   const std::int64_t count = from.rows() * from.columns();
-  for (std::int64_t first = 0; first < count; first += core::operations_between_looks) {
+  for (std::int64_t first = 0; first < count; first += core::operations_between_polls) {
     core::honour_stop(stop, "stopped while reading '" + std::string(name) + "'");
-    for (std::int64_t at = first; at < std::min(first + core::operations_between_looks, count); ++at) {
+    for (std::int64_t at = first; at < std::min(first + core::operations_between_polls, count); ++at) {
       const From value = from.data()[at];
       const To result = static_cast<To>(value);
       if (std::isinf(result) && !std::isinf(value))
@@ -32,7 +32,7 @@ PointsOf<To> converted(MatrixView<const From> from, std::span<const std::int64_t
   return own(std::move(to));
 }
 
-/// Either kind of numbers as the other type. `before`: elements that come before these, for messages.
+/// Converts values to the other type. `before` is the number of elements before these, for messages.
 template <class Values>
 void change_type(Values& values, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
                  std::string_view name, const std::stop_token& stop, std::int64_t before = 0) {

@@ -21,7 +21,7 @@ Matrix<double> uniform(std::int64_t n, std::int64_t d, std::uint64_t seed, doubl
   return points;
 }
 
-// Integer coordinates of a small range: many points at exactly the same distance from several centroids.
+// Points with small integer coordinates: many are at exactly the same distance from several centroids.
 Matrix<double> lattice(std::int64_t n, std::int64_t d, std::int64_t side, std::uint64_t seed) {
   Matrix<double> points = uniform(n, d, seed, 0, static_cast<double>(side));
   for (std::int64_t index = 0; index < n * d; ++index) points.data()[index] = std::floor(points.data()[index]);
@@ -49,7 +49,7 @@ Case sized(std::int64_t n, std::int64_t d, std::int64_t k) {
           [=](std::uint64_t seed) { return plain(uniform(n, d, seed), k); }};
 }
 
-/// One column of the given values; the first rows with the numbers `first` are the centroids.
+/// One column with the given values; the rows in `first` are the initial centroids.
 CaseData column(const std::vector<double>& values, const std::vector<std::int64_t>& first) {
   CaseData data =
       plain(Matrix<double>(static_cast<std::int64_t>(values.size()), 1), static_cast<std::int64_t>(first.size()), 20);
@@ -59,7 +59,7 @@ CaseData column(const std::vector<double>& values, const std::vector<std::int64_
   return data;
 }
 
-/// Adds a case in which sums on a grid, or squares, lose what matters.
+/// Adds a case in which sums on a grid, or squares, can lose significant digits.
 void add_extreme(std::vector<Case>& list, const std::string& name, const std::function<CaseData(std::uint64_t)>& make) {
   list.push_back({"extreme_" + name, [make](std::uint64_t seed) {
                     CaseData data = make(seed);
@@ -68,7 +68,6 @@ void add_extreme(std::vector<Case>& list, const std::string& name, const std::fu
                   }});
 }
 
-// Weights of any spread.
 void add_extreme_weights(std::vector<Case>& list) {
   add_extreme(list, "weights_and_squares_near_overflow", [](auto seed) {
     CaseData data = plain(uniform(33, 33, seed, -3e150, 3e150), 6);
@@ -108,7 +107,6 @@ void add_extreme_weights(std::vector<Case>& list) {
   });
 }
 
-// Points of any scale.
 void add_extreme_scales(std::vector<Case>& list) {
   add_extreme(list, "small_points_of_small_weight", [](auto) {
     CaseData data = column({1e-150, 2e-150, 5e-150, 6e-150}, {0, 3});
@@ -122,8 +120,7 @@ void add_extreme_scales(std::vector<Case>& list) {
     data.float_scale = 1e110;
     return data;
   });
-  // Differences so small that a power of two which brings them near 1 takes the constant column beyond all bounds. (For
-  // doubles: kmeans_test.)
+  // Differences so small that scaling them to 1 makes the constant column overflow. (For doubles: kmeans_test.)
   add_extreme(list, "floats_beside_a_constant_column", [](auto seed) {
     CaseData data = plain(uniform(300, 3, seed, -1e-42, 1e-42), 90);
     for (std::int64_t row = 0; row < 300; ++row) data.points(row, 0) = 1e37;
@@ -142,7 +139,6 @@ void add_extreme_scales(std::vector<Case>& list) {
   });
 }
 
-// Rows of any length, by their directions.
 void add_extreme_directions(std::vector<Case>& list) {
   add_extreme(list, "cosine_of_rows_of_any_length", [](auto seed) {
     CaseData data = plain(uniform(300, 4, seed, -1, 1), 5);
@@ -161,7 +157,7 @@ void add_extreme_directions(std::vector<Case>& list) {
     return data;
   });
   add_extreme(list, "cosine_of_a_centroid_beside_its_point", [](auto) {
-    // Scaled once more, the mean of one unit row lies a step beside it: outside the box of points and centroids.
+    // Scaling the mean of one unit row again moves it by one ulp, outside the box of points and centroids.
     CaseData data = plain(Matrix<double>(2, 2), 1);
     const double rows[] = {-1, 1, -1, 1};
     std::copy_n(rows, 4, data.points.data());
@@ -177,8 +173,8 @@ void add_extreme_directions(std::vector<Case>& list) {
   });
 }
 
-// Centroids near the origin, and points from there to where their distances differ by rounding alone. Without weight
-// the far points leave the centroids where they are, and filters that look at former iterations get that far.
+// Centroids near the origin, and points at growing distances, up to where their distances differ by rounding alone. Far
+// points without weight leave the centroids in place, so filters that use former iterations reach them too.
 CaseData with_far_points(std::uint64_t seed, std::int64_t d, std::int64_t clusters, bool weightless) {
   constexpr std::int64_t n = 600;
   const std::int64_t near = weightless ? n / 2 : clusters;
@@ -189,7 +185,7 @@ CaseData with_far_points(std::uint64_t seed, std::int64_t d, std::int64_t cluste
       double& value = data.points(row, dim);
       value = 0.25 * (value - 4);
       if (row < near) continue;
-      // Half of the far points lie on an axis: an integer holds these without rounding.
+      // Half of the far points are on an axis, where integers represent them without rounding.
       if (row % 2 == 0 && dim != row / 2 % d) value = 0;
       value = std::ldexp(value, static_cast<int>((row - near) * 53 / (n - near)));
     }
@@ -197,7 +193,6 @@ CaseData with_far_points(std::uint64_t seed, std::int64_t d, std::int64_t cluste
   return data;
 }
 
-// Points far from the centroids.
 void add_extreme_far_points(std::vector<Case>& list) {
   add_extreme(list, "a_tight_heap_and_an_outlier", [](auto seed) {
     CaseData data = plain(uniform(241, 1, seed, 0, 5e-5), 7, 100);
@@ -205,8 +200,7 @@ void add_extreme_far_points(std::vector<Case>& list) {
     return data;
   });
   add_extreme(list, "far_points_at_ties_by_rounding", [](auto) {
-    // From the far points, the first two centroids are equally far as the canonical chain rounds, and the second is
-    // nearer in truth.
+    // The canonical chain rounds the distances to the first two centroids equally, but the second one is nearer.
     CaseData data = plain(Matrix<double>(7, 2), 3, 1);
     const double far = 0x1p52;
     const double rows[] = {1.75, 1, 2, 0, 0, 0, far, 0, far, 1, far, 0, -far, 0};
@@ -223,9 +217,9 @@ void add_extreme_far_points(std::vector<Case>& list) {
   }
 }
 
-// Values that differ by a last bit, or whose squares vanish.
+// Values that differ by one ulp, or whose squares underflow.
 void add_extreme_close_values(std::vector<Case>& list) {
-  // The same for directions that are nearly equal: all centroids lie within some units of the last place.
+  // Nearly equal directions: all centroids are within a few ulps.
   add_extreme(list, "cosine_of_close_centroids", [](auto seed) {
     CaseData data = plain(uniform(300, 20, seed, -1, 1), 9, 1);
     for (std::int64_t row = 0; row < 9; ++row)
@@ -240,9 +234,9 @@ void add_extreme_close_values(std::vector<Case>& list) {
     data.max_iterations = 300;
     return data;
   });
-  // Steps so small that the squares of differences of up to 45 of them vanish in double, and float has no smaller ones:
-  // what is scaled to 1 for a filter must not tell apart what the canonical chain cannot, nor overflow. All centroids
-  // but the first lie on one side of the points' middle.
+  // The squares of differences of up to 45 steps underflow in double, and float has no smaller steps. A filter that
+  // scales to 1 must not distinguish what the canonical chain cannot, and must not overflow. All centroids but the
+  // first are on one side of the points' middle.
   add_extreme(list, "steps_of_the_least_numbers", [](auto) {
     std::vector<double> values;
     for (int step = 0; step < 100; ++step) values.push_back(std::ldexp(step, -543));
@@ -253,7 +247,7 @@ void add_extreme_close_values(std::vector<Case>& list) {
     data.float_scale = 0x1p394;
     return data;
   });
-  // Means exactly in the middle between two numbers, of few points each: a grid that rounds would guess.
+  // Means of few points that are exactly halfway between two numbers, where a rounding grid would have to guess.
   for (const std::int64_t d : {2, 40})
     add_extreme(list, d == 2 ? "means_in_the_middle" : "means_in_the_middle_many_columns", [d](auto seed) {
       CaseData data = plain(blobs(400, d, 100, 1e-3, seed), 100);
@@ -272,7 +266,7 @@ void add_extreme_close_values(std::vector<Case>& list) {
   });
 }
 
-// Many columns and clusters at once: what the 8-bit and 16-bit filters must not stumble over.
+// Many columns and clusters at once, which stress the 8-bit and 16-bit filters.
 void add_many_clusters(std::vector<Case>& list) {
   const auto add = [&list](const std::string& name, CaseData (*make)(std::uint64_t seed)) {
     list.push_back({"many_clusters_" + name, [make](std::uint64_t seed) {
@@ -281,7 +275,7 @@ void add_many_clusters(std::vector<Case>& list) {
                       return data;
                     }});
   };
-  // Beside the widths of panels: clusters by 16, 32 and 64; dimensions by 2, 4, 8 and 16.
+  // Sizes around the widths of panels: clusters by 16, 32 and 64; dimensions by 2, 4, 8 and 16.
   add("65x17", [](auto seed) { return plain(uniform(300, 17, seed), 65); });
   add("129x33", [](auto seed) { return plain(uniform(350, 33, seed), 129); });
   add("100x66", [](auto seed) { return plain(uniform(301, 66, seed), 100); });
@@ -307,7 +301,7 @@ void add_many_clusters(std::vector<Case>& list) {
     for (std::int64_t row = 0; row < 500; ++row) data.points(row, 7) *= 1e6;
     return data;
   });
-  add("outlier_value", [](auto seed) {  // of a centroid to begin with, and of a point that stays one
+  add("outlier_value", [](auto seed) {  // values of an initial centroid and of a point that stays an outlier
     CaseData data = plain(uniform(500, 24, seed), 80);
     data.points(5, 3) = 1e9;
     data.points(300, 4) = -1e5;
@@ -336,7 +330,7 @@ void add_many_clusters(std::vector<Case>& list) {
   });
 }
 
-/// The rows of `different`, over and over, until there are n.
+/// Returns n rows that repeat the rows of `different`.
 Matrix<double> repeated(const Matrix<double>& different, std::int64_t n) {
   Matrix<double> points(n, different.columns());
   for (std::int64_t row = 0; row < n; ++row)
@@ -344,7 +338,6 @@ Matrix<double> repeated(const Matrix<double>& different, std::int64_t n) {
   return points;
 }
 
-// Fewer different points than clusters, which is accepted.
 void add_fewer_points(std::vector<Case>& list) {
   const auto add = [&list](const std::string& name, const std::function<CaseData(std::uint64_t)>& make) {
     list.push_back({"fewer_points_" + name, [make](std::uint64_t seed) {
@@ -353,7 +346,7 @@ void add_fewer_points(std::vector<Case>& list) {
                       return data;
                     }});
   };
-  const auto rounded = [](CaseData data) {  // means are, and textbook sums of the same values are not those values
+  const auto rounded = [](CaseData data) {  // a textbook mean of equal values may differ from the value
     data.well_conditioned = false;
     return data;
   };
@@ -369,7 +362,7 @@ void add_fewer_points(std::vector<Case>& list) {
     return data;
   });
   add("two_of_five_far_away", [](auto) {
-    // Two of the first centroids are no point of weight, and nobody's nearest.
+    // Two of the initial centroids are points without weight, and nearest to no point.
     CaseData data = column({0, 10, 500, -300, 3}, {2, 0, 3, 1});
     data.weights = {2, 1, 0, 0, 0};
     return data;
@@ -408,7 +401,7 @@ void add_fewer_points(std::vector<Case>& list) {
     return data;
   });
   add("until_convergence", [=](auto seed) {
-    // The first centroids are all of two places, and the others are found one after the other.
+    // The initial centroids have only two positions; the other positions are found one after the other.
     CaseData data = rounded(plain(repeated(uniform(12, 2, seed), 600), 20, 300));
     for (std::int64_t cluster = 0; cluster < 20; ++cluster) data.first_rows.push_back(cluster % 2);
     return data;
@@ -419,7 +412,6 @@ void add_case(std::vector<Case>& list, std::string name, std::function<CaseData(
   list.push_back({std::move(name), std::move(make)});
 }
 
-// Blobs, lattices and equal points.
 void add_shapes(std::vector<Case>& list) {
   add_case(list, "blobs", [](auto seed) { return plain(blobs(3000, 2, 8, 1.5, seed), 8, 100); });
   add_case(list, "blobs_many_dimensions", [](auto seed) { return plain(blobs(1500, 96, 24, 2.0, seed), 24, 100); });
@@ -454,7 +446,6 @@ void add_shapes(std::vector<Case>& list) {
   });
 }
 
-// Offsets, scales and weights.
 void add_values(std::vector<Case>& list) {
   for (const double offset : {1e6, 1e8})
     for (const std::int64_t d : {2, 40})
@@ -505,11 +496,11 @@ void add_values(std::vector<Case>& list) {
     });
 }
 
-// What a grid of cells over the points' box has to get right: see simd_grid.
+// Difficult cases for the grid of cells in simd_grid.
 void add_grids(std::vector<Case>& list) {
   for (const std::int64_t d : {1, 2, 3})
     add_case(list, "on_cell_edges_d" + std::to_string(d), [d](auto seed) {
-      // Multiples of powers of two: points and borders between clusters lie on the edges of any regular grid.
+      // Multiples of powers of two: points and cluster borders are on cell edges of any regular grid.
       CaseData data = plain(lattice(5000, d, 64, seed), 16);
       for (std::int64_t dim = 0; dim < d; ++dim) {
         data.points(0, dim) = 0;
@@ -519,7 +510,7 @@ void add_grids(std::vector<Case>& list) {
       return data;
     });
   add_case(list, "few_cells_of_a_fine_grid", [](auto seed) {
-    // Whole numbers, each many times, as the colours of a picture are.
+    // Integers that each occur many times, like the colours of a picture.
     CaseData data = plain(lattice(20000, 3, 9, seed), 40);
     for (std::int64_t row = 0; row < 20000; ++row) data.points(row, 2) = data.points(row, 0) + 3 * data.points(row, 1);
     data.well_conditioned = false;
@@ -531,7 +522,7 @@ void add_grids(std::vector<Case>& list) {
     return data;
   });
   add_case(list, "clusters_far_below_the_extent", [](auto seed) {
-    // Nearly all points and centroids in one spot, and a few outliers far away.
+    // Nearly all points and centroids are in one spot; a few outliers are far away.
     CaseData data = plain(uniform(4000, 2, seed, 5, 5.001), 40);
     for (std::int64_t row = 100; row < 4000; row += 1000)
       for (std::int64_t dim = 0; dim < 2; ++dim) data.points(row, dim) *= 1e6 * static_cast<double>(row);
@@ -554,19 +545,19 @@ void add_grids(std::vector<Case>& list) {
   });
   add_case(list, "offset_1e8_d1", [](auto seed) {
     CaseData data = plain(uniform(2000, 1, seed, 1e8, 1e8 + 1000), 9);
-    // In float these are some hundred different numbers.
+    // In float these are only some hundred different numbers.
     data.well_conditioned = false;
     return data;
   });
   add_case(list, "greatest_values", [](auto seed) {
-    // The columns' extents overflow a float.
+    // The ranges of the columns overflow a float.
     CaseData data = plain(uniform(2000, 2, seed, -3.4e38, 3.4e38), 6);
     data.well_conditioned = false;
     return data;
   });
 }
 
-// Stop rules, and rows with room between them.
+// Stopping rules, and padded rows.
 void add_layouts(std::vector<Case>& list) {
   add_case(list, "padded_rows_few_dimensions", [](auto seed) {
     CaseData data = plain(uniform(2901, 2, seed), 6);
@@ -597,7 +588,7 @@ void add_layouts(std::vector<Case>& list) {
 
 std::vector<Case> make_cases() {
   std::vector<Case> list;
-  // Sizes on, below and above every tile; one dimension, many dimensions; k = 1, k = n.
+  // Sizes at, below and above every tile; one and many dimensions; k = 1 and k = n.
   list.push_back(sized(1, 1, 1));
   list.push_back(sized(2, 3, 2));
   list.push_back(sized(17, 1, 17));
@@ -661,7 +652,7 @@ std::string wrong_sizes(const KMeansResult<T>& result, const KMeansResult<T>& tr
   return "";
 }
 
-/// What must be true of any result.
+/// Checks properties that every result must have; returns "" or the defect.
 template <class T>
 std::string broken_invariant(const KMeansResult<T>& result) {
   std::vector<std::int64_t> counts(result.counts.size());
@@ -671,11 +662,10 @@ std::string broken_invariant(const KMeansResult<T>& result) {
       return "label " + std::to_string(point) + " is " + std::to_string(label);
     ++counts[static_cast<std::size_t>(label)];
   }
-  return counts == result.counts ? "" : "the counts are not those of the labels";
+  return counts == result.counts ? "" : "the counts do not match the labels";
 }
 
-/// The magnitude in whose rounding errors an inertia may lose itself: the squared extent of the data, times the
-/// weights.
+/// Returns the magnitude that bounds the rounding errors of an inertia: squared extent of the data times the weights.
 template <class T>
 double inertia_scale(const Problem<T>& problem) {
   double scale = 0;
@@ -710,7 +700,7 @@ std::string different_bits(const KMeansResult<T>& result, const KMeansResult<T>&
     return "the history holds " + std::to_string(result.history.size()) + " iterations";
   if (result.stop_reason != truth.stop_reason || result.converged != truth.converged)
     return "it stopped for another reason";
-  // Inertias of the history come from sums.
+  // The inertias of the history are computed from sums.
   const double rounding = 1e-13 * inertia_scale(problem) + 1e-300;
   for (std::size_t step = 0; step < truth.history.size(); ++step) {
     const KMeansIteration& is = result.history[step];
@@ -757,7 +747,7 @@ std::string compare(const KMeansResult<T>& result, const KMeansResult<T>& truth,
 
 namespace {
 
-// The cosine metric is the Euclidean one on rows of unit length.
+// Scales rows to unit length, for which the cosine metric equals the Euclidean one.
 template <class T>
 void to_unit_rows(MatrixView<T> rows) {
   for (std::int64_t row = 0; row < rows.rows(); ++row) {

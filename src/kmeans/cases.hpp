@@ -1,5 +1,5 @@
-// Cases on which every variant is compared with the oracle: by kmeans_test, by `gradus verify`, and by the harness
-// before it times anything. A case is a small problem with something awkward about it.
+// Cases that compare every variant with the oracle, used by kmeans_test, by `gradus verify`, and by the harness before
+// timing. Each case is a small problem with one difficult property.
 #pragma once
 
 #include <functional>
@@ -18,12 +18,12 @@ struct CaseData : KMeansOptions {
 
   Matrix<double> points;
   std::vector<double> weights;
-  /// In float, by which points and weights that only a double holds are multiplied.
+  /// Factors for the float version of cases whose points or weights only a double can hold.
   double float_scale = 1;
   double float_weight_scale = 1;
-  std::vector<std::int64_t> first_rows;  ///< rows that are the initial centroids; empty: the first k
-  std::int64_t padding = 0;              ///< elements between the rows
-  /// Whether the textbook's arithmetic is expected to come near the oracle: not where ties or cancellation decide.
+  std::vector<std::int64_t> first_rows;  ///< rows used as initial centroids; empty: the first k
+  std::int64_t padding = 0;              ///< elements between rows
+  /// True if textbook arithmetic is expected to agree with the oracle, that is, if no ties or cancellation decide.
   bool well_conditioned = true;
 };
 
@@ -34,20 +34,19 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// Lets a fit be made where points coincide, so that a test need not count the different ones.
+/// Accepts points that coincide, so that a test need not count the different ones.
 void accept_coinciding_points(KMeansOptions& options);
 
-/// Judges a result by its contract: "" where it is right beside the oracle's, otherwise what is wrong.
+/// Checks a result against its contract. Returns "" if the result is correct, otherwise a description of the defect.
 ///
-/// The textbook's rounding sends a point between two clusters to the other one now and then, and its centroids follow.
-/// What a contract of the kind `within` promises is an inertia as good as the oracle's, and labels and counts that
-/// belong together; centroids near the oracle's only where the data are `well_conditioned`.
+/// Textbook rounding sometimes moves a point that is between two clusters to the other one, and the centroids follow.
+/// So the contract `within` promises an inertia as good as the oracle's and labels and counts that match each other. It
+/// promises centroids near the oracle's only for `well_conditioned` data.
 template <class T>
 std::string compare(const KMeansResult<T>& result, const KMeansResult<T>& truth, const Problem<T>& problem,
                     const core::Contract& contract, bool well_conditioned);
 
-/// A case in type T with the oracle's answer, worked out once for all variants and thread counts, when it is first
-/// asked for.
+/// A case in type T. The oracle's answer is computed on first use and shared by all variants and thread counts.
 template <class T>
 class PreparedCase {
  public:
@@ -58,24 +57,24 @@ class PreparedCase {
   const KMeansOptions& options() const { return options_; }
   const KMeansMemory<T>& memory() const { return memory_; }
   const KMeansResult<T>& truth() const;
-  /// Whether a variant with this contract promises anything of the case.
+  /// Returns true if a variant with this contract promises anything for the case.
   bool promises(const core::Contract& contract) const {
     return contract != core::Contract::within || well_conditioned_;
   }
-  /// "" where a result of points() and options() keeps the contract.
+  /// Compares a result for points() and options() with the oracle's; returns "" if it keeps the contract.
   std::string compare_with_truth(const KMeansResult<T>& result, const core::Contract& contract) const {
     return compare(result, truth(), problem_, contract, well_conditioned_);
   }
-  /// Runs `variant` on the case and compares; "" where it is right.
+  /// Runs `variant` on the case and compares; returns "" if the result is correct.
   std::string check(const Variant& variant, const Execution& execution) const;
 
  private:
-  Buffer<T> points_;  ///< rows that may be padded
+  Buffer<T> points_;  ///< possibly padded rows
   Buffer<T> weights_;
   Matrix<T> first_;
   KMeansOptions options_;
   KMeansMemory<T> memory_;
-  Buffer<T> unit_points_;  ///< of length one each, where the metric is cosine
+  Buffer<T> unit_points_;  ///< rows scaled to unit length, for the cosine metric
   Matrix<T> unit_first_;
   MatrixView<const T> rows_;
   Problem<T> problem_;
@@ -83,7 +82,7 @@ class PreparedCase {
   bool well_conditioned_ = true;
 };
 
-/// What a loop over table and cases wants to know of the room.
+/// The interface that loops over table and cases need.
 struct Trial : Room {
   using Variant = kmeans_detail::Variant;
   using Case = kmeans_detail::Case;

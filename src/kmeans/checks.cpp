@@ -38,14 +38,14 @@ void check_against_points(MatrixView<const T> points, const KMeansOptions& optio
                      std::to_string(points.columns()) + " is needed (clusters x columns of the points)");
 }
 
-/// Throws UsageError for what only one fit can have.
+/// Throws UsageError for options that apply to a single fit only.
 void check_only_fit(const KMeansOptions& options, const Execution& execution) {
   const auto refuse = [](const std::string& what) {
-    throw UsageError(what + " of one fit, and several numbers of clusters are compared; leave it out");
+    throw UsageError(what + " to one fit, but several numbers of clusters are compared; leave it out");
   };
-  if (options.init == KMeansInit::given) refuse("init: the given centroids are those");
-  if (!graph_file(execution).empty()) refuse("dump_graph: the graph is that");
-  if (!options.checkpoint.file.empty()) refuse("checkpoint: the file is that");
+  if (options.init == KMeansInit::given) refuse("init: the given centroids belong");
+  if (!graph_file(execution).empty()) refuse("dump_graph: the graph belongs");
+  if (!options.checkpoint.file.empty()) refuse("checkpoint: the file belongs");
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ void check_clusters(const KMeansOptions& options, std::int64_t n) {
 template <class T>
 void check_arguments(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                      const Execution& execution, bool alone) {
-  execution::check_execution(execution, execution::TakesRanks::yes);
+  execution::check_execution(execution, execution::SupportsRanks::yes);
   check_options(options);
   check_fit_memory(memory);
   check_points(points, execution);
@@ -125,7 +125,7 @@ void check_no_labels(const KMeansMemory<T>& memory) {
 template <class T>
 void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
                  const Execution& execution) {
-  execution::check_execution(execution, execution::TakesRanks::yes);
+  execution::check_execution(execution, execution::SupportsRanks::yes);
   core::check_choice(metric, "metric");
   check_points(points, execution);
   execution::check_extent(centroids, "centroids");
@@ -141,7 +141,7 @@ void check_prediction(MatrixView<const T> centroids, MatrixView<const T> points,
   check_points(points, execution);
   check_fit_memory(memory);
   if (memory.initial_centroids.rows() > 0)
-    throw UsageError(about("initial centroids") + "a prediction has none; its centroids are an argument of their own");
+    throw UsageError(about("initial centroids") + "a prediction has none; its centroids are a separate argument");
   execution::check_number(memory.weights, points.rows(), "weights", "points");
   if (!memory.labels.empty()) check_labels(memory.labels, points.rows());
   execution::check_apart(memory.labels, "labels", points, "points");

@@ -1,4 +1,4 @@
-// The options of a fit and of its checkpoints, a row for each: see core/options.hpp.
+// The options of a fit and of its checkpoints, one row each: see core/options.hpp.
 #pragma once
 
 #include "core/options.hpp"
@@ -29,19 +29,20 @@ inline constexpr auto option_rows<KMeansOptions> = std::to_array<Option>({
                                               .most = 1}),
     option<&KMeansOptions::empty>(
         {.name = "empty",
-         .help = "a cluster that lost its points moves to the farthest point, stays, or ends the job",
+         .help = "an empty cluster moves to the farthest point, keeps its centroid, or fails the job",
          .calls = "KMeans"}),
     option<&KMeansOptions::fewer_distinct>(
         {.name = "fewer_distinct",
-         .help = "fewer different points than clusters end the job, or leave clusters that repeat a centroid and have "
-                 "no points",
+         .help = "fewer different points than clusters fail the job, or leave clusters that repeat a "
+                 "centroid and have no points",
          .calls = "kmeans_initial_centroids",
          .scikit_learn = "accept"}),
-    option<&KMeansOptions::metric>({.name = "metric",
-                                    .help = "what is near: a short distance, or a small angle between rows, which are "
-                                            "scaled to unit length (spherical k-means)",
-                                    .calls = "kmeans_initial_centroids kmeans_memory KMeans"}),
-    // Not in the key of a job: the fit beneath is one of standardized points.
+    option<&KMeansOptions::metric>(
+        {.name = "metric",
+         .help = "the measure of nearness: the distance, or the angle between rows, which are scaled to "
+                 "unit length (spherical k-means)",
+         .calls = "kmeans_initial_centroids kmeans_memory KMeans"}),
+    // Not in the key of a job, because the underlying fit has standardized points.
     option<&KMeansOptions::standardize>(
         {.name = "standardize",
          .help = "bring every column to mean 0 and variance 1 first; centroids come back in the units of the data",
@@ -55,9 +56,9 @@ template <>
 inline constexpr auto option_rows<KMeansCheckpoint> = std::to_array<Option>({
     option<&KMeansCheckpoint::file>(
         {.name = "checkpoint.file",
-         .help =
-             "keep there how far the fit has come, so that it goes on elsewhere: on other threads, by another exact "
-             "variant, on a GPU or not; it ends with the same bits. SIGUSR1 and a stop write one at once",
+         .help = "save the state of the fit there, so that it can resume with other threads, another exact "
+                 "variant or another device, to the same bits. SIGUSR1 and a stop request write a "
+                 "checkpoint at once",
          .shown = "checkpoint",
          .placeholder = "FILE.npz",
          .is_file = true,
@@ -71,7 +72,7 @@ inline constexpr auto option_rows<KMeansCheckpoint> = std::to_array<Option>({
         {.name = "checkpoint.iterations", .help = "iterations between two checkpoints, or 0", .least = 0}),
     option<&KMeansCheckpoint::resume>(
         {.name = "checkpoint.resume",
-         .help = "go on from the checkpoint; where there is none yet, begin anew and say so",
+         .help = "resume from the checkpoint; if there is none yet, start from the beginning and say so",
          .shown = "resume",
          .recorded = false}),
 });

@@ -1,5 +1,5 @@
-// The plain truth: a fit by the canonical rules, one line after the other, sharing no machinery with the variants.
-// Never a rung and never timed as a baseline.
+// The oracle: a fit by the canonical rules in plain code that shares nothing with the variants. Neither rung nor
+// baseline.
 #pragma once
 
 #include "kmeans/problem.hpp"

@@ -1,4 +1,4 @@
-// kmeans_projection(): points on their first two principal components (gradus/kmeans_projection.hpp).
+// kmeans_projection(): projects points on their first two principal components (gradus/kmeans_projection.hpp).
 #include "gradus/kmeans_projection.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace gradus {
 
 namespace {
 
-/// The rows that are shown, ascending: all, or a sample. Few enough that the components take a second or so.
+/// Returns the rows to show in ascending order: all, or a sample small enough that the components take about a second.
 std::vector<std::int64_t> rows_shown(std::int64_t rows, std::int64_t columns, const KMeansProjectionOptions& options) {
   constexpr std::int64_t most_numbers = 4'000'000;
   const std::int64_t most = std::min(std::max(most_numbers / columns, std::int64_t{1000}), options.points);
@@ -25,7 +25,7 @@ std::vector<std::int64_t> rows_shown(std::int64_t rows, std::int64_t columns, co
     for (std::int64_t row = 0; row < rows; ++row) shown.push_back(row);
     return shown;
   }
-  constexpr std::uint64_t stream = 0x7061676500000000;  // of no fit
+  constexpr std::uint64_t stream = 0x7061676500000000;  // a stream that no fit uses
   const core::Philox random(options.seed, stream);
   for (std::int64_t draw = 0; draw < most; ++draw)
     shown.push_back(
@@ -43,7 +43,8 @@ double product(const Vector& one, const Vector& other) {
   return sum;
 }
 
-/// Takes out the part along `direction`, of length 1 or 0, and brings the rest to length 1; nothing is left of noise.
+/// Removes the component along `direction` (length 1 or 0) and scales the rest to length 1, or to 0 if it is only
+/// noise.
 void orthonormalize(Vector& vector, const Vector& direction, double scale) {
   const double along = product(vector, direction);
   for (std::size_t index = 0; index < vector.size(); ++index) vector[index] -= along * direction[index];
@@ -51,7 +52,7 @@ void orthonormalize(Vector& vector, const Vector& direction, double scale) {
   for (double& value : vector) value = length > 1e-12 * scale ? value / length : 0;
 }
 
-/// The direction in which the centered rows spread most, apart from `before`: by power iteration.
+/// Returns the direction of greatest variance of the centered rows, orthogonal to `before`, by power iteration.
 Vector component_of(const std::vector<Vector>& rows, const Vector& before, const std::stop_token& stop) {
   constexpr int rounds = 100;
   constexpr double close_enough = 1e-10;
@@ -76,7 +77,7 @@ Vector component_of(const std::vector<Vector>& rows, const Vector& before, const
   return direction;
 }
 
-/// The rows less their mean, in units of the largest magnitude, so that no square leaves the range of double.
+/// The rows minus their mean, in units of the largest magnitude, so that squares stay in the range of double.
 struct Centered {
   double unit = 1;
   std::vector<Vector> rows;

@@ -14,7 +14,7 @@ using core::call_line;
 
 template <class T>
 std::string rows_text(const char* what, MatrixView<const T> rows) {
-  // Those that lie elsewhere are refused before anybody compares them.
+  // rows on a GPU are refused before the texts are compared
   if (!rows.place().is_host()) return "";
   return call_line(what, "rows with the hash " + cpu::hash_text(cpu::hash_of_rows(rows, 0, 1, {})));
 }
@@ -40,9 +40,10 @@ JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::spa
   ranks.agree([&] {
     for (const execution::NamedPlace& place : places)
       if (!place.place.is_host())
-        throw UnsupportedError(about(place.what) + "they lie on " + execution::gpu_number(place.place.gpu) +
-                               "; on several ranks they are looked at in host memory, from where the variants for GPUs "
-                               "take a copy: leave them there, or copy them there");
+        throw UnsupportedError(
+            about(place.what) + "they are on " + execution::gpu_number(place.place.gpu) +
+            "; with several ranks they must be in host memory, from where GPU variants copy them; keep "
+            "them there, or copy them there");
     if (runs_variant == RunsVariant::no) {
       if (here.device == Device::gpu)
         throw UnsupportedError(
@@ -52,7 +53,7 @@ JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::spa
       if (const Variant& variant = core::find_variant(variants(), here.variant, Room::name); !variant.on_ranks)
         throw UnsupportedError("kmeans variant '" + std::string(variant.name) +
                                "' does not run on several ranks; the variants of kmeans that do run there: " +
-                               core::names_of_those_with(&Variant::on_ranks, variants()));
+                               core::names_with(&Variant::on_ranks, variants()));
     }
   });
   core::require_same_options(ranks, call_line("columns", points.columns()) + call);
@@ -70,7 +71,7 @@ execution::Machine machine_of_rank(const Execution& execution) {
   const auto usable = std::max<std::int64_t>(1, std::ranges::count_if(gpus, &execution::Gpu::usable));
   const auto sharers = static_cast<std::uint64_t>((execution.communicator->neighbours() + usable - 1) / usable);
   for (execution::Gpu& gpu : gpus) {
-    gpu.granted_bytes = execution::to_plan_with(gpu) / std::max<std::uint64_t>(1, sharers);
+    gpu.granted_bytes = execution::plannable_memory(gpu) / std::max<std::uint64_t>(1, sharers);
     if (execution.gpu_memory_limit > 0) gpu.granted_bytes = std::min(gpu.granted_bytes, execution.gpu_memory_limit);
   }
   machine.gpus = execution::Gpus(std::move(gpus));

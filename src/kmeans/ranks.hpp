@@ -1,6 +1,5 @@
-// How a public call of k-means (see execution/whole_call.hpp) begins: where it runs, and which of all rows this process
-// has. Ranks, over which rows are split (Execution::communicator), first make sure that all of them have the same
-// options.
+// The start of a public k-means call (see execution/whole_call.hpp): where the job runs and which rows this process
+// has. Ranks that share the rows (Execution::communicator) first check that they all have the same options.
 #pragma once
 
 #include <span>
@@ -12,7 +11,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// The call and its options, a line for each, for begin_on_ranks().
+/// Returns the call and its options, one per line, for begin_on_ranks().
 std::string call_text(const char* call, const KMeansOptions& options);
 template <class T>
 std::string rows_text(const char* what, MatrixView<const T> rows);
@@ -21,32 +20,33 @@ std::string standardization_text(const KMeansStandardization& by);
 
 enum class RunsVariant : bool { no, yes };
 
-/// The place where a job runs, and the rows of this rank among all.
+/// The place where a job runs, and the position of this rank's rows among all rows.
 struct JobPlace {
   Execution here;
   core::RankRows rows;
 };
 
-/// How the job runs on this rank, with the ranks' stop token. UsageError unless all ranks have the same `call` and
-/// number of columns; UnsupportedError where one of the places is a GPU's, or a variant is asked for that does not
-/// run on ranks, or a GPU for a call that runs no variant. The ranks have one row at least (InputError).
+/// Returns the place of the job on this rank, with the ranks' stop token. Throws UsageError unless all ranks have the
+/// same `call` and number of columns; UnsupportedError if a place is a GPU, the requested variant does not run on
+/// ranks, or a call without a variant requests a GPU; InputError if no rank has a row.
 template <class T>
 JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
                         const std::string& call, const Execution& execution, RunsVariant runs_variant);
 
-/// The same of any job: a process that is alone runs where its points are. `call`: makes the text.
+/// Returns the place of any job. A process that is alone runs where its points are. `call` returns the text to compare.
 template <class T, class Call>
 JobPlace place_of_job(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
                       const Call& call, const Execution& execution, RunsVariant runs_variant) {
   if (ranks.is_alone())
-    return {execution::run_where_it_lies(points.place(), "points", execution), core::RankRows(points.rows())};
+    return {execution::run_on_gpu_of(points.place(), "points", execution), core::RankRows(points.rows())};
   return begin_on_ranks(ranks, points, places, call(), execution, runs_variant);
 }
 
-/// This machine, with a rank's share of its GPUs' memory: for a choice of the library's.
+/// Returns this machine with the rank's share of GPU memory, for automatic choices.
 execution::Machine machine_of_rank(const Execution& execution);
 
-/// This rank's weights: none where no rank has any. InputError where one that has rows has no weights, but others do.
+/// Returns this rank's weights, or none if no rank has any. Throws InputError if only some ranks with rows have
+/// weights.
 template <class T>
 VectorView<const T> weights_of_rank(core::Ranks& ranks, MatrixView<const T> points, VectorView<const T> weights);
 

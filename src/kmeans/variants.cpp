@@ -1,4 +1,4 @@
-// The ladder of k-means, in order, and the choice among its variants.
+// The ladder of k-means in order, and the choice among its variants.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -50,7 +50,7 @@ core::Rows<Variant> variants() { return table; }
 
 namespace {
 
-/// Some variants are made for few columns, some for many.
+/// Returns shapes of few, some and many columns, because variants specialise.
 std::vector<Shape> usual_shapes() {
   std::vector<Shape> shapes;
   for (const std::int64_t dimensions : {2, 16, 128})
@@ -65,26 +65,25 @@ constinit const core::Ladder ladder = core::ladder_of<Room, variants, usual_shap
 
 namespace {
 
-/// Whether points in host memory and all that the variant and k-means|| keep beside them fit every usable GPU, with an
-/// eighth to spare: a GPU that nobody asked for is no reason to refuse a job.
+/// Returns true if the points and the GPU memory of the variant and of k-means|| fit every usable GPU with an eighth to
+/// spare. An automatic choice of the GPU must not cause a job to be refused.
 bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
   double needed = shape.bytes() + static_cast<double>(std::max(variant.memory(shape, 1).device,
                                                                gpu_cover_bytes(shape.points, shape.dimensions, true)));
   if (shape.weighted) needed += static_cast<double>(shape.points) * shape.element_bytes;
   for (const execution::Gpu& gpu : machine.gpus())
-    if (gpu.usable && needed > static_cast<double>(execution::to_plan_with(gpu))) return false;
+    if (gpu.usable && needed > static_cast<double>(execution::plannable_memory(gpu))) return false;
   return true;
 }
 
-/// The best GPU variant for the shape, whether or not it can run here.
+/// Returns the best GPU variant for the shape, even if it cannot run here.
 const Variant& choose_on_gpu(const Shape& shape, const execution::Machine& machine) {
-  // From a quarter of a million points on, ordering them pays for itself within some thirty iterations
-  // (docs/decisions/0025).
+  // From a quarter of a million points, ordering pays within about thirty iterations (docs/decisions/0025).
   const bool ordered = shape.points >= 1 << 18 && cuda_ordered_rung.supports(shape, machine) &&
                        fits_gpu(cuda_ordered_rung, shape, machine);
   const Variant& few_columns = ordered ? cuda_ordered_rung : cuda_small_dim_rung;
-  // Above eight columns both variants for few columns work on sixteen. There the tiles pay from about a hundred
-  // clusters on (docs/results/kmeans-h200-cuda-tensor.txt).
+  // Above eight columns both variants for few columns compute sixteen. There cuda_tensor is faster from about a hundred
+  // clusters (docs/results/kmeans-h200-cuda-tensor.txt).
   const bool tiled = !few_columns.supports(shape, machine) || (shape.dimensions > 8 && shape.clusters > 128);
   return tiled ? cuda_tensor_rung : few_columns;
 }
@@ -92,8 +91,8 @@ const Variant& choose_on_gpu(const Shape& shape, const execution::Machine& machi
 }  // namespace
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
-  // A process that did nothing on the GPU yet spends some 0.3 s on getting ready; with fewer multiply-adds in an
-  // iteration, or in the choice of the first centroids, the processor is done by then (docs/decisions/0020).
+  // The first use of the GPU in a process takes about 0.3 s. With fewer multiply-adds per iteration, or in seeding, the
+  // CPU finishes within that time (docs/decisions/0020).
   constexpr double worth_a_gpu = 1e9;
   constexpr double first_worth_a_gpu = 2e9;
   const bool much_work = shape.operations() >= worth_a_gpu || shape.first_operations() >= first_worth_a_gpu;
@@ -105,8 +104,8 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
                              support.reason + "); use the CPU");
     if (support && (device == Device::gpu || fits_gpu(variant, shape, machine))) return variant;
   }
-  // Measured: a table of cells pays from some ten thousand points on, on a line also between many clusters
-  // (docs/results/kmeans-one-column.txt); bounds pay late, or never: simd_bounds sees when.
+  // Measured: a table of cells pays from about ten thousand points, in one dimension also with many clusters
+  // (docs/results/kmeans-one-column.txt). simd_bounds itself decides when its bounds pay.
   constexpr std::int64_t many_on_a_line = 128;
   const std::int64_t points_for_grid = shape.dimensions == 1 ? 8192 : 32768;
   const bool grid = shape.dimensions <= grid_dim_limit &&
@@ -115,7 +114,7 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
   return shape.dimensions <= small_dim_limit ? simd_small_dim_rung : simd_bounds_rung;
 }
 
-// Of a Xeon with AVX-512; only the order of magnitude matters.
+// Rough times on a Xeon with AVX-512; only the order of magnitude matters.
 double nanoseconds_of_a_pass(const Shape& shape) {
   const auto d = static_cast<double>(shape.dimensions);
   const double point = 30 + 0.125 * d * shape.element_bytes + 0.01 * d * static_cast<double>(shape.clusters);

@@ -46,7 +46,7 @@ Case soup_case(const Setting& setting) {
           }};
 }
 
-/// Gliders in all four directions, one in each part of the grid; on a torus they cross every seam.
+/// Places a glider of each direction in each quarter of the grid; on a torus they cross every seam.
 Case gliders(std::int64_t height, std::int64_t width, LifeBoundary boundary, std::int64_t generations) {
   return {"gliders " + name_of({height, width, boundary, generations}), [=](std::uint64_t) {
             CaseData data{LifeGrid(height, width), {}};
@@ -66,7 +66,7 @@ Case gliders(std::int64_t height, std::int64_t width, LifeBoundary boundary, std
           }};
 }
 
-/// On the plane: things that rest, and gliders that hit them or fly by, near borders of squares of 64 cells.
+/// On the plane: patterns at rest, and gliders that hit or pass them, near boundaries of squares of 64 cells.
 Case islands_case(std::int64_t generations) {
   return {"islands " + std::to_string(generations), [=](std::uint64_t seed) {
             CaseData data{LifeGrid(200, 230), {}};
@@ -86,7 +86,7 @@ Case islands_case(std::int64_t generations) {
           }};
 }
 
-/// A rule of which all lists are as likely, without B0 on the plane in half of the cases.
+/// Draws a rule uniformly; on the plane, half of the cases have no B0.
 Case random_rule(int number) {
   return {"random rule " + std::to_string(number), [number](std::uint64_t seed) {
             const core::Philox random(seed, 1000 + static_cast<std::uint64_t>(number));
@@ -107,7 +107,7 @@ std::vector<Case> make_cases() {
   using enum LifeBoundary;
   std::vector<Case> all;
   for (const LifeBoundary boundary : {dead, torus, plane}) {
-    // All small sizes at once: neighbours that are counted twice, rows shorter than a word.
+    // All small sizes: double-counted neighbours, and rows shorter than a word.
     for (const std::int64_t height : {1, 2, 3, 5})
       for (const std::int64_t width : {1, 2, 3, 31, 32, 33, 63, 64, 65})
         all.push_back(soup_case({height, width, boundary, 3, "B2/S12"}));
@@ -134,10 +134,10 @@ std::vector<Case> make_cases() {
   all.push_back(soup_case({40, 50, plane, 150}));
   all.push_back(soup_case({20, 20, plane, 130, "B02/S3"}));
   all.push_back(soup_case({12, 12, plane, 66, "B2/S"}));
-  // Long enough for passes of several generations, by shares of several threads and blocks within a share.
+  // Long enough for passes of several generations, with several threads and several blocks per share.
   all.push_back(soup_case({300, 200, torus, 41}));
   all.push_back(soup_case({301, 333, dead, 41}));
-  all.push_back(soup_case({270, 1024, torus, 9}));  // shares of threads whose rows fill all of their cache lines
+  all.push_back(soup_case({270, 1024, torus, 9}));  // shares of threads whose rows fill their cache lines exactly
   int index = 0;
   for (const auto& named : compiled_rules) {
     constexpr LifeBoundary boundaries[] = {torus, dead, plane};
@@ -169,7 +169,7 @@ std::string compare(const LifeResult& result, const LifeOptions& options, const 
   const auto place = [](std::int64_t y, std::int64_t x) {
     return "cell (" + std::to_string(y) + ", " + std::to_string(x) + ")";
   };
-  if (result.background != field.background) return "the background is wrong";
+  if (result.background != field.background) return "the background is incorrect";
   if (options.boundary != LifeBoundary::plane && (cells.height != field.height || cells.width != field.width ||
                                                   result.top != field.top || result.left != field.left))
     return "the grid is " + std::to_string(cells.height) + " x " + std::to_string(cells.width) + " at " +
@@ -197,12 +197,12 @@ std::string compare(const LifeResult& result, const LifeOptions& options, const 
   if (counted != truth.population || result.population != LifePopulation{0, truth.population})
     return "the population is " + to_string(result.population) + ", and " + std::to_string(counted) +
            " cells are set, instead of " + std::to_string(truth.population);
-  if (result.generations != options.generations) return "the number of generations is wrong";
-  if (!options.hashes) return result.hashes.empty() ? "" : "there are hashes that nobody asked for";
-  if (result.hashes.size() != truth.hashes.size()) return "the number of hashes is wrong";
+  if (result.generations != options.generations) return "the number of generations is incorrect";
+  if (!options.hashes) return result.hashes.empty() ? "" : "there are hashes that were not requested";
+  if (result.hashes.size() != truth.hashes.size()) return "the number of hashes is incorrect";
   for (std::size_t generation = 0; generation < truth.hashes.size(); ++generation)
     if (result.hashes[generation] != truth.hashes[generation])
-      return "the hash of generation " + std::to_string(generation) + " is wrong";
+      return "the hash of generation " + std::to_string(generation) + " is incorrect";
   return "";
 }
 
@@ -213,7 +213,7 @@ std::string fault_in_window(const LifeGridView& first, const LifeGridView& resul
     return y >= 0 && x >= 0 && y < first.height && x < first.width;
   };
   const auto around = [](std::int64_t place, std::int64_t size) { return (place % size + size) % size; };
-  // A field that loses a cell at each side in each generation.
+  // A field that loses a cell at each side per generation.
   const std::int64_t reach = options.generations;
   Field past{top - reach, left - reach, side + 2 * reach, side + 2 * reach, false, {}};
   for (std::int64_t y = past.top; y < past.top + past.height; ++y)

@@ -1,5 +1,5 @@
-// Cases on which every variant is compared with the oracle: by life_test, by `gradus verify`, and before anything is
-// timed. A case is a small grid with something awkward about it.
+// The cases on which every variant is compared with the oracle: in life_test, in `gradus verify`, and before any
+// timing. A case is a small grid with an awkward property.
 #pragma once
 
 #include <functional>
@@ -26,19 +26,19 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// A grid of which each cell is alive with this probability.
+/// Returns a grid in which each cell is alive with probability `density`.
 LifeGrid soup(std::int64_t height, std::int64_t width, double density, std::uint64_t seed);
 
-/// What is wrong with a result, "" where nothing is: cells, where they lie, what is around them, their number, hashes.
+/// Describes the first difference between result and truth, in cells, positions, background, population or hashes.
+/// Returns "" if there is none.
 std::string compare(const LifeResult& result, const LifeOptions& options, const Truth& truth);
 
-/// What is wrong with a window of `side` x `side` cells of a bounded grid's result, by its past alone: the oracle takes
-/// the cells from which anything in it could come through all generations. "" where nothing is. It may lie across the
-/// border.
+/// Checks a window of `side` x `side` cells of a bounded grid's result: the oracle recomputes it from all cells that
+/// can influence it. Returns a description of the fault or "". The window may cross the border.
 std::string fault_in_window(const LifeGridView& first, const LifeGridView& result, const LifeOptions& options,
                             std::int64_t top, std::int64_t left, std::int64_t side);
 
-/// A case with the oracle's answer, worked out once for all variants and thread counts, when it is first asked for.
+/// A case with the oracle's answer, which is computed once on first use and shared by all variants and thread counts.
 template <class T>
 class PreparedCase {
  public:
@@ -47,7 +47,7 @@ class PreparedCase {
   Shape shape() const;
   const Truth& truth() const;
   static bool promises(const core::Contract&) { return true; }
-  /// Runs `variant` on the case and compares; "" where it is right.
+  /// Runs `variant` on the case and compares the result. Returns "" if it is correct.
   std::string check(const Variant& variant, const Execution& execution) const;
 
  private:
@@ -56,7 +56,6 @@ class PreparedCase {
   mutable std::optional<Truth> truth_;
 };
 
-/// What a loop over table and cases wants to know of the room.
 struct Trial : Room {
   using Variant = life_detail::Variant;
   using Case = life_detail::Case;

@@ -12,7 +12,7 @@ namespace gradus::life_detail {
 
 namespace {
 
-/// The rest of the run by `hashlife`; nothing if it needs more than so many seconds, or more memory than there is.
+/// Completes the run with `hashlife`. Returns nothing if that exceeds the time limit or the available memory.
 std::optional<Solved> attempt(const World& world, const Job& job, const Variant& hashlife, double seconds) {
   const Execution& execution = *job.execution;
   const std::int64_t done = world.generation();

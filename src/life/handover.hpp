@@ -1,10 +1,11 @@
-// A plane for which the caller named no variant: the run begins with one production variant and may end with another.
+// Runs a plane for which the caller named no variant: starts with one production variant and may switch to another.
 //
-// A variant that computes every cell is right for soups, `hashlife` for structured patterns, and which a pattern is
-// shows only while it runs: three cells far apart under B1357/S1357 take hours by the first and a tenth of a second by
-// the second. So the run begins with the first. Its speed so far tells how long the rest takes at least, unless the
-// pattern comes to rest; a part of that time is then given to `hashlife`, from the generation that was reached. If it
-// is not done by then, the first variant continues, and the next attempt comes when the run has taken twice as long.
+// Variants that compute every cell are best for soups, `hashlife` for structured patterns. Only the run shows which
+// kind a pattern is: three distant cells under B1357/S1357 take hours with the former and a tenth of a second with the
+// latter. The run starts with the former. Its speed gives a lower bound for the remaining time, unless the pattern
+// stabilizes. A fraction of that time is granted to `hashlife`, starting from the current generation. If `hashlife`
+// does not finish in time, the first variant continues, and the next attempt follows when the run has taken twice as
+// long.
 #pragma once
 
 #include <optional>
@@ -14,18 +15,17 @@
 
 namespace gradus::life_detail {
 
-/// When a run is handed over.
 struct HandoverLimits {
-  double first_look = 0.02;     ///< seconds
-  double worth_an_attempt = 1;  ///< seconds that the rest takes at least
-  // What an attempt may take: this part of the run so far, and this part of what the rest takes.
+  double first_look = 0.02;     ///< seconds before the first estimate
+  double worth_an_attempt = 1;  ///< minimum remaining seconds
+  // The time of an attempt is limited by these fractions of the elapsed and of the remaining time.
   double of_the_past = 0.25;
   double of_the_rest = 1.0 / 16;
 };
 
 /// Advances the world, a plane, to the job's last generation. Returns the result of `hashlife` if that variant
-/// completed the run, or the world's cells as a tree if their rectangle is large and nearly empty; nothing if the world
-/// holds the result.
+/// completed the run. Returns the world's cells as a tree if their bounding box is large and nearly empty. Returns
+/// nothing if the world holds the result.
 std::optional<Solved> finish_plane(World& world, const Job& job, const Variant& hashlife,
                                    const HandoverLimits& limits = {});
 

@@ -32,12 +32,12 @@ using ByPlace = std::unordered_map<Place, Value, PlaceHash>;
 
 }  // namespace
 
-/// Blocks of the next step, by their places.
+/// The blocks of the next step, by position.
 class Islands::Collected {
  public:
   explicit Collected(std::size_t count) { places_.reserve(2 * count); }
 
-  /// Adds cells to the block at this place.
+  /// Returns the block at this place, which is created if necessary.
   Block& at(std::int64_t y, std::int64_t x, std::int32_t island) {
     const auto [known, is_new] = places_.try_emplace({y, x}, static_cast<std::int32_t>(blocks_.size()));
     if (is_new) {
@@ -66,14 +66,14 @@ Islands::Islands(const LifeGridView& cells, std::int64_t left, std::int64_t top)
 }
 
 int Islands::scale() const {
-  // Many blocks are a soup rather than islands; larger steps then mean less copying.
+  // Many blocks are a soup rather than islands; larger steps then reduce copying.
   return blocks_.size() < 512 ? 0 : blocks_.size() < 16384 ? 2 : 4;
 }
 
 std::int64_t Islands::next_step(std::int64_t most) const { return std::min((side / 2) << scale(), most); }
 
 std::vector<Islands::Island> Islands::find(int scale) const {
-  // Squares of 64 << scale cells, and those that touch each other.
+  // Groups squares of 64 << scale cells that touch.
   ByPlace<std::int32_t> squares;
   squares.reserve(2 * blocks_.size());
   std::vector<Place> places;
@@ -139,7 +139,7 @@ void Islands::advance(std::int64_t generations, const Advance& advance_grid) {
       });
       continue;
     }
-    // No cell beyond this rectangle, of whole words, can be alive at the end.
+    // No cell beyond this rectangle of whole words can be alive at the end.
     Box box{INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN};
     blocks([&](const Block& block) {
       std::uint64_t columns = 0;
@@ -165,7 +165,7 @@ void Islands::advance(std::int64_t generations, const Advance& advance_grid) {
     });
     advance_grid(grid.span(), generations);
 
-    // Back to blocks, and whether they are those from before.
+    // Converts the grid back to blocks and compares them with the previous ones.
     std::int64_t words = 0;
     for (std::int64_t y = 0; y < grid.height(); ++y) {
       const std::uint64_t* const row = grid.words() + y * grid.stride();

@@ -1,13 +1,13 @@
-// The plane as islands of live cells that cannot meet for a while: each is computed by itself, and what lies between
-// them, or has come to rest, is not computed at all.
+// Splits the plane into islands of live cells that cannot interact for a while. Each island is computed separately;
+// empty space and islands at rest are skipped.
 //
-// What a cell is after K generations depends on the cells within K of it. Live cells more than 2 K apart therefore have
-// nothing to do with each other in K generations. The plane is cut into squares of 2 K cells: cells of squares that do
-// not touch are more than 2 K apart, so that each group of touching squares with live cells is an island. After K
-// generations new islands are looked for. An island that is what it was K generations before, and has not been joined
-// by others, will be so again.
+// A cell's state after K generations depends on the cells within distance K. Live cells more than 2 K apart therefore
+// cannot interact in K generations. The plane is cut into squares of 2 K cells. Cells of squares that do not touch are
+// more than 2 K apart, so each group of touching squares with live cells is an island. After K generations, the islands
+// are determined again. An island that equals its state K generations earlier, and has not merged with another, will
+// repeat.
 //
-// Source: the light cone of cellular automata; skipping what rests, after Golly's QuickLife.
+// Source: the light cone of cellular automata; skipping patterns at rest follows Golly's QuickLife.
 #pragma once
 
 #include <array>
@@ -22,42 +22,41 @@ namespace gradus::life_detail {
 
 class Islands {
  public:
-  /// The first cell lies at column `left`, a multiple of 64, of row `top`. Bits past the width must be 0.
+  /// The first cell is in column `left`, a multiple of 64, and row `top`. Bits past the width must be 0.
   Islands(const LifeGridView& cells, std::int64_t left, std::int64_t top);
 
-  /// Takes a grid in which nothing reaches the border on by as many generations, in place.
+  /// Advances a grid in place. No live cell may reach its border.
   using Advance = std::function<void(const LifeGridSpan& cells, std::int64_t generations)>;
 
-  /// Generations that may be computed before new islands are looked for: K, or `most` where that is less.
+  /// Returns the number of generations until the islands must be determined again: at most K and at most `most`.
   std::int64_t next_step(std::int64_t most) const;
-  /// All islands by next_step(…) generations.
+  /// Advances all islands. `generations` must come from next_step().
   void advance(std::int64_t generations, const Advance& advance_grid);
 
   bool empty() const { return blocks_.empty(); }
-  /// Returns true if the rectangle of all blocks is larger than 64 MiB and at most a 16th of it are blocks.
+  /// Returns true if the bounding box of all blocks is larger than 64 MiB and blocks fill at most 1/16 of it.
   bool is_sparse() const;
-  /// All live cells.
   std::vector<LifeBlock> small_blocks() const;
 
-  /// The rectangle of blocks that holds all cells. `check` is told of its bytes before it is made.
+  /// Returns the bounding box of all blocks as a grid. Calls `check` with its size before allocating it.
   LifeGrid grid(std::int64_t& left, std::int64_t& top, const std::function<void(std::uint64_t bytes)>& check) const;
 
  private:
-  /// 64 x 64 cells, at rows from 64 y and columns from 64 x on.
+  /// 64 x 64 cells, from row 64 y and column 64 x.
   struct Block {
     std::int64_t y = 0;
     std::int64_t x = 0;
     std::array<std::uint64_t, 64> rows = {};
-    std::int32_t island = -1;  ///< of the last step; -1: of none, or of several
+    std::int32_t island = -1;  ///< index of its island in the last step; -1: none or several
   };
   struct Island {
     std::vector<std::int32_t> blocks;
   };
   class Collected;
-  /// Blocks from the first to the last row and column, ends included.
+  /// Blocks from the first to the last row and column, inclusive.
   struct Rectangle {
     std::int64_t top, bottom, left, right;
-    /// Of the cells; 2^64 - 1 if there are as many or more.
+    /// Returns the size of the cells, saturating at 2^64 - 1.
     std::uint64_t bytes() const;
   };
 
@@ -67,7 +66,8 @@ class Islands {
   bool rests(const Island& island) const;
 
   std::vector<Block> blocks_;
-  std::vector<std::int32_t> resting_;  ///< of each island of the last step: its number of blocks if it rests, or 0
+  /// For each island of the last step: its number of blocks if it rests, otherwise 0.
+  std::vector<std::int32_t> resting_;
   std::int64_t last_step_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// The rules of Life that have names. Texts may name them, and kernels are compiled for them; any other rule is given by
-// its lists and takes a general network.
+// The named rules of Life. Texts may use the names, and kernels are compiled for these rules. Any other rule is given
+// by its lists and uses a general network.
 #pragma once
 
 #include "gradus/life.hpp"

@@ -1,4 +1,4 @@
-// The canonical result, computed plainly. It is never a rung and never timed as a baseline.
+// The oracle: computes the canonical result in the simplest way. It is never a rung and never timed as a baseline.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gradus::life_detail {
 
-/// A rectangle of cells that are known, one byte each, and what all others are.
+/// A rectangle of known cells, one byte each, and the state of all other cells.
 struct Field {
   std::int64_t top = 0;
   std::int64_t left = 0;
@@ -25,14 +25,14 @@ struct Field {
 
 struct Truth {
   Field field;
-  std::uint64_t population = 0;       ///< of cells that are not as the background
-  std::vector<std::uint64_t> hashes;  ///< of generations 0 to N
+  std::uint64_t population = 0;       ///< cells that differ from the background
+  std::vector<std::uint64_t> hashes;  ///< hashes of generations 0 to N
 };
 
-/// All generations, one after the other. Of a plane the field grows by a cell on each side in each.
+/// Computes all generations one by one. The field of a plane grows by a cell on each side per generation.
 Truth oracle(const LifeGridView& cells, const LifeOptions& options);
 
-/// One generation. A bounded grid keeps its size.
+/// Computes one generation. A bounded grid keeps its size.
 Field next_generation(const Field& now, LifeRule rule, LifeBoundary boundary);
 
 }  // namespace gradus::life_detail

@@ -1,4 +1,4 @@
-// What all variants of Life share: the job that they are given, its shape, and the row of the table.
+// Types that all variants of Life share: the job, its shape, and the table row.
 #pragma once
 
 #include <cstdint>
@@ -18,60 +18,61 @@ class Job;
 
 namespace gradus::life_detail {
 
-/// On what the choice of a variant and the estimates of memory depend.
+/// The properties of a job that determine the variant and the memory estimate.
 struct Shape {
   std::int64_t height = 0;
   std::int64_t width = 0;
   std::int64_t generations = 1;
   LifeBoundary boundary = LifeBoundary::plane;
   bool lights_up = false;  ///< the rule has B0
-  bool stepwise = false;   ///< the frame looks at each generation
-  bool tree = false;       ///< the cells are given as a tree
+  bool stepwise = false;   ///< the driver examines each generation
+  bool tree = false;
 
   double cell_updates() const {
     return static_cast<double>(height) * static_cast<double>(width) * static_cast<double>(generations);
   }
 };
 
-/// Generations of a grid with a border. The frame makes the plane out of such: it gives a variant grids of `dead` in
-/// which nothing can reach the border (Row::plane says who does without).
+/// Generations of a grid with a border. The driver emulates the plane with `dead` grids whose border no cell can reach,
+/// except for rows with RowFacts::plane.
 struct Problem {
-  LifeGridView cells;   ///< bits past the width may be anything
-  LifeGridSpan result;  ///< of the same size; may be the same memory
-  /// The rule by which generation 1 follows from the first one, and so on with every second one; and that of the
-  /// others. They differ only where a rule with B0 lives on the plane, and have no B0 there.
+  LifeGridView cells;   ///< bits past the width are arbitrary
+  LifeGridSpan result;  ///< same size as `cells`; may be the same memory
+  /// The rules of even steps, beginning with generation 1, and of odd steps. They differ only on the plane with a B0
+  /// rule, and then contain no B0 themselves.
   LifeRule even;
   LifeRule odd;
   LifeBoundary boundary = LifeBoundary::dead;
   std::int64_t generations = 0;
-  std::stop_token stop;  ///< the job's; see core/stop.hpp for how to look at it
+  std::stop_token stop;  ///< the job's stop token; core/stop.hpp explains polling
 
-  // For rows that take the plane: the cells as a tree, or null, and the place of the first cell or the tree's middle.
+  // For rows that support the plane: the cells as a tree, or null, and the place of the first cell or of the tree's
+  // centre.
   std::int64_t left = 0;
   std::int64_t top = 0;
   const LifeTree* tree = nullptr;
 
-  cuda::Job* gpu = nullptr;  ///< of a variant that takes cells there: both grids lie on it, and are not the same memory
+  cuda::Job* gpu = nullptr;  ///< set for a variant on a GPU; both grids are then on the GPU, in different memory
 
   bool is_torus() const { return boundary == LifeBoundary::torus; }
   const LifeRule& rule_of(std::int64_t generation) const { return generation % 2 == 0 ? even : odd; }
 };
 
-/// What is known of a plane afterwards, of rows that take it. Of others the result is in the problem's.
+/// The result on a plane, for rows that support it. Other rows write to Problem::result.
 struct Solved {
   LifeGrid cells;
   std::int64_t left = 0;
   std::int64_t top = 0;
-  std::optional<LifeTree> tree;  ///< where the rectangle of live cells is too large for a grid
+  std::optional<LifeTree> tree;  ///< if the bounding box of live cells is too large for a grid
   LifePopulation population;
 };
 
-/// What the room's rows say beyond what all rows do.
+/// The facts of a row that are specific to Life.
 struct RowFacts {
-  bool plane = false;  ///< it takes the plane as it is, and nothing else
+  bool plane = false;  ///< supports only the plane, without a driver's grid
 };
 
-/// What core/ladder.hpp wants to know of this room.
+/// The types that core/ladder.hpp needs.
 struct Room {
   static constexpr std::string_view name = "life";
   using Shape = life_detail::Shape;
@@ -85,15 +86,15 @@ struct Room {
 using Variant = core::Variant<Room>;
 
 core::Rows<Variant> variants();
-/// The same for those who know no problem.
+/// The ladder for code that knows no problem.
 extern const core::Ladder ladder;
 
-/// The variant for `Execution::variant` empty: a pure function of the shape, the machine and the device asked for.
-/// UnsupportedError where a GPU is asked for and none can be used.
+/// Returns the default variant: a pure function of shape, machine and requested device. Throws UnsupportedError if a
+/// GPU is requested and none is usable.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
 
-/// The variant to which a run of `first` may be handed over (handover.hpp), or null: there is one if the caller named
-/// no variant.
+/// Returns the variant to which a run of `first` may be handed over (handover.hpp), or null. Only runs without a named
+/// variant have one.
 const Variant* successor(const Shape& shape, const Variant& first, const Execution& execution);
 
 }  // namespace gradus::life_detail

@@ -16,7 +16,7 @@ __extension__ using Int128 = __int128;
 
 constexpr std::int32_t leaf_level = 3;
 constexpr std::int64_t farthest = std::int64_t{1} << 62;
-constexpr std::string_view stopped = "stopped while looking at the pattern";
+constexpr std::string_view stopped = "stopped while scanning the pattern";
 
 std::uint64_t mixed(std::uint64_t value) {
   const core::UInt128 product = static_cast<core::UInt128>(value ^ 0x9e3779b97f4a7c15) * 0xd1342543de82ef95;
@@ -87,7 +87,7 @@ LifeTree LifeTreeBuilder::finish(std::uint32_t root) {
 
 namespace {
 
-/// Blocks become a tree by sorting them along Morton's curve, on which the blocks of any square are neighbours.
+/// Builds a tree from blocks by sorting them in Morton order, in which the blocks of any square are contiguous.
 class BlocksToTree {
  public:
   BlocksToTree(std::vector<LifeBlock> blocks, const std::stop_token& stop) : blocks_(std::move(blocks)), stop_(stop) {}
@@ -95,19 +95,19 @@ class BlocksToTree {
   LifeTree make() {
     std::erase_if(blocks_, [](const LifeBlock& block) { return block.cells == 0; });
     if (blocks_.empty()) return builder_.finish(0);
-    std::uint64_t widest = 0;  // the coordinate furthest from the middle; -1 is as near as 0
+    std::uint64_t widest = 0;  // the largest distance of a coordinate from the centre; -1 is as near as 0
     for (const LifeBlock& block : blocks_)
       for (const std::int64_t place : {block.x, block.y})
         widest |= static_cast<std::uint64_t>(place < 0 ? ~place : place);
     const int level = leaf_level + 1 + static_cast<int>(std::bit_width(widest));
-    core::RareLook look(stop_, stopped);
+    core::RarePoll look(stop_, stopped);
     std::ranges::sort(blocks_, [&](const LifeBlock& a, const LifeBlock& b) {
       look.honour_stop();
       const auto ax = static_cast<std::uint64_t>(a.x) ^ sign;
       const auto ay = static_cast<std::uint64_t>(a.y) ^ sign;
       const auto bx = static_cast<std::uint64_t>(b.x) ^ sign;
       const auto by = static_cast<std::uint64_t>(b.y) ^ sign;
-      // The higher of the first digits that differ decides, and y where both are as high.
+      // The coordinate with the highest differing bit decides; on a tie, y decides.
       const bool by_x = (ay ^ by) < (ax ^ bx) && ((ay ^ by) & (ax ^ bx)) < ((ax ^ bx) & ~(ay ^ by));
       return by_x ? ax < bx : ay < by;
     });
@@ -118,7 +118,7 @@ class BlocksToTree {
  private:
   static constexpr std::uint64_t sign = std::uint64_t{1} << 63;
 
-  /// Of these blocks, all of which lie within the square whose first block is (x, y).
+  /// Returns the node of these blocks, all of which are within the square whose first block is (x, y).
   std::uint32_t make(int level, std::int64_t x, std::int64_t y, std::span<const LifeBlock> blocks) {
     if (blocks.empty()) return 0;
     if (level == leaf_level) {
@@ -175,7 +175,7 @@ class GridToTree {
                                  make(level - 1, x + half, y + half)});
   }
 
-  /// 8 x 8 cells of the grid, from (x, y) on, which may be before the grid's first cell.
+  /// Returns 8 x 8 cells of the grid from (x, y), which may be before the grid's first cell.
   std::uint64_t cells_at(std::int64_t x, std::int64_t y) const {
     std::uint64_t cells = 0;
     for (std::int64_t row = std::max<std::int64_t>(-y, 0); row < std::min<std::int64_t>(8, cells_.height - y); ++row) {
@@ -235,14 +235,14 @@ void expand(LifeTree& tree) {
 
 namespace {
 
-/// Squares of the moved tree are windows onto four neighbouring squares of the given one.
+/// Moves a tree. Each square of the moved tree is a window onto four adjacent squares of the given tree.
 class Movement {
  public:
   Movement(const LifeTree& tree, std::int64_t across, std::int64_t down, const std::stop_token& stop)
       : tree_(tree), across_(-Int128{across}), down_(-Int128{down}), look_(stop, stopped) {
     const auto farther = static_cast<std::uint64_t>(std::max(std::abs(across), std::abs(down)));
     level_ = std::max(tree_.nodes[tree_.root].level, static_cast<std::int32_t>(std::bit_width(farther)) + 1) + 1;
-    // The root of the moved tree, of this level, is a window onto the given one amid empty space.
+    // The root of the moved tree, which has this level, is a window onto the given root surrounded by empty space.
     while (tree_.nodes[tree_.root].level <= level_) expand(tree_);
     windows_.resize(static_cast<std::size_t>(level_) + 1);
   }
@@ -258,7 +258,7 @@ class Movement {
   }
 
  private:
-  /// The quarters' quarters around the middle, if no other has a live cell.
+  /// Returns the four inner quarters around the centre, if all outer ones are empty.
   std::optional<std::array<std::uint32_t, 4>> inner_quarters(const std::array<std::uint32_t, 4>& whole) const {
     std::array<std::uint32_t, 4> inner{};
     for (std::size_t quarter = 0; quarter < 4; ++quarter) {
@@ -270,14 +270,14 @@ class Movement {
     return inner;
   }
 
-  /// Bit `level` of a window's distance from the first of its four squares. The outermost window begins half its side
-  /// further than it moved.
+  /// Returns bit `level` of a window's distance from the first of its four squares. The outermost window starts half
+  /// its side further than the distance moved.
   bool is_far(Int128 distance, std::int32_t level) const {
     if (level == level_ - 1) return distance >= 0;
     return (distance >> std::min(level, 126) & 1) != 0;
   }
 
-  /// The window of this level onto four squares of the same level, nw, ne, sw, se.
+  /// Returns the window of this level onto four squares of the same level, nw, ne, sw, se.
   std::uint32_t window(std::int32_t level, std::array<std::uint32_t, 4> squares) {
     if (level < level_ && across_ == 0) squares[1] = squares[3] = 0;
     if (level < level_ && down_ == 0) squares[2] = squares[3] = 0;
@@ -322,7 +322,7 @@ class Movement {
 
   LifeTree tree_;
   Int128 across_, down_;
-  core::RareLook look_;
+  core::RarePoll look_;
   std::int32_t level_ = 0;
   std::vector<std::unordered_map<std::array<std::uint32_t, 4>, std::uint32_t, Hash>> windows_;
   LifeTreeBuilder builder_;
@@ -339,7 +339,7 @@ LifeTree moved(const LifeTree& tree, std::int64_t across, std::int64_t down, con
 
 namespace {
 
-/// The rows and columns of a square that hold live cells: [first, last]. Of an empty one the first is behind the last.
+/// The rows and columns of a square with live cells: [first, last]. In an empty extent, first > last.
 struct Extent {
   Int128 left = 0, right = -1, top = 0, bottom = -1;
 };
@@ -391,7 +391,7 @@ LifeTree::Node tight_root(const LifeTree& tree) {
 
 std::optional<LifeBox> bounding_box(const LifeTree& tree, std::int64_t left, std::int64_t top) {
   if (tree.root == 0) return LifeBox{};
-  // A part lies before the node that it belongs to.
+  // Parts precede the node that contains them.
   std::vector<Extent> extents(tree.root + std::size_t{1});
   for (std::size_t index = 1; index <= tree.root; ++index) {
     const Node& node = tree.nodes[index];
@@ -435,7 +435,7 @@ std::optional<LifePopulation> population_of(const LifeTree& tree) {
 
 namespace {
 
-/// Calls use(block) for every live block of a tree that lies within 63 bits.
+/// Calls use(block) for every live block of a tree with 63-bit coordinates.
 template <class Use>
 void for_all_live_blocks(const LifeTree& tree, const Use& use) {
   const Node root = tight_root(tree);
@@ -444,7 +444,7 @@ void for_all_live_blocks(const LifeTree& tree, const Use& use) {
     for_live_blocks(tree, root.quarters[quarter], quarter % 2 == 1 ? 0 : -half, quarter / 2 == 1 ? 0 : -half, use);
 }
 
-/// The tree, or where its root is a leaf, a larger one around it.
+/// Returns the tree, or a larger one around it if its root is a leaf.
 const LifeTree& with_quarters(const LifeTree& given, LifeTree& larger) {
   if (given.nodes[given.root].level != leaf_level) return given;
   larger = given;
@@ -469,7 +469,7 @@ std::optional<std::vector<LifeBlock>> blocks_of(const LifeTree& given, std::size
   if (counts[tree.root] > most) return std::nullopt;
   std::vector<LifeBlock> blocks;
   blocks.reserve(counts[tree.root]);
-  core::RareLook look(stop, stopped);
+  core::RarePoll look(stop, stopped);
   for_all_live_blocks(tree, [&](const LifeBlock& block) {
     look.honour_stop();
     blocks.push_back(block);
@@ -487,7 +487,7 @@ LifeGrid grid_of(const LifeTree& given, const LifeBox& box, std::int64_t left, s
   if (given.root == 0) return grid;
   LifeTree larger;
   const LifeTree& tree = with_quarters(given, larger);
-  core::RareLook look(stop, stopped);
+  core::RarePoll look(stop, stopped);
   for_all_live_blocks(tree, [&](const LifeBlock& block) {
     look.honour_stop();
     for (std::int64_t row = 0; row < 8; ++row) {

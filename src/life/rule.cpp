@@ -1,4 +1,4 @@
-// Rules and other small things as text.
+// Conversions of rules and other small values from and to text.
 #include <algorithm>
 #include <string>
 
@@ -16,7 +16,7 @@ namespace {
 
 char small(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
 
-/// "Day & Night" is "dayandnight", as "day-and-night" is.
+/// Strips a name to its letters: "Day & Night" and "day-and-night" become "dayandnight".
 std::string bare_name(std::string_view text) {
   std::string name;
   for (const char letter : text) {
@@ -39,7 +39,7 @@ const LifeRule* find_named(std::string_view text) {
 
 constexpr std::string_view digits = "0123456789";
 constexpr std::string_view lists = "bs/_0123456789";
-/// Tell neighbours apart by their places.
+/// Letters of Hensel's notation, which distinguishes neighbours by position.
 constexpr std::string_view hensel = "-acekinjqrtwyz";
 constexpr std::string_view example = "a rule is written as B3/S23, b3s23 or 23/3";
 
@@ -47,12 +47,12 @@ bool is_made_of(std::string_view text, std::string_view letters) {
   return text.find_first_not_of(letters) == std::string_view::npos;
 }
 
-/// Returns true for lists with this letter behind them.
+/// Returns true for lists followed by this letter.
 bool are_lists_with(std::string_view rule, char letter) {
   return rule.size() > 1 && rule.back() == letter && is_made_of(rule.substr(0, rule.size() - 1), lists);
 }
 
-/// Rules of other kinds, by the names that other programs give them.
+/// Recognises rules of other kinds by the names that other programs use.
 bool is_table(std::string_view rule) {
   constexpr std::string_view within[] = {"history", "super", "margolus", "turmite", "langton", "lifeon"};
   constexpr std::string_view before[] = {"wireworld", "jvn",      "nobili",  "hutton",    "codd",    "banks",
@@ -63,10 +63,9 @@ bool is_table(std::string_view rule) {
          std::ranges::any_of(before, [rule](std::string_view name) { return rule.starts_with(name); });
 }
 
-/// A family of rules that are not supported.
 struct Family {
   std::string_view what;
-  bool (*holds)(std::string_view rule);  ///< for a rule in small letters that is not B/S
+  bool (*holds)(std::string_view rule);  ///< for a rule in lower case that is not B/S
 };
 constexpr Family families[] = {
     {"neighbourhoods that reach further than one cell (Larger than Life)",
@@ -92,7 +91,7 @@ constexpr Family families[] = {
     {"the von Neumann neighbourhood", [](std::string_view rule) { return are_lists_with(rule, 'v'); }},
     {"the hexagonal neighbourhood", [](std::string_view rule) { return are_lists_with(rule, 'h'); }},
     {"triangular neighbourhoods", [](std::string_view rule) { return are_lists_with(rule, 'l'); }},
-    {"Hensel's letters (neighbours told apart by where they are)",
+    {"Hensel's letters (neighbours distinguished by position)",
      [](std::string_view rule) {
        const std::size_t digit = rule.find_first_of(digits);
        return digit != std::string_view::npos && is_made_of(rule.substr(0, digit), lists) &&
@@ -110,7 +109,7 @@ void refuse_families(std::string_view text, std::string_view rule) {
                        "as B3/S23");
 }
 
-/// Returns true if a word of three letters or more begins somewhere.
+/// Returns true if a word in the text has at least three letters.
 bool looks_like_name(std::string_view text) {
   const auto is_letter = [](char letter) { return small(letter) >= 'a' && small(letter) <= 'z'; };
   for (std::size_t at = 0; at + 3 <= text.size(); ++at)
@@ -125,13 +124,13 @@ bool looks_like_name(std::string_view text) {
   refuse(text, "no rule of this name is known; known are " + names + ", and any rule by its lists, as B3/S23");
 }
 
-/// A list of neighbours, with the letter before it in small, or '\0'.
+/// A list of neighbour counts, with the letter before it in lower case, or '\0'.
 struct List {
   char letter = '\0';
   std::uint16_t bits = 0;
 };
 
-/// The list at the beginning of `rest`, which is taken away.
+/// Removes the list at the beginning of `rest` and returns it.
 List take_list(std::string_view& rest) {
   List list;
   if (!rest.empty() && (small(rest.front()) == 'b' || small(rest.front()) == 's')) {
@@ -170,7 +169,7 @@ LifeRule life_rule(std::string_view text) {
                      std::string(example));
   if (first.letter == '\0' && second.letter == '\0' && !has_separator)
     refuse(text, "there is one list only; " + std::string(example));
-  // Without letters survival comes first. A list that is missing is empty, as in B234.
+  // Without letters, survival comes first. A missing list is empty, as in B234.
   return first.letter == 'b' || second.letter == 's' ? LifeRule{first.bits, second.bits}
                                                      : LifeRule{second.bits, first.bits};
 }

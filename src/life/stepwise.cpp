@@ -11,14 +11,14 @@ namespace gradus::life_detail {
 void Steps::run() {
   const LifeOptions& options = job_.options;
   note_hash();
-  auto told = core::Clock::now();
+  auto last_report = core::Clock::now();
   for (std::int64_t generation = 0; generation < options.generations; ++generation) {
     core::honour_stop(job_.execution->stop, "stopped while computing generations");
     world_.advance(1);
     note_hash();
     if (result_.cycle) return;
-    if (!job_.execution->progress || core::seconds_since(told) < 0.05) continue;
-    told = core::Clock::now();
+    if (!job_.execution->progress || core::seconds_since(last_report) < 0.05) continue;
+    last_report = core::Clock::now();
     job_.execution->progress(
         {.phase = "generation", .done = generation + 1, .total = options.generations, .detail = {}});
   }
@@ -40,7 +40,7 @@ void Steps::note_hash() {
       return;
     }
   seen_.emplace(hash, generation);
-  if (std::has_single_bit(seen_.size()))  // the table of so many more entries is next
+  if (std::has_single_bit(seen_.size()))  // the table is about to double
     execution::check_memory(core::checked_multiply(std::uint64_t{64}, std::uint64_t{seen_.size()}, "generations"),
                             *job_.execution, "generations that are all different are kept; set a lower limit");
 }

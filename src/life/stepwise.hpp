@@ -1,4 +1,4 @@
-// Generations one at a time: their hashes, and the first that was there before.
+// Computes single generations to hash them and to find the first repetition.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gradus::life_detail {
 
-/// Hashes each generation, and searches for it among the earlier ones.
+/// Hashes each generation and searches for it among the earlier ones.
 class Steps {
  public:
   Steps(const Job& job, World& world, const LifeMemory& memory, LifeResult& result)
@@ -18,7 +18,7 @@ class Steps {
 
  private:
   void note_hash();
-  /// Returns true if the pattern is that of an earlier generation, cell by cell: it is computed again.
+  /// Recomputes an earlier generation and returns true if the pattern equals it cell by cell.
   bool is_generation(std::int64_t generation);
 
   const Job& job_;

@@ -1,4 +1,4 @@
-// Cells as numbers, one each, with a border around the grid: how the textbook's rungs keep them.
+// Cells as numbers, one per cell, with a border around the grid: the storage of the textbook rungs.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace gradus::life_detail {
 
-/// The cells of a grid and a border of one cell around it, which stands for what lies beyond: dead ones, or those of
-/// the opposite side.
+/// A grid of cells with a border of one cell, which represents the cells beyond: dead ones, or the cells of the
+/// opposite side.
 template <class Cell>
 class Numbers {
  public:
@@ -23,13 +23,14 @@ class Numbers {
 
   std::int64_t height() const { return height_; }
   std::int64_t width() const { return width_; }
-  /// Of row y, -1 <= y <= height, the cell of column 0; columns -1 to `width` are there.
+  /// Returns the cell of column 0 in row y, -1 <= y <= height. Columns -1 to `width` exist.
   Cell* row(std::int64_t y) { return cells_.data() + (y + 1) * stride_ + 1; }
   const Cell* row(std::int64_t y) const { return cells_.data() + (y + 1) * stride_ + 1; }
 
   void kill_border_row(std::int64_t y) { std::fill_n(row(y) - 1, stride_, Cell{0}); }
   void kill_border_cells(std::int64_t y) { row(y)[-1] = row(y)[width_] = 0; }
-  /// On a torus: what lies beyond row y at its ends, and what lies beyond the first and the last row.
+  /// On a torus, copy the cells of the opposite side: to both ends of row y, or to the rows beyond the first and last
+  /// row.
   void wrap_row(std::int64_t y) {
     row(y)[-1] = row(y)[width_ - 1];
     row(y)[width_] = row(y)[0];
@@ -46,17 +47,17 @@ class Numbers {
   Buffer<Cell> cells_;
 };
 
-/// Rows of a stretch, after which it is time to look at the stop request.
+/// Returns the number of rows to process between two polls of the stop request.
 inline std::int64_t stretch_of_rows(const Problem& problem, int threads) {
-  return core::stretch_length(problem.cells.height, problem.cells.width * 4, threads);
+  return core::chunk_length(problem.cells.height, problem.cells.width * 4, threads);
 }
 
-/// As many threads as get so many rows each.
+/// Returns the number of threads such that each gets at least `rows` rows.
 inline int threads_for_rows(const Problem& problem, const Execution& execution, std::int64_t rows) {
   return static_cast<int>(std::clamp<std::int64_t>(problem.cells.height / rows, 1, cpu::thread_count(execution)));
 }
 
-/// The cells of a row as numbers, and those beyond its ends.
+/// Unpacks a row of cells to numbers and sets the border cells at its ends.
 template <class Cell>
 void unpack_row(const Problem& problem, std::int64_t y, Numbers<Cell>& to) {
   const std::uint64_t* const from = problem.cells.row(y);
@@ -78,13 +79,13 @@ void pack_row(const Numbers<Cell>& from, std::int64_t y, const Problem& problem)
   }
 }
 
-/// Generations in which a team of threads stays together: some milliseconds of packed cells.
+/// Returns the number of generations, some milliseconds of packed cells, that a thread team computes before it ends.
 inline std::int64_t generations_of_a_team(const Problem& problem) {
   const double area = static_cast<double>(problem.cells.height) * static_cast<double>(problem.cells.width);
   return std::max<std::int64_t>(static_cast<std::int64_t>(0x1p29 / std::max(area, 4096.0)), 1);
 }
 
-/// Bytes of two such grids.
+/// Returns the memory of two such grids.
 template <class Cell>
 core::Memory two_grids(const Shape& shape, int) {
   const auto area = core::checked_multiply(static_cast<std::uint64_t>(shape.height) + 2,
@@ -92,7 +93,7 @@ core::Memory two_grids(const Shape& shape, int) {
   return {.host = core::checked_multiply(area, std::uint64_t{2 * sizeof(Cell)}, "two grids")};
 }
 
-/// Tells of generations that are done, some twenty times a second.
+/// Reports progress about twenty times a second.
 class Ticker {
  public:
   Ticker(const Problem& problem, const Execution& execution)

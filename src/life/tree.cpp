@@ -12,7 +12,7 @@ namespace gradus::life_detail {
 namespace {
 
 constexpr std::int32_t leaf_level = 3;
-constexpr std::int32_t greatest_level = most_tree_levels - 20;  // a run may make it higher
+constexpr std::int32_t greatest_level = most_tree_levels - 20;  // leaves room for growth during a run
 
 }  // namespace
 
@@ -41,21 +41,21 @@ void check_tree(const LifeTree& tree) {
 Box box_of(const PlacedTree& placed) {
   const std::optional<LifeBox> box = bounding_box(placed.tree, placed.left, placed.top);
   constexpr std::int64_t far = std::int64_t{1}
-                               << 29;  // no grid of this side fits a memory, but its bytes can be counted
+                               << 29;  // no memory holds a grid of this side, but its size in bytes does not overflow
   if (!box) return {-far, far, -far, far};
   return {box->top, box->top + box->height, box->left, box->left + box->width};
 }
 
 namespace {
 
-/// The rectangle that holds all live cells. Errors of check_rectangle().
+/// Returns the bounding box of the live cells. Throws the errors of check_rectangle().
 LifeBox rectangle_of(const PlacedTree& placed, std::string_view way_out, const Execution& execution) {
   const std::optional<LifeBox> box = bounding_box(placed.tree, placed.left, placed.top);
   if (!box) throw Error("live cells are farther than 2^62 from each other or from (0, 0); " + std::string(way_out));
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(static_cast<std::uint64_t>(box->height),
                              static_cast<std::uint64_t>(box->width / 64 + 1) * 8, &bytes))
-    throw Error("the live cells lie in a rectangle of " + std::to_string(box->width) + " x " +
+    throw Error("the live cells are in a rectangle of " + std::to_string(box->width) + " x " +
                 std::to_string(box->height) + ", which no memory holds; " + std::string(way_out));
   execution::check_memory(bytes, execution, way_out);
   return *box;

@@ -1,4 +1,4 @@
-// The ladder of Life, in order, and the choice among its variants.
+// The ladder of Life in order, and the choice of a variant.
 #include <algorithm>
 #include <vector>
 
@@ -28,8 +28,8 @@ namespace {
 
 constexpr const Variant* table[] = {GRADUS_LADDER(GRADUS_POINT_TO_RUNG)};
 
-// A team of threads is awake after some microseconds, and each pass of some generations takes two barriers. One core,
-// too, gains from several generations in a pass, but for a grid that is a few words wide, whose columns fill registers.
+// Waking a thread team takes some microseconds, and each pass of some generations takes two barriers. Passes of several
+// generations also help a single core, except on grids that are a few words wide, whose columns fill registers.
 bool passes_pay(const Shape& shape) {
   const double generations = static_cast<double>(shape.stepwise ? 1 : std::min<std::int64_t>(shape.generations, 64));
   const double updates = static_cast<double>(shape.height) * static_cast<double>(shape.width) * generations;
@@ -37,11 +37,11 @@ bool passes_pay(const Shape& shape) {
   return updates > worth_a_team && (shape.width > 256 || shape.height > 1024);
 }
 
-/// Whether a GPU that nobody asked for is done sooner, the time it takes to get ready and the way there included. It
-/// takes grids that are computed in one go, not those that the frame looks at, or makes larger, again and again.
+/// Returns true if a GPU that the user did not request finishes sooner, including its start-up and the transfers. Only
+/// grids that are computed in one go qualify, not grids that the driver examines or enlarges repeatedly.
 bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
   if (shape.boundary == LifeBoundary::plane || shape.stepwise || shape.tree) return false;
-  constexpr double of_a_core = 7e10;  // cell updates a second (docs/results/life-h200-ladder.json)
+  constexpr double of_a_core = 7e10;  // cell updates per second (docs/results/life-h200-ladder.json)
   constexpr double of_a_gpu = 1e13;
   constexpr double bytes_of_the_bus = 2e10;
   const double there_and_back = static_cast<double>(shape.height) * static_cast<double>(shape.width) / 4;
@@ -49,7 +49,7 @@ bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
       execution::gpu_ready_seconds + shape.cell_updates() / of_a_gpu + there_and_back / bytes_of_the_bus;
   if (shape.cell_updates() / (of_a_core * machine.cores) < on_gpu_seconds) return false;
   return execution::supported_on_gpu(machine) &&
-         cuda_resident_rung.memory(shape, 1).device <= execution::to_plan_with(execution::least_gpu(machine));
+         cuda_resident_rung.memory(shape, 1).device <= execution::plannable_memory(execution::least_gpu(machine));
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ std::vector<Shape> usual_shapes() {
 constinit const core::Ladder ladder = core::ladder_of<Room, variants, usual_shapes>;
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
-  // What is given as a tree has alike parts. Whether other patterns have them shows while they run: see successor().
+  // Patterns given as a tree have equal parts. Whether other patterns have them shows during the run: see successor().
   if (device != Device::gpu && shape.tree && hashlife_rung.supports(shape, machine)) return hashlife_rung;
   if (device == Device::gpu || (device == Device::automatic && gpu_pays(shape, machine))) return cuda_resident_rung;
   return passes_pay(shape) ? openmp_temporal_rung : bit_sliced_rung;

@@ -13,14 +13,14 @@ namespace gradus::life_detail {
 
 namespace {
 
-/// The greatest multiple of 64 that is not greater.
+/// Rounds down to a multiple of 64.
 constexpr std::int64_t word_start(std::int64_t column) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(column) & ~std::uint64_t{63});
 }
 
-// Generations of a plane, from which on it is looked at as islands.
+// The number of remaining generations from which a plane is split into islands.
 constexpr std::int64_t worth_islands = 64;
-// Cells times generations of an island for which a team of threads is woken.
+// The minimum cell updates of an island for a thread team.
 constexpr double worth_a_team = 4e6;
 constexpr std::string_view of_growth = "the plane's live cells take more and more room; ask for fewer generations";
 
@@ -36,7 +36,7 @@ constexpr std::uint16_t reversed(std::uint16_t list) {
 }  // namespace
 
 LifeRule against_background(LifeRule rule, bool alive_before, bool alive_after) {
-  // With a live background n dead neighbours are 8 - n live ones, and a stored cell is a dead one.
+  // With a live background, n dead neighbours are 8 - n live ones, and a stored cell is a dead one.
   if (alive_before) rule = {reversed(rule.survival), reversed(rule.birth)};
   if (alive_after)
     rule = {static_cast<std::uint16_t>(~rule.birth & all_counts),
@@ -72,7 +72,7 @@ void World::load() {
 LifeRule World::rule_at(std::int64_t generation) const {
   const LifeRule rule = job_->options.rule;
   if (!job_->is_plane() || (rule.birth & 1) == 0) return rule;
-  const bool stays = (rule.survival >> 8 & 1) != 0;  // once the background is alive
+  const bool stays = (rule.survival >> 8 & 1) != 0;  // the background stays alive once it is alive
   const bool before = stays ? generation > 0 : generation % 2 == 1;
   const bool after = stays || !before;
   return against_background(rule, before, after);
@@ -80,7 +80,7 @@ LifeRule World::rule_at(std::int64_t generation) const {
 
 void World::run(const LifeGridView& from, const LifeGridSpan& to, LifeBoundary boundary, std::int64_t generations,
                 const Execution& execution) {
-  if (from.height == 0 || from.width == 0) return;  // nothing is there to be computed
+  if (from.height == 0 || from.width == 0) return;  // no cells to compute
   const Problem problem{.cells = from,
                         .result = to,
                         .even = rule_at(generation_),
@@ -92,7 +92,7 @@ void World::run(const LifeGridView& from, const LifeGridSpan& to, LifeBoundary b
   else run_on_gpu(problem, *job_->variant, execution, *job_->phases);
 }
 
-void World::advance(std::int64_t generations, const Enough& enough) {
+void World::advance(std::int64_t generations, const StopCondition& should_stop) {
   if (generations == 0) return;
   Execution silent = *job_->execution;
   silent.progress = nullptr;
@@ -109,9 +109,9 @@ void World::advance(std::int64_t generations, const Enough& enough) {
   const bool lights_up = (job_->options.rule.birth & 1) != 0;
   const std::int64_t end = generation_ + generations;
   while (generation_ < end) {
-    if (enough && enough()) return;
+    if (should_stop && should_stop()) return;
     const std::int64_t rest = end - generation_;
-    // The rule of the first generation is another one than that of those after it.
+    // The rule of the first generation differs from the rule of the later ones.
     const bool is_alone = lights_up && generation_ == 0;
     if (!is_alone && (islands_ || rest > worth_islands)) {
       step_islands(rest);
@@ -122,7 +122,7 @@ void World::advance(std::int64_t generations, const Enough& enough) {
       trim();
       if (own_.height() > 0) grow(worth_islands);
     }
-    if (own_.height() > 0) {  // otherwise there is nothing that anything could come from
+    if (own_.height() > 0) {  // an empty plane stays empty
       step = std::min(step, slack_);
       run(own_.view(), own_.span(), LifeBoundary::dead, step, silent);
       slack_ -= step;
@@ -132,13 +132,13 @@ void World::advance(std::int64_t generations, const Enough& enough) {
   background_ = lights_up && ((job_->options.rule.survival >> 8 & 1) != 0 || generation_ % 2 == 1);
 }
 
-/// Some generations, up to `most`, of all islands.
+/// Advances all islands by up to `most` generations.
 void World::step_islands(std::int64_t most) {
   if (!islands_) {
     trim();
     islands_.emplace(own_.view(), left_, top_);
     own_ = {};
-    told_ = core::Clock::now();
+    last_report_ = core::Clock::now();
   }
   if (islands_->empty()) {
     generation_ += most;
@@ -159,12 +159,12 @@ void World::step_islands(std::int64_t most) {
     run(cells, cells, LifeBoundary::dead, count, is_small ? alone : silent);
   });
   generation_ += step;
-  if (!execution.progress || job_->options.until_stable || core::seconds_since(told_) < 0.05) return;
-  told_ = core::Clock::now();
+  if (!execution.progress || job_->options.until_stable || core::seconds_since(last_report_) < 0.05) return;
+  last_report_ = core::Clock::now();
   execution.progress({.phase = "generation", .done = generation_, .total = job_->options.generations, .detail = {}});
 }
 
-/// The islands as a grid again.
+/// Merges the islands into a grid.
 void World::join_islands() {
   if (!islands_) return;
   own_ = islands_->grid(left_, top_,

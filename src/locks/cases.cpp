@@ -4,20 +4,21 @@ namespace gradus::locks_detail {
 
 namespace {
 
-// Where threads outnumber cores, a fair lock waits for the scheduler at each hand-off: more sections take minutes.
-// Under the sanitizers each section takes many times as long.
+// With more threads than cores a fair lock waits for the scheduler at each hand-off, so more sections would take
+// minutes. Under the sanitizers each section takes many times as long.
 #ifdef GRADUS_SANITIZED
 constexpr std::int64_t thousand = 50;
 #else
 constexpr std::int64_t thousand = 1000;
 #endif
 
-Case one(const char* name, Manner manner, std::int64_t sections, std::int64_t critical = 0, std::int64_t outside = 0) {
+Case one(const char* name, AcquireMode mode, std::int64_t sections, std::int64_t critical = 0,
+         std::int64_t outside = 0) {
   return {name, [=](std::uint64_t seed) {
             return Problem{.sections = sections,
                            .critical = critical,
                            .outside = outside + static_cast<std::int64_t>(seed) - 1,
-                           .manner = manner,
+                           .mode = mode,
                            .times_waits = false,
                            .stop = {}};
           }};
@@ -27,14 +28,14 @@ Case one(const char* name, Manner manner, std::int64_t sections, std::int64_t cr
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
-      one("nothing", Manner::lock, 0),
-      one("lock", Manner::lock, 50 * thousand),
-      one("work", Manner::lock, 10 * thousand, 50, 100),
-      one("delays", Manner::delays, 2 * thousand, 5),
-      one("try_lock", Manner::try_lock, 15 * thousand, 10),
-      one("timed", Manner::timed, 10 * thousand, 10),
-      one("two_locks", Manner::two_locks, 5 * thousand),
-      one("condition_variable", Manner::wait, thousand / 2),
+      one("nothing", AcquireMode::lock, 0),
+      one("lock", AcquireMode::lock, 50 * thousand),
+      one("work", AcquireMode::lock, 10 * thousand, 50, 100),
+      one("delays", AcquireMode::delays, 2 * thousand, 5),
+      one("try_lock", AcquireMode::try_lock, 15 * thousand, 10),
+      one("timed", AcquireMode::timed, 10 * thousand, 10),
+      one("two_locks", AcquireMode::two_locks, 5 * thousand),
+      one("condition_variable", AcquireMode::wait, thousand / 2),
   };
   return all;
 }

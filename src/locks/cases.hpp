@@ -1,5 +1,5 @@
-// Cases in which every lock is tried: by locks_test, by `gradus verify`, and before anything is timed. A case is a
-// manner of taking the lock. There is no one right result; what must be true of each is checked.
+// Cases that test every lock, used by locks_test, by `gradus verify`, and before any timing. A case is a way of
+// acquiring the lock. There is no single correct result; each result is checked for its invariants.
 #pragma once
 
 #include <functional>
@@ -18,10 +18,10 @@ struct Case {
   std::function<Problem(std::uint64_t seed)> make;
 };
 
-/// At least a million critical sections for each lock that is an object, over the usual numbers of threads.
+/// Returns cases with at least a million critical sections per lock object, over the usual numbers of threads.
 const std::vector<Case>& cases();
 
-/// What is wrong with the result of a job; "" where it is as the row promises.
+/// Returns the defect of a result, or "" if it keeps the promises of the variant.
 std::string judge(const Problem& problem, const Result& result, const Variant& variant, int threads);
 
 class PreparedCase {
@@ -31,14 +31,14 @@ class PreparedCase {
   Shape shape() const { return problem_.shape(); }
   static bool truth() { return true; }
   static bool promises(const core::Contract&) { return true; }
-  /// Runs `variant` on the case and judges; "" where it is right.
+  /// Runs `variant` on the case; returns the defect, or "".
   std::string check(const Variant& variant, const Execution& execution) const;
 
  private:
   Problem problem_;
 };
 
-/// What a loop over table and cases wants to know of the room.
+/// The interface that loops over table and cases need.
 struct Trial : Room {
   using Variant = locks_detail::Variant;
   using Case = locks_detail::Case;

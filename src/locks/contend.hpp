@@ -1,4 +1,4 @@
-// The job of every rung: a team of threads that want one lock, again and again. What differs is the lock.
+// The job of every rung: threads that contend for one lock. Only the lock differs.
 #pragma once
 
 #include <omp.h>
@@ -21,7 +21,7 @@
 
 namespace gradus::locks_detail {
 
-/// A lock that is an object, as the standard's Lockable describes it.
+/// A lock object that satisfies the standard's Lockable.
 template <class Lock>
 concept Lockable = requires(Lock lock) {
   lock.lock();
@@ -33,8 +33,8 @@ concept TimedLockable = Lockable<Lock> && requires(Lock lock, std::chrono::nanos
   { lock.try_lock_for(patience) } -> std::convertible_to<bool>;
 };
 
-/// What the lock guards. Whether it does must be seen where it does not, too: so these are atomic variables that are
-/// read and written as plain ones would be, in the same instructions; and one is plain, for the thread sanitizer.
+/// The data that the lock guards. A failing lock must be detectable without undefined behaviour, so these are relaxed
+/// atomics, which compile like plain variables. One variable is plain, for the thread sanitizer.
 struct alignas(lock_padding) Board {
   std::atomic<std::int64_t> entered{0};
   std::atomic<int> inside{-1};
@@ -47,7 +47,7 @@ inline std::uint64_t work(std::uint64_t value, std::int64_t steps) {
   return value;
 }
 
-/// Of one thread, to itself until the end.
+/// The counters of one thread, private until the end.
 struct alignas(lock_padding) Share {
   core::Clock::time_point begin;
   core::Clock::time_point end;
@@ -59,15 +59,15 @@ struct alignas(lock_padding) Share {
   Waits waits;
 };
 
-/// What all threads of a job see.
+/// The state that all threads of a job share.
 template <class Lock>
 struct Contest {
   const Problem& problem;
   Lock lock{};
   Board board{};
-  Lock second{};  ///< Manner::two_locks
+  Lock second{};  ///< for AcquireMode::two_locks
   std::condition_variable_any turn{};
-  std::vector<unsigned> node_of;  ///< of each thread, of the machine's memory
+  std::vector<unsigned> node_of;  ///< NUMA node of each thread
   std::atomic<bool> stopped{false};
 
   Contest(const Problem& the_problem, int threads) : problem(the_problem), node_of(static_cast<std::size_t>(threads)) {}
@@ -76,7 +76,6 @@ struct Contest {
     return stopped.load(std::memory_order_relaxed) || board.entered.load(std::memory_order_relaxed) >= problem.sections;
   }
 
-  /// The critical section itself.
   template <bool excludes>
   void enter(int thread, Share& share) {
     constexpr auto relaxed = std::memory_order_relaxed;
@@ -84,7 +83,7 @@ struct Contest {
     board.inside.store(thread, relaxed);
     const std::int64_t entered = board.entered.load(relaxed);
     const std::uint64_t value = work(board.value.load(relaxed), problem.critical);
-    if (problem.manner == Manner::delays && (entered + thread) % 8 == 0) std::this_thread::yield();
+    if (problem.mode == AcquireMode::delays && (entered + thread) % 8 == 0) std::this_thread::yield();
     board.value.store(value, relaxed);
     board.entered.store(entered + 1, relaxed);
     if constexpr (excludes) ++board.plain;
@@ -96,7 +95,7 @@ struct Contest {
   }
 };
 
-/// section() under the lock; it says whether another one is wanted. For locks that are objects.
+/// Runs section() under a lock object. Returns its result: true if the thread wants another section.
 template <class Lock>
 struct Guard {
   template <class Section>
@@ -106,7 +105,6 @@ struct Guard {
   }
 };
 
-/// A thread's part of the contest.
 template <class Lock, bool excludes>
 void take_part(Contest<Lock>& contest, int thread, int threads, Share& share) {
   const Problem& problem = contest.problem;
@@ -118,10 +116,10 @@ void take_part(Contest<Lock>& contest, int thread, int threads, Share& share) {
   };
   if (problem.times_waits) {
     using Clock = std::chrono::steady_clock;
-    bool goes_on = true;
-    while (goes_on) {
+    bool wants_more = true;
+    while (wants_more) {
       const Clock::time_point start = Clock::now();
-      goes_on = Guard<Lock>::with(contest.lock, [&] {
+      wants_more = Guard<Lock>::with(contest.lock, [&] {
         const std::chrono::nanoseconds waited = Clock::now() - start;
         if (!section()) return false;
         share.waits.add(static_cast<std::uint64_t>(waited.count()));
@@ -129,49 +127,49 @@ void take_part(Contest<Lock>& contest, int thread, int threads, Share& share) {
       });
       own_value = work(own_value, problem.outside);
     }
-  } else if (problem.manner == Manner::lock) {
+  } else if (problem.mode == AcquireMode::lock) {
     while (Guard<Lock>::with(contest.lock, section)) own_value = work(own_value, problem.outside);
-  } else if (problem.manner == Manner::delays) {
+  } else if (problem.mode == AcquireMode::delays) {
     for (std::int64_t round = 0; Guard<Lock>::with(contest.lock, section); ++round)
       if ((round + thread) % 5 == 0) std::this_thread::yield();
   } else if constexpr (Lockable<Lock>) {
     Lock& lock = contest.lock;
-    switch (problem.manner) {
-      case Manner::try_lock: {
-        for (bool goes_on = true; goes_on;) {
+    switch (problem.mode) {
+      case AcquireMode::try_lock: {
+        for (bool wants_more = true; wants_more;) {
           const std::unique_lock guard(lock, std::try_to_lock);
-          if (guard.owns_lock()) goes_on = section();
+          if (guard.owns_lock()) wants_more = section();
           else std::this_thread::yield();
         }
         break;
       }
-      case Manner::timed: {
+      case AcquireMode::timed: {
         if constexpr (TimedLockable<Lock>) {
           constexpr std::chrono::microseconds patience{20};
-          for (bool goes_on = true, by_duration = true; goes_on; by_duration = !by_duration) {
+          for (bool wants_more = true, by_duration = true; wants_more; by_duration = !by_duration) {
             std::unique_lock guard(lock, std::defer_lock);
             const bool has_it = by_duration ? guard.try_lock_for(patience)
                                             : guard.try_lock_until(std::chrono::system_clock::now() + patience);
-            if (has_it) goes_on = section();
+            if (has_it) wants_more = section();
           }
         }
         break;
       }
-      case Manner::two_locks: {
-        for (bool goes_on = true; goes_on;) {
+      case AcquireMode::two_locks: {
+        for (bool wants_more = true; wants_more;) {
           const std::scoped_lock both(thread % 2 == 0 ? lock : contest.second, thread % 2 == 0 ? contest.second : lock);
-          goes_on = section();
+          wants_more = section();
         }
         break;
       }
-      case Manner::wait: {
-        // The turn goes around: whose it is enters, and wakes the others.
-        for (bool goes_on = true; goes_on;) {
+      case AcquireMode::wait: {
+        // The thread whose turn it is enters and wakes the others.
+        for (bool wants_more = true; wants_more;) {
           std::unique_lock guard(lock);
           contest.turn.wait(guard, [&] {
             return contest.is_over() || contest.board.entered.load(std::memory_order_relaxed) % threads == thread;
           });
-          goes_on = section();
+          wants_more = section();
           contest.turn.notify_all();
         }
         break;
@@ -179,24 +177,23 @@ void take_part(Contest<Lock>& contest, int thread, int threads, Share& share) {
       default: break;
     }
   }
-  *const_cast<volatile std::uint64_t*>(&own_value) = own_value;  // or the compiler would throw the work away
+  *const_cast<volatile std::uint64_t*>(&own_value) = own_value;  // keeps the compiler from removing the work
 }
 
-/// That the calling thread has had so far.
+/// Returns the CPU time of the calling thread so far.
 inline double processor_seconds() {
   timespec used{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
   return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
 }
 
-/// The whole job with this lock.
 template <class Lock, bool excludes = true>
 Result contend(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::start_team(cpu::thread_count(execution));
   const cpu::PinnedTeam team(threads, execution.pinning);
   Contest<Lock> contest(problem, threads);
   std::vector<Share> shares(static_cast<std::size_t>(threads));
-  // Threads and not tasks of a loop: each must be there, for they wait for one another.
+  // Threads, not tasks of a loop: all must exist, because they wait for each other.
   bool are_all_there = true;
 #pragma omp parallel num_threads(threads)
   {
@@ -220,8 +217,8 @@ Result contend(const Problem& problem, const Execution& execution, std::vector<P
   if (!are_all_there) throw Error("the OpenMP runtime does not give " + std::to_string(threads) + " threads");
   Result result;
   core::honour_stop(problem.stop, "stopped while threads took turns under a lock");
-  // From the first thread's beginning until the first that finds all sections done; not until all others have found
-  // that as well, for which some may have to wait until they get a processor.
+  // Measures from the start of the first thread to the first thread that finds all sections done. The other threads may
+  // find that late, because they wait for a CPU.
   auto begin = core::Clock::time_point::max();
   auto end = core::Clock::time_point::max();
   for (const Share& share : shares) {
@@ -241,16 +238,16 @@ Result contend(const Problem& problem, const Execution& execution, std::vector<P
   return result;
 }
 
-// For the rows of locks.
+// For the rows of the variants.
 
 inline constexpr core::Contract excludes_others{.kind = core::Contract::invariants, .of = "mutual exclusion"};
 
 inline core::Support but_not_timed(const Shape& shape, const execution::Machine&) {
-  return shape.manner == Manner::timed ? core::Support::no("it has no try_lock_for()") : core::Support::yes();
+  return shape.mode == AcquireMode::timed ? core::Support::no("it has no try_lock_for()") : core::Support::yes();
 }
 
 inline core::Support only_plainly(const Shape& shape, const execution::Machine&) {
-  if (shape.manner == Manner::lock || shape.manner == Manner::delays) return core::Support::yes();
+  if (shape.mode == AcquireMode::lock || shape.mode == AcquireMode::delays) return core::Support::yes();
   return core::Support::no("it is no object with lock(), try_lock() and unlock() that exclude each other");
 }
 

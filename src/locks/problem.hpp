@@ -1,4 +1,4 @@
-// What all variants of locks share: a job of many threads that want one lock, and what is found out of it.
+// Types that all variants of locks share: a job of many threads that contend for one lock, and its result.
 #pragma once
 
 #include <array>
@@ -12,34 +12,34 @@
 
 namespace gradus::locks_detail {
 
-/// How the threads of a job take the lock.
-enum class Manner : std::uint8_t {
+/// The way the threads of a job acquire the lock.
+enum class AcquireMode : std::uint8_t {
   lock,       ///< lock() and unlock()
   try_lock,   ///< try_lock() until it succeeds
   timed,      ///< try_lock_for() and try_lock_until() until they succeed
-  two_locks,  ///< two locks by std::scoped_lock, half of the threads in the other order
-  delays,     ///< lock() and unlock(), and the holder gives its processor away now and then, inside and before
-  wait        ///< std::condition_variable_any: threads hand a turn around
+  two_locks,  ///< two locks by std::scoped_lock; half of the threads name them in reverse order
+  delays,     ///< lock() and unlock(); the holder sometimes yields its CPU, inside the section and before it
+  wait        ///< std::condition_variable_any: threads take turns
 };
 
 struct Shape {
   std::int64_t sections = 0;
-  Manner manner = Manner::lock;
+  AcquireMode mode = AcquireMode::lock;
 };
 
-/// Threads enter critical sections under one lock, which they want again and again, until enough were entered.
+/// Threads enter critical sections under one lock again and again until the total is reached.
 struct Problem {
-  std::int64_t sections = 0;  ///< critical sections, by all threads together
-  std::int64_t critical = 0;  ///< steps of work in each, on data that the lock guards
-  std::int64_t outside = 0;   ///< steps of work of a thread between two of its own
-  Manner manner = Manner::lock;
-  bool times_waits = false;  ///< each wait for the lock; two looks at the clock take as long as a short section
+  std::int64_t sections = 0;  ///< critical sections of all threads together
+  std::int64_t critical = 0;  ///< steps of work in each section, on data that the lock guards
+  std::int64_t outside = 0;   ///< steps of work of a thread between two of its sections
+  AcquireMode mode = AcquireMode::lock;
+  bool times_waits = false;  ///< measures each wait, which takes as long as a short section
   std::stop_token stop;
 
-  Shape shape() const { return {.sections = sections, .manner = manner}; }
+  Shape shape() const { return {.sections = sections, .mode = mode}; }
 };
 
-/// How often a wait took how long, to an eighth.
+/// A histogram of waiting times with a resolution of one eighth.
 class Waits {
  public:
   void add(std::uint64_t nanoseconds) {
@@ -56,7 +56,7 @@ class Waits {
     return all;
   }
   std::uint64_t longest() const { return longest_; }
-  /// Nanoseconds that the share of all waits did not exceed; up to an eighth too many. 0 where there were none.
+  /// Returns the nanoseconds that the given share of waits did not exceed, up to an eighth too high; 0 without waits.
   std::uint64_t percentile(double share) const {
     const auto wanted = static_cast<std::uint64_t>(share * static_cast<double>(count()));
     std::uint64_t seen = 0;
@@ -66,7 +66,7 @@ class Waits {
   }
 
  private:
-  // Eight buckets for each power of two; the first eight values have one each.
+  // Eight buckets per power of two; each of the first eight values has its own bucket.
   static std::size_t bucket(std::uint64_t value) {
     if (value < 8) return static_cast<std::size_t>(value);
     const int power = std::bit_width(value) - 4;
@@ -84,20 +84,21 @@ class Waits {
 
 struct Result {
   std::vector<std::int64_t> of_thread;  ///< critical sections of each thread
-  std::int64_t counted = 0;   ///< by the guarded counter: the same as by the threads, where no update was lost
+  std::int64_t counted = 0;   ///< value of the guarded counter; equals the sum of of_thread if no update was lost
   std::int64_t overlaps = 0;  ///< sections in which another thread was seen
-  std::int64_t again = 0;     ///< hand-offs to the thread that had let go
-  std::int64_t near = 0;      ///< hand-offs within a node of the machine's memory, those included
+  std::int64_t again = 0;     ///< hand-offs to the thread that released the lock
+  std::int64_t near = 0;      ///< hand-offs within a NUMA node, including `again`
   Waits waits;
   double seconds = 0;            ///< from the first section to the last
-  double processor_seconds = 0;  ///< of all threads, meanwhile
+  double processor_seconds = 0;  ///< CPU time of all threads during that time
 
   std::int64_t sections() const {
     std::int64_t all = 0;
     for (const std::int64_t one : of_thread) all += one;
     return all;
   }
-  /// (sum of x)^2 / (n sum of x^2), of the threads' sections x: 1 where all had as many, 1/n where one had all.
+  /// Returns Jain's index of fairness, (sum of x)^2 / (n sum of x^2) for the threads' sections x: 1 if all threads have
+  /// the same number, 1/n if one thread has all.
   double jain() const {
     double sum = 0;
     double squares = 0;
@@ -109,7 +110,7 @@ struct Result {
   }
 };
 
-/// What core/ladder.hpp wants to know of this room.
+/// The interface of this room for core/ladder.hpp.
 struct Room {
   static constexpr std::string_view name = "locks";
   using Shape = locks_detail::Shape;
@@ -118,11 +119,11 @@ struct Room {
   using Problem = locks_detail::Problem;
   template <class>
   using Result = locks_detail::Result;
-  /// What a row says beside.
+  /// Additional fields of a row.
   struct RowFacts {
-    bool excludes = true;    ///< others from the critical section
-    bool in_order = false;   ///< who comes first is served first
-    std::int64_t bytes = 0;  ///< of a lock; 0: it has none of its own
+    bool excludes = true;    ///< true if the lock excludes other threads
+    bool in_order = false;   ///< true if threads are served in order of arrival
+    std::int64_t bytes = 0;  ///< size of a lock; 0: it is not an object
   };
 };
 using Variant = core::Variant<Room>;

@@ -5,9 +5,8 @@
 
 namespace gradus::locks_detail {
 
-/// In the order of the ladder.
 core::Rows<Variant> variants();
-/// The same for those who do not know the problem.
+/// The variants for code that does not know the problem's types.
 extern const core::Ladder ladder;
 
 }  // namespace gradus::locks_detail

@@ -16,7 +16,7 @@ namespace {
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Uniform in (-1, 1), with all bits of a double.
+/// Returns a number uniform in (-1, 1), with all bits of a double.
 double random_element(const Place& place, std::uint64_t seed) {
   const core::Philox random(seed, static_cast<std::uint64_t>(place.operand));
   return 2 * random.uniform(place.index) - 1;
@@ -37,7 +37,7 @@ CaseData changed(CaseData data, const Change& change) {
   return data;
 }
 
-/// Another element at some places.
+/// Replaces the elements at some places.
 template <class Special>
 CaseData with_special(CaseData data, const Special& special) {
   data.element = [usual = data.element, special](const Place& place, const Limits& limits) {
@@ -61,7 +61,7 @@ void add_sizes(const Add& add) {
                                        {1, 300, 600}, {300, 1, 600}, {131, 7, 40}, {7, 261, 40}};
   for (const auto& [m, n, k] : sizes)
     add(size_name(m, n, k), [=, m = m, n = n, k = k](auto seed) { return product(m, n, k, seed); });
-  // Large enough for several threads.
+  // These are large enough for several threads.
   add("wide_50x900x520", [](auto seed) { return product(50, 900, 520, seed); });
   add("square_230", [](auto seed) { return product(230, 230, 230, seed); });
   add("tall_900x40x300", [](auto seed) { return product(900, 40, 300, seed); });
@@ -189,7 +189,7 @@ void add_values(const Add& add) {
       return place.operand == 'A' ? std::ldexp(element, 8) * limits.least : element;
     });
   });
-  // Products below the least number, and sums of them that are not.
+  // Products below the smallest positive number whose sums are not.
   add("below_the_least", [](auto seed) {
     return with_special(product(18, 35, 600, seed), [](const Place&, double element, const Limits& limits) {
       return element * std::sqrt(limits.least) * 1.5;
@@ -207,7 +207,7 @@ void add_values(const Add& add) {
   });
   add("cancelling", [](auto seed) {
     return with_special(product(20, 33, 512, seed), [seed](const Place& place, double, const Limits&) {
-      // The second half of k takes away what the first has added, but for a few bits.
+      // The second half of k cancels the first half except for a few bits.
       Place first = place;
       const bool is_a = place.operand == 'A';
       std::int64_t& inner = is_a ? first.column : first.row;
@@ -296,7 +296,7 @@ std::string judge(T value, const Element<T>& truth, const Problem<T>& problem, c
   if (exact != exact) return std::isnan(value) ? "" : is_instead_of(nan);
   // NOLINTNEXTLINE(misc-redundant-expression): true for infinity
   if (exact - exact != 0) return static_cast<X>(value) == exact ? "" : is_instead_of(static_cast<double>(exact));
-  // Near the greatest number a sum may overflow on its way, or not, by the order of its terms.
+  // Near the largest number, a partial sum may or may not overflow, depending on the order of the terms.
   if (!(truth.magnitude <= static_cast<X>(std::numeric_limits<T>::max()) / 2) && !std::isfinite(value)) return "";
   const double factor = accuracy == MatmulAccuracy::strict ? textbook_bound<T>(problem.k)
                                                            : matmul_error_bound(accuracy, problem.k, sizeof(T));
@@ -327,7 +327,7 @@ LaidOut<T>::LaidOut(std::int64_t batches, std::int64_t rows, std::int64_t column
   const auto size =
       static_cast<std::size_t>(std::max<std::int64_t>(different * std::max(batch_stride_, line * outer), 1));
   elements_.reserve(size);
-  cpu::prefer_large_pages(elements_.data(), size * sizeof(T));  // as the readers of files and NumPy do
+  cpu::prefer_large_pages(elements_.data(), size * sizeof(T));  // like the file readers and NumPy
   elements_.assign(size, static_cast<T>(-77));
   if (layout == Layout::backwards && rows * columns > 0) {
     first_ = (rows - 1) * row_stride_ + (columns - 1) * column_stride_;
@@ -367,7 +367,7 @@ template <class T>
 std::string PreparedCase<T>::fault_in(const LaidOut<T>& c, const Variant& variant) const {
   const Truth<T>& right = truth();
   const MatmulView<const T> view = c.view();
-  std::vector<T> rest = c.elements();  // in which what is written shall be as it was
+  std::vector<T> rest = c.elements();  // must be unchanged except for the elements of C
   std::size_t index = 0;
   for (std::int64_t batch = 0; batch < problem_.batches; ++batch)
     for (std::int64_t row = 0; row < problem_.m; ++row)

@@ -1,5 +1,5 @@
-// Cases on which every variant is compared with the oracle: by matmul_test, by `gradus verify`, and before anything is
-// timed. A case is a small product with something awkward about it.
+// Test cases on which every variant is compared with the oracle: by matmul_test, by `gradus verify`, and before every
+// timing. Each case is a small product with one difficult property.
 #pragma once
 
 #include <functional>
@@ -15,25 +15,23 @@
 
 namespace gradus::matmul_detail {
 
-/// How the elements of an operand lie.
 enum class Layout : std::uint8_t {
-  rows,         ///< row after row
-  padded_rows,  ///< with something between the rows
-  columns,      ///< column after column, as Fortran has it
+  rows,         ///< row-major, contiguous
+  padded_rows,  ///< row-major, with padding between rows
+  columns,      ///< column-major, as in Fortran
   padded_columns,
-  apart,      ///< with something between all elements
-  backwards,  ///< negative strides; of what is read
-  repeated    ///< one matrix for the whole batch; of what is read
+  apart,      ///< padding between all elements
+  backwards,  ///< negative strides; for operands that are read
+  repeated    ///< one matrix for the whole batch; for operands that are read
 };
 
-/// Element (row, column) of an operand; `index` is another one for each element of a batch.
+/// Position (row, column) of an element of an operand. `index` is unique among all elements of the batch.
 struct Place {
   char operand;  ///< 'A', 'B' or 'C'
   std::int64_t row;
   std::int64_t column;
   std::uint64_t index;
 };
-/// The limits of the element type.
 struct Limits {
   double greatest;
   double least_normal;
@@ -60,12 +58,12 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// What is wrong with an element of a result under the contract of a row; "" where nothing is.
+/// Returns a description of the error if `value` violates the contract of a row, otherwise "".
 template <class T>
 std::string judge(T value, const Element<T>& truth, const Problem<T>& problem, const core::Contract& contract,
                   MatmulAccuracy accuracy);
 
-/// A batch of matrices in memory of their own, laid out as it is said.
+/// A batch of matrices in separate memory with the given layout.
 template <class T>
 class LaidOut {
  public:
@@ -74,7 +72,7 @@ class LaidOut {
 
   MatmulView<T> view() { return view_of_base(elements_.data()); }
   MatmulView<const T> view() const { return view_of_base(elements_.data()); }
-  /// All elements, also those between the matrices' own.
+  /// Returns all elements of the memory, including the padding.
   std::vector<T>& elements() { return elements_; }
   const std::vector<T>& elements() const { return elements_; }
 
@@ -88,8 +86,7 @@ class LaidOut {
   std::vector<T> elements_;
 };
 
-/// A case in type T with the oracle's answer, worked out once for all variants and thread counts, when it is first
-/// asked for.
+/// A case in type T with the oracle's answer, which is computed once, on first use, for all variants and thread counts.
 template <class T>
 class PreparedCase {
  public:
@@ -97,34 +94,33 @@ class PreparedCase {
 
   Shape shape() const { return problem_.shape(); }
   const Truth<T>& truth() const;
-  /// Whether a variant with this contract promises anything of the case.
   static bool promises(const core::Contract&) { return true; }
-  /// Runs `variant` on the case and compares; "" where it is right.
+  /// Runs `variant` on the case and compares. Returns "" if the result is correct.
   std::string check(const Variant& variant, const Execution& execution) const;
-  /// What is wrong with C after a run of the variant, the memory between its elements included.
+  /// Describes errors in C or in its padding after a run of the variant. Returns "" if there are none.
   std::string fault_in(const LaidOut<T>& c, const Variant& variant) const;
 
   const LaidOut<T>& a() const { return a_; }
   const LaidOut<T>& b() const { return b_; }
-  const LaidOut<T>& c() const { return c_; }  ///< as it is before
+  const LaidOut<T>& c() const { return c_; }
   const MatmulOptions& options() const { return options_; }
 
  private:
   LaidOut<T> a_;
   LaidOut<T> b_;
-  LaidOut<T> c_;  ///< as it is before
+  LaidOut<T> c_;
   MatmulOptions options_;
   Problem<T> problem_;
   mutable std::optional<Truth<T>> truth_;
 };
 
-/// What a loop over table and cases wants to know of the room.
+/// The types that loops over table and cases need from this problem.
 struct Trial : Room {
   using Variant = matmul_detail::Variant;
   using Case = matmul_detail::Case;
   template <class T>
   using PreparedCase = matmul_detail::PreparedCase<T>;
-  /// Bounds are those of the element type.
+  /// Returns the contract with the bounds of the element type.
   template <class T>
   static core::Contract contract_in(const Variant& variant) {
     core::Contract contract = variant.contract;

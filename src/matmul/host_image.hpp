@@ -1,4 +1,4 @@
-// Matrices where the CPU can read them.
+// Matrices in memory that the CPU can read.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace gradus::matmul_detail {
 
-/// Address of a view for the CPU: its own, or that of a copy in host memory of a view on a GPU, from its first to its
-/// last element.
+/// Provides an address at which the CPU can read a view: the view's own address, or the address of a copy in host
+/// memory of a view on a GPU. The copy extends from the first to the last element.
 template <class T>
 class HostImage {
  public:
@@ -22,7 +22,6 @@ class HostImage {
     data_ = copy_.data() - extent.first;
   }
   const T* data() const { return data_; }
-  /// Of the copy.
   static std::uint64_t bytes(MatmulView<const T> view) {
     if (view.place().is_host() || !has_elements(view)) return 0;
     const Extent extent = extent_of(view, "");

@@ -1,4 +1,4 @@
-// A and B as the products read them.
+// A and B in the type and memory from which products read them.
 #pragma once
 
 #include <algorithm>
@@ -13,17 +13,17 @@
 
 namespace gradus::matmul_detail {
 
-/// Calls visit(index) for all of a row, which may be as long as memory is large, and honours a stop request.
+/// Calls visit(index) for every element of a row of any length. Throws InterruptedError after a stop request.
 template <class Visit>
 void for_stretches(std::int64_t count, const std::stop_token& stop, std::string_view message, const Visit& visit) {
-  for (std::int64_t first = 0; first < count; first += core::operations_between_looks) {
+  for (std::int64_t first = 0; first < count; first += core::operations_between_polls) {
     core::honour_stop(stop, message);
-    const std::int64_t end = std::min(first + core::operations_between_looks, count);
+    const std::int64_t end = std::min(first + core::operations_between_polls, count);
     for (std::int64_t index = first; index < end; ++index) visit(index);
   }
 }
 
-/// A or B as the products read it: the caller's, or a copy in double of the caller's floats.
+/// A or B as the products read it: the caller's matrix, or a copy of the caller's floats in double.
 template <class T, class From>
 class Input {
   static constexpr bool is_copied = !std::is_same_v<T, From>;
@@ -32,20 +32,19 @@ class Input {
   Input(MatmulView<const From> given, const char* what) : given_(given) {
     check_input(given, what);
     if constexpr (is_copied) {
-      execution::check_beside(given.place(), what, false, 0);
+      execution::check_reachable(given.place(), what, false, 0);
       execution::check_size({matrices(), given.rows(), given.columns(), static_cast<std::int64_t>(sizeof(T))}, what);
     }
   }
 
   MatmulView<const From> given() const { return given_; }
-  /// Without an address as long as the copy is to be made.
+  /// Returns the view. Its address is null until copy() has been called, if a copy is needed.
   MatmulView<const T> view() const {
     if constexpr (is_copied)
       return MatmulView<const T>(copy_.data(), given_.rows(), given_.columns(), given_.columns(), 1)
           .batch(given_.batches(), matrices() == 1 ? 0 : given_.rows() * given_.columns());
     else return given_;
   }
-  /// Of the copy.
   std::uint64_t bytes() const {
     return is_copied ? static_cast<std::uint64_t>(matrices() * given_.rows() * given_.columns()) * sizeof(T) : 0;
   }
@@ -61,7 +60,6 @@ class Input {
   }
 
  private:
-  /// That differ.
   std::int64_t matrices() const {
     return given_.batch_stride() == 0 ? std::min<std::int64_t>(given_.batches(), 1) : given_.batches();
   }

@@ -10,7 +10,7 @@ namespace gradus::matmul_detail {
 
 namespace {
 
-// Some seconds on one core: a product in the exact type takes as many.
+// Products that take a few seconds on one core in the exact type.
 template <class T>
 constexpr double most_products = sizeof(T) == sizeof(float) ? 1e9 : 5e7;
 constexpr double fewest_elements = 256;
@@ -53,9 +53,9 @@ MatmulError ErrorSample<T>::measure(const Problem<T>& problem, int threads, cons
   MatmulError error;
   double greatest = 0;
   std::int64_t compared = 0;
-  constexpr std::int64_t operations_of_a_product = 32;  // in an exact type
-  const std::int64_t stretch = core::stretch_length(
-      elements_, operations_of_a_product * std::min(problem.k + 1, core::operations_between_looks), threads);
+  constexpr std::int64_t operations_of_a_product = 32;  // cost of one product in an exact type
+  const std::int64_t stretch = core::chunk_length(
+      elements_, operations_of_a_product * std::min(problem.k + 1, core::operations_between_polls), threads);
   const auto compare = [&](std::int64_t index, double& greatest_there, std::int64_t& compared_there) {
     const Place place = place_of(index, problem);
     const T before = before_.empty() ? T{0} : before_[static_cast<std::size_t>(index)];

@@ -1,4 +1,4 @@
-// The error of a result, measured: some of its elements beside the exact ones.
+// Measures the error of a result by comparing a sample of its elements with exact ones.
 #pragma once
 
 #include <stop_token>
@@ -8,16 +8,15 @@
 
 namespace gradus::matmul_detail {
 
-/// The elements of C that will be compared: all of them, or so many spread evenly over it.
+/// The elements of C that are compared: all, or a sample spread evenly over C.
 template <class T>
 class ErrorSample {
  public:
   ErrorSample() = default;
-  /// Before C is written.
+  /// Saves what the comparison needs of C before C is written.
   explicit ErrorSample(const Problem<T>& problem);
-  /// Memory that it takes.
   static std::uint64_t bytes(const Problem<T>& problem);
-  /// When it is. InterruptedError after a stop request.
+  /// Compares C after the product. Throws InterruptedError after a stop request.
   MatmulError measure(const Problem<T>& problem, int threads, const std::stop_token& stop) const;
 
  private:
@@ -28,7 +27,7 @@ class ErrorSample {
   Place place_of(std::int64_t index, const Problem<T>& problem) const;
 
   std::int64_t elements_ = 0;
-  std::vector<T> before_;  ///< what stood there, where beta is not 0
+  std::vector<T> before_;  ///< elements of C before the product, if beta is not 0
 };
 
 }  // namespace gradus::matmul_detail

@@ -1,4 +1,4 @@
-// The canonical result and the exact one, computed plainly. Never a rung, and never timed as a baseline.
+// Straightforward computation of the canonical and of the exact result. Never a rung, never timed as a baseline.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@ namespace gradus::matmul_detail {
 
 __extension__ using Float128 = __float128;
 
-/// In which products of two T are exact, and sums nearly so.
+/// A type in which products of two T are exact, and sums nearly so.
 template <class T>
 struct ExactOf {
   using Type = double;
@@ -21,7 +21,7 @@ struct ExactOf<double> {
 template <class T>
 using Exact = typename ExactOf<T>::Type;
 
-/// Of each element of C, matrix after matrix and row after row.
+/// The correct values of every element of C, in row-major order, one matrix after another.
 template <class T>
 struct Truth {
   std::vector<T> strict;
@@ -36,12 +36,12 @@ struct Element {
   Exact<T> magnitude;
 };
 
-/// One element of C: `before` stood there. Also where k = 0 or alpha = 0. Garbage after a stop request of the
-/// problem's.
+/// Returns the correct values of one element of C, whose old value is `before`. Also valid if k = 0 or alpha = 0. The
+/// result is undefined after a stop request.
 template <class T>
 Element<T> true_element(const Problem<T>& problem, std::int64_t batch, std::int64_t row, std::int64_t column, T before);
 
-/// Of a problem whose C is as it was before.
+/// Returns the correct values for a problem whose C still has its old elements.
 template <class T>
 Truth<T> oracle(const Problem<T>& problem);
 

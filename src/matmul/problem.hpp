@@ -1,4 +1,4 @@
-// What all variants of matrix multiplication share: the problem they are given, its shape, and the row of the table.
+// The problem that every variant of matrix multiplication solves, its shape, and the type of the table's rows.
 #pragma once
 
 #include <cmath>
@@ -20,27 +20,27 @@ class Job;
 
 namespace gradus::matmul_detail {
 
-/// Terms of a chain of the canonical result.
+/// Terms in one chain of the canonical result.
 inline constexpr std::int64_t block_depth = 256;
 
-/// The sizes on which the choice of a variant and the estimates of work and memory depend.
+/// The sizes that determine the choice of a variant and the estimates of work and memory.
 struct Shape {
   std::int64_t batches = 1;
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
   int element_bytes = 4;
-  MatmulAccuracy accuracy = MatmulAccuracy::strict;  ///< wanted
-  bool totals = false;  ///< sums on their way need memory of their own, for C is still read or does not lie in lines
-  core::Memory bring = {};  ///< what a job on a GPU takes to have the matrices there as variants take them
+  MatmulAccuracy accuracy = MatmulAccuracy::strict;  ///< requested
+  bool totals = false;      ///< partial sums need separate memory: C is still read, or contiguous along neither axis
+  core::Memory bring = {};  ///< memory that a GPU job needs to bring the matrices into the layout that variants expect
 
-  /// Fused multiplications and additions.
+  /// Number of fused multiply-adds.
   double operations() const {
     return static_cast<double>(batches) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   }
 };
 
-/// Where an operand of a problem lies.
+/// An operand's address and strides, in elements.
 template <class T>
 struct Operand {
   T* data = nullptr;
@@ -51,14 +51,13 @@ struct Operand {
   GRADUS_HOST_DEVICE T& operator()(std::int64_t row, std::int64_t column) const {
     return data[row * row_stride + column * column_stride];
   }
-  /// That of one matrix of the batch.
   GRADUS_HOST_DEVICE Operand at(std::int64_t batch) const {
     return {data + batch * batch_stride, row_stride, column_stride, 0};
   }
   Operand transposed() const { return {data, column_stride, row_stride, batch_stride}; }
 };
 
-/// C = alpha A B + beta C for each of the batch, m, n, k and the number of them all above 0, alpha not 0.
+/// C = alpha A B + beta C for each product of the batch. m, n, k and batches are positive, and alpha is not 0.
 template <class T>
 struct Problem {
   std::int64_t batches = 1;
@@ -70,11 +69,11 @@ struct Problem {
   Operand<T> c;        ///< m x n
   T alpha = 1;
   T beta = 0;
-  /// For a variant that takes GPU memory (Variant::device_input): the job on whose GPU all three lie, with elements
-  /// side by side in rows (column_stride 1) and one row behind the other (row_stride at least the length of a row).
-  /// Null for the others, whose matrices are in host memory.
+  /// The job on whose GPU all three matrices reside, for a variant that accepts GPU memory (Variant::device_input).
+  /// Rows are then contiguous (column_stride 1) and do not overlap (row_stride >= row length).
+  /// Null for other variants, whose matrices are in host memory.
   cuda::Job* gpu = nullptr;
-  std::stop_token stop;  ///< the job's; see core/stop.hpp for how to look at it
+  std::stop_token stop;  ///< the job's stop token; core/stop.hpp explains how to poll it
 
   Shape shape() const {
     return {.batches = batches,
@@ -84,7 +83,6 @@ struct Problem {
             .element_bytes = sizeof(T),
             .totals = beta != 0 || (c.row_stride != 1 && c.column_stride != 1)};
   }
-  /// One of the batch.
   Problem at(std::int64_t batch) const {
     Problem one = *this;
     one.batches = 1;
@@ -93,7 +91,7 @@ struct Problem {
     one.c = c.at(batch);
     return one;
   }
-  /// (A B)' = B' A': the same products and sums.
+  /// Returns the transposed problem, (A B)' = B' A', which has the same products and sums.
   Problem transposed() const {
     Problem other = *this;
     std::swap(other.m, other.n);
@@ -104,7 +102,7 @@ struct Problem {
   }
 };
 
-/// That of views which fit each other.
+/// Returns the problem that the views describe. Their sizes must match.
 template <class T>
 Problem<T> problem_of(MatmulView<const T> a, MatmulView<const T> b, MatmulView<T> c, double alpha, double beta) {
   const auto operand = [](auto view) {
@@ -124,10 +122,10 @@ Problem<T> problem_of(MatmulView<const T> a, MatmulView<const T> b, MatmulView<T
   return problem;
 }
 
-/// Variants write into Problem::c, and have nothing else to say.
+/// The empty result: variants write into Problem::c.
 struct Done {};
 
-/// The end of an element's computation: `total` is the sum of all its products, `before` what stood there.
+/// Returns the final element of C from `total`, the sum of its products, and `before`, its old value.
 template <class T>
 GRADUS_HOST_DEVICE T finished(T total, T alpha, T beta, T before) {
   const T product = alpha * total;
@@ -136,7 +134,7 @@ GRADUS_HOST_DEVICE T finished(T total, T alpha, T beta, T before) {
   return value == value ? value : std::numeric_limits<T>::quiet_NaN();
 }
 
-/// beta C, where there is nothing to be added to it.
+/// Returns beta C, the result when there are no products to add.
 template <class T>
 GRADUS_HOST_DEVICE T scaled(T beta, T before) {
   const T value = beta == 0 ? T{0} : beta * before;
@@ -148,23 +146,23 @@ GRADUS_HOST_DEVICE T scaled(T beta, T before) {
 template <class T>
 constexpr double unit_roundoff = static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
 
-/// The same with two digits, for tables.
+/// The unit roundoff rounded up to two digits, for tables.
 template <class T>
 constexpr double rounded_unit = sizeof(T) == sizeof(float) ? 6e-8 : 1.2e-16;
 
-/// g / (1 - g), g = roundings * unit; infinity where there is no such bound.
+/// Returns g / (1 - g) with g = roundings * unit, or infinity if g >= 1.
 inline double error_of(double roundings, double unit) {
   const double g = roundings * unit;
   return g < 1 ? g / (1 - g) : std::numeric_limits<double>::infinity();
 }
 
-/// Of one sum of k products, each product and each sum rounded, in any order.
+/// Returns the error bound of a sum of k products in any order, with every product and every addition rounded.
 template <class T>
 double textbook_bound(std::int64_t depth) {
   return error_of(static_cast<double>(depth) + 2, unit_roundoff<T>);
 }
 
-/// What core/ladder.hpp wants to know of this room.
+/// The types that core/ladder.hpp needs from this problem.
 struct Room {
   static constexpr std::string_view name = "matmul";
   using Shape = matmul_detail::Shape;
@@ -173,14 +171,14 @@ struct Room {
   using Problem = matmul_detail::Problem<T>;
   template <class>
   using Result = Done;
-  /// What a row says beside.
+  /// Facts that a row states in addition to the common ones.
   struct RowFacts {
     MatmulAccuracy accuracy = MatmulAccuracy::strict;
   };
 };
 using Variant = core::Variant<Room>;
 
-/// For rows: sums and products rounded one by one, in the order of k.
+/// The contract of rows that round every product and every sum, in the order of k.
 inline constexpr core::Contract textbook{
     .kind = core::Contract::within, .bound = rounded_unit<float>, .of = "k |A| |B|"};
 

@@ -1,4 +1,4 @@
-// What the teaching rungs share: how they look at the stop request, and report progress.
+// Stop requests and progress reports of the teaching rungs.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,9 @@ struct Block {
   std::int64_t end_column() const { return column + columns; }
 };
 
-/// Calls multiply(a, b, c, block) with all of C, matrix after matrix of the batch, so many rows and columns at a time:
-/// between two calls it reports progress, and honours a stop request. Of a single element k may be too long for that:
-/// multiply() may end early after a stop request.
+/// Calls multiply(a, b, c, block) for blocks of at most `rows` x `columns` elements until all of C is covered, one
+/// matrix of the batch after another. Between calls it reports progress and responds to a stop request. With a large k
+/// even one element may take too long, so multiply() itself may return early after a stop request.
 template <class T, class Multiply>
 void for_blocks(const Problem<T>& problem, const Execution& execution, std::int64_t rows, std::int64_t columns,
                 const Multiply& multiply) {
@@ -42,11 +42,11 @@ void for_blocks(const Problem<T>& problem, const Execution& execution, std::int6
   honour_stop(problem.m);
 }
 
-/// Calls add(first, end) for all of k, some of it at a time, as `operations` for each allow a look at the stop request;
-/// after one it returns early.
+/// Calls add(first, end) for consecutive ranges of k, short enough for a timely stop. Returns early after a stop
+/// request.
 template <class T, class Add>
 void for_depths(const Problem<T>& problem, std::int64_t operations, const Add& add) {
-  const std::int64_t stretch = core::stretch_length(problem.k, operations);
+  const std::int64_t stretch = core::chunk_length(problem.k, operations);
   for (std::int64_t first = 0; first < problem.k; first += stretch) {
     if (first > 0 && problem.stop.stop_requested()) return;
     add(first, std::min(first + stretch, problem.k));

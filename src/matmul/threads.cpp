@@ -21,14 +21,14 @@ int worth_threads(const Shape& shape, const Variant& variant, const Execution& e
   };
   if (variant.backend == core::Backend::sequential) return 1;
   if (variant.backend != core::Backend::simd) return ready(worth(shape.operations()), shape.operations());
-  // A vector at a time; then it also counts how much passes by.
+  // Vector code processes a vector per operation, so memory traffic counts, too.
   const double vector = 64.0 / shape.element_bytes;
   const double work =
       shape.operations() / vector + static_cast<double>(shape.batches) *
                                         (area(shape.m, shape.k) + area(shape.k, shape.n) + area(shape.m, shape.n)) / 4;
   const int several = worth(work);
   if (several <= 1) return 1;
-  return ready(std::min(2 * several, threads), work);  // to wake twice as many takes hardly longer
+  return ready(std::min(2 * several, threads), work);  // waking twice as many threads hardly takes longer
 }
 
 }  // namespace gradus::matmul_detail

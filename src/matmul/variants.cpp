@@ -1,4 +1,4 @@
-// The ladder of matrix multiplication, in order, and the choice among its variants.
+// The ladder of matrix multiplication in order, and the choice of a variant.
 #include "matmul/variants.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ constinit const core::Ladder ladder = core::ladder_of<Room, variants, usual_shap
 
 namespace {
 
-/// Whether C has tiles enough for the multiprocessors; then packing pays, however small k is.
+/// Returns true if C has enough tiles for the multiprocessors. Packing then pays however small k is.
 bool tensor_f64_pays(const Shape& shape) {
   constexpr double enough = 40;
   constexpr std::int64_t half_filled = panel_lines / 2;
@@ -62,12 +62,12 @@ bool tensor_f64_pays(const Shape& shape) {
   return tiles >= enough && std::min(shape.m, shape.n) >= half_filled;
 }
 
-/// Whether the tensor cores gain more than it takes to split and pack.
+/// Returns true if the tensor cores save more time than splitting and packing cost.
 bool panels_of_halves_pay(const Shape& shape) { return packing_pays(shape); }
 
-/// Whether a GPU is done sooner, with getting ready and the way there and back, than the processor.
+/// Returns true if a GPU finishes before the CPU, including start-up and transfers.
 bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
-  // Measured (docs/results): a core's share of simd_packed, an H200, and its link.
+  // Measured rates (docs/results): simd_packed per core, an H200, and its link.
   const double of_a_core = shape.element_bytes == sizeof(float) ? 5e10 : 2.5e10;
   constexpr double of_gpu = 2e13;
   constexpr double bytes_per_second = 2e10;
@@ -81,7 +81,7 @@ bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
 }
 
 bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
-  return variant.memory(shape, 1).device <= execution::to_plan_with(execution::least_gpu(machine));
+  return variant.memory(shape, 1).device <= execution::plannable_memory(execution::least_gpu(machine));
 }
 
 }  // namespace

@@ -7,15 +7,15 @@ namespace gradus::matmul_detail {
 
 core::Rows<Variant> variants();
 
-/// By which others see the table.
+/// The table of variants.
 extern const core::Ladder ladder;
 
-/// simd_packed, and cuda_pipelined where a GPU is asked for: until it was measured on one, nobody gets it unasked.
+/// Returns simd_packed, or the best GPU variant if a GPU is requested or finishes sooner.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device);
 
-/// The fastest of the shape's accuracy for matrices on a GPU.
+/// Returns the fastest variant of the shape's accuracy for matrices on a GPU.
 const Variant& choose_there(const Shape& shape, const execution::Machine& machine);
-/// What that takes of the GPU's memory beyond the matrices.
+/// Returns the GPU memory that choose_there()'s variant needs in addition to the matrices.
 std::uint64_t working_memory_there(const Shape& shape, const execution::Machine& machine);
 
 }  // namespace gradus::matmul_detail

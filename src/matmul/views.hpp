@@ -1,4 +1,4 @@
-// The checks of views with strides either way.
+// Checks of views with strides in both directions.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 
 namespace gradus::matmul_detail {
 
-/// Of a view with elements: the offsets, in elements, of the first and the last of them in memory from its own address.
+/// Offsets of the first and last element of a view in memory, in elements from its address. The view must not be empty.
 struct Extent {
   std::int64_t first = 0;
   std::int64_t last = 0;
 };
 
-/// UsageError where the offsets overflow.
+/// Returns the extent of a view. Throws UsageError if the offsets overflow.
 template <class T>
 Extent extent_of(MatmulView<T> view, const char* what) {
   Extent extent;
@@ -27,7 +27,7 @@ Extent extent_of(MatmulView<T> view, const char* what) {
     std::int64_t length = 0;
     std::int64_t& end = stride < 0 ? extent.first : extent.last;
     if (__builtin_mul_overflow(count - 1, stride, &length) || __builtin_add_overflow(end, length, &end))
-      throw UsageError(about(what) + "strides of so many bytes overflow 64 bits");
+      throw UsageError(about(what) + "strides overflow 64 bits");
   }
   return extent;
 }
@@ -37,13 +37,13 @@ bool has_elements(MatmulView<T> view) {
   return view.batches() > 0 && view.rows() > 0 && view.columns() > 0;
 }
 
-/// UsageError for a view that cannot be true.
+/// Throws UsageError if the view is malformed.
 template <class T>
 void check_input(MatmulView<T> view, const char* what) {
   const auto element_bytes = static_cast<std::int64_t>(sizeof(T));
   if (view.batches() < 0) throw UsageError(about(what) + "a batch of " + std::to_string(view.batches()) + " matrices");
   if (!has_elements(view)) {
-    // Sizes and place alone. Of no matrices there are no rows, whatever they would be.
+    // Checks sizes and place only. Without matrices there are no rows, whatever the view says.
     const std::int64_t rows = view.batches() == 0 ? std::min<std::int64_t>(view.rows(), 0) : view.rows();
     return detail::check_view({view.data(), rows, view.columns(), view.columns(), view.place(), sizeof(T), alignof(T)},
                               what);
@@ -53,18 +53,18 @@ void check_input(MatmulView<T> view, const char* what) {
   std::int64_t first_byte = 0;
   if (__builtin_sub_overflow(extent.last, extent.first, &length) || __builtin_add_overflow(length, 1, &length) ||
       __builtin_mul_overflow(extent.first, element_bytes, &first_byte))
-    throw UsageError(about(what) + "strides of so many bytes overflow 64 bits");
+    throw UsageError(about(what) + "strides overflow 64 bits");
   if (view.data() != nullptr && first_byte < 0 &&
       static_cast<std::uintptr_t>(-first_byte) > reinterpret_cast<std::uintptr_t>(view.data()))
-    throw UsageError(about(what) + "negative strides go before the beginning of all memory");
+    throw UsageError(about(what) + "negative strides reach below address 0");
   detail::check_view({view.data() == nullptr ? nullptr : view.data() + extent.first, 1, length, length, view.place(),
                       sizeof(T), alignof(T)},
                      what);
   execution::check_size({view.batches(), view.rows(), view.columns(), element_bytes}, what);
 }
 
-/// UsageError as check_input(), and unless it is `batches` of m x n elements, each in a place of its own: in order of
-/// their strides each direction goes past the whole of the one before.
+/// Throws UsageError if the view is malformed, is not `batches` of m x n elements, or has elements that share memory.
+/// In ascending order of strides, each stride must exceed the extent of the previous directions.
 template <class T>
 void check_result(MatmulView<T> c, std::int64_t batches, std::int64_t m, std::int64_t n) {
   check_input(c, "C");
@@ -79,14 +79,12 @@ void check_result(MatmulView<T> c, std::int64_t batches, std::int64_t m, std::in
   std::int64_t length = 1;
   for (const auto& [stride, count] : directions) {
     if (count == 1) continue;
-    if (stride < length)
-      throw UsageError(about("C") + "elements " + std::to_string(stride) + " apart are not each in a place of its own");
-    length = stride * (count - 1) + length;  // no overflow: check_input()
+    if (stride < length) throw UsageError(about("C") + "elements " + std::to_string(stride) + " apart overlap");
+    length = stride * (count - 1) + length;  // cannot overflow after check_input()
   }
 }
 
-/// What execution::overlap() knows of: rows with side by side elements; all from the first to the last element where it
-/// is anything else.
+/// Returns a view for execution::overlap(): contiguous rows, or everything from the first to the last element.
 template <class T>
 detail::ViewFacts facts_of(MatmulView<T> view) {
   const auto lines = [&](std::int64_t rows, std::int64_t columns, std::int64_t stride) {
@@ -101,11 +99,11 @@ detail::ViewFacts facts_of(MatmulView<T> view) {
   return {view.data() + extent.first, 1, length, length, view.place(), sizeof(T), alignof(T)};
 }
 
-/// UsageError where results have bytes in common with what is read.
+/// Throws UsageError if the result shares bytes with an operand.
 template <class T, class Input>
 void check_apart(MatmulView<T> c, MatmulView<Input> input, const char* what) {
   if (has_elements(c) && has_elements(input) && execution::overlap(facts_of(c), facts_of(input)))
-    throw UsageError(std::string("C: its memory overlaps that of ") + what + "; a product is not found in place");
+    throw UsageError(std::string("C: its memory overlaps ") + what + "; in-place products are not supported");
 }
 
 }  // namespace gradus::matmul_detail

@@ -27,11 +27,11 @@ Directions directions_of(std::string_view text) {
   return named;
 }
 
-/// The box in the columns that count.
+/// The box, restricted to the columns that count.
 struct Region {
-  std::vector<std::size_t> columns;  ///< of the caller's points
-  bool is_padded = false;            ///< with a column of zeros: a cell of two vectors
-  std::vector<double> box;           ///< a length for each column, or a cell's nine numbers
+  std::vector<std::size_t> columns;  ///< columns of the caller's points that count
+  bool is_padded = false;            ///< a cell of two vectors gets a third column of zeros
+  std::vector<double> box;           ///< one length per column, or the nine numbers of a cell
   std::vector<double> origin;
   Directions periodic{};
 
@@ -43,9 +43,8 @@ struct Region {
   }
 };
 
-/// Returns the vectors of a cell that span the columns that count, as many as there are columns: those that repeat in
-/// them, then open ones. UsageError where a vector that repeats is neither within the columns nor perpendicular to
-/// them.
+/// Returns as many cell vectors as columns count, spanning these columns: first the vectors that repeat, then open
+/// ones. Throws UsageError if a repeating vector is neither within the columns nor perpendicular to them.
 std::vector<std::size_t> vectors_within(const std::vector<double>& box, const Directions& counts,
                                         const Directions& repeats) {
   const auto reaches = [&](std::size_t vector, bool counted) {
@@ -65,17 +64,17 @@ std::vector<std::size_t> vectors_within(const std::vector<double>& box, const Di
   if (within.size() > wanted)
     throw UsageError(about("dimensions") + std::to_string(within.size()) +
                      " vectors of the cell are within them; at most " + std::to_string(wanted) + " can be");
-  // An open one within the columns keeps their order; what it is does not count.
+  // Open vectors within the columns come first, in the columns' order. Their values do not matter.
   for (const bool is_within : {true, false})
     for (std::size_t vector = 0; vector < axes && within.size() < wanted; ++vector)
       if (!repeats[vector] && (reaches(vector, true) && !reaches(vector, false)) == is_within) within.push_back(vector);
-  // Of a cell without extent somewhere, which check_box() refuses.
+  // Only a degenerate cell gets here; check_box() rejects it later.
   for (std::size_t vector = 0; within.size() < wanted; ++vector)
     if (std::ranges::find(within, vector) == within.end()) within.push_back(vector);
   return within;
 }
 
-/// The part of a cell in some of the columns, in whatever order its vectors are.
+/// Sets `region` to the part of a cell in the columns that count. The cell's vectors may have any order.
 void take_cell(const std::vector<double>& box, Region& region, const Directions& counts, const Directions& repeats) {
   const std::vector<std::size_t>& kept = region.columns;
   std::vector<std::size_t> vectors = vectors_within(box, counts, repeats);
@@ -96,7 +95,6 @@ void take_cell(const std::vector<double>& box, Region& region, const Directions&
   }
 }
 
-/// Returns the numbers of some columns.
 std::vector<double> picked(const std::vector<double>& numbers, const std::vector<std::size_t>& columns) {
   std::vector<double> some;
   for (const std::size_t column : columns) some.push_back(numbers[column]);
@@ -122,7 +120,7 @@ Region region_of(const PairHistogramOptions& options, std::size_t columns) {
     region.periodic[place] = repeats[region.columns[place]];
   region.box = options.box;
   region.origin = options.box_origin;
-  // Impossible numbers are refused later, by check_box().
+  // check_box() rejects invalid numbers later.
   if (region.columns.size() == columns) return region;
   if (is_triclinic(region.box) && columns == axes) take_cell(options.box, region, counts, repeats);
   else if (region.box.size() == columns) region.box = picked(region.box, region.columns);
@@ -131,7 +129,7 @@ Region region_of(const PairHistogramOptions& options, std::size_t columns) {
   return region;
 }
 
-/// The last edge of the bins, or more; where these are impossible, which is refused later, any number.
+/// Returns the last edge of the bins, or an upper limit. For invalid bins, which are rejected later, any number.
 double reach_of(const PairHistogramBins& bins) {
   const double last = bins.edges.empty() ? bins.bin_width * static_cast<double>(bins.bins) : bins.edges.back();
   const double reach = bins.cutoff > 0 ? std::min(bins.cutoff, last) : last;
@@ -149,7 +147,7 @@ double dot(const Vector& left, const Vector& right) {
   return left[0] * right[0] + left[1] * right[1] + left[2] * right[2];
 }
 
-/// Times the power of two that makes it at least `length` long. A vector of no length, of an impossible cell, stays.
+/// Returns the vector times the smallest power of two that makes it at least `length` long. Keeps zero vectors.
 Vector stretched(Vector vector, double length) {
   const double own = std::sqrt(dot(vector, vector));
   if (!(own > 0) || !std::isfinite(length / own)) return vector;
@@ -158,15 +156,14 @@ Vector stretched(Vector vector, double length) {
   return vector;
 }
 
-/// The range of the points in each column.
 struct Extent {
   Vector lowest{};
   Vector highest{};
 };
 
-constexpr double ample = 4;  // times the extent: fractions of a separation stay clear of one half
+constexpr double ample = 4;  // times the extent, so that fractions of a separation stay clear of one half
 
-/// Lengths along the axes: a column has no other image of a separation within it.
+/// Gives open columns of an axis-aligned box lengths at which separations are their own nearest images.
 void close_lengths(Region& region, const Extent& extent, double reach) {
   if (region.origin.empty()) region.origin.assign(region.count(), 0.0);
   for (std::size_t column = 0; column < region.count(); ++column) {
@@ -192,7 +189,7 @@ void close_cell(Region& region, const Extent& extent, double reach) {
       static_cast<std::size_t>(std::ranges::find(region.periodic, repeated == 1) - region.periodic.begin());
   const std::size_t next = (first + 1) % axes;
   const std::size_t last = (first + 2) % axes;
-  if (repeated == 2) {  // `first` is the open one
+  if (repeated == 2) {  // `first` is the open vector
     vectors[first] = stretched(cross(vectors[next], vectors[last]), length);
   } else {
     Vector flattest{};
@@ -207,16 +204,16 @@ void close_cell(Region& region, const Extent& extent, double reach) {
   for (std::size_t vector = 0; vector < axes; ++vector) {
     std::ranges::copy(vectors[vector], region.box.begin() + static_cast<std::ptrdiff_t>(axes * vector));
     if (region.periodic[vector]) continue;
-    // The points are halfway along the open vector.
+    // Puts the points halfway along the open vector.
     const double square = dot(vectors[vector], vectors[vector]);
     const double share = square > 0 && std::isfinite(square) ? dot(middle, vectors[vector]) / square - 0.5 : 0;
     for (std::size_t column = 0; column < axes; ++column) region.origin[column] += share * vectors[vector][column];
   }
 }
 
-/// Makes all directions repeat, or none.
+/// Makes the box repeat in all directions; removes it if it repeats in none.
 void close(Region& region, const Extent& extent, double reach) {
-  reach = std::min(reach, 0x1p490);  // no box is long enough for more
+  reach = std::min(reach, 0x1p490);  // no valid box is longer
   if (region.box.empty() || region.repeats_everywhere()) return;
   if (std::none_of(region.periodic.begin(), region.periodic.end(), [](bool repeats) { return repeats; })) {
     region.box.clear();
@@ -290,7 +287,7 @@ Arranged<T> arrange(MatrixView<const T> points, MatrixView<const T> others, cons
   Arranged<T> job{.points = points, .others = others, .options = options, .dimensions = points.columns(), .copies = {}};
   const bool is_usual = options.dimensions.empty() && options.periodic == "xyz" && !options.fold;
   if (is_usual || points.columns() < 1 || points.columns() > dimension_limit) return job;
-  if (others.columns() > 0 && others.columns() != points.columns()) return job;  // refused later
+  if (others.columns() > 0 && others.columns() != points.columns()) return job;  // rejected later
   Region region = region_of(options, static_cast<std::size_t>(points.columns()));
   const bool is_closed = region.box.empty() || region.repeats_everywhere();
   if (options.fold && region.box.empty())
@@ -332,7 +329,7 @@ PairHistogramOptions arranged_options(const PairHistogramOptions& options, std::
   if ((options.dimensions.empty() && options.periodic == "xyz") || columns < 1 || columns > dimension_limit)
     return options;
   Region region = region_of(options, static_cast<std::size_t>(columns));
-  // Open directions must not be what limits the bins.
+  // Makes open directions too long to limit the bins.
   double reach = reach_of(options.bins);
   for (const double number : region.box) reach += std::isfinite(number) ? std::abs(number) : 0;
   close(region, {}, reach);

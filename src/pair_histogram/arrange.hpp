@@ -1,5 +1,4 @@
-// From the caller's space to the one that variants know: points whose columns all count, in a box that repeats in every
-// direction.
+// Transforms a job to the form that variants support: all columns count, and the box repeats in every direction.
 #pragma once
 
 #include <cstdint>
@@ -11,40 +10,40 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// A job without PairHistogramOptions::dimensions, periodic and fold, and with the same separations.
+/// An equivalent job without PairHistogramOptions::dimensions, periodic and fold. Separations stay the same.
 ///
-/// * Columns that do not count are gone. Two columns in a cell that is not along them become three, the last all zero.
-/// * A direction that is open repeats after four times the extent of the points, or the reach of the bins: farther than
-///   any separation, whose nearest image so is the separation itself. Of a cell the open vectors are replaced by ones
-///   perpendicular to the others, of which only the length depends on the points, by a power of two.
+/// * Columns that do not count are removed. Two columns of a triclinic cell become three; the last one is all zeros.
+/// * An open direction gets a period of four times the extent of the points or the reach of the bins, whichever is
+///   longer. This exceeds twice every separation, so that the nearest image is the separation itself. In a cell,
+///   vectors perpendicular to the repeating ones replace the open vectors. Their length is scaled by a power of two
+///   that depends on the points.
 template <class T>
 struct Arranged {
   MatrixView<const T> points;
   MatrixView<const T> others;
   PairHistogramOptions options;
-  std::int64_t dimensions = 3;    ///< that distances have
-  std::int64_t folded = 0;        ///< points and others that were moved into the box
-  std::vector<Matrix<T>> copies;  ///< which the views are of where the caller's rows do not serve
+  std::int64_t dimensions = 3;    ///< the number of columns in which distances are measured
+  std::int64_t folded = 0;        ///< number of points and others moved into the box
+  std::vector<Matrix<T>> copies;  ///< the views' memory, if the caller's rows cannot be used
 };
 
-/// Throws UsageError for impossible options, UnsupportedError for points on a GPU that would have to be copied,
-/// InputError for points that cannot be folded or that extend too far in an open direction, and InterruptedError after
-/// a stop request. Reads the points only where a direction is open or points are folded.
+/// Arranges a job. Reads the points only if a direction is open or points are folded. Throws UsageError for invalid
+/// options, UnsupportedError if points on a GPU would have to be copied, InputError if points cannot be folded or
+/// extend too far in an open direction, and InterruptedError after a stop request.
 template <class T>
 Arranged<T> arrange(MatrixView<const T> points, MatrixView<const T> others, const PairHistogramOptions& options,
                     int threads, const std::stop_token& stop);
 
-/// The options alone, of points with so many columns, which become `columns`; lengths of open directions are as if all
-/// points were in one place.
+/// Arranges the options alone, and updates `columns`. Lengths of open directions are those for coinciding points.
 PairHistogramOptions arranged_options(const PairHistogramOptions& options, std::int64_t& columns);
 
-/// Returns true if the box repeats in every direction that counts. Throws UsageError for impossible options.
+/// Returns true if the box repeats in every direction that counts. Throws UsageError for invalid options.
 bool repeats_everywhere(const PairHistogramOptions& options);
 
-/// The least number of columns that points for the box and the dimensions of the options can have.
+/// Returns the smallest number of columns that points may have with these options.
 std::int64_t columns_for(const PairHistogramOptions& options);
 
-/// UsageError that begins with `what` unless the text is some of the letters x, y and z, each once.
+/// Throws UsageError about `what`, unless the text is some of the letters x, y and z, each once.
 void check_directions(std::string_view text, std::string_view what);
 
 }  // namespace gradus::pair_histogram_detail

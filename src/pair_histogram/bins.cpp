@@ -14,13 +14,12 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-/// The least double, not negative, for which `holds`, which stays true once it is: bisection over the bit patterns, for
-/// those of doubles that are not negative stand in the order of the doubles. Infinity where no finite one holds.
-/// `guess` is near it, or not: then it takes 64 steps instead of a few.
+/// Returns the smallest non-negative double for which the monotonic predicate `holds` is true, or infinity. Bisects
+/// over bit patterns, which order non-negative doubles. A good `guess` takes a few steps, a bad one 64.
 template <class Holds>
 double least_double(double guess, const Holds& holds) {
-  std::uint64_t below = std::bit_cast<std::uint64_t>(guess * (1 - 0x1p-49));  // taken as one that does not hold
-  std::uint64_t above = std::bit_cast<std::uint64_t>(guess * (1 + 0x1p-49));  // taken as one that does
+  std::uint64_t below = std::bit_cast<std::uint64_t>(guess * (1 - 0x1p-49));  // assumed not to hold
+  std::uint64_t above = std::bit_cast<std::uint64_t>(guess * (1 + 0x1p-49));  // assumed to hold
   if (holds(0.0)) return 0;
   if (!(guess < std::numeric_limits<double>::max()) || holds(std::bit_cast<double>(below)) ||
       !holds(std::bit_cast<double>(above))) {
@@ -42,7 +41,6 @@ std::int64_t bin_count(const PairHistogramBins& bins) {
   return bins.edges.empty() ? bins.bins : static_cast<std::int64_t>(bins.edges.size()) - 1;
 }
 
-/// Throws UsageError if the value is out of the option's range.
 void check_value(std::string_view name, const core::Value& value) {
   core::check_value(core::option_row<PairHistogramOptions>(name), value, name);
 }
@@ -78,7 +76,7 @@ std::uint64_t Bins::bytes(const PairHistogramBins& bins) {
 }
 
 Bins::Bins(const PairHistogramBins& bins, const std::stop_token& stop) {
-  core::RareLook look(stop, "stopped while preparing the bins");
+  core::RarePoll look(stop, "stopped while preparing the bins");
   if (bins.edges.empty()) check_uniform(bins);
   else check_edges(bins);
   if (bins.cutoff != 0) check_value("cutoff", bins.cutoff);
@@ -89,7 +87,7 @@ Bins::Bins(const PairHistogramBins& bins, const std::stop_token& stop) {
   for (std::int64_t edge = 0; edge <= bin_count(bins); ++edge) {
     look.honour_stop();
     const auto index = static_cast<double>(edge);
-    // What a person expects, and where the bin really begins: for uniform bins the two may differ in the last bit.
+    // `end_` is the nominal edge, `begin` the bin's true start. For uniform bins they may differ in the last bit.
     end_ = bins.edges.empty() ? index * width_ : bins.edges[static_cast<std::size_t>(edge)] + 0.0;  // no negative zero
     double begin = end_;
     if (bins.edges.empty()) begin = least_double(begin, [&](double distance) { return distance / width_ >= index; });

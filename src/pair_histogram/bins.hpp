@@ -1,9 +1,9 @@
 // The bins of a histogram as every variant sees them: increasing squared distances.
 //
-// The canonical bin of a squared distance s is a matter of sqrt(s), a division and an integer part, or of sqrt(s) and
-// the edges. Square root, division and integer part never decrease where their argument grows, in IEEE arithmetic too,
-// so for each bin there is a least double s that lies in it or past it. With these thresholds, found once by bisection,
-// no variant needs a square root or a division for its answer to be the canonical one to the last bit.
+// The canonical bin of a squared distance s follows from sqrt(s) by a division and truncation, or by a search of the
+// edges. Square root, division and truncation are monotonic, even in IEEE arithmetic. For each bin there is therefore a
+// smallest double s in the bin or past it. Bisection finds these thresholds once. With them a variant needs neither
+// square root nor division to give the canonical result to the last bit.
 #pragma once
 
 #include <cstdint>
@@ -15,42 +15,41 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// Above this the bins themselves would be the problem.
+/// Upper limit for the number of bins. Beyond it the bins' own memory and time would dominate.
 inline constexpr std::int64_t bin_limit = std::int64_t{1} << 24;
 
 class Bins {
  public:
   Bins() = default;
-  /// UsageError for what no bins can be made of. A bin that begins at the cutoff or past it is left out.
-  /// InterruptedError after a stop request.
+  /// Leaves out bins that begin at or past the cutoff. Throws UsageError for invalid bins, InterruptedError after a
+  /// stop.
   explicit Bins(const PairHistogramBins& bins, const std::stop_token& stop = {});
-  /// Bytes that such bins take at most; UsageError where there are more than bin_limit.
+  /// Returns the most bytes that such bins take. Throws UsageError if there are more than bin_limit.
   static std::uint64_t bytes(const PairHistogramBins& bins);
 
   std::int64_t count() const { return static_cast<std::int64_t>(edges_.size()) - 1; }
-  /// count() + 1 increasing distances: bin i holds edge i <= distance < edge i + 1 also where bins are uniform. There
-  /// edge i is the least double that divided by the width gives i or more: i times the width but for rounding.
+  /// Returns count() + 1 increasing distances: bin i holds edge i <= distance < edge i + 1. Edge i of uniform bins is
+  /// the smallest double whose quotient by the width is at least i, so it is i times the width up to rounding.
   std::span<const double> edges() const { return edges_; }
-  /// The same to be read: of uniform bins the multiples of the width as they round, and the cutoff as it was given.
+  /// Returns the edges for display: rounded multiples of the width for uniform bins, and the cutoff as given.
   std::vector<double> nominal_edges() const;
-  /// count() + 1: threshold i is the least squared distance at edge i or past it; the first is 0 if no pair is below.
+  /// Returns count() + 1 thresholds: the smallest squared distance at or past each edge; 0 if no pair can be below it.
   std::span<const double> thresholds() const { return thresholds_; }
-  /// Width of uniform bins, 0 for others.
+  /// Returns the width of uniform bins, 0 for other bins.
   double width() const { return width_; }
-  /// No pair at this distance or farther is in a bin.
+  /// Returns the last edge. No pair at this distance or farther is in a bin.
   double reach() const { return edges_.back(); }
 
-  /// The slot of what is beyond the last bin.
   std::int64_t beyond() const { return count() + 1; }
 
-  /// Slots number the bins from 1: slot 0 holds what is below the first edge, slot count() + 1 what is beyond the last.
+  /// Slot 0 counts pairs below the first edge, slots 1 to count() the bins, the last slot pairs beyond the last edge.
   std::int64_t slots() const { return count() + 2; }
-  /// The canonical slot of a squared distance, O(log bins).
+  /// Returns the canonical slot of a squared distance. O(log bins).
   std::int64_t slot(double squared) const;
 
  private:
   double width_ = 0;
-  double end_ = 0;  ///< the last edge, to be read
+  double end_ = 0;  ///< the last edge, for display
   std::vector<double> edges_;
   std::vector<double> thresholds_;
 };

@@ -1,5 +1,4 @@
-// Cases on which every variant is compared with the oracle: by pair_histogram_test, by `gradus verify`, and before
-// anything is timed. A case is a small problem with something awkward about it.
+// Small, awkward cases on which every variant is compared with the oracle: in tests, in `gradus verify`, before timing.
 #pragma once
 
 #include <functional>
@@ -15,13 +14,13 @@ namespace gradus::pair_histogram_detail {
 
 struct CaseData {
   Matrix<double> points;
-  Matrix<double> others;  ///< no columns: pairs among the points
+  Matrix<double> others;  ///< without columns: pairs among the points
   PairHistogramBins bins;
   std::vector<double> box;
   std::vector<double> box_origin;
   std::vector<double> weights;
   std::vector<double> other_weights;
-  std::int64_t padding = 0;  ///< elements between the rows
+  std::int64_t padding = 0;  ///< unused elements between the rows
 };
 
 struct Case {
@@ -31,12 +30,10 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// Judges a result by the contract of all variants, which is the oracle's bits: "" where it is right, otherwise what is
-/// wrong.
+/// Compares a result with the oracle's bit by bit. Returns "" if it is correct, otherwise the difference.
 std::string compare(const PairHistogramResult& result, const PairHistogramResult& truth);
 
-/// A case in type T with the oracle's answer, worked out once for all variants and thread counts, when it is first
-/// asked for.
+/// A case in type T. The oracle's result is computed on first use and kept for all variants and thread counts.
 template <class T>
 class PreparedCase {
  public:
@@ -47,15 +44,14 @@ class PreparedCase {
   const PairHistogramOptions& options() const { return options_; }
   const PairHistogramMemory<T>& memory() const { return memory_; }
   const PairHistogramResult& truth() const;
-  /// Whether a variant with this contract promises anything of the case.
+  /// Returns true if a variant with this contract must be correct on the case.
   static bool promises(const core::Contract&) { return true; }
-  /// "" where the result is right.
   std::string compare_with_truth(const PairHistogramResult& result) const { return compare(result, truth()); }
-  /// Runs `variant` on the case and compares; "" where it is right.
+  /// Runs `variant` on the case. Returns "" if the result is correct.
   std::string check(const Variant& variant, const Execution& execution) const;
 
  private:
-  Buffer<T> points_;  ///< rows that may be padded
+  Buffer<T> points_;  ///< rows, possibly padded
   Buffer<T> others_;
   Buffer<T> weights_;
   Buffer<T> other_weights_;
@@ -65,7 +61,7 @@ class PreparedCase {
   mutable std::optional<PairHistogramResult> truth_;
 };
 
-/// What a loop over table and cases wants to know of the room.
+/// This room's types and lists for loops over table and cases.
 struct Trial : Room {
   using Variant = pair_histogram_detail::Variant;
   using Case = pair_histogram_detail::Case;

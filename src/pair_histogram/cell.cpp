@@ -9,7 +9,7 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-/// One component of a cross product; each operation rounds.
+/// Returns one component of a cross product. Each operation rounds.
 double cross(const double* left, const double* right, int axis) {
   const int next = (axis + 1) % 3;
   const int last = (axis + 2) % 3;
@@ -20,13 +20,13 @@ double dot(const double* left, const double* right) {
   return (left[0] * right[0] + left[1] * right[1]) + left[2] * right[2];
 }
 
-/// A reciprocal vector P[changed] + factors[0] P[0] + factors[1] P[1] + ... in place of P[changed].
+/// Replaces the reciprocal vector P[changed] by P[changed] + factors[0] P[0] + factors[1] P[1] + factors[2] P[2].
 struct Step {
   int changed = 0;
   std::array<double, 3> factors{};
 };
 
-/// Whether the step shortens the reciprocal vector by more than what rounding could feign, and more than is worth it.
+/// Returns true if the step shortens the reciprocal vector by clearly more than rounding errors could.
 bool shortens(const Cell& cell, const Step& step) {
   constexpr double worthwhile = 1 - 0x1p-10;
   double sum[3] = {};
@@ -40,7 +40,7 @@ bool shortens(const Cell& cell, const Step& step) {
   return dot(sum, sum) < worthwhile * dot(cell.reciprocal[step.changed], cell.reciprocal[step.changed]);
 }
 
-/// The first step in the order of the header that shortens a reciprocal vector, or one that changes nothing.
+/// Returns the first step, in the header's order, that shortens a reciprocal vector, or a step with zero factors.
 Step next_step(const Cell& cell) {
   const auto& shares = cell.reciprocal;
   for (int changed = 0; changed < 3; ++changed)
@@ -81,7 +81,7 @@ void Cell::set_reciprocal() {
 Cell Cell::reduced(const std::vector<double>& box) {
   const Cell given(box);
   Cell cell = given;
-  double multiples[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};  // of the given vectors in each reduced one
+  double multiples[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};  // coefficients of the given vectors in each reduced one
   for (;;) {
     const Step step = next_step(cell);
     if (step.factors == Step{}.factors) return cell;
@@ -113,7 +113,7 @@ double Cell::height(int vector) const {
   return std::abs(volume()) / std::sqrt(squares);
 }
 
-// Gram-Schmidt, the longest vector first: columns of cells stand along it.
+// Gram-Schmidt, starting with the longest vector: columns of cells run along it.
 Brick::Brick(const Cell& cell) {
   int order[3] = {0, 1, 2};
   std::ranges::stable_sort(order, std::ranges::greater(),
@@ -135,17 +135,17 @@ Brick::Brick(const Cell& cell) {
   }
 }
 
-Around box_around(const Cell& cell, const std::array<double, 3>& origin) {
-  Around around;
+BoundingBox bounding_box(const Cell& cell, const std::array<double, 3>& origin) {
+  BoundingBox bounds;
   for (int axis = 0; axis < 3; ++axis) {
     const auto at = static_cast<std::size_t>(axis);
-    around.low[at] = origin[at];
+    bounds.low[at] = origin[at];
     for (const auto& vector : cell.vectors) {
-      around.low[at] += std::fmin(vector[axis], 0.0);
-      around.length[at] += std::abs(vector[axis]);
+      bounds.low[at] += std::fmin(vector[axis], 0.0);
+      bounds.length[at] += std::abs(vector[axis]);
     }
   }
-  return around;
+  return bounds;
 }
 
 }  // namespace gradus::pair_histogram_detail

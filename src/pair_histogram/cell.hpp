@@ -1,5 +1,4 @@
-// A triclinic periodic cell: the canonical separation in it, and the brick by which filters see it, for the CPU and for
-// a GPU.
+// A triclinic periodic cell: its canonical separation, and the brick that filters use, for the CPU and the GPU.
 #pragma once
 
 #include <array>
@@ -11,28 +10,28 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// Of the numbers of PairHistogramOptions::box that are the three vectors of a cell.
+/// The size of PairHistogramOptions::box if it holds the three vectors of a triclinic cell.
 inline constexpr std::size_t cell_numbers = 9;
 
 inline bool is_triclinic(const std::vector<double>& box) { return box.size() == cell_numbers; }
 
-/// Plain data: kernels take it by value.
+/// Plain data: kernels receive it by value.
 struct Cell {
   double vectors[3][3] = {};     ///< a, b, c
-  double reciprocal[3][3] = {};  ///< the scalar product of a separation with one of these is its share of a, b, c
+  double reciprocal[3][3] = {};  ///< the dot product of a separation with row i is its fraction along vector i
 
   Cell() = default;
-  /// The vectors as they are given, and possible ones: see check_box().
+  /// Copies the vectors as given; check_box() must have accepted them.
   explicit Cell(const std::vector<double>& box);
-  /// The reduced vectors of their lattice, to which the canonical result refers: see gradus/pair_histogram.hpp.
+  /// Returns the cell with the lattice's reduced vectors, which gradus/pair_histogram.hpp defines.
   static Cell reduced(const std::vector<double>& box);
 
-  /// V / |b x c| and so on: from one face of the cell to the opposite one.
+  /// Returns the distance between opposite faces, for example V / |b x c|.
   double height(int vector) const;
   double volume() const;
   double least_height() const { return std::fmin(std::fmin(height(0), height(1)), height(2)); }
 
-  /// The canonical squared distance of points that are x, y, z apart. No operation is fused with another.
+  /// Returns the canonical squared distance of points with the separation (x, y, z). No operations are fused.
   GRADUS_HOST_DEVICE double squared_distance(double x, double y, double z) const {
     double nearest[3] = {x, y, z};
     double whole[3] = {};
@@ -49,14 +48,14 @@ struct Cell {
   void set_reciprocal();
 };
 
-/// The same lattice in axes of its own: u along the first vector, v in the plane of the first two, w perpendicular to
-/// it. Every place has an image in the brick [0, edge 0) x [0, edge 1) x [0, edge 2): one edge along w carries a place
-/// by the third vector, which is also `shift` of it along u and v, and so on. No edge is shorter than the least height
-/// of the cell. Plain data, good to the rounding of double; the canonical rule is the cell's.
+/// The same lattice in its own orthogonal axes: u along the first vector, v in the plane of the first two, w
+/// perpendicular to that plane. Every point has an image in the brick [0, edge 0) x [0, edge 1) x [0, edge 2). Moving
+/// by the third vector adds one edge along w and its shifts along u and v; moving by the second adds one edge along v
+/// and its shift along u. No edge is shorter than the least height of the cell. Plain data, accurate to the rounding of
+/// double; only the Cell gives canonical results.
 struct Brick {
   double axes[3][3] = {};  ///< unit vectors u, v, w
-  /// Vectors of the lattice along these axes: (edge 0, 0, 0), (shift, edge 1, 0), (shift, shift, edge 2). A shift is
-  /// at most half of the edge of its column.
+  /// Lattice vectors along these axes: (edge 0, 0, 0), (shift, edge 1, 0), (shift, shift, edge 2). |shift| <= edge / 2.
   double vectors[3][3] = {};
   double inverse[3] = {};  ///< of the edges
 
@@ -64,14 +63,14 @@ struct Brick {
   explicit Brick(const Cell& cell);
 
   GRADUS_HOST_DEVICE double edge(int axis) const { return vectors[axis][axis]; }
-  /// The sum of the magnitudes of all that moves an image along an axis, without the edge.
+  /// Returns the sum of the magnitudes of the shifts along an axis, without the edge.
   double shifts(int axis) const {
     double sum = 0;
     for (int vector = axis + 1; vector < 3; ++vector) sum += std::abs(vectors[vector][axis]);
     return sum;
   }
 
-  /// Sets `place` to the image of (x, y, z) in the brick, in edges: from 0 to 1.
+  /// Sets `place` to the image of (x, y, z) in the brick, as fractions of its edges from 0 to 1.
   GRADUS_HOST_DEVICE void locate(double x, double y, double z, double* place) const {
     for (int axis = 0; axis < 3; ++axis) place[axis] = (x * axes[axis][0] + y * axes[axis][1]) + z * axes[axis][2];
     for (int vector = 2; vector >= 0; --vector) {
@@ -83,11 +82,11 @@ struct Brick {
   }
 };
 
-/// The least box along the axes that holds the cell.
-struct Around {
+/// The smallest axis-aligned box that contains a cell.
+struct BoundingBox {
   std::array<double, 3> low{};
   std::array<double, 3> length{};
 };
-Around box_around(const Cell& cell, const std::array<double, 3>& origin);
+BoundingBox bounding_box(const Cell& cell, const std::array<double, 3>& origin);
 
 }  // namespace gradus::pair_histogram_detail

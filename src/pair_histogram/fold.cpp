@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* while_folding = "stopped while folding the points into the box";
 
-/// a + b as a rounded sum and what it lost, without error (Knuth's two-sum).
+/// The rounded sum a + b and its rounding error, both exact (Knuth's two-sum).
 struct TwoSum {
   TwoSum(double a, double b) : sum(a + b) {
     const double added = sum - a;
@@ -29,13 +29,13 @@ struct TwoSum {
   double lost = 0;
 };
 
-/// x - k * length for the whole number k that brings it to [low, low + length), rounded once to T.
+/// Returns x - k * length, rounded once to T, where the integer k moves it into [low, low + length).
 template <class T>
 T moved(double x, double low, double length) {
   const TwoSum offset(x, -low);
   const double remainder = std::fmod(offset.sum, length);  // exact
   if (offset.lost == 0) {
-    // Nearly all points: the sums are exact, or only the last one is not and rounds to T.
+    // The fast path for nearly all points: the sums are exact, or only the last one rounds, directly to T.
     const TwoSum above(remainder, remainder < 0 ? length : 0);
     const TwoSum position(above.sum, low);
     const bool is_rounded_once = sizeof(T) == 8 ? above.lost == 0 || low == 0 : above.lost == 0 && position.lost == 0;
@@ -44,7 +44,7 @@ T moved(double x, double low, double length) {
   core::ExactAccumulator position;
   position.add(remainder);
   position.add(std::fmod(offset.lost, length));
-  // Two remainders, each less than a length: at most two steps either way.
+  // Both remainders are shorter than `length`, so at most two steps are needed in either direction.
   while (position.sign() < 0) position.add(length);
   for (core::ExactAccumulator lower = position;; position = lower) {
     lower.add(-length);
@@ -58,24 +58,24 @@ template <class T>
 [[noreturn]] void throw_unmovable(const char* what, std::int64_t row, std::int64_t column, double low, double high) {
   throw InputError(about(what) + "the value in row " + std::to_string(row) + ", column " + std::to_string(column) +
                        " (counted from 0) cannot be moved into the periodic box: no " +
-                       (sizeof(T) == 4 ? "float" : "double") + " near it lies between " + core::number_text(low) +
+                       (sizeof(T) == 4 ? "float" : "double") + " near it is between " + core::number_text(low) +
                        " and " + core::number_text(high),
                    {.code = error_code::outside_box, .row = row, .column = column});
 }
 
-/// A triclinic cell: where the box around it is left, whole vectors are taken away.
+/// Folds points into a triclinic cell: subtracts lattice vectors from points outside the box around the cell.
 template <class T>
 class CellFolding {
  public:
   CellFolding(const std::vector<double>& box, const std::vector<double>& origin, const char* what)
       : cell_(box), what_(what) {
     std::copy(origin.begin(), origin.end(), origin_.begin());
-    around_ = box_around(cell_, origin_);
+    bounds_ = bounding_box(cell_, origin_);
   }
 
   bool is_inside(std::size_t axis, T value) const {
-    return static_cast<double>(value) >= around_.low[axis] &&
-           static_cast<double>(value) - around_.low[axis] <= around_.length[axis];
+    return static_cast<double>(value) >= bounds_.low[axis] &&
+           static_cast<double>(value) - bounds_.low[axis] <= bounds_.length[axis];
   }
 
   void move(T* row, std::int64_t number) const {
@@ -88,7 +88,7 @@ class CellFolding {
     }
     const std::array<double, 3> given = place;
     std::array<double, 3> whole{};
-    // Far away a fraction is known to a few bits less than its whole part has; nearer it is known better.
+    // Far from the cell, fractions are less accurate than their integer parts. Each round improves them.
     constexpr int most_rounds = 8;
     for (int round = 0; round < most_rounds; ++round) {
       bool is_moved = false;
@@ -99,10 +99,10 @@ class CellFolding {
                                   (place[2] - origin_[2]) * share[2]);
         is_moved = is_moved || more[vector] != 0;
         whole[vector] += more[vector];
-        constexpr double most = 0x1p50;  // beyond it whole numbers would round
+        constexpr double most = 0x1p50;  // larger integers would round
         if (!(std::abs(whole[vector]) <= most))
           throw InputError(
-              about(what_) + "row " + std::to_string(number) + " (counted from 0) lies more than 2^50 cells away",
+              about(what_) + "row " + std::to_string(number) + " (counted from 0) is more than 2^50 cells away",
               {.code = error_code::outside_box, .row = number});
       }
       if (!is_moved) break;
@@ -110,15 +110,15 @@ class CellFolding {
     }
     for (std::size_t axis = 0; axis < 3; ++axis) {
       T value = exact(given, whole, axis).template round<T>();
-      // Rounding, also of the fraction, may leave it outside a face by a little.
-      const double low = around_.low[axis];
-      const double high = low + around_.length[axis];
+      // Rounding, of the fraction too, may leave the value slightly outside a face.
+      const double low = bounds_.low[axis];
+      const double high = low + bounds_.length[axis];
       constexpr double little = 1e-9;
-      if (!is_inside(axis, value) && static_cast<double>(value) > low - little * around_.length[axis] &&
-          static_cast<double>(value) < high + little * around_.length[axis]) {
+      if (!is_inside(axis, value) && static_cast<double>(value) > low - little * bounds_.length[axis] &&
+          static_cast<double>(value) < high + little * bounds_.length[axis]) {
         value = static_cast<T>(static_cast<double>(value) < low ? low : high);
         for (int step = 0; step < 2 && !is_inside(axis, value); ++step)
-          value = std::nextafter(value, static_cast<T>(low + around_.length[axis] / 2));
+          value = std::nextafter(value, static_cast<T>(low + bounds_.length[axis] / 2));
       }
       if (!is_inside(axis, value)) throw_unmovable<T>(what_, number, static_cast<std::int64_t>(axis), low, high);
       row[axis] = value;
@@ -137,7 +137,7 @@ class CellFolding {
   Cell cell_;
   const char* what_;
   std::array<double, 3> origin_{};
-  Around around_;
+  BoundingBox bounds_;
 };
 
 }  // namespace
@@ -147,7 +147,7 @@ Matrix<T> fold(MatrixView<const T> points, const char* what, const std::vector<d
                const std::vector<double>& origin, const std::stop_token& stop) {
   check_box(box, origin, points.columns());
   Matrix<T> folded = Matrix<T>::copy_of(points);
-  constexpr std::int64_t rows_between_looks = 1024;  // a coordinate may take microseconds where the box is tiny
+  constexpr std::int64_t rows_between_looks = 1024;  // a coordinate may take microseconds if the box is tiny
   if (is_triclinic(box)) {
     const CellFolding<T> cell(box, origin, what);
     for (std::int64_t row = 0; row < points.rows(); ++row) {
@@ -169,7 +169,7 @@ Matrix<T> fold(MatrixView<const T> points, const char* what, const std::vector<d
       const auto x = static_cast<double>(given);
       if (!(std::abs(x) <= core::largest_magnitude)) core::throw_bad_value(what, row, column, x);
       T value = moved<T>(x, low, length);
-      // Rounding may carry it over a face; between the exact position and the number rounded to there is no other.
+      // Rounding may cross a face. The next T is then the nearest T inside the box.
       if (!is_inside(value)) {
         const bool is_below = static_cast<double>(value) < low;
         value = std::nextafter(value, is_below ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest());

@@ -1,4 +1,4 @@
-// The options of a histogram, a row for each: see core/options.hpp.
+// The option rows of a histogram: see core/options.hpp.
 #pragma once
 
 #include "core/options.hpp"
@@ -20,12 +20,11 @@ inline constexpr auto option_rows<PairHistogramOptions> = std::to_array<Option>(
                                                                    .initial = "up to the cutoff, or to half of the box",
                                                                    .least = 1,
                                                                    .optional = true}),
-    option<&PairHistogramOptions::bins, &PairHistogramBins::edges>(
-        {.name = "edges",
-         .help = "instead: increasing distances between which the bins lie",
-         .placeholder = "FILE",
-         .is_file = true,
-         .optional = true}),
+    option<&PairHistogramOptions::bins, &PairHistogramBins::edges>({.name = "edges",
+                                                                    .help = "instead: the increasing edges of the bins",
+                                                                    .placeholder = "FILE",
+                                                                    .is_file = true,
+                                                                    .optional = true}),
     option<&PairHistogramOptions::bins, &PairHistogramBins::cutoff>(
         {.name = "cutoff",
          .help = "count no pair at this distance or farther",
@@ -57,7 +56,7 @@ inline constexpr auto option_rows<PairHistogramOptions> = std::to_array<Option>(
          .initial = "all",
          .optional = true}),
     option<&PairHistogramOptions::fold>({.name = "fold",
-                                         .help = "move points that lie outside the box into it, by whole lengths"}),
+                                         .help = "move points outside the box into it, by whole lengths"}),
 });
 
 }  // namespace gradus::core

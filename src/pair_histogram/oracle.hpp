@@ -1,5 +1,4 @@
-// The plain truth: the canonical rule, pair by pair, sharing no machinery with the variants. Never a rung and never
-// timed as a baseline.
+// The reference: the canonical rule, pair by pair. Shares no code with the variants; neither a rung nor a baseline.
 #pragma once
 
 #include "pair_histogram/problem.hpp"

@@ -51,7 +51,7 @@ template <class T>
   const double corner = problem.box_origin[column];
   throw InputError(about(what) + "the value in row " + std::to_string(row) + ", column " + std::to_string(column) +
                        " (counted from 0) is " + core::number_text(value) +
-                       " and lies outside the periodic box, which goes from " + core::number_text(corner) + " to " +
+                       " and outside the periodic box, which goes from " + core::number_text(corner) + " to " +
                        core::number_text(corner + problem.box[column]) + (problem.triclinic ? " around the cell" : ""),
                    {.code = error_code::outside_box,
                     .row = row,
@@ -61,8 +61,8 @@ template <class T>
                     .remedy = flag("PairHistogramOptions::fold") + " moves such points in by whole lengths"});
 }
 
-/// Refuses the first row with a value that is not inside(column, value), a condition that a value between two others
-/// meets if they do. So all rows do if the extremes do, their `ranges`; only to name a row all of them are looked at.
+/// Rejects the first row with a value for which inside(column, value) is false. The accepted values form an interval,
+/// so checking the extremes in `ranges` suffices; rows are scanned only for the message.
 template <class T, class Inside>
 void refuse_outside(const Problem<T>& problem, MatrixView<const T> rows, const core::ColumnRanges& ranges,
                     const char* what, const Inside& inside) {
@@ -72,7 +72,7 @@ void refuse_outside(const Problem<T>& problem, MatrixView<const T> rows, const c
   if (all_inside) return;
   const auto refuse = [&](std::int64_t first, MatrixView<const T> some) {
     for (std::int64_t row = 0; row < some.rows(); ++row) {
-      if (row % core::operations_between_looks == 0) core::honour_stop(problem.stop, while_examining);
+      if (row % core::operations_between_polls == 0) core::honour_stop(problem.stop, while_examining);
       for (std::int64_t dim = 0; dim < some.columns(); ++dim) {
         const auto column = static_cast<std::size_t>(dim);
         const auto value = static_cast<double>(some(row, dim));
@@ -84,8 +84,7 @@ void refuse_outside(const Problem<T>& problem, MatrixView<const T> rows, const c
   cuda::visit_rows(rows, problem.gpu, refuse);
 }
 
-/// Refuses points and others outside the box, whose borders belong to it. To subtract and to round keeps the order of
-/// two values.
+/// Rejects points and others outside the box; its borders are inside. Subtraction and rounding are monotonic.
 template <class T>
 void check_inside(const Problem<T>& problem, const core::ColumnRanges& points, const core::ColumnRanges& others) {
   const auto refuse = [&](const auto& inside) {
@@ -95,7 +94,7 @@ void check_inside(const Problem<T>& problem, const core::ColumnRanges& points, c
   refuse([&](std::size_t column, double value) {
     return value >= problem.box_origin[column] && value - problem.box_origin[column] <= problem.box[column];
   });
-  // All are inside, but for rounding: no separation may be longer than the box.
+  // All points are inside up to rounding. Also rejects separations longer than the box.
   refuse([&](std::size_t column, double value) { return value - problem.lowest[column] <= problem.box[column]; });
 }
 
@@ -121,7 +120,7 @@ WeightSpan weight_span(const Problem<T>& problem, VectorView<const T> weights, c
     return find_weight_span(weights, *problem.gpu);
   }
   for (std::int64_t row = 0; row < weights.size(); ++row) {
-    if (row % core::operations_between_looks == 0) core::honour_stop(problem.stop, while_examining);
+    if (row % core::operations_between_polls == 0) core::honour_stop(problem.stop, while_examining);
     const auto weight = static_cast<double>(weights[row]);
     if (!(std::abs(weight) <= core::largest_magnitude)) throw_bad_weight(what, row, weight);
     span.add(weight);
@@ -139,8 +138,8 @@ core::ColumnRanges column_ranges(const Problem<T>& problem, MatrixView<const T> 
 
 namespace {
 
-/// Numbers whose products neither overflow nor lose digits, and vectors that are not nearly in a plane: so that the
-/// reciprocal vectors are good to far less than what the reduction compares.
+/// Checks that products of the numbers neither overflow nor lose digits, and that the vectors are not nearly coplanar.
+/// The reciprocal vectors are then accurate to far less than the differences that the reduction compares.
 void check_cell(const std::vector<double>& box) {
   constexpr double largest = 0x1p150;
   constexpr double least_share = 0x1p-20;
@@ -250,9 +249,9 @@ Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions& opti
   std::copy(options.box_origin.begin(), options.box_origin.end(), problem.box_origin.begin());
   if (problem.triclinic) {
     problem.cell = Cell::reduced(options.box);
-    const Around around = box_around(Cell(options.box), problem.box_origin);
-    problem.box = around.length;
-    problem.box_origin = around.low;
+    const BoundingBox bounds = bounding_box(Cell(options.box), problem.box_origin);
+    problem.box = bounds.length;
+    problem.box_origin = bounds.low;
   } else {
     std::copy(options.box.begin(), options.box.end(), problem.box.begin());
   }

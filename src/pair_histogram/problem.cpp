@@ -40,7 +40,7 @@ template struct Problem<double>;
 
 void Histogram::add(const Histogram& other, const std::stop_token& stop) {
   const auto slots = static_cast<std::int64_t>(counts.size());
-  const std::int64_t stretch = core::stretch_length(slots, 1 + sum_words);
+  const std::int64_t stretch = core::chunk_length(slots, 1 + sum_words);
   for (std::int64_t first = 0; first < slots; first += stretch) {
     core::honour_stop(stop, while_adding_up);
     const std::int64_t end = std::min(first + stretch, slots);

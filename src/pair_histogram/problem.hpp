@@ -1,5 +1,4 @@
-// What all variants of the pair-distance histogram share: the problem they are given, its shape, the histogram they
-// fill, and the row of the table.
+// Types that all variants of the pair-distance histogram share: problem, shape, histogram and table row.
 #pragma once
 
 #include <algorithm>
@@ -27,30 +26,29 @@ namespace gradus::pair_histogram_detail {
 
 inline constexpr int dimension_limit = 3;
 
-/// What the points lie in.
 enum class Space : std::uint8_t {
   open,
-  box,  ///< a periodic box along the axes
+  box,  ///< a periodic axis-aligned box
   cell  ///< a triclinic periodic cell, in three dimensions
 };
 
-/// The sizes on which the choice of a variant and the estimates of work and memory depend.
+/// The sizes that determine the choice of a variant and the estimates of work and memory.
 struct Shape {
   std::int64_t points = 0;
-  std::int64_t others = 0;  ///< 0 and not `cross`: pairs among the points
+  std::int64_t others = 0;  ///< 0 without `cross`: pairs among the points
   std::int64_t dimensions = 3;
   std::int64_t bins = 1;
   int element_bytes = 4;  ///< 4: float, 8: double
   bool cross = false;
   bool uniform = true;  ///< bins of one width
   bool periodic = false;
-  bool triclinic = false;  ///< and periodic
+  bool triclinic = false;  ///< implies `periodic`
   bool weighted = false;
-  int sum_words = 2;       ///< of a sum of weights; known once these were looked at
+  int sum_words = 2;       ///< per sum of weights; exact once the weights are examined
   double reach = 1;        ///< the last edge
-  double least_width = 1;  ///< of a bin
-  std::array<double, dimension_limit>
-      extent{};  ///< of the points in each column, or of the box; of a cell the edges of its brick
+  double least_width = 1;  ///< of the bins
+  /// In each column: the extent of the points, the length of the box, or the edge of a triclinic cell's brick.
+  std::array<double, dimension_limit> extent{};
 
   void take(const Bins& of_job);
   double pairs() const {
@@ -59,25 +57,25 @@ struct Shape {
   }
 };
 
-/// All views are of host memory, or, for a variant that runs on a GPU, all of them of memory there.
+/// All views are in host memory or, for a variant that runs on a GPU, all in that GPU's memory.
 template <class T>
 struct Problem {
   MatrixView<const T> points;         ///< n x d, finite, inside the box
-  MatrixView<const T> others;         ///< m x d, where `cross`
+  MatrixView<const T> others;         ///< m x d if `cross`
   VectorView<const T> weights;        ///< n, or empty
-  VectorView<const T> other_weights;  ///< m where `cross` and weighted, otherwise empty
+  VectorView<const T> other_weights;  ///< m if `cross` and weighted, otherwise empty
   bool cross = false;
   bool periodic = false;
-  bool triclinic = false;                     ///< and periodic
-  std::array<double, dimension_limit> box{};  ///< lengths, where `periodic`; of a cell those of the box around it
+  bool triclinic = false;                     ///< implies `periodic`
+  std::array<double, dimension_limit> box{};  ///< lengths if `periodic`; of the box around a triclinic cell
   std::array<double, dimension_limit> box_origin{};
-  Cell cell;                                     ///< where `triclinic`: the reduced one
-  std::array<double, dimension_limit> lowest{};  ///< of all points and others in each column; 0 in missing columns
+  Cell cell;                                     ///< reduced, if `triclinic`
+  std::array<double, dimension_limit> lowest{};  ///< over points and others, per column; 0 in missing columns
   std::array<double, dimension_limit> highest{};
   Bins bins;
   WeightSums sums;           ///< of the products of two weights
-  cuda::Job* gpu = nullptr;  ///< on a GPU, where the points lie there
-  std::stop_token stop;      ///< the job's; see core/stop.hpp for how to look at it
+  cuda::Job* gpu = nullptr;  ///< the job on the GPU, if the points are there
+  std::stop_token stop;      ///< the job's; core/stop.hpp explains how to poll it
 
   std::int64_t n() const { return points.rows(); }
   std::int64_t m() const { return cross ? others.rows() : points.rows(); }
@@ -86,10 +84,10 @@ struct Problem {
   int sum_words() const { return weighted() ? sums.words() : 0; }
   Space space() const { return triclinic ? Space::cell : periodic ? Space::box : Space::open; }
   Shape shape() const;
-  /// The second points of pairs, and their weights: the points themselves unless `cross`.
+  /// The second points of pairs and their weights: `others` if `cross`, otherwise the points themselves.
   const MatrixView<const T>& second() const { return cross ? others : points; }
   const VectorView<const T>& second_weights() const { return cross ? other_weights : weights; }
-  /// The weight of a first point and that of a second one, as `sums` wants them.
+  /// Return the encoded weights of a first or second point, for `sums`.
   std::int64_t first_weight(std::int64_t row) const { return sums.encode_first(static_cast<double>(weights[row])); }
   std::int64_t second_weight(std::int64_t row) const {
     return sums.encode_second(static_cast<double>(second_weights()[row]));
@@ -98,23 +96,22 @@ struct Problem {
 
 inline constexpr std::string_view while_adding_up = "stopped while adding up the bins";
 
-/// Counts, and sums of weights, of each slot of the bins (see Bins::slots).
+/// Counts and sums of weights for each slot of the bins (see Bins::slots).
 struct Histogram {
   std::vector<std::uint64_t> counts;
-  std::vector<std::uint64_t> weights;  ///< `sum_words` for each slot (WeightSums); empty without weights
+  std::vector<std::uint64_t> weights;  ///< `sum_words` words per slot (WeightSums); empty without weights
   int sum_words = 0;
   std::uint64_t rechecked = 0;  ///< pairs that a fast filter left to the canonical rule
 
   Histogram() = default;
-  /// sum_words: 0 without weights.
+  /// `words_of_a_sum` is 0 without weights.
   Histogram(std::int64_t slots, int words_of_a_sum)
       : counts(static_cast<std::size_t>(slots)), weights(static_cast<std::size_t>(slots * words_of_a_sum)),
         sum_words(words_of_a_sum) {}
   std::uint64_t* sum(std::int64_t slot) { return weights.data() + slot * sum_words; }
   const std::uint64_t* sum(std::int64_t slot) const { return weights.data() + slot * sum_words; }
-  /// InterruptedError after a stop request.
+  /// Adds another histogram. Throws InterruptedError after a stop request.
   void add(const Histogram& other, const std::stop_token& stop = {});
-  /// Of a slot.
   static std::uint64_t slot_bytes(const Shape& shape) {
     return sizeof(std::uint64_t) * static_cast<std::uint64_t>(1 + (shape.weighted ? shape.sum_words : 0));
   }
@@ -123,8 +120,8 @@ struct Histogram {
   }
 };
 
-/// What core/ladder.hpp wants to know of this room. A run counts all pairs. A variant may leave the last slot (pairs
-/// beyond the bins) wrong, and its weight: the frame sets it to what is missing from the number of all pairs.
+/// This room's types for core/ladder.hpp. A run counts all pairs. A variant may leave the last slot (pairs beyond the
+/// bins) and its weight sum undefined: the driver derives the count from the number of all pairs.
 struct Room {
   static constexpr std::string_view name = "pair_histogram";
   using Shape = pair_histogram_detail::Shape;
@@ -136,10 +133,8 @@ struct Room {
 };
 using Variant = core::Variant<Room>;
 
-// For the rows of variants.
-
-inline core::Support along_axes(const Shape& shape, const char* others_take) {
-  return shape.triclinic ? core::Support::no(std::string("its periodic boxes lie along the axes; ") + others_take +
+inline core::Support along_axes(const Shape& shape, const char* others_support) {
+  return shape.triclinic ? core::Support::no(std::string("its periodic boxes are along the axes; ") + others_support +
                                              " triclinic cells")
                          : core::Support::yes();
 }
@@ -147,16 +142,16 @@ inline core::Support along_axes(const Shape& shape, const char* others_take) {
 inline core::Memory one_histogram(const Shape& shape, int) { return {.host = Histogram::bytes(shape)}; }
 
 core::Rows<Variant> variants();
-/// The same for those who know no problem.
+/// The same list for code that does not know this problem's types.
 extern const core::Ladder ladder;
 
-/// The variant for `Execution::variant` empty: a pure function of the shape, the machine and the device asked for.
-/// UnsupportedError where a GPU is asked for and none can be used.
+/// Chooses the variant if `Execution::variant` is empty. A pure function of the shape, the machine and the requested
+/// device. Throws UnsupportedError if a GPU is requested and none can be used.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
-/// Those that choose() may take for such sizes, whatever the points are like.
+/// Returns the variants that choose() may select for these sizes, whatever the points' values.
 std::vector<const Variant*> choosable(const Shape& shape, const execution::Machine& machine, Device device);
 
-/// The canonical squared distance of two rows.
+/// Returns the canonical squared distance of two rows.
 template <Space space, class T>
 double squared_distance(const Problem<T>& problem, const T* first, const T* second, std::int64_t dimensions) {
   if constexpr (space == Space::cell)

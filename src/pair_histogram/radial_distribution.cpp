@@ -11,8 +11,7 @@ namespace gradus {
 
 namespace {
 
-/// Between two distances from a point: length on both sides of it, area, volume. Factored, so that thin shells far out
-/// lose no digits.
+/// Returns the size of a shell around a point. The factored form keeps thin, distant shells accurate.
 double shell(double low, double high, std::int64_t dimensions) {
   if (dimensions == 1) return 2 * (high - low);
   if (dimensions == 2) return std::numbers::pi * (high - low) * (high + low);
@@ -42,7 +41,7 @@ PairHistogramRadialDistribution pair_histogram_radial_distribution(const PairHis
   const auto n = static_cast<double>(points);
   const bool cross = others > 0;
   const double pairs = cross ? n * static_cast<double>(others) : n * (n - 1) / 2;
-  const double neighbours_of_a_pair = cross ? 1 : 2;  // a pair among the points makes each the other's neighbour
+  const double neighbours_of_a_pair = cross ? 1 : 2;  // both points of a pair among the points gain a neighbour
   PairHistogramRadialDistribution result;
   double coordination = 0;
   for (std::size_t bin = 0; bin < histogram.counts.size(); ++bin) {

@@ -31,7 +31,6 @@ std::string rows_line(const char* name, VectorView<const T> values, const Execut
   return rows_line(name, MatrixView<const T>(values.data(), values.size(), 1, 1, values.place()), execution);
 }
 
-/// All that the result depends on.
 template <class T>
 std::string call_text(MatrixView<const T> points, const PairHistogramOptions& options,
                       const PairHistogramMemory<T>& memory, const Execution& here) {
@@ -49,15 +48,15 @@ Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const P
   here.stop = ranks.stop();
   std::string own;
   ranks.agree([&] {
-    execution::check_execution(execution, execution::TakesRanks::yes);
+    execution::check_execution(execution, execution::SupportsRanks::yes);
     const auto refuse = [](const std::string& what) {
       throw UnsupportedError(what + " on several ranks; the variants of pair_histogram that do run there: " +
-                             core::names_of_those_with(&Variant::on_ranks, variants()));
+                             core::names_with(&Variant::on_ranks, variants()));
     };
     const auto check = [](const auto& view, const char* what) {
       execution::check_view(view, what);
       if (!view.place().is_host())
-        throw UnsupportedError(about(what) + "they lie on " + execution::gpu_number(view.place().gpu) +
+        throw UnsupportedError(about(what) + "they are on " + execution::gpu_number(view.place().gpu) +
                                ", where no variant runs on several ranks; copy them to host memory");
     };
     check(points, "points");
@@ -95,7 +94,7 @@ Histogram take(std::span<const std::uint64_t> words, std::int64_t slots, int sum
       const std::uint64_t low = *from++ + carry;
       const std::uint64_t high = *from++ + (low >> half_bits);
       sum[word] = high << half_bits | (low & half_mask);
-      carry = high >> half_bits;  // of the last word it is what a negative sum wraps by
+      carry = high >> half_bits;  // in the last word: the wrap-around of a negative sum
     }
   }
   histogram.rechecked = *from;

@@ -18,7 +18,7 @@ void throw_sum_too_large(const std::vector<double>& edges, std::size_t bin) {
 
 namespace {
 
-/// The column in which all points are at one place and the box is less than half as long as in any other.
+/// Returns the column in which all points coincide and the box is less than half as long as in the others, if any.
 template <class T>
 std::string flat_column(const Problem<T>& problem) {
   if (problem.d() != dimension_limit || !problem.periodic || problem.n() + (problem.cross ? problem.m() : 0) < 3)
@@ -50,7 +50,7 @@ PairHistogramResult result_of(const Problem<T>& problem, const Histogram& histog
     throw Error("internal error: " + std::to_string(counted) + " of " + std::to_string(result.pairs) +
                 " pairs were counted");
   result.beyond = result.pairs - counted;
-  const std::int64_t stretch = core::stretch_length(bins, 16 + histogram.sum_words);
+  const std::int64_t stretch = core::chunk_length(bins, 16 + histogram.sum_words);
   for (std::ptrdiff_t bin = 0; problem.weighted() && bin < bins; ++bin) {
     if (bin % stretch == 0) core::honour_stop(problem.stop, while_adding_up);
     result.weighted.push_back(problem.sums.round(histogram.sum(bin + 1)));

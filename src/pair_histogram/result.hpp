@@ -1,4 +1,4 @@
-// The result as the caller gets it.
+// Converts counts to the caller's result.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// Throws InputError: the sum of the weights of this bin overflows.
+/// Throws InputError: the sum of the weights in this bin overflows.
 [[noreturn]] void throw_sum_too_large(const std::vector<double>& edges, std::size_t bin);
 
 /// Converts the counts of all slots. Pairs beyond the bins are those missing from the number of all pairs.

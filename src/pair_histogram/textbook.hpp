@@ -1,5 +1,5 @@
-// What the teaching rungs share: the loop over the pairs of one point and the bin by a square root and a division, as
-// `sequential` writes them out, and the portions of the work between which a job looks up.
+// The code that the teaching rungs share: the loop over the pairs of one point, the slot by square root and division as
+// in `sequential`, and the division of the work into portions.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,6 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// The textbook's way to a slot: the canonical rule itself.
 inline std::int64_t slot_of(const Bins& bins, double squared) {
   const double distance = std::sqrt(squared);
   if (!(distance < bins.reach())) return bins.beyond();
@@ -21,14 +20,13 @@ inline std::int64_t slot_of(const Bins& bins, double squared) {
   return std::upper_bound(edges.begin(), edges.end(), distance) - edges.begin();
 }
 
-/// The second points that the pairs of the first point `row` have: those after it, or all of the others.
+/// Returns the first second point that `row` is paired with: the one after it or, with others, the first of them.
 template <class T>
 std::int64_t first_partner(const Problem<T>& problem, std::int64_t row) {
   return problem.cross ? 0 : row + 1;
 }
 
-/// Calls run(dimensions, space) with both as constants: the compiler unrolls the loop over the one and leaves out
-/// what the other does not need.
+/// Calls run(dimensions, space) with compile-time constants, so that the compiler can remove unused code.
 template <class T, class Run>
 void with_dimensions(const Problem<T>& problem, const Run& run) {
   if (problem.triclinic) return run(std::integral_constant<int, 3>(), std::integral_constant<Space, Space::cell>());
@@ -43,22 +41,20 @@ void with_dimensions(const Problem<T>& problem, const Run& run) {
   }
 }
 
-/// Calls body(begin, end) for one stretch after the other of the second points that `row` has; after a stop request
-/// for some of them.
+/// Calls body(begin, end) for blocks of the second points of `row`. After a stop request some blocks are skipped.
 template <class T, class Body>
-void in_stretches(const Problem<T>& problem, std::int64_t row, const Body& body) {
-  constexpr std::int64_t stretch = core::operations_between_looks / 16;
+void in_blocks(const Problem<T>& problem, std::int64_t row, const Body& body) {
+  constexpr std::int64_t block = core::operations_between_polls / 16;
   const std::int64_t m = problem.m();
-  for (std::int64_t begin = first_partner(problem, row); begin < m && !problem.stop.stop_requested(); begin += stretch)
-    body(begin, std::min(begin + stretch, m));
+  for (std::int64_t begin = first_partner(problem, row); begin < m && !problem.stop.stop_requested(); begin += block)
+    body(begin, std::min(begin + block, m));
 }
 
-/// Calls add(slot, second) for each pair of the point `row`, as `sequential` writes it out; after a stop request for
-/// some of them.
+/// Calls add(slot, second) for the pairs of the point `row`. After a stop request some pairs are skipped.
 template <class T, class Add>
 void visit_pairs(const Problem<T>& problem, std::int64_t row, const Add& add) {
   with_dimensions(problem, [&](auto dimensions, auto space) {
-    in_stretches(problem, row, [&](std::int64_t begin, std::int64_t end) {
+    in_blocks(problem, row, [&](std::int64_t begin, std::int64_t end) {
       const T* const first = problem.points.row(row);
       const MatrixView<const T> others = problem.second();
       for (std::int64_t second = begin; second < end; ++second)
@@ -67,9 +63,9 @@ void visit_pairs(const Problem<T>& problem, std::int64_t row, const Add& add) {
   });
 }
 
-/// Calls body(begin, end) for one range of first points after the other, all of them together. After each of them,
-/// about a tenth of a second, it honours a stop request, which in_stretches() sees too, and reports progress in pairs.
-/// A range holds a multiple of `threads` points, except for the last.
+/// Calls body(begin, end) for consecutive ranges that cover all first points. After each range, about a tenth of a
+/// second, it responds to stop requests and reports progress. Ranges hold a multiple of `threads` points, except the
+/// last.
 template <class T, class Body>
 void in_portions(const Problem<T>& problem, const Execution& execution, int threads, const Body& body) {
   constexpr std::int64_t pairs_of_a_thread = std::int64_t{1} << 24;

@@ -1,4 +1,4 @@
-// How the variants deal out pairs of points: as pairs of tiles, and the pairs of tiles among ranks and threads.
+// Divides the pairs of points into pairs of tiles, and distributes these among ranks and threads.
 #pragma once
 
 #include <algorithm>
@@ -16,14 +16,14 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// Which of `count` items are this rank's: every size-th one, for those that stand side by side take about as long.
-/// What an item stands for must be the same on all ranks, whatever the number of their threads. Without ranks all are.
-struct Hand {
+/// This rank's share of `count_of_all` items: every size-th item, because neighbouring items take about equally long.
+/// Items must mean the same on all ranks, whatever their number of threads. Without ranks the share is all items.
+struct RankShare {
   std::int64_t first = 0;
   std::int64_t step = 1;
   std::int64_t count = 0;
 
-  Hand(const Execution& execution, std::int64_t count_of_all) : count(count_of_all) {
+  RankShare(const Execution& execution, std::int64_t count_of_all) : count(count_of_all) {
     if (execution.communicator == nullptr) return;
     first = execution.communicator->rank();
     step = execution.communicator->size();
@@ -32,14 +32,14 @@ struct Hand {
   std::int64_t operator[](std::int64_t number) const { return first + number * step; }
 };
 
-/// Calls body(part, item) for each item of [0, all), or on ranks for each of this rank's, from `threads` threads, part
-/// by part. Honours a stop request and reports progress between the items, which should not take longer than some
-/// milliseconds; those that may look at the request themselves, and leave anything behind. What body or the report
-/// throws ends the work and is thrown on.
+/// Calls body(part, item) from `threads` threads for each item of [0, all), or with ranks for each item of this rank's
+/// share. Responds to a stop request and reports progress between items, so an item should take at most a few
+/// milliseconds. Longer items may poll the stop request themselves and then leave their results incomplete. An
+/// exception of body or of the progress callback ends the work and is rethrown.
 template <class Body>
 void for_each_item(const Execution& execution, int threads, std::int64_t all, const Body& body) {
-  const Hand hand(execution, all);
-  const std::int64_t count = hand.count;
+  const RankShare share(execution, all);
+  const std::int64_t count = share.count;
   cpu::SharedWork work(count, threads, 1);
   std::atomic<std::int64_t> done{0};
   std::atomic<bool> stopped{false};
@@ -49,14 +49,13 @@ void for_each_item(const Execution& execution, int threads, std::int64_t all, co
     failure.run([&] {
       auto reported = std::chrono::steady_clock::now();
       for (cpu::Range item = work.next(part); item.size() > 0; item = work.next(part)) {
-        body(part, hand[item.begin]);
-        // The counts order nothing: what the body wrote is read after the barrier at the end of the loop over the
-        // parts.
+        body(part, share[item.begin]);
+        // Relaxed order suffices: the body's results are read only after the barrier at the end of the parallel loop.
         const std::int64_t finished = done.fetch_add(1, std::memory_order_relaxed) + 1;
         if (stopped.load(std::memory_order_relaxed) || failure.happened()) break;
         if (execution.stop.stop_requested()) stopped.store(true, std::memory_order_relaxed);
-        if (part != 0 || !execution.progress) continue;  // part 0 is the calling thread's
-        if (finished == count) continue;                 // the end is reported below, once
+        if (part != 0 || !execution.progress) continue;  // the calling thread runs part 0
+        if (finished == count) continue;                 // the last report comes below, once
         if (const auto now = std::chrono::steady_clock::now(); now - reported > std::chrono::milliseconds(50)) {
           execution.progress({"count", finished, count, {}});
           reported = now;
@@ -71,14 +70,13 @@ void for_each_item(const Execution& execution, int threads, std::int64_t all, co
   if (execution.progress) execution.progress({"count", count, count, {}});
 }
 
-/// Two ranges of points, all of whose pairs are wanted; or one range with itself.
+/// Two ranges of points whose pairs all count, or one range twice.
 struct TilePair {
   cpu::Range first;
   cpu::Range second;
 };
 
-/// All pairs of points as pairs of tiles, numbered: with others the rectangle, without them the triangle of tiles on
-/// and above the diagonal, row by row.
+/// All pairs of points as numbered pairs of tiles: with others a rectangle, else the triangle including the diagonal.
 class TilePairs {
  public:
   TilePairs(std::int64_t first, std::int64_t second, bool cross, std::int64_t tile)

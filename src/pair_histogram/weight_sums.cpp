@@ -10,23 +10,23 @@ namespace {
 
 int words_for(int bits) { return (bits + 63) / 64; }
 
-/// Of core::scaled(): 53 bits above it stands the next power of two, except for denormal numbers.
+/// An upper limit for the exponents of core::scaled(): at most 53 below `above`, except for denormal numbers.
 int greatest_exponent(const WeightSpan& span) { return std::max(span.above - 53, span.least_exponent); }
 
-/// Of a sum with its sign: so many products below 2^bits.
+/// Returns the bits of a signed sum of `pairs` products below 2^bits.
 int bits_of_sum(int bits, std::int64_t pairs) { return bits + std::bit_width(static_cast<std::uint64_t>(pairs)) + 1; }
 
 }  // namespace
 
-// In two steps, since 2^-1074, a weight, has no reciprocal among the doubles. Both are exact: a weight is a multiple of
-// 2^lowest_bit, and the product with half of that power lies between both.
+// Uses two factors because 1 / 2^-1074 is not a finite double. Both multiplications are exact: a weight is a multiple
+// of 2^lowest_bit, and the intermediate product is between the weight and the integer.
 WeightSums::Scale WeightSums::scale_of(const WeightSpan& span) {
   const int half_way = span.lowest_bit / 2;
   return {std::ldexp(1.0, -half_way), std::ldexp(1.0, half_way - span.lowest_bit)};
 }
 
 WeightSums::WeightSums(const WeightSpan& first, const WeightSpan& second, std::int64_t pairs) {
-  if (first.empty() || second.empty()) {  // all products are zero, whatever the other weights are
+  if (first.empty() || second.empty()) {  // all products are zero
     first_.half_way = second_.half_way = 0;
     return;
   }
@@ -48,17 +48,16 @@ WeightSums::WeightSums(const WeightSpan& first, const WeightSpan& second, std::i
 
 int WeightSums::most_words(int element_bytes) {
   constexpr std::int64_t most_pairs = std::int64_t{1} << 62;
-  const int of_a_weight =
-      element_bytes == 4 ? 128 + 149 + 52 : 501 + 1074;  // between the greatest one and the least bit
+  const int of_a_weight = element_bytes == 4 ? 128 + 149 + 52 : 501 + 1074;  // from the greatest to the least bit
   return words_for(bits_of_sum(2 * of_a_weight, most_pairs));
 }
 
 double WeightSums::round(const std::uint64_t* sum) const {
   const bool negative = sum[words_ - 1] >> 63;
-  // The magnitude's words, from the lowest on: of a negative number the complement, and one more where all below are 0.
+  // Visits the words of the magnitude from the lowest on. A negative number is negated word by word.
   bool all_zero_below = true;
-  core::UInt128 top = 0;  // of the highest word that is not 0, and the one below it
-  bool sticky = false;    // some bit is set below these
+  core::UInt128 top = 0;  // the highest nonzero word and the word below it
+  bool sticky = false;    // true if any bit below `top` is set
   int exponent = unit_ - 64;
   std::uint64_t below = 0;
   bool below_that = false;

@@ -1,21 +1,19 @@
-// The sums of the products of two weights, exactly: whole numbers in two's complement, of as many words of 64 bits as
-// the weights at hand need.
+// Exact sums of the products of two weights: integers in two's complement, with as many 64-bit words as needed.
 //
-// A double is a whole number times a power of two. So the weights of some points are whole numbers times one power of
-// two, products of two of them are whole numbers times the product of both powers, and so is the sum of any number of
-// products. WeightSpan looks at the weights once, and from what it finds WeightSums takes the first form that holds
-// everything:
+// A double is an integer times a power of two. So all weights of a set are integers times one common power of two,
+// their products are integers times another one, and so are all sums of products. WeightSpan scans the weights once.
+// WeightSums then chooses the first form that can hold all sums:
 //
-// * narrow: weights are whole numbers below 2^63, all products together below 2^127. A multiplication of 64 bits, an
-//   addition of 128.
-// * wide: weights are whole numbers below 2^63. Products are below 2^126, fewer than 2^63 of them below 2^189: three
-//   words.
-// * shifted: the significant bits of both weights are multiplied, 106 bits at most, and added where their exponents
-//   say. As many words as lie between the least and the greatest product, and their number.
+// * narrow: weights are integers below 2^63, and all products together are below 2^127. One 64-bit multiplication and
+//   one 128-bit addition.
+// * wide: weights are integers below 2^63. Products are below 2^126, and fewer than 2^63 of them sum to less than
+//   2^189: three words.
+// * shifted: the significant bits of both weights are multiplied (at most 106 bits) and added at the position of their
+//   exponents. The number of words follows from the least and the greatest product and the number of products.
 //
-// f32 weights that differ by a factor of up to 2^39 are never shifted, nor are f64 weights up to one of 2^10, nor whole
-// numbers. Words wrap, so that terms of both signs may be added in any order, by any number of threads: what counts is
-// that the sum of all of them fits, which the number of words is made for. To round is left to the end.
+// f32 weights whose ratios are at most 2^39, f64 weights whose ratios are at most 2^10, and integers below 2^63 are
+// never shifted. Words wrap around, so terms of both signs may be added in any order by any number of threads. Only the
+// total must fit, and the number of words ensures this. Rounding happens once, at the end.
 #pragma once
 
 #include <bit>
@@ -27,11 +25,11 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// What the weights of some points are like; those that are zero do not matter.
+/// The range of bits in a set of weights. Zeros do not matter.
 struct WeightSpan {
-  int lowest_bit = 2000;      ///< 2^this is the greatest power of two of which all are multiples
-  int least_exponent = 2000;  ///< of core::scaled()
-  int above = -2000;          ///< all are below 2^this in magnitude
+  int lowest_bit = 2000;      ///< all weights are multiples of 2^lowest_bit
+  int least_exponent = 2000;  ///< the least exponent of core::scaled()
+  int above = -2000;          ///< all weights are below 2^above in magnitude
 
   bool empty() const { return above < lowest_bit; }
   GRADUS_HOST_DEVICE void add(double weight) {
@@ -45,13 +43,12 @@ struct WeightSpan {
   }
 };
 
-/// The product of two weights: three words in two's complement, of which the first is word `begin` of a sum, and what
-/// stands above them.
+/// The product of two weights in two's complement, with its sign extension. `low` belongs to word `begin` of a sum.
 struct WeightProduct {
   std::uint64_t low = 0;
   std::uint64_t middle = 0;
   std::uint64_t high = 0;
-  std::uint64_t sign = 0;  ///< all ones where it is negative
+  std::uint64_t sign = 0;  ///< all ones if negative
   int begin = 0;
 };
 
@@ -60,16 +57,15 @@ class WeightSums {
   enum class Form : std::uint8_t { narrow, wide, shifted };
 
   WeightSums() = default;
-  /// For the sum of at most `pairs` products.
+  /// Chooses the form for sums of at most `pairs` products.
   WeightSums(const WeightSpan& first, const WeightSpan& second, std::int64_t pairs);
-  /// Words that a sum takes at most, of weights of elements of so many bytes.
+  /// Returns the most words that a sum can take for weights of `element_bytes`.
   static int most_words(int element_bytes);
 
   GRADUS_HOST_DEVICE Form form() const { return form_; }
-  /// Words of a sum: 2 where narrow, 3 where wide, at least 3 from where any product begins where shifted.
+  /// Words of a sum: 2 if narrow, 3 if wide; if shifted, at least 3 words follow the start of every product.
   GRADUS_HOST_DEVICE int words() const { return words_; }
 
-  /// A weight as product() wants it.
   GRADUS_HOST_DEVICE std::int64_t encode_first(double weight) const { return encode(weight, first_); }
   GRADUS_HOST_DEVICE std::int64_t encode_second(double weight) const { return encode(weight, second_); }
 
@@ -85,7 +81,7 @@ class WeightSums {
     const core::Scaled a = core::scaled(weight_of_bits(first));
     const core::Scaled b = core::scaled(weight_of_bits(second));
     const core::UInt128 value = static_cast<core::UInt128>(a.mantissa) * b.mantissa;
-    if (value == 0) return product;  // a zero has no exponent to go by
+    if (value == 0) return product;  // a zero has no meaningful exponent
     const int shift = a.exponent + b.exponent - unit_;
     const int bits = shift % 64;
     product.begin = shift / 64;
@@ -102,15 +98,15 @@ class WeightSums {
     return product;
   }
 
-  /// Adds a product to a sum of `words` by `add(word, value)`, which adds to a word of it and returns what it was
-  /// before. The words are right as soon as all additions are there, in whatever order they come: where one wraps, who
-  /// made it wrap carries.
+  /// Adds a product to a sum of `words` words. add(word, value) adds to one word and returns its previous value.
+  /// Additions may run concurrently in any order: the thread whose addition wraps a word carries into the next. The
+  /// words are correct once all additions are done.
   template <class Add>
   GRADUS_HOST_DEVICE static void add_by(const WeightProduct& product, int words, const Add& add) {
     bool carry = false;
     const auto add_word = [&](int word, std::uint64_t part) {
       const std::uint64_t value = part + (carry ? 1 : 0);
-      if (value == 0) return false;  // nothing, or all ones and a carry, which is handed on
+      if (value == 0) return false;  // zero, or all ones plus a carry, which passes the carry on
       carry = add(word, value) + value < value;
       return true;
     };
@@ -120,7 +116,6 @@ class WeightSums {
     for (int word = product.begin + 3; word < words && add_word(word, product.sign); ++word) continue;
   }
 
-  /// The same for a sum that no other thread has.
   void add(std::uint64_t* sum, std::int64_t first, std::int64_t second) const {
     if (form_ == Form::narrow) return add_narrow(sum, first, second);
     if (form_ == Form::wide) return add_wide(sum, first, second);
@@ -142,13 +137,13 @@ class WeightSums {
   }
 
   static core::Scaled significant_bits(std::int64_t encoded) { return core::scaled(weight_of_bits(encoded)); }
-  /// Words that the number of them makes sure are there, and what stands above as far as it changes something.
+  /// Adds the product's three words, which are always within the sum, then the sign or carry while it changes words.
   void add_shifted(std::uint64_t* sum, const core::Scaled& first, const core::Scaled& second) const {
     const core::UInt128 value = static_cast<core::UInt128>(first.mantissa) * second.mantissa;
-    if (value == 0) return;  // a zero has no exponent to go by
+    if (value == 0) return;  // a zero has no meaningful exponent
     const int shift = first.exponent + second.exponent - unit_;
     const int bits = shift % 64;
-    // The negative of a number is its complement and one more.
+    // Two's complement: the negative of a number is its complement plus one.
     const auto sign = std::uint64_t{0} - static_cast<std::uint64_t>(first.negative != second.negative ? 1 : 0);
     const core::UInt128 lower = value << bits;
     const std::uint64_t parts[3] = {static_cast<std::uint64_t>(lower) ^ sign,
@@ -168,7 +163,6 @@ class WeightSums {
     }
   }
 
-  /// Adds one sum to another.
   static void add_sum(std::uint64_t* sum, const std::uint64_t* other, int words) {
     std::uint64_t carry = 0;
     for (int word = 0; word < words; ++word) {
@@ -178,14 +172,14 @@ class WeightSums {
     }
   }
 
-  /// The sum as a double, rounded to nearest, ties to even; infinity where it is beyond the range.
+  /// Returns the sum as a double, rounded to nearest, ties to even. Returns infinity if it is out of range.
   double round(const std::uint64_t* sum) const;
 
  private:
-  /// Of the weights of one kind of points.
+  /// Scales the weights of one set to integers, in two factors because the full power of two may be out of range.
   struct Scale {
-    double half_way = 1;  ///< times the square of this a weight is a whole number
-    double rest = 1;      ///< (with what an odd exponent leaves)
+    double half_way = 1;  ///< a weight times half_way and rest is an integer
+    double rest = 1;      ///< differs from half_way if the exponent is odd
   };
   static Scale scale_of(const WeightSpan& span);
 
@@ -210,7 +204,7 @@ class WeightSums {
 
   Form form_ = Form::narrow;
   int words_ = 2;
-  int unit_ = 0;  ///< a sum counts steps of 2^unit
+  int unit_ = 0;  ///< the unit of a sum is 2^unit_
   Scale first_;
   Scale second_;
 };

@@ -1,4 +1,4 @@
-// gradus/mpi.hpp. All of it is MPI's own: nothing here opens a connection or waits for one.
+// Implements gradus/mpi.hpp with MPI functions only; it opens no connections itself.
 #include "gradus/mpi.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ void require_mpi() {
   check(MPI_Query_thread(&provided), "MPI_Query_thread");
   if (provided < MPI_THREAD_FUNNELED)
     throw UnsupportedError(
-        "mpi_communicator(): jobs have threads, of which MPI was not told; start it by MPI_Init_thread() with "
+        "mpi_communicator(): jobs use threads, which MPI was not set up for; initialize it by MPI_Init_thread() with "
         "MPI_THREAD_FUNNELED");
 }
 
@@ -53,7 +53,7 @@ class MpiCommunicator final : public Communicator {
   int size() const override { return size_; }
   int neighbours() const override { return neighbours_; }
 
-  void sum(std::span<std::uint64_t> words) override { reduce(words, MPI_UINT64_T, MPI_SUM); }  // which wraps
+  void sum(std::span<std::uint64_t> words) override { reduce(words, MPI_UINT64_T, MPI_SUM); }  // wraps around
   void least(std::span<double> numbers) override { reduce(numbers, MPI_DOUBLE, MPI_MIN); }
   void greatest(std::span<double> numbers) override { reduce(numbers, MPI_DOUBLE, MPI_MAX); }
 
@@ -64,7 +64,7 @@ class MpiCommunicator final : public Communicator {
   }
 
   void gather(std::span<const std::byte> own, std::span<std::byte> all) override {
-    // What is gathered is a few words, or centroids: of each rank at most what a count of MPI can say.
+    // Gathered data consists of a few words or of centroids. A rank's share must fit an MPI count.
     if (own.size() > most) throw Error("MPI: too many bytes to gather");
     const auto count = static_cast<int>(own.size());
     check(MPI_Allgather(own.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE, comm_), "MPI_Allgather");
@@ -73,7 +73,7 @@ class MpiCommunicator final : public Communicator {
   void give_up() noexcept override { MPI_Abort(comm_, 1); }
 
  private:
-  static constexpr std::size_t most = std::size_t{1} << 30;  // counts are int
+  static constexpr std::size_t most = std::size_t{1} << 30;  // MPI counts are int
 
   template <class Number, class Use>
   static void for_pieces(std::span<Number> numbers, const Use& use) {
@@ -100,7 +100,7 @@ class MpiCommunicator final : public Communicator {
 std::unique_ptr<Communicator> detail::mpi_communicator(const void* comm, std::size_t bytes) {
   if (bytes != sizeof(MPI_Comm))
     throw UnsupportedError("mpi_communicator(): a communicator of " + std::to_string(bytes) +
-                           " bytes is none of the MPI that gradus_mpi was built with, where it has " +
+                           " bytes does not belong to the MPI that gradus_mpi was built with, where it has " +
                            std::to_string(sizeof(MPI_Comm)) + "; build both with the same MPI");
   require_mpi();
   return std::make_unique<MpiCommunicator>(*static_cast<const MPI_Comm*>(comm));

@@ -1,4 +1,4 @@
-// MPI's C interface, without the C++ bindings of old, which would have to be linked.
+// MPI's C interface without the deprecated C++ bindings, which would have to be linked.
 #pragma once
 
 #ifndef OMPI_SKIP_MPICXX

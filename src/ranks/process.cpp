@@ -28,12 +28,12 @@ class MpiProcess final : public Process {
 
   Communicator& communicator() override { return *communicator_; }
 
-  // NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker): there is no wait for who does not come
+  // NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker): the request is abandoned if a process does not arrive
   bool meet(int own, std::span<int> all, double seconds) override {
     own_ = own;
     MPI_Request request = MPI_REQUEST_NULL;
     if (MPI_Iallgather(&own_, 1, MPI_INT, all.data(), 1, MPI_INT, meeting_, &request) != MPI_SUCCESS) return false;
-    constexpr double most = 1;  // between two looks: where it is longer, this process was stopped
+    constexpr double most = 1;  // seconds between two polls; a longer gap means that this process was stopped
     double waited = 0;
     for (auto last = std::chrono::steady_clock::now();;) {
       int done = 0;
@@ -42,7 +42,7 @@ class MpiProcess final : public Process {
       const auto now = std::chrono::steady_clock::now();
       waited += std::min(std::chrono::duration<double>(now - std::exchange(last, now)).count(), most);
       if (seconds > 0 && waited > seconds) return false;
-      // Nobody is in a hurry here, and the first rank may be writing.
+      // Time does not matter here, and rank 0 may be writing.
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
@@ -67,16 +67,16 @@ class MpiProcess final : public Process {
 
 extern "C" GRADUS_EXPORT gradus::mpi::Process* gradus_mpi_start(const char* version) {
   if (std::string_view(version) != GRADUS_VERSION_STRING) return nullptr;
-  // Where MPI cannot start, its own message says why, and the process ends.
+  // If MPI cannot start, it prints a message and ends the process.
   int provided = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   static gradus::mpi::MpiProcess process;
   return &process;
 }
 
-// For the Python package (python/gradus/mpi.py), by functions of C, whose errors are texts.
+// C functions for the Python package (python/gradus/mpi.py). They report errors as text.
 
-/// What MPI says of itself, as this process has loaded it.
+/// Returns the version text of the MPI library that this process has loaded.
 extern "C" GRADUS_EXPORT const char* gradus_mpi_library_version() {
   static char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
@@ -84,14 +84,14 @@ extern "C" GRADUS_EXPORT const char* gradus_mpi_library_version() {
   return text;
 }
 
-/// A gradus::Communicator on the MPI_Comm at `comm`, of so many bytes, for a caller of this version; null with what was
-/// wrong in `why`. All of its processes call it together, and gradus_mpi_close() afterwards.
+/// Returns a gradus::Communicator on the MPI_Comm at `comm`, of size `bytes`, for a caller of this version. On failure,
+/// returns null and writes the reason to `why`. Collective over `comm`. Close it with gradus_mpi_close().
 extern "C" GRADUS_EXPORT gradus::Communicator* gradus_mpi_open(const char* version, const void* comm, std::size_t bytes,
                                                                char* why, std::size_t why_size) {
   try {
     if (std::string_view(version) == GRADUS_VERSION_STRING)
       return gradus::detail::mpi_communicator(comm, bytes).release();
-    std::snprintf(why, why_size, "it is that of Gradus %s, and not of %s", GRADUS_VERSION_STRING, version);
+    std::snprintf(why, why_size, "it belongs to Gradus %s, not to %s", GRADUS_VERSION_STRING, version);
   } catch (const std::exception& error) {
     std::snprintf(why, why_size, "%s", error.what());
   }

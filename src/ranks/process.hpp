@@ -1,5 +1,5 @@
-// What the program asks of MPI: from the library gradus_mpi_process, which it opens at run time where mpirun has
-// started it several times, so that the program itself needs no MPI.
+// MPI functions for the command line. They are part of the library gradus_mpi_process, which the program opens at run
+// time if mpirun has started it, so that the program itself does not need MPI.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace gradus::mpi {
 
-/// This process among those of the job. Errors come as gradus::Error.
+/// This process of an MPI job. Functions throw gradus::Error on failure.
 class Process {
  public:
   Process() = default;
@@ -17,18 +17,18 @@ class Process {
   virtual ~Process() = default;
 
   virtual Communicator& communicator() = 0;
-  /// Where all processes come to at their end, whatever has become of them: all[rank] becomes the `own` of each. False
-  /// where some have not come after so many seconds in which this one was not stopped; 0: however long they take. It
-  /// stands apart from the calls of the communicator, so that it is the same place for a process that others wait for
-  /// elsewhere.
+  /// Waits for all processes at their end, even after errors, and gathers the `own` value of each rank into all[rank].
+  /// Returns false if some process has not arrived within `seconds`, not counting time in which this process was
+  /// stopped; 0: no limit. Independent of the communicator, so that it also works while other processes wait in one of
+  /// its operations.
   virtual bool meet(int own, std::span<int> all, double seconds) = 0;
-  /// After they have met. Nothing else may be called then.
+  /// Shuts MPI down after meet(). No other function may be called afterwards.
   virtual void finish() = 0;
-  /// Ends all processes.
   virtual void abort(int status) noexcept = 0;
 };
 
-/// The one function of the library, called once, under this name. A caller of another version gets null.
+/// The only function of the library, exported as `start_name` and called once. Returns null to a caller of another
+/// version.
 using Start = Process* (*)(const char* version);
 inline constexpr const char* start_name = "gradus_mpi_start";
 

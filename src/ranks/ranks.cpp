@@ -9,8 +9,8 @@ namespace gradus::core {
 
 namespace {
 
-/// Of which all ranks, which know the same, throw the same one outside of the works.
-bool is_everybodys(const std::exception_ptr& exception) {
+/// Returns true for errors that all ranks throw alike outside of the works, because they know the same values.
+bool is_agreed(const std::exception_ptr& exception) {
   try {
     std::rethrow_exception(exception);
   } catch (const OutOfMemoryError&) {
@@ -54,7 +54,7 @@ Matrix<T> RankRows::rows_at(std::span<const std::int64_t> numbers, MatrixView<co
       if (is_own(numbers[index])) std::memcpy(to + index * row_bytes, own.row(numbers[index] - first_), row_bytes);
   };
   const auto place = [](auto* words) { return reinterpret_cast<std::byte*>(words); };
-  // Each row's bytes are those of its owner and zeros elsewhere: their sum carries nothing.
+  // Each row's bytes come from its owner and are zero on other ranks, so adding them produces no carry.
   if (ranks_->is_alone()) {
     copy_own(place(result.data()));
     return result;
@@ -103,7 +103,7 @@ void Ranks::throw_agreed() {
 }
 
 void Ranks::leave() noexcept {
-  if (!agreed_ && !is_everybodys(std::current_exception())) communicator_->give_up();
+  if (!agreed_ && !is_agreed(std::current_exception())) communicator_->give_up();
 }
 
 }  // namespace gradus::core

@@ -1,15 +1,14 @@
-// What the parts of a job whose rows are split over ranks (gradus/communicator.hpp) ask of each other, with the one
-// rule by which none of them ever waits in vain: whatever can fail on one rank alone is done inside of one of the calls
-// below, as the `work` that it is given. Where that fails on any rank, the call throws the error of the lowest one on
-// all ranks.
+// Cooperation of the ranks of a job (gradus/communicator.hpp), with a rule that prevents deadlocks: every step that can
+// fail on a single rank is passed as `work` to one of the collective functions below. If the work fails on any rank,
+// the function throws the error of the lowest failing rank on all ranks.
 //
-// A rank that is alone (Ranks::alone()) has all rows, and every call is the identity: it runs its work as it is and
-// returns what the work made. No caller asks for that case.
+// For a job without ranks (Ranks::alone()), every function is the identity: it runs the work and returns its result.
+// Callers need no special case.
 //
-// What stands between the calls is done by all ranks alike, from the same numbers: there every rank takes the same
-// branches and throws the same errors. A stop request is seen by the works alone (stop()), for it reaches the ranks at
-// different moments. Anything else that is thrown there, such as what the allocator throws, ends the job of this rank
-// alone: run() sees to it that the others do not wait for it.
+// Code between the collective functions must depend only on values that are the same on all ranks, so that every rank
+// takes the same branches and throws the same errors. Only the works may poll for a stop request (stop()), because
+// ranks receive it at different times. Any other exception, such as std::bad_alloc, ends the job of this rank only;
+// run() then ensures that the other ranks do not wait for it.
 #pragma once
 
 #include <cstddef>
@@ -33,27 +32,26 @@ namespace gradus::core {
 
 class Ranks {
  public:
-  /// `stop`: the caller's token.
   Ranks(Communicator& communicator, std::stop_token stop);
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
 
-  /// The only rank of its job. It has no state: any number of jobs use it at the same time.
+  /// Returns the single rank of a job without ranks. It has no state, so several jobs may use it at the same time.
   static Ranks& alone();
-  /// For the few decisions that differ: a job of one process can use memory on a GPU, for example.
+  /// For the few decisions that differ. For example, only a job without ranks can use GPU memory.
   bool is_alone() const { return communicator_ == nullptr; }
 
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool is_first() const { return rank_ == 0; }
-  /// For the works on several ranks: stop_requested() changes while one of them runs, and then the call around it
-  /// throws on all ranks.
+  /// Stop token for the works. If stop_requested() becomes true while a work runs, the enclosing function throws on all
+  /// ranks.
   const std::stop_token& stop() const { return stop_token_; }
 
   // -------------------------------------------------------------------------------------------------------------------
-  // Calls that all ranks make together. What they return is the same on all of them.
+  // Collective functions: all ranks call them together. Results are the same on all ranks unless stated otherwise.
 
-  /// Runs work() on each rank, and returns what it returns there.
+  /// Runs work() on each rank, and returns its result on this rank.
   template <class Work>
   auto agree(Work&& work) -> std::invoke_result_t<Work> {
     using Result = std::invoke_result_t<Work>;
@@ -71,14 +69,14 @@ class Ranks {
     }
   }
 
-  /// Returns true if work() does on any rank.
+  /// Returns true if work() returns true on any rank.
   template <class Work>
   bool any(Work&& work) {
     if (is_alone()) return work();
     return sum(1, [&](std::span<std::uint64_t> words) { words[0] = work() ? 1 : 0; })[0] > 0;
   }
 
-  /// The sums, modulo 2^64, of `count` words, which are zero before work(words) on each rank.
+  /// Returns the sums modulo 2^64 of `count` words. Each rank's words are zero before its work(words).
   template <class Work>
   std::vector<std::uint64_t> sum(std::size_t count, Work&& work) {
     std::vector<std::uint64_t> words(count + 1);
@@ -87,7 +85,7 @@ class Ranks {
     return words;
   }
 
-  /// The same in words of the caller's: work() writes all of them but the last one, which is for this call alone.
+  /// Overload for the caller's memory. work() writes all words but the last, which this function uses.
   template <class Work>
   void sum_all_of(std::span<std::uint64_t> words, Work&& work) {
     if (is_alone()) return work();
@@ -96,7 +94,8 @@ class Ranks {
     if (words.back() != 0) throw_agreed();
   }
 
-  /// Adds up what work() makes on each rank: put(words) writes it to `count` words, take(words) reads their sums.
+  /// Sums the results of work() over all ranks: put(words) writes a result to `count` words, take(words) reads the
+  /// sums.
   template <class Work, class Put, class Take>
   void add_up(std::size_t count, Work&& work, Put&& put, Take&& take) {
     if (is_alone()) return work();
@@ -106,18 +105,18 @@ class Ranks {
     })));
   }
 
-  /// Accumulators as words for add_up() and sum(): accumulator_limbs for each.
+  /// Convert accumulators to words for add_up() and sum(), and back; accumulator_limbs words per accumulator.
   static void put(std::span<ExactAccumulator> sums, std::span<std::uint64_t> words);
   static void take(std::span<const std::uint64_t> words, std::span<ExactAccumulator> sums);
 
-  /// The greatest of work()'s numbers, none of which is -0.
+  /// Returns the maximum of the ranks' numbers. work() must not return -0.
   template <class Work>
   double greatest(Work&& work) {
     if (is_alone()) return work();
     return greatest(1, [&](std::span<double> numbers) { numbers[0] = work(); })[0];
   }
 
-  /// The greatest of `count` numbers, which are -infinity before work(numbers) on each rank. No -0 is among them.
+  /// Returns the maxima of `count` numbers, which are -infinity before work(numbers) on each rank. -0 is not allowed.
   template <class Work>
   std::vector<double> greatest(std::size_t count, Work&& work) {
     std::vector<double> numbers(count + 1, -std::numeric_limits<double>::infinity());
@@ -132,7 +131,7 @@ class Ranks {
     return numbers;
   }
 
-  /// work()'s items of all ranks, in their order.
+  /// Returns the items of all ranks, in rank order.
   template <class Work>
   auto gather(Work&& work) {
     using Item = std::invoke_result_t<Work>;
@@ -157,11 +156,11 @@ class Ranks {
     return items;
   }
 
-  /// Each rank sends as many bytes, all of which work(bytes) writes; take(rank, bytes) is then called with the bytes of
-  /// each rank, in their order. They begin at multiples of 8.
+  /// Exchanges `count` bytes per rank, all of which work(bytes) writes. Then calls take(rank, bytes) for each rank in
+  /// order. The bytes begin at multiples of 8.
   template <class Work, class Take>
   void exchange(std::size_t count, Work&& work, Take&& take) {
-    const std::size_t sent = count / 8 * 8 + 8;  // with one more, which tells of a failure
+    const std::size_t sent = count / 8 * 8 + 8;  // plus one byte that reports a failure
     std::vector<std::byte> own(sent);
     if (is_alone()) {
       work(std::span(own).first(count));
@@ -178,7 +177,7 @@ class Ranks {
       take(rank, std::span<const std::byte>(all).subspan(static_cast<std::size_t>(rank) * sent, count));
   }
 
-  /// The items of work() on the rank `root`, a vector; the others do not run it.
+  /// Returns the vector that work() returns on the rank `root`. Other ranks do not run work().
   template <class Work>
   auto from(int root, Work&& work) {
     using Items = std::invoke_result_t<Work>;
@@ -198,7 +197,7 @@ class Ranks {
 
   // -------------------------------------------------------------------------------------------------------------------
 
-  /// Runs job(), the whole of a call of the library.
+  /// Runs job(), the body of a library call.
   template <class Job>
   auto run(Job&& job) {
     if (is_alone()) return job();
@@ -213,7 +212,8 @@ class Ranks {
  private:
   Ranks() = default;
 
-  /// Whether work() threw nothing, and no stop was asked for. Otherwise `failure_` is what it threw.
+  /// Runs work(). Returns true if it did not throw and no stop was requested. Otherwise stores the exception in
+  /// `failure_`.
   template <class Work>
   bool attempt(Work&& work) {
     failure_ = nullptr;
@@ -225,41 +225,42 @@ class Ranks {
         failure_ = std::current_exception();
       }
     }
-    // Whatever the work has made of it: from here on a request is seen by nobody.
+    // Checked even if the work is complete: later code does not see this request.
     if (!failure_ && stop_token_.stop_requested()) failure_ = std::make_exception_ptr(InterruptedError("stopped"));
     return failure_ == nullptr;
   }
-  /// After a call in which it failed on some rank.
+  /// Throws the error of the lowest failing rank. Called after a collective operation in which work failed on some
+  /// rank.
   [[noreturn]] void throw_agreed();
-  /// While what a job has thrown is handled.
+  /// Called while an exception of the job is being handled.
   void leave() noexcept;
 
-  Communicator* communicator_ = nullptr;  ///< null: this rank is alone
+  Communicator* communicator_ = nullptr;  ///< null: no ranks
   int rank_ = 0;
   int size_ = 1;
   std::stop_token asked_;
   std::stop_source stop_{std::nostopstate};
   std::stop_token stop_token_;
   std::exception_ptr failure_;
-  bool agreed_ = false;  ///< that the job ends, and with which error
+  bool agreed_ = false;  ///< all ranks have agreed to end the job, and on the error
 };
 
-/// Rows that are split over ranks: one after the other, the ranks' rows are all rows.
+/// Rows of a matrix that are split over ranks. The matrix is the concatenation of the ranks' rows in rank order.
 class RankRows {
  public:
-  /// All rows, on a rank that is alone.
+  /// Makes the rows of a job without ranks.
   explicit RankRows(std::int64_t rows) : ranks_(&Ranks::alone()), own_(rows), all_(rows) {}
-  /// All ranks call this together, each with the number of its rows.
+  /// Collective. `own` is the number of rows of this rank.
   RankRows(Ranks& ranks, std::int64_t own);
 
   Ranks& ranks() const { return *ranks_; }
   std::int64_t own() const { return own_; }
   std::int64_t all() const { return all_; }
-  /// The number, among all rows, of this rank's first one.
+  /// Returns the number of this rank's first row among all rows.
   std::int64_t first() const { return first_; }
   bool is_own(std::int64_t row) const { return row >= first_ && row < first_ + own_; }
 
-  /// Copies the rows of these numbers. All ranks call this together; `own`: this rank's rows.
+  /// Returns copies of the rows with these numbers. Collective; `own` contains this rank's rows.
   template <class T>
   Matrix<T> rows_at(std::span<const std::int64_t> numbers, MatrixView<const T> own) const;
 

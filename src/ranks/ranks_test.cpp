@@ -1,5 +1,5 @@
-// A rank that is alone and several ranks get the same from every call. alone() is the identity: works run as they are,
-// and what they throw passes unchanged.
+// A job without ranks and a job on several ranks get the same result from every function. alone() is the identity: it
+// runs the works unchanged and lets their exceptions pass.
 #include "ranks/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace gradus::core {
 namespace {
 
-/// What all calls return where the ranks share `items` items, of which each does its part.
+/// The results of all functions for ranks that share `items` items.
 struct Answers {
   std::vector<std::uint64_t> sum;
   double greatest = 0;

@@ -1,5 +1,4 @@
-// What ranks compare before they do a job together: different calls would wait for each other, or make a mixture of two
-// results.
+// Comparison of the ranks' calls before they start a job. Different calls would deadlock, or mix two results.
 #pragma once
 
 #include <string>
@@ -8,14 +7,14 @@
 
 namespace gradus::core {
 
-/// UsageError on all ranks, with the first of them that differs, unless all have the `call` of the first one: a name of
-/// less than 48 bytes. It comes before whatever else they meet for, and is one meeting that has the same form whatever
-/// the calls are: from there on they may meet in different ways. `way_out`: what would be right.
+/// Throws UsageError on all ranks, naming the first rank that differs, unless all ranks have the same `call` as rank 0.
+/// `call` has less than 48 bytes. Must be the first collective operation of a call, and is the same single operation
+/// for every call; afterwards, calls may use different operations. `way_out` states the remedy.
 void require_same_call(Ranks& ranks, const std::string& call,
                        const std::string& way_out = "all ranks must make the same call");
 
-/// `own`: what this rank was called with, in lines. UsageError on all ranks, with the first line that differs, unless
-/// all of them have those of the first rank.
+/// Throws UsageError on all ranks, with the first line that differs, unless all ranks have the same lines as rank 0.
+/// `own` contains the options of this rank, one per line.
 void require_same_options(Ranks& ranks, const std::string& own);
 
 }  // namespace gradus::core

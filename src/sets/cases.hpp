@@ -1,5 +1,5 @@
-// Cases on which every set is tried: by sets_test, by `gradus verify`, and before anything is timed. A case is a small
-// range of keys, so that operations collide, and a mix of calls.
+// Cases that test every set, used by sets_test, by `gradus verify`, and before any timing. A case is a small range of
+// keys, so that operations collide, and a mix of calls.
 #pragma once
 
 #include <functional>
@@ -18,12 +18,12 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// What is wrong with what became of the job, or "": every call was made, the history is linearizable where it was
-/// recorded, keys and their sum are accounted for, a loop over the set shows each key once and in order, the set knows
-/// its size, and it has given back all of its memory.
+/// Returns the first defect of an outcome, or "". It checks that every call was made, a recorded history is
+/// linearizable, the keys and their sum are accounted for, a loop over the set visits each key once and in order, the
+/// size is correct, and all memory was returned.
 std::string find_fault(const Problem& problem, const Outcome& outcome);
 
-/// A case as the loops over table and cases want it. There is no one right result.
+/// A case in the form that loops over table and cases need. There is no single correct result.
 template <class T>
 class PreparedCase {
  public:
@@ -41,7 +41,7 @@ class PreparedCase {
   Problem problem_;
 };
 
-/// What a loop over table and cases wants to know of the room.
+/// The interface that loops over table and cases need.
 struct Trial : Room {
   using Variant = sets_detail::Variant;
   using Case = sets_detail::Case;

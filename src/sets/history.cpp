@@ -11,21 +11,22 @@ namespace gradus::sets_detail {
 
 namespace {
 
-/// A successful change; any other call leaves the set as it is.
+/// Returns true for a successful change; other calls leave the set unchanged.
 bool changes(const Event& event) { return event.call != Call::contains && event.answer; }
 
-/// Whether the key has to be there for the call to answer so.
+/// Returns true if the key must be in the set for the call to give its answer.
 bool wants_key(const Event& event) { return event.call == Call::insert ? !event.answer : event.answer; }
 
-/// One key's calls under way, in an order that explains all answers so far, if there is one. In the set the key comes
-/// and goes in turns; so only how many changes have taken effect matters, and which of them.
+/// The calls on one key that are in progress, in an order that explains all answers so far, if one exists. Successful
+/// changes alternate between inserting and erasing the key. So the state is determined by the set of changes that have
+/// taken effect, and their number.
 ///
-/// A change takes effect as late as it may: when it ends, or when a call ends whose answer the present state does not
-/// explain. Nothing is lost by that. An order in which some change took effect sooner has gone further in the same
-/// sequence of changes, and comes to no state that is not also come to so: a call that found its state there finds it
-/// here too, at its end at the latest. And of several changes that might be the next, which all come or all go, it is
-/// the one that ends first: where an order has another one, the two may change places, since both have begun and this
-/// one comes no later than its end. So there is nothing to try out.
+/// A change takes effect as late as possible: when it ends, or when a call ends whose answer the present state does not
+/// explain. This greedy choice finds an order if one exists, for two reasons. First, an order in which a change takes
+/// effect earlier is only ahead in the same alternating sequence, so it reaches no state that this order does not
+/// reach: a call that finds its state there finds it here by its end. Second, among several possible next changes, all
+/// of the same kind, the one that ends first is chosen. If an order has another one there, the two can be exchanged,
+/// because both have begun and the chosen one is still before its end. So no alternatives need to be tried.
 class OneKey {
  public:
   explicit OneKey(bool is_there) : is_there_(is_there) {}
@@ -35,10 +36,10 @@ class OneKey {
     else if (wants_key(event) != is_there_) unexplained(wants_key(event)).insert(&event);
   }
 
-  /// False if no order explains the call.
+  /// Returns false if no order explains the call.
   bool end(const Event& event) {
     if (!changes(event)) return !unexplained(wants_key(event)).contains(&event) || take_next();
-    if (!left(wants_key(event)).contains(&event)) return true;  // it has taken effect
+    if (!left(wants_key(event)).contains(&event)) return true;  // it has already taken effect
     if (wants_key(event) != is_there_ && !take_next()) return false;
     take(event);
     return true;
@@ -57,7 +58,7 @@ class OneKey {
   Calls& left(bool wants) { return left_[static_cast<std::size_t>(wants)]; }
   Calls& unexplained(bool wants) { return unexplained_[static_cast<std::size_t>(wants)]; }
 
-  /// Of the changes that the state allows, the one that ends first; false if none does.
+  /// Applies the change that ends first among those the state allows. Returns false if there is none.
   bool take_next() {
     if (left(is_there_).empty()) return false;
     take(**left(is_there_).begin());
@@ -70,12 +71,12 @@ class OneKey {
   }
 
   bool is_there_;
-  // By the state that they want: changes that have not taken effect, and other calls that have not seen that state.
+  // By the state they require: changes without effect so far, and other calls that have not seen that state.
   std::array<Calls, 2> left_;
   std::array<Calls, 2> unexplained_;
 };
 
-/// Of one key, sorted by its beginnings.
+/// Checks the calls on one key, sorted by their beginnings.
 std::string find_fault_of_key(std::span<const Event> calls, bool before, bool after) {
   std::vector<const Event*> by_end;
   for (const Event& event : calls) by_end.push_back(&event);
@@ -124,7 +125,7 @@ std::string find_fault(std::vector<Event> history, const Keys& before, const Key
   Keys changed;
   std::ranges::set_symmetric_difference(sorted_before, sorted_after, std::back_inserter(changed));
   for (const std::int64_t key : changed)
-    if (!has(touched, key)) return "key " + std::to_string(key) + " came or went although nobody asked for it";
+    if (!has(touched, key)) return "key " + std::to_string(key) + " was inserted or erased by no call";
   return "";
 }
 

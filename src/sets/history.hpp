@@ -1,4 +1,4 @@
-// What threads asked of a set and what it answered, and whether that is linearizable.
+// Histories of calls to a set and their answers, and a check of linearizability.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace gradus::sets_detail {
 
 enum class Call : std::uint8_t { contains, insert, erase };
 
-/// A call and its answer. Times are numbers of a clock that all threads share and that never shows a number twice.
+/// A call and its answer. Times are values of a shared clock that never returns the same value twice.
 struct Event {
   std::int64_t key = 0;
   std::uint64_t begin = 0;
@@ -19,19 +19,19 @@ struct Event {
   bool answer = false;
 };
 
-/// The keys of a set before or after a history, each once.
+/// The keys of a set before or after a history, without repetition.
 using Keys = std::vector<std::int64_t>;
 
-/// Whether there is an order of the calls that keeps the order of any two of which one ended before the other began, in
-/// which a sequential set that begins with `before` gives all the answers and ends with `after`. "" or, of one key,
-/// what is wrong.
+/// Checks linearizability. There must be an order of the calls in which a call that ended before another one began
+/// comes first, and in which a sequential set that starts as `before` gives all answers and ends as `after`. Returns
+/// "", or a description of the defect for one key.
 ///
-/// A set is as many independent sets of one key, and a history is linearizable if that of each key is (M. Herlihy and
-/// J. Wing, "Linearizability", 1990). Of one key all orders need not be tried: see history.cpp. O(n log n) steps for n
-/// calls, however many of them overlap.
+/// A set is a collection of independent one-key sets, and a history is linearizable if the history of each key is (M.
+/// Herlihy and J. Wing, "Linearizability", 1990). For one key not all orders need to be tried: see history.cpp. Takes
+/// O(n log n) steps for n calls with any number of overlaps.
 std::string find_fault(std::vector<Event> history, const Keys& before, const Keys& after);
 
-/// "insert(3) = true".
+/// Returns text such as "insert(3) = true".
 std::string text(const Event& event);
 
 }  // namespace gradus::sets_detail

@@ -1,5 +1,5 @@
-// The job that every set is given: filled, then used by all threads at a time, then looked through. What is measured is
-// the middle part, without drawing keys or making the set.
+// The job of every set: it is filled, then used by all threads at once, then checked. Only the middle part is timed,
+// without drawing keys or constructing the set.
 #pragma once
 
 #include <omp.h>
@@ -23,10 +23,10 @@
 
 namespace gradus::sets_detail {
 
-/// Bytes that the calling thread has taken from CountingAllocators, less those that it has given back.
+/// Bytes that the calling thread has allocated through CountingAllocators, minus those it has freed.
 inline constinit thread_local std::int64_t bytes_taken = 0;
 
-/// std::allocator, which also counts, at the price of an addition.
+/// std::allocator with a counter, which costs one addition.
 template <class T>
 struct CountingAllocator {
   using value_type = T;
@@ -46,14 +46,14 @@ struct CountingAllocator {
   friend bool operator==(CountingAllocator, CountingAllocator) { return true; }
 };
 
-/// What a thread is going to call; drawn before the clock starts.
-struct Draw {
+/// A call to make; drawn before the clock starts.
+struct PlannedCall {
   std::int32_t key;
   Call call;
 };
 
-/// The keys [0, range) in random order, of which the first half is in the set at first: so that neighbours in the set
-/// are none in memory, as in a set that has been in use for a while.
+/// Returns the keys [0, range) in random order. The first half is in the set initially. Random order makes neighbours
+/// in the set distant in memory, as in a set that has been used for a while.
 inline Keys shuffled_keys(std::int64_t range, std::uint64_t seed) {
   Keys keys(static_cast<std::size_t>(range));
   std::iota(keys.begin(), keys.end(), 0);
@@ -62,28 +62,28 @@ inline Keys shuffled_keys(std::int64_t range, std::uint64_t seed) {
   return keys;
 }
 
-/// A thread's part of the job.
+/// One thread's part of the job.
 template <class Set>
-class alignas(128) Member {
+class alignas(128) Worker {
  public:
-  Member(const Problem& problem, int thread, int threads)
+  Worker(const Problem& problem, int thread, int threads)
       : problem_(problem), thread_(thread), operations_(cpu::share(problem.operations, thread, threads)) {}
 
-  void draw() {
+  void plan() {
     const core::Philox random(problem_.seed, 2);
-    draws_.resize(static_cast<std::size_t>(operations_.size()));
-    for (std::size_t at = 0; at < draws_.size(); ++at) {
+    calls_.resize(static_cast<std::size_t>(operations_.size()));
+    for (std::size_t at = 0; at < calls_.size(); ++at) {
       const auto index = 2 * (static_cast<std::uint64_t>(operations_.begin) + at);
       const auto kind = static_cast<int>(random.below(index, 100));
-      draws_[at].key = static_cast<std::int32_t>(random.below(index + 1, static_cast<std::uint64_t>(problem_.range)));
-      draws_[at].call = kind < problem_.mix.contains                         ? Call::contains
+      calls_[at].key = static_cast<std::int32_t>(random.below(index + 1, static_cast<std::uint64_t>(problem_.range)));
+      calls_[at].call = kind < problem_.mix.contains                         ? Call::contains
                         : kind < problem_.mix.contains + problem_.mix.insert ? Call::insert
                                                                              : Call::erase;
     }
-    if (problem_.records) history_.reserve(draws_.size());
+    if (problem_.records) history_.reserve(calls_.size());
   }
 
-  /// Its share of the keys that are in the set at first.
+  /// Inserts this thread's share of the initial keys.
   void fill(Set& set, const Keys& keys, int threads) const {
     const cpu::Range own = cpu::share(problem_.range / 2, thread_, threads);
     for (std::int64_t at = own.begin; at < own.end; ++at) {
@@ -116,7 +116,7 @@ class alignas(128) Member {
 
   template <bool records>
   void call_all(Set& set, std::atomic<std::uint64_t>& clock) {
-    for (const Draw& draw : draws_) {
+    for (const PlannedCall& plan : calls_) {
       if (called_ % between_looks == 0) {
         if (problem_.stop.stop_requested()) return;
         look_at_garbage(set);
@@ -125,12 +125,12 @@ class alignas(128) Member {
           core::seconds_since(begin_) > problem_.most_seconds)
         break;
       ++called_;
-      const std::int64_t key = draw.key;
+      const std::int64_t key = plan.key;
       [[maybe_unused]] const std::uint64_t began = records ? clock.fetch_add(1) : 0;
       bool answer = false;
-      if (draw.call == Call::contains) {
+      if (plan.call == Call::contains) {
         answer = set.contains(key);
-      } else if (draw.call == Call::insert) {
+      } else if (plan.call == Call::insert) {
         answer = set.insert(key);
         added_ += answer;
         added_sum_ += answer ? key : 0;
@@ -140,7 +140,7 @@ class alignas(128) Member {
         added_sum_ -= answer ? key : 0;
       }
       answered_yes_ += answer;
-      if constexpr (records) history_.push_back({key, began, clock.fetch_add(1), thread_, draw.call, answer});
+      if constexpr (records) history_.push_back({key, began, clock.fetch_add(1), thread_, plan.call, answer});
     }
     look_at_garbage(set);
   }
@@ -153,7 +153,7 @@ class alignas(128) Member {
   const Problem& problem_;
   int thread_;
   cpu::Range operations_;
-  std::vector<Draw> draws_;
+  std::vector<PlannedCall> calls_;
   std::vector<Event> history_;
   std::int64_t called_ = 0;
   std::int64_t answered_yes_ = 0;
@@ -164,8 +164,8 @@ class alignas(128) Member {
   core::Clock::time_point end_;
 };
 
-/// The whole job on a set of type Set, whose keys are std::int64_t and whose allocator is a CountingAllocator.
-/// `threads` of 0: as many as the execution says.
+/// Runs the whole job on a set of type Set, whose keys are std::int64_t and whose allocator is a CountingAllocator.
+/// `threads`: 0 means as many as `execution` says.
 template <class Set>
 Outcome run_job(const Problem& problem, const Execution& execution, std::vector<Phase>& phases, bool is_ordered,
                 int threads = 0) {
@@ -175,22 +175,22 @@ Outcome run_job(const Problem& problem, const Execution& execution, std::vector<
   Outcome outcome;
   outcome.is_ordered = is_ordered;
   Keys keys = shuffled_keys(problem.range, problem.seed);
-  std::vector<std::unique_ptr<Member<Set>>> members(static_cast<std::size_t>(threads));
+  std::vector<std::unique_ptr<Worker<Set>>> workers(static_cast<std::size_t>(threads));
   std::atomic<std::uint64_t> clock{0};
-  std::atomic<std::int64_t> bytes{-bytes_taken};  // to which this thread's own are added once the set is there
+  std::atomic<std::int64_t> bytes{-bytes_taken};  // plus this thread's bytes once the set is constructed
   core::FirstFailure failure;
   auto set = std::make_unique<Set>();
   bytes.fetch_add(bytes_taken, std::memory_order_relaxed);
   const auto start = core::Clock::now();
-  // Each barrier separates a part of the job from the next one.
+  // Barriers separate the parts of the job.
 #pragma omp parallel num_threads(threads)
   {
     const int thread = omp_get_thread_num();
-    std::unique_ptr<Member<Set>>& own = members[static_cast<std::size_t>(thread)];
+    std::unique_ptr<Worker<Set>>& own = workers[static_cast<std::size_t>(thread)];
     const std::int64_t bytes_before = bytes_taken;
     failure.run([&] {
-      own = std::make_unique<Member<Set>>(problem, thread, threads);
-      own->draw();
+      own = std::make_unique<Worker<Set>>(problem, thread, threads);
+      own->plan();
       own->fill(*set, keys, threads);
     });
 #pragma omp barrier
@@ -201,10 +201,10 @@ Outcome run_job(const Problem& problem, const Execution& execution, std::vector<
   core::honour_stop(problem.stop, "stopped while threads used a set");
   auto first = core::Clock::time_point::max();
   auto last = core::Clock::time_point::min();
-  for (const auto& member : members) {
-    member->add_to(outcome);
-    first = std::min(first, member->begin());
-    last = std::max(last, member->end());
+  for (const auto& worker : workers) {
+    worker->add_to(outcome);
+    first = std::min(first, worker->begin());
+    last = std::max(last, worker->end());
   }
   outcome.seconds = std::chrono::duration<double>(last - first).count();
   core::add_phase(phases, "fill", std::chrono::duration<double>(first - start).count());

@@ -1,4 +1,4 @@
-// What the rows of concurrent sets share.
+// Parts that the rows of concurrent sets share.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace gradus::sets_detail {
 
-/// Operations on a list take a step for every second key.
+/// Refuses large ranges, because operations on a list take a step for every second key.
 inline Support lists(const Shape& shape, const execution::Machine&) {
   constexpr std::int64_t most = 1 << 18;
   if (shape.range <= most) return Support::yes();
@@ -21,7 +21,7 @@ inline Support lists(const Shape& shape, const execution::Machine&) {
 
 inline constexpr core::Contract invariants{.kind = core::Contract::invariants};
 
-/// The row of a set for any number of keys.
+/// Returns the row of a set for any number of keys.
 constexpr Variant large(std::string_view name, std::string_view summary, std::string_view change,
                         core::Run<Room, void> run) {
   return {.name = name,
@@ -41,17 +41,19 @@ constexpr Variant list(std::string_view name, std::string_view summary, std::str
 
 }  // namespace gradus::sets_detail
 
-// The rows of a structure, one for each way of reclaiming its removed nodes; `kind` is list or large:
-// epoch: they are freed when all operations that were under way have ended. That costs one atomic exchange for an
-//   operation. A thread that stops inside an operation holds back all nodes that are removed after that.
-// hazard_pointers: a thread publishes the address of each node before it reads the node, an atomic exchange a step, and
-//   starts again if it stands on a removed node. In return a thread that stops holds back four nodes only.
-// leak: nothing is freed before the set is, so a thread publishes nothing. The difference is the price of reclamation.
+// Defines the rows of a structure, one for each way of reclaiming removed nodes; `kind` is list or large:
+// * epoch: nodes are freed after all operations that were running have ended. This costs one atomic exchange per
+//   operation. A thread that stops inside an operation holds back all nodes that are removed afterwards.
+// * hazard_pointers: a thread publishes the address of each node before it reads the node, which costs an atomic
+//   exchange per step. It restarts if it is on a removed node. In return, a stopped thread holds back at most four
+//   nodes.
+// * leak: nothing is freed before the set is destroyed, so a thread publishes nothing. The difference to the other rows
+//   is the price of reclamation.
 #define GRADUS_ROWS_OF_STRUCTURE(structure, kind, summary, change)                                               \
   extern constinit const Variant structure##_epoch_rung =                                                        \
       kind(#structure "_epoch", summary, change, structure<epoch>);                                              \
   extern constinit const Variant structure##_hazard_pointers_rung =                                              \
-      kind(#structure "_hazard_pointers", "the same; nodes that a thread looks at are published",                \
+      kind(#structure "_hazard_pointers", "the same; a thread publishes the nodes it reads",                     \
            "an exchange a step; garbage is bounded", structure<hazard_pointers>);                                \
   extern constinit const Variant structure##_leak_rung =                                                         \
       kind(#structure "_leak", "the same; removed nodes are kept to the end", "nothing is freed before the end", \

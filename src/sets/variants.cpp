@@ -1,4 +1,4 @@
-// The ladder of concurrent sets, in the order in which one idea follows from another.
+// The ladder of concurrent sets, in the order in which the ideas build on each other.
 #include <vector>
 
 #include "sets/problem.hpp"

@@ -1,4 +1,4 @@
-// What the rungs that work block by block share: how a matrix falls into blocks, and the loops over one of them.
+// Common code of the blocked rungs: the division of a matrix into blocks, and the loops over one block.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace gradus::shortest_paths_detail {
 
 using cpu::Range;
 
-/// The side of tiles where nobody says another: the best one of the published experiment.
+/// The default side of tiles: the best one of the published experiment.
 inline constexpr std::int64_t usual_tile = 64;
 
 template <class T>
@@ -20,12 +20,11 @@ std::int64_t tile_of(const Problem<T>& problem) {
   return problem.tile > 0 ? problem.tile : usual_tile;
 }
 
-/// The part of [0, n) that tile number `index` takes.
 inline Range tile_range(std::int64_t index, std::int64_t tile, std::int64_t n) {
   return {index * tile, std::min((index + 1) * tile, n)};
 }
 
-/// A range in two, at a multiple of the tile; the second half is the smaller one, and empty where there is one tile.
+/// A range divided at a multiple of the tile. The second half is the smaller one, and is empty if there is one tile.
 struct Halves {
   Range first;
   Range second;
@@ -36,9 +35,9 @@ inline Halves halves(Range range, std::int64_t tile) {
   return {{range.begin, middle}, {middle, range.end}};
 }
 
-/// The textbook's loops on the block of routes from `rows` to `columns` by way of `via`. Blocks may coincide: then the
-/// order of the loop over `via` is what makes them right. Ends early after a stop request, which the caller honours;
-/// within blocks of the usual size there is no look at it.
+/// Runs the textbook's loops on the block of routes from `rows` to `columns` through `via`. Blocks may coincide; the
+/// result is then correct because `via` is the outermost loop. Returns early after a stop request, which the caller
+/// must handle. Blocks of the usual size do not poll it.
 template <class C>
 void relax_block(MatrixView<C> distances, Range rows, Range via, Range columns, const std::stop_token& stop) {
   constexpr std::int64_t small_area = std::int64_t{256} * 256;

@@ -1,16 +1,16 @@
-// The vertices that a search has reached and not yet settled, the nearest first.
+// Priority queue of the vertices that a search has reached but not settled.
 //
-// Dijkstra's algorithm asks for lengths in ascending order, and none is ever more than the heaviest edge above the last
-// one. So lengths fall into a ring of buckets, each of an equal stretch, of which only the nearest must be in order:
-// its vertices are a heap, which is small and stays in the nearest cache, and to put a vertex into any other bucket
-// takes constant time. Where weights are whole and at most about the number of buckets, a bucket is one length, and its
-// vertices are taken as they lie; where one edge outweighs all others, everything is in one heap, as without buckets.
+// Dijkstra's algorithm removes lengths in ascending order, and no length exceeds the last one by more than the heaviest
+// edge. Lengths are therefore stored in a ring of buckets of equal width. Only the nearest bucket must be ordered: its
+// vertices form a small heap that stays in the L1 cache. Inserting a vertex into any other bucket takes constant time.
+// If weights are integers of at most about the number of buckets, a bucket holds a single length and needs no order. If
+// one edge outweighs all others, everything is in one heap, as without buckets.
 //
-// A vertex whose length improves is put in once more; what it was before is stale, and is passed over. No more than
-// twice as many are kept as there are vertices.
+// A vertex whose length improves is inserted again. Its old entry is stale and is skipped later. The queue keeps at
+// most twice as many entries as there are vertices.
 //
-// Sources: R. B. Dial, "Algorithm 360: Shortest-path forest with topological ordering" (1969), for the ring;
-// E. V. Denardo, B. L. Fox, "Shortest-route methods: reaching, pruning, and buckets" (1979), for wider buckets.
+// Sources: R. B. Dial, "Algorithm 360: Shortest-path forest with topological ordering" (1969), for the ring; E. V.
+// Denardo, B. L. Fox, "Shortest-route methods: reaching, pruning, and buckets" (1979), for wider buckets.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Key: an unsigned whole number, or a floating one, none below 0.
+/// Key: an unsigned integer or a floating-point type. Keys must not be negative.
 template <class Key>
 class BucketHeap {
  public:
@@ -33,7 +33,6 @@ class BucketHeap {
     std::int32_t vertex;
   };
 
-  /// At most so many entries for so many vertices and edges.
   static std::int64_t capacity_for(std::int64_t vertices, std::int64_t edges) {
     return std::min(edges, 2 * vertices) + 1;
   }
@@ -42,7 +41,7 @@ class BucketHeap {
       : heads_(buckets, none), waiting_(capacity_for(vertices, edges)), heap_(capacity_for(vertices, edges)) {
     if constexpr (is_floating) {
       scale_ = heaviest > 0 ? static_cast<Scale>(buckets - 4) / static_cast<Scale>(heaviest) : 0;
-      if (!(scale_ <= std::numeric_limits<Scale>::max())) scale_ = 0;  // the heaviest edge is nearly nothing
+      if (!(scale_ <= std::numeric_limits<Scale>::max())) scale_ = 0;  // the heaviest edge is tiny
     } else {
       while ((heaviest >> shift_) > static_cast<Key>(buckets - 4)) ++shift_;
     }
@@ -56,7 +55,7 @@ class BucketHeap {
     current_ = 0;
   }
 
-  /// `lengths[v]` is the key of the entry that is not stale.
+  /// Inserts an entry. `lengths[v]` is the key of the current entry of v.
   void push(Key key, std::int32_t vertex, const Key* lengths) {
     const std::uint64_t bucket = bucket_of(key);
     if (one_length()) put(key, vertex, bucket, lengths);
@@ -64,7 +63,7 @@ class BucketHeap {
     else put(key, vertex, std::min(bucket, current_ + buckets - 1), lengths);
   }
 
-  /// The entry of the least key, which is not stale; false where there is none.
+  /// Removes the current entry with the smallest key. Returns false if there is none.
   bool pop(Entry& least, const Key* lengths) {
     if (one_length()) return pop_from_bucket(least, lengths);
     for (;;) {
@@ -84,10 +83,10 @@ class BucketHeap {
   struct Waiting {
     Key key;
     std::int32_t vertex;
-    std::int32_t next;  ///< in its bucket, or among those that are free
+    std::int32_t next;  ///< the next entry in the bucket or in the free list
   };
 
-  /// Whether a bucket is one length. Then no vertex waits before its time.
+  /// Returns true if each bucket holds a single length. Then no entry is stored in an earlier bucket.
   bool one_length() const { return !is_floating && shift_ == 0; }
 
   std::uint64_t bucket_of(Key key) const {
@@ -106,7 +105,6 @@ class BucketHeap {
     occupied_[in_ring / 64] |= std::uint64_t{1} << in_ring % 64;
   }
 
-  /// pop() where a bucket is one length.
   bool pop_from_bucket(Entry& least, const Key* lengths) {
     for (;;) {
       const std::uint64_t in_ring = current_ % buckets;
@@ -121,7 +119,6 @@ class BucketHeap {
     }
   }
 
-  /// Takes the first entry of a list, whose place is free then.
   Waiting take(std::int32_t& head) {
     const std::int32_t place = head;
     const Waiting waiting = waiting_[place];
@@ -131,7 +128,7 @@ class BucketHeap {
     return waiting;
   }
 
-  /// To the next bucket that has a vertex; false where there is none.
+  /// Advances to the next bucket with an entry. Returns false if there is none.
   bool advance() {
     const std::uint64_t from = (current_ + 1) % buckets;
     std::uint64_t word = from / 64;
@@ -146,7 +143,7 @@ class BucketHeap {
     return true;
   }
 
-  /// Makes a heap of the next bucket that has a vertex.
+  /// Makes a heap of the next bucket with an entry.
   bool next_bucket(const Key* lengths) {
     while (heap_size_ == 0) {
       if (!advance()) return false;
@@ -156,14 +153,14 @@ class BucketHeap {
       heads_[in_ring] = none;
       while (head != none) {
         const Waiting waiting = take(head);
-        // It may be there before its time: lengths beyond the ring wait in the last bucket.
+        // The entry may be early, because lengths beyond the ring wait in the last bucket.
         if (lengths[waiting.vertex] == waiting.key) push(waiting.key, waiting.vertex, lengths);
       }
     }
     return true;
   }
 
-  /// Of the entries that wait; one for each vertex is left at most.
+  /// Removes stale entries. At most one entry per vertex remains.
   void drop_stale(const Key* lengths) {
     for (std::int32_t& head : heads_)
       for (std::int32_t* link = &head; *link != none;) {
@@ -218,12 +215,12 @@ class BucketHeap {
     return least;
   }
 
-  std::vector<std::int32_t> heads_;  ///< of the list in each bucket
+  std::vector<std::int32_t> heads_;
   std::uint64_t occupied_[buckets / 64] = {};
   Buffer<Waiting> waiting_;
   std::int64_t used_ = 0;
   std::int32_t free_ = none;
-  Buffer<Entry> heap_;  ///< the current bucket
+  Buffer<Entry> heap_;
   std::int64_t heap_size_ = 0;
   std::uint64_t current_ = 0;
   int shift_ = 0;

@@ -13,7 +13,7 @@ namespace {
 
 using Random = core::Philox;
 
-/// Each ordered pair of vertices is an edge with the probability given, of a whole weight in [low, high].
+/// Makes each ordered pair of vertices an edge with probability `density` and an integer weight in [low, high].
 CaseData random_graph(std::int64_t vertices, double density, std::int64_t low, std::int64_t high, std::uint64_t seed) {
   CaseData data;
   data.vertices = vertices;
@@ -29,7 +29,7 @@ CaseData random_graph(std::int64_t vertices, double density, std::int64_t low, s
   return data;
 }
 
-/// Weights w(u, v) + h(u) - h(v), which are negative for about half of the edges and make no cycle negative.
+/// Changes the weights to w(u, v) + h(u) - h(v): about half become negative, but no cycle does.
 CaseData with_potentials(CaseData data, std::int64_t highest, std::uint64_t seed) {
   const Random random(seed, 12);
   const auto potential = [&](std::int64_t vertex) {
@@ -46,7 +46,7 @@ CaseData both_ways(CaseData data) {
   return data;
 }
 
-/// One way through all vertices, which are numbered so that each tile of a matrix meets it out of order.
+/// Makes a path through all vertices, numbered so that each tile of a matrix meets it out of order.
 CaseData path(std::int64_t vertices, long double weight, bool closed = false) {
   CaseData data;
   data.vertices = vertices;
@@ -151,7 +151,7 @@ void add_weights(const Add& add) {
       [](auto seed) { return changed(random_graph(36, 0.2, 0, 50, seed), [](CaseData& data) { data.no_edge = -1; }); });
 }
 
-// Whole numbers for which 32 or 64 bits do not hold the sums, floating ones whose sums are beyond the greatest.
+// Integers whose sums exceed 32 or 64 bits, and floating-point numbers whose sums exceed the largest number.
 void add_extremes(const Add& add) {
   const auto heavy = [](CaseData data, long double part) {
     data.greatest_part = part;
@@ -203,7 +203,7 @@ std::string number(T value) {
   else return core::number_text(static_cast<double>(value));
 }
 
-/// The bound of floating numbers, with what the wider type of the oracle itself may be wrong.
+/// Returns the floating-point error bound, including the error of the oracle's wider type.
 template <class T>
 long double gamma(std::int64_t n) {
   const long double rounding = static_cast<long double>(std::numeric_limits<T>::epsilon()) / 2;
@@ -212,7 +212,7 @@ long double gamma(std::int64_t n) {
   return slack * steps / (1 - steps);
 }
 
-/// The route of the predecessors, walked back from its end: its length and absolute length.
+/// The route given by the predecessors, followed backwards from its end: its length and absolute length.
 template <class T>
 struct Walk {
   bool arrives = false;
@@ -235,7 +235,7 @@ template <class T>
 std::string compare_floating(const Graph<T>& graph, const ShortestPathsResult<T>& result, const Truth<T>& truth) {
   const std::int64_t n = graph.n();
   const long double bound = gamma<T>(n);
-  long double all = 0;  // of a route of which nothing is known but that it repeats no vertex
+  long double all = 0;  // bounds any route that repeats no vertex
   bool negative = false;
   for (std::int64_t u = 0; u < n; ++u) {
     long double greatest = 0;

@@ -1,5 +1,5 @@
-// Cases on which every variant is compared with the oracle: by shortest_paths_test, by `gradus verify`, and before
-// anything is timed. A case is a small graph with something awkward about it.
+// Test cases on which every variant is compared with the oracle: by shortest_paths_test, by `gradus verify`, and before
+// every timing. Each case is a small graph with one difficult property.
 #pragma once
 
 #include <functional>
@@ -17,14 +17,14 @@ namespace gradus::shortest_paths_detail {
 struct CaseEdge {
   std::int64_t from;
   std::int64_t to;
-  long double weight;  ///< whole
+  long double weight;  ///< an integer
 };
 
 struct CaseData {
   std::int64_t vertices = 0;
   std::vector<CaseEdge> edges;
-  double unit = 1;                ///< of floating numbers, times each weight
-  long double greatest_part = 0;  ///< where it is not 0: times the type's greatest value, to which weights are parts
+  double unit = 1;                ///< factor of all weights in floating-point
+  long double greatest_part = 0;  ///< if not 0, weights are fractions of the type's greatest value times this
   std::optional<double> no_edge;
   std::int64_t padding = 0;  ///< elements between the rows
   std::int64_t tile = 0;
@@ -37,13 +37,11 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// Judges a result, predecessors included where it has some: "" where it keeps the contract of its type, otherwise what
-/// is wrong.
+/// Judges distances and, if present, predecessors by the contract of T. Returns "" or a description of the error.
 template <class T>
 std::string compare(const Graph<T>& graph, const ShortestPathsResult<T>& result, const Truth<T>& truth);
 
-/// A case in type T with the oracle's answer, worked out once for all variants and thread counts, when it is first
-/// asked for.
+/// A case in type T with the oracle's answer, which is computed once, on first use, for all variants and thread counts.
 template <class T>
 class PreparedCase {
  public:
@@ -53,26 +51,25 @@ class PreparedCase {
   MatrixView<const T> weights() const { return graph_.weights; }
   const ShortestPathsOptions& options() const { return options_; }
   const Truth<T>& truth() const;
-  /// Whether a variant with this contract promises anything of the case.
   static bool promises(const core::Contract&) { return true; }
-  /// Runs `variant` on the case and compares; "" where it is right.
+  /// Runs `variant` on the case and compares. Returns "" if the result is correct.
   std::string check(const Variant& variant, const Execution& execution) const;
 
  private:
-  Buffer<T> elements_;  ///< rows that may be padded
+  Buffer<T> elements_;  ///< rows may be padded
   ShortestPathsOptions options_;
   Graph<T> graph_;
   Shape shape_;
   mutable std::optional<Truth<T>> truth_;
 };
 
-/// What a loop over table and cases wants to know of the room.
+/// The types that loops over table and cases need from this problem.
 struct Trial : Room {
   using Variant = shortest_paths_detail::Variant;
   using Case = shortest_paths_detail::Case;
   template <class T>
   using PreparedCase = shortest_paths_detail::PreparedCase<T>;
-  /// Of floating numbers many results are right: what must be true of them is checked.
+  /// Floating-point results are not unique, so their properties are checked instead.
   template <class T>
   static core::Contract contract_in(const Variant& variant) {
     if (std::numeric_limits<T>::has_infinity) return {.kind = core::Contract::invariants};

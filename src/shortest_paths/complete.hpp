@@ -1,4 +1,4 @@
-// From the matrix in which a variant worked to the caller's results.
+// Converts the matrix in which a variant worked to the caller's results.
 #pragma once
 
 #include "core/phases.hpp"
@@ -9,22 +9,22 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// From the matrix in which a variant worked to the caller's, which may be the same; the rows that are wanted.
+/// Copies the requested rows from the variant's matrix to the caller's, which may be the same.
 template <class T, class C>
 void finish(const Request<T>& request, MatrixView<const C> solved, C greatest, MatrixView<T> distances) {
   const std::int64_t n = request.n();
   const std::int64_t rows = request.rows();
   const std::stop_token& stop = request.execution.stop;
   if constexpr (std::is_floating_point_v<T> && std::is_same_v<T, C>) {
-    // In place there is nothing to convert: infinity stands for "no route" on both sides, no sum overflows
-    // (Width::own), and none is -0, since no edge is.
+    // In place nothing needs converting: infinity stands for "no route" in both matrices, no sum overflows
+    // (Width::own), and no distance is -0 because no edge is.
     if (solved.data() == distances.data()) {
       for (std::int64_t v = 0; v < n; ++v) distances(v, v) = 0;
       return;
     }
   }
   std::vector<std::int64_t> too_great(static_cast<std::size_t>(rows), -1);  // the first column of each row
-  const std::int64_t stretch = core::stretch_length(rows, n, request.threads);
+  const std::int64_t stretch = core::chunk_length(rows, n, request.threads);
   const auto write_row = [&](std::int64_t row) {
     const std::int64_t source = request.source_of(row);
     const C* const lengths = solved.row(source);
@@ -45,23 +45,23 @@ void finish(const Request<T>& request, MatrixView<const C> solved, C greatest, M
       throw_too_great<T>(request.source_of(row), column, solved(request.source_of(row), column));
 }
 
-/// Whether rounding made a cycle negative.
+/// Returns true if rounding made a cycle negative.
 template <class C>
-bool diagonal_sank(MatrixView<const C> distances) {
+bool diagonal_is_negative(MatrixView<const C> distances) {
   for (std::int64_t v = 0; v < distances.rows(); ++v)
     if (!(distances(v, v) >= 0)) return true;
   return false;
 }
 
-/// What is left to do when a variant has found the distances.
+/// Finds what is still missing after a variant has found the distances.
 template <class T, class C>
-void complete(const Request<T>& request, const Graph<T>& graph, const Examined<T>& facts, MatrixView<C> solved,
+void complete(const Request<T>& request, const Graph<T>& graph, const GraphFacts<T>& facts, MatrixView<C> solved,
               C greatest, bool have_predecessors, MatrixView<T> distances, MatrixView<std::int32_t> predecessors,
               std::vector<Phase>& phases) {
   const std::stop_token& stop = request.execution.stop;
   const bool wanted = request.options.predecessors && graph.n() > 0;
   if constexpr (std::is_floating_point_v<T>) {
-    const bool replace = facts.negative && diagonal_sank<C>(solved);
+    const bool replace = facts.negative && diagonal_is_negative<C>(solved);
     if (replace || wanted) {
       const core::PhaseTimer timer(phases, wanted ? "predecessors" : "trees");
       grow_trees(graph, solved, replace, wanted ? predecessors : MatrixView<std::int32_t>(), request.options.sources,

@@ -1,5 +1,4 @@
-// From lengths as a variant finds them to distances as the caller gets them, and what is said where these do not hold
-// those.
+// Converts path lengths to the caller's distance type and reports overflow.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +30,7 @@ std::string length_text(C number) {
   else return text(static_cast<Int128>(number));
 }
 
-/// VertexError, of both ends, for a distance that T does not hold.
+/// Throws VertexError with both ends for a distance that T does not hold.
 template <class T, class C>
 [[noreturn]] void throw_too_great(std::int64_t from, std::int64_t to, C distance) {
   std::string is = " is ";
@@ -50,9 +49,9 @@ template <class T, class C>
                     {.code = error_code::overflow, .remedy = remedy});
 }
 
-/// A row of distances from lengths in another type or the same: no_route() where there is no route_to(v), which of
-/// floating numbers an infinite length tells as well. Returns the first vertex to which T does not hold the distance,
-/// or -1. `target`: the only vertex whose length counts, or -1.
+/// Converts a row of lengths to distances. Writes no_route() if route_to(v) is false; in floating-point, an infinite
+/// length also means no route. Returns the first vertex whose distance T does not hold, or -1. `target`: the only
+/// vertex to convert, or -1 for all.
 template <class T, class LengthTo, class RouteTo>
 std::int64_t finish_row(std::int64_t n, std::int64_t target, T* row, const LengthTo& length_to,
                         const RouteTo& route_to) {

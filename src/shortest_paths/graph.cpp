@@ -12,20 +12,20 @@ namespace gradus::shortest_paths_detail {
 
 namespace {
 
-constexpr std::string_view while_looking = "stopped while looking at the edges";
+constexpr std::string_view while_looking = "stopped while examining the edges";
 
 template <class T>
 bool is_impossible(T weight) {
-  return std::is_floating_point_v<T> && !(weight > -std::numeric_limits<T>::infinity());  // also NaN
+  return std::is_floating_point_v<T> && !(weight > -std::numeric_limits<T>::infinity());  // also true for NaN
 }
 
 template <class T>
-OfRow<T> look_at(const Graph<T>& graph, std::int64_t u) {
+RowEdgeFacts<T> look_at(const Graph<T>& graph, std::int64_t u) {
   const T* const row = graph.weights.row(u);
   const std::int64_t n = graph.n();
-  SeenWeights<T> seen = look_at_weights(row, u, graph.no_edge);
+  WeightFacts<T> seen = look_at_weights(row, u, graph.no_edge);
   seen.add(look_at_weights(row + u + 1, n - u - 1, graph.no_edge));
-  OfRow<T> found;
+  RowEdgeFacts<T> found;
   if (seen.impossible || is_impossible(row[u])) {
     found.impossible = std::find_if(row, row + n, is_impossible<T>) - row;
     return found;
@@ -42,11 +42,11 @@ OfRow<T> look_at(const Graph<T>& graph, std::int64_t u) {
 }  // namespace
 
 template <class T>
-Examined<T> examine(const Graph<T>& graph, int threads, const std::stop_token& stop) {
+GraphFacts<T> examine(const Graph<T>& graph, int threads, const std::stop_token& stop) {
   const std::int64_t n = graph.n();
   threads = cpu::threads_for(n * n, threads);
-  std::vector<OfRow<T>> rows(static_cast<std::size_t>(n));
-  const std::int64_t stretch = core::stretch_length(n, n, threads);
+  std::vector<RowEdgeFacts<T>> rows(static_cast<std::size_t>(n));
+  const std::int64_t stretch = core::chunk_length(n, n, threads);
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (std::int64_t first = 0; first < n; first += stretch) {
     if (stop.stop_requested()) continue;
@@ -54,9 +54,9 @@ Examined<T> examine(const Graph<T>& graph, int threads, const std::stop_token& s
       rows[static_cast<std::size_t>(u)] = look_at(graph, u);
   }
   core::honour_stop(stop, while_looking);
-  Examined<T> all;
+  GraphFacts<T> all;
   for (std::int64_t u = 0; u < n; ++u) {
-    const OfRow<T>& row = rows[static_cast<std::size_t>(u)];
+    const RowEdgeFacts<T>& row = rows[static_cast<std::size_t>(u)];
     if (row.impossible >= 0) throw_impossible(graph.weights(u, row.impossible), u, row.impossible);
     all.add(row);
   }
@@ -75,14 +75,14 @@ template <class T, class C>
 void fill(const Graph<T>& graph, MatrixView<C> distances, int threads, const std::stop_token& stop) {
   const std::int64_t n = graph.n();
   threads = cpu::threads_for(n * n, threads);
-  const std::int64_t stretch = core::stretch_length(n, n, threads);
+  const std::int64_t stretch = core::chunk_length(n, n, threads);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t first = 0; first < n; first += stretch) {
     if (stop.stop_requested()) continue;
     for (std::int64_t u = first; u < std::min(first + stretch, n); ++u) {
       const T* const from = graph.weights.row(u);
       C* const to = distances.row(u);
-      for (std::int64_t v = 0; v < n; ++v)  // 0 is added, for -0 becomes 0 so
+      for (std::int64_t v = 0; v < n; ++v)  // adding 0 turns -0 into 0
         to[v] = graph.is_edge(from[v]) ? static_cast<C>(from[v]) + C{0} : unreachable<C>();
       to[u] = 0;
     }
@@ -92,7 +92,7 @@ void fill(const Graph<T>& graph, MatrixView<C> distances, int threads, const std
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a type
 #define GRADUS_INSTANTIATE(T)                                                      \
-  template Examined<T> examine(const Graph<T>&, int, const std::stop_token&);      \
+  template GraphFacts<T> examine(const Graph<T>&, int, const std::stop_token&);    \
   template void throw_impossible(T, std::int64_t, std::int64_t);                   \
   template void fill(const Graph<T>&, MatrixView<T>, int, const std::stop_token&); \
   template void fill(const Graph<T>&, MatrixView<Wider<T>>, int, const std::stop_token&)

@@ -1,4 +1,4 @@
-// The graph as a caller gave it, and what all its edges together tell.
+// The caller's graph, and facts about all of its edges.
 #pragma once
 
 #include <cmath>
@@ -14,25 +14,25 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// A matrix of weights in host memory.
+/// A matrix of weights, normally in host memory.
 template <class T>
 struct Graph {
   using Weight = T;
 
   MatrixView<const T> weights;
-  T no_edge = no_route<T>();  ///< stands for none beside no_route()
+  T no_edge = no_route<T>();  ///< means "no edge", in addition to no_route()
 
   std::int64_t n() const { return weights.rows(); }
   bool is_edge(T weight) const { return weight != no_edge && weight != no_route<T>(); }
   T weight(std::int64_t from, std::int64_t to) const { return weights(from, to); }
-  /// The first vertex with an edge below 0 to itself, or -1.
+  /// Returns the first vertex with a negative edge to itself, or -1.
   std::int64_t negative_loop() const {
     for (std::int64_t v = 0; v < n(); ++v)
       if (weights(v, v) < 0 && is_edge(weights(v, v))) return v;
     return -1;
   }
 
-  /// visit(v, weight) for the edges from u to other vertices, v ascending.
+  /// Calls visit(v, weight) for the edges from u to other vertices, in ascending order of v.
   template <class Visit>
   void for_each_edge_from(std::int64_t u, const Visit& visit) const {
     const T* const row = weights.row(u);
@@ -43,39 +43,36 @@ struct Graph {
 
 struct Facts {
   std::int64_t edges = 0;  ///< between different vertices
-  bool negative = false;   ///< one of them is, or one on the diagonal
-  bool positive = true;    ///< all of them are
+  bool negative = false;   ///< some edge is negative, including edges from a vertex to itself
+  bool positive = true;    ///< all edges between different vertices are positive
 };
 
-/// In which type a job computes: in its own, in the next one that is an element type too, or in what is wider still.
+/// The type in which a job computes: the weights' type, the next wider element type, or a wider type than all.
 enum class Width : std::uint8_t { own, next, wide };
 
-/// Of the edges from one vertex.
 template <class T>
-struct OfRow : Facts {
-  Wider<T> greatest = 0;         ///< in magnitude
-  std::int64_t impossible = -1;  ///< the first column of NaN or -inf
+struct RowEdgeFacts : Facts {
+  Wider<T> greatest = 0;
+  std::int64_t impossible = -1;  ///< the first column with NaN or -inf
 };
 
-/// What a look at all edges finds out.
 template <class T>
-struct Examined : Facts {
-  /// The length of no route without cycles is greater in magnitude: the sum of the greatest magnitudes of the edges
-  /// from each vertex.
+struct GraphFacts : Facts {
+  /// Bounds the magnitude of routes without cycles: the sum of each vertex's greatest outgoing magnitude.
   Wider<T> greatest = 0;
 
-  void add(const OfRow<T>& row) {
+  void add(const RowEdgeFacts<T>& row) {
     edges += row.edges;
     negative |= row.negative;
     positive &= row.positive;
     greatest += row.greatest;
   }
 
-  /// The least type in which sums of two elements of a matrix do not wrap, and routes stay apart from what is none.
+  /// Returns the narrowest type in which sums of two elements do not wrap and lengths differ from "no route".
   Width width() const {
     constexpr auto most = static_cast<Wider<T>>(std::numeric_limits<T>::max());
     if constexpr (std::is_floating_point_v<T>) {
-      if (greatest <= most / 4) return Width::own;  // rounding adds less than as much again
+      if (greatest <= most / 4) return Width::own;  // rounding can at most double it
     } else {
       if (greatest < unreachable<T>() / 3) return Width::own;
     }
@@ -93,16 +90,14 @@ struct Examined : Facts {
   }
 };
 
-/// InputError for NaN and -inf, which names the first of them.
+/// Examines all edges. Throws InputError for the first NaN or -inf.
 template <class T>
-Examined<T> examine(const Graph<T>& graph, int threads, const std::stop_token& stop);
+GraphFacts<T> examine(const Graph<T>& graph, int threads, const std::stop_token& stop);
 
-/// InputError for NaN or -inf, found there.
 template <class T>
 [[noreturn]] void throw_impossible(T weight, std::int64_t row, std::int64_t column);
 
-/// Writes the graph into the matrix in which a variant works; see Problem::distances. C: T, or what is wider. The
-/// matrix may be that of the weights.
+/// Writes the graph into a variant's matrix (Problem::distances), which may be the weights themselves. C: T or wider.
 template <class T, class C>
 void fill(const Graph<T>& graph, MatrixView<C> distances, int threads, const std::stop_token& stop);
 

@@ -1,5 +1,4 @@
-// Graphs made from numbers alone, edge by edge: each is a function of the seed and of its place, so that it depends
-// neither on threads nor on the machine.
+// Generated graphs. Each edge is a function of the seed and of its position, independent of threads and machine.
 #pragma once
 
 #include <bit>
@@ -15,7 +14,7 @@ struct MadeEdge {
   std::int64_t weight = 0;
 };
 
-/// Whole numbers, each as likely as any other: from `least` to `greatest`, both included.
+/// Integers distributed uniformly in [least, greatest].
 struct WeightRange {
   std::int64_t least = 1;
   std::int64_t greatest = 1000;
@@ -25,7 +24,7 @@ struct WeightRange {
   }
 };
 
-/// Crossings in rows and columns, each with roads to its neighbours, as long in the one direction as in the other.
+/// A grid of crossings with roads to all neighbours, equally long in both directions.
 struct RoadGrid {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -35,7 +34,7 @@ struct RoadGrid {
   std::int64_t vertices() const { return rows * columns; }
   std::int64_t edges() const { return vertices() == 0 ? 0 : 2 * (rows * (columns - 1) + columns * (rows - 1)); }
 
-  /// Calls use(edge) for the edges from a vertex, by ascending ends.
+  /// Calls use(edge) for the edges from a vertex, in ascending order of ends.
   template <class Use>
   void edges_from(std::int64_t vertex, const Use& use) const {
     constexpr std::uint64_t stream = 22;
@@ -53,13 +52,13 @@ struct RoadGrid {
   }
 };
 
-/// Different edges between different vertices, drawn without order from all that there are.
+/// Distinct edges between different vertices, drawn at random from all pairs.
 struct RandomEdges {
   std::int64_t vertices = 0;
   std::int64_t edges = 0;  ///< at most most_edges()
   WeightRange weights = {};
-  /// Each vertex lies at a height of up to the greatest weight, and its edges' weights include the climb: some are
-  /// negative, no cycle is, and shortest routes are those without the climbs.
+  /// Each vertex has a height up to the greatest weight, and weights include the climb. Some weights are then negative,
+  /// no cycle is, and the shortest routes are the same as without climbs.
   bool climbs = false;
   std::uint64_t seed = 0;
 
@@ -82,8 +81,8 @@ struct RandomEdges {
   }
 
  private:
-  /// A permutation of all pairs, by a Feistel network over a power of four of numbers; those that are no pair are
-  /// permuted on until they are one, which keeps it a permutation.
+  /// Returns element `index` of a permutation of all pairs: a Feistel network over a power of four of numbers, repeated
+  /// until the result is a valid pair (cycle walking), which preserves the permutation.
   std::uint64_t pair_of(std::uint64_t index) const {
     constexpr std::uint64_t stream = 23;
     constexpr std::uint64_t rounds = 4;

@@ -30,7 +30,7 @@ std::uint64_t work_bytes(const Sizes& sizes, const Variant& variant, int threads
   if (!is_matrix) bytes.add_matrix(n, n, element);
   if (chosen_rows && shape.predecessors) bytes.add_matrix(n, n, sizeof(std::int32_t));
   if (variant.device_input) {
-    // What trees, levels or chosen rows that are left to the processor take: see gpu/run_on_gpu.hpp.
+    // Memory for trees, levels or selected rows that the CPU computes: see gpu/run_on_gpu.hpp.
     if (chosen_rows || (shape.predecessors ? shape.floating || !sizes.positive : shape.floating && shape.negative)) {
       bytes.add_matrix(n, n, static_cast<std::size_t>(shape.element_bytes));
       bytes.add_matrix(n, n, 3 * element);
@@ -40,13 +40,13 @@ std::uint64_t work_bytes(const Sizes& sizes, const Variant& variant, int threads
     else if (chosen_rows) bytes.add_matrix(n, n, element);
     if (sizes.copied) bytes.add_matrix(n, n, element);
   }
-  // Lists of edges, or trees, for predecessors; rows' facts.
+  // Edge lists or trees for predecessors; facts of the rows.
   bytes.add_matrix(n, threads, tree_bytes);
   const std::int64_t few_edges = n * n / 16;
   if (shape.predecessors && !shape.floating && (shape.edges < few_edges || sizes.at_most)) {
     bytes.add_matrix(std::min(shape.edges, few_edges), 1, sizeof(std::int32_t) + 2 * element);
     bytes.add_matrix(n, 1, sizeof(std::int64_t));
-    constexpr std::int64_t side_by_side = 256;  // of lengths and of predecessors
+    constexpr std::int64_t side_by_side = 256;  // bytes per vertex of lengths and predecessors
     bytes.add_matrix(n, threads, side_by_side);
   }
   return bytes.sum();

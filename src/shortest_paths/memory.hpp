@@ -1,4 +1,4 @@
-// What a job takes of the host's memory beyond its input, before it allocates.
+// Estimates a job's host memory, in addition to its input, before it allocates.
 #pragma once
 
 #include "core/checked.hpp"
@@ -6,7 +6,7 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Sums of bytes that do not wrap.
+/// A sum of bytes that does not wrap.
 class Bytes {
  public:
   void add(std::uint64_t bytes) { sum_ = core::checked_add(sum_, bytes, "the memory of the job"); }
@@ -21,30 +21,30 @@ class Bytes {
   std::uint64_t sum_ = 0;
 };
 
-/// The sizes on which the memory of a job depends beyond its input and its results.
+/// The sizes that determine a job's memory in addition to its input and results.
 struct Sizes {
   Shape shape;
-  std::int64_t listed = -1;  ///< edges that the caller lists; -1: a matrix is given
-  int element_bytes = 4;     ///< of the caller's weights
-  bool adapted = false;      ///< edges are taken otherwise than they are given
+  std::int64_t listed = -1;  ///< number of edges in the caller's list, or -1 for a matrix
+  int element_bytes = 4;     ///< bytes of the caller's weights
+  bool adapted = false;      ///< edges are converted before use
   bool undirected = false;
-  bool copied = false;    ///< results take the place of weights that are needed to the end
-  bool positive = false;  ///< all edges are known to be
-  bool at_most = false;   ///< there may be fewer edges
+  bool copied = false;    ///< results overwrite weights that are needed to the end
+  bool positive = false;  ///< all edges are known to be positive
+  bool at_most = false;   ///< the number of edges is an upper bound
 
   bool widened() const { return shape.wide || shape.element_bytes != element_bytes; }
 };
 
-/// Lists of edges, where the caller gives such.
+/// Adds the memory of the edge lists, if the caller passes an edge list.
 void add_lists(const Sizes& sizes, Bytes& bytes);
 
-/// What a job takes beyond its input and its results.
+/// Returns the memory that a job needs in addition to its input and results.
 std::uint64_t work_bytes(const Sizes& sizes, const Variant& variant, int threads);
 
-/// Whether results take the place of weights that are needed to the end.
+/// Returns true if results overwrite weights that are needed to the end.
 template <class T>
-bool needs_copy(const Request<T>& request, const Examined<T>& facts) {
-  return request.is_matrix() && request.taking().as_they_are() &&
+bool needs_copy(const Request<T>& request, const GraphFacts<T>& facts) {
+  return request.is_matrix() && request.rules().unchanged() &&
          request.memory.distances.data() == request.graph.weights.data() && request.n() > 0 &&
          (request.options.predecessors || (std::is_floating_point_v<T> && facts.negative));
 }
@@ -54,7 +54,7 @@ Sizes sizes_of(const Request<T>& request, const Shape& shape) {
   return {.shape = shape,
           .listed = request.listed(),
           .element_bytes = static_cast<int>(sizeof(T)),
-          .adapted = !request.taking().as_they_are(),
+          .adapted = !request.rules().unchanged(),
           .undirected = request.options.undirected};
 }
 
@@ -65,7 +65,7 @@ void add_results(const Request<T>& request, Bytes& bytes) {
     bytes.add_matrix(request.rows(), request.n(), sizeof(std::int32_t));
 }
 
-/// The results and the lists of edges: what every variant takes.
+/// Returns the memory of the results and the edge lists, which every variant needs.
 template <class T>
 std::uint64_t estimate_least(const Request<T>& request) {
   Bytes bytes;
@@ -75,7 +75,7 @@ std::uint64_t estimate_least(const Request<T>& request) {
 }
 
 template <class T>
-std::uint64_t estimate(const Request<T>& request, const Examined<T>& facts, const Shape& shape,
+std::uint64_t estimate(const Request<T>& request, const GraphFacts<T>& facts, const Shape& shape,
                        const Variant& variant) {
   Sizes sizes = sizes_of(request, shape);
   sizes.copied = needs_copy(request, facts);

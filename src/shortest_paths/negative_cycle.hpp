@@ -1,4 +1,4 @@
-// Negative cycles, of which no shortest route may touch any.
+// Detects negative cycles, for which shortest routes do not exist.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// VertexError, of a cycle's vertices in order, the first one also last, where the graph has a negative cycle. Of
-/// floating numbers those are found whose length, summed exactly, is below 0 by more than rounding hides. Otherwise
-/// returns for each vertex the least length of any route that ends there, of which none is above 0. AnyGraph: Graph or
-/// SparseGraph.
+/// Throws VertexError with the vertices of a cycle in order, the first one repeated at the end, if the graph has a
+/// negative cycle. In floating-point, finds the cycles whose exact sum is negative by more than rounding hides.
+/// Otherwise returns, for each vertex, the length of the shortest route that ends there, which is at most 0. AnyGraph:
+/// Graph or SparseGraph.
 template <class AnyGraph>
 std::vector<Wider<typename AnyGraph::Weight>> refuse_negative_cycles(const AnyGraph& graph,
                                                                      const std::stop_token& stop);
 
-/// Throws that error if the cycle is one; of floating numbers by its exact sum.
+/// Throws VertexError if the cycle is negative; in floating-point, by its exact sum.
 template <class AnyGraph>
 void refuse_if_negative(const AnyGraph& graph, std::span<const std::int32_t> cycle);
 
-/// In decimal digits.
+/// Returns the number in decimal digits.
 std::string text(Int128 number);
 
 }  // namespace gradus::shortest_paths_detail

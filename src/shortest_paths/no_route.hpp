@@ -1,4 +1,4 @@
-// "No edge" and "no route" in matrices of callers.
+// The value of "no edge" and "no route" in the callers' matrices.
 #pragma once
 
 #include <limits>
@@ -6,7 +6,7 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// "No edge" and "no route" in matrices of callers.
+/// Returns the value of "no edge" and "no route" in the callers' matrices.
 template <class T>
 constexpr T no_route() {
   if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();

@@ -1,4 +1,4 @@
-// The options of shortest paths, a row for each: see core/options.hpp.
+// The option table of shortest paths, one row per option. See core/options.hpp.
 #pragma once
 
 #include "core/options.hpp"

@@ -23,13 +23,13 @@ std::vector<Edge<T>> edges_of(const Graph<T>& graph) {
   return edges;
 }
 
-/// Routes from one vertex, edge by edge until nothing improves.
+/// The shortest routes from one vertex, found by relaxing edges until nothing improves.
 template <class T>
 struct Routes {
   std::vector<bool> reached;
   std::vector<Wider<T>> length;
   std::vector<Wider<T>> magnitude;
-  std::vector<std::int64_t> last;  ///< vertex before
+  std::vector<std::int64_t> last;  ///< predecessor of each vertex
 
   Routes(const std::vector<Edge<T>>& edges, std::size_t n, std::size_t source)
       : reached(n), length(n), magnitude(n), last(n, -1) {
@@ -50,7 +50,7 @@ struct Routes {
   }
 };
 
-/// Fewest edges of a shortest route to each vertex.
+/// Returns the fewest edges of a shortest route to each vertex.
 template <class T>
 std::vector<std::size_t> fewest_edges(const std::vector<Edge<T>>& edges, const Routes<T>& routes, std::size_t source) {
   std::vector<std::size_t> count(routes.length.size(), std::numeric_limits<std::size_t>::max() / 2);
@@ -105,7 +105,7 @@ Truth<T> oracle(const Graph<T>& graph) {
       const std::vector<std::size_t> steps =
           zero_cycle ? fewest_edges(edges, routes, source) : std::vector<std::size_t>();
       for (std::size_t v = 0; v < count; ++v) truth.result.predecessors(row, static_cast<std::int64_t>(v)) = -1;
-      for (const Edge<T>& edge : edges) {  // those from the lowest vertex first
+      for (const Edge<T>& edge : edges) {  // in ascending order of tails
         const auto from = static_cast<std::size_t>(edge.from);
         const auto to = static_cast<std::size_t>(edge.to);
         std::int32_t& predecessor = truth.result.predecessors(row, edge.to);

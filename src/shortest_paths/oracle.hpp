@@ -1,4 +1,4 @@
-// The canonical result, computed plainly. Never a rung, and never timed as a baseline.
+// Straightforward computation of the canonical result. Never a rung, never timed as a baseline.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,12 @@ namespace gradus::shortest_paths_detail {
 
 template <class T>
 struct Truth {
-  ShortestPathsResult<T> result;   ///< with predecessors; of floating numbers each distance rounded once, or nearly so
-  std::vector<long double> exact;  ///< N x N, floating numbers: the distances in a wider type
-  std::vector<long double> magnitude;  ///< likewise: the sum of the absolute weights on a shortest route
+  ShortestPathsResult<T> result;       ///< with predecessors; each floating-point distance is rounded about once
+  std::vector<long double> exact;      ///< N x N for floating-point: the distances in a wider type
+  std::vector<long double> magnitude;  ///< N x N for floating-point: sum of absolute weights on a shortest route
 };
 
-/// The graph has no negative cycle, and every distance fits T.
+/// Returns the correct result. The graph must not have a negative cycle, and every distance must fit T.
 template <class T>
 Truth<T> oracle(const Graph<T>& graph);
 

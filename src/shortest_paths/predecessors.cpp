@@ -12,7 +12,7 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// As the vectors do it, for numbers that no vector holds.
+/// Scalar version of the vector function, for 128-bit numbers.
 static void mark_predecessors(const Int128* const* to_via, const Int128* weights, const Int128* lengths,
                               std::int64_t first_via, std::int64_t vias, Int128* best) {
   for (std::int64_t via = vias - 1; via >= 0; --via)
@@ -28,10 +28,10 @@ constexpr std::string_view while_finding = "stopped while finding predecessors";
 
 std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
 
-/// The edges to each vertex, from the lowest vertex up.
+/// The edges to each vertex in ascending order of tails.
 template <class C>
 struct EdgesTo {
-  std::vector<std::int64_t> begin;  ///< of each vertex, and the end of all
+  std::vector<std::int64_t> begin;  ///< first edge of each vertex, and the end of all
   std::vector<std::int32_t> from;
   std::vector<C> weight;
 
@@ -52,13 +52,13 @@ struct EdgesTo {
   }
 };
 
-/// The rows [first, last) by the lists of edges: the lengths of some sources side by side, so that an edge that is read
-/// once serves all of them.
+/// Finds rows [first, last) from the edge lists. The lengths from several sources are contiguous, so an edge that is
+/// read once serves all of them.
 template <class C>
 void from_lists(const EdgesTo<C>& edges, MatrixView<const C> distances, C greatest, std::int64_t first,
                 std::int64_t last, MatrixView<std::int32_t> predecessors, const std::stop_token& stop) {
   constexpr std::int64_t together = listed_sources<C>;
-  constexpr std::int64_t side = 64;  // of the blocks in which rows become columns
+  constexpr std::int64_t side = 64;  // block size of the transposition
   const std::int64_t n = distances.rows();
   Buffer<C> lengths(n * together);
   Buffer<C> best(n * together);
@@ -91,7 +91,7 @@ void from_lists(const EdgesTo<C>& edges, MatrixView<const C> distances, C greate
   }
 }
 
-/// The edges from some vertices to `marked_columns` others, side by side.
+/// Packs the edges from some vertices to `marked_columns` others contiguously.
 template <class T, class C>
 void pack_edges(const Graph<T>& graph, std::int64_t first_via, std::int64_t vias, std::int64_t left, C* to) {
   const std::int64_t columns = std::min(marked_columns, graph.n() - left);
@@ -104,8 +104,8 @@ void pack_edges(const Graph<T>& graph, std::int64_t first_via, std::int64_t vias
   }
 }
 
-/// The rows [first, last) of a dense graph. Edges are packed for a few columns and vertices at a time, which stay in
-/// the nearest cache; for each of them the vertices come from the highest down, so that the lowest stays.
+/// Finds rows [first, last) of a dense graph. Edges are packed for a few columns and vertices at a time, which stay in
+/// the L1 cache. Vertices are visited in descending order, so that the lowest one is written last.
 template <class T, class C>
 void from_rows(const Graph<T>& graph, MatrixView<const C> distances, C greatest, std::int64_t first, std::int64_t last,
                MatrixView<std::int32_t> predecessors, const std::stop_token& stop) {
@@ -124,7 +124,7 @@ void from_rows(const Graph<T>& graph, MatrixView<const C> distances, C greatest,
       for (std::int64_t row = first; row < last; row += marked_rows) {
         const C* to_via[marked_rows];
         for (std::int64_t line = 0; line < marked_rows; ++line) {
-          const std::int64_t source = std::min(row + line, last - 1);  // the last row again, where there are fewer
+          const std::int64_t source = std::min(row + line, last - 1);  // repeats the last row if there are fewer
           to_via[line] = distances.row(source) + first_via;
           std::copy_n(distances.row(source) + left, columns, lengths + line * marked_columns);
           std::copy_n(predecessors.row(source) + left, columns, best + line * marked_columns);
@@ -142,8 +142,8 @@ void from_rows(const Graph<T>& graph, MatrixView<const C> distances, C greatest,
       if (row == column || distances(row, column) > greatest) predecessors(row, column) = -1;
 }
 
-/// Level by level from the source along edges on shortest routes: the first to reach a vertex is on a route of fewest
-/// edges, and the lowest of its level.
+/// Finds the predecessors by breadth-first search along edges of shortest routes. The first vertex that reaches another
+/// is on a route with the fewest edges and is the lowest of its level.
 template <class T, class C>
 void by_levels(const Graph<T>& graph, const C* distances, C greatest, std::int64_t source, std::int32_t* predecessors) {
   const std::int64_t n = graph.n();
@@ -166,7 +166,7 @@ void by_levels(const Graph<T>& graph, const C* distances, C greatest, std::int64
   }
 }
 
-/// task(first, last) for rows, shared among threads; the first exception is thrown on.
+/// Shares calls of task(first, last) for all rows among threads. Rethrows the first exception.
 template <class Task>
 void share_rows(std::int64_t n, std::int64_t rows_of_a_task, int threads, const std::stop_token& stop,
                 const Task& task) {
@@ -189,7 +189,7 @@ void share_rows(std::int64_t n, std::int64_t rows_of_a_task, int threads, const 
 
 template <class C>
 bool has_zero_cycle(MatrixView<const C> distances, C greatest, int threads, const std::stop_token& stop) {
-  constexpr std::int64_t side = 64;  // of the blocks in which the matrix is read along and across
+  constexpr std::int64_t side = 64;  // block size, for reading the matrix along rows and columns
   const std::int64_t n = distances.rows();
   int found = 0;
 #pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(| : found)
@@ -218,7 +218,7 @@ void find_predecessors(const Graph<T>& graph, std::int64_t edges, MatrixView<con
       from_lists(lists, distances, greatest, first, last, predecessors, stop);
     });
   } else {
-    constexpr std::int64_t most_rows = 64;  // for which edges are packed once
+    constexpr std::int64_t most_rows = 64;  // rows for which edges are packed once
     const std::int64_t rows =
         std::clamp(n / (std::int64_t{4} * threads) / marked_rows * marked_rows, marked_rows, most_rows);
     share_rows(n, rows, threads, stop, [&](std::int64_t first, std::int64_t last) {
@@ -231,7 +231,7 @@ template <class T, class C>
 void grow_trees(const Graph<T>& graph, MatrixView<C> distances, bool replace, MatrixView<std::int32_t> predecessors,
                 std::span<const std::int64_t> sources, int threads, const std::stop_token& stop) {
   const std::int64_t n = graph.n();
-  // A source that is named twice has one row here.
+  // Sorts the sources and removes duplicates.
   std::vector<std::int64_t> rows(sources.begin(), sources.end());
   std::sort(rows.begin(), rows.end());
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
@@ -242,7 +242,7 @@ void grow_trees(const Graph<T>& graph, MatrixView<C> distances, bool replace, Ma
     std::vector<std::int32_t> order(size(n));
     std::iota(order.begin(), order.end(), 0);
     std::sort(order.begin(), order.end(), [lengths, row](std::int32_t one, std::int32_t other) {
-      if (one == row || other == row) return one == row && other != row;  // it is the first although not the nearest
+      if (one == row || other == row) return one == row && other != row;  // the row's vertex comes first
       return lengths[one] != lengths[other] ? lengths[one] < lengths[other] : one < other;
     });
     SearchTree<C> tree(n);

@@ -1,4 +1,4 @@
-// The graph in the forms that a job needs, and what its edges tell.
+// The graph in the forms that a job needs, and facts about its edges.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,15 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Whether the job runs on a GPU whatever the edges are like, so that they can be looked at there.
+/// Returns true if the job runs on a GPU whatever its edges are, so that the GPU can examine them.
 template <class T>
 bool is_bound_for_gpu(const Request<T>& request) {
-  // For less the processor is done before the GPU has answered.
+  // For smaller graphs the CPU finishes before the GPU responds.
   constexpr std::int64_t worth_a_look_there = 512;
   const Execution& execution = request.execution;
   if (!request.is_matrix()) return false;
   if (!request.graph.weights.place().is_host()) return true;
-  if (!request.taking().as_they_are()) return false;
+  if (!request.rules().unchanged()) return false;
   if (request.n() < worth_a_look_there || !execution::why_no_gpu(execution::this_machine()).empty()) return false;
   if (!execution.variant.empty()) return core::find_variant(variants(), execution.variant, Room::name).device_input;
   if (execution.device != Device::gpu) return false;
@@ -31,16 +31,16 @@ bool is_bound_for_gpu(const Request<T>& request) {
   return choose(full, execution::GrantedMachine(execution), Device::gpu).device_input;
 }
 
-/// See above.
+/// The prepared graph.
 template <class T>
 struct Prepared {
-  Graph<T> graph;         ///< a matrix, once there is one: in host memory, or where the caller has it on a GPU
-  SparseGraph<T> sparse;  ///< lists, once there are some
-  Matrix<T> weights;      ///< of `graph`, where the caller gave no such matrix
-  Examined<T> facts;
+  Graph<T> graph;         ///< the matrix, if has_matrix: in host memory, or the caller's on a GPU
+  SparseGraph<T> sparse;  ///< the edge lists, if has_lists
+  Matrix<T> weights;      ///< memory of `graph`, if the caller has no suitable matrix
+  GraphFacts<T> facts;
   bool has_matrix = false;
   bool has_lists = false;
-  std::shared_ptr<cuda::Job> job;  ///< on a GPU, once the graph was brought there
+  std::shared_ptr<cuda::Job> job;  ///< the GPU job, once the graph has been brought to the GPU
   Graph<T> there;                  ///< the graph on the job's GPU
 
   void bring_to_gpu(const Execution& execution, std::uint64_t job_bytes, std::vector<Phase>& phases) {
@@ -62,7 +62,7 @@ Prepared<T> prepared(const Request<T>& request, std::vector<Phase>& phases) {
   if (request.is_matrix()) {
     input.graph = request.graph;
     input.has_matrix = true;
-    if (input.job && request.taking().as_they_are()) {
+    if (input.job && request.rules().unchanged()) {
       input.facts = examine_on_gpu(input.there, *input.job);
       return input;
     }
@@ -73,8 +73,8 @@ Prepared<T> prepared(const Request<T>& request, std::vector<Phase>& phases) {
       input.job.reset();
     }
     input.facts = examine(input.graph, request.threads, stop);
-    if (request.taking().as_they_are()) return input;
-    input.weights = adapted(input.graph, request.taking(), request.threads, stop);
+    if (request.rules().unchanged()) return input;
+    input.weights = adapted(input.graph, request.rules(), request.threads, stop);
     input.graph = {input.weights.view()};
     input.facts = examine(input.graph, request.threads, stop);
     return input;
@@ -82,7 +82,7 @@ Prepared<T> prepared(const Request<T>& request, std::vector<Phase>& phases) {
   std::visit(
       [&](const auto& list) {
         if constexpr (!std::is_same_v<decltype(list), const std::monostate&>) {
-          Listed<T> found = listed(list, request.taking(), request.threads, stop);
+          Listed<T> found = listed(list, request.rules(), request.threads, stop);
           input.sparse = std::move(found.graph);
           input.facts = found.facts;
         }
@@ -93,7 +93,7 @@ Prepared<T> prepared(const Request<T>& request, std::vector<Phase>& phases) {
 }
 
 template <class T>
-Shape describe(const Request<T>& request, const Examined<T>& facts) {
+Shape describe(const Request<T>& request, const GraphFacts<T>& facts) {
   Shape shape = facts.shape(request.n(), request.options.predecessors);
   if (!request.options.sources.empty()) shape.sources = request.rows();
   return shape;

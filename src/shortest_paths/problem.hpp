@@ -1,4 +1,4 @@
-// What all variants of all-pairs shortest paths share: the problem they are given, its shape, and the row of the table.
+// The problem that every variant of all-pairs shortest paths solves, its shape, and the type of the table's rows.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace gradus::shortest_paths_detail {
 
 __extension__ using Int128 = __int128;
 
-/// The type in which sums of T are formed where T itself might not hold them.
+/// The type for sums of T that T itself may not hold.
 template <class T>
 struct WiderOf;
 template <>
@@ -42,8 +42,8 @@ struct WiderOf<double> {
 template <class T>
 using Wider = typename WiderOf<T>::Type;
 
-/// "No route" in the matrices of a Problem: two of them, and one and any distance, can be added without a thought. It
-/// is infinity, or half of the greatest whole number; other than in matrices of callers.
+/// "No route" in the matrices of a Problem: infinity, or half of the greatest integer. The sum of two such values, or
+/// of one and any distance, does not overflow. The callers' matrices use a different value.
 template <class T>
 constexpr T unreachable() {
   if constexpr (std::numeric_limits<T>::has_infinity) return std::numeric_limits<T>::infinity();
@@ -51,19 +51,19 @@ constexpr T unreachable() {
   else return std::numeric_limits<T>::max() / 2;
 }
 
-/// The sizes on which the choice of a variant and the estimates of work and memory depend.
+/// The sizes that determine the choice of a variant and the estimates of work and memory.
 struct Shape {
   std::int64_t vertices = 0;
-  std::int64_t edges = 0;     ///< without those from a vertex to itself
-  std::int64_t sources = -1;  ///< from how many vertices routes are wanted; -1: from all
-  int element_bytes = 4;      ///< of the type in which the variant computes
-  bool floating = false;      ///< float, double; otherwise whole numbers
-  bool negative = false;      ///< some edge is
-  bool wide = false;          ///< sums do not fit the element type: Problem::wide
-  bool predecessors = false;  ///< wanted
+  std::int64_t edges = 0;     ///< without edges from a vertex to itself
+  std::int64_t sources = -1;  ///< number of source vertices, or -1 for all
+  int element_bytes = 4;      ///< bytes of the type in which the variant computes
+  bool floating = false;      ///< float or double, otherwise integers
+  bool negative = false;      ///< some edge is negative
+  bool wide = false;          ///< sums do not fit the element type; see Problem::wide
+  bool predecessors = false;  ///< requested
 
-  std::int64_t rows() const { return sources < 0 ? vertices : sources; }  ///< of the results
-  /// An addition and a comparison each.
+  std::int64_t rows() const { return sources < 0 ? vertices : sources; }  ///< rows of the results
+  /// Number of relaxations, each an addition and a comparison.
   double relaxations() const {
     const auto n = static_cast<double>(vertices);
     return n * n * n;
@@ -73,50 +73,51 @@ struct Shape {
 template <class T>
 struct SparseGraph;
 
-/// The same job for variants that take a graph as lists of its edges (takes_edge_lists()), and the results as
-/// the caller gets them: "no route" is the greatest whole number, and InputError is thrown for a distance that T does
-/// not hold, of the first row that has one.
+/// The same job for variants that work on edge lists (takes_edge_lists()). The results are in the caller's form: "no
+/// route" is the greatest integer, and a distance that T does not hold throws InputError for the first row that has
+/// one.
 template <class T>
 struct SparseProblem {
   const SparseGraph<T>* graph = nullptr;
-  std::span<const std::int64_t> sources;    ///< a row of the results for each; empty: for all vertices
-  std::int64_t target = -1;                 ///< the only vertex to which the route is wanted, or -1: all
-  std::span<const Wider<T>> least_lengths;  ///< where an edge is negative: of any route that ends at each vertex
-  bool positive = true;                     ///< all edges are
-  bool wide_sums = false;                   ///< floating numbers: sums might overflow in T
+  std::span<const std::int64_t> sources;  ///< one row of the results per source; empty: all vertices
+  std::int64_t target = -1;               ///< the only vertex whose distance is needed, or -1 for all
+  /// If an edge is negative: for each vertex, the length of the shortest route that ends there.
+  std::span<const Wider<T>> least_lengths;
+  bool positive = true;    ///< all edges are positive
+  bool wide_sums = false;  ///< floating-point: sums might overflow in T
   MatrixView<T> distances;
   MatrixView<std::int32_t> predecessors;  ///< or empty
 };
 
-/// A graph without negative cycles (of floating numbers: but for what rounding hides), and the matrix in which a
-/// variant works.
+/// A graph without negative cycles, except those hidden by rounding, and the matrix in which a variant works.
 template <class T>
 struct Problem {
-  /// N x N: at first the weights, 0 on the diagonal and unreachable<T>() where there is no edge; the variant makes them
-  /// distances. Whole numbers: no sum of two elements wraps, whatever is relaxed in whatever order, and what is greater
-  /// than `greatest` afterwards, in whatever way, is "no route" (unreachable plus negative included). Floating numbers:
-  /// no sum overflows. There relaxing the diagonal like any other element is a duty: the frame finds there whether
-  /// rounding has made a cycle negative.
+  /// N x N. Initially the weights, with 0 on the diagonal and unreachable<T>() for "no edge". The variant turns them
+  /// into distances. Integers: no sum of two elements wraps, in any order of relaxations, and every final value above
+  /// `greatest` means "no route" (including unreachable plus a negative weight). Floating-point: no sum overflows.
+  /// Variants must also relax the diagonal, because the driver checks it to find cycles that rounding has made
+  /// negative.
   MatrixView<T> distances;
-  /// Where Shape::wide: instead, for the same reason.
+  /// Replaces `distances` if Shape::wide.
   MatrixView<Wider<T>> wide;
-  /// Instead of all matrices here, for variants that take lists.
+  /// Replaces all matrices of this struct for variants that work on edge lists.
   const SparseProblem<T>* sparse = nullptr;
-  /// No distance is greater in magnitude. Below unreachable() / 2 for whole numbers.
+  /// Upper bound of the magnitude of all distances. For integers, below unreachable() / 2.
   Wider<T> greatest = 0;
-  /// N x N, wanted; or empty. A variant for whole numbers may write them (Solved), as the canonical rule says it for
-  /// graphs without cycles of length 0; the frame looks for such cycles, and writes them where no variant has.
+  /// N x N if requested, otherwise empty. An integer variant may write them (Solved) by the canonical rule for graphs
+  /// without cycles of length 0. The driver handles graphs with such cycles and writes predecessors that no variant has
+  /// written.
   MatrixView<std::int32_t> predecessors;
-  std::int64_t tile = 0;  ///< side of tiles, or 0: the variant's own choice
+  std::int64_t tile = 0;  ///< side of the tiles, or 0 for the variant's default
   std::int64_t edges = 0;
   bool negative = false;
-  /// For a variant that takes GPU memory (Variant::device_input): the job on whose GPU `distances` lie, without
-  /// anything between the rows. Null for the others, whose matrices are in host memory. Predecessors are the frame's
-  /// there.
+  /// The job on whose GPU `distances` resides with contiguous rows, for a variant that accepts GPU memory
+  /// (Variant::device_input). The driver then computes predecessors. Null for other variants, whose matrices are in
+  /// host memory.
   cuda::Job* gpu = nullptr;
-  std::stop_token stop;  ///< the job's; see core/stop.hpp for how to look at it
+  std::stop_token stop;  ///< the job's stop token; core/stop.hpp explains how to poll it
 
-  std::int64_t n() const { return is_wide() ? wide.rows() : distances.rows(); }  // of a matrix
+  std::int64_t n() const { return is_wide() ? wide.rows() : distances.rows(); }  // of the matrix
   bool is_wide() const { return wide.data() != nullptr; }
   Shape shape() const {
     return {.vertices = n(),
@@ -129,12 +130,12 @@ struct Problem {
   }
 };
 
-/// What a run has done besides the distances, which are in the problem's matrix.
+/// Results of a run in addition to the distances in the problem's matrix.
 struct Solved {
   bool predecessors = false;
 };
 
-/// What core/ladder.hpp wants to know of this room.
+/// The types that core/ladder.hpp needs from this problem.
 struct Room {
   static constexpr std::string_view name = "shortest_paths";
   using Shape = shortest_paths_detail::Shape;
@@ -143,15 +144,15 @@ struct Room {
   using Problem = shortest_paths_detail::Problem<T>;
   template <class T>
   using Result = Solved;
-  /// What a row says beside.
+  /// Facts that a row states in addition to the common ones.
   struct RowFacts {
-    bool edge_lists = false;  ///< it works on lists of edges (Problem::sparse) instead of a matrix
+    bool edge_lists = false;  ///< works on edge lists (Problem::sparse) instead of a matrix
   };
 };
 using Variant = core::Variant<Room>;
 
-/// Floating-point bits depend on the variant; Trial::contract_in() has the bound that holds instead.
-inline constexpr core::Contract exact{.kind = core::Contract::same_bits, .of = "whole numbers"};
+/// Floating-point bits depend on the variant. Trial::contract_in() supplies their error bound.
+inline constexpr core::Contract exact{.kind = core::Contract::same_bits, .of = "integers"};
 
 inline core::Support in_own_type(const Shape& shape, const execution::Machine&) {
   if (shape.wide)
@@ -161,11 +162,11 @@ inline core::Support in_own_type(const Shape& shape, const execution::Machine&) 
 
 core::Rows<Variant> variants();
 inline bool takes_edge_lists(const Variant& variant) { return variant.facts.edge_lists; }
-/// The same for those who know no problem.
+/// The same table for code that is independent of the problem.
 extern const core::Ladder ladder;
 
-/// The variant for `Execution::variant` empty: a pure function of the shape, the machine and the device asked for.
-/// UnsupportedError where a GPU is asked for and none can be used.
+/// Returns the variant to run if `Execution::variant` is empty: a pure function of the shape, the machine and the
+/// requested device. Throws UnsupportedError if a GPU is requested and none can be used.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
 
 }  // namespace gradus::shortest_paths_detail

@@ -1,4 +1,4 @@
-// Random graphs to measure with: every weight is a function of the seed and of its place alone.
+// Random graphs for measurements. Every weight is a function of the seed and of its position.
 #pragma once
 
 #include <cmath>
@@ -9,8 +9,8 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Each ordered pair of vertices is an edge with the probability `density`, of a weight in [1, heaviest]: a whole one,
-/// or of floating numbers any.
+/// Makes each ordered pair of vertices an edge with probability `density` and a weight in [1, heaviest], which is an
+/// integer for integer types and real for floating-point types.
 template <class T>
 Matrix<T> random_graph(std::int64_t vertices, double density, std::int64_t heaviest, std::uint64_t seed) {
   Matrix<T> weights(vertices, vertices);

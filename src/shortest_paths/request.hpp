@@ -1,4 +1,4 @@
-// What a caller asks for, checked.
+// A checked request of the caller.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// The option's value in the graph's own type.
+/// Returns the value of the option in the graph's own type.
 template <class T>
 T no_edge_of(const ShortestPathsOptions& options) {
   if (!options.no_edge) return no_route<T>();
@@ -25,13 +25,13 @@ T no_edge_of(const ShortestPathsOptions& options) {
   if (std::isnan(wanted) || wanted == -std::numeric_limits<double>::infinity())
     throw UsageError("the value for 'no edge' is " + core::number_text(wanted) +
                      ", which no weight may be; +inf stands for none without being named");
-  // The greatest int64 rounds up as a double; what lies below that is converted without loss or found out.
+  // The greatest int64 rounds up as a double. Smaller values convert exactly or fail the test below.
   const bool in_range = std::is_floating_point_v<T> || (wanted >= static_cast<double>(std::numeric_limits<T>::min()) &&
                                                         wanted < -static_cast<double>(std::numeric_limits<T>::min()));
   if (!in_range || static_cast<double>(static_cast<T>(wanted)) != wanted)
     throw UsageError("the value for 'no edge', " + core::number_text(wanted) + ", is not a number of the type " +
                      std::string(type_name<T>()));
-  // Beyond, neighbouring whole numbers are the same double: another one may have been meant.
+  // Beyond 2^53, neighbouring integers are the same double, so the caller may have meant another one.
   if (!std::is_floating_point_v<T> && std::abs(wanted) >= 0x1p53)
     throw UsageError("the value for 'no edge', " + core::number_text(wanted) +
                      ", must be nearer to 0 than 2^53; the greatest " + std::string(type_name<T>()) +
@@ -49,7 +49,7 @@ void check_result(View view, std::int64_t rows, std::int64_t n, const char* what
                      std::to_string(n) + " vertices");
 }
 
-/// Whether two views have bytes in common.
+/// Returns true if two views share bytes.
 template <class A, class B>
 bool overlap(MatrixView<A> one, MatrixView<B> other) {
   return execution::overlap(execution::facts_of(one), execution::facts_of(other));
@@ -62,17 +62,17 @@ inline void check_sources(const std::vector<std::int64_t>& sources, std::int64_t
                        " (counted from 0)");
 }
 
-/// What the caller asks for, checked.
+/// A checked request of the caller.
 template <class T>
 struct Request {
-  Graph<T> graph;  ///< where it is a matrix
+  Graph<T> graph;  ///< if the graph is a matrix
   std::variant<std::monostate, EdgeView<T>, CsrView<T>> edges;
   std::int64_t vertices = 0;
   ShortestPathsOptions options;
   ShortestPathsMemory<T> memory;
   Execution execution;
   int threads = 1;
-  std::int64_t target = -1;  ///< the only vertex to which the route is wanted, or -1: all
+  std::int64_t target = -1;  ///< the only vertex whose distance is needed, or -1 for all
 
   Request(MatrixView<const T> weights, const ShortestPathsOptions& wanted, const ShortestPathsMemory<T>& results,
           const Execution& where)
@@ -86,12 +86,12 @@ struct Request {
     check_rest();
     if (!options.sources.empty()) check_results_are_here("of chosen sources");
     if (overlap(memory.predecessors, weights))
-      throw UsageError(about("predecessors") + "their memory overlaps that of weights or distances");
+      throw UsageError(about("predecessors") + "their memory overlaps the weights or distances");
     const bool same = options.sources.empty() && memory.distances.data() == weights.data() &&
                       memory.distances.row_stride() == weights.row_stride();
     if (!same && overlap(memory.distances, weights))
-      throw UsageError(about("distances") + "their memory overlaps that of the weights, and is not the same");
-    execution = execution::where_views_lie<Variant>(places(), variants(), Room::name, execution);
+      throw UsageError(about("distances") + "their memory overlaps part of the weights");
+    execution = execution::run_on_gpu_of_views<Variant>(places(), variants(), Room::name, execution);
     choose_threads();
   }
 
@@ -113,9 +113,9 @@ struct Request {
     return options.sources.empty() ? row : options.sources[static_cast<std::size_t>(row)];
   }
   bool is_matrix() const { return std::holds_alternative<std::monostate>(edges); }
-  Taking<T> taking() const { return {graph.no_edge, options.undirected, options.unweighted}; }
+  EdgeRules<T> rules() const { return {graph.no_edge, options.undirected, options.unweighted}; }
 
-  /// By the work between two barriers: a step of a matrix's tiles, or all searches along edges.
+  /// Chooses the threads by the work between two barriers: a step over a matrix's tiles, or all searches along edges.
   void choose_threads() {
     const auto n = static_cast<double>(vertices);
     const double of_searches = 10 * static_cast<double>(rows()) * (n + static_cast<double>(listed()));
@@ -129,7 +129,7 @@ struct Request {
              {memory.predecessors.place(), "predecessors"}}};
   }
 
-  /// How many edges the caller lists; -1: none, but a matrix.
+  /// Returns the number of edges in the caller's list, or -1 for a matrix.
   std::int64_t listed() const {
     return std::visit(
         [](const auto& list) -> std::int64_t {
@@ -146,9 +146,9 @@ struct Request {
     check_result(memory.distances, rows(), n(), "distances");
     check_result(memory.predecessors, rows(), n(), "predecessors");
     if (memory.predecessors.rows() > 0 && !options.predecessors)
-      throw UsageError(about("predecessors") + "there is memory for them, but they are not wanted");
+      throw UsageError(about("predecessors") + "memory was passed, but they are not requested");
     if (overlap(memory.predecessors, memory.distances))
-      throw UsageError(about("predecessors") + "their memory overlaps that of weights or distances");
+      throw UsageError(about("predecessors") + "their memory overlaps the weights or distances");
   }
   void check_results_are_here(const std::string& results) const {
     if (!memory.distances.place().is_host() || !memory.predecessors.place().is_host())

@@ -1,13 +1,14 @@
-// Shortest routes from one vertex, or from all of them at once, along any edges: a tree that is a tree at all times.
+// Shortest routes from one vertex, or from all vertices at once, along edges of any sign. The routes always form a
+// tree.
 //
 // Labels are corrected edge by edge in the order of a queue (Bellman and Ford). When a vertex gets a better label, all
-// vertices below it in the tree are detached at once, for their labels are about to improve too; were the edge's own
-// beginning among them, the edge would close a negative cycle. So a cycle is found at the very moment at which it would
-// arise, and no label is ever anything but the length of a route that visits no vertex twice: nothing wraps.
+// its descendants are detached at once, because their labels will improve too. If the tail of the edge is a descendant,
+// the edge would close a negative cycle. A cycle is therefore detected when it would arise, and every label is the
+// length of a route that visits no vertex twice, so nothing wraps.
 //
-// With floating numbers rounding may close cycles that are not negative; such an edge is passed over, and the tree
-// stays a tree. A detached vertex takes a label as good as its old one: sums never decrease where a summand grows, in
-// floating arithmetic too, so along the old edges at least it comes back.
+// In floating-point, rounding may close cycles that are not negative. Such an edge is skipped, and the tree stays a
+// tree. A detached vertex accepts a label as good as its old one. Rounded sums never decrease when a summand increases,
+// so the vertex returns to the tree at the latest along its old edges.
 //
 // Source: B. V. Cherkassky, A. V. Goldberg, "Negative-cycle detection algorithms" (1999), after R. E. Tarjan (1981).
 #pragma once
@@ -27,19 +28,19 @@ class SearchTree {
       : n_(vertices), label_(size(n_)), parent_(size(n_ + 1), none), next_(size(n_ + 1)), previous_(size(n_ + 1)),
         depth_(size(n_ + 1)), labelled_(size(n_)), queued_(size(n_)), queue_(size(n_)) {}
 
-  /// From `source`, or from all vertices where it is negative: the least label of any route that ends there, none of
-  /// them above 0. `order` has vertices in the order in which they had better be looked at first: the source at least,
-  /// or all. is_negative(cycle) is asked of a cycle's vertices in order; it throws, or says by returning that it is
-  /// none.
+  /// Finds, for each vertex, the smallest label of any route from `source`. If `source` is negative, routes may start
+  /// anywhere, and labels are at most 0. `order` lists the vertices to visit first, in that order: at least the source,
+  /// or all vertices. is_negative(cycle) receives the vertices of a cycle in order. It must throw if the cycle is
+  /// negative and return otherwise.
   template <class Graph, class IsNegative>
   void search(const Graph& graph, std::int64_t source, const std::vector<std::int32_t>& order,
               const IsNegative& is_negative, const std::stop_token& stop) {
-    core::RareLook look(stop, "stopped while searching for routes");
+    core::RarePoll look(stop, "stopped while searching for routes");
     start(source, order);
     while (queue_length_ > 0) {
       const std::int32_t u = pop();
       look.honour_stop();
-      if (parent_[size(u)] == none) continue;  // detached meanwhile; it comes back with a label of its own
+      if (parent_[size(u)] == none) continue;  // detached since it was queued; it returns with a new label
       graph.for_each_edge_from(u, [&](std::int64_t v, auto weight) {
         const auto to = static_cast<std::int32_t>(v);
         const Label label = label_[size(u)] + static_cast<Label>(weight);
@@ -58,14 +59,14 @@ class SearchTree {
 
   bool reached(std::int64_t v) const { return parent_[size(v)] != none; }
   Label label(std::int64_t v) const { return label_[size(v)]; }
-  /// -1 at the beginning of a route.
+  /// Returns -1 at the beginning of a route.
   std::int32_t predecessor(std::int64_t v) const { return parent_[size(v)] == root() ? -1 : parent_[size(v)]; }
 
  private:
   static constexpr std::int32_t none = -1;
 
   static std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
-  std::int32_t root() const { return static_cast<std::int32_t>(n_); }  // of the whole tree; no vertex
+  std::int32_t root() const { return static_cast<std::int32_t>(n_); }  // not a vertex of the graph
 
   void start(std::int64_t source, const std::vector<std::int32_t>& order) {
     std::fill(parent_.begin(), parent_.end(), none);
@@ -85,14 +86,14 @@ class SearchTree {
     return parent_[size(v)] == none && !(label > label_[size(v)]);
   }
 
-  /// Whether u lies below v, or is v.
+  /// Returns true if u is v or a descendant of v.
   bool is_below(std::int32_t u, std::int32_t v) const {
     if (depth_[size(u)] < depth_[size(v)]) return false;
     while (depth_[size(u)] > depth_[size(v)]) u = parent_[size(u)];
     return u == v;
   }
 
-  /// The vertices from v down to u, of which the edge from u to v makes a cycle; the lowest one first.
+  /// Returns the cycle that the edge from u to v closes, in order, starting with its lowest vertex.
   std::vector<std::int32_t> cycle(std::int32_t u, std::int32_t v) const {
     std::vector<std::int32_t> vertices{u};
     while (vertices.back() != v) vertices.push_back(parent_[size(vertices.back())]);
@@ -101,7 +102,7 @@ class SearchTree {
     return vertices;
   }
 
-  /// Takes v and all below it out of the tree. They follow v in the list, which is in preorder.
+  /// Removes v and its descendants from the tree. They follow v in the preorder list.
   void detach(std::int32_t v) {
     const std::int32_t before = previous_[size(v)];
     const std::int32_t depth = depth_[size(v)];
@@ -143,12 +144,12 @@ class SearchTree {
   std::int64_t n_;
   std::vector<Label> label_;
   std::vector<std::int32_t> parent_;
-  std::vector<std::int32_t> next_;  ///< of the list in preorder, a circle through the root
+  std::vector<std::int32_t> next_;  ///< circular list in preorder, through the root
   std::vector<std::int32_t> previous_;
   std::vector<std::int32_t> depth_;
   std::vector<std::uint8_t> labelled_;
   std::vector<std::uint8_t> queued_;
-  std::vector<std::int32_t> queue_;  ///< a circle
+  std::vector<std::int32_t> queue_;  ///< circular buffer
   std::int64_t queue_begin_ = 0;
   std::int64_t queue_length_ = 0;
 };

@@ -53,7 +53,7 @@ template <class T>
                    {.code = error_code::not_finite, .row = edge});
 }
 
-/// visit(from, to, number of the edge) for [first, last) of the list.
+/// Calls visit(from, to, index of the edge) for edges [first, last) of the list.
 template <class T, class Visit>
 void visit_edges(const EdgeView<T>& edges, std::int64_t first, std::int64_t last, const Visit& visit) {
   for (std::int64_t edge = first; edge < last; ++edge) visit(edges.from[edge], edges.to[edge], edge);
@@ -95,16 +95,16 @@ template <class T>
 VectorView<const T> weights_of(const CsrView<T>& edges) {
   return edges.weights;
 }
-/// `work(first, last)` for stretches of [0, count), with a look at the stop request between them.
+/// Calls work(first, last) for blocks of [0, count) and polls the stop request between them.
 template <class Work>
 void in_stretches(std::int64_t count, const std::stop_token& stop, const Work& work) {
-  for (std::int64_t first = 0; first < count; first += core::operations_between_looks) {
+  for (std::int64_t first = 0; first < count; first += core::operations_between_polls) {
     core::honour_stop(stop, while_listing);
-    work(first, std::min(first + core::operations_between_looks, count));
+    work(first, std::min(first + core::operations_between_polls, count));
   }
 }
 
-/// From the numbers of edges, which stand one place further, to where those of each vertex start.
+/// Converts numbers of edges, stored one place further, to the starts of the vertices.
 void add_up(Buffer<std::int64_t>& starts) {
   for (std::int64_t v = 1; v < starts.size(); ++v) starts[v] += starts[v - 1];
 }
@@ -122,15 +122,15 @@ Wider<T> magnitude(T weight) {
   return wide < 0 ? -wide : wide;
 }
 
-/// What the arcs tell beside what they are: lightest and heaviest, and the graph's facts.
+/// Returns facts about the graph, and sets its lightest and heaviest weight.
 template <class T>
-Examined<T> examine(SparseGraph<T>& graph, const std::stop_token& stop) {
-  Examined<T> all;
+GraphFacts<T> examine(SparseGraph<T>& graph, const std::stop_token& stop) {
+  GraphFacts<T> all;
   all.edges = graph.edges();
   all.negative = graph.loop >= 0;
   if (graph.edges() > 0) graph.lightest = graph.heaviest = graph.arcs[0].weight;
   for (std::int64_t u = 0; u < graph.n(); ++u) {
-    if (u % (core::operations_between_looks / 16) == 0) core::honour_stop(stop, while_listing);
+    if (u % (core::operations_between_polls / 16) == 0) core::honour_stop(stop, while_listing);
     Wider<T> greatest = 0;
     graph.for_each_edge_from(u, [&](std::int32_t, T weight) {
       graph.lightest = std::min(graph.lightest, weight);
@@ -144,26 +144,26 @@ Examined<T> examine(SparseGraph<T>& graph, const std::stop_token& stop) {
   return all;
 }
 
-/// Lists of edges that stand as lists have them already: ascending by the vertex from which they go, and none of them
-/// is left out. Each has its place then, and threads put them there, and look at them, at once.
+/// Converts edge lists that already have the order of a SparseGraph: sorted by tail, without edges to skip. The
+/// position of each edge is then known, and threads store and examine the edges in parallel.
 template <class T, class Edges>
 class InOrder {
  public:
-  InOrder(const Edges& edges, const Taking<T>& taking)
-      : edges_(edges), weights_(weights_of(edges)), taking_(taking), n_(vertices_of(edges)),
+  InOrder(const Edges& edges, const EdgeRules<T>& rules)
+      : edges_(edges), weights_(weights_of(edges)), rules_(rules), n_(vertices_of(edges)),
         count_(number_of_edges(edges)) {}
 
-  /// Nothing where some edge is out of order, is left out or is wrong.
+  /// Returns nothing if some edge is out of order, must be skipped, or is invalid.
   std::optional<Listed<T>> list(int threads, const std::stop_token& stop) {
     threads = cpu::threads_for(count_, threads);
-    if (taking_.undirected || !is_ascending(threads)) return {};
+    if (rules_.undirected || !is_ascending(threads)) return {};
     Listed<T> listed;
     SparseGraph<T>& graph = listed.graph;
     graph.arcs = Buffer<Arc<T>>(count_);
     graph.starts = Buffer<std::int64_t>(n_ + 1);
     cpu::prefer_large_pages(graph.arcs.data(), static_cast<std::uint64_t>(count_) * sizeof(Arc<T>));
     cpu::prefer_large_pages(graph.starts.data(), static_cast<std::uint64_t>(n_ + 1) * sizeof(std::int64_t));
-    const std::int64_t stretch = core::stretch_length(count_, 4, threads);
+    const std::int64_t stretch = core::chunk_length(count_, 4, threads);
     const std::int64_t stretches = (count_ + stretch - 1) / stretch;
     std::vector<Found> found(static_cast<std::size_t>(stretches));
     std::atomic<bool> right = true;
@@ -192,13 +192,13 @@ class InOrder {
   }
 
  private:
-  /// Of the edges of some vertices.
+  /// Facts about the edges of some vertices.
   struct Found {
     bool right = true;
     std::int64_t edges = 0;
     T lightest = 0;
     T heaviest = 0;
-    Wider<T> greatest = 0;  ///< the sum of each vertex's
+    Wider<T> greatest = 0;  ///< sum of the greatest magnitude of each vertex
   };
 
   std::int32_t from(std::int64_t edge) const {
@@ -207,8 +207,8 @@ class InOrder {
     return vertex;
   }
 
-  /// Whether the edges go from vertices that exist, in ascending order. Known before any is put in its place: threads
-  /// would write to the places of each other's otherwise. Most lists that are not in order show it early.
+  /// Returns true if the tails are valid and ascending. This must be known before any edge is stored, because threads
+  /// would otherwise write to each other's places. Most unsorted lists show it early.
   bool is_ascending(int threads) const {
     if constexpr (std::is_same_v<Edges, EdgeView<T>>) {
       const std::int32_t* const from = edges_.from.data();
@@ -222,7 +222,7 @@ class InOrder {
     return true;
   }
 
-  /// The first edge from there on that does not go from the same vertex as the one before it.
+  /// Returns the first edge at or after `edge` whose tail differs from the previous edge's.
   std::int64_t beginning_of_vertex(std::int64_t edge) const {
     if (edge >= count_) return count_;
     if constexpr (std::is_same_v<Edges, EdgeView<T>>) {
@@ -241,7 +241,7 @@ class InOrder {
     std::int64_t* const starts = graph.starts.data();
     const T* const weights = weights_.data();
     const bool given = !weights_.empty();
-    const bool counted = given && !taking_.unweighted;
+    const bool counted = given && !rules_.unweighted;
     std::int64_t before = first > 0 ? from(first - 1) : -1;
     bool right = true;
     T lightest = std::numeric_limits<T>::max();
@@ -249,8 +249,8 @@ class InOrder {
     Wider<T> of_vertex = 0;
     visit_edges(edges_, first, last, [&](std::int32_t from, std::int32_t to, std::int64_t edge) {
       const T weight = given ? weights[edge] : T{1};
-      const T length = counted ? weight + T{0} : T{1};  // -0 becomes 0 so
-      right &= to >= 0 && to < n_ && to != from && weight != taking_.no_edge && weight != no_route<T>();
+      const T length = counted ? weight + T{0} : T{1};  // adding 0 turns -0 into 0
+      right &= to >= 0 && to < n_ && to != from && weight != rules_.no_edge && weight != no_route<T>();
       if constexpr (std::is_floating_point_v<T>) right &= weight > -std::numeric_limits<T>::infinity();
       arcs[edge] = {to, length};
       if (from != before) {
@@ -272,21 +272,21 @@ class InOrder {
 
   const Edges& edges_;
   VectorView<const T> weights_;
-  const Taking<T>& taking_;
+  const EdgeRules<T>& rules_;
   std::int64_t n_;
   std::int64_t count_;
 };
 
-/// Edges in any order.
+/// Converts edges in any order.
 template <class T, class Edges>
-SparseGraph<T> list_any(const Edges& edges, const Taking<T>& taking, const std::stop_token& stop) {
+SparseGraph<T> list_any(const Edges& edges, const EdgeRules<T>& rules, const std::stop_token& stop) {
   const std::int64_t n = vertices_of(edges);
   const std::int64_t count = number_of_edges(edges);
   const VectorView<const T> weights = weights_of(edges);
   const auto weight_of = [&](std::int64_t edge) { return weights.empty() ? T{1} : weights[edge]; };
-  const auto is_edge = [&](T weight) { return weight != taking.no_edge && weight != no_route<T>(); };
+  const auto is_edge = [&](T weight) { return weight != rules.no_edge && weight != no_route<T>(); };
   SparseGraph<T> graph;
-  // Two places further than in the end: while arcs are put into their places, the starts move up by one vertex.
+  // Has two more elements than the result: storing the arcs shifts the starts by one vertex.
   Buffer<std::int64_t> next(n + 2, 0);
   in_stretches(count, stop, [&](std::int64_t first, std::int64_t last) {
     visit_edges(edges, first, last, [&](std::int32_t from, std::int32_t to, std::int64_t edge) {
@@ -296,11 +296,11 @@ SparseGraph<T> list_any(const Edges& edges, const Taking<T>& taking, const std::
         if (!(weight > -std::numeric_limits<T>::infinity())) throw_no_length(edge, from, to, weight);
       if (!is_edge(weight)) return;
       if (from == to) {
-        if (!taking.unweighted) take_loop(graph, from, weight);
+        if (!rules.unweighted) take_loop(graph, from, weight);
         return;
       }
       ++next[from + 2];
-      if (taking.undirected) ++next[to + 2];
+      if (rules.undirected) ++next[to + 2];
     });
   });
   add_up(next);
@@ -310,9 +310,9 @@ SparseGraph<T> list_any(const Edges& edges, const Taking<T>& taking, const std::
     visit_edges(edges, first, last, [&](std::int32_t from, std::int32_t to, std::int64_t edge) {
       const T weight = weight_of(edge);
       if (from == to || !is_edge(weight)) return;
-      const T length = taking.unweighted ? T{1} : weight + T{0};  // -0 becomes 0 so
+      const T length = rules.unweighted ? T{1} : weight + T{0};  // adding 0 turns -0 into 0
       graph.arcs[next[from + 1]++] = {to, length};
-      if (taking.undirected) graph.arcs[next[to + 1]++] = {from, length};
+      if (rules.undirected) graph.arcs[next[to + 1]++] = {from, length};
     });
   });
   graph.starts = Buffer<std::int64_t>(n + 1);
@@ -321,10 +321,10 @@ SparseGraph<T> list_any(const Edges& edges, const Taking<T>& taking, const std::
 }
 
 template <class T, class Edges>
-Listed<T> list_edges(const Edges& edges, const Taking<T>& taking, int threads, const std::stop_token& stop) {
+Listed<T> list_edges(const Edges& edges, const EdgeRules<T>& rules, int threads, const std::stop_token& stop) {
   check_starts(edges);
-  if (auto in_order = InOrder<T, Edges>(edges, taking).list(threads, stop)) return std::move(*in_order);
-  Listed<T> listed{list_any(edges, taking, stop), {}};
+  if (auto in_order = InOrder<T, Edges>(edges, rules).list(threads, stop)) return std::move(*in_order);
+  Listed<T> listed{list_any(edges, rules, stop), {}};
   listed.facts = examine(listed.graph, stop);
   return listed;
 }
@@ -354,17 +354,17 @@ std::uint64_t sparse_graph_bytes(std::int64_t vertices, std::int64_t edges, bool
   const std::uint64_t arc = element_bytes == 4 ? sizeof(Arc<std::int32_t>) : sizeof(Arc<std::int64_t>);
   const std::uint64_t arcs =
       core::checked_multiply(static_cast<std::uint64_t>(edges), undirected ? 2 * arc : arc, "edges");
-  // The starts are there twice for a while.
+  // Two copies of the starts exist for a while.
   return core::checked_add(arcs, (static_cast<std::uint64_t>(vertices) + 2) * 16, "edges");
 }
 
 template <class T>
-Listed<T> listed(const EdgeView<T>& edges, const Taking<T>& taking, int threads, const std::stop_token& stop) {
-  return list_edges<T>(edges, taking, threads, stop);
+Listed<T> listed(const EdgeView<T>& edges, const EdgeRules<T>& rules, int threads, const std::stop_token& stop) {
+  return list_edges<T>(edges, rules, threads, stop);
 }
 template <class T>
-Listed<T> listed(const CsrView<T>& edges, const Taking<T>& taking, int threads, const std::stop_token& stop) {
-  return list_edges<T>(edges, taking, threads, stop);
+Listed<T> listed(const CsrView<T>& edges, const EdgeRules<T>& rules, int threads, const std::stop_token& stop) {
+  return list_edges<T>(edges, rules, threads, stop);
 }
 
 template <class T>
@@ -373,7 +373,7 @@ SparseGraph<T> sparse_graph(const Graph<T>& matrix, int threads, const std::stop
   threads = cpu::threads_for(n * n, threads);
   SparseGraph<T> graph;
   graph.starts = Buffer<std::int64_t>(n + 1, 0);
-  const std::int64_t stretch = core::stretch_length(n, n, threads);
+  const std::int64_t stretch = core::chunk_length(n, n, threads);
   const auto each_row = [&](const auto& work) {
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (std::int64_t first = 0; first < n; first += stretch) {
@@ -403,15 +403,15 @@ SparseGraph<T> sparse_graph(const Graph<T>& matrix, int threads, const std::stop
 }
 
 template <class T>
-Matrix<T> adapted(const Graph<T>& matrix, const Taking<T>& taking, int threads, const std::stop_token& stop) {
-  constexpr std::int64_t side = 64;  // of the blocks in which the matrix is read along and across
+Matrix<T> adapted(const Graph<T>& matrix, const EdgeRules<T>& rules, int threads, const std::stop_token& stop) {
+  constexpr std::int64_t side = 64;  // block size, for reading the matrix along rows and columns
   const std::int64_t n = matrix.n();
   threads = cpu::threads_for(n * n, threads);
   Matrix<T> weights(n, n);
   const auto weight_at = [&](std::int64_t u, std::int64_t v) {
     const T weight = matrix.weights(u, v);
     if (!matrix.is_edge(weight)) return no_route<T>();
-    return taking.unweighted ? T{1} : weight;
+    return rules.unweighted ? T{1} : weight;
   };
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t top = 0; top < n; top += side)
@@ -419,7 +419,7 @@ Matrix<T> adapted(const Graph<T>& matrix, const Taking<T>& taking, int threads, 
       for (std::int64_t u = top; u < std::min(top + side, n); ++u)
         for (std::int64_t v = left; v < std::min(left + side, n); ++v) {
           const T there = weight_at(u, v);
-          weights(u, v) = taking.undirected ? std::min(there, weight_at(v, u)) : there;
+          weights(u, v) = rules.undirected ? std::min(there, weight_at(v, u)) : there;
         }
   core::honour_stop(stop, "stopped while adapting the matrix");
   return weights;
@@ -429,7 +429,7 @@ template <class T>
 void write_matrix(const SparseGraph<T>& graph, MatrixView<T> weights, int threads, const std::stop_token& stop) {
   const std::int64_t n = graph.n();
   threads = cpu::threads_for(n * n, threads);
-  const std::int64_t stretch = core::stretch_length(n, n, threads);
+  const std::int64_t stretch = core::chunk_length(n, n, threads);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t first = 0; first < n; first += stretch) {
     if (stop.stop_requested()) continue;
@@ -443,13 +443,13 @@ void write_matrix(const SparseGraph<T>& graph, MatrixView<T> weights, int thread
   core::honour_stop(stop, "stopped while making a matrix of the edges");
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                   \
-  template void check_edges(const EdgeView<T>&);                                                \
-  template void check_edges(const CsrView<T>&);                                                 \
-  template Listed<T> listed(const EdgeView<T>&, const Taking<T>&, int, const std::stop_token&); \
-  template Listed<T> listed(const CsrView<T>&, const Taking<T>&, int, const std::stop_token&);  \
-  template SparseGraph<T> sparse_graph(const Graph<T>&, int, const std::stop_token&);           \
-  template Matrix<T> adapted(const Graph<T>&, const Taking<T>&, int, const std::stop_token&);   \
+#define GRADUS_INSTANTIATE(T)                                                                      \
+  template void check_edges(const EdgeView<T>&);                                                   \
+  template void check_edges(const CsrView<T>&);                                                    \
+  template Listed<T> listed(const EdgeView<T>&, const EdgeRules<T>&, int, const std::stop_token&); \
+  template Listed<T> listed(const CsrView<T>&, const EdgeRules<T>&, int, const std::stop_token&);  \
+  template SparseGraph<T> sparse_graph(const Graph<T>&, int, const std::stop_token&);              \
+  template Matrix<T> adapted(const Graph<T>&, const EdgeRules<T>&, int, const std::stop_token&);   \
   template void write_matrix(const SparseGraph<T>&, MatrixView<T>, int, const std::stop_token&)
 GRADUS_INSTANTIATE(std::int32_t);
 GRADUS_INSTANTIATE(std::int64_t);

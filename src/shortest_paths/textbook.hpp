@@ -1,4 +1,4 @@
-// What the teaching rungs share: the matrix in which they work, progress, and the look at the stop request.
+// Common code of the teaching rungs: access to the matrix, progress reports and stop requests.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Calls solve(matrix) with the matrix that the problem is in: its own type's, or the wider one.
+/// Calls solve(matrix) with the problem's matrix, in its own or the wider type.
 template <class T, class Solve>
 void with_matrix(const Problem<T>& problem, const Solve& solve) {
   if (problem.is_wide()) solve(problem.wide);
   else solve(problem.distances);
 }
 
-/// Between two steps of `total`: reports the one, and honours a stop request.
+/// Reports progress after a step. Throws InterruptedError after a stop request.
 template <class T>
 void after_step(const Problem<T>& problem, const Execution& execution, std::int64_t done, std::int64_t total) {
   if (problem.stop.stop_requested())

@@ -1,4 +1,4 @@
-// The ladder of shortest paths, in order, and the choice among its variants.
+// The ladder of shortest paths in order, and the choice of a variant.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -32,13 +32,13 @@ namespace {
 constexpr const Variant* table[] = {GRADUS_LADDER(GRADUS_POINT_TO_RUNG)};
 
 bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
-  return variant.memory(shape, 1).device <= execution::to_plan_with(execution::least_gpu(machine));
+  return variant.memory(shape, 1).device <= execution::plannable_memory(execution::least_gpu(machine));
 }
 
-// Seconds that one core takes (docs/results/shortest-paths-sparse.txt): to find the routes from one vertex along the
-// edges, where more of them leave a vertex the more often its length improves before it is settled; and to relax a
-// matrix in vector registers. Along random edges, at most one for each vertex, a search gets nowhere; from there on it
-// soon reaches all vertices.
+// Seconds on one core (docs/results/shortest-paths-sparse.txt). A search from one vertex along the edges costs more per
+// edge if more edges leave a vertex, because lengths improve more often before they are settled. Relaxing a matrix uses
+// vector registers. With at most one random edge per vertex a search reaches few vertices; with more edges it soon
+// reaches all.
 double search_seconds(const Shape& shape) {
   if (shape.vertices == 0) return 0;
   const auto n = static_cast<double>(shape.vertices);
@@ -46,19 +46,19 @@ double search_seconds(const Shape& shape) {
   const double degree = edges / n;
   const double reached = degree > 1 ? 1 - 1 / (degree * std::sqrt(degree)) : 0;
   const double once = 1e-9 * (6 * n + reached * (n * (20 + 30 * std::log1p(degree)) + 1.3 * edges));
-  // Trees of floating numbers are grown along the edges once more.
+  // Floating-point trees traverse the edges again.
   return shape.floating && shape.negative ? 3 * once : once;
 }
 
 double relax_seconds(const Shape& shape) {
   const double rounded = std::ceil(static_cast<double>(shape.vertices) / 64) * 64;
   constexpr double bytes_per_second = 1e11;
-  constexpr double wide_bytes_per_second = 5e9;  // openmp_tiled, in numbers of 16 bytes
+  constexpr double wide_bytes_per_second = 5e9;  // openmp_tiled with 16-byte numbers
   return rounded * rounded * rounded *
          (shape.wide ? 16 / wide_bytes_per_second : shape.element_bytes / bytes_per_second);
 }
 
-/// With the predecessors that come after it.
+/// Includes the predecessors.
 double whole_matrix_seconds(const Shape& shape) {
   const double relax = relax_seconds(shape);
   if (!shape.predecessors) return relax;
@@ -70,17 +70,17 @@ double whole_matrix_seconds(const Shape& shape) {
 
 double searches_seconds(const Shape& shape) { return static_cast<double>(shape.rows()) * search_seconds(shape); }
 
-/// Whether searches take less time than relaxing the whole matrix on as many cores.
+/// Returns true if searches take less time than relaxing the whole matrix on as many cores.
 bool searches_pay(const Shape& shape) { return searches_seconds(shape) < whole_matrix_seconds(shape); }
 
-/// Whether they take less time on all cores than a GPU.
+/// Returns true if searches on all cores take less time than a GPU.
 bool searches_beat_gpu(const Shape& shape, const execution::Machine& machine) {
   constexpr double bytes_per_second = 2e13;
   const double on_gpu = execution::gpu_ready_seconds + shape.relaxations() * shape.element_bytes / bytes_per_second;
   return searches_seconds(shape) / machine.layout().physical_cores < on_gpu;
 }
 
-// A core relaxes at best a vector of 64 bytes in a clock.
+// At best, a core relaxes a vector of 64 bytes per clock.
 bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
   constexpr double bytes_per_second = 64 * 2.5e9;
   return shape.relaxations() * shape.element_bytes >=

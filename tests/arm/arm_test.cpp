@@ -1,5 +1,4 @@
-// All locks and all sets under threads, in a program of its own without any library: for a machine that is only
-// emulated.
+// All locks and all sets with several threads, in a program that needs no library: for an emulated machine.
 #include <gradus/locks.hpp>
 #include <gradus/sets.hpp>
 
@@ -66,7 +65,7 @@ void try_out_set(const char* name, const MakeKey& key_of) {
   constexpr int keys = 24;
   constexpr int calls = 1500;
   Set set;
-  std::vector<std::vector<int>> there(threads, std::vector<int>(keys));  // what each has inserted, less what it erased
+  std::vector<std::vector<int>> there(threads, std::vector<int>(keys));  // insertions minus erasures
   in_threads(threads, [&](int thread) {
     std::uint32_t random = 1U + static_cast<std::uint32_t>(thread);
     std::vector<int>& own = there[static_cast<std::size_t>(thread)];
@@ -95,7 +94,7 @@ void try_out_set(const char* name, const MakeKey& key_of) {
 template <class Reclamation>
 void try_out_sets_of(const char* name) {
   const auto number = [](std::size_t key) { return static_cast<std::int64_t>(key); };
-  const auto text = [](std::size_t key) { return "a key that has memory of its own: " + std::to_string(key); };
+  const auto text = [](std::size_t key) { return "a key with separately allocated memory: " + std::to_string(key); };
   try_out_set<gradus::optimistic_list_set<std::int64_t, Reclamation>>(name, number);
   try_out_set<gradus::lazy_list_set<std::string, Reclamation>>(name, text);
   try_out_set<gradus::lock_free_list_set<std::string, Reclamation>>(name, text);

@@ -1,5 +1,4 @@
-// What the attacks on all problems share: options, outcomes that may be errors, the report, and the search for a
-// smaller input that shows the same fault.
+// Shared parts of the attacks on all problems: options, outcomes, the report, and the search for smaller inputs.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,7 +23,7 @@ struct AttackOptions {
   std::uint64_t seed = 1;
   std::uint64_t first = 0;  ///< number of the first case
   std::uint64_t cases = 1000;
-  std::string variant;  ///< the only one to run; empty: all
+  std::string variant;  ///< the only variant to run; empty: all
   std::vector<int> threads = {1, 2, 3, 7};
   Device device = Device::cpu;
   bool shrink = false;
@@ -34,12 +33,12 @@ struct AttackOptions {
 
 struct AttackReport {
   std::uint64_t cases = 0;
-  std::uint64_t refused = 0;  ///< of them those that the contract refuses
+  std::uint64_t refused = 0;  ///< number of cases that the contract refuses
   std::uint64_t runs = 0;
   std::uint64_t faulty_cases = 0;
 };
 
-/// An answer, or the exit status of the error that came instead (-1: an exception that is no gradus::Error).
+/// An answer, or the exit status of the error thrown instead (-1: an exception that is not a gradus::Error).
 template <class Answer>
 struct Outcome {
   std::optional<Answer> answer;
@@ -62,7 +61,7 @@ auto outcome_of(const Run& run) {
   return outcome;
 }
 
-/// Empty where both are answers or both the same kind of error.
+/// Returns "" if both outcomes are answers or the same kind of error, otherwise a description.
 template <class A, class B>
 std::string status_difference(const Outcome<A>& is, const Outcome<B>& expected) {
   const auto text = [](const auto& outcome) {
@@ -77,7 +76,7 @@ bool same_bits(T a, T b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-/// Empty where all elements have the same bits.
+/// Returns "" if all elements have the same bits, otherwise a description.
 template <class A, class B>
 std::string difference(const char* what, const A& is, const B& expected) {
   if (is.size() != expected.size())
@@ -93,7 +92,7 @@ std::string difference_of_one(const char* what, T is, T expected) {
   return same_bits(is, expected) ? "" : fmt::format("{}: {} instead of {}", what, is, expected);
 }
 
-/// The first text that is not empty. Each is a function, called only if those before it found nothing.
+/// Returns the first non-empty text. Each check is a function, called only if all earlier ones returned "".
 template <class... Checks>
 std::string first_difference(const Checks&... checks) {
   std::string found;
@@ -101,26 +100,25 @@ std::string first_difference(const Checks&... checks) {
   return found;
 }
 
-/// One way to run a case.
 struct Run {
   Execution execution;
   core::Contract contract;
   std::string text;  ///< variant and threads, human-readable
 };
 
-/// The ways in which case `number` runs a variant: in every eighth case all of them, otherwise with one thread (on a
-/// GPU the variant's own blocks) and in one other way.
+/// Adds the ways in which case `number` runs a variant: in every eighth case all of them, otherwise one thread (on a
+/// GPU the variant's default blocks) and one other way.
 void add_runs(std::vector<Run>& runs, const core::VariantInfo& variant, const AttackOptions& options,
               std::uint64_t number);
 
-/// All runs of case `number` in a room of this shape.
+/// Returns all runs of case `number` in a room for this shape.
 template <class Variant, class Shape>
 std::vector<Run> runs_of(core::Rows<Variant> variants, const Shape& shape, const AttackOptions& options,
                          std::uint64_t number) {
   std::vector<Run> runs;
   for (const Variant& variant : variants)
     if (variant.supports(shape, execution::this_machine())) add_runs(runs, variant, options, number);
-  if (options.variant.empty()) {  // and the one that is chosen
+  if (options.variant.empty()) {  // also the library's choice
     Run chosen;
     chosen.execution.device = options.device;
     chosen.execution.threads = 2;
@@ -138,9 +136,9 @@ class CaseReport {
     ++report_.cases;
   }
 
-  /// After each run, with what was wrong, or nothing. True for the first fault, which may be looked at more closely.
+  /// Records the result of a run; `wrong` describes the fault or is empty. Returns true for the first fault.
   bool judge(const std::string& what, const std::string& wrong, const std::string& headline);
-  /// At the end.
+  /// Prints the summary of the case, after its last run.
   void finish() const;
 
  private:
@@ -153,7 +151,7 @@ class CaseReport {
   int faults_ = 0;
 };
 
-/// `value` in full, so that it can be typed in again.
+/// Returns `value` in full, so that it can be pasted as input.
 template <class T>
 std::string listing(const char* name, const std::vector<T>& values) {
   std::string text = fmt::format("  {} = [", name);
@@ -174,8 +172,7 @@ std::string listing(const char* name, const Rows<T>& rows) {
   return text + "]\n";
 }
 
-/// Goes on with `smaller`(case, n), which makes the n-th simpler case or returns false where there are no more, as long
-/// as one of them still `fails`.
+/// Simplifies a case while it still `fails`. `smaller`(case, n) makes the n-th simpler case; false: none is left.
 template <class Case>
 Case shrunk(Case made, const std::function<bool(Case&, std::int64_t)>& smaller,
             const std::function<bool(const Case&)>& fails) {
@@ -187,14 +184,14 @@ Case shrunk(Case made, const std::function<bool(Case&, std::int64_t)>& smaller,
       if (!fails(candidate)) continue;
       made = std::move(candidate);
       found = true;
-      --step;  // the same step once more
+      --step;  // repeats the same step
     }
     if (!found) break;
   }
   return made;
 }
 
-/// Removes pieces of `length` from the n-th on, in every vector that has as many elements as `count`.
+/// Removes the elements [begin, end) from every vector that is long enough.
 template <class... Vectors>
 void remove_at(std::size_t begin, std::size_t end, Vectors&... vectors) {
   const auto remove = [&](auto& values) {

@@ -1,5 +1,4 @@
-// Exact arithmetic for the references: whole multiples of 2^-1074, the least double, as integers of any length. Nothing
-// here comes from the library.
+// Exact arithmetic for the references: multiples of 2^-1074, the smallest double, as integers. Uses no library code.
 #pragma once
 
 #include <gmpxx.h>
@@ -10,7 +9,7 @@
 
 namespace gradus::attack {
 
-/// Of 1 in an integer from in_steps(), and of 1 in a product of two of them.
+/// An integer n from in_steps() stands for n 2^step_exponent, and a product of two for n 2^product_exponent.
 inline constexpr long step_exponent = -1074;
 inline constexpr long product_exponent = 2 * step_exponent;
 
@@ -18,21 +17,20 @@ inline long bit_length(const mpz_class& value) {
   return value == 0 ? 0 : static_cast<long>(mpz_sizeinbase(value.get_mpz_t(), 2));
 }
 
-/// value * 2^bits; where bits < 0, what is shifted out must be zeros.
+/// Returns value * 2^bits. If bits < 0, the bits shifted out must be zero.
 inline mpz_class shifted(const mpz_class& value, long bits) {
   if (bits >= 0) return value << static_cast<unsigned long>(bits);
   return value >> static_cast<unsigned long>(-bits);
 }
 
-/// A finite double in steps of 2^-1074, of which each is a whole number.
+/// Returns the integer n with value = n 2^-1074, for a finite double.
 inline mpz_class in_steps(double value) {
   int exponent = 0;
   const double fraction = std::frexp(value, &exponent);
   return shifted(mpz_class(std::ldexp(fraction, 53)), exponent - 53 - step_exponent);
 }
 
-/// value / 2^drop for value >= 0, rounded to the nearest integer, ties to even; `more` says that the true value is
-/// above `value` by a fraction.
+/// Returns value / 2^drop, rounded to nearest, ties to even, for value >= 0. `more`: the true value is slightly larger.
 inline mpz_class round_away(const mpz_class& value, long drop, bool more) {
   if (drop <= 0) return shifted(value, -drop);
   const mpz_class kept = value >> static_cast<unsigned long>(drop);
@@ -42,14 +40,14 @@ inline mpz_class round_away(const mpz_class& value, long drop, bool more) {
   return up ? mpz_class(kept + 1) : kept;
 }
 
-/// numerator / denominator * 2^exponent, rounded once to T: to nearest, ties to even, subnormals and infinity as IEEE
-/// 754 has them, and a negative value that rounds to zero to -0. denominator > 0.
+/// Returns numerator / denominator * 2^exponent, rounded once to T: to nearest, ties to even, with subnormals and
+/// infinity as in IEEE 754; a negative value that rounds to zero becomes -0. Requires denominator > 0.
 template <class T>
 T round_quotient(const mpz_class& numerator, const mpz_class& denominator, long exponent) {
   constexpr long digits = std::numeric_limits<T>::digits;
-  constexpr long least = std::numeric_limits<T>::min_exponent - digits;  // exponent of the least subnormal
+  constexpr long least = std::numeric_limits<T>::min_exponent - digits;  // exponent of the smallest subnormal
   if (numerator == 0) return 0;
-  // A quotient with at least two bits more than T holds, and whether it is exact.
+  // Computes the quotient with at least two bits more than T holds, and whether it is exact.
   const long more_bits = std::max(0L, digits + 2 + bit_length(denominator) - bit_length(numerator));
   const mpz_class scaled = shifted(abs(numerator), more_bits);
   const mpz_class quotient = scaled / denominator;
@@ -66,7 +64,7 @@ T round_once(const mpz_class& value, long exponent) {
   return round_quotient<T>(value, 1, exponent);
 }
 
-/// value >= 0 rounded to 53 significant bits, ties to even, whatever its exponent.
+/// Returns value >= 0 rounded to 53 significant bits, ties to even, with unlimited exponent range.
 inline mpz_class round_to_53_bits(const mpz_class& value) {
   const long drop = std::max(0L, bit_length(value) - 53);
   return shifted(round_away(value, drop, false), drop);

@@ -1,4 +1,4 @@
-// Rows side by side in memory, with NaN in the room between them, which nobody may look at.
+// Rows in one block of memory, with gaps between them that hold NaN and must not be read.
 #pragma once
 
 #include <limits>

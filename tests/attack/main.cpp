@@ -70,7 +70,7 @@ bool report(std::string_view problem, const AttackOptions& options,
 }
 
 int run(int argc, char** argv) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a crash must not take the name of its case along
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // so that the name of a case is printed before it can crash
   CLI::App app("Compares every variant with references in exact arithmetic on awkward random cases.");
   AttackOptions options;
   std::string problem = "all";
@@ -90,8 +90,8 @@ int run(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::PositiveNumber);
   app.add_option("--device", device, "cpu or gpu: which variants run")->check(CLI::IsMember({"cpu", "gpu"}));
-  app.add_option("--show", options.faults_to_show, "faulty cases to print at most (10)");
-  app.add_flag("--shrink", options.shrink, "look for a smaller input for each fault that is printed");
+  app.add_option("--show", options.faults_to_show, "print at most this many faulty cases (10)");
+  app.add_flag("--shrink", options.shrink, "search a smaller input for each printed fault");
   app.add_flag("--verbose", options.verbose, "name each case");
   CLI11_PARSE(app, argc, argv);
   if (device == "gpu") options.device = Device::gpu;
@@ -111,8 +111,8 @@ int run(int argc, char** argv) {
 }  // namespace gradus::attack
 
 int main(int argc, char** argv) {
-  // More threads than processors run here; one that waits shall not take the processor from one that works. The OpenMP
-  // runtime has read its environment by now, so the program starts once more.
+  // There are more threads than CPUs, and waiting threads must not take CPUs from working ones. The OpenMP runtime has
+  // already read its environment, so the program restarts itself.
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
     setenv("OMP_WAIT_POLICY", "passive", 1);
     execv("/proc/self/exe", argv);

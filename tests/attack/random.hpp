@@ -1,4 +1,4 @@
-// Random numbers and awkward columns of numbers. Everything follows from (seed, number of the case).
+// Random numbers and difficult columns of numbers. Everything is a function of (seed, number of the case).
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace gradus::attack {
 
 class Random {
  public:
-  /// `stream` keeps the cases of two problems apart.
+  /// `stream` separates the cases of different problems.
   Random(std::uint64_t seed, std::uint64_t number, std::uint64_t stream) : state_(seed * 0x9e3779b97f4a7c15 + stream) {
     state_ ^= next() + number * 0xd1342543de82ef95;
     next();
@@ -25,13 +25,13 @@ class Random {
     mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
     return mixed ^ (mixed >> 31);
   }
-  /// 0 … limit - 1
+  /// Returns an integer in [0, limit).
   std::int64_t below(std::int64_t limit) {
     return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(limit));
   }
-  /// low … high
+  /// Returns an integer in [low, high].
   std::int64_t between(std::int64_t low, std::int64_t high) { return low + below(high - low + 1); }
-  /// In [0, 1).
+  /// Returns a number in [0, 1).
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
   bool chance(double probability) { return uniform() < probability; }
@@ -45,11 +45,10 @@ class Random {
   std::uint64_t state_;
 };
 
-/// Rows of equal length.
 template <class T>
 using Rows = std::vector<std::vector<T>>;
 
-/// `value` moved by so many steps of T.
+/// Returns `value` moved by `steps` units in the last place of T.
 template <class T>
 T moved_by_steps(T value, std::int64_t steps) {
   const T to = steps < 0 ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
@@ -57,11 +56,11 @@ T moved_by_steps(T value, std::int64_t steps) {
   return value;
 }
 
-/// Decimal exponents between which a problem's numbers may lie, with some room for their squares and products.
+/// The largest decimal exponent of a problem's numbers, which leaves room for their squares and products.
 template <class T>
 inline constexpr int large_exponent = sizeof(T) == 4 ? 30 : 150;
 
-/// How the numbers of one column come about.
+/// The distribution of the numbers of one column.
 template <class T>
 struct ColumnKind {
   enum Kind : std::int64_t { uniform, integers, steps, denormal, spread, powers, pairs, constant, halves, kinds };
@@ -95,7 +94,7 @@ struct ColumnKind {
       case spread: return static_cast<T>(scale * random.sign() * std::pow(10.0, random.uniform(-30, 0)));
       case powers:
         return static_cast<T>(scale * random.sign() * std::exp2(static_cast<double>(random.between(-20, 20))));
-      case pairs:  // neighbours, so that means are ties
+      case pairs:  // adjacent values, so that means are ties
         return moved_by_steps<T>(static_cast<T>(scale * random.pick<double>({1, 1.5, 2 - 0x1p-23})), random.below(3));
       case constant: return static_cast<T>(scale * static_cast<double>(offset));
       case halves:

@@ -1,15 +1,15 @@
-"""Follows the advice in the program's messages to the letter, as a person does who reads them and knows the data.
+"""Follows the advice in the program's messages literally, as a user would who reads them and knows the data.
 
-A room makes inputs whose meaning it knows, and says which advice fits them:
+A room makes inputs whose meaning it knows, and defines which advice fits them:
 
     class Table(Input):
-        def fits(self, advice, options): ...  # whether a person who knows the input would take it, too
-        def check(self, case, end): ...       # compares the answer, or judges the refusal
+        def fits(self, advice, options): ...  # True if a user who knows the input would follow the advice
+        def check(self, case, end): ...       # checks the answer or the refusal
 
     follow(case, table, "kmeans", path, "-k", 1, "--json")
 
-An advice is an option with its value as the message prints it, quoted for a shell. `follow` calls the program, takes an
-advice that fits, adds the option and calls the program again, until it has an answer or nothing more to advise."""
+A piece of advice is an option with its value as the message prints it, quoted for a shell. `follow` calls the program,
+chooses a piece of advice that fits, adds the option and calls the program again, until no fitting advice remains."""
 
 import dataclasses
 import random
@@ -18,7 +18,7 @@ import shlex
 
 from kit import gradus
 
-LISTS = ("--columns", "--drop-columns")  # two pieces of advice add up
+LISTS = ("--columns", "--drop-columns")  # a second piece of advice for these options extends the list
 FILLERS = {"and", "are", "is", "or", "says", "where"}
 
 
@@ -29,10 +29,10 @@ class Advice:
 
 
 def advice_in(message):
-    """All options with a value, in the order of the message."""
+    """Returns all options with a value, in the order of the message."""
     found = []
     for match in re.finditer(r"(--[a-z][a-z-]*) ((?:'[^']*'|\\'|[^\s'\\])+)", message):
-        (value,) = shlex.split(match[2].rstrip(",;.:)"))  # as a shell hands it on
+        (value,) = shlex.split(match[2].rstrip(",;.:)"))  # unquoted like in a shell
         if value not in FILLERS:
             found.append(Advice(match[1], value))
     return found
@@ -40,19 +40,19 @@ def advice_in(message):
 
 @dataclasses.dataclass
 class End:
-    """What the program said last."""
+    """The result of the last call of the program."""
     status: int
     stdout: str
     stderr: str
-    options: dict  # taken on the way
+    options: dict  # followed so far
     steps: list  # (options, message) of each call
 
 
 class Input:
-    """What is known of an input."""
+    """The knowledge about an input."""
 
     def fits(self, advice, options):
-        """`options`: those that were taken before."""
+        """Returns True if the advice fits. `options`: the advice followed so far."""
         raise NotImplementedError
 
     def check(self, case, end):
@@ -60,8 +60,8 @@ class Input:
 
 
 def follow(case, known, *command, seed=0, rounds=3):
-    """Calls the program up to `rounds` + 1 times. Fails where a piece of advice that fits changes nothing, or where the
-    program still advises in the end."""
+    """Calls the program up to `rounds` + 1 times. Fails if fitting advice changes nothing, or if the last call still
+    gives fitting advice."""
     choice = random.Random(seed)
     options, steps = {}, []
     for _ in range(rounds + 1):
@@ -75,7 +75,7 @@ def follow(case, known, *command, seed=0, rounds=3):
             return end
         advice = choice.choice(fitting)
         refused = re.search(f"{advice.option}: '([^']+)'", result.stderr)
-        if refused and advice.option in options:  # an item of the list, in place of which another is recommended
+        if refused and advice.option in options:  # replaces an item of the list by the recommended one
             items = options[advice.option].split(",")
             options[advice.option] = ",".join(advice.value if item == refused[1] else item for item in items)
         elif advice.option in LISTS and advice.option in options:

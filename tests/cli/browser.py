@@ -1,4 +1,5 @@
-"""A headless Chromium, asked through its DevTools protocol over a pair of pipes; nothing but the standard library."""
+"""A headless Chromium, controlled through its DevTools protocol over a pair of pipes. Needs only the standard
+library."""
 
 import base64
 import json
@@ -80,7 +81,7 @@ class Browser:
 
 
 class BrowserPage:
-    """A page that has been loaded. `requests` holds all addresses that it asked for, `messages` what it complained of."""
+    """A loaded page. `requests` holds all addresses that it requested, `messages` its errors and warnings."""
 
     def __init__(self, browser, path, width=1100, height=900, dark=False, javascript=True, scripts=()):
         self.browser = browser
@@ -92,7 +93,7 @@ class BrowserPage:
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         if not javascript:
             self.call("Emulation.setScriptExecutionDisabled", value=True)
-        for script in scripts:  # before those of the page
+        for script in scripts:  # they run before the page's scripts
             self.call("Page.addScriptToEvaluateOnNewDocument", source=script)
         browser.events.clear()
         self.call("Performance.enable", timeDomain="threadTicks")
@@ -100,7 +101,7 @@ class BrowserPage:
         self.wait_for("Page.loadEventFired")
 
     def processor_seconds(self):
-        """That the page has taken so far: unlike the time by a clock, the same on a busy machine."""
+        """Returns the CPU time that the page has used. Unlike wall time, it is the same on a busy machine."""
         metrics = {metric["name"]: metric["value"] for metric in self.call("Performance.getMetrics")["metrics"]}
         return metrics["TaskDuration"]
 
@@ -113,7 +114,7 @@ class BrowserPage:
             self.browser.events.append(self.browser.receive(deadline))
 
     def evaluate(self, expression):
-        """The value of the expression; of a promise, what it promises."""
+        """Returns the value of the expression; for a promise, the resolved value."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise RuntimeError(answer["exceptionDetails"])
@@ -139,7 +140,7 @@ class BrowserPage:
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def screenshot(self, path):
-        """The whole page."""
+        """Returns a picture of the whole page."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
         picture = self.call("Page.captureScreenshot", captureBeyondViewport=True,
                             clip=dict(x=0, y=0, width=size["width"], height=size["height"], scale=1))

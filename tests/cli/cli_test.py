@@ -1,4 +1,4 @@
-"""The commands that are about no problem, or about every one."""
+"""Tests of the commands that concern no problem, or every problem."""
 
 import csv
 import json
@@ -18,18 +18,18 @@ from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase
 from mpirun import ENVIRONMENT, why_not
 
 
-# What makes the files that examples of this file's commands name.
+# Makes the result files that the examples of this file's commands name.
 MEASUREMENT = ("bench", "kmeans", "--shape", "50x2", "--variants", "sequential,openmp_reduce", "--threads", "1", "--repeats", "8")
 
 
 def measured(case, name):
-    """The path of a small result of bench."""
+    """Returns the path of a small result of bench."""
     case.succeed(*MEASUREMENT, "--json", case.path(name), "--quiet")
     return case.path(name)
 
 
 class ProgramCase(Case):
-    """What the program says of its commands and problems."""
+    """Tests how the program describes its commands and problems."""
 
     def commands(self):
         lines = self.succeed().stdout.split("Commands\n")[1].split("\n\n")[0].splitlines()
@@ -39,7 +39,7 @@ class ProgramCase(Case):
         return [problem["problem"] for problem in json.loads(self.succeed("list", "--json").stdout)]
 
     def json_jobs(self):
-        """A small job for each command that takes --json."""
+        """Returns a small job for each command that supports --json."""
         first = self.problems()[0]
         case = self.succeed("verify", first, "--list-cases").stdout.split()[0]
         jobs = {
@@ -90,7 +90,7 @@ class Usage(ProgramCase):
             other = gradus(*job, env={size: "3", rank: "2"})
             self.assertEqual((other.returncode, other.stdout, other.stderr), (4, "", ""))
             self.assertFalse(os.path.exists(self.path("result")))
-            listed = gradus("list", env={size: "3", rank: "0"})  # not three times the same
+            listed = gradus("list", env={size: "3", rank: "0"})  # prints its refusal once, not three times
             self.assertEqual((listed.returncode, listed.stdout), (4, ""))
             self.assertIn("'gradus list' runs as one process only", listed.stderr)
             for words in (["list"], ["--version"]):
@@ -126,7 +126,7 @@ class Usage(ProgramCase):
         ]:
             self.refused(2, *arguments, says=says)
         self.assertFalse(os.path.exists(self.path("x.npy")))
-        # The same options where they have an effect.
+        # The same options with a shape to which they apply.
         self.succeed("generate", "blobs", "-n", 5, "--clusters", 3, "--spread", 1, "--low", 1, "--seed", 3,
                      "-o", self.path("x.npy"))
 
@@ -148,10 +148,11 @@ class Usage(ProgramCase):
 
 
 class StandardStreams(ProgramCase):
-    """Streams that cannot be written: a full disk, a descriptor that the caller has closed, a reader that is gone."""
+    """Streams that cannot be written: a full disk, a descriptor that the caller has closed, a reader that has
+    exited."""
 
     def run_with(self, stream, fault, *arguments):
-        """The finished program, with the other stream captured."""
+        """Returns the finished program, with the other stream captured."""
         number = {"stdout": 1, "stderr": 2}[stream]
         other = {"stdout": "stderr", "stderr": "stdout"}[stream]
         options = {other: subprocess.PIPE}
@@ -190,7 +191,7 @@ class StandardStreams(ProgramCase):
                     self.assertTrue(result.stderr.startswith(b"gradus: cannot write to standard output: " + says), result.stderr)
 
     def test_messages_get_into_no_file(self):
-        """The first file that a process opens would have the number of a closed stream."""
+        """The first file that a process opens would get the number of a closed stream."""
         for number in (0, 1, 2):
             for name in ("x.npy", "x.csv"):
                 self.succeed("generate", "uniform", "-n", 50, "-o", self.path(name))
@@ -206,7 +207,7 @@ class StandardStreams(ProgramCase):
 
 
 class ForeignFiles(Case):
-    """Formats that are not read; src/files/foreign_formats_test.cpp has all of them."""
+    """Unsupported formats; src/files/foreign_formats_test.cpp covers all of them."""
 
     JOBS = {
         "kmeans": ["-k", 1], "pair-histogram": ["--bin-width", 1], "matmul": [], "shortest-paths": [], "life": [],
@@ -301,7 +302,7 @@ class Generate(Case):
         self.refused(1, "generate", "uniform", "-n", 3, "-o", "/proc/x.npy", says=["/proc/x.npy"])
 
     def test_more_than_the_disk_holds(self):
-        """Refused with both sizes before anything is written."""
+        """The program refuses such a file, stating both sizes, before it writes anything."""
         for name, size in [("huge.npy", "8000000000128 bytes (7.28 TiB)"), ("huge.csv", "TiB")]:
             self.refused(1, "generate", "uniform", "-n", 10**12, "-o", self.path(name),
                          says=[name, size, "are needed", "free"])
@@ -324,17 +325,17 @@ class Generate(Case):
 
 
 class Compare(Case):
-    """Two results of bench; bench/compare_test.cpp has the statistics."""
+    """Comparisons of two results of bench; bench/compare_test.cpp tests the statistics."""
 
     def steady(self):
-        """A result whose samples are the same on any machine."""
+        """Returns the path of a result whose samples are the same on every machine."""
         result = json.loads(content(measured(self, "measured.json")))
         for row in result["groups"][0]["rows"]:
             row["samples"] = [{"seconds": 1e-3 * (1 + 0.001 * number), "runs": 1, "phases": {}} for number in range(8)]
         return self.file("old.json", json.dumps(result))
 
     def copy(self, source, name, factor=1.0, change=lambda result: None):
-        """The result with the samples of its second row multiplied, and changed."""
+        """Returns the path of a copy of the result, with changes and with the samples of its second row multiplied."""
         result = json.loads(content(source))
         for sample in result["groups"][0]["rows"][1]["samples"]:
             sample["seconds"] *= factor
@@ -444,7 +445,7 @@ class Report(Case):
                       answer["groups"][0]["verified"], "%.6g" % (1e3 * answer["groups"][0]["rows"][1]["seconds"]["median"])):
             self.assertIn(words, page)
         self.assertLess(len(page), (2 << 20) + os.path.getsize(old))
-        # Nothing from anywhere: what is named is the library's own home in its comment.
+        # The page loads nothing from elsewhere. The library's comment may name its home page.
         self.assertEqual([link for link in re.findall(r"(?:src|href)=[\"']?([^\"' >]{0,20})", page) if not link.startswith("data:")], [])
         self.assertIn("default-src 'none'", page)
         self.assertEqual(page, self.again(old))
@@ -467,7 +468,7 @@ class Report(Case):
                              [1e3 * one["seconds"][key] for key in ("median", "lowest", "highest")])
 
     def test_ladder(self):
-        """Gains and the roof, by figures of which all is known."""
+        """Checks speed-ups and the roofline with known figures."""
         result = json.loads(content(measured(self, "old.json")))
         rows = result["groups"][0]["rows"] = [dict(result["groups"][0]["rows"][0], variant=f"rung_{number}") for number in range(3)]
         for row, median, bandwidth, rate in zip(rows, (0.4, 0.1, 0.05), (0.02, 0.08, 0.16), (0.1, None, 0.07), strict=True):
@@ -506,10 +507,10 @@ class Report(Case):
         for words in (experiment["title"], "Published, and here", "not decided here", "(100000, 10, 100000)"):
             self.assertIn(words, page)
         self.assertIn("Published, and here", self.again(self.path("result.json")))
-        # Claims and speed-ups are judged: at full size by this machine, here by made-up figures.
+        # Claims and speed-ups are judged only at full size, so this test uses made-up figures.
         result = json.loads(content(self.path("result.json")))
         result["scale"] = 1
-        result["experiment"]["name"] = "of nobody"
+        result["experiment"]["name"] = "unpublished"
         result["experiment"]["published"] = [
             {"shape": "(100, 10, 100)", "variant": "sequential", "speedup": speedup} for speedup in ([0.5, 0.6], [1, 1], [20, 30])]
         result["claims"] = [{"variant": "sequential", "claim": "stops_at", "threads": 2, "rule": "a rule", "verdict": "refuted",
@@ -551,7 +552,7 @@ class Report(Case):
 
 
 class Pictures(Case):
-    """Those of the documents are up to date, and the list of experiments is whole. ./dev pictures draws them anew."""
+    """Checks that the pictures in the documents are up to date and that the list of experiments is complete."""
 
     ROOT = os.path.dirname(DATA)
 
@@ -577,7 +578,7 @@ class Pictures(Case):
                     self.skipTest("this build has no library for charts")
                 picture = content(os.path.join(pictures.FOLDER, entry["picture"]), "r")
                 _, specification = pictures.find(page, entry)
-                self.assertEqual(re.search(r'data-checksum="(\w+)"', picture)[1], pictures.checksum(specification), "./dev pictures draws it anew")
+                self.assertEqual(re.search(r'data-checksum="(\w+)"', picture)[1], pictures.checksum(specification), "./dev pictures redraws it")
                 tree = xml.etree.ElementTree.fromstring(picture)
                 words = " ".join(element.text or "" for element in tree.iter("{http://www.w3.org/2000/svg}text"))
                 data = json.loads(specification)
@@ -625,7 +626,7 @@ class Interrupt(InterruptCase):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_while_a_pipe_has_no_reader(self):
-        """The first signal ends a job that waits for one, whatever the command."""
+        """The first signal ends a job that waits for a second one, for every command."""
         points = self.points()
         matrix = write_npy(self.path("matrix.npy"), "<f4", (2, 2), range(4))
         for number, command in ((signal.SIGINT, ["generate", "uniform", "-n", "10", "-o", "pipe.npy"]),
@@ -646,8 +647,8 @@ class Interrupt(InterruptCase):
                 self.assertIn(pipe.encode(), stderr)
 
     def test_second_signal_kills(self):
-        """Both signals are there when the job goes on, after a stop in which it could do nothing about the first. It may
-        be quick enough to end by that one nevertheless."""
+        """Both signals are pending when a stopped job continues, so it could not react to the first one alone. It
+        may still be fast enough to exit because of the first one."""
         pipe = self.path("pipe.npy")
         os.mkfifo(pipe)
         for _ in range(50):
@@ -665,7 +666,7 @@ class Interrupt(InterruptCase):
 
 
 class Truncated(InterruptCase):
-    """Inputs that become shorter while they are read, which would end a program that maps them by SIGBUS."""
+    """Inputs that shrink while they are read, which would kill a program that maps them with SIGBUS."""
 
     def check(self, file, *arguments):
         out = self.path("out")
@@ -698,7 +699,7 @@ class Truncated(InterruptCase):
 
 
 class Tools(ProgramCase, CompletionCase):
-    """list, info, completion, manual."""
+    """Tests of list, info, completion and manual."""
 
     def test_list(self):
         text = self.succeed("list").stdout
@@ -707,7 +708,7 @@ class Tools(ProgramCase, CompletionCase):
             for variant in problem["variants"]:
                 self.assertIn("\n" + variant["name"] + " ", text)
                 self.assertIn(variant["summary"] if variant["runs_here"] else variant["reason"], text)
-        for words in ("same bits:", "same bits of whole numbers:", "within x:", "invariants:"):
+        for words in ("same bits:", "same bits of integers:", "within x:", "invariants:"):
             self.assertIn(words, text)
         self.assertIn("sequential", [variant["name"] for variant in answer[0]["variants"]])
 
@@ -790,7 +791,7 @@ class Terminal(TerminalCase):
         plain = {"NO_COLOR": "1"}
         wide = self.on_terminal("list", "kmeans", env=plain).replace("\r", "")
         self.assertEqual(wide, self.succeed("list", "kmeans").stdout)
-        # The border: a table folds where it lacks one column of the terminal, and not where it just fits.
+        # At the boundary, a table folds if it is one column too wide for the terminal, and not if it just fits.
         table = wide.split("\n\n")[1].splitlines()
         widest = max(len(line) for line in table if not line.startswith("["))
         whole = "variant "
@@ -802,7 +803,7 @@ class Terminal(TerminalCase):
             end = next(at for at in range(first, len(lines)) if not lines[at])
             table = [line for line in lines[first:end] if " not here: " not in line]
             self.assertLessEqual(max(map(len, table)), columns)
-            # Nothing is lost: the same words, with the headings before each.
+            # Nothing is lost: the words are the same, preceded by their headings.
             told = " ".join(table).split()
             for variant in json.loads(self.succeed("list", "kmeans", "--json").stdout)[0]["variants"]:
                 self.assertIn(variant["name"], table)
@@ -859,12 +860,12 @@ class Examples(ProgramCase):
     def run_all(self, commands, at_least):
         commands = list(dict.fromkeys(commands))
         self.assertGreaterEqual(len(commands), at_least, commands)
-        # Commands that make inputs come first: the others read what they make.
+        # Commands that make inputs come first, because other commands read these inputs.
         for command in sorted(commands, key=lambda command: "gradus generate" not in command):
             self.run_command(command)
 
     def is_example(self, text):
-        """Not a form with words to fill in, nor the bare name of a command in a sentence."""
+        """Returns True unless the text is a form with placeholders or just the name of a command in a sentence."""
         words = text.split()
         form = any(word.strip("'\"(),").split(".")[0].isupper() or "[" in word or "|" in word[1:] or "..." in word or "…" in word for word in words)
         return len(words) > 2 and not form

@@ -1,4 +1,4 @@
-"""What the black-box tests of the program `gradus` share: what a person types, sees, and finds on the disk."""
+"""Shared parts of the black-box tests of the program `gradus`: calls, outputs, and files."""
 
 import base64
 import csv
@@ -22,12 +22,12 @@ import unittest
 import urllib.parse
 import zlib
 
-GRADUS = ""  # the program, and the project's folder data/: set by run.py
+GRADUS = ""  # the program; DATA is the project's folder data/. run.py sets both
 DATA = ""
 
 
 def load(file):
-    """The module in a file; rooms have files of one name."""
+    """Loads the module in a file. Files of different rooms may have the same name."""
     path = pathlib.Path(file)
     specification = importlib.util.spec_from_file_location("_".join(path.with_suffix("").parts[-3:]), path)
     module = importlib.util.module_from_spec(specification)
@@ -36,15 +36,15 @@ def load(file):
 
 
 def rooms():
-    """The rooms' own tests, which say what the loops over all commands want to know."""
+    """Returns the rooms' test modules, which define data for the loops over all commands."""
     return [load(file) for file in sorted(pathlib.Path(DATA).parent.glob("src/*/tests/cli_test.py"))]
 
 
-def gradus(*arguments, stdin=None, env=None, preexec=None, cwd=None, text=True):
-    """Runs the program; the result has returncode, stdout, stderr."""
+def gradus(*arguments, stdin=None, env=None, preexec=None, cwd=None, text=True, program=None):
+    """Runs the program. The result has returncode, stdout and stderr."""
     environment = dict(os.environ, **(env or {}))
     return subprocess.run(
-        [GRADUS, *map(str, arguments)],
+        [program or GRADUS, *map(str, arguments)],
         input=stdin if stdin is not None else ("" if text else b""),
         capture_output=True,
         text=text,
@@ -65,7 +65,7 @@ CODES = {"<f4": "f", "<f8": "d", "<i4": "i", "<i8": "q", "|u1": "B", "|i1": "b",
 
 
 def read_npy(path):
-    """(dtype, shape, flat list of values), by the definition of the format."""
+    """Returns (dtype, shape, flat list of values), according to the definition of the format."""
     with open(path, "rb") as file:
         content = file.read()
     assert content[:8] == b"\x93NUMPY\x01\x00", content[:8]
@@ -96,7 +96,7 @@ def write_npy(path, dtype, shape, values=None, raw=None, header=None, version=b"
 
 
 def read_png(path):
-    """(width, height, color type, set of pixels) of an 8-bit PNG without interlacing."""
+    """Returns (width, height, color type, set of pixels) of an 8-bit PNG without interlacing."""
     with open(path, "rb") as file:
         content = file.read()
     assert content[:8] == b"\x89PNG\r\n\x1a\n"
@@ -157,7 +157,8 @@ class Case(unittest.TestCase):
         return result
 
     def refused(self, status, *arguments, says=(), **options):
-        """The program ends with this status, says each of these words, and prints no result."""
+        """Expects that the program exits with this status, prints each of these words to standard error, and prints
+        no result."""
         result = gradus(*arguments, **options)
         self.assertEqual(result.returncode, status, (arguments, result.stdout, result.stderr))
         self.assertTrue(result.stderr.startswith("gradus: "), result.stderr)
@@ -180,7 +181,7 @@ class Case(unittest.TestCase):
         self.assertEqual([content(name) for name in files], before)
 
     def refused_for_want_of_space(self, small, *job):
-        """On a file system of 64 KiB of its own, where one may be mounted on the folder `small`."""
+        """Runs the program on a separate file system of 64 KiB, if one can be mounted on the folder `small`."""
         script = 'mount -t tmpfs -o size=64k tmpfs "$1" || exit 99; shift; "$@"; echo "status $?"; ls -A "%s"' % small
         result = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", small, GRADUS, *map(str, job)],
                                 capture_output=True, text=True)
@@ -196,18 +197,18 @@ class Case(unittest.TestCase):
 
 
     def charts_of(self, page):
-        """Of each chart of a page of results, by its title, the rows of its values."""
+        """Returns the rows of values of each chart on a page of results, by the chart's title."""
         found = re.findall(r'<figure class="chart"><h4>([^<]*)</h4>.*?href="data:text/csv;charset=utf-8,([^"]*)"', content(page, "r"), re.S)
         return {html.unescape(title): list(csv.reader(urllib.parse.unquote(text).splitlines())) for title, text in found}
 
     def pictures_of(self, page):
-        """Likewise of each picture the bytes of its file."""
+        """Returns the bytes of each picture's file, by the picture's title."""
         found = re.findall(r'<img alt="([^"]*)"[^>]* src="data:image/png;base64,([^"]*)"', content(page, "r"))
         return {html.unescape(title): base64.b64decode(text, validate=True) for title, text in found}
 
 
 class InterruptCase(Case):
-    """Jobs that are interrupted."""
+    """Tests of interrupted jobs."""
 
     def wait_until(self, job, is_so):
         deadline = time.time() + 60
@@ -217,7 +218,7 @@ class InterruptCase(Case):
             time.sleep(0.02)
 
     def wait_until_signals_are_awaited(self, job):
-        """The program blocks them in all threads, and awaits them in one."""
+        """Waits until the program blocks the signals in all threads and waits for them in one."""
         def blocked():
             with open(f"/proc/{job.pid}/status") as status:
                 mask = next(line.split()[1] for line in status if line.startswith("SigBlk:"))
@@ -226,11 +227,12 @@ class InterruptCase(Case):
 
     def used(self, job):
         with open(f"/proc/{job.pid}/stat") as stat:
-            fields = stat.read().rpartition(")")[2].split()  # the name before may contain blanks
+            fields = stat.read().rpartition(")")[2].split()  # skips the name, which may contain blanks
         return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")  # utime, stime
 
     def wait_until_busy(self, job, seconds):
-        """Until it has used so much more processor time: on a busy machine a clock says little about its progress."""
+        """Waits until the job has used `seconds` more CPU time. On a busy machine, wall time says little about its
+        progress."""
         enough = self.used(job) + seconds
         self.wait_until(job, lambda: self.used(job) >= enough)
 
@@ -244,8 +246,8 @@ class InterruptCase(Case):
         return stdout
 
     def stops_soon(self, *arguments, when, threads=1):
-        """Starts a job that would go on for long, and interrupts it when when(job) has returned: it ends with 130
-        before its threads have used half a second of processor time each, and leaves no file behind."""
+        """Starts a long job and interrupts it when when(job) has returned. The job must exit with 130 before its
+        threads have used half a second of CPU time each, and leave no file."""
         before = set(os.listdir(self.folder))
         finished = resource.getrusage(resource.RUSAGE_CHILDREN)
         job = subprocess.Popen([GRADUS, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -253,7 +255,7 @@ class InterruptCase(Case):
         when(job)
         used = self.used(job)
         job.send_signal(signal.SIGINT)
-        job.wait(timeout=120)  # before anything is read: who waits for a reader must not be helped to an end
+        job.wait(timeout=120)  # before reading anything, which could unblock a job that waits for its reader
         _, stderr = job.communicate()
         self.assertEqual(job.returncode, 130, stderr)
         self.assertIn(b"stop", stderr)
@@ -264,7 +266,7 @@ class InterruptCase(Case):
 
 
 class TerminalCase(Case):
-    """What is seen only on a terminal."""
+    """Tests of output on a terminal."""
 
     def on_terminal(self, *arguments, env=None, columns=400):
         master, slave = pty.openpty()
@@ -287,7 +289,7 @@ class TerminalCase(Case):
 
 
 class CompletionCase(Case):
-    """What bash proposes."""
+    """Tests of bash completion."""
 
     def complete(self, *words):
         if not shutil.which("bash"):

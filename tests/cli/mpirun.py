@@ -1,4 +1,4 @@
-"""What the tests of the program on several ranks share, as mpirun starts them."""
+"""Shared parts of the tests of the program on several ranks, started by mpirun."""
 
 import concurrent.futures
 import itertools
@@ -9,7 +9,7 @@ import time
 
 from kit import GRADUS, Case, content
 
-# More processes than cores; as root in a container.
+# More processes than cores, also as root in a container.
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -32,7 +32,7 @@ class RanksCase(Case):
     """Jobs of one command."""
 
     COMMAND = ""
-    ENDING = ""  # of the names of its results
+    ENDING = ""  # ending of the names of its results
 
     def setUp(self):
         if why_not():
@@ -55,7 +55,7 @@ class RanksCase(Case):
         return subprocess.CompletedProcess(job.args, job.returncode, stdout, stderr)
 
     def ranks_of(self, out):
-        """The processes of the job that writes there, by their ranks."""
+        """Returns the processes of the job that writes there, by rank."""
         found = {}
         for process in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -71,15 +71,15 @@ class RanksCase(Case):
     def said(self, result):
         return [line for line in result.stderr.splitlines() if line.startswith("gradus: ")]
 
-    def refused_on_ranks(self, ranks, status, *arguments, says=(), beside=(), **more):
-        """All ranks end with this status, one of them says so, and nothing stands under -o. `beside`: the arguments of
-        two more ranks."""
+    def refused_on_ranks(self, ranks, status, *arguments, says=(), others=(), **more):
+        """Expects that all ranks exit with this status, that one rank prints the message, and that -o does not
+        exist. `others`: arguments of two additional ranks."""
         out = self.path("refused-%d%s" % (next(self.numbers), self.ENDING))
         words = [self.COMMAND, *arguments, "-o", out]
-        if beside:
-            words += [":", "-n", 2, GRADUS, self.COMMAND, *beside, "-o", out]
+        if others:
+            words += [":", "-n", 2, GRADUS, self.COMMAND, *others, "-o", out]
         started = time.time()
-        # mpirun need not wait for what has said all it had to say.
+        # mpirun need not wait for ranks that have finished.
         result = self.mpirun(ranks, *words, options=["--mca", "odls_base_sigkill_timeout", "0"], **more)
         self.assertEqual(result.returncode, status, result.stderr)
         self.assertLess(time.time() - started, 20)
@@ -91,10 +91,10 @@ class RanksCase(Case):
         return self.said(result)[0]
 
     def together(self, *jobs):
-        """Side by side: where a process ends with an error, mpirun waits for a second or two."""
+        """Runs jobs in parallel, because mpirun waits for a second or two if a process fails."""
         with concurrent.futures.ThreadPoolExecutor(6) as pool:
             return [one.result() for one in [pool.submit(job) for job in jobs]]
 
     def all_refused(self, *jobs):
-        """The arguments of refused_on_ranks(), the last one of each is what it says."""
+        """Runs refused_on_ranks() for several jobs. The last argument of each job is a dict of keyword arguments."""
         return self.together(*[lambda job=job: self.refused_on_ranks(*job[:-1], **job[-1]) for job in jobs])

@@ -1,4 +1,4 @@
-"""Pages of results in a browser: what is drawn, what is asked for, and what becomes of text that looks like markup."""
+"""Pages of results in a browser: what they draw and load, and how they treat text that looks like markup."""
 
 import json
 import os
@@ -38,7 +38,7 @@ class PageCase(Case):
         return page
 
     def draw(self, page):
-        """Charts are drawn when they come near to what is seen."""
+        """Scrolls to all charts, because they are drawn only when they are about to become visible."""
         page.evaluate("""(async () => {
             for (const figure of document.querySelectorAll('figure.chart')) {
               figure.scrollIntoView();
@@ -52,7 +52,7 @@ class PageCase(Case):
         self.assertEqual([address for address in page.requests if not address.startswith("data:")], ["file://" + path])
 
     def charts(self, page):
-        """Of each chart its data as the page holds it, and the marks that the library made of it."""
+        """Returns, for each chart, its data on the page and the marks that the library drew."""
         return page.evaluate("""[...document.querySelectorAll('figure.chart')].map((figure) => {
             const spec = JSON.parse(figure.querySelector('script').textContent);
             const canvas = figure.querySelector('canvas');
@@ -118,7 +118,7 @@ class Drawn(PageCase):
             canvas.id = 'tested';
             const chart = Chart.getChart(canvas);
             const box = canvas.getBoundingClientRect();
-            // The mark that stands farthest from those of other series.
+            // Picks the mark that is farthest from the marks of other series.
             const all = chart.data.datasets.flatMap((dataset, index) => chart.getDatasetMeta(index).data.map((mark, at) =>
               ({ dataset, at, x: mark.x, y: mark.y }))).filter(({ dataset, at }) => dataset.data[at] !== null);
             const alone = ({ dataset, x, y }) => Math.min(...all.filter((other) => other.dataset.series !== dataset.series)
@@ -169,7 +169,7 @@ class Drawn(PageCase):
             self.assertEqual(len([chart for chart in charts if chart["title"].startswith("time by ranks: ")]), len(curves))
 
     def test_summaries(self):
-        """Of jobs of several problems, in one page."""
+        """Checks one page with jobs of several problems."""
         points = self.points()
         self.succeed("kmeans", points, "-k", "2..5", "-o", self.path("clusters"), "--quiet")
         self.succeed("pair-histogram", points, "--bin-width", "10", "--rdf", "--box", "1000,1000,1000", "-o", self.path("pairs.json"), "--quiet")
@@ -186,7 +186,7 @@ class Drawn(PageCase):
         self.assertEqual(inertia["spec"]["series"][0]["values"], [step["inertia"] for step in summary["history"]])
 
     def test_clusters(self):
-        """Points along a line through space have all of their spread in the first component."""
+        """Points along a line through space have all of their variance in the first component."""
         along = [(index * 37) % 101 for index in range(400)]
         points = write_npy(self.path("points.npy"), "<f8", (400, 3), [factor * value for value in along for factor in (2, -1, 2)])
         self.succeed("kmeans", points, "-k", 4, "-o", self.path("clusters"), "--report", self.path("page.html"), "--quiet")
@@ -210,7 +210,8 @@ class Drawn(PageCase):
         self.assertRegex(title, r"^1\d{4} of 30000 points")
 
     def test_answers(self):
-        """Of each problem: all that was drawn stands, in light and dark, on a wide page and a narrow one."""
+        """Checks for each problem that everything drawn stays visible in light and dark mode, on wide and narrow
+        pages."""
         path = self.path("page.html")
         water = self.file("w.xyz", "".join(f'6\nLattice="20 0 0 0 20 0 0 0 20" Properties=species:S:1:pos:R:3\n'
                                            f"O 1 1 {frame}\nH 2 1 1\nH 1 2 1\nO 5 1 1\nH 6 1 1\nH 5 2 1\n" for frame in range(1, 4)))
@@ -239,7 +240,7 @@ class Drawn(PageCase):
         path = self.page(self.measured())
         page = self.browser.open(path, dark=True)
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        charts = self.charts(page)  # also those that nobody has scrolled to
+        charts = self.charts(page)  # including charts that are not scrolled into view
         self.check_marks(charts)
         self.assertEqual(page.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
         page.evaluate("dispatchEvent(new Event('afterprint'))")
@@ -275,9 +276,9 @@ class Foreign(PageCase):
         self.assertIn("<img src=x onerror=alert(1)>.csv", page.evaluate("document.body.innerText"))
 
     def test_text_of_answers_never_becomes_markup(self):
-        """Names of files, columns, atoms and vertices on the page of each kind of job."""
+        """Hostile names of files, columns, atoms and vertices on the page of each kind of job."""
         path, name = self.path("page.html"), HOSTILE.replace("/", ":")
-        word = "<img/src=x/onerror=alert(1)>"  # as one word
+        word = "<img/src=x/onerror=alert(1)>"  # a single word
         table = self.file(name + ".csv", HOSTILE + ",b\n1,2\n3,4\n5,7\n")
         atoms = self.file(name + ".xyz", f"3\n{HOSTILE}\n{word} 0 0 0\n{word} 1 0 0\nH 0 1 0\n")
         graph = self.file(name + ".tsv", f"{HOSTILE}\t<b>b</b>\t1\n<b>b</b>\tc\t2\n")
@@ -292,7 +293,7 @@ class Foreign(PageCase):
                 self.check_quiet(page, path)
                 charts = self.charts(page)
                 self.check_marks(charts)
-                # Also in tables that are made when they are opened.
+                # Also in tables that are created when they are opened.
                 page.evaluate("""document.querySelectorAll('details:not([open]) > summary').forEach((one) => one.click()),
                                  new Promise((go) => setTimeout(go, 300))""")
                 self.assertEqual(page.evaluate("document.querySelectorAll('img[src=x], b').length"), 0)
@@ -316,11 +317,11 @@ class Foreign(PageCase):
         path = self.page(self.file("large.json", json.dumps(result)))
         self.assertLess(os.path.getsize(path), 2 << 20 | os.path.getsize(self.path("large.json")) + (2 << 20))
         page = self.browser.open(path)
-        page.evaluate("new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))")  # it is seen
+        page.evaluate("new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))")  # the chart becomes visible
         self.assertGreater(page.evaluate("document.querySelectorAll('canvas').length"), 0)
         self.check_quiet(page, path)
         self.assertLess(page.processor_seconds(), 2)
-        # A long table is there when it is opened, or printed, and without JavaScript.
+        # A long table is created when it is opened or printed, and also exists without JavaScript.
         rows = "document.querySelectorAll('details.rows')[%d].querySelectorAll('tbody tr').length"
         self.assertEqual(page.evaluate(rows % 0), 0)
         page.evaluate("document.querySelector('details.rows summary').click(), new Promise((go) => setTimeout(go, 300))")

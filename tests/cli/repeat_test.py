@@ -1,5 +1,5 @@
-"""Runs that are repeated from their records: all commands with --repeat, on the jobs that the rooms name. tests/cli/run.py
-runs this."""
+"""Repeats runs from their records: all commands with --repeat, on the jobs that the rooms define. tests/cli/run.py
+runs this file."""
 
 import json
 import os
@@ -11,7 +11,7 @@ OF_TIME_AND_PLACE = {"seconds", "gflops", "command", "directory", "files"}
 
 
 def lasting(value):
-    """The facts of a summary that do not depend on time and place."""
+    """Returns the facts of a summary that do not depend on time and place."""
     if isinstance(value, dict):
         return {name: lasting(one) for name, one in value.items() if name not in OF_TIME_AND_PLACE}
     return [lasting(one) for one in value] if isinstance(value, list) else value
@@ -19,21 +19,22 @@ def lasting(value):
 
 class Repeated(Case):
     def jobs(self):
-        """(command, words, ending of the output or None) for each job of a room; an ending of "" is a folder."""
+        """Yields (command, words, ending of the output or None) for each job of a room. An ending of "" means a
+        folder."""
         for room in rooms():
             for command, rows in getattr(room, "repeated_jobs", lambda case: {})(self).items():
                 for words, ending in rows:
                     yield command, list(map(str, words)), ending
 
     def result(self, path):
-        """What a job wrote, but for the summary and times."""
+        """Returns what a job wrote, without the summary and times."""
         if not os.path.isdir(path):
             return lasting(json.loads(content(path))) if path.endswith(".json") else content(path)
         names = [name for name in os.listdir(path) if name not in ("summary.json", "choice.csv")]
         return {name: content(os.path.join(path, name)) for name in names}
 
     def run_to(self, ending, *words):
-        """(the summary, what was written)"""
+        """Returns (the summary, what was written)."""
         if ending is None:
             return json.loads(self.succeed(*words, "--json").stdout), None
         path = self.path("result" + ending)

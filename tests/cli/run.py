@@ -3,20 +3,20 @@
 
 usage: run.py GRADUS SOURCE_DIR FILE [unittest's arguments]
 
-CTest has a test for each class whose name does not end in Case. A room has src/<problem>/tests/cli_test.py: its tests, and
-what tests/cli/cli_test.py wants to know of its commands:
+CTest has a test for each class whose name does not end in Case. A room's src/<problem>/tests/cli_test.py contains its tests,
+and data for tests/cli/cli_test.py:
 
-  json_jobs(case)   for each command that takes --json: what to call it with
-  NARROWED          words behind an example of the documents that would take half a minute or more
-  repeated_jobs(case)  for each command that takes --repeat: jobs, each as (words, ending of the output or None)
-  INPUTS            for each file of the reader's own that examples name: a command that makes one
+  json_jobs(case)      for each command with --json: arguments of a small job
+  NARROWED             words to append to examples of the documents that would take half a minute or more
+  repeated_jobs(case)  for each command with --repeat: jobs, each as (words, ending of the output or None)
+  INPUTS               for each of the reader's files that examples name: a command that makes such a file
 """
 
 import os
 import sys
 import unittest
 
-sys.dont_write_bytecode = True  # the source folder stays as it is
+sys.dont_write_bytecode = True  # keeps the source folder unchanged
 import kit
 
 

@@ -1,13 +1,16 @@
-"""Threads of jobs where the system refuses them."""
+"""Jobs with several threads when the system refuses to start threads."""
 
 import os
 import resource
+import shutil
+import tempfile
 
+import kit
 from kit import Case, gradus, rooms
 
 
 def jobs(case):
-    """What to call each command of a problem with."""
+    """Returns a call of each command of a problem."""
     all_jobs = {}
     for room in rooms():
         all_jobs.update(room.json_jobs(case))
@@ -15,10 +18,18 @@ def jobs(case):
 
 
 class RefusedThreads(Case):
-    """Where the system refuses a thread, a job takes fewer or fails with a message. The OpenMP runtime would end the
-    process."""
+    """If the system refuses a thread, a job uses fewer or fails with a message. The OpenMP runtime alone would end
+    the process."""
 
     MANY = 2000
+
+    @classmethod
+    def setUpClass(cls):
+        """Copies the program to where another user may run it: a clone in root's home is closed to others."""
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        os.chmod(folder.name, 0o755)
+        cls.program = shutil.copy(kit.GRADUS, folder.name)
 
     def setUp(self):
         super().setUp()
@@ -29,7 +40,7 @@ class RefusedThreads(Case):
         return lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
     def number_of_threads(self, number):
-        """Of another user, for root is free of the limit."""
+        """Runs as another user, because root is exempt from the limit."""
 
         def limit():
             resource.setrlimit(resource.RLIMIT_NPROC, (number, number))
@@ -49,9 +60,9 @@ class RefusedThreads(Case):
             if "--threads" not in self.succeed(command, "--help").stdout:
                 continue
             for name, limit in self.limits():
-                result = gradus(command, *words, "--threads", self.MANY, preexec=limit)
+                result = gradus(command, *words, "--threads", self.MANY, preexec=limit, program=self.program)
                 if result.returncode == 0:
-                    continue  # the job takes one thread, whatever is asked for
+                    continue  # the job always uses one thread
                 refused.add(command)
                 with self.subTest(command=command, limit=name):
                     self.assertEqual(result.returncode, 1, result.stderr)
@@ -64,7 +75,8 @@ class RefusedThreads(Case):
         for command, words in jobs(self).items():
             for number in (1, 2, 3, 4):
                 for threads in ([], ["--threads", 2]):
-                    result = gradus(command, *words, *threads, preexec=self.number_of_threads(number))
+                    result = gradus(command, *words, *threads, preexec=self.number_of_threads(number),
+                                    program=self.program)
                     with self.subTest(command=command, limit=number, threads=threads):
                         self.assertIn(result.returncode, (0, 1), result.stderr)
                         if result.returncode != 0:
@@ -73,5 +85,6 @@ class RefusedThreads(Case):
     def test_no_folder_is_left(self):
         points = self.file("p.csv", "0,0\n0,1\n5,5\n5,6\n")
         for _, limit in self.limits():
-            self.refused(1, "kmeans", points, "-k", 2, "--threads", self.MANY, "-o", self.path("out"), preexec=limit)
+            self.refused(1, "kmeans", points, "-k", 2, "--threads", self.MANY, "-o", self.path("out"), preexec=limit,
+                         program=self.program)
             self.assertFalse(os.path.exists(self.path("out")))

@@ -1,5 +1,5 @@
-// Small OpenMP programs, some right and some with a race, on which the thread sanitizer is tested: one that sees
-// nothing of OpenMP calls the right ones racy, and one that is deaf misses the others.
+// Small OpenMP programs, some correct and some with a race, that test the thread sanitizer: it must see OpenMP's
+// synchronisation, and it must report real races.
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -16,7 +16,7 @@ long reduction() {
   return sum;
 }
 
-// Each thread reads what others wrote; the barrier at the end of the first loop makes that right.
+// Each thread reads values that other threads wrote. The barrier at the end of the first loop makes this correct.
 long barrier() {
   std::vector<long> values(count);
   long sum = 0;

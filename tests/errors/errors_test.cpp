@@ -1,5 +1,5 @@
-// The same errors as errors_test.py provokes in the program and python/tests/test_errors.py in Python, by the public
-// functions: provoked.json says what their fields are.
+// Provokes through the public functions the errors that errors_test.py provokes in the program and
+// python/tests/test_errors.py in Python. provoked.json defines their fields.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-"""Errors of the program: their fields by --json, and their words. tests/cli/run.py runs this."""
+"""Tests of the program's errors: their fields in --json, and their messages. tests/cli/run.py runs this file."""
 
 import gzip
 import json
@@ -27,7 +27,7 @@ class Errors(Case):
         return "shortest-paths", self.rows("g.npy", *values, columns=3, dtype=dtype)
 
     def provocations(self):
-        """Commands, which write their files when they are made, and the files that their errors name."""
+        """Commands, which write their input files when this object is created, and the files that their errors name."""
         return {
             "a point that is not a number": (lambda: self.fit(1, 1, math.nan, 2, 3, 3), "p.npy"),
             "more clusters than points": (lambda: self.fit(clusters=9), "p.npy"),

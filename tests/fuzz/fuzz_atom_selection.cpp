@@ -1,4 +1,4 @@
-// Any text: AtomSelection is a selection, which gives increasing rows of a frame, or throws UsageError or InputError.
+// Any text: AtomSelection either selects increasing rows of a frame or throws UsageError or InputError.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -20,9 +20,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       last = row;
     }
   } catch (const gradus::UsageError&) {
-    // the answer to what is no selection
+    // expected for an invalid selection
   } catch (const gradus::InputError&) {
-    // and to one of what is not there
+    // expected for a selection of missing atoms
   }
   return 0;
 }

@@ -1,6 +1,5 @@
-// Any bytes: parse_csv() gives a rectangle of finite numbers, or throws InputError. With a header or without one, with
-// columns chosen or not, however numbers are written. Cut into small stretches, which threads could parse, the text
-// gives the same table, or the same error.
+// Any bytes: parse_csv() returns a rectangular table of finite numbers or throws InputError, with any options and
+// notation of numbers. Parsed in small chunks, as threads do it, the text gives the same table or error.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -39,7 +38,6 @@ void check(const CsvTable& table, const CsvOptions& options) {
     for (std::int64_t column = 0; column < view.columns(); ++column) require(std::isfinite(view(row, column)));
 }
 
-/// The table, or what is wrong.
 std::pair<std::optional<CsvTable>, std::string> parse(std::span<const std::byte> bytes, const CsvOptions& options) {
   try {
     return {gradus::files::parse_csv(bytes, "input", options), ""};
@@ -77,9 +75,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options[9].style = {.decimal = Decimal::automatic, .group = '.'};
   options[9].columns.id = ColumnList("--id-column", "2");
   options[10].missing = options[11].missing = gradus::files::Missing::drop_rows;
-  options[11].comment = {.mark = 0, .said = true};
+  options[11].comment = {.mark = 0, .is_given = true};
   options[11].columns.weight = ColumnList("--weight-column", "1");
-  options[12].comment = {.mark = '%', .said = true};
+  options[12].comment = {.mark = '%', .is_given = true};
   options[12].columns.dropped = ColumnList("--drop-columns", "1");
   options[13].columns.expected = {"y", "x"};
   options[13].columns.offers_columns = true;
@@ -87,7 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto [table, error] = parse(bytes, one);
     if (table) check(*table, one);
     CsvOptions cut = one;
-    cut.stretch = 1 + size % 11;
+    cut.chunk = 1 + size % 11;
     const auto [same, same_error] = parse(bytes, cut);
     require(table.has_value() == same.has_value() && error == same_error);
     if (table) compare(*table, *same);

@@ -1,6 +1,5 @@
-// Any bytes as a graph file of the format GRADUS_GRAPH_FORMAT: parse_graph() gives a graph whose every edge is between
-// two of its vertices, or throws InputError. A list of edges is read as it comes, with a base, with names, with a
-// header line and without.
+// Any bytes as a graph file of the format GRADUS_GRAPH_FORMAT: parse_graph() returns a graph in which every edge
+// connects two of its vertices, or throws InputError. Edge lists are read with and without base, names and header line.
 
 #include "fuzz_graph.hpp"
 
@@ -24,7 +23,7 @@ void parse(const std::uint8_t* data, std::size_t size, const files::GraphReadOpt
   } catch (const UsageError&) {
     require(!(*format)->is_list);  // the format has no such option
   } catch (const InputError&) {
-    // the answer to bad input
+    // expected for invalid input
   }
 }
 

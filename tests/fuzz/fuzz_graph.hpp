@@ -1,4 +1,4 @@
-// What the fuzzers of graph files share: a graph whose every edge is between two of its vertices.
+// Shared check of the graph fuzzers: every edge connects two vertices of the graph.
 #pragma once
 
 #include <cmath>

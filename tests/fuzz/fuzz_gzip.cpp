@@ -1,5 +1,4 @@
-// Any bytes packed by gzip: what comes out is what went in, however it is cut into members; and any bytes that are said
-// to be packed: some content, or InputError.
+// Compresses any bytes with gzip, and decompresses them in any division into members; also decompresses any bytes.
 #include <zlib.h>
 
 #include <algorithm>
@@ -27,7 +26,7 @@ std::string gzipped(const std::uint8_t* data, std::size_t size) {
   return packed;
 }
 
-/// The content, read in pieces of a few bytes; at most a megabyte of it.
+/// Returns the content, read in pieces of a few bytes, up to a megabyte.
 std::string unpacked(std::string_view packed, std::size_t piece) {
   std::size_t done = 0;
   const gradus::files::ReadBytes read = gradus::files::gunzip(
@@ -59,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
       unpacked(bytes, 1 + size % 7);
     } catch (const gradus::InputError&) {
-      // the answer to bad input
+      // expected for invalid input
     }
   }
   return 0;

@@ -1,5 +1,5 @@
-// Any bytes as a pattern of Life in the format GRADUS_LIFE_FORMAT: parse_life() gives cells within the plane, which are
-// the same after they have been written and read again, or throws InputError.
+// Any bytes as a Life pattern in the format GRADUS_LIFE_FORMAT: parse_life() returns cells within the plane that
+// survive writing and reading unchanged, or throws InputError.
 
 #include <algorithm>
 #include <cstdint>
@@ -22,7 +22,7 @@ void require(bool is_so) {
   if (!is_so) std::abort();
 }
 
-/// Where they are few enough to be listed.
+/// Returns the blocks if they are few enough to list.
 std::optional<std::vector<life_detail::LifeBlock>> blocks_of(const LifePattern& pattern) {
   constexpr std::size_t most = 1 << 16;
   if (pattern.tree) {
@@ -57,10 +57,10 @@ void parse(const std::uint8_t* data, std::size_t size) {
               }));
     }
   } catch (const InputError&) {
-    // the answer to bad input
+    // expected for invalid input
   } catch (const Error& error) {
     const std::string_view why = error.what();
-    require(why.find("take more than") != std::string_view::npos ||  // of the memory allowed
+    require(why.find("take more than") != std::string_view::npos ||  // the allowed memory
             why.find("does not read back") != std::string_view::npos);
   }
 }

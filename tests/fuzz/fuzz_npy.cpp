@@ -1,4 +1,4 @@
-// Any bytes: parse_npy() and parse_npy_tensor() give an array whose every element can be read, or throw InputError.
+// Any bytes: parse_npy() and parse_npy_tensor() return an array with readable elements or throw InputError.
 #include <cstdint>
 #include <cstdlib>
 
@@ -11,7 +11,7 @@ void unless_refused(const Read& read) {
   try {
     read();
   } catch (const gradus::InputError&) {
-    // the answer to bad input
+    // expected for invalid input
   }
 }
 
@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   });
   unless_refused([&] {
     const gradus::files::Tensor tensor = gradus::files::parse_npy_tensor(bytes, "input");
-    // The strides lead to every element once: the last of them to the end.
+    // The strides address every element once, so the last element is at the end.
     std::int64_t count = 1;
     std::int64_t last = 0;
     for (std::size_t dim = 0; dim < tensor.shape.size(); ++dim) {

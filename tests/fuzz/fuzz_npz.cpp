@@ -1,5 +1,5 @@
-// Any bytes: find_npz_array() gives the bytes of an array, within the archive or of the size that it promises, which
-// parse_npy() takes or refuses; or it throws InputError.
+// Any bytes: find_npz_array() returns the bytes of an array, within the archive or of the declared size, which
+// parse_npy() accepts or refuses; or it throws InputError.
 #include <cstdint>
 #include <cstdlib>
 
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       for (const std::byte byte : found.bytes) sum = sum + std::to_integer<unsigned>(byte);
       (void)gradus::files::parse_npy(found.bytes, found.name, found.owner);
     } catch (const gradus::InputError&) {
-      // the answer to bad input
+      // expected for invalid input
     }
   }
   return 0;

@@ -1,6 +1,6 @@
-// Any bytes: TrajectoryReader, of the format that the bytes begin as, gives frames of finite positions, each with a
-// sane box or none and a label for each atom where there are labels, in the order of their ids, and passes over as many
-// frames as it reads; or it throws InputError or UnsupportedError.
+// Any bytes: TrajectoryReader, for the format that the first bytes indicate, returns frames of finite positions in the
+// order of the atoms' ids. Each frame has a valid box or none, and a label per atom if there are labels. Skipping
+// passes over as many frames as reading. Otherwise the reader throws InputError or UnsupportedError.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -38,15 +38,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (labels.ids && static_cast<std::int64_t>(labels.ids->size()) != view.rows()) std::abort();
       const bool increase =
           !labels.ids || std::ranges::adjacent_find(*labels.ids, std::greater_equal{}) == labels.ids->end();
-      if (!increase && !labels.residues) std::abort();  // .gro has them in its own order
+      if (!increase && !labels.residues) std::abort();  // .gro files need not be sorted
     }
     gradus::files::TrajectoryReader again(std::as_bytes(std::span(data, size)), "input");
     while (again.skip()) --frames;
     if (frames != 0) std::abort();
   } catch (const gradus::InputError&) {
-    // the answer to bad input
+    // expected for invalid input
   } catch (const gradus::UnsupportedError&) {
-    // and to what is not read
+    // expected for unsupported content
   }
   return 0;
 }

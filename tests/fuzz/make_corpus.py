@@ -1,8 +1,7 @@
 """Writes the fuzzers' seeds, some of which are also fixtures of src/files/io_test.cpp, into corpus/.
 
-Needs numpy and Pillow; run it only to add a kind of file. The pixel of the pictures at (x, y) has the values
-(40 x + 10 y, 200 - 30 x - 20 y, 90 + 5 x y), and 255 - 60 x as opacity, for 0 <= x < 5 and 0 <= y < 3.
-"""
+Needs numpy and Pillow. Run it only to add a kind of file. In the pictures, the pixel (x, y) has the values (40 x +
+10 y, 200 - 30 x - 20 y, 90 + 5 x y) and the opacity 255 - 60 x, for 0 <= x < 5 and 0 <= y < 3."""
 import gzip
 import io
 import pathlib
@@ -61,7 +60,8 @@ with zipfile.ZipFile(corpus / "npz/comment.npz", "w") as archive:
 
 
 def zip64(name, content):
-    """What the zipfile module writes only for more than 4 GiB: all numbers stand in the fields of 64 bits."""
+    """Returns an archive like those that the zipfile module writes above 4 GiB: all numbers are in the 64-bit
+    fields."""
     checksum, size, none = zlib.crc32(content), len(content), 0xFFFFFFFF
     extra = struct.pack("<HHQQQ", 1, 24, size, size, 0)
     local = struct.pack("<IHHHHHIIIHH", 0x04034B50, 45, 0, 0, 0, 33, checksum, none, none, len(name), 20)

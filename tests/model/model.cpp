@@ -1,4 +1,4 @@
-// longjmp() goes from stack to stack here, which its checked form takes for a mistake.
+// longjmp() switches between stacks here, which its checked form reports as an error.
 #undef _FORTIFY_SOURCE
 #include "tests/model/model.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 using detail::Place;
 using detail::Wait;
 
-constexpr int most_threads = 4;  // the first makes the scenario, and ends it
+constexpr int most_threads = 4;  // the first sets up and finishes the scenario
 constexpr int most_steps = 4000;
 constexpr std::size_t stack_bytes = std::size_t{128} << 10;
 
@@ -36,7 +36,7 @@ std::uint64_t mix(std::uint64_t value) {
 }
 std::uint64_t mix(std::uint64_t one, std::uint64_t other) { return mix(one ^ mix(other)); }
 
-/// For each variable the write that a thread must know at least, by its index; and what happened before.
+/// The oldest write of each variable that a thread may still read, by index, and what happens before.
 struct Knowledge {
   std::vector<int> writes;
   Clock clock{};
@@ -45,11 +45,11 @@ struct Knowledge {
 struct Write {
   int variable;
   int thread;
-  std::int32_t stamp;  ///< of the thread's clock
+  std::int32_t stamp;  ///< of the writing thread's clock
   std::uint64_t value;
   int position = 0;       ///< in modification order
-  bool is_taken = false;  ///< an exchange read it, and stands right behind
-  bool releases = false;  ///< `released` is for those who acquire it
+  bool is_taken = false;  ///< an exchange read it and directly follows it
+  bool releases = false;  ///< an acquiring load receives `released`
   Knowledge released;
   std::uint64_t id() const { return static_cast<std::uint64_t>(thread) << 32 | static_cast<std::uint32_t>(stamp); }
 };
@@ -75,15 +75,15 @@ struct Look {
 };
 
 struct Thread {
-  ucontext_t context{};  ///< where it begins
-  jmp_buf goes_on{};     ///< swapcontext() would ask the kernel for the mask of signals each time
+  ucontext_t context{};    ///< start context
+  jmp_buf continuation{};  ///< swapcontext() would query the kernel for the signal mask each time
   std::vector<char> stack = std::vector<char>(stack_bytes);
   Doing doing = Doing::ended;
   Knowledge knows;
   std::int32_t constructed = 0;
-  std::uint64_t control = 0;  ///< stands for all that it has seen, and so for where it is and its own variables
+  std::uint64_t control = 0;  ///< hash of everything it has seen, which determines its position and local variables
   std::uint64_t control_at_loop = 0;
-  std::vector<Look> looks;  ///< since the loop began, or it last rested
+  std::vector<Look> looks;  ///< since the loop began or last rested
   std::vector<Look> looks_before;
   const void* semaphore = nullptr;
   std::vector<std::pair<const void*, void (*)()>> leaving;
@@ -96,14 +96,14 @@ struct Choice {
 
 struct Object {
   const void* key;
-  int thread;  ///< -1: of all
+  int thread;  ///< -1: shared by all
   void* object;
   void (*destroy)(void*);
 };
 
-struct Stop {};  // an execution is over
+struct Stop {};  // ends an execution
 
-/// An operation in the code, found again without its name.
+/// An operation in the code, identified without its name.
 struct SeenSite {
   const char* file;
   int line;
@@ -159,9 +159,9 @@ class Engine {
   void resume(int index);
   void yield(Doing doing) {
     threads_[current_].doing = doing;
-    if (_setjmp(threads_[current_].goes_on) == 0) _longjmp(scheduler_, 1);
+    if (_setjmp(threads_[current_].continuation) == 0) _longjmp(scheduler_, 1);
   }
-  [[noreturn]] void give_up() {  // the execution; this thread is never resumed
+  [[noreturn]] void give_up() {  // abandons the execution; the current thread is never resumed
     over_ = true;
     _longjmp(scheduler_, 1);
   }
@@ -171,7 +171,7 @@ class Engine {
   }
   bool can_go_on(const Thread& thread) const;
   int choose(int count);
-  bool was_here_before();
+  bool is_known_state();
   bool backtrack();
   void forget();
 
@@ -202,9 +202,9 @@ class Engine {
   Outcome outcome_;
 
   std::array<Thread, most_threads> threads_;
-  int count_ = 0;  // of threads, the first included
+  int count_ = 0;  // number of threads, including the first
   int current_ = 0;
-  int maker_ = 0;  // of an object that is everybody's, and is there from the beginning
+  int maker_ = 0;  // thread of an object that all threads share from the beginning
   jmp_buf scheduler_{};
   Scenario scenario_;
   bool over_ = false;
@@ -218,7 +218,7 @@ class Engine {
   std::vector<Variable> variables_;
   std::vector<Write> writes_;
   std::unordered_map<const void*, int> alive_;
-  std::unordered_map<std::uint64_t, std::uint64_t> names_;  // of addresses, which differ from execution to execution
+  std::unordered_map<std::uint64_t, std::uint64_t> names_;  // ids of addresses, which differ between executions
   std::map<const void*, Data> data_;
   std::vector<Object> objects_;
   std::vector<SeenSite> seen_sites_;
@@ -250,14 +250,13 @@ std::string file_name(const char* path) {
 }
 
 // --- executions
-// ---------------------------------------------------------------------------------------------------------
 
 void Engine::enter() { engine->run_current(); }
 
 void Engine::run_current() {
   if (current_ == 0) {
     scenario_ = make_();
-    yield(Doing::rests);  // until all have ended
+    yield(Doing::rests);  // until all threads have ended
     if (scenario_.after) scenario_.after();
     scenario_ = {};
   } else {
@@ -288,7 +287,7 @@ void Engine::resume(int index) {
   current_ = index;
   Thread& thread = threads_[static_cast<std::size_t>(index)];
   thread.doing = Doing::running;
-  if (_setjmp(scheduler_) == 0) _longjmp(thread.goes_on, 1);
+  if (_setjmp(scheduler_) == 0) _longjmp(thread.continuation, 1);
 }
 
 bool Engine::can_go_on(const Thread& thread) const {
@@ -303,7 +302,7 @@ bool Engine::can_go_on(const Thread& thread) const {
       });
     case Doing::acquires: {
       const auto found = alive_.find(thread.semaphore);
-      return found == alive_.end() ||  // to say so
+      return found == alive_.end() ||  // a destroyed semaphore counts as ready, so that the access is reported
              writes_[static_cast<std::size_t>(variables_[static_cast<std::size_t>(found->second)].order.back())].value >
                  0;
     }
@@ -338,14 +337,14 @@ void Engine::run_execution() {
     }
     if (all_ended) break;
     if (count == 0) {
-      outcome_.violation = "nobody can go on";
+      outcome_.violation = "all threads are blocked";
       break;
     }
     if (++steps_ > most_steps) {
-      outcome_.violation = "it does not end";
+      outcome_.violation = "an execution does not end";
       break;
     }
-    if (was_here_before()) break;
+    if (is_known_state()) break;
     resume(ready[static_cast<std::size_t>(choose(count))]);
   }
   if (!over_ && outcome_.violation.empty() &&
@@ -385,10 +384,10 @@ bool Engine::backtrack() {
   return true;
 }
 
-/// Whether what can follow has been looked at already. Two states are the same if every thread has seen the same and
-/// knows the same, and the writes of all variables are the same in the same order.
-bool Engine::was_here_before() {
-  if (at_ < trail_.size()) return false;  // on the way to something new
+/// Returns true if the continuation of this state was already explored. Two states are equal if every thread has seen
+/// and knows the same, and the writes of all variables are the same in the same order.
+bool Engine::is_known_state() {
+  if (at_ < trail_.size()) return false;  // still replaying the path to a new choice
   std::uint64_t state = 0;
   for (const Variable& variable : variables_) {
     std::uint64_t hash = variable.id;
@@ -405,7 +404,7 @@ bool Engine::was_here_before() {
       if (const int write = thread.knows.writes[variable]; write >= 0)
         known += mix(variables_[variable].id, writes_[static_cast<std::size_t>(write)].id());
     hash = mix(hash, known);
-    std::uint64_t looks = 0;  // between which and the next something must have changed
+    std::uint64_t looks = 0;  // something must change between these looks and the next
     for (const Look& look : thread.looks_before)
       looks += mix(variables_[static_cast<std::size_t>(look.variable)].id,
                    writes_[static_cast<std::size_t>(look.write)].id());
@@ -421,7 +420,7 @@ Outcome Engine::explore() {
     ++outcome_.executions;
     run_execution();
     if (!outcome_.violation.empty() && !traces_) {
-      // Once more, and noted down.
+      // Repeats the execution and records its trace.
       traces_ = true;
       const std::string violation = std::exchange(outcome_.violation, "");
       trail_.resize(at_);
@@ -439,7 +438,6 @@ Outcome Engine::explore() {
 }
 
 // --- what threads know
-// --------------------------------------------------------------------------------------------------
 
 void Engine::learn(int variable, int write) {
   std::vector<int>& writes = now().knows.writes;
@@ -459,13 +457,12 @@ void Engine::take_over(const Knowledge& other) {
 }
 
 // --- operations
-// ---------------------------------------------------------------------------------------------------------
 
 Variable& Engine::variable_at(const void* address, int& index) {
   const auto found = alive_.find(address);
-  if (found == alive_.end()) fail("an access to an atomic variable that is not there");
+  if (found == alive_.end()) fail("an access to an atomic variable that does not exist");
   index = found->second;
-  if (known(index) < 0) fail("an access to an atomic variable of whose construction the thread need not know");
+  if (known(index) < 0) fail("an access to an atomic variable whose construction does not happen before");
   return variables_[static_cast<std::size_t>(index)];
 }
 
@@ -487,7 +484,7 @@ void Engine::destroy(const void* address) {
   if (!is_on_) return;
   int index = 0;
   const Variable& variable = variable_at(address, index);
-  // What others wrote must be known; a load that nobody ordered before is not noticed.
+  // The thread must know all writes of other threads. Loads that are not ordered before the destruction go unnoticed.
   for (const int write : variable.order) {
     const Write& one = writes_[static_cast<std::size_t>(write)];
     if (one.stamp > now().knows.clock[static_cast<std::size_t>(one.thread)])
@@ -526,9 +523,9 @@ int Engine::least_position(const Variable& variable, int index, std::memory_orde
   return least;
 }
 
-/// Of writes to read, from the last to the first, leaves away what shows nothing that another does not: of the same
-/// value an older one leaves more open, unless more is known by it. The newest stays too: who waits for another value
-/// may wait for ever there.
+/// Removes candidate writes that cannot reveal new behaviour. Among writes of the same value, reading the oldest leaves
+/// the most choices, so newer ones stay only if they carry more knowledge. The newest write always stays: a thread that
+/// waits for another value might wait forever there.
 void Engine::thin_out(std::vector<int>& candidates, std::memory_order order) const {
   if (order == std::memory_order_seq_cst) return;
   const Clock& clock = now().knows.clock;
@@ -552,7 +549,7 @@ void Engine::thin_out(std::vector<int>& candidates, std::memory_order order) con
   candidates = std::move(kept);
 }
 
-/// The thread has read this write.
+/// Records that the thread has read this write.
 int Engine::read_write(int index, int write, std::memory_order order) {
   learn(index, write);
   const Write& read = writes_[static_cast<std::size_t>(write)];
@@ -569,7 +566,7 @@ int Engine::read_write(int index, int write, std::memory_order order) {
   return write;
 }
 
-/// A new write behind that at position `after`; `taken`: the write that it read, or -1.
+/// Inserts a new write after position `after`; `taken`: the write that an exchange read, or -1.
 int Engine::insert(int index, int after, std::uint64_t value, std::memory_order order, int taken) {
   const int write = static_cast<int>(writes_.size());
   writes_.push_back({index, current_, tick(), value, after + 1, false, releases(order), {}});
@@ -583,7 +580,7 @@ int Engine::insert(int index, int after, std::uint64_t value, std::memory_order 
   if (taken >= 0) {
     Write& before = writes_[static_cast<std::size_t>(taken)];
     before.is_taken = true;
-    if (before.releases) {  // a release sequence goes on
+    if (before.releases) {  // the release sequence continues
       made.releases = true;
       Knowledge own = std::exchange(now().knows, std::move(made.released));
       take_over(before.released);
@@ -651,7 +648,7 @@ std::uint64_t Engine::change(const void* address, detail::Change how, std::uint6
 
 bool Engine::compare_exchange(const void* address, std::uint64_t& expected, std::uint64_t desired,
                               std::memory_order success, std::memory_order failure, Place place) {
-  if (!is_on_) return true;  // or a loop of a destructor would not end
+  if (!is_on_) return true;  // otherwise a loop in a destructor would not end
   if (current_ != 0) yield(Doing::operation);
   success = order_at(success, place, false);
   failure = order_at(failure, place, true);
@@ -712,7 +709,6 @@ bool Engine::acquire(const void* semaphore, Wait wait) {
 }
 
 // --- data
-// ---------------------------------------------------------------------------------------------------------------
 
 void Engine::construct_data(const void* address) {
   if (!is_on_) return;
@@ -726,7 +722,7 @@ void Engine::construct_data(const void* address) {
 void Engine::read_data(const void* address) {
   if (!is_on_) return;
   const auto found = data_.find(address);
-  if (found == data_.end()) fail("a read of data that is not there");
+  if (found == data_.end()) fail("a read of data that does not exist");
   const Clock& clock = now().knows.clock;
   if (found->second.written > clock[static_cast<std::size_t>(found->second.writer)])
     fail("a data race: a read, and a write that does not happen before");
@@ -736,7 +732,7 @@ void Engine::read_data(const void* address) {
 void Engine::write_data(const void* address) {
   if (!is_on_) return;
   const auto found = data_.find(address);
-  if (found == data_.end()) fail("a write to data that is not there");
+  if (found == data_.end()) fail("a write to data that does not exist");
   Data& data = found->second;
   const Clock& clock = now().knows.clock;
   if (data.written > clock[static_cast<std::size_t>(data.writer)])
@@ -748,7 +744,6 @@ void Engine::write_data(const void* address) {
 }
 
 // --- loops that wait
-// ----------------------------------------------------------------------------------------------------
 
 void Engine::start_spinning() {
   if (!is_on_) return;
@@ -761,7 +756,7 @@ void Engine::start_spinning() {
 void Engine::rest() {
   if (!is_on_) return;
   Thread& thread = now();
-  if (thread.looks.empty()) fail("a thread rests and has not looked at anything");
+  if (thread.looks.empty()) fail("a thread rests without having read anything");
   const auto value = [&](const Look& look) { return writes_[static_cast<std::size_t>(look.write)].value; };
   const bool sees_something_new =
       thread.looks_before.empty() || std::ranges::any_of(thread.looks, [&](const Look& look) {
@@ -772,7 +767,7 @@ void Engine::rest() {
   thread.looks_before = thread.looks;
   thread.looks.clear();
   thread.control = thread.control_at_loop;
-  if (current_ == 0) fail("the first thread waits for others, which do not run yet or no more");
+  if (current_ == 0) fail("the first thread waits while no other thread runs");
   yield(Doing::rests);
 }
 

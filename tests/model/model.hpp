@@ -1,9 +1,9 @@
-// An exhaustive checker for code of two or three threads that share atomic variables: it runs the code in every order
-// of events that C++ allows, and in each of them with every value that a load may see. Not only interleavings: without
-// an order to forbid it, a thread sees stale values, different ones for different variables, and sees the writes of
-// others in another order than third threads do.
+// An exhaustive checker for code of two or three threads that share atomic variables. It runs the code in every order
+// of events that C++ allows, and in each order with every value that a load may return. This covers more than
+// interleavings: without ordering constraints, a thread sees stale values, different ones for different variables, and
+// two threads may see the writes of others in different orders.
 //
-// The code under test is a template over a policy (gradus/locks/policy.hpp), and gets model::policy:
+// The code under test is a template over a policy (gradus/locks/policy.hpp) and is instantiated with model::policy:
 //
 //   const model::Outcome outcome = model::explore([] {
 //     auto state = std::make_shared<State>();
@@ -11,19 +11,22 @@
 //   });
 //   EXPECT_EQ(outcome.violation, "") << outcome.trace;
 //
-// Violations: a check() that fails; a data race on model::data; an access to an atomic variable of whose construction
-// the thread need not know, or after its destruction; that nobody can go on; that it does not end.
+// Violations: a check() that fails; a data race on model::data; an access to an atomic variable after its destruction
+// or without its construction happening before; a deadlock; an execution that does not end.
 //
-// What is modelled: the C++20 memory model as an operational one. Each variable has its writes in modification order;
-// each thread has, for each variable, the last write that it must know. A load takes any write from there on; a store
-// goes to any place behind; an exchange takes the place right behind the write that it read. release attaches what
-// the thread knows to the write, acquire takes it over; exchanges pass it on (release sequences). seq_cst operations
-// have, beside that, one order, in which none is older than what one before it read or wrote. What is not: loads that
-// see a write which comes after them in their own thread's order and depends on nothing before (the "load buffering"
-// that C++ allows to relaxed operations, and compilers and Arm can do); spurious failures of compare_exchange_weak;
-// fences, which the project does without. Source of the idea: J. Kang and others, "A promising semantics for
-// relaxed-memory concurrency" (2017), without its promises; the sets of known writes: the same; stateful search: any
-// textbook on model checking.
+// The model is an operational form of the C++20 memory model. Each variable has its writes in modification order. Each
+// thread has, for each variable, the oldest write that it may still read. A load returns that write or any later one. A
+// store goes to any later position; an exchange goes directly after the write that it read. A release attaches the
+// thread's knowledge to the write, an acquire adopts it, and exchanges pass it on (release sequences). seq_cst
+// operations also have a total order: none accesses a write older than the last one that an earlier seq_cst operation
+// read or made.
+//
+// Not modelled: loads that see a write which comes later in their own thread and depends on nothing before ("load
+// buffering", which C++ allows for relaxed operations, and which compilers and Arm can produce); spurious failures of
+// compare_exchange_weak; fences, which the project does not use.
+//
+// Sources: J. Kang and others, "A promising semantics for relaxed-memory concurrency" (2017), for the idea (without its
+// promises) and the sets of known writes. Stateful search: any textbook on model checking.
 #pragma once
 
 #include <atomic>
@@ -43,46 +46,45 @@ namespace gradus::model {
 
 struct Scenario {
   std::vector<std::function<void()>> threads;
-  std::function<void()> after = {};  ///< when all have ended
+  std::function<void()> after = {};  ///< runs when all threads have ended
 };
 
-/// A place in the code with an order that can be made weaker.
+/// An operation in the code whose memory order can be weakened.
 struct Site {
-  std::string file;  ///< its name alone
+  std::string file;  ///< without its folder
   int line = 0;
-  std::memory_order order = std::memory_order_relaxed;  ///< what stands there
-  bool of_failure = false;                              ///< that of a compare_exchange which fails
+  std::memory_order order = std::memory_order_relaxed;  ///< the order in the code
+  bool of_failure = false;                              ///< the failure order of a compare_exchange
   auto key() const { return std::tie(file, line, order, of_failure); }
   friend bool operator<(const Site& one, const Site& other) { return one.key() < other.key(); }
 };
 std::string text(const Site& site);
 
 struct Options {
-  bool only_interleavings = false;  ///< no stale values: every load sees the last write
+  bool only_interleavings = false;  ///< no stale values: every load returns the last write
   std::int64_t most_executions = 20'000'000;
-  const Site* weakened = nullptr;                              ///< at this place …
-  std::memory_order weaker_order = std::memory_order_relaxed;  ///< … this order
+  const Site* weakened = nullptr;                              ///< an operation to weaken …
+  std::memory_order weaker_order = std::memory_order_relaxed;  ///< … and its weaker order
 };
 
 struct Outcome {
-  std::string violation;  ///< of the first execution that has one; empty: there is none
-  std::string trace;      ///< what happened in it
-  bool complete = false;  ///< whether all executions were looked at
+  std::string violation;  ///< of the first faulty execution; empty: none
+  std::string trace;      ///< the events of that execution
+  bool complete = false;  ///< true if all executions were explored
   std::int64_t executions = 0;
   std::int64_t states = 0;
-  std::set<Site> sites;  ///< that were come by, with an order stronger than relaxed
+  std::set<Site> sites;  ///< the operations reached, with an order stronger than relaxed
 };
 
-/// `make` is called for each execution and makes everything anew that threads share.
+/// Explores all executions. `make` is called for each execution and must create all shared objects.
 Outcome explore(const std::function<Scenario()>& make, const Options& options = {});
 
-/// Within an execution.
+/// Checks a condition within an execution.
 void check(bool holds, const char* what);
-/// 0, 1, … among the scenario's threads.
+/// Returns the index of the calling thread among the scenario's threads, from 0.
 int thread_index();
 
 // --- for the types below
-// ----------------------------------------------------------------------------------------------
 
 namespace detail {
 
@@ -221,7 +223,7 @@ class atomic {
   }
 };
 
-/// A variable that is not atomic: two accesses of which one is a write and none happens before the other are a race.
+/// A non-atomic variable. Two accesses race if one is a write and neither happens before the other.
 template <class T>
 class data {
  public:
@@ -248,7 +250,7 @@ class data {
   T value_;
 };
 
-/// Like std::binary_semaphore; a wait that may time out does so or not.
+/// Like std::binary_semaphore. A wait with a timeout may or may not time out.
 class semaphore {
  public:
   constexpr explicit semaphore(std::ptrdiff_t value) {
@@ -268,7 +270,7 @@ class semaphore {
   }
 };
 
-/// What code under test is instantiated with.
+/// The policy for code under test.
 struct policy {
   template <class T>
   using atomic = model::atomic<T>;
@@ -284,10 +286,10 @@ struct policy {
   static void pause(unsigned) {}
   static constexpr std::uint32_t most_near = 1;
 
-  /// A loop that looks until something has changed: between two looks that saw the same values nothing need be tried.
+  /// A loop that polls until something changes. A poll that sees the same values as the previous one is not explored.
   struct spinner {
     spinner() { detail::start_spinning(); }
-    void rest(unsigned = 1) { detail::rest(); }  // not static, as those of programs
+    void rest(unsigned = 1) { detail::rest(); }  // not static, like the spinners of programs
   };
   using patient_spinner = spinner;
   static unsigned memory_node() { return static_cast<unsigned>(thread_index()) % 2; }

@@ -1,5 +1,4 @@
-// The checker itself, on the small programs by which memory models are known: what C++ allows it must find, and what
-// C++ forbids it must not.
+// Tests the checker on the litmus tests of memory models: it must find what C++ allows, and nothing that C++ forbids.
 #include "tests/model/model.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +15,6 @@ constexpr auto release = std::memory_order_release;
 constexpr auto acq_rel = std::memory_order_acq_rel;
 constexpr auto seq_cst = std::memory_order_seq_cst;
 
-/// Two variables, and what threads saw of them.
 struct State {
   atomic<int> x{0};
   atomic<int> y{0};
@@ -25,7 +23,7 @@ struct State {
 using Seen = std::set<std::array<int, 4>>;
 using Part = std::function<void(State&)>;
 
-/// All that can be seen.
+/// Returns everything that can be seen.
 Seen all_of(const std::vector<Part>& parts, const Options& options = {}) {
   Seen all;
   const Outcome outcome = explore(
@@ -71,14 +69,14 @@ TEST(Model, MessagePassing) {
 }
 
 TEST(Model, Coherence) {
-  // Who has seen a write sees none before it.
+  // A thread that has seen a write sees no earlier one.
   const Seen all = all_of({[](State& s) { s.x.store(1, relaxed), s.x.store(2, relaxed); },
                            [](State& s) { s.seen[0] = s.x.load(relaxed), s.seen[1] = s.x.load(relaxed); }});
   EXPECT_EQ(all, (Seen{{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2}, {2, 2}}));
 }
 
 TEST(Model, WritesOfTwoThreadsHaveOneOrderForEachVariableAlone) {
-  // Either may come last in each, also the first in both.
+  // Either store may be last in each variable, even the first store of both threads.
   const Seen all = all_of({[](State& s) {
                              s.x.store(1, relaxed), s.y.store(2, relaxed);
                              s.seen[0] = s.y.load(relaxed);
@@ -100,7 +98,7 @@ Seen independent_reads(std::memory_order store, std::memory_order load) {
 TEST(Model, ThreadsSeeWritesInDifferentOrders) {
   EXPECT_TRUE(has(independent_reads(relaxed, relaxed), {1, 0, 1, 0}));
   EXPECT_FALSE(has(independent_reads(release, acquire), {0, 1, 1, 0}));
-  // Of two writers.
+  // The same with two writers.
   const auto of_two = [](std::memory_order store, std::memory_order load) {
     return all_of({[=](State& s) { s.x.store(1, store), s.seen[0] = s.y.load(load); },
                    [=](State& s) { s.y.store(1, store); },
@@ -119,7 +117,7 @@ TEST(Model, ExchangesPassOnWhatWasReleased) {
   const Seen all = pass(relaxed);
   EXPECT_TRUE(has(all, {2, 1}));
   EXPECT_FALSE(has(all, {2, 0}));
-  // A plain store does not, not even of the same thread.
+  // A plain store does not continue the sequence, not even by the same thread.
   const Seen stores = all_of({[](State& s) { s.x.store(1, relaxed), s.y.store(1, release), s.y.store(2, relaxed); },
                               [](State& s) { s.seen[0] = s.y.load(acquire), s.seen[1] = s.x.load(relaxed); }});
   EXPECT_TRUE(has(stores, {2, 0}));
@@ -185,11 +183,11 @@ TEST(Model, WaitsThatNeverEnd) {
   };
   const auto set = [](Shared& s) { s.flag.store(true, release); };
   EXPECT_EQ(outcome_of({wait_for(&Shared::flag), set}).violation, "");
-  EXPECT_EQ(outcome_of({wait_for(&Shared::other), set}).violation, "nobody can go on");
+  EXPECT_EQ(outcome_of({wait_for(&Shared::other), set}).violation, "all threads are blocked");
   const auto toggle = [](Shared& s) { s.flag.store(true, release), s.flag.store(false, release); };
-  EXPECT_EQ(outcome_of({wait_for(&Shared::flag), toggle}).violation, "nobody can go on");
+  EXPECT_EQ(outcome_of({wait_for(&Shared::flag), toggle}).violation, "all threads are blocked");
   EXPECT_EQ(outcome_of({[](Shared& s) { s.wake.acquire(); }, [](Shared& s) { s.wake.release(); }}).violation, "");
-  EXPECT_EQ(outcome_of({[](Shared& s) { s.wake.acquire(); }}).violation, "nobody can go on");
+  EXPECT_EQ(outcome_of({[](Shared& s) { s.wake.acquire(); }}).violation, "all threads are blocked");
   EXPECT_NE(outcome_of({[](Shared& s) { s.wake.release(), s.wake.release(); }}).violation, "");
 }
 

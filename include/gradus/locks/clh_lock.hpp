@@ -1,4 +1,4 @@
-/// clh_lock: a queue of threads, each of which watches the one before it.
+/// clh_lock: a queue in which each thread polls its predecessor's node.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace gradus {
 
-/// The queue lock of Craig, and of Landin and Hagersten. Lockable; in order of arrival. 256 bytes, and a node of 128
-/// for each lock that was ever used and each thread that holds or wants one; a thread keeps up to 16 nodes for the next
-/// time.
+/// The queue lock of Craig, and of Landin and Hagersten. Lockable. First come, first served. Size 256 bytes, plus a
+/// node of 128 bytes for each lock that was ever used and each thread that holds or wants a lock. A thread caches up to
+/// 16 nodes.
 ///
-/// One exchange puts a thread at the end of the queue and tells it who is before it; it waits at a cache line that only
-/// that one will write, and takes over its node. A lock's memory grows with the threads that want it and not, as
-/// array_lock's, with those that might.
+/// One exchange appends a thread to the queue and returns its predecessor's node. The thread waits at this node, to
+/// which only the predecessor writes, and then takes the node over. Memory grows with the number of threads that want
+/// the lock; in array_lock it grows with the number that might want it.
 ///
-/// A node is named by its index and the number of its use, in one word (node_pool.hpp). A use is over when that word
-/// stands in the node: so a thread that comes to look late, when the node has long been another's, is not misled, and
-/// try_lock() can tell by one exchange that the end of the queue is the same use of the same node which it saw to be
-/// over. Sources: T. S. Craig, "Building FIFO and priority-queuing spin locks from atomic swap" (1993); P. Magnusson,
-/// A. Landin and E. Hagersten, "Queue locks on cache coherent multiprocessors" (1994).
+/// A 64-bit word identifies a node and the number of its use (node_pool.hpp). A use is complete when the node contains
+/// its word. So a thread that reads a node late, after another thread has reused it, is not misled, and try_lock() can
+/// check with one exchange that the end of the queue is still the completed use that it saw. Sources: T. S. Craig,
+/// "Building FIFO and priority-queuing spin locks from atomic swap" (1993); P. Magnusson, A. Landin and E. Hagersten,
+/// "Queue locks on cache coherent multiprocessors" (1994).
 template <class Policy = lock_policy>
 class basic_clh_lock {
   using pool = lock_node_pool<Policy>;
@@ -33,40 +33,40 @@ class basic_clh_lock {
   basic_clh_lock(const basic_clh_lock&) = delete;
   basic_clh_lock& operator=(const basic_clh_lock&) = delete;
   ~basic_clh_lock() {
-    // relaxed: whoever used the lock did so before.
+    // relaxed: all users of the lock happen before its destruction.
     if (const word last = last_.load(std::memory_order_relaxed); last != 0) nodes::own().give(last);
   }
 
-  /// std::bad_alloc where there is no memory for a node.
+  /// Throws std::bad_alloc if there is no memory for a node.
   void lock() {
     nodes& mine = nodes::own();
     const word own = mine.next();
     if (own == 0) throw std::bad_alloc();
-    // acquire and release: with the word, the place of its node in the pool's directory is known to the next thread.
-    // That it must wait needs no order: in the node stands no word but of uses that are over, however old.
+    // acquire and release: with the word, the next thread learns where the node is in the pool's directory. Knowing
+    // that it must wait needs no ordering, because a node only ever contains words of completed uses.
     const word before = last_.exchange(own, std::memory_order_acq_rel);
     if (before != 0) {
       auto& released = all().at(before).released;
       typename Policy::spinner spinner;
-      // acquire: what the last holder did is done for this thread too.
+      // acquire: this thread sees the writes of the previous holder.
       while (released.load(std::memory_order_acquire) != before) spinner.rest();
     }
-    mine.exchange(before);  // nobody else watches it
+    mine.exchange(before);  // no other thread polls this node
     held_ = own;
   }
 
-  /// Never waits. May fail where the lock has just become free, or where there is no memory, not for ever.
+  /// Never blocks. May fail if the lock has just become free or if there is no memory, but not forever.
   bool try_lock() noexcept {
-    // acquire: with the word, the place of its node in the pool's directory.
+    // acquire: with the word, this thread learns where the node is in the pool's directory.
     word before = last_.load(std::memory_order_acquire);
-    // acquire: as in lock(). Once over, a use stays over: if the word is still the last when it is exchanged, the lock
-    // is free; and no word comes twice.
+    // acquire: as in lock(). A completed use stays complete, and a word does not repeat. So if the exchange below still
+    // finds this word, the lock is free.
     if (before != 0 && all().at(before).released.load(std::memory_order_acquire) != before) return false;
     nodes& mine = nodes::own();
     const word own = mine.next();
     if (own == 0) return false;
     const word expected = before;
-    // release: as in lock(). Where it fails nobody has seen the use, and it comes another time.
+    // release: as in lock(). If the exchange fails, no thread has seen this use, and a later call can use it.
     if (!last_.compare_exchange_strong(before, own, std::memory_order_release, std::memory_order_relaxed)) {
       mine.keep();
       return false;
@@ -76,17 +76,16 @@ class basic_clh_lock {
     return true;
   }
 
-  /// By the thread that holds it.
   void unlock() noexcept {
     const word own = held_;
-    // release: what this thread did is done for the one that reads this word.
+    // release: the thread that reads this word sees the writes of this thread.
     all().at(own).released.store(own, std::memory_order_release);
   }
 
  private:
   static pool& all() noexcept { return Policy::template shared<pool>(); }
 
-  alignas(lock_padding) typename Policy::template atomic<word> last_{0};  // 0: it was never held
+  alignas(lock_padding) typename Policy::template atomic<word> last_{0};  // 0: never held
   alignas(lock_padding) typename Policy::template guarded<word> held_{0};
 };
 

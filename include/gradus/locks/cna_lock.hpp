@@ -1,4 +1,4 @@
-/// cna_lock: the queue of mcs_lock, in which the holder lets threads near its own memory go first, within bounds.
+/// cna_lock: the queue of mcs_lock, in which the holder prefers threads of the same NUMA node, within bounds.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,15 @@
 
 namespace gradus {
 
-/// The compact NUMA-aware lock. Lockable. In order of arrival among threads of one node of the machine's memory; those
-/// of other nodes are overtaken by at most 256 hand-offs in a row, and then come all before them. 256 bytes; a
-/// waiting thread's node is on its stack.
+/// The compact NUMA-aware lock. Lockable. First come, first served among the threads of one NUMA node. Threads of other
+/// nodes are bypassed by at most 256 consecutive hand-offs and then precede all others. Size 256 bytes; the queue node
+/// of a waiting thread is on its stack.
 ///
-/// What the lock guards travels between the nodes' caches at every hand-off to another node, which takes several times
-/// as long as within one. So who unlocks looks in the queue for a thread of its own node, and puts those that it
-/// passes on a second queue, which goes first when no such thread is left or the bound is reached. On a machine with
-/// one node it is mcs_lock. Source: D. Dice and A. Kogan, "Compact NUMA-aware locks" (2019).
+/// A hand-off to another NUMA node also moves the protected data there, which takes several times as long as a hand-off
+/// within the node. The unlocking thread therefore searches the queue for a thread of the same NUMA node and moves the
+/// threads it skips to a second queue. The second queue goes first when no local thread is left or the bound is
+/// reached. On a machine with one NUMA node it behaves like mcs_lock. Source: D. Dice and A. Kogan, "Compact NUMA-aware
+/// locks" (2019).
 template <class Policy = lock_policy>
 class basic_cna_lock {
  public:
@@ -26,43 +27,41 @@ class basic_cna_lock {
     if (try_lock()) return;
     alignas(lock_padding) node own;
     own.memory_node = Policy::memory_node();
-    // acquire: where the last node is that of the lock or of a thread, its first state is there before this thread
-    // links itself to it; where there is none, what the last holder did is done. release: the same for this node.
+    // acquire: if there is a last node, this thread sees it initialised before it links to it; otherwise it sees the
+    // writes of the previous holder. release: the next thread sees this node initialised.
     node* const before = last_.exchange(&own, std::memory_order_acq_rel);
     if (before != nullptr) {
-      // release: who lets this thread in, or looks where it runs, finds the node in its first state.
+      // release: a thread that reads or writes this node sees it initialised.
       before->next.store(&own, std::memory_order_release);
       typename Policy::spinner spinner;
-      // acquire: what the last holder did is done for this thread too.
+      // acquire: this thread sees the writes of the previous holder.
       while (!own.is_let_in.load(std::memory_order_acquire)) spinner.rest();
     }
     leave_to_holder(own);
   }
 
-  /// Never waits, and fails only while the lock is held.
+  /// Never blocks. Fails only while the lock is held.
   bool try_lock() noexcept {
     node* nobody = nullptr;
-    // acquire: what the last holder did, who let go with release, is done for this thread too; and the holder's node is
-    // in its first state, as that one left it.
+    // acquire: synchronizes with the release of the previous holder, and sees holder_ as that holder left it.
     if (!last_.compare_exchange_strong(nobody, &holder_, std::memory_order_acquire, std::memory_order_relaxed))
       return false;
-    knows_node_ = false;  // asked for only where somebody waits
+    knows_node_ = false;  // requested only if some thread waits
     return true;
   }
 
-  /// By the thread that holds it.
   void unlock() noexcept {
-    // acquire: the nodes of those that wait are in their first state before they are read and written.
+    // acquire: the nodes of waiting threads are initialised before this thread accesses them.
     node* next = holder_.next.load(std::memory_order_acquire);
     if (next == nullptr) {
       node* last = &holder_;
       node* const passed_first = passed_first_;
-      // Those that were passed become the queue. release: what this thread did is done for who comes in by the exchange
-      // of lock() or try_lock(), or links itself to the last of them.
+      // The skipped threads become the queue. release: a thread that arrives by the exchange in lock() or try_lock(),
+      // or links itself to the last skipped node, sees the writes of this thread.
       if (last_.compare_exchange_strong(last, passed_first == nullptr ? nullptr : static_cast<node*>(passed_last_),
                                         std::memory_order_release, std::memory_order_relaxed)) {
         if (passed_first != nullptr) {
-          // After the exchange the lock is still held: by who is let in here.
+          // The lock is still held after the exchange, on behalf of the thread that is let in here.
           passed_first_ = nullptr;
           near_in_row_ = 0;
           let_in(passed_first);
@@ -81,10 +80,11 @@ class basic_cna_lock {
     typename Policy::template guarded<unsigned> memory_node{0};
   };
 
-  // release: what this thread did is done for that one.
+  // release: the thread that is let in sees the writes of this thread.
   static void let_in(node* one) noexcept { one->is_let_in.store(true, std::memory_order_release); }
 
-  // Of those that wait from `first` on, or were passed: who goes next. The others stay in one of the queues.
+  // Returns the node that goes next: from the queue that begins at `first`, or from the skipped nodes. The other nodes
+  // stay in one of the two queues.
   node* choose(node* first) noexcept {
     if (!knows_node_) {
       memory_node_ = Policy::memory_node();
@@ -93,7 +93,7 @@ class basic_cna_lock {
     if (near_in_row_ < Policy::most_near) {
       node* before = nullptr;
       for (node* one = first; one != nullptr; before = one, one = one->next.load(std::memory_order_acquire)) {
-        // acquire, above: as in unlock(), for each of them.
+        // The acquire load above: as in unlock(), for each node.
         if (one->memory_node != memory_node_) continue;
         if (before != nullptr) pass(first, before);
         if (passed_first_ != nullptr) near_in_row_ = near_in_row_ + 1;
@@ -103,22 +103,22 @@ class basic_cna_lock {
     near_in_row_ = 0;
     if (passed_first_ == nullptr) return first;
     node* const passed = passed_first_;
-    // relaxed: the threads of these nodes read it when they are let in, by release and acquire.
+    // relaxed: the threads of these nodes read it after they are let in (release, acquire).
     static_cast<node*>(passed_last_)->next.store(first, std::memory_order_relaxed);
     passed_first_ = nullptr;
     return passed;
   }
 
-  // Those from `first` to `last`, behind whom another one is, wait apart from now on.
+  // Moves the nodes from `first` to `last`, behind which there is another node, to the queue of skipped nodes.
   void pass(node* first, node* last) noexcept {
-    // relaxed, twice: their threads wait, and read it when they are let in.
+    // relaxed (twice): these threads read it after they are let in.
     last->next.store(nullptr, std::memory_order_relaxed);
     if (passed_first_ == nullptr) passed_first_ = first;
     else static_cast<node*>(passed_last_)->next.store(first, std::memory_order_relaxed);
     passed_last_ = last;
   }
 
-  // When somebody has come behind this node, and is about to say so.
+  // Returns the node behind `one`, whose thread has arrived and is about to link itself.
   static node* next_of(node& one) noexcept {
     typename Policy::spinner spinner;
     for (;;) {
@@ -128,28 +128,28 @@ class basic_cna_lock {
     }
   }
 
-  // The lock's own node takes the place of the holder's, which ends with lock().
+  // Replaces the holder's node, which is destroyed when lock() returns, by the node inside the lock.
   void leave_to_holder(node& own) noexcept {
     memory_node_ = static_cast<unsigned>(own.memory_node);
     knows_node_ = true;
-    // acquire: the next thread's node is in its first state, and its write to this one was the last.
+    // acquire: the next thread's node is initialised, and its write to this node was the last one.
     node* next = own.next.load(std::memory_order_acquire);
     if (next == nullptr) {
-      // relaxed: those who link themselves to this node find it by the exchange below.
+      // relaxed: threads that link themselves to holder_ find it by the exchange below.
       holder_.next.store(nullptr, std::memory_order_relaxed);
       node* last = &own;
-      // release: the node is in its first state for the thread that comes next.
+      // release: the next thread sees holder_ initialised.
       if (last_.compare_exchange_strong(last, &holder_, std::memory_order_release, std::memory_order_relaxed)) return;
       next = next_of(own);
     }
-    // relaxed: until unlock() it is of this thread alone.
+    // relaxed: only this thread uses it until unlock().
     holder_.next.store(next, std::memory_order_relaxed);
   }
 
-  // Nobody where the lock is free; the holder's node where none waits; otherwise that of the last who waits.
+  // Null if the lock is free; &holder_ if no thread waits; otherwise the node of the last waiting thread.
   alignas(lock_padding) typename Policy::template atomic<node*> last_{nullptr};
-  alignas(lock_padding) node holder_;  // `next` is nobody while the lock is free
-  // The holder's: those that were passed, from first to last, and how often since then somebody near went first.
+  alignas(lock_padding) node holder_;  // `next` is unused while the lock is free
+  // Owned by the holder: the first and last skipped node, and the number of local hand-offs since then.
   typename Policy::template guarded<node*> passed_first_{nullptr};
   typename Policy::template guarded<node*> passed_last_{nullptr};
   typename Policy::template guarded<std::uint32_t> near_in_row_{0};

@@ -1,5 +1,5 @@
-/// When a wait ends, for any clock and any number of ticks of any length: a time that does not fit into the clock's own
-/// ticks comes never, or has come. For the timed locks.
+/// Deadlines of the timed locks, for any clock and duration type. A time beyond the range of the clock counts as
+/// infinitely far in the future or in the past.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace gradus {
 
 namespace locks_detail {
 
-/// Whether Period / Ticks is a ratio of the standard library, which knows numbers of 64 bits only.
+/// Returns true if Period / Ticks is a valid std::ratio, whose terms have 64 bits.
 template <class Period, class Ticks>
 constexpr bool has_ratio() {
   constexpr std::intmax_t most = std::numeric_limits<std::intmax_t>::max();
@@ -23,8 +23,8 @@ constexpr bool has_ratio() {
          Period::den / denominators <= most / (Ticks::num / numerators);
 }
 
-/// The time in Ticks, and not less; it lies well within their range. std::chrono::ceil() multiplies before it divides,
-/// which overflows where no tick is a multiple of the other.
+/// Converts `time` to Ticks, rounding up. Precondition: the result is well within the range of Ticks.
+/// std::chrono::ceil() multiplies before it divides, which overflows if neither tick is a multiple of the other.
 template <class Ticks, class Rep, class Period>
 constexpr Ticks ticks_of(const std::chrono::duration<Rep, Period>& time) {
   using seconds = std::chrono::duration<double>;
@@ -34,7 +34,7 @@ constexpr Ticks ticks_of(const std::chrono::duration<Rep, Period>& time) {
   if constexpr (std::is_integral_v<Rep> && std::is_integral_v<typename Ticks::rep> && ticks_period::num == 1 &&
                 Period::num <= most / Period::den) {
     if (std::cmp_less_equal(time.count(), most)) {
-      // Whole seconds before it, and what is left, in parts of Period::den.
+      // Splits the time into whole seconds and a rest in units of 1 / Period::den.
       const auto count = static_cast<integer>(time.count());
       integer periods = count / Period::den;
       integer parts = count % Period::den;
@@ -48,7 +48,7 @@ constexpr Ticks ticks_of(const std::chrono::duration<Rep, Period>& time) {
       integer rest = 0;
       if constexpr (Period::den <= most / ticks_period::den)
         rest = (parts * ticks_period::den + Period::den - 1) / Period::den;
-      else if (parts > 0)  // less than a second: a double tells to within a tick
+      else if (parts > 0)  // less than a second: a double is exact to within a tick
         rest = static_cast<integer>(static_cast<double>(parts) / static_cast<double>(Period::den) *
                                     static_cast<double>(ticks_period::den)) +
                1;
@@ -61,21 +61,21 @@ constexpr Ticks ticks_of(const std::chrono::duration<Rep, Period>& time) {
 
 }  // namespace locks_detail
 
-/// The deadline in the clock's own ticks, and not before it. NaN has come.
+/// Returns the deadline in ticks of the clock, rounded up. NaN counts as past.
 template <class Clock, class Duration>
 constexpr std::chrono::time_point<Clock, typename Clock::duration> lock_deadline(
     const std::chrono::time_point<Clock, Duration>& deadline) {
   using ticks = typename Clock::duration;
   using result = std::chrono::time_point<Clock, ticks>;
   using seconds = std::chrono::duration<double>;
-  // In floating point nothing overflows. It rounds, so what is within a millionth of the end is taken for the end.
+  // Floating point does not overflow. It rounds, so times within a millionth of a limit are treated as the limit.
   const seconds at = deadline.time_since_epoch();
   if (!(at > seconds(ticks::min()) * (1 - 1e-6))) return result::min();
   if (at > seconds(ticks::max()) * (1 - 1e-6)) return result::max();
   return result(locks_detail::ticks_of<ticks>(deadline.time_since_epoch()));
 }
 
-/// As long from now on.
+/// Returns the deadline that is `patience` from now.
 template <class Rep, class Period>
 std::chrono::steady_clock::time_point lock_deadline(const std::chrono::duration<Rep, Period>& patience) {
   using clock = std::chrono::steady_clock;

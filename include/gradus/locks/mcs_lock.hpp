@@ -1,18 +1,18 @@
-/// mcs_lock: a queue of threads, each of which knows the next.
+/// mcs_lock: a queue in which each thread knows its successor.
 #pragma once
 
 #include "gradus/locks/policy.hpp"
 
 namespace gradus {
 
-/// The queue lock of Mellor-Crummey and Scott, in the form that needs no node but while a thread waits. Lockable; in
-/// order of arrival. 256 bytes; a waiting thread's node is on its stack.
+/// The queue lock of Mellor-Crummey and Scott, in the form that needs a queue node only while a thread waits. Lockable.
+/// First come, first served. Size 256 bytes; the node of a waiting thread is on its stack.
 ///
-/// A thread that comes in puts itself at the end of the queue by one exchange and waits at a cache line of its own;
-/// the holder writes there to let it in. The holder's place in the queue is in the lock, so that nothing needs to be
-/// kept from lock() to unlock(). Sources: J. M. Mellor-Crummey and M. L. Scott, "Algorithms for scalable
-/// synchronization on shared-memory multiprocessors" (1991); the form without nodes: M. A. Auslander and others, in the
-/// K42 operating system, described in M. L. Scott, "Shared-Memory Synchronization" (2013), section 4.3.
+/// An arriving thread appends itself to the queue with one exchange and waits at a separate cache line, to which the
+/// holder writes to let it in. The lock itself contains the queue node of the holder, so that no state has to be kept
+/// between lock() and unlock(). Sources: J. M. Mellor-Crummey and M. L. Scott, "Algorithms for scalable synchronization
+/// on shared-memory multiprocessors" (1991); the form without nodes: M. A. Auslander and others, in the K42 operating
+/// system, described in M. L. Scott, "Shared-Memory Synchronization" (2013), section 4.3.
 template <class Policy = lock_policy>
 class basic_mcs_lock {
  public:
@@ -23,38 +23,36 @@ class basic_mcs_lock {
   void lock() noexcept {
     if (try_lock()) return;
     alignas(lock_padding) node own;
-    // acquire: where the last node is that of the lock or of a thread, its first state is there before this thread
-    // links itself to it; where there is none, what the last holder did is done. release: the same for this node.
+    // acquire: if there is a last node, this thread sees it initialised before it links to it; otherwise it sees the
+    // writes of the previous holder. release: the next thread sees this node initialised.
     node* const before = last_.exchange(&own, std::memory_order_acq_rel);
     if (before != nullptr) {
-      // release: who lets this thread in writes to a node that is in its first state.
+      // release: the thread that lets this one in sees this node initialised.
       before->next.store(&own, std::memory_order_release);
       typename Policy::patient_spinner spinner;
-      // acquire: what the last holder did is done for this thread too.
+      // acquire: this thread sees the writes of the previous holder.
       while (!own.is_let_in.load(std::memory_order_acquire)) spinner.rest();
     }
     leave_to_holder(own);
   }
 
-  /// Never waits, and fails only while the lock is held.
+  /// Never blocks. Fails only while the lock is held.
   bool try_lock() noexcept {
     node* nobody = nullptr;
-    // acquire: what the last holder did, who let go with release, is done for this thread too; and the holder's node is
-    // in its first state, as that one left it.
+    // acquire: synchronizes with the release of the previous holder, and sees holder_ as that holder left it.
     return last_.compare_exchange_strong(nobody, &holder_, std::memory_order_acquire, std::memory_order_relaxed);
   }
 
-  /// By the thread that holds it.
   void unlock() noexcept {
-    // acquire: the next thread's node is in its first state before it is let in.
+    // acquire: the next thread's node is initialised before this thread writes to it.
     node* next = holder_.next.load(std::memory_order_acquire);
     if (next == nullptr) {
       node* last = &holder_;
-      // release: what this thread did is done for the next one, whose exchange reads this.
+      // release: the next thread, whose exchange reads this value, sees the writes of this thread.
       if (last_.compare_exchange_strong(last, nullptr, std::memory_order_release, std::memory_order_relaxed)) return;
       next = next_of(holder_);
     }
-    // release: what this thread did is done for that one.
+    // release: the next thread sees the writes of this thread.
     next->is_let_in.store(true, std::memory_order_release);
   }
 
@@ -64,7 +62,7 @@ class basic_mcs_lock {
     typename Policy::template atomic<bool> is_let_in{false};
   };
 
-  // When somebody has come behind this node, and is about to say so.
+  // Returns the node behind `one`, whose thread has arrived and is about to link itself.
   static node* next_of(node& one) noexcept {
     typename Policy::patient_spinner spinner;
     for (;;) {
@@ -74,25 +72,25 @@ class basic_mcs_lock {
     }
   }
 
-  // The lock's own node takes the place of the holder's, which ends with lock().
+  // Replaces the holder's node, which is destroyed when lock() returns, by the node inside the lock.
   void leave_to_holder(node& own) noexcept {
-    // acquire: the next thread's node is in its first state, and its write to this one was the last.
+    // acquire: the next thread's node is initialised, and its write to this node was the last one.
     node* next = own.next.load(std::memory_order_acquire);
     if (next == nullptr) {
-      // relaxed: those who link themselves to this node find it by the exchange below.
+      // relaxed: threads that link themselves to holder_ find it by the exchange below.
       holder_.next.store(nullptr, std::memory_order_relaxed);
       node* last = &own;
-      // release: the node is in its first state for the thread that comes next.
+      // release: the next thread sees holder_ initialised.
       if (last_.compare_exchange_strong(last, &holder_, std::memory_order_release, std::memory_order_relaxed)) return;
       next = next_of(own);
     }
-    // relaxed: until unlock() it is of this thread alone.
+    // relaxed: only this thread uses it until unlock().
     holder_.next.store(next, std::memory_order_relaxed);
   }
 
-  // Nobody where the lock is free; the holder's node where none waits; otherwise that of the last who waits.
+  // Null if the lock is free; &holder_ if no thread waits; otherwise the node of the last waiting thread.
   alignas(lock_padding) typename Policy::template atomic<node*> last_{nullptr};
-  alignas(lock_padding) node holder_;  // `next` is nobody while the lock is free
+  alignas(lock_padding) node holder_;  // `next` is unused while the lock is free
 };
 
 using mcs_lock = basic_mcs_lock<>;

@@ -1,4 +1,4 @@
-/// Nodes of queue locks that outlive the threads that use them. For clh_lock.
+/// Nodes of queue locks (clh_lock) that outlive the threads that use them.
 #pragma once
 
 #include <array>
@@ -12,54 +12,55 @@
 
 namespace gradus {
 
-/// The nodes of all clh_locks. A node is named by a word of 64 bits: its index, and above it how often it has been
-/// used, so that no word comes twice before 2^38 uses of one node. Nodes are never given back to the system: a thread
-/// may look at one that has long been another's, and finds another word there. No function waits, or throws.
+/// The pool of nodes of all clh_locks. A 64-bit word identifies one use of a node: the low bits hold the index of the
+/// node, the high bits the number of the use. A word does not repeat before 2^38 uses of one node. The pool never
+/// returns memory to the system, so a thread may read a node that another thread has reused since; it then finds a
+/// different word. No function blocks or throws.
 template <class Policy>
 class GRADUS_EXPORT lock_node_pool {
  public:
   using word = std::uint64_t;
 
   struct alignas(lock_padding) node {
-    /// The word of the last use that is over. While the node is nobody's: of its last.
+    /// The word of the last completed use. While the node is free: of its last use.
     typename Policy::template atomic<word> released{0};
-    typename Policy::template atomic<word> below{0};  ///< on the stack of those that no thread keeps
+    typename Policy::template atomic<word> below{0};  ///< next node on the stack of free nodes
   };
 
   constexpr lock_node_pool() noexcept = default;
   lock_node_pool(const lock_node_pool&) = delete;
   lock_node_pool& operator=(const lock_node_pool&) = delete;
-  ~lock_node_pool() {  // that of all programs' locks is never destroyed
+  ~lock_node_pool() {  // never runs for the pool of lock_policy
     for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
   }
 
-  /// The last use, which is over, of a node that is the caller's until it gives that or a later use back. 0 where there
-  /// is no memory.
+  /// Returns a node that now belongs to the caller, as the word of its last completed use. The caller owns the node
+  /// until it gives this word or the word of a later use back. Returns 0 if there is no memory.
   word take_used() noexcept {
     const word top = pop();
     return top != 0 ? top : make();
   }
 
-  /// The word's use is over, and the node is anybody's.
+  /// Puts the node of a completed use on the stack of free nodes.
   void give(word used) noexcept {
     word top = top_.load(std::memory_order_relaxed);
     do {
-      // relaxed: published by the exchange.
+      // relaxed: the exchange below publishes it.
       at(used).below.store(top, std::memory_order_relaxed);
-      // release: `below`, the node's last word and its place in the directory are there for who pops it.
+      // release: a thread that pops the node sees `below`, the node's last word and its place in the directory.
     } while (!top_.compare_exchange_weak(top, used, std::memory_order_release, std::memory_order_relaxed));
   }
 
-  /// Of any word that was ever taken, and is known to this thread.
+  /// Returns the node of a word that some thread has taken and passed to this thread.
   node& at(word one) noexcept {
     const word index = (one & most_nodes) + first_chunk - 1;
     const auto chunk = static_cast<std::size_t>(std::bit_width(index / first_chunk) - 1);
-    // relaxed: who knows the word has it from a thread that saw the chunk.
+    // relaxed: whoever passed the word to this thread has seen the chunk.
     // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): the index is at least first_chunk
     return chunks_[chunk].load(std::memory_order_relaxed)[index - (first_chunk << chunk)];
   }
 
-  /// The word of the next use of the same node.
+  /// Returns the word of the next use of the same node.
   static word next_use(word used) noexcept { return used + most_nodes + 1; }
 
  private:
@@ -68,34 +69,33 @@ class GRADUS_EXPORT lock_node_pool {
   static constexpr word first_chunk = Policy::nodes_at_first;
   static constexpr std::size_t most_chunks = index_bits;
 
-  // A use of a node from the stack, or 0.
+  // Pops a node from the stack and returns the word of its last use, or 0.
   word pop() noexcept {
     for (;;) {
-      // acquire: what give() published.
+      // acquire: synchronizes with the release in give().
       word top = top_.load(std::memory_order_acquire);
       if (top == 0) return 0;
-      // relaxed: if the node has been popped meanwhile, the exchange fails, for then the top is another word: that of
-      // another node, or of a later use of this one.
+      // relaxed: if another thread has popped the node since, `top_` holds a different word (of another node, or of a
+      // later use of this node), and the exchange fails.
       const word below = at(top).below.load(std::memory_order_relaxed);
-      // relaxed: the word is the one that was acquired, which no other give() published. For who pops after this
-      // thread, the exchange passes on what was published before it.
+      // relaxed: this word was acquired above, and only one give() publishes it. The exchange continues the release
+      // sequence, so later pops still synchronize with earlier calls of give().
       if (top_.compare_exchange_weak(top, below, std::memory_order_relaxed)) return top;
     }
   }
 
-  // The word before the first use of a new node, or 0.
+  // Returns the initial word of a new node, or 0 if there is no memory.
   word make() noexcept {
-    // relaxed, twice: each thread gets an index of its own, and the chunk is looked for.
+    // relaxed (twice): only the index has to be unique; has_chunk_of() synchronizes the chunk.
     for (word made = made_.load(std::memory_order_relaxed);;) {
       const word index = made + 1;
-      // It is taken only when its node is there: so where there is no memory none is lost, however often it is tried,
-      // and what has to be allocated does not grow by that.
+      // Takes an index only after its chunk exists, so that failed attempts do not use up indices.
       if (index > most_nodes || !has_chunk_of(index)) return 0;
       if (made_.compare_exchange_weak(made, index, std::memory_order_relaxed, std::memory_order_relaxed)) return index;
     }
   }
 
-  // That the chunk of this index is there from now on. False where there is no memory.
+  // Ensures that the chunk of this index exists. Returns false if there is no memory.
   bool has_chunk_of(word index) noexcept {
     const word shifted = index + first_chunk - 1;
     const auto chunk = static_cast<std::size_t>(std::bit_width(shifted / first_chunk) - 1);
@@ -104,7 +104,7 @@ class GRADUS_EXPORT lock_node_pool {
     node* const made = new (std::nothrow) node[static_cast<std::size_t>(first_chunk << chunk)];
     node* nobody = nullptr;
     if (made == nullptr) return false;
-    // release: the nodes are in their first state for who finds them; acquire: the same where another was faster.
+    // release: other threads see initialised nodes. acquire: the same if another thread was faster.
     if (!chunks_[chunk].compare_exchange_strong(nobody, made, std::memory_order_release, std::memory_order_acquire))
       delete[] made;
     return true;
@@ -115,8 +115,7 @@ class GRADUS_EXPORT lock_node_pool {
   alignas(lock_padding) std::array<typename Policy::template atomic<node*>, most_chunks> chunks_{};
 };
 
-/// What a thread keeps of it for itself: the node that it will bring along next, and a few for locks that were
-/// destroyed.
+/// Per-thread cache of the pool: the spare node for the next lock operation, and a few nodes of destroyed locks.
 template <class Policy>
 class GRADUS_EXPORT lock_node_cache {
   using pool = lock_node_pool<Policy>;
@@ -126,26 +125,28 @@ class GRADUS_EXPORT lock_node_cache {
 
   static lock_node_cache& own() noexcept { return Policy::template own<lock_node_cache>(); }
 
-  /// The next use of the thread's spare node; 0 where there is no memory. It remains the spare one until exchange().
+  /// Returns the word of the next use of the spare node, or 0 if there is no memory. The node remains the spare until
+  /// exchange() is called.
   word next() noexcept {
     if (spare_ == 0) refill();
     return spare_ == 0 ? 0 : pool::next_use(spare_);
   }
-  /// The use is a lock's now; `used`, if not 0, is over, and its node the thread's.
+  /// Records that a lock now uses the spare node. If `used` is not 0, its use is complete, and its node becomes the
+  /// spare.
   void exchange(word used) noexcept {
     spare_ = used;
     if (is_closed_) give_back();
   }
-  /// The use that next() gave is not wanted; it comes another time.
+  /// Records that the word from next() was not used. A later call returns it again.
   void keep() noexcept {
     if (is_closed_) give_back();
   }
-  /// The use is over, and the node anybody's.
+  /// Frees the node of a completed use.
   void give(word used) noexcept {
     if (count_ < room_) more_[count_++] = used;
     else Policy::template shared<pool>().give(used);
   }
-  /// The thread ends: others shall have what it kept, and it keeps nothing more.
+  /// Called at the end of the thread: returns all nodes to the pool and disables the cache.
   static void leave() noexcept {
     lock_node_cache& own = lock_node_cache::own();
     own.is_closed_ = true;
@@ -157,7 +158,7 @@ class GRADUS_EXPORT lock_node_cache {
   static constexpr unsigned most = 15;
 
   void refill() noexcept {
-    if (room_ == 0 && !is_closed_) {  // the thread's first
+    if (room_ == 0 && !is_closed_) {  // first use in this thread
       Policy::template at_thread_exit<lock_node_cache>();
       room_ = most;
     }

@@ -1,4 +1,4 @@
-/// park_lock: two threads watch the lock for some microseconds, the others sleep until it is free.
+/// park_lock: two threads poll the lock for some microseconds, all others sleep until it is free.
 #pragma once
 
 #include <chrono>
@@ -9,15 +9,16 @@
 
 namespace gradus {
 
-/// Spin, then park. Lockable and TimedLockable; no order of arrival. 128 bytes, no other memory.
+/// Spin, then park. Lockable and TimedLockable. No order of arrival. Size 128 bytes, no other memory.
 ///
-/// The lock for programs that share their processors. Two threads watch a lock that is held, for some microseconds,
-/// which is long enough for a short critical section; whoever else comes sleeps at once and leaves its processor to
-/// others. Who unlocks wakes a sleeper only where nobody watches, and who is woken watches: so few threads are awake,
-/// however many want the lock, and its cache line goes to and fro between few. Whoever is awake may have the lock, so
-/// that it does not lie idle while somebody wakes; but when sleepers were passed for long, one is woken beside the
-/// watchers. Sources: A. R. Karlin and others, "Empirical studies of competitive spinning for a shared-memory
-/// multiprocessor" (1991); U. Drepper, "Futexes are tricky" (2005); D. Dice, "Malthusian locks" (2017).
+/// The lock for programs that share their cores. While the lock is held, two threads poll it for some microseconds,
+/// which suffices for a short critical section. Every further thread sleeps at once and leaves its core to other work.
+/// The unlocking thread wakes a sleeper only if no thread polls, and a woken thread polls first. So only a few threads
+/// are awake, however many want the lock, and its cache line moves between few cores. Any thread that is awake may take
+/// the lock, so that it is not idle while a sleeper wakes. To prevent starvation, unlock() wakes a sleeper in addition
+/// to the pollers after many hand-offs have bypassed the sleepers. Sources: A. R. Karlin and others, "Empirical studies
+/// of competitive spinning for a shared-memory multiprocessor" (1991); U. Drepper, "Futexes are tricky" (2005); D.
+/// Dice, "Malthusian locks" (2017).
 template <class Policy = lock_policy>
 class alignas(lock_padding) basic_park_lock {
  public:
@@ -31,9 +32,9 @@ class alignas(lock_padding) basic_park_lock {
     while (!watch_after_wake());
   }
 
-  /// Never waits, and fails only while the lock is held, or was a moment ago.
+  /// Never blocks. Fails only while the lock is held, or was held a moment ago.
   bool try_lock() noexcept {
-    // relaxed: what is seen here only decides whether it is worth trying.
+    // relaxed: the value only decides whether an attempt is worthwhile.
     return (state_.load(std::memory_order_relaxed) & held) == 0 && set();
   }
 
@@ -49,23 +50,22 @@ class alignas(lock_padding) basic_park_lock {
       do {
         if (!wake_.try_acquire_until(end)) return leave();
       } while (!watch_after_wake());
-    } catch (...) {  // the clock throws
+    } catch (...) {  // the clock threw
       if (leave()) unlock();
       throw;
     }
     return true;
   }
 
-  /// By the thread that holds it.
   void unlock() {
-    std::uint32_t seen = seen_by_holder_ | held;  // a guess
+    std::uint32_t seen = seen_by_holder_ | held;  // a guess, which the exchange checks
     const std::uint32_t passes = passes_ + 1;
     const bool is_due = passes >= Policy::most_passes;
     for (;;) {
       const bool wakes = shall_wake(seen, is_due);
       if (seen >= one_sleeper) passes_ = wakes && is_due ? 0 : passes;
-      // release: what this thread did is done for the next holder, whose exchange reads this value or one that was made
-      // from it. From then on the lock may be gone, but not while a wake is on its way: see leave().
+      // release: the next holder, whose exchange reads this value or one derived from it, sees the writes of this
+      // thread. After this exchange the lock may be destroyed, except while a wake is on its way (see leave()).
       if (state_.compare_exchange_weak(seen, (seen & ~held) | (wakes ? waking : 0U), std::memory_order_release,
                                        std::memory_order_relaxed)) {
         if (wakes && (is_due || !is_taken_again())) wake_.release();
@@ -75,8 +75,8 @@ class alignas(lock_padding) basic_park_lock {
   }
 
  private:
-  // The state: whether it is held; whether a wake is on its way to a sleeper; how many threads watch, of whom there are
-  // never more than one beyond the policy's number, even with the one who is on its way; how many sleep.
+  // Bits of the state: the lock is held; a wake is on its way to a sleeper; number of watchers (threads that poll);
+  // number of sleepers. The number of watchers, including a woken thread, exceeds the policy's limit by at most one.
   static constexpr std::uint32_t held = 1;
   static constexpr std::uint32_t waking = 2;
   static constexpr std::uint32_t one_watcher = 4;
@@ -84,14 +84,15 @@ class alignas(lock_padding) basic_park_lock {
   static constexpr std::uint32_t one_sleeper = 16;
   static_assert((Policy::most_watchers + 1) * one_watcher <= all_watchers);
 
-  // A sleeper is woken where nobody watches, or where too many passed it; one at a time.
+  // Returns true if unlock() has to wake a sleeper: no thread watches, or too many hand-offs bypassed the sleepers. At
+  // most one wake is on its way at a time.
   static bool shall_wake(std::uint32_t seen, bool is_due) noexcept {
     const std::uint32_t watchers = seen & all_watchers;
     return seen >= one_sleeper && (seen & waking) == 0 && (watchers == 0 || (is_due && watchers < all_watchers));
   }
 
-  // For the thread that let go and is about to wake a sleeper: whether another has the lock already, which will see to
-  // the sleepers in its turn. To look for a moment takes less time than to wake.
+  // Called after unlocking, before waking a sleeper. Returns true if another thread has taken the lock; that thread
+  // then takes over the duty to wake. Polling for a moment is cheaper than a wake.
   bool is_taken_again() noexcept {
     for (int look = 0; look < Policy::looks_before_wake; ++look) {
       Policy::pause(1U << look);
@@ -103,8 +104,9 @@ class alignas(lock_padding) basic_park_lock {
     return false;
   }
 
-  // Sets the flag, whatever else the state says. acquire, here and below: what the last holder did, who let go with
-  // release, is done for this thread too; changes in between are exchanges, which pass it on.
+  // Sets the held flag, whatever the other bits are. acquire (here and below): this thread sees the writes of the
+  // previous holder, which unlocked with release; all changes in between are exchanges, which continue its release
+  // sequence.
   bool set() noexcept {
     const std::uint32_t before = state_.fetch_or(held, std::memory_order_acquire);
     if ((before & held) != 0) return false;
@@ -112,8 +114,7 @@ class alignas(lock_padding) basic_park_lock {
     return true;
   }
 
-  // For a thread that is counted as `own` and has just seen the lock free: whether it has the lock, and is not counted
-  // any more.
+  // Tries to take the lock, which was free in `seen`, and to remove this thread's count `own` from the state.
   bool take(std::uint32_t& seen, std::uint32_t own) noexcept {
     const std::uint32_t after = (seen - own) | held;
     if (!state_.compare_exchange_weak(seen, after, std::memory_order_acquire, std::memory_order_relaxed)) return false;
@@ -121,8 +122,8 @@ class alignas(lock_padding) basic_park_lock {
     return true;
   }
 
-  // Where the lock is free, this thread, which is counted as `own`, has it; otherwise it is counted as `other`. In one
-  // exchange, so that who unlocks from then on sees it. Whether this thread has it.
+  // Takes the lock if it is free, and returns true. Otherwise changes this thread's count from `own` to `other`, and
+  // returns false. A single exchange does either, so that every later unlock() sees the change.
   bool take_or_become(std::uint32_t& seen, std::uint32_t own, std::uint32_t other) noexcept {
     for (;;) {
       if ((seen & held) == 0) {
@@ -134,15 +135,16 @@ class alignas(lock_padding) basic_park_lock {
     }
   }
 
-  // For a thread that found it held: it watches, where few others do. Whether it has the lock; otherwise it is
-  // counted as a sleeper.
+  // Registers a thread that found the lock held, as a watcher if there are few, otherwise as a sleeper. Returns true if
+  // the thread now holds the lock, and false if it is counted as a sleeper.
   bool come() noexcept {
     for (std::uint32_t seen = state_.load(std::memory_order_relaxed);;) {
       if ((seen & held) == 0) {
         if (take(seen, 0)) return true;
         continue;
       }
-      // Counted anew at each attempt: of threads that come all at once no more may watch than there are bits for.
+      // Recomputed in every attempt: when many threads arrive at once, the number of watchers must not overflow its
+      // bits.
       const std::uint32_t watchers = (seen & all_watchers) / one_watcher + ((seen & waking) != 0 ? 1 : 0);
       const bool is_watched = watchers >= Policy::most_watchers;
       if (state_.compare_exchange_weak(seen, seen + (is_watched ? one_sleeper : one_watcher), std::memory_order_relaxed,
@@ -151,14 +153,14 @@ class alignas(lock_padding) basic_park_lock {
     }
   }
 
-  // As come(), for a sleeper to which a wake came. The next unlock() may wake another.
+  // Called by a woken sleeper: like come(), as a watcher. From now on unlock() may wake another sleeper.
   bool watch_after_wake() noexcept {
     state_.fetch_add(one_watcher - waking - one_sleeper, std::memory_order_relaxed);
     return watch();
   }
 
-  // Each rest is twice as long as the one before: who holds the lock keeps its cache line, and with it comes in again
-  // and again, all the longer, which costs those less who have nothing to do but to wait.
+  // Polls with exponential backoff: each pause is twice as long as the one before. The longer waiters stay away, the
+  // longer the holder keeps the cache line and can lock again cheaply, and waiters have nothing else to do.
   bool watch() noexcept {
     typename Policy::spinner spinner;
     unsigned pauses = Policy::first_pauses;
@@ -171,9 +173,9 @@ class alignas(lock_padding) basic_park_lock {
     return take_or_become(seen, one_watcher, one_sleeper);
   }
 
-  // For a sleeper whose time is over: it is not counted any more, unless it has the lock. The last one does not leave
-  // while a wake is on its way, for who sends it still has the lock in its hands; and where it leaves with a wake,
-  // another needs that, whom the holder will wake.
+  // Called by a sleeper whose time is over: removes its count and returns false, unless it gets the lock. The last
+  // sleeper waits for a wake that is on its way, because the sending thread still accesses the lock. If a thread leaves
+  // with a wake, the holder of the lock wakes another sleeper instead.
   bool leave() noexcept {
     std::uint32_t seen = state_.load(std::memory_order_relaxed);
     for (typename Policy::spinner spinner;;) {
@@ -191,7 +193,8 @@ class alignas(lock_padding) basic_park_lock {
   }
 
   typename Policy::template atomic<std::uint32_t> state_{0};
-  // Of the holder: what it saw of the state, without the flag; and how often sleepers were passed since one was woken.
+  // Owned by the holder: the state when it took the lock (without the flag), and the number of hand-offs since the last
+  // wake.
   typename Policy::template guarded<std::uint32_t> seen_by_holder_{0};
   typename Policy::template guarded<std::uint32_t> passes_{0};
   typename Policy::semaphore wake_{0};

@@ -1,6 +1,6 @@
-/// What the locks stand on: atomic variables, a way to wait, and the distance that keeps two variables out of one
-/// another's cache lines. Each lock is a template over a policy, so that the very same code also runs where every
-/// order of events is tried out; programs use the names without `basic_`, which stand on the standard library.
+/// The policy of the locks: atomic variables, waiting, and cache-line padding. Each lock is a template over a policy,
+/// so that a model checker can run the same code with every order of events. Programs use the names without `basic_`,
+/// whose policy is the standard library.
 #pragma once
 
 #include <algorithm>
@@ -13,32 +13,34 @@
 
 #include "gradus/export.hpp"
 
-// For getcpu() alone, which tells lock_policy::memory_node() where a thread runs.
+// For getcpu() only; see lock_policy::memory_node().
 #if defined(__linux__) && defined(__GLIBC__) && defined(_GNU_SOURCE)
 #include <sched.h>
 #endif
 
 namespace gradus {
 
-/// Two cache lines: processors fetch lines in pairs, and some have lines of 128 bytes.
+/// Two cache lines: CPUs fetch lines in pairs, and some have lines of 128 bytes.
 inline constexpr std::size_t lock_padding = 128;
 
-/// The policy of all locks that programs use. Exported, and so are the node pool's classes: the libraries of a process
-/// that are compiled with -fvisibility=hidden share one pool, since code of each may take the same lock.
+/// The policy of the production locks. This class and the classes of the node pool are exported, so that all libraries
+/// of a process share one pool, even if they are compiled with -fvisibility=hidden: they may use the same lock.
 struct GRADUS_EXPORT lock_policy {
   template <class T>
   using atomic = std::atomic<T>;
-  /// What only the lock's holder touches.
+  /// Data that only the holder of the lock accesses.
   template <class T>
   using guarded = T;
-  /// Where threads sleep. std::binary_semaphore, which need not have a constexpr constructor in every library yet.
+  /// A binary semaphore. Replaces std::binary_semaphore, whose constructor is not constexpr in every standard library
+  /// yet.
   class semaphore {
    public:
     constexpr explicit semaphore(int tokens) noexcept : tokens_(tokens) {}
-    /// While there is no token.
+    /// Makes a token available. Precondition: there is none.
     void release() noexcept {
-      // release and, below, acquire: as in a lock. An exchange, for notify_one() may ask by a mere load whether anybody
-      // waits, which on x86 might be done before a store is seen. After it nothing but the address is used.
+      // release and acquire (below): as in a lock. An exchange instead of a store, because notify_one() may check for
+      // waiters with a plain load, which x86 may execute before an earlier store becomes visible. After the exchange,
+      // only the address of tokens_ is used, because the semaphore may already be destroyed.
       tokens_.exchange(1, std::memory_order_release);
       tokens_.notify_one();
     }
@@ -46,13 +48,13 @@ struct GRADUS_EXPORT lock_policy {
       while (!try_acquire()) tokens_.wait(0, std::memory_order_relaxed);
     }
     bool try_acquire() noexcept { return tokens_.exchange(0, std::memory_order_acquire) != 0; }
-    /// Sleeps for a moment between its looks: the standard's atomic variables have no waits that end by time.
+    /// Polls with short sleeps, because std::atomic has no timed wait.
     template <class Clock, class Duration>
     bool try_acquire_until(const std::chrono::time_point<Clock, Duration>& deadline) {
       while (!try_acquire()) {
         const auto now = Clock::now();
         if (now >= deadline) return false;
-        // In floating point, since two times that are far apart have no difference in ticks.
+        // Floating point, because the difference of two distant times may overflow in ticks.
         const std::chrono::duration<double> left =
             std::chrono::duration<double>(deadline.time_since_epoch()) - now.time_since_epoch();
         nap(std::min<std::chrono::duration<double>>(left, long_nap));
@@ -65,21 +67,21 @@ struct GRADUS_EXPORT lock_policy {
     std::atomic<int> tokens_;
   };
 
-  /// How many nodes a pool of them makes at first.
+  /// Number of nodes in the first chunk of a node pool.
   static constexpr std::uint64_t nodes_at_first = 64;
-  /// How often a thread looks before it sleeps, where it does that: first after so many pauses, then after twice as
-  /// many each time, together some microseconds, and at last after others had its processor. Not sooner: each look
-  /// takes the lock's cache line away from its holder.
+  /// Backoff before a thread sleeps: it polls after first_pauses pauses, then after twice as many each time, for some
+  /// microseconds in total, and finally after yielding the CPU. Polling more often would take the cache line of the
+  /// lock from its holder.
   static constexpr unsigned first_pauses = 64;
   static constexpr int looks_before_sleep = 4;
-  /// How many look at a time, where the others sleep at once.
+  /// Number of threads that may poll at the same time; all others sleep at once.
   static constexpr std::uint32_t most_watchers = 2;
-  /// How often sleepers are passed, where others are awake, before one is woken.
+  /// Number of hand-offs that may bypass the sleepers before one of them is woken.
   static constexpr std::uint32_t most_passes = 1024;
-  /// How often a thread looks before it wakes another, where it does that: after 1, 2, 4, … pauses.
+  /// Number of polls before a thread wakes another: after 1, 2, 4, … pauses.
   static constexpr int looks_before_wake = 3;
 
-  /// Rests for so many of the processor's own pauses, each of 10 to 50 nanoseconds.
+  /// Executes `times` pause instructions of the CPU, each of 10 to 50 nanoseconds.
   static void pause(unsigned times) noexcept {
     for (; times > 0; --times) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -90,14 +92,14 @@ struct GRADUS_EXPORT lock_policy {
     }
   }
 
-  /// How many hand-offs in a row overtake a thread of another node of the memory.
+  /// Maximum number of consecutive hand-offs that bypass threads of other NUMA nodes.
   static constexpr std::uint32_t most_near = 256;
 
-  /// Sleeps. As in the waits of std::mutex, pthread_cancel() ends no thread here, which would end the program: a lock's
-  /// functions throw nothing.
+  /// Sleeps. Disables pthread_cancel(), like the waits of std::mutex: the functions of a lock are noexcept, so a
+  /// cancellation would end the program.
   template <class Rep, class Period>
   static void nap(const std::chrono::duration<Rep, Period>& time) noexcept {
-#ifdef PTHREAD_CANCEL_DISABLE  // by <thread>, where its threads are those of POSIX
+#ifdef PTHREAD_CANCEL_DISABLE  // defined by <thread> if it uses POSIX threads
     int before = 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     std::this_thread::sleep_for(time);
@@ -107,14 +109,14 @@ struct GRADUS_EXPORT lock_policy {
 #endif
   }
 
-  /// A thread that waits for others: it rests for a moment between two looks. When that was in vain for some
-  /// microseconds, the thread that it waits for may have no processor, and so it gives its own away; and when that did
-  /// not help for milliseconds either, because other programs took it, it sleeps. Not sooner: who sleeps in a queue
-  /// keeps all behind it waiting, who then sleep as well.
+  /// Backoff of a waiting thread: pauses first, then yields, then sleeps. After some microseconds of pauses, the thread
+  /// that it waits for may have no core, so the waiter yields its own core. After milliseconds of yields, other
+  /// programs hold the cores, so the waiter sleeps. It does not sleep earlier, because a sleeper in a queue delays
+  /// every thread behind it, and these then sleep as well.
   template <unsigned most_pauses>
   class basic_spinner {
    public:
-    /// Rests for `pauses` of the processor's own.
+    /// Waits for one step. `pauses` is the number of pause instructions in the first stage.
     void rest(unsigned pauses = 1) noexcept {
       if (rested_ < most_pauses) {
         rested_ += pauses;
@@ -129,17 +131,18 @@ struct GRADUS_EXPORT lock_policy {
 
    private:
     static constexpr unsigned most_yields = 2048;
-    // To which the system adds its own delay, on Linux 50 more.
+    // The operating system adds a delay, 50 microseconds on Linux.
     static constexpr std::chrono::microseconds short_nap{20};
     unsigned rested_ = 0;
     unsigned yields_ = 0;
   };
-  /// Together some microseconds, as long as a thread takes to fall asleep and to be woken.
+  /// Pauses for some microseconds, about as long as putting a thread to sleep and waking it.
   using spinner = basic_spinner<128>;
-  /// As long as a turn takes where sixteen threads queue: who is away when it is let in keeps all behind it waiting.
+  /// Pauses about as long as one turn takes in a queue of sixteen threads. In a queue, a thread that has yielded when
+  /// its turn comes delays every thread behind it.
   using patient_spinner = basic_spinner<512>;
 
-  /// The node of the machine's memory near which the thread runs, as far as that is known; for speed alone.
+  /// Returns the NUMA node on which the thread runs, or 0 if unknown. Affects speed only.
   static unsigned memory_node() noexcept {
 #if defined(__linux__) && defined(__GLIBC__) && defined(_GNU_SOURCE) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 29)
     unsigned processor = 0;
@@ -149,19 +152,19 @@ struct GRADUS_EXPORT lock_policy {
     return 0;
   }
 
-  /// The one object of this type for all threads, which outlives every other.
+  /// Returns the object of this type that all threads share. It outlives every other object.
   template <class T>
   static T& shared() noexcept {
     return forever<T>::one.object;
   }
-  /// The calling thread's own object of this type, which is there until the last of its destructors has run.
+  /// Returns the thread's own object of this type, which lives until the thread's last destructor has run.
   template <class T>
   static T& own() noexcept {
     static_assert(std::is_trivially_destructible_v<T>);
     static constinit thread_local T object;
     return object;
   }
-  /// Calls T::leave() when the thread ends. From the first call on.
+  /// Arranges a call of T::leave() at the end of the thread. Further calls have no effect.
   template <class T>
   static void at_thread_exit() {
     struct leaver {
@@ -172,11 +175,11 @@ struct GRADUS_EXPORT lock_policy {
   }
 
  private:
-  // Is there before any other object is made, and is not destroyed.
+  // Constructed before all other objects and never destroyed.
   template <class T>
   union GRADUS_EXPORT forever {
     constexpr forever() noexcept : object() {}
-    ~forever() {}  // NOLINT(modernize-use-equals-default): that would be deleted
+    ~forever() {}  // NOLINT(modernize-use-equals-default): a defaulted destructor would be deleted
     T object;
     static forever one;
   };

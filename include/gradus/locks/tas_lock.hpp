@@ -1,4 +1,4 @@
-/// tas_lock: one flag, which every thread that wants the lock sets until it was the one that set it.
+/// tas_lock: a single flag. Each thread sets the flag until it is the thread that changed it.
 #pragma once
 
 #include <chrono>
@@ -8,11 +8,11 @@
 
 namespace gradus {
 
-/// Test-and-set. Lockable and TimedLockable; no order of arrival. 128 bytes, no other memory.
+/// Test-and-set. Lockable and TimedLockable. No order of arrival. Size 128 bytes, no other memory.
 ///
-/// Each look of a waiting thread is a write: it takes the cache line away from the holder, who needs it to unlock, and
-/// from all others that wait. It is the simplest lock and, with two threads and rare collisions, a good one; ttas_lock
-/// is better in all other respects. Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor Programming" (2008),
+/// Each attempt of a waiting thread is a write. It takes the cache line away from the holder, which needs it to unlock,
+/// and from all other waiters. This is the simplest lock and a good one for two threads with rare collisions; ttas_lock
+/// is better in all other cases. Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor Programming" (2008),
 /// chapter 7.
 template <class Policy = lock_policy>
 class alignas(lock_padding) basic_tas_lock {
@@ -26,9 +26,9 @@ class alignas(lock_padding) basic_tas_lock {
     while (!try_lock()) spinner.rest();
   }
 
-  /// Never waits, and fails only while the lock is held.
+  /// Never blocks. Fails only while the lock is held.
   bool try_lock() noexcept {
-    // acquire: what the last holder did, who let go with release, is done for this thread too.
+    // acquire: synchronizes with the release in unlock().
     return !is_held_.exchange(true, std::memory_order_acquire);
   }
 
@@ -47,9 +47,8 @@ class alignas(lock_padding) basic_tas_lock {
     return true;
   }
 
-  /// By the thread that holds it.
   void unlock() noexcept {
-    // release: what this thread did is done for the next holder, whose exchange reads this value.
+    // release: the next holder, whose exchange reads this value, sees the writes of this thread.
     is_held_.store(false, std::memory_order_release);
   }
 

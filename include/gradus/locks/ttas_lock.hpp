@@ -1,4 +1,4 @@
-/// ttas_lock: look first, set the flag only when it was seen free, and rest longer from look to look.
+/// ttas_lock: reads the flag first, tries to set it only if it is free, and backs off exponentially.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 
 namespace gradus {
 
-/// Test and test-and-set with exponential backoff. Lockable and TimedLockable; no order of arrival. 128 bytes, no other
-/// memory.
+/// Test and test-and-set with exponential backoff. Lockable and TimedLockable. No order of arrival. Size 128 bytes, no
+/// other memory.
 ///
-/// A waiting thread reads, so that the flag stays in its own cache until the holder writes it; and since all that wait
-/// would then rush for it together, each rests, twice as long from look to look. The thread that just let go is often
-/// the next to come in, which is what makes it fast and what makes it unfair. Source: T. E. Anderson, "The performance
-/// of spin lock alternatives for shared-memory multiprocessors" (1990).
+/// A waiting thread only reads, so the flag stays in its own cache until the holder writes it. Since all waiters would
+/// then try at once, each of them rests between reads, twice as long each time. The thread that has just unlocked is
+/// often the next holder, which makes this lock fast and unfair. Source: T. E. Anderson, "The performance of spin lock
+/// alternatives for shared-memory multiprocessors" (1990).
 template <class Policy = lock_policy>
 class alignas(lock_padding) basic_ttas_lock {
  public:
@@ -29,9 +29,9 @@ class alignas(lock_padding) basic_ttas_lock {
     while (!try_lock()) waits.rest();
   }
 
-  /// Never waits, and fails only while the lock is held, or was a moment ago.
+  /// Never blocks. Fails only while the lock is held, or was held a moment ago.
   bool try_lock() noexcept {
-    // relaxed: what is seen here only decides whether it is worth trying.
+    // relaxed: the value only decides whether an attempt is worthwhile.
     return !is_held_.load(std::memory_order_relaxed) && set();
   }
 
@@ -50,9 +50,8 @@ class alignas(lock_padding) basic_ttas_lock {
     return true;
   }
 
-  /// By the thread that holds it.
   void unlock() noexcept {
-    // release: what this thread did is done for the next holder, whose exchange reads this value.
+    // release: the next holder, whose exchange reads this value, sees the writes of this thread.
     is_held_.store(false, std::memory_order_release);
   }
 
@@ -70,7 +69,7 @@ class alignas(lock_padding) basic_ttas_lock {
     unsigned pauses_ = 1;
   };
 
-  // acquire: what the last holder did, who let go with release, is done for this thread too.
+  // acquire: synchronizes with the release in unlock().
   bool set() noexcept { return !is_held_.exchange(true, std::memory_order_acquire); }
 
   typename Policy::template atomic<bool> is_held_{false};

@@ -12,18 +12,18 @@
 
 namespace gradus {
 
-/// A set of keys as a sorted linked list; each operation holds the one lock while it walks, so that operations follow
-/// one another. O(n) steps each. `Lock` is any Lockable of C++.
+/// A set of keys as a sorted linked list. Each operation holds the single lock for its whole duration, so operations
+/// run one after another. O(n) steps per operation. `Lock` is any Lockable type.
 ///
-/// A loop over the set holds the lock from begin() to its end: it sees, in ascending order, exactly the keys of one
-/// moment. It must not call the set meanwhile, nor must the function of visit().
+/// Iteration holds the lock from begin() until the iterator is destroyed, and returns the keys of a single moment in
+/// ascending order. Neither the loop body nor the function passed to visit() may call the set.
 ///
 /// Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor Programming", 9.4.
 template <class Key, class Compare = std::less<>, class Allocator = std::allocator<Key>, class Lock = std::mutex>
 class coarse_list_set : public sets_detail::set_interface<coarse_list_set<Key, Compare, Allocator, Lock>, Key,
                                                           sets_detail::transparent<Compare>> {
   struct node;
-  /// The list's head is a link without a key: keys need no least value.
+  /// The head of the list is a link without a key, so that no minimal key is needed.
   struct link {
     node* next = nullptr;
   };
@@ -54,7 +54,7 @@ class coarse_list_set : public sets_detail::set_interface<coarse_list_set<Key, C
   template <class>
   friend class sets_detail::set_iterator;
 
-  /// The link before the first key that is not less: its node, if it has one, is the only one that may be equal.
+  /// Returns the link before the first key that is not less than `key`. Only the key behind it can be equal.
   template <class Other>
   const link& find(const Other& key) const {
     const link* before = &head_;
@@ -93,7 +93,7 @@ class coarse_list_set : public sets_detail::set_interface<coarse_list_set<Key, C
       before.next = gone->next;
       --count_;
     }
-    nodes_.destroy(gone);  // not under the lock: nobody else can come to it
+    nodes_.destroy(gone);  // outside the lock: no other thread can reach the node
     return true;
   }
 

@@ -1,4 +1,4 @@
-/// epoch: nodes are freed when every operation that was under way has ended.
+/// epoch: frees a removed node after every operation that could reach it has ended.
 #pragma once
 
 #include <atomic>
@@ -11,55 +11,54 @@
 
 namespace gradus {
 
-/// Reclamation by epochs (K. Fraser, "Practical lock freedom", 2004). An operation announces the epoch in which it
-/// begins, which costs one atomic exchange; links are read by plain loads, and an operation may walk on from a removed
-/// node. The epoch moves on when all operations under way have announced it; what was removed two epochs ago is freed.
+/// Epoch-based reclamation (K. Fraser, "Practical lock freedom", 2004). An operation announces the epoch in which it
+/// begins, with one atomic exchange. Links are read with plain loads, and an operation may continue from a removed
+/// node. The epoch advances when all running operations have announced it. Nodes that were removed two epochs ago are
+/// freed.
 ///
-/// Its limit: a thread that stops inside an operation (or stays in a loop over the set) holds back everything that is
-/// removed meanwhile, by whomever. `hazard_pointers` bound that. What a thread that has ended left behind is freed by
-/// those that go on, but for less than 512 nodes.
+/// Limit: a thread that stops inside an operation, or stays in a loop over the set, blocks the reclamation of
+/// everything that any thread removes from then on. `hazard_pointers` bounds this. Nodes that an ended thread left
+/// behind are freed by running threads, except for fewer than 512 nodes.
 ///
-/// Without stand-alone fences, by read-modify-write operations on the records' states. All orders are argued here:
+/// The algorithm needs no stand-alone fences, because it uses read-modify-write operations on the states of the
+/// records. Proof of all memory orders, where a scan is the loop over all records in try_advance():
 ///
-/// 1. Whoever has announced p reads the epoch again, and announces anew unless it is p still. While that announcement
-///    stands the epoch is p or p + 1: to become p + 2 it takes a look in epoch p + 1 at all records. If the look at
-///    this record had come before the announcement, the announcement had acquired what the look released, and p + 1 at
-///    least would have been read. So it comes after it, finds p and changes nothing.
-/// 2. A node that is removed under an announcement of p is tagged p + 1. Whoever reads an epoch of p + 2 or more knows
-///    that the removal happened before: the removing thread left its record (release) or announced anew, the look
-///    (acquire) saw that, the new epoch was stored after it (release), and it was read with acquire.
-/// 3. A node tagged t is freed when the epoch is t + 2 or more, that is after a look at all records in epoch t + 1 = p
-/// + 2.
-///    Take any operation of another thread, and that look at its record; both are read-modify-write operations on one
-///    variable, so one comes first.
-///    a. The announcement came first. Then the look saw it, and the operation had announced p + 2, so that by 2 it
-///    began
-///       after the removal; or it had left the record, so that what it read happened before the node was freed.
-///    b. The look came first. Then the announcement read what it wrote, or what was written later: by another look,
-///    which
-///       continues its release sequence, or by a thread that left the record, whose own announcement is in the same
-///       case as this one or was of p + 2. In each case the removal happened before the operation's loads: starting
-///       from the set's roots it does not find the node.
+/// 1. After announcing p, a thread reads the epoch again, and announces again unless it is still p. While this
+///    announcement stands, the epoch is p or p + 1, because p + 2 needs a scan of all records in epoch p + 1. If that
+///    scan had read this record before the announcement, the announcement would have acquired what the scan released,
+///    and the thread would have read at least p + 1. So the scan reads the record after the announcement, finds p and
+///    does not advance the epoch.
+/// 2. A node that is removed under an announcement of p gets the tag p + 1. If a thread reads an epoch of at least p +
+///    2, the removal happened before: the removing thread left its record or announced again (release), the scan saw
+///    this (acquire), the new epoch was stored after the scan (release), and it was read with acquire.
+/// 3. A node with tag t is freed when the epoch is at least t + 2, that is after a scan of all records in epoch t + 1 =
+///    p + 2. Consider any operation of another thread, and this scan's access to its record. Both are read-modify-write
+///    operations on one variable, so one of them comes first.
+///    a. The announcement came first. Then the scan saw it. Either the operation had announced p + 2, so that by 2 it
+///       began after the removal. Or it had left the record, so that its reads happened before the node was freed.
+///    b. The scan came first. Then the announcement read the value that the scan wrote, or a later one. A later value
+///       was written by another scan, which continues the release sequence, or by a thread that left the record, whose
+///       announcement is in the same case as this one or was of p + 2. In each case the removal happened before the
+///       loads of the operation, so that it does not find the node when it starts from the roots of the set.
 template <class Policy = set_policy>
 struct basic_epoch {
   using policy = Policy;
-  /// A traversal may go on from a node that was removed meanwhile.
+  /// A traversal may continue from a node that another thread has removed.
   static constexpr bool walks_past_removed = true;
-  /// Of the link that takes a removed node out of a list. release: what comes behind that node in the list is
-  /// initialised for those who get there this way. Nobody need see it soon, since the mark has removed the node
-  /// already.
+  /// Memory order of the store that unlinks a removed node. release: the nodes behind it are initialised for threads
+  /// that arrive through this link. The store need not be visible soon, because the mark has already removed the node.
   static constexpr std::memory_order unlink_order = std::memory_order_release;
 
   class domain;
   class guard;
 };
 
-/// The nodes of one set that wait, and the operations on that set that are under way.
+/// The removed nodes of one set that are not yet freed, and the running operations on this set.
 template <class Policy>
 class basic_epoch<Policy>::domain {
  public:
   domain(void* set, sets_detail::free_function free, std::size_t /*distance*/ = 0) : set_(set), free_(free) {}
-  /// Frees what waits; no operation is under way.
+  /// Frees all removed nodes. Precondition: no operation is running.
   ~domain() {
     records_.all_of([this](record& one) {
       for (bag& waiting : one.bags) free_all(one, waiting);
@@ -67,37 +66,37 @@ class basic_epoch<Policy>::domain {
     });
   }
 
-  /// Nodes that are removed and not yet freed; approximate while operations are under way.
+  /// Returns the number of nodes that are removed but not freed; approximate while operations are running.
   std::size_t garbage() const noexcept {
     return records_.sum([](const record& one) { return one.garbage.load(std::memory_order_relaxed); });
   }
 
  private:
   friend guard;
-  /// Of one tag.
+  /// The retired nodes with one tag.
   struct bag {
     std::uint64_t tag = 0;
     sets_detail::reclaimable* first = nullptr;
   };
   struct alignas(sets_detail::record_alignment) record {
     typename Policy::template atomic<std::uint64_t> state{0};  ///< 2 * epoch + 1 while in use
-    // The rest is for whoever has the record.
+    // The members below belong to the thread that holds the record.
     bag bags[3];
     unsigned until_look = retired_between_looks;
-    typename Policy::template atomic<std::size_t> garbage{0};  ///< read by others
+    typename Policy::template atomic<std::size_t> garbage{0};  ///< also read by other threads
   };
   static constexpr unsigned retired_between_looks = Policy::retired_between_looks;
-  /// More than waits in a record that is in use.
+  /// More nodes than a record in use accumulates.
   static constexpr std::size_t much = std::size_t{8} * retired_between_looks;
 
   static void add_garbage(record& own, std::size_t change) noexcept {
-    // relaxed, and no exchange: one thread at a time writes it, and what others read is approximate.
+    // relaxed and no exchange: one thread at a time writes it, and other threads read an approximate value.
     own.garbage.store(own.garbage.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
   }
 
   void free_all(record& own, bag& waiting) noexcept {
     sets_detail::reclaimable* node = waiting.first;
-    waiting.first = nullptr;  // first, since a key's destructor may use the set
+    waiting.first = nullptr;  // before the loop, because the destructor of a key may use the set
     std::size_t freed = 0;
     for (; node != nullptr; ++freed) {
       sets_detail::reclaimable* next = node->next_retired;
@@ -107,17 +106,17 @@ class basic_epoch<Policy>::domain {
     add_garbage(own, std::size_t{0} - freed);
   }
 
-  /// Takes a look at all records, and begins the next epoch if all that are in use have announced this one.
+  /// Scans all records, and advances the epoch if every record in use has announced the current one.
   void try_advance() noexcept {
     // acquire: see 2.
     std::uint64_t now = epoch_.load(std::memory_order_acquire);
     const bool all_here = records_.all_of([now](record& one) {
-      // Adds nothing: the look has to be a read-modify-write operation, see 3. acquire: what those did who have left is
-      // done. release: see 3b.
+      // Adds 0, because the access must be a read-modify-write operation (see 3). acquire: sees the work of threads
+      // that have left their records. release: see 3b.
       const std::uint64_t state = one.state.fetch_add(0, std::memory_order_acq_rel);
       return state == 0 || state == 2 * now + 1;
     });
-    // release: see 2. acquire: where another thread was faster its look is done, too.
+    // release: see 2. acquire: if another thread advanced the epoch first, its scan happened before.
     if (all_here) epoch_.compare_exchange_strong(now, now + 1, std::memory_order_acq_rel, std::memory_order_relaxed);
   }
 
@@ -125,7 +124,7 @@ class basic_epoch<Policy>::domain {
     const std::uint64_t tag = announced + 1;
     bag& waiting = own.bags[tag % 3];
     if (waiting.tag != tag) {
-      free_all(own, waiting);  // its tag is at most tag - 3 = announced - 2, and the epoch at least `announced`
+      free_all(own, waiting);  // its tag is at most tag - 3 = announced - 2, and the epoch is at least `announced`
       waiting.tag = tag;
     }
     node->next_retired = waiting.first;
@@ -136,8 +135,8 @@ class basic_epoch<Policy>::domain {
     try_advance();
     const std::uint64_t now = epoch_.load(std::memory_order_acquire);  // acquire: see 3a
     free_old(own, now);
-    // What was left in a record by threads that have ended, or could not be freed as long as some thread stood still.
-    // relaxed: it only decides whether it is worth trying.
+    // Frees nodes in records of threads that have ended, or nodes that could not be freed while some thread was
+    // stopped. relaxed: the value only decides whether an attempt is worthwhile.
     records_.all_of([&](record& one) {
       if (one.garbage.load(std::memory_order_relaxed) >= much && records_.try_take(one, 2 * now + 1)) {
         free_old(one, now);
@@ -158,7 +157,7 @@ class basic_epoch<Policy>::domain {
   sets_detail::record_list<Policy, record> records_;
 };
 
-/// An operation on the set: nothing that it can come to is freed meanwhile.
+/// A running operation on the set. No node that it can reach is freed while the guard exists.
 template <class Policy>
 class basic_epoch<Policy>::guard {
  public:
@@ -169,19 +168,19 @@ class basic_epoch<Policy>::guard {
       const std::uint64_t now = of.epoch_.load(std::memory_order_acquire);  // acquire: see 2
       if (now == announced_) return;
       announced_ = now;
-      record_.state.exchange(2 * now + 1, std::memory_order_acq_rel);  // as that of take(): see 1
+      record_.state.exchange(2 * now + 1, std::memory_order_acq_rel);  // as in take(): see 1
     }
   }
   guard(const guard&) = delete;
   guard& operator=(const guard&) = delete;
   ~guard() { domain_.records_.leave(record_); }
 
-  /// The link's word. Hazard pointers need the slot.
+  /// Returns the word of the link. The slot is only used by hazard_pointers.
   template <class Link>
   sets_detail::word protect(unsigned /*slot*/, const Link& link, std::memory_order order) const noexcept {
     return link.load(order);
   }
-  /// The node, to which no link leads any more, is freed when nobody looks at it.
+  /// Retires an unlinked node: it is freed after all operations that may access it.
   void retire(sets_detail::reclaimable* node) noexcept { domain_.retire(record_, announced_, node); }
 
  private:

@@ -1,4 +1,4 @@
-/// fine_list_set: a sorted list with a lock in each node, taken hand over hand.
+/// fine_list_set: a sorted list with a lock in each node, locked hand over hand.
 #pragma once
 
 #include <atomic>
@@ -15,35 +15,35 @@
 
 namespace gradus {
 
-/// A set of keys as a sorted linked list with a lock in each node. A thread takes the next node's lock before it lets
-/// go of the one before it, so that threads follow one another along the list and none overtakes. O(n) steps each, two
-/// atomic operations a step.
+/// A set of keys as a sorted linked list with a lock in each node. A thread locks the next node before it unlocks the
+/// previous one, so that no thread overtakes another along the list. O(n) steps per operation, with two atomic
+/// operations per step.
 ///
-/// A node is destroyed at once when it is taken out: to come to it one needs the lock of the node before it, which the
-/// thread that takes it out holds.
+/// An erased node is destroyed at once: to reach it, a thread needs the lock of the previous node, which the erasing
+/// thread holds.
 ///
-/// A loop over the set holds the lock of the key on which it stands. In ascending order it sees every key that is there
-/// all the while, no key twice, and others that are inserted or erased meanwhile or not; no thread gets past it. It
-/// must not call the set meanwhile, nor must the function of visit().
+/// Iteration holds the lock of the current key, and no thread can pass it. In ascending order, it returns every key
+/// that is in the set all the time, no key twice, and perhaps keys that are inserted or erased concurrently. Neither
+/// the loop body nor the function passed to visit() may call the set.
 ///
-/// Linearizable with acquire and release alone, since an operation reads under the locks of the two nodes between which
-/// its key belongs: of two operations on a key the one comes later that takes them later.
+/// The operations are linearizable with acquire and release alone, because each operation reads while it holds the
+/// locks of the two nodes around its key. Two operations on a key are ordered by these locks.
 ///
 /// Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor Programming", 9.5.
 template <class Key, class Compare = std::less<>, class Allocator = std::allocator<Key>, class Policy = set_policy>
 class fine_list_set : public sets_detail::set_interface<fine_list_set<Key, Compare, Allocator, Policy>, Key,
                                                         sets_detail::transparent<Compare>> {
   struct node;
-  /// The list's head is a link without a key: keys need no least value.
+  /// The head of the list is a link without a key, so that no minimal key is needed.
   struct link {
-    node* next = nullptr;  ///< its lock guards it
+    node* next = nullptr;  ///< guarded by `lock`
     sets_detail::basic_node_lock<Policy> lock;
   };
   struct node : link {
     node() noexcept {}
     ~node() {}
     union {
-      const Key key;  ///< made and destroyed by the factory
+      const Key key;  ///< constructed and destroyed by the factory
     };
   };
 
@@ -66,7 +66,7 @@ class fine_list_set : public sets_detail::set_interface<fine_list_set<Key, Compa
   template <class>
   friend class sets_detail::set_iterator;
 
-  /// Two neighbours in the list, or its last link and nothing; both locked.
+  /// Two adjacent nodes, or the last link and null. Both are locked.
   class window {
    public:
     explicit window(link& head) : before_(&head) {
@@ -84,7 +84,7 @@ class fine_list_set : public sets_detail::set_interface<fine_list_set<Key, Compa
       before_ = here_;
       lock_next();
     }
-    /// Takes the second one out.
+    /// Unlinks the second node and returns it.
     node* cut() {
       node* gone = here_;
       before_->next = gone->next;
@@ -104,7 +104,7 @@ class fine_list_set : public sets_detail::set_interface<fine_list_set<Key, Compa
     node* here_ = nullptr;
   };
 
-  /// Walks until the window's second node, if there is one, is not less than the key.
+  /// Advances until the second node does not precede the key or does not exist.
   template <class Other>
   void find(window& at, const Other& key) const {
     while (at.here() != nullptr && compare_(at.here()->key, key)) at.step();

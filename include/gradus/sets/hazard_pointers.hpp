@@ -1,4 +1,4 @@
-/// hazard_pointers: a node is freed when no thread says that it looks at this very node.
+/// hazard_pointers: frees a removed node when no thread has announced an access to it.
 #pragma once
 
 #include <algorithm>
@@ -14,24 +14,26 @@
 namespace gradus {
 
 /// Reclamation by hazard pointers (M. M. Michael, "Hazard pointers: safe memory reclamation for lock-free objects",
-/// 2004). Before a thread reads a node it publishes its address, and looks again whether the link still leads there.
+/// 2004). Before a thread reads a node, it publishes the address of the node and checks that the link still points to
+/// the node.
 ///
-/// A thread that stops inside an operation holds back four nodes, no more: with R records (16, or as many as there ever
-/// were operations under way at a time, loops and nested ones included, rounded up to 16; or as many as the process had
-/// threads at a time) never more than R (8 R + 64) nodes wait. What threads that have ended left in their records is
-/// freed by those that go on, but for less than 64 nodes in each. The price is an atomic exchange
-/// for each node of a traversal, and that a traversal starts again where the node on which it stands was removed:
-/// `contains` waits for no one, but a number of steps is promised to no single thread.
+/// A thread that stops inside an operation blocks the reclamation of four nodes only. With R records, at most R (8 R +
+/// 64) nodes wait. R is the largest number of simultaneous operations so far (including loops and nested operations) or
+/// of simultaneous threads in the process, rounded up to a multiple of 16. Nodes left in the records of ended threads
+/// are freed by running threads, except for fewer than 64 nodes per record. The price is an atomic exchange per visited
+/// node, and a traversal restarts if its current node is removed: `contains` never blocks, but no single thread has a
+/// bound on its steps.
 ///
-/// Without stand-alone fences: publishing, looking again, taking the node out of the list (unlink_order) and looking
-/// for hazards are seq_cst, and so stand in a single order. If the look for hazards does not see the address, it came
-/// before the publication; then taking out came before that, and the second look at the link, which came after it, sees
-/// that the link leads elsewhere or is marked. If it sees it, the node is kept. What a thread read of a node happens
-/// before it is freed, because the thread publishes something else with release, and the look acquires that.
+/// The algorithm needs no stand-alone fences: publishing, checking, unlinking (unlink_order) and scanning the hazards
+/// are seq_cst and therefore have a single total order. If the scan does not see an address, the scan came before its
+/// publication, and the unlinking came before the scan. The check of the link came after the publication and therefore
+/// sees that the link has changed or is marked. If the scan sees the address, the node is kept. The reads of a node
+/// happen before it is freed, because the thread later replaces the hazard with release, and the scan acquires this
+/// value.
 template <class Policy = set_policy>
 struct basic_hazard_pointers {
   using policy = Policy;
-  /// What comes behind a removed node may be freed.
+  /// The nodes behind a removed node may be freed.
   static constexpr bool walks_past_removed = false;
   static constexpr std::memory_order unlink_order = std::memory_order_seq_cst;
 
@@ -39,14 +41,14 @@ struct basic_hazard_pointers {
   class guard;
 };
 
-/// The nodes of one set that wait, and the operations on that set that are under way.
+/// The removed nodes of one set that are not yet freed, and the running operations on this set.
 template <class Policy>
 class basic_hazard_pointers<Policy>::domain {
  public:
-  /// `distance`: of a retired node from the address by which links lead to it.
+  /// `distance` is the offset of the reclaimable part from the address to which links point, in bytes.
   domain(void* set, sets_detail::free_function free, std::size_t distance = 0)
       : set_(set), free_(free), distance_(distance) {}
-  /// Frees what waits; no operation is under way.
+  /// Frees all removed nodes. Precondition: no operation is running.
   ~domain() {
     records_.all_of([this](record& one) {
       free_all(one.retired);
@@ -54,7 +56,7 @@ class basic_hazard_pointers<Policy>::domain {
     });
   }
 
-  /// Nodes that are removed and not yet freed; approximate while operations are under way.
+  /// Returns the number of nodes that are removed but not freed; approximate while operations are running.
   std::size_t garbage() const noexcept {
     return records_.sum([](const record& one) { return one.garbage.load(std::memory_order_relaxed); });
   }
@@ -66,11 +68,11 @@ class basic_hazard_pointers<Policy>::domain {
   struct alignas(sets_detail::record_alignment) record {
     typename Policy::template atomic<std::uint64_t> state{0};              ///< 1 while in use
     typename Policy::template atomic<sets_detail::word> hazards[slots]{};  ///< addresses of nodes, or 0
-    // The rest is for whoever has the record.
+    // The members below belong to the thread that holds the record.
     node* retired = nullptr;
-    std::size_t most = Policy::retired_between_looks;          ///< so many of them, then a look
-    unsigned turn = 0;                                         ///< and at this record of another
-    typename Policy::template atomic<std::size_t> garbage{0};  ///< as many as are in `retired`; read by others
+    std::size_t most = Policy::retired_between_looks;          ///< number of retired nodes that triggers a scan
+    unsigned turn = 0;                                         ///< index of the other record to clean at the next scan
+    typename Policy::template atomic<std::size_t> garbage{0};  ///< length of `retired`; also read by other threads
   };
 
   void free_all(node* first) noexcept {
@@ -84,7 +86,7 @@ class basic_hazard_pointers<Policy>::domain {
   void retire(record& own, node* gone) noexcept {
     gone->next_retired = own.retired;
     own.retired = gone;
-    // relaxed, and no exchange: one thread at a time writes it, and what others read is approximate.
+    // relaxed and no exchange: one thread at a time writes it, and other threads read an approximate value.
     const std::size_t waiting = own.garbage.load(std::memory_order_relaxed) + 1;
     own.garbage.store(waiting, std::memory_order_relaxed);
     if (waiting < own.most) return;
@@ -92,12 +94,12 @@ class basic_hazard_pointers<Policy>::domain {
     free_unseen_of_another(own);
   }
 
-  /// Of one other record in turn, which no thread has and which may be that of a thread that has ended.
+  /// Frees nodes in one other record, in turn, if no thread holds it. Its thread may have ended.
   void free_unseen_of_another(record& own) noexcept {
     unsigned place = 0;
     const bool is_past_all = records_.all_of([&](record& one) {
       if (place++ != own.turn) return true;
-      // relaxed: it only decides whether it is worth trying.
+      // relaxed: the value only decides whether an attempt is worthwhile.
       if (one.garbage.load(std::memory_order_relaxed) >= Policy::retired_between_looks && records_.try_take(one, 1)) {
         free_unseen(one);
         records_.leave(one);
@@ -107,15 +109,15 @@ class basic_hazard_pointers<Policy>::domain {
     own.turn = is_past_all ? 0 : own.turn + 1;
   }
 
-  /// Frees the retired nodes that are no thread's hazard. Twice as many wait before as there are hazards, so that at
-  /// least half of them are freed.
+  /// Frees the retired nodes that are no thread's hazard. There are at least twice as many retired nodes as hazards, so
+  /// at least half of the nodes are freed.
   void free_unseen(record& own) noexcept {
     node* unseen = own.retired;
     node* seen = nullptr;
     own.retired = nullptr;
     std::size_t kept = 0;
     std::size_t all = 0;
-    sets_detail::word found[64];  // some records' at a time, so that no memory is needed here
+    sets_detail::word found[64];  // handles a batch of records at a time, so that no allocation is needed
     std::size_t count = 0;
     const auto sift = [&] {
       std::sort(found, found + count);
@@ -135,7 +137,8 @@ class basic_hazard_pointers<Policy>::domain {
     records_.all_of([&](record& one) {
       all += slots;
       for (const auto& hazard : one.hazards)
-        // seq_cst: see above; it acquires what the thread read of the node that it published before.
+        // seq_cst: see the head of this file. Also acquires the thread's reads of the node whose hazard it has
+        // replaced.
         if (const sets_detail::word address = hazard.load(std::memory_order_seq_cst); address != 0)
           found[count++] = address;
       if (count + slots > std::size(found)) sift();
@@ -145,7 +148,7 @@ class basic_hazard_pointers<Policy>::domain {
     own.retired = seen;
     own.garbage.store(kept, std::memory_order_relaxed);
     own.most = std::max<std::size_t>(Policy::retired_between_looks, 2 * all);
-    free_all(unseen);  // last, since a key's destructor may use the set
+    free_all(unseen);  // last, because the destructor of a key may use the set
   }
 
   void* set_;
@@ -154,7 +157,7 @@ class basic_hazard_pointers<Policy>::domain {
   sets_detail::record_list<Policy, record> records_;
 };
 
-/// An operation on the set. It looks at up to four nodes at a time, each in a slot.
+/// A running operation on the set. It accesses up to four nodes at a time, each protected by a slot.
 template <class Policy>
 class basic_hazard_pointers<Policy>::guard {
  public:
@@ -162,16 +165,17 @@ class basic_hazard_pointers<Policy>::guard {
   guard(const guard&) = delete;
   guard& operator=(const guard&) = delete;
   ~guard() {
-    // release: what was read of the nodes happens before they are freed.
+    // release: the reads of the nodes happen before the nodes are freed.
     for (auto& hazard : record_.hazards) hazard.store(0, std::memory_order_release);
     domain_.records_.leave(record_);
   }
 
-  /// The link's word. Unless it is marked, its node is not freed until the slot is used again or the guard ends: the
-  /// node in which the link is was in the list after the address had been published, and so was what comes behind it.
+  /// Returns the word of the link. If the word is unmarked, its node is not freed until the slot is used again or the
+  /// guard ends: after the address was published, the node that contains the link was still in the list, and so was the
+  /// node to which it links.
   template <class Link>
   sets_detail::word protect(unsigned slot, const Link& link, std::memory_order /*order*/) noexcept {
-    // relaxed: it is looked at again.
+    // relaxed: it is read again below.
     for (sets_detail::word seen = link.load(std::memory_order_relaxed);;) {
       if (sets_detail::is_marked(seen)) return link.load(std::memory_order_seq_cst);
       record_.hazards[slot].store(seen, std::memory_order_seq_cst);
@@ -180,7 +184,7 @@ class basic_hazard_pointers<Policy>::guard {
       seen = again;
     }
   }
-  /// The node, to which no link leads any more, is freed when it is in no thread's slot.
+  /// Retires an unlinked node: it is freed when it is in no slot of any thread.
   void retire(sets_detail::reclaimable* node) noexcept { domain_.retire(record_, node); }
 
  private:

@@ -1,4 +1,4 @@
-/// lazy_list_set: a sorted list whose removed nodes are marked first and taken out later; look-ups take no locks.
+/// lazy_list_set: a sorted list that marks removed nodes before it unlinks them. Look-ups take no locks.
 #pragma once
 
 #include <atomic>
@@ -18,23 +18,24 @@
 
 namespace gradus {
 
-/// A set of keys as a sorted linked list. To erase a key is to mark its node, and then to take the node out, both under
-/// the locks of that node and the one before. So a thread that has locked a node need not walk again: the node is in
-/// the list unless it is marked, and mark and next node are one word that one comparison checks. O(n) steps each.
+/// A set of keys as a sorted linked list. Erasing a key marks its node and then unlinks it, both while holding the
+/// locks of this node and of the previous one. So a thread that has locked a node does not need to traverse again: an
+/// unmarked node is in the list, and a single comparison checks mark and next node, which share a word. O(n) steps per
+/// operation.
 ///
-/// `contains` and `visit` take no locks and, except under hazard_pointers, are wait-free: they walk once and read the
-/// mark of the node that they find. `insert` of a key that is there and `erase` of one that is not take no locks
-/// either; other changes wait for a thread that stops while it holds a lock they need. Under hazard_pointers a
-/// traversal that finds its node marked starts again.
+/// `contains` and `visit` take no locks and, except under hazard_pointers, are wait-free: they traverse once and read
+/// the mark of the node that they find. `insert` of a key in the set and `erase` of a key outside the set take no locks
+/// either. Other changes wait for the holder of a lock that they need. Under hazard_pointers, a traversal restarts if
+/// its current node is marked.
 ///
-/// A loop over the set takes no locks. In ascending order it sees every key that is there all the while, no key twice,
-/// and others that are inserted or erased meanwhile or not.
+/// Iteration takes no locks. In ascending order, it returns every key that is in the set all the time, no key twice,
+/// and perhaps keys that are inserted or erased concurrently.
 ///
-/// Memory orders: a change takes effect by one store (the link to the new node, the mark), an answer without a change
-/// by one load (the last link, the mark of the node that was found). These are seq_cst, and so are in an order on which
-/// all threads agree; since a walk does not know which of its loads is the last one, all of them are. With acquire and
-/// release two threads, each of which inserts a key and then looks for the other's, might both miss it. seq_cst loads
-/// are plain loads on x86-64, and load-acquire on 64-bit Arm.
+/// Memory orders: a change takes effect by one store (of the link to the new node, or of the mark). An operation
+/// without a change takes effect by one load (of the last link, or of the mark of the node found). These stores and
+/// loads are seq_cst, so that all threads agree on their order. A traversal does not know which of its loads is the
+/// last one, so all of them are seq_cst. With acquire and release, two threads that each insert a key and then look up
+/// the other's key might both miss it. seq_cst loads are plain loads on x86-64 and load-acquire on 64-bit Arm.
 ///
 /// Source: S. Heller, M. Herlihy, V. Luchangco, M. Moir, W. N. Scherer III and N. Shavit, "A lazy concurrent list-based
 /// set algorithm" (2005); failed changes without locks: T. David, R. Guerraoui and V. Trigonakis, "Asynchronized
@@ -45,7 +46,7 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
   using Policy = typename Reclamation::policy;
   using word = sets_detail::word;
   using guard = typename Reclamation::guard;
-  /// The list's head is a link without a key: keys need no least value.
+  /// The head of the list is a link without a key, so that no minimal key is needed.
   struct link {
     typename Policy::template atomic<word> next{0};
     sets_detail::basic_node_lock<Policy> lock;
@@ -54,7 +55,7 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     node() noexcept {}
     ~node() {}
     union {
-      const Key key;  ///< made and destroyed by the factory
+      const Key key;  ///< constructed and destroyed by the factory
     };
   };
 
@@ -71,7 +72,7 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     }
   }
 
-  /// Removed nodes that wait until nobody looks at them, and their bytes without what their keys own elsewhere.
+  /// Returns the number (bytes) of removed nodes that are not yet freed. Excludes memory that keys own elsewhere.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
 
@@ -91,7 +92,7 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
   struct window {
     link* before;
     node* here;
-    unsigned slot;  ///< that keeps `here`
+    unsigned slot;  ///< the slot that protects `here`
   };
 
   template <class Other>
@@ -99,12 +100,12 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     return [this, &key](const Key& other) { return compare_(other, key); };
   }
 
-  /// The last link whose key precedes, and what comes behind it; either may be removed meanwhile.
+  /// Returns the last link whose key precedes, and the node behind it. Either may be removed concurrently.
   template <class Precedes>
   window find(guard& hold, const Precedes& precedes, unsigned slot = 0) const {
     for (link* before = &head_;;) {
       const word next = hold.protect(slot, before->next, seq_cst);
-      if (!walks_past_removed && sets_detail::is_marked(next)) {  // what comes behind it may be freed
+      if (!walks_past_removed && sets_detail::is_marked(next)) {  // the node behind it may be freed
         before = &head_;
         continue;
       }
@@ -120,8 +121,8 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     return at.here != nullptr && !compare_(key, at.here->key);
   }
   static bool is_removed(const node& here) { return sets_detail::is_marked(here.next.load(seq_cst)); }
-  /// Under the lock of the first: that it is in the list and leads to the second, for otherwise it would be marked or
-  /// lead elsewhere. relaxed: others change it under this lock.
+  /// Returns true if the first node is in the list and points to the second; otherwise it would be marked or point
+  /// elsewhere. Precondition: the first node is locked. relaxed: changes happen under this lock.
   static bool are_neighbours(const window& at) {
     return at.before->next.load(std::memory_order_relaxed) == sets_detail::word_of(at.here);
   }
@@ -132,12 +133,12 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     for (;;) {
       const window at = find(hold, less_than(key));
       if (is_at(at, key) && !is_removed(*at.here)) return false;
-      // One lock suffices: what comes behind `before` is not marked without it.
+      // One lock suffices: no thread marks the node behind `before` without this lock.
       const std::lock_guard hold_before(at.before->lock);
       if (!are_neighbours(at)) continue;
       node* made = nodes_.make(std::forward<Argument>(key));
-      made->next.store(sets_detail::word_of(at.here), std::memory_order_relaxed);  // nobody else knows it
-      // The key is in the set from here on.
+      made->next.store(sets_detail::word_of(at.here), std::memory_order_relaxed);  // no other thread knows it
+      // From here on the set contains the key.
       at.before->next.store(sets_detail::word_of(made), seq_cst);
       count_.add(1);
       return true;
@@ -152,10 +153,10 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
       if (!is_at(at, key) || is_removed(*at.here)) return false;
       {
         const std::lock_guard hold_before(at.before->lock);
-        const std::lock_guard hold_here(at.here->lock);  // nobody puts a node behind it
+        const std::lock_guard hold_here(at.here->lock);  // no thread can insert behind it
         if (!are_neighbours(at)) continue;
-        const word next = at.here->next.load(std::memory_order_relaxed);  // its lock orders it
-        // The key is no longer in the set from here on.
+        const word next = at.here->next.load(std::memory_order_relaxed);  // ordered by its lock
+        // From here on the set does not contain the key.
         at.here->next.store(next | sets_detail::mark, seq_cst);
         at.before->next.store(next, Reclamation::unlink_order);
       }

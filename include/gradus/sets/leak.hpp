@@ -1,4 +1,4 @@
-/// leak: nodes are freed with their set, for comparison.
+/// leak: frees nodes only in the destructor of the set; for comparison.
 #pragma once
 
 #include <atomic>
@@ -11,13 +11,13 @@
 
 namespace gradus {
 
-/// No reclamation: removed nodes wait for the set's destructor. It shows what the others cost, and suits a set from
-/// which little is erased in its life.
+/// No reclamation: removed nodes are kept until the destructor of the set. Shows the cost of the other methods, and
+/// suits a set from which few keys are ever erased.
 template <class Policy = set_policy>
 struct basic_leak {
   using policy = Policy;
   static constexpr bool walks_past_removed = true;
-  /// release: as that of epochs.
+  /// release: as in epoch.hpp.
   static constexpr std::memory_order unlink_order = std::memory_order_release;
 
   class guard;
@@ -53,7 +53,7 @@ struct basic_leak {
       return link.load(order);
     }
     void retire(sets_detail::reclaimable* node) noexcept {
-      // relaxed: only the destructor follows these links, and whoever destroys the set waits for all its users.
+      // relaxed: only the destructor follows these links, and all users of the set happen before its destruction.
       node->next_retired = domain_.retired_.load(std::memory_order_relaxed);
       while (!domain_.retired_.compare_exchange_weak(node->next_retired, node, std::memory_order_relaxed)) {
       }

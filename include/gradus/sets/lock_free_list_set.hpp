@@ -1,5 +1,4 @@
-/// lock_free_list_set: a sorted list without locks: to erase is to mark by one atomic operation, and whoever comes by
-/// takes the node out.
+/// lock_free_list_set: a sorted list without locks. Erasing marks a node atomically; any thread that passes unlinks it.
 #pragma once
 
 #include <atomic>
@@ -18,21 +17,21 @@
 
 namespace gradus {
 
-/// A set of keys as a sorted linked list (Harris and Michael). A new node is linked by one compare-and-exchange of the
-/// link before it. To erase a key is to mark the link of its own node: from then on nothing is linked behind it, and
-/// threads that come by take it out. O(n) steps each.
+/// A set of keys as a sorted linked list (Harris and Michael). A compare-and-exchange of the previous link inserts a
+/// node. Erasing a key marks the link of its node. From then on nothing can be inserted behind the node, and passing
+/// threads unlink it. O(n) steps per operation.
 ///
-/// Lock-free: a thread that stops anywhere holds up no other. `contains` and `visit` change nothing and, except under
-/// hazard_pointers, walk once; there they help and may start again like the others.
+/// Lock-free: a thread that stops anywhere blocks no other thread. `contains` and `visit` change nothing and traverse
+/// once, except under hazard_pointers, where they unlink marked nodes and may restart.
 ///
-/// A loop over the set takes no locks. In ascending order it sees every key that is there all the while, no key twice,
-/// and others that are inserted or erased meanwhile or not.
+/// Iteration takes no locks. In ascending order, it returns every key that is in the set all the time, no key twice,
+/// and perhaps keys that are inserted or erased concurrently.
 ///
-/// Memory orders: a change takes effect by one exchange (of the link to the new node, of the mark), an answer without a
-/// change by one load (the last link, the mark of the node that was found). These are seq_cst, and so are in an order
-/// on which all threads agree; since a walk does not know which of its loads is the last one, all of them are. With
-/// acquire and release two threads, each of which inserts a key and then looks for the other's, might both miss it.
-/// seq_cst loads are plain loads on x86-64, and load-acquire on 64-bit Arm.
+/// Memory orders: a change takes effect by one exchange (of the link to the new node, or of the mark). An operation
+/// without a change takes effect by one load (of the last link, or of the mark of the node found). These accesses are
+/// seq_cst, so that all threads agree on their order. A traversal does not know which of its loads is the last one, so
+/// all of them are seq_cst. With acquire and release, two threads that each insert a key and then look up the other's
+/// key might both miss it. seq_cst loads are plain loads on x86-64 and load-acquire on 64-bit Arm.
 ///
 /// Sources: T. L. Harris, "A pragmatic implementation of non-blocking linked-lists" (2001); M. M. Michael, "High
 /// performance dynamic lock-free hash tables and list-based sets" (2002).
@@ -42,7 +41,7 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
   using Policy = typename Reclamation::policy;
   using word = sets_detail::word;
   using guard = typename Reclamation::guard;
-  /// The list's head is a link without a key: keys need no least value.
+  /// The head of the list is a link without a key, so that no minimal key is needed.
   struct link {
     typename Policy::template atomic<word> next{0};
   };
@@ -50,7 +49,7 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
     node() noexcept {}
     ~node() {}
     union {
-      const Key key;  ///< made and destroyed by the factory
+      const Key key;  ///< constructed and destroyed by the factory
     };
   };
 
@@ -67,7 +66,7 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
     }
   }
 
-  /// Removed nodes that wait until nobody looks at them, and their bytes without what their keys own elsewhere.
+  /// Returns the number (bytes) of removed nodes that are not yet freed. Excludes memory that keys own elsewhere.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
 
@@ -87,7 +86,7 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
   struct window {
     link* before;
     node* here;
-    unsigned slot;  ///< that keeps `here`
+    unsigned slot;  ///< the slot that protects `here`
   };
 
   template <class Other>
@@ -95,10 +94,10 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
     return [this, &key](const Key& other) { return compare_(other, key); };
   }
 
-  /// Takes `here`, which is marked, out of the list; false where `before` was removed or leads elsewhere by now.
+  /// Unlinks `here`, which is marked. Returns false if `before` was removed or points elsewhere.
   bool take_out(guard& hold, link& before, node* here, word next) const {
     word expected = sets_detail::word_of(here);
-    // relaxed where it fails: the walk begins again.
+    // relaxed on failure: the traversal restarts.
     if (!before.next.compare_exchange_strong(expected, sets_detail::without_mark(next), Reclamation::unlink_order,
                                              std::memory_order_relaxed))
       return false;
@@ -106,9 +105,8 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
     return true;
   }
 
-  /// The last link whose key precedes, and the node behind it, which was not removed when it was looked at; removed
-  /// nodes on the way are taken out. Nothing where the link on which the walk stood was removed, or changed by another
-  /// thread.
+  /// Returns the last link whose key precedes, and the node behind it, which was unmarked when it was read. Unlinks
+  /// marked nodes on the way. Returns nullopt if another thread removed the current node or changed its link.
   template <class Precedes>
   std::optional<window> try_find(guard& hold, const Precedes& precedes, unsigned slot) const {
     for (link* before = &head_;;) {
@@ -146,8 +144,8 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
     made.hold(nodes_.make(std::forward<Argument>(key)));
     for (const Key& own = made.get()->key;;) {
       word next = sets_detail::word_of(at.here);
-      made.get()->next.store(next, std::memory_order_relaxed);  // nobody else knows it
-      // The key is in the set from here on.
+      made.get()->next.store(next, std::memory_order_relaxed);  // no other thread knows it
+      // From here on the set contains the key.
       if (at.before->next.compare_exchange_strong(next, sets_detail::word_of(made.get()), seq_cst,
                                                   std::memory_order_relaxed))
         break;
@@ -164,15 +162,15 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
     guard hold(domain_);
     const window at = find(hold, less_than(key));
     if (!is_at(at.here, key)) return false;
-    // The key is no longer in the set from here on, unless another thread was faster: then it was not in the set when
-    // that one had marked it, a moment after find() saw it.
+    // From here on the set does not contain the key. If another thread marked the node first, it erased the key after
+    // find() saw it, and this operation takes effect right after that mark.
     const word next = at.here->next.fetch_or(sets_detail::mark, seq_cst);
     if (sets_detail::is_marked(next)) return false;
     count_.add(-1);
     try {
-      if (!take_out(hold, *at.before, at.here, next)) find(hold, less_than(key));  // which takes it out
+      if (!take_out(hold, *at.before, at.here, next)) find(hold, less_than(key));  // find() unlinks it
     } catch (...) {
-      // The comparison throws: whoever comes by takes the node out.
+      // The comparison threw. Another traversal will unlink the node.
     }
     return true;
   }

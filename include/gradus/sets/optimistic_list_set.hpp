@@ -1,4 +1,5 @@
-/// optimistic_list_set: a sorted list that is searched without locks; two nodes are locked, and then it is made sure.
+/// optimistic_list_set: a sorted list that is searched without locks. An operation locks two nodes and then validates
+/// them.
 #pragma once
 
 #include <atomic>
@@ -18,20 +19,21 @@
 
 namespace gradus {
 
-/// A set of keys as a sorted linked list. A thread walks without locks to the two nodes between which its key belongs,
-/// locks both, and walks from the head again: if it comes to the first and this leads to the second, neither was
-/// removed, and it does its work; otherwise it begins again. O(n) steps each, twice; `contains` takes locks, too.
+/// A set of keys as a sorted linked list. A thread searches without locks for the two nodes around its key, locks both,
+/// and traverses again from the head. If it reaches the first node, and this node points to the second, neither was
+/// removed, and the operation proceeds. Otherwise it restarts. O(n) steps per operation, twice. `contains` takes locks,
+/// too.
 ///
-/// Under hazard_pointers removed nodes are marked, and a traversal that finds its node marked starts again.
+/// Under hazard_pointers, removed nodes are marked, and a traversal restarts if its current node is marked.
 ///
-/// A loop over the set takes no locks. In ascending order it sees every key that is there all the while, no key twice,
-/// and others that are inserted or erased meanwhile or not.
+/// Iteration takes no locks. In ascending order, it returns every key that is in the set all the time, no key twice,
+/// and perhaps keys that are inserted or erased concurrently.
 ///
-/// Linearizable with acquire and release alone (but for what hazard pointers need): what an operation answers it has
-/// read under the locks of both nodes, so that of two operations on a key the one comes later that takes them later.
-/// The second walk may read old links. Yet if the first node had been removed, by a thread that held its lock and the
-/// lock of the node before it, that happened before this thread locked it, so that no link that this thread may still
-/// read leads there.
+/// The operations are linearizable with acquire and release alone (apart from the needs of hazard pointers), because an
+/// operation reads its answer while it holds the locks of both nodes. Two operations on a key are ordered by these
+/// locks. The second traversal may read old links, but it does not find a removed first node. The removing thread held
+/// the locks of this node and of the previous one. So the removal happened before this thread locked the node, and no
+/// link that this thread can still read points to the node.
 ///
 /// Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor Programming", 9.6.
 template <class Key, class Reclamation = epoch, class Compare = std::less<>, class Allocator = std::allocator<Key>>
@@ -40,7 +42,7 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
   using Policy = typename Reclamation::policy;
   using word = sets_detail::word;
   using guard = typename Reclamation::guard;
-  /// The list's head is a link without a key: keys need no least value.
+  /// The head of the list is a link without a key, so that no minimal key is needed.
   struct link {
     typename Policy::template atomic<word> next{0};
     sets_detail::basic_node_lock<Policy> lock;
@@ -49,7 +51,7 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     node() noexcept {}
     ~node() {}
     union {
-      const Key key;  ///< made and destroyed by the factory
+      const Key key;  ///< constructed and destroyed by the factory
     };
   };
 
@@ -66,7 +68,7 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     }
   }
 
-  /// Removed nodes that wait until nobody looks at them, and their bytes without what their keys own elsewhere.
+  /// Returns the number (bytes) of removed nodes that are not yet freed. Excludes memory that keys own elsewhere.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
 
@@ -79,7 +81,7 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
   using cursor = sets_detail::list_cursor<optimistic_list_set>;
   static constexpr bool walks_past_removed = Reclamation::walks_past_removed;
 
-  // Of loads: a node is initialised for those who get there. Of stores: likewise; and see Linearizable above.
+  // A thread that arrives through a link sees an initialised node. See also the head of this file.
   static constexpr std::memory_order acquire = std::memory_order_acquire;
   static constexpr std::memory_order release = std::memory_order_release;
 
@@ -89,7 +91,7 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
   struct window {
     link* before;
     node* here;
-    unsigned slot;  ///< that keeps `here`
+    unsigned slot;  ///< the slot that protects `here`
   };
 
   template <class Other>
@@ -97,12 +99,12 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     return [this, &key](const Key& other) { return compare_(other, key); };
   }
 
-  /// The last link whose key precedes, and what comes behind it.
+  /// Returns the last link whose key precedes, and the node behind it.
   template <class Precedes>
   window find(guard& hold, const Precedes& precedes, unsigned slot = 0) const {
     for (link* before = &head_;;) {
       const word next = hold.protect(slot, before->next, acquire);
-      if (sets_detail::is_marked(next)) {  // under hazard pointers alone: what comes behind it may be freed
+      if (sets_detail::is_marked(next)) {  // only under hazard pointers: the node behind it may be freed
         before = &head_;
         continue;
       }
@@ -118,12 +120,13 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     return at.here != nullptr && !compare_(key, at.here->key);
   }
 
-  /// The second walk: whether the window's first link, which is locked, is in the list, and leads to the second.
+  /// The second traversal: returns true if the window's first node, which is locked, is in the list and points to the
+  /// second.
   bool is_in_list(guard& hold, const window& at) const {
     if (at.before != &head_) {
       const node* wanted = static_cast<const node*>(at.before);
       link* before = &head_;
-      for (unsigned slot = 2;;) {  // 0 and 1 hold the window
+      for (unsigned slot = 2;;) {  // slots 0 and 1 protect the window
         const word next = hold.protect(slot, before->next, acquire);
         if (sets_detail::is_marked(next)) {
           before = &head_;
@@ -136,11 +139,11 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
         slot ^= 1;
       }
     }
-    // relaxed: the lock orders it.
+    // relaxed: ordered by the lock.
     return at.before->next.load(std::memory_order_relaxed) == sets_detail::word_of(at.here);
   }
 
-  /// work(window) under the locks of two neighbours, or of the last link, between which the key belongs.
+  /// Returns work(window), called while holding the locks of the two nodes (or of the last link) around the key.
   template <class Other, class Work>
   auto between_neighbours(guard& hold, const Other& key, const Work& work) const {
     for (;;) {
@@ -158,7 +161,7 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     return between_neighbours(hold, key, [&](const window& at) {
       if (is_at(at, key)) return false;
       node* made = nodes_.make(std::forward<Argument>(key));
-      made->next.store(sets_detail::word_of(at.here), std::memory_order_relaxed);  // nobody else knows it
+      made->next.store(sets_detail::word_of(at.here), std::memory_order_relaxed);  // no other thread knows it
       at.before->next.store(sets_detail::word_of(made), release);
       count_.add(1);
       return true;
@@ -170,8 +173,9 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     guard hold(domain_);
     node* gone = between_neighbours(hold, key, [&](const window& at) -> node* {
       if (!is_at(at, key)) return nullptr;
-      const word next = at.here->next.load(std::memory_order_relaxed);  // its lock orders it
-      // Before it is taken out: who finds no mark has found a node that is in the list. seq_cst: see hazard_pointers.
+      const word next = at.here->next.load(std::memory_order_relaxed);  // ordered by its lock
+      // Marks the node before unlinking it, so that every unmarked node that a traversal finds is in the list. seq_cst:
+      // see hazard_pointers.
       if constexpr (!Reclamation::walks_past_removed)
         at.here->next.store(next | sets_detail::mark, std::memory_order_seq_cst);
       at.before->next.store(next, Reclamation::unlink_order);
@@ -188,7 +192,7 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     const node* found =
         between_neighbours(hold, key, [&](const window& at) { return is_at(at, key) ? at.here : nullptr; });
     if (found == nullptr) return false;
-    function(found->key);  // not under the locks; the guard keeps the node
+    function(found->key);  // outside the locks; the guard protects the node
     return true;
   }
 

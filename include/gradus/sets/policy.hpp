@@ -1,7 +1,6 @@
-/// What the concurrent sets stand on: atomic variables, and a way to wait for a lock. Every set is a template over a
-/// policy, by way of its reclamation or its lock, so that the very same code also runs where delays are forced into it
-/// and where every order of events is tried out; programs use the names without `basic_`, which stand on the standard
-/// library.
+/// The policy of the concurrent sets: atomic variables and waiting for a lock. Every set is a template over a policy,
+/// through its reclamation or its lock, so that tests can run the same code with forced delays, and a model checker can
+/// try every order of events. Programs use the names without `basic_`, whose policy is the standard library.
 #pragma once
 
 #include <atomic>
@@ -12,20 +11,20 @@
 
 namespace gradus {
 
-/// The policy of all sets that programs use.
+/// The policy of the production sets.
 struct set_policy {
   template <class T>
   using atomic = std::atomic<T>;
 
-  /// How many records a set has for operations at first, and how many it adds at a time.
+  /// Number of operation records per block: a set starts with one block and grows block by block.
   static constexpr unsigned records_of_block = 16;
-  /// After how many removed nodes a thread looks which it may free.
+  /// Number of removed nodes after which a thread checks which of them it may free.
   static constexpr unsigned retired_between_looks = 64;
-  /// Of a hash set.
+  /// Initial number of buckets of a hash set.
   static constexpr std::uint64_t first_buckets = 64;
 
-  /// Numbers for the heights of a skip list's nodes: xorshift, of each thread's own. No thread begins as another one
-  /// did, or where each inserts a single key and ends, all nodes would have one height.
+  /// Returns a random number for the height of a skip-list node (xorshift, per thread). Every thread starts from a
+  /// different state: otherwise, if each thread inserted one key and ended, all nodes would have the same height.
   static std::uint64_t random() noexcept {
     thread_local std::uint64_t state = first_state();
     state ^= state << 13;
@@ -34,8 +33,8 @@ struct set_policy {
     return state;
   }
 
-  /// Prefetches the node that a link leads to. Relaxed: nothing depends on the value, and to prefetch memory that has
-  /// been freed does no harm.
+  /// Prefetches the node to which a link points. relaxed: nothing depends on the value, and prefetching freed memory is
+  /// harmless.
   template <class Link>
   static void fetch_target(const Link& link) noexcept {
     __builtin_prefetch(sets_detail::node_at<const void>(link.load(std::memory_order_relaxed)));
@@ -43,15 +42,16 @@ struct set_policy {
 
   static std::uint64_t first_state() noexcept {
     static constinit std::atomic<std::uint64_t> threads{0};
-    // relaxed: each thread gets a number of its own. The finalizer of MurmurHash3, which makes 0 of 0 alone.
+    // relaxed: the counter only has to give each thread a different number. The mixer is the finalizer of MurmurHash3,
+    // which maps only 0 to 0.
     std::uint64_t bits = 0x9E3779B97F4A7C15 * (threads.fetch_add(1, std::memory_order_relaxed) + 1);
     bits = (bits ^ bits >> 33) * 0xFF51AFD7ED558CCD;
     bits = (bits ^ bits >> 33) * 0xC4CEB9FE1A85EC53;
     return bits ^ bits >> 33;
   }
 
-  /// A thread that waits for others: it rests for a moment between two looks, and gives its processor away when that
-  /// was in vain for some microseconds, for the thread that it waits for may have none.
+  /// Backoff of a waiting thread: pauses first, then yields its core, because after some microseconds the thread that
+  /// it waits for may have no core.
   class spinner {
    public:
     void rest() noexcept {

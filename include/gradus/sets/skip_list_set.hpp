@@ -1,4 +1,4 @@
-/// skip_list_set: a sorted lock-free list with express lanes: O(log n) steps.
+/// skip_list_set: a sorted lock-free list with express lanes. O(log n) expected steps per operation.
 #pragma once
 
 #include <algorithm>
@@ -20,28 +20,28 @@
 
 namespace gradus {
 
-/// A sorted set of keys as a lock-free skip list. Level 0 is the list of lock_free_list_set; half of its nodes, at
-/// random, are linked on level 1 as well, half of these on level 2, and so on. A search walks on each level as far as
-/// the key allows and goes down. O(log n) expected steps; 2 links a key on average.
+/// A sorted set of keys as a lock-free skip list. Level 0 is the list of lock_free_list_set. A random half of its nodes
+/// is also linked on level 1, half of those on level 2, and so on. A search advances on each level as far as the key
+/// allows and then descends. O(log n) expected steps; 2 links per key on average.
 ///
-/// In a set larger than the caches each step waits for memory. With half of the nodes on the next level a search visits
-/// about 1.4 log2(n) different nodes; with a quarter it would be 1.8 log2(n). While a search waits for a node, it
-/// prefetches the one that it looks at next if it goes down.
+/// In a set larger than the caches, each step waits for memory. With half of the nodes on the next level, a search
+/// visits about 1.4 log2(n) different nodes; with a quarter it would visit 1.8 log2(n). While a search waits for a
+/// node, it prefetches the node it would read next if it descends.
 ///
-/// A key is in the set while its node is linked on level 0 and not marked there; the other levels are only ways to
-/// get there. To erase is to mark the node's links from the highest level down, and to walk once more, which takes it
-/// out everywhere. A node counts the levels on which it is linked, and its inserter while it still links it: whoever
-/// ends the last of these retires it, once.
+/// The set contains a key while the node of the key is linked and unmarked on level 0. The other levels only speed up
+/// searches. Erasing marks the node's links from the highest level down, and then traverses once more, which unlinks
+/// the node on every level. `holds` counts the levels on which a node is linked, plus its inserting thread while this
+/// thread still links it. The thread that decrements `holds` to 0 retires the node.
 ///
-/// Lock-free: a thread that stops anywhere holds up no other. `contains` and `visit` change nothing, except under
-/// hazard_pointers, where they help and may start again.
+/// Lock-free: a thread that stops anywhere blocks no other thread. `contains` and `visit` change nothing, except under
+/// hazard_pointers, where they unlink marked nodes and may restart.
 ///
-/// A loop over the set takes no locks. In ascending order it sees every key that is there all the while, no key twice,
-/// and others that are inserted or erased meanwhile or not.
+/// Iteration takes no locks. In ascending order, it returns every key that is in the set all the time, no key twice,
+/// and perhaps keys that are inserted or erased concurrently.
 ///
-/// Memory orders: on level 0 as in lock_free_list_set. On the levels above links and marks are seq_cst for another
-/// reason: who links a node looks at its mark afterwards, who marks it looks for the link afterwards, and one of them
-/// has to see what the other did and take the node out.
+/// Memory orders: level 0 as in lock_free_list_set. On the levels above, links and marks are seq_cst for another
+/// reason: the linking thread reads the mark afterwards, the marking thread reads the link afterwards, and at least one
+/// of them must see the other's write and unlink the node.
 ///
 /// Sources: W. Pugh, "Skip lists" (1990); K. Fraser, "Practical lock freedom" (2004); M. Herlihy and N. Shavit, "The
 /// Art of Multiprocessor Programming", 14.4.
@@ -52,21 +52,21 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
   using word = sets_detail::word;
   using guard = typename Reclamation::guard;
   using link = typename Policy::template atomic<word>;
-  static constexpr unsigned most_levels = 32;  // two to the power of 32 keys and more
+  static constexpr unsigned most_levels = 32;  // for up to 2^32 keys and more
 
-  /// The list's head has links without a key: keys need no least value.
+  /// The head of the list has links but no key, so that no minimal key is needed.
   struct tower {
     link links[most_levels];
   };
-  /// Its links come behind it in memory.
+  /// A node. Its links follow it in memory.
   struct node : sets_detail::reclaimable {
     explicit node(unsigned on_levels) noexcept : levels(on_levels) {}
     ~node() {}
     link* links() const noexcept { return reinterpret_cast<link*>(const_cast<node*>(this) + 1); }
-    typename Policy::template atomic<unsigned> holds{2};  ///< levels on which it is linked; and its inserter
+    typename Policy::template atomic<unsigned> holds{2};  ///< levels on which it is linked; +1 during insertion
     const unsigned levels;
     union {
-      const Key key;  ///< made and destroyed by the allocator
+      const Key key;  ///< constructed and destroyed by the allocator
     };
   };
   static_assert(alignof(node) >= alignof(link));
@@ -96,8 +96,8 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     }
   }
 
-  /// Removed nodes that wait until nobody looks at them, and their bytes without what their keys own elsewhere, of
-  /// which those of links are an average.
+  /// Returns the number (bytes) of removed nodes that are not yet freed. Excludes memory that keys own elsewhere;
+  /// counts the average number of links.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * (sizeof(node) + 2 * sizeof(link)); }
 
@@ -116,7 +116,6 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
   static const link& first_link(const node& from) { return from.links()[0]; }
 
   // --- memory
-  // ---------------------------------------------------------------------------------------------------------
 
   struct alignas(node) unit {
     std::byte bytes[alignof(node)];
@@ -155,24 +154,24 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
         units);
   }
 
-  /// acquire and release: what others did with the node is done before it is retired.
+  /// Decrements `holds` and retires the node at 0. acquire and release: all accesses of other threads happen before the
+  /// node is retired.
   void let_go(guard& hold, node* of) const noexcept {
     if (of->holds.fetch_sub(1, std::memory_order_acq_rel) == 1) hold.retire(of);
   }
 
-  /// 1, and one more with a probability of a half each.
+  /// Returns 1 + k with probability 2^-(k+1).
   static unsigned draw_levels() noexcept {
     const std::uint64_t random = Policy::random();
     return 1 + static_cast<unsigned>(std::countr_zero(random | std::uint64_t{1} << (most_levels - 1)));
   }
 
   // --- the search
-  // -----------------------------------------------------------------------------------------------------
 
   struct window {
     link* before;  ///< the links of the last node that precedes
     node* here;
-    unsigned slot;  ///< that keeps `here`
+    unsigned slot;  ///< the slot that protects `here`
   };
 
   template <class Other>
@@ -180,18 +179,19 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     return [this, &key](const Key& other) { return compare_(other, key); };
   }
 
-  /// Takes `here`, which is marked on the level, out of it; false where `before` was removed or leads elsewhere by now.
+  /// Unlinks `here`, which is marked, on one level. Returns false if `before` was removed or points elsewhere.
   bool take_out(guard& hold, link& before, node* here, word next) const {
     word expected = sets_detail::word_of(here);
-    // relaxed where it fails: the walk begins again.
+    // relaxed on failure: the traversal restarts.
     if (!before.compare_exchange_strong(expected, sets_detail::without_mark(next), seq_cst, std::memory_order_relaxed))
       return false;
     let_go(hold, here);
     return true;
   }
 
-  /// On the level: the last links whose key precedes, and the node behind, which was not removed when it was looked at;
-  /// removed nodes on the way are taken out. Nothing where the walk stood on a removed node, or was overtaken.
+  /// Returns, on one level, the links of the last node whose key precedes, and the node behind it, which was unmarked
+  /// when it was read. Unlinks marked nodes on the way. Returns nullopt if the current node was removed or its link
+  /// changed.
   template <class Precedes>
   std::optional<window> try_find(guard& hold, const Precedes& precedes, unsigned slot, unsigned level) const {
     link* before = head_.links;
@@ -209,14 +209,14 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
           }
           if (precedes(here->key)) {
             before = here->links();
-            slot ^= 1;  // the node on which the walk stands keeps its slot, also on the way down
+            slot ^= 1;  // the current node keeps its slot, also while descending
             continue;
           }
         }
         if (at == level) return window{before, here, slot};
         break;
       }
-    return std::nullopt;  // never: the lowest level returns
+    return std::nullopt;  // unreachable: the lowest level returns
   }
   template <class Precedes>
   window find(guard& hold, const Precedes& precedes, unsigned slot = 0, unsigned level = 0) const {
@@ -230,7 +230,6 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
   }
 
   // --- the operations
-  // -------------------------------------------------------------------------------------------------
 
   template <class Argument>
   bool add(Argument&& key) {
@@ -242,8 +241,8 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     node& made = *holder;
     for (;;) {
       word next = sets_detail::word_of(at.here);
-      made.links()[0].store(next, std::memory_order_relaxed);  // nobody else knows it
-      // The key is in the set from here on.
+      made.links()[0].store(next, std::memory_order_relaxed);  // no other thread knows it
+      // From here on the set contains the key.
       if (at.before[0].compare_exchange_strong(next, sets_detail::word_of(&made), seq_cst, std::memory_order_relaxed))
         break;
       at = find(hold, less_than(made.key));
@@ -251,13 +250,13 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     }
     (void)holder.release();
     count_.add(1);
-    // The hold of this thread keeps the node, although others may erase it by now.
+    // This thread's hold keeps the node, even if another thread erases it now.
     try {
       raise_height(made.levels);
       for (unsigned level = 1; level < made.levels && link_on(hold, made, level); ++level) {
       }
     } catch (...) {
-      // The comparison throws: the key is in the set, and the way to it is longer than it might be.
+      // The comparison threw. The key is in the set, but searches for it take longer than necessary.
     }
     let_go(hold, &made);
     return true;
@@ -269,24 +268,24 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     }
   }
 
-  /// False if the node is removed: there is no use in linking it.
+  /// Links the node on one level. Returns false if the node was removed, so that further links are pointless.
   bool link_on(guard& hold, node& made, unsigned level) {
     for (;;) {
       const window at = find(hold, less_than(made.key), 0, level);
       word own = made.links()[level].load(seq_cst);
       const word next = sets_detail::word_of(at.here);
-      // Nobody else changes it, but for the mark.
+      // Other threads only change it by marking it.
       if (sets_detail::is_marked(own) || !made.links()[level].compare_exchange_strong(own, next, seq_cst)) return false;
-      made.holds.fetch_add(1, std::memory_order_relaxed);  // before it can be taken out; this thread has a hold already
+      made.holds.fetch_add(1, std::memory_order_relaxed);  // before another thread can unlink the node
       word expected = next;
       if (at.before[level].compare_exchange_strong(expected, sets_detail::word_of(&made), seq_cst,
                                                    std::memory_order_relaxed)) {
         if (!sets_detail::is_marked(made.links()[level].load(seq_cst))) return true;
-        // Erased meanwhile, perhaps by a thread that did not see it on this level any more: this walk takes it out.
+        // The node was erased concurrently, perhaps by a thread that did not see this link. find() unlinks it.
         find(hold, less_than(made.key), 0, level);
         return false;
       }
-      made.holds.fetch_sub(1, std::memory_order_relaxed);  // not the last one
+      made.holds.fetch_sub(1, std::memory_order_relaxed);  // not the last hold
     }
   }
 
@@ -296,14 +295,14 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     node* gone = find(hold, less_than(key)).here;
     if (!is_at(gone, key)) return false;
     for (unsigned level = gone->levels; --level > 0;) gone->links()[level].fetch_or(sets_detail::mark, seq_cst);
-    // The key is no longer in the set from here on, unless another thread was faster: then it was not in the set when
-    // that one had marked it, a moment after find() saw it.
+    // From here on the set does not contain the key. If another thread marked the node first, it erased the key after
+    // find() saw it, and this operation takes effect right after that mark.
     if (sets_detail::is_marked(gone->links()[0].fetch_or(sets_detail::mark, seq_cst))) return false;
     count_.add(-1);
     try {
-      find(hold, less_than(key));  // takes it out on all levels
+      find(hold, less_than(key));  // unlinks the node on all levels
     } catch (...) {
-      // The comparison throws: whoever comes by takes the node out.
+      // The comparison threw. Other traversals will unlink the node.
     }
     return true;
   }
@@ -319,8 +318,8 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     return true;
   }
 
-  /// The first node that is not less and that is not removed; takes nothing out. It never goes down from a removed
-  /// node, whose lower links may be of a time before this search began.
+  /// Returns the first unmarked node that is not less than `key`, without unlinking nodes. Never descends from a
+  /// removed node, because its lower links may be older than this search.
   template <class Other>
   const node* search(const Other& key) const {
     const link* before = head_.links;
@@ -346,7 +345,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
                                                  static_cast<skip_list_set*>(set)->destroy(static_cast<node*>(gone));
                                                }};
   mutable tower head_;
-  typename Policy::template atomic<unsigned> height_{1};  ///< levels on which there ever was a node
+  typename Policy::template atomic<unsigned> height_{1};  ///< number of levels that have ever had a node
   sets_detail::shared_count<Policy> count_;
 };
 

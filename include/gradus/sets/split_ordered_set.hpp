@@ -1,4 +1,5 @@
-/// split_ordered_set: a lock-free hash set: one list, and doors into it that need not move when it grows.
+/// split_ordered_set: a lock-free hash set, made of one list with an entry per bucket. No key moves when the table
+/// grows.
 #pragma once
 
 #include <atomic>
@@ -19,21 +20,21 @@
 
 namespace gradus {
 
-/// An unordered set of keys with a hash and an equality. All keys are in one lock-free list, in the order of their
-/// hashes read backwards, bit by bit. The keys of a bucket, whose hashes end alike, follow one another there; and when
-/// the number of buckets doubles, each is split in two where it lies: no key moves. A bucket's door is a node without a
-/// key at its beginning, put there by the first operation that wants it, which stays to the end. O(1) expected steps;
-/// about as many buckets as keys, of 16 bytes each, which are not given back when keys are erased.
+/// An unordered set of keys with a hash and an equality. All keys are in one lock-free list, sorted by the bit-reversed
+/// hash. The keys of a bucket have hashes with equal low bits and are therefore adjacent in the list. When the number
+/// of buckets doubles, each bucket splits in two in place, and no key moves. The door of a bucket is a permanent node
+/// without a key at the start of the bucket. The first operation that needs the door inserts it. O(1) expected steps
+/// per operation. There are about as many buckets as keys, of 16 bytes each; they are not freed when keys are erased.
 ///
-/// Lock-free: a thread that stops anywhere holds up no other; where it stops while it opens a door, others come in by
-/// an earlier one. `contains` and `visit` change no keys and, except under hazard_pointers, walk once. Hashes are
-/// mixed, so that std::hash of numbers does.
+/// Lock-free: a thread that stops anywhere blocks no other thread. If it stops while it opens a door, other threads
+/// enter the list through an earlier door. `contains` and `visit` change no keys and, except under hazard_pointers,
+/// traverse once. Hashes are mixed, so std::hash of numbers is good enough.
 ///
-/// A loop over the set takes no locks. In no particular order it sees every key that is there all the while, no key
-/// twice, and others that are inserted or erased meanwhile or not; under hazard_pointers it may pass over keys whose
-/// hashes agree in 62 bits with that of a key which is erased while the loop stands on it. (Keys whose hashes agree are
-/// in the order of their insertion, the last one first: so a key that is erased and inserted again lies behind a loop
-/// which has seen it, and not before it.)
+/// Iteration takes no locks. In unspecified order, it returns every key that is in the set all the time, no key twice,
+/// and perhaps keys that are inserted or erased concurrently. Under hazard_pointers, if the current key of a loop is
+/// erased, the loop may skip other keys whose hashes agree with the hash of this key in 62 bits. (Keys with equal
+/// hashes are in reverse order of insertion. So if a key is erased and inserted again, a loop that has seen the key has
+/// already passed the new node.)
 ///
 /// Memory orders: as in lock_free_list_set.
 ///
@@ -47,22 +48,22 @@ class split_ordered_set
   using word = sets_detail::word;
   using guard = typename Reclamation::guard;
 
-  /// In the list: a door or a node.
+  /// An element of the list: a door or a node.
   struct place {
     typename Policy::template atomic<word> next{0};
-    /// By which the list is sorted. In the two lowest bits: what it is.
+    /// The sort key of the list. The two lowest bits state what the element is.
     typename Policy::template atomic<std::uint64_t> order{0};
   };
-  // A door's order is 0 at first; closed while a thread puts it into the list.
+  // The order of a door is 0 at first, and `closed` while a thread inserts the door into the list.
   static constexpr std::uint64_t closed = 1;
   static constexpr std::uint64_t open = 2;
-  static constexpr std::uint64_t is_node = 3;  // and so behind the door of the same bits
+  static constexpr std::uint64_t is_node = 3;  // sorts behind the door with the same upper bits
 
   struct node : place, sets_detail::reclaimable {
     node() noexcept {}
     ~node() {}
     union {
-      const Key key;  ///< made and destroyed by the factory
+      const Key key;  ///< constructed and destroyed by the factory
     };
   };
 
@@ -85,7 +86,7 @@ class split_ordered_set
       if (place* doors = segments_[segment].load(relaxed)) free_doors(doors, doors_of(segment));
   }
 
-  /// Removed nodes that wait until nobody looks at them, and their bytes without what their keys own elsewhere.
+  /// Returns the number (bytes) of removed nodes that are not yet freed. Excludes memory that keys own elsewhere.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
 
@@ -101,12 +102,11 @@ class split_ordered_set
   static bool is_key(std::uint64_t order) { return (order & 3) == is_node; }
 
   // --- hashes and buckets
-  // ---------------------------------------------------------------------------------------------
 
   static constexpr std::uint64_t first_buckets = Policy::first_buckets;
   static constexpr unsigned segments = 40;
 
-  /// The finalizer of MurmurHash3: each bit of the hash has a say in each bit of the result.
+  /// Mixes the hash with the finalizer of MurmurHash3: every bit of the hash affects every bit of the result.
   template <class Other>
   std::uint64_t hash_of(const Other& key) const {
     std::uint64_t bits = static_cast<std::uint64_t>(hash_(key));
@@ -124,13 +124,13 @@ class split_ordered_set
   static std::uint64_t order_of_hash(std::uint64_t hash) { return reversed(hash) | is_node; }
   static std::uint64_t order_of_door(std::uint64_t bucket) { return reversed(bucket); }  // buckets are below 2^62
 
-  /// Segment 0 has the first buckets, and each further one as many as all before it.
+  /// Segment 0 has the first buckets; every further segment has as many buckets as all previous segments.
   static std::uint64_t doors_of(unsigned segment) {
     return segment == 0 ? first_buckets : first_buckets << (segment - 1);
   }
   place& door(std::uint64_t bucket) const {
     const auto segment = static_cast<unsigned>(std::bit_width(bucket / first_buckets));
-    // acquire: the doors are there, by the thread whose exchange stored the address.
+    // acquire: the doors are constructed; synchronizes with the exchange that stored the address.
     place* doors = segments_[segment].load(std::memory_order_acquire);
     return doors[segment == 0 ? bucket : bucket - doors_of(segment)];
   }
@@ -149,30 +149,30 @@ class split_ordered_set
     door_traits::deallocate(allocator, std::pointer_traits<typename door_traits::pointer>::pointer_to(*doors), count);
   }
 
-  /// An open door at or before the place of the hash.
+  /// Returns an open door at or before the position of the hash.
   place& door_for(guard& hold, std::uint64_t hash) const {
-    // acquire: the doors of all these buckets are there.
+    // acquire: the doors of all these buckets exist.
     const std::uint64_t bucket = hash & (buckets_.load(std::memory_order_acquire) - 1);
     place& wanted = door(bucket);
     return is_open(wanted) ? wanted : open_door(hold, bucket, wanted);
   }
-  /// acquire: it is in the list.
+  /// acquire: an open door is in the list.
   static bool is_open(const place& one) { return (one.order.load(std::memory_order_acquire) & 3) == open; }
 
-  /// The bucket's door, which this thread puts into the list; or, where another thread is about to, one before it.
+  /// Opens the door of a bucket. If another thread is opening the door, returns an earlier one.
   place& open_door(guard& hold, std::uint64_t bucket, place& wanted) const {
-    const std::uint64_t parent = bucket & ~std::bit_floor(bucket);  // of which this bucket is a part
+    const std::uint64_t parent = bucket & ~std::bit_floor(bucket);  // the bucket from which this one was split
     place& earlier = door(parent);
     place& start = is_open(earlier) ? earlier : open_door(hold, parent, earlier);
     std::uint64_t none = 0;
     const std::uint64_t order = order_of_door(bucket);
-    // relaxed: to have the door is all.
+    // relaxed: only the ownership of the door matters.
     if (!wanted.order.compare_exchange_strong(none, order | closed, std::memory_order_relaxed)) return start;
     for (;;) {
       const window at = find(hold, start, order, never_equal);
       word next = sets_detail::word_of(at.here);
-      wanted.next.store(next, std::memory_order_relaxed);  // nobody comes this way yet
-      // seq_cst, as every link that leads to keys.
+      wanted.next.store(next, std::memory_order_relaxed);  // no other thread uses it yet
+      // seq_cst, like every link that leads to keys.
       if (at.before->next.compare_exchange_strong(next, sets_detail::word_of(&wanted), seq_cst,
                                                   std::memory_order_relaxed))
         break;
@@ -181,7 +181,7 @@ class split_ordered_set
     return wanted;
   }
 
-  /// Doubles the buckets where there are fewer than keys. Without memory they stay as many as they are.
+  /// Doubles the number of buckets if it is less than the number of keys. Does nothing if there is no memory.
   void grow() noexcept {
     std::uint64_t buckets = buckets_.load(std::memory_order_acquire);
     if (count_.sum() <= static_cast<std::int64_t>(buckets)) return;
@@ -191,31 +191,30 @@ class split_ordered_set
       place* doors = nullptr;
       try {
         doors = make_doors(doors_of(segment));
-      } catch (...) {  // of whichever type the allocator's exceptions are
+      } catch (...) {  // the allocator may throw any type
         return;
       }
       place* none = nullptr;
-      // release: the doors are there. acquire: those of another thread are.
+      // release: publishes the doors. acquire: sees the doors of another thread.
       if (!segments_[segment].compare_exchange_strong(none, doors, std::memory_order_acq_rel))
         free_doors(doors, doors_of(segment));
     }
-    // release: the segment is there, whichever thread made it.
+    // release: publishes the segment, even if another thread made it.
     buckets_.compare_exchange_strong(buckets, 2 * buckets, std::memory_order_acq_rel);
   }
 
   // --- the list
-  // -------------------------------------------------------------------------------------------------------
 
   struct window {
     place* before;
-    place* here;  ///< is a node with an equal key, or the first place that is not before the order
+    place* here;  ///< a node with an equal key, or the first element whose order is not smaller
     bool is_equal;
-    place* behind;       ///< where no key is equal: the first place behind all of the order
-    unsigned slot;       ///< that keeps `behind`
-    unsigned keys_seen;  ///< on the way
+    place* behind;       ///< if no key is equal: the first element with a larger order
+    unsigned slot;       ///< the slot that protects `behind`
+    unsigned keys_seen;  ///< number of keys on the way
   };
   static constexpr auto never_equal = [](const Key&) { return false; };
-  /// A walk over more keys asks whether there are too few buckets.
+  /// A longer traversal checks whether there are too few buckets.
   static constexpr unsigned many_keys = 3;
 
   template <class Other>
@@ -223,10 +222,10 @@ class split_ordered_set
     return [this, &key](const Key& other) { return equal_(other, key); };
   }
 
-  /// Takes `here`, which is marked, out of the list; false where `before` was removed or leads elsewhere by now.
+  /// Unlinks `here`, which is marked. Returns false if `before` was removed or points elsewhere.
   bool take_out(guard& hold, place& before, node* here, word next) const {
     word expected = sets_detail::word_of<place>(here);
-    // relaxed where it fails: the walk begins again.
+    // relaxed on failure: the traversal restarts.
     if (!before.next.compare_exchange_strong(expected, sets_detail::without_mark(next), Reclamation::unlink_order,
                                              std::memory_order_relaxed))
       return false;
@@ -234,17 +233,17 @@ class split_ordered_set
     return true;
   }
 
-  /// From a door on: past all that comes before the order, and past all keys of that order but an equal one; removed
-  /// nodes on the way are taken out. Nothing where the walk stood on a removed node, or was overtaken.
+  /// Searches from a door past all elements with a smaller order, and past all keys of this order except an equal one.
+  /// Unlinks marked nodes on the way. Returns nullopt if the current node was removed or its link changed.
   ///
-  /// A new key goes before all others of its order. Whoever puts it there has found no equal one in the list, and the
-  /// link still leads to the place that was the first of the order then: no key of the order has come meanwhile, for
-  /// each would be before that one.
+  /// A new key is inserted before all other keys of its order. The inserting thread has found no equal key, and its
+  /// exchange checks that the link still points to the element that was the first of this order. So no key of this
+  /// order was inserted in between, because it would precede that element.
   template <class IsEqual>
   std::optional<window> try_find(guard& hold, place& door, std::uint64_t order, const IsEqual& is_equal,
                                  unsigned slot) const {
     unsigned keys_seen = 0;
-    std::optional<window> first;  // of the order, where there is one
+    std::optional<window> first;  // first key of this order, if any
     for (place* before = &door;;) {
       const word next = hold.protect(slot, before->next, seq_cst);
       if (sets_detail::is_marked(next)) return std::nullopt;
@@ -254,7 +253,7 @@ class split_ordered_set
                      : window{before, here, false, here, slot, keys_seen};
       };
       if (here == nullptr) return ends();
-      // relaxed: the link's load has acquired what is not changed any more; a door may open meanwhile.
+      // relaxed: the load of the link has acquired everything that is constant; only a door may change (to open).
       const std::uint64_t order_here = here->order.load(std::memory_order_relaxed);
       if (is_key(order_here)) {
         node* key_here = static_cast<node*>(here);
@@ -267,7 +266,7 @@ class split_ordered_set
           if (is_equal(key_here->key)) return window{before, here, true, nullptr, slot, keys_seen};
           if (!first) {
             first = window{before, here, false, nullptr, slot, keys_seen};
-            slot ^= 2;  // the two keep their slots
+            slot ^= 2;  // each of the two keeps its slots
           }
         }
         ++keys_seen;
@@ -284,7 +283,6 @@ class split_ordered_set
   }
 
   // --- the operations
-  // -------------------------------------------------------------------------------------------------
 
   template <class Argument>
   bool add(Argument&& key) {
@@ -299,8 +297,8 @@ class split_ordered_set
     made.get()->order.store(order, std::memory_order_relaxed);
     for (const Key& own = made.get()->key;;) {
       word next = sets_detail::word_of(at.here);
-      made.get()->next.store(next, std::memory_order_relaxed);  // nobody else knows it
-      // The key is in the set from here on.
+      made.get()->next.store(next, std::memory_order_relaxed);  // no other thread knows it
+      // From here on the set contains the key.
       if (at.before->next.compare_exchange_strong(next, sets_detail::word_of<place>(made.get()), seq_cst,
                                                   std::memory_order_relaxed))
         break;
@@ -320,12 +318,12 @@ class split_ordered_set
     place& door = door_for(hold, hash);
     const window at = find(hold, door, order_of_hash(hash), equal_to(key));
     if (!at.is_equal) return false;
-    // The key is no longer in the set from here on, unless another thread was faster: then it was not in the set when
-    // that one had marked it, a moment after find() saw it.
+    // From here on the set does not contain the key. If another thread marked the node first, it erased the key after
+    // find() saw it, and this operation takes effect right after that mark.
     const word next = at.here->next.fetch_or(sets_detail::mark, seq_cst);
     if (sets_detail::is_marked(next)) return false;
     count_.add(-1);
-    // Where it does not come out by this, it does by a walk past all of its order.
+    // If unlinking fails, a traversal past all keys of this order unlinks the node.
     if (!take_out(hold, *at.before, static_cast<node*>(at.here), next))
       find(hold, door, order_of_hash(hash), never_equal);
     return true;
@@ -378,7 +376,7 @@ class split_ordered_set
         here_ = place_at(next);
         return;
       }
-      // Removed, and what comes behind it may be freed: on to what is behind all of its order.
+      // The node was removed, and the node behind it may be freed. Continue behind all keys of this order.
       const std::uint64_t order = here_->order.load(std::memory_order_relaxed);
       const window at = set_.find(hold_, set_.door_for(hold_, reversed(order)), order, never_equal, slot_);
       here_ = at.behind;
@@ -399,7 +397,7 @@ class split_ordered_set
       [](void* set, sets_detail::reclaimable* gone) noexcept {
         static_cast<split_ordered_set*>(set)->nodes_.destroy(static_cast<node*>(gone));
       },
-      // From where links lead to what is retired.
+      // Offset of the reclaimable part from the address to which links point.
       sizeof(place)};
   typename Policy::template atomic<place*> segments_[segments] = {};
   alignas(sets_detail::record_alignment) typename Policy::template atomic<std::uint64_t> buckets_{first_buckets};

@@ -19,7 +19,8 @@ void check_checkpoint(const Variant& variant, const KMeansCheckpoint& checkpoint
     if (has_checkpoints(other)) names += (names.empty() ? "'" : ", '") + std::string(other.name) + "'";
   throw UnsupportedError(
       "kmeans variant '" + std::string(variant.name) +
-      "' has no checkpoints, for its sums depend on their order; the variants that have them: " + names);
+      "' does not support checkpoints, because its sums depend on the order of additions; the variants that do: " +
+      names);
 }
 
 const Variant& wanted_variant(const Shape& shape, const Execution& execution) {
@@ -38,7 +39,7 @@ const Variant& choose(const Shape& shape, const KMeansOptions& options, const Ex
   const Variant& variant = wanted_variant(shape, execution);
   execution::check_takes_device_input(variants(), variant, points, "points", "kmeans");
   for (const execution::NamedPlace& other : others) {
-    execution::check_beside(other.place, other.what, variant.backend == core::Backend::cuda, execution.gpu);
+    execution::check_reachable(other.place, other.what, variant.backend == core::Backend::cuda, execution.gpu);
     execution::check_takes_device_input(variants(), variant, other.place, other.what, "kmeans");
   }
   execution::check_variant_options(variants(), variant, execution, "kmeans");

@@ -1,4 +1,4 @@
-// kmeans_choose(): fits with several numbers of clusters, and the fit that a criterion recommends.
+// kmeans_choose(): fits with several numbers of clusters, and selects the fit that a criterion recommends.
 #include "gradus/kmeans_choose.hpp"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ void check(const ChoiceCall<T>& call) {
   execution::check_execution(call.execution);
   room::check_choice_options(call.options, call.choice, call.execution);
   const std::vector<std::int64_t>& clusters = call.choice.clusters;
-  // The least number that is too large, if one is.
+  // The smallest number of clusters that exceeds the points, if any.
   const auto too_many = std::ranges::upper_bound(clusters, call.points.rows());
   KMeansOptions options = call.options;
   if (clusters.front() < 1) options.clusters = clusters.front();
@@ -58,7 +58,7 @@ void estimate(const ChoiceCall<T>& call, const KMeansShape& shape) {
                           "compare fewer numbers of clusters at a time");
 }
 
-/// The fits, one after the other, each of which chooses its variant, and their criteria.
+/// Runs the fits in turn, each with its own choice of variant, and computes their criteria.
 template <class T>
 class Comparison {
  public:
@@ -82,7 +82,7 @@ class Comparison {
  private:
   void standardize() {
     const core::PhaseTimer timer(phases_, "standardize");
-    const Execution at = execution::run_where_it_lies(call_.points.place(), "points", here_);
+    const Execution at = execution::run_on_gpu_of(call_.points.place(), "points", here_);
     standardized_.emplace(call_.points, core::RankRows(call_.points.rows()), at);
     here_ = standardized_->here();
   }
@@ -90,7 +90,7 @@ class Comparison {
   void fit_all(KMeansChoice<T>& found) {
     const core::PhaseTimer timer(phases_, "fit");
     KMeansMemory<T> memory = call_.memory;
-    memory.labels = {};  // of several fits it is known only afterwards whose labels are wanted
+    memory.labels = {};  // which fit's labels the caller gets is known only at the end
     std::uint64_t kept = 0;
     for (const std::int64_t clusters : call_.choice.clusters) {
       tell(clusters);
@@ -114,7 +114,7 @@ class Comparison {
     here_.progress({"clusters", std::ssize(results_), std::ssize(call_.choice.clusters), detail});
   }
 
-  /// Criteria, where a fit has any.
+  /// Adds criteria to the fits for which they are defined.
   void add_criteria(KMeansChoice<T>& found) {
     const core::PhaseTimer timer(phases_, "criteria");
     std::vector<VectorView<const std::int32_t>> labelings;
@@ -145,7 +145,7 @@ class Comparison {
     if (call_.memory.labels.empty()) return;
     if (call_.memory.labels.place().is_host()) {
       std::copy_n(result.labels.data(), result.labels.size(), call_.memory.labels.data());
-    } else {  // a prediction of the same points gives the same labels, there
+    } else {  // predict the same points on the GPU, which gives the same labels
       const Matrix<T>& centroids = standardized_ ? result.standardized_centroids : result.centroids;
       detail::kmeans_predict<T>(centroids.view(), standardized_ ? standardized_->rows() : call_.points,
                                 KMeansMemory<T>{.labels = call_.memory.labels}, call_.options.metric, here_);

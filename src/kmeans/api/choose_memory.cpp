@@ -1,4 +1,4 @@
-// kmeans_choose_memory(): the estimate of several fits, and of their criteria.
+// kmeans_choose_memory(): estimates the memory of several fits and of their criteria.
 #include <algorithm>
 
 #include "core/checked.hpp"
@@ -19,11 +19,11 @@ MemoryEstimate kmeans_choose_memory(const KMeansShape& shape, const KMeansOption
   execution::check_execution(execution);
   room::check_choice_options(options, choice, execution);
   KMeansShape fitted = shape;
-  Execution here = execution::run_where_it_lies(shape.place, "points", execution);
+  Execution here = execution::run_on_gpu_of(shape.place, "points", execution);
   if (here.memory_limit == 0) here.memory_limit = cpu::available_memory();
   std::uint64_t kept = 0;
   for (const std::int64_t clusters : choice.clusters) {
-    // Checks the sizes, too.
+    // Also checks the sizes.
     kmeans_memory(shape, room::options_of_fit(options, clusters), execution);
     kept = core::checked_add(kept, room::result_bytes(shape, clusters), "centroids");
   }

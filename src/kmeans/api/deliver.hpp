@@ -1,4 +1,4 @@
-// The last step of a public call: labels to the caller's memory, and the report.
+// The last step of a public call: delivers the labels and the report.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,17 @@
 
 namespace gradus::kmeans_detail {
 
-/// Brings labels that are in the result to where the caller wants them.
+/// Copies labels from the result to the caller's memory.
 template <class T>
 void deliver(Buffer<std::int32_t>& labels, VectorView<std::int32_t> to, const PointSource<T>& points);
 
 void finish_report(RunReport& report, std::vector<Phase> phases, core::Clock::time_point start);
 
-/// What the frame knows of a run; threads and the re-checked share are the variant's to say.
+/// Fills in the report of a run, except for threads and the re-checked share, which the variant reports.
 void report_run(RunReport& report, const Variant& variant, const Execution& execution, std::vector<Phase> phases,
                 core::Clock::time_point start);
 
-/// Reports points of a phase, if the caller wants progress.
+/// Returns a function that reports the finished points of a phase, or does nothing without a progress callback.
 std::function<void(std::int64_t)> progress_in(std::string_view phase, std::int64_t points, const Execution& execution);
 
 }  // namespace gradus::kmeans_detail

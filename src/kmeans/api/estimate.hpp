@@ -1,4 +1,4 @@
-// Estimates of the memory of a public call, made before it allocates any.
+// Memory estimates of a public call, made before it allocates.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// The part of a fit that a call makes.
+/// The part of a fit that a call performs.
 enum class Extent { first_centroids, fit };
 
 Shape shape_of(const KMeansShape& shape, const KMeansOptions& options);
@@ -20,8 +20,8 @@ std::uint64_t copy_bytes(const Shape& shape, const Variant& variant, SeedingFilt
 std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                           const Variant& variant, SeedingFilter filter, Extent extent = Extent::fit);
 
-/// The copies that make the choice of first centroids and iterations fast are made where there is memory for them.
-/// `bytes(filter)`: what the job takes. Points on a GPU need none.
+/// Returns where_it_pays if there is memory for the copies that speed up seeding and iterations, otherwise never.
+/// `bytes(filter)`: the memory of the job with that filter. Points on a GPU need no copies.
 template <class Bytes>
 SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, const Bytes& bytes) {
   return !stays_on_gpu && execution::has_memory(bytes(SeedingFilter::where_it_pays), execution)
@@ -29,17 +29,16 @@ SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, cons
              : SeedingFilter::never;
 }
 
-/// On the GPU, beside points, their copy of unit length and weights. What the choice of first centroids takes there is
-/// given back before the variant runs.
+/// Returns the bytes on the GPU in addition to points, unit-length copy and weights. Seeding frees its part first.
 std::uint64_t device_memory(const Shape& shape, const Execution& execution, const Variant& variant);
 
-// Of several fits, whose results are kept.
+// For several fits whose results are kept:
 
-/// The options of the fit with that many clusters, of points that are standardized already.
+/// Returns the options of a fit with `clusters` clusters of already standardized points.
 KMeansOptions options_of_fit(const KMeansOptions& options, std::int64_t clusters);
 /// Returns the bytes of a fit's labels, centroids and counts.
 std::uint64_t result_bytes(const KMeansShape& shape, std::int64_t clusters);
-/// Returns the request with that much less memory. If none is left, the call that follows is refused.
+/// Returns `execution` with `bytes` less memory. If none is left, the following call is refused.
 Execution without(std::uint64_t bytes, const Execution& execution);
 
 }  // namespace gradus::kmeans_detail

@@ -1,13 +1,13 @@
-// kmeans(): a fit, or the best of several.
+// kmeans(): one fit, or the best of several.
 #include <optional>
 #include <utility>
 
 #include "core/phases.hpp"
 #include "execution/whole_call.hpp"
 #include "gradus/kmeans.hpp"
+#include "kmeans/api/checkpointed_job.hpp"
 #include "kmeans/api/deliver.hpp"
 #include "kmeans/api/fit.hpp"
-#include "kmeans/api/kept_job.hpp"
 #include "kmeans/api/prepared_fit.hpp"
 #include "kmeans/api/run.hpp"
 #include "kmeans/lloyd/statistics.hpp"
@@ -20,7 +20,7 @@ namespace kmeans_detail {
 
 namespace {
 
-/// The problem of all fits, but for the centroids that each of them begins with.
+/// Returns the problem that all fits share. The initial centroids of each fit are set later.
 template <class T>
 Problem<T> problem_of(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFit<T>& prepared,
                       std::vector<Phase>& phases) {
@@ -36,7 +36,7 @@ Problem<T> problem_of(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFi
   const VectorView<std::int32_t> labels = call.memory.labels;
   if (!labels.empty() && !labels.place().is_host()) {
     points.source().admit(labels.data(), "labels");
-    // Of several fits it is known only afterwards whose labels are wanted.
+    // With several fits, which labels the caller gets is known only at the end.
     if (options.restarts == 1) problem.labels_on_gpu = labels.data();
   }
   if (options.tolerance > 0) {
@@ -46,23 +46,23 @@ Problem<T> problem_of(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFi
   return problem;
 }
 
-/// The fits of a job, one after the other, from where a checkpoint says.
+/// Runs the fits of a job in turn, starting at the checkpoint if there is one.
 template <class T>
 class Restarts {
  public:
-  Restarts(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFit<T>& prepared, KeptJob<T>& kept,
+  Restarts(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFit<T>& prepared, CheckpointedJob<T>& checkpointed,
            std::vector<Phase>& phases)
-      : call_(call), plan_(plan), prepared_(prepared), kept_(kept), phases_(phases),
+      : call_(call), plan_(plan), prepared_(prepared), checkpointed_(checkpointed), phases_(phases),
         problem_(problem_of(call, plan, prepared, phases)),
-        // Where it pays for itself by the iterations that follow.
+        // A copy pays only if several iterations follow.
         copies_(call.options.max_iterations > 1 && call.options.clusters > 1 &&
                 copy_bytes(plan.shape, *plan.variant, plan.filter) > 0) {
-    problem_.checkpoints = kept.file.get();
+    problem_.checkpoints = checkpointed.file.get();
   }
 
   KMeansResult<T> best() {
-    const int first = kept_.state.restart;
-    std::optional<KMeansResult<T>> best = std::move(kept_.state.best);
+    const int first = checkpointed_.state.restart;
+    std::optional<KMeansResult<T>> best = std::move(checkpointed_.state.best);
     bool is_complete = !best;
     for (int restart = first; restart < call_.options.restarts; ++restart) {
       try {
@@ -72,30 +72,30 @@ class Restarts {
         best->restart = restart;
         is_complete = true;
       } catch (const InterruptedError&) {
-        if (kept_.file) kept_.file->write_what_is_chosen();
+        if (checkpointed_.file) checkpointed_.file->write_what_is_chosen();
         throw;
       }
     }
     if (!is_complete) complete(*best);
-    best->resumed = kept_.resumed;
+    best->resumed = checkpointed_.resumed;
     best->metric = call_.options.metric;
-    if (kept_.file && first < call_.options.restarts) {
-      kept_.file->begin_fit(call_.options.restarts, &*best);
-      kept_.file->write_seeding();
-      kept_.file->wait();
+    if (checkpointed_.file && first < call_.options.restarts) {
+      checkpointed_.file->begin_fit(call_.options.restarts, &*best);
+      checkpointed_.file->write_seeding();
+      checkpointed_.file->wait();
     }
     return std::move(*best);
   }
 
  private:
   KMeansResult<T> fit_once(int restart, const KMeansResult<T>* best) {
-    const bool goes_on = restart == kept_.state.restart;
-    const FitState<T>* const so_far = goes_on && kept_.state.fit ? &*kept_.state.fit : nullptr;
-    const bool is_seeded = goes_on && kept_.state.seeding;
-    if (kept_.file) {
-      kept_.file->begin_fit(restart, best, so_far != nullptr);
-      if (is_seeded) kept_.file->seeding = *kept_.state.seeding;
-      if (!goes_on && kept_.file->is_due_between_fits()) kept_.file->write_seeding();
+    const bool resumes = restart == checkpointed_.state.restart;
+    const FitState<T>* const so_far = resumes && checkpointed_.state.fit ? &*checkpointed_.state.fit : nullptr;
+    const bool is_seeded = resumes && checkpointed_.state.seeding;
+    if (checkpointed_.file) {
+      checkpointed_.file->begin_fit(restart, best, so_far != nullptr);
+      if (is_seeded) checkpointed_.file->seeding = *checkpointed_.state.seeding;
+      if (!resumes && checkpointed_.file->is_due_between_fits()) checkpointed_.file->write_seeding();
     }
     problem_.bytes = nullptr;
     problem_.fit_so_far = so_far;
@@ -103,24 +103,24 @@ class Restarts {
     if (so_far == nullptr)
       first = prepared_
                   .first_centroids(restart, copies_ ? &problem_.bytes : nullptr,
-                                   {is_seeded ? &*kept_.state.seeding : nullptr, kept_.file.get()})
+                                   {is_seeded ? &*checkpointed_.state.seeding : nullptr, checkpointed_.file.get()})
                   .centroids;
     problem_.initial_centroids = so_far != nullptr ? so_far->centroids.view() : std::as_const(first).view();
     return run(*plan_.variant, problem_, plan_.here, phases_);
   }
 
-  /// Labels and counts of a fit that a checkpoint held.
+  /// Recomputes labels and counts of the best fit, which a checkpoint does not store.
   void complete(KMeansResult<T>& done) const {
     Problem<T> problem = problem_;
     problem.initial_centroids = std::as_const(done.centroids).view();
-    problem.max_iterations = 0;  // only the last assignment
+    problem.max_iterations = 0;  // only the final assignment
     problem.bytes = nullptr;
     problem.checkpoints = nullptr;
     problem.fit_so_far = nullptr;
     KMeansResult<T> again = run(*plan_.variant, problem, plan_.here, phases_);
     if (again.inertia != done.inertia)
       throw InputError("'" + call_.options.checkpoint.file +
-                       "': the inertia of its best fit is not that of its centroids");
+                       "': the inertia of its best fit does not match its centroids");
     done.labels = std::move(again.labels);
     done.counts = std::move(again.counts);
     done.report = std::move(again.report);
@@ -129,7 +129,7 @@ class Restarts {
   const FitCall<T>& call_;
   const JobPlan<T>& plan_;
   PreparedFit<T>& prepared_;
-  KeptJob<T>& kept_;
+  CheckpointedJob<T>& checkpointed_;
   std::vector<Phase>& phases_;
   Problem<T> problem_;
   bool copies_;
@@ -143,8 +143,8 @@ KMeansResult<T> fit(const FitCall<T>& call) {
   const JobPlan<T> plan = plan_of(call);
   std::vector<Phase> phases;
   PreparedFit<T> prepared(call, plan, phases);
-  KeptJob<T> kept = kept_job(call, plan);
-  KMeansResult<T> best = Restarts<T>(call, plan, prepared, kept, phases).best();
+  CheckpointedJob<T> checkpointed = checkpointed_job(call, plan);
+  KMeansResult<T> best = Restarts<T>(call, plan, prepared, checkpointed, phases).best();
   deliver(best.labels, call.memory.labels, prepared.points().source());
   report_run(best.report, *plan.variant, plan.here, std::move(phases), start);
   return best;

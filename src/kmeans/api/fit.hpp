@@ -1,4 +1,4 @@
-// A fit, for the calls that make one or several.
+// The fit shared by the public calls.
 #pragma once
 
 #include "kmeans/api/plan.hpp"
@@ -6,14 +6,14 @@
 
 namespace gradus::kmeans_detail {
 
-/// Fits the points as they are.
+/// Fits the points without standardization.
 template <class T>
 KMeansResult<T> fit(const FitCall<T>& call);
 
-/// Fits a standardized copy of the points. Given centroids are in the units of the data, and so are the result's.
+/// Fits a standardized copy of the points. Given and returned centroids are in the units of the data.
 template <class T>
 KMeansResult<T> fit_standardized(const FitCall<T>& call);
-/// The same with a copy that was made before. `here`: points.here(), with no more memory.
+/// Fits an existing standardized copy. `here`: points.here(), with at most as much memory.
 template <class T>
 KMeansResult<T> fit_standardized(const StandardizedPoints<T>& points, const KMeansOptions& options,
                                  const KMeansMemory<T>& memory, const Execution& here);

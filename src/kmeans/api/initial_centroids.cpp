@@ -1,4 +1,4 @@
-// kmeans_initial_centroids(): the first centroids of a fit, and no more.
+// kmeans_initial_centroids(): the initial centroids of a fit, without the fit.
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -34,7 +34,7 @@ KMeansInitialCentroids<T> initial_centroids(const FitCall<T>& call) {
   return {std::move(first.centroids), std::move(first.rows), std::move(report)};
 }
 
-/// Copies rows of all ranks' points, by their numbers, as the caller gave them.
+/// Copies the caller's rows with the given global numbers, from all ranks.
 template <class T>
 Matrix<T> rows_of_points(const FitCall<T>& call, const JobPlan<T>& plan, std::span<const std::int64_t> numbers) {
   if (call.points.place().is_host()) return plan.rows.rows_at(numbers, call.points);
@@ -48,7 +48,7 @@ Matrix<T> rows_of_points(const FitCall<T>& call, const JobPlan<T>& plan, std::sp
   return rows;
 }
 
-/// Chooses among standardized points, and returns centroids in the units of the data.
+/// Chooses among standardized points. Returns centroids in the units of the data.
 template <class T>
 KMeansInitialCentroids<T> initial_centroids_standardized(const FitCall<T>& call) {
   call.ranks.agree([&] { check_no_labels(call.memory); });

@@ -1,4 +1,4 @@
-// kmeans_memory(): the estimate of a fit, by the steps of the fit itself.
+// kmeans_memory(): estimates the memory of a fit, using the same steps as the fit.
 #include <limits>
 #include <string>
 
@@ -40,7 +40,7 @@ MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& opti
                      " points");
   execution::check_size({shape.points, shape.dimensions, 64}, "points");
   execution::check_size({4 * cpu::thread_count(execution) + 16, options.clusters, shape.dimensions, 256}, "clusters");
-  const Execution here = execution::run_where_it_lies(shape.place, "points", execution);
+  const Execution here = execution::run_on_gpu_of(shape.place, "points", execution);
   if (options.standardize) return standardized_memory(shape, options, here);
   const room::Shape sizes = room::shape_of(shape, options);
   const room::Variant& variant = room::choose(sizes, options, here, shape.place);

@@ -1,4 +1,4 @@
-// A call that compares points with the centroids of a model: kmeans_predict() and kmeans_transform().
+// Calls that compare points with the centroids of a model: kmeans_predict() and kmeans_transform().
 #pragma once
 
 #include <initializer_list>
@@ -17,19 +17,18 @@ struct ModelCall {
   core::Ranks& ranks;
 };
 
-/// Checks model and points.
 template <class T>
 void check_arguments(const ModelCall<T>& call);
-/// Returns a plan of checked arguments, after ranks have compared them: see begin_on_ranks(). `others`: the places of
-/// what the call reads and writes besides points and centroids.
+/// Returns a plan for checked arguments after the ranks have compared them: see begin_on_ranks(). `others`: the places
+/// of all arrays other than points and centroids.
 template <class T>
 JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::NamedPlace> others,
                  RunsVariant runs_variant);
-/// `plan` has the weights, if there are any.
+/// Sets the shape. `plan.weights` must be set.
 template <class T>
 void describe(const ModelCall<T>& call, JobPlan<T>& plan);
 
-/// A call of a model that standardizes, as a call on a standardized copy of the points.
+/// Turns a call with a standardizing model into a call on a standardized copy of the points.
 template <class T>
 class StandardizedCall {
  public:

@@ -35,7 +35,7 @@ void describe(const FitCall<T>& call, JobPlan<T>& plan) {
   plan.shape = shape_of({call.points.rows(), call.points.columns(), static_cast<int>(sizeof(T)), !plan.weights.empty(),
                          call.points.place()},
                         call.options);
-  if (!call.ranks.is_alone()) plan.shape.first_distances = 0;  // none that a GPU would make faster
+  if (!call.ranks.is_alone()) plan.shape.first_distances = 0;  // no distances that a GPU would speed up
 }
 
 template <class T>

@@ -1,5 +1,4 @@
-// What the steps of a public call decide, one after the other, before its points are read: check, describe, choose,
-// estimate. Then the call runs (run.hpp) and delivers (deliver.hpp).
+// The plan of a public call: the results of check, describe, choose and estimate. Then it runs and delivers.
 #pragma once
 
 #include <utility>
@@ -17,20 +16,20 @@ template <class T>
 struct JobPlan {
   explicit JobPlan(JobPlace place) : here(std::move(place.here)), rows(place.rows) {}
 
-  // Checked: where the job runs, and this rank's rows and weights.
+  // Set by check(): the place of the job, and the rows and weights of this rank.
   Execution here;
   core::RankRows rows;
   VectorView<const T> weights;
-  // Described: the shape of this rank's job.
+  // Set by describe(): the shape of this rank's job.
   Shape shape;
-  // Chosen: the variant, or none, and where the points are brought.
+  // Set by choose(): the variant, if the call uses one, and whether the points go to the GPU.
   const Variant* variant = nullptr;
   bool stays_on_gpu = false;
-  // Estimated: what memory there is for copies.
+  // Set by estimate(): whether there is memory for copies.
   SeedingFilter filter = SeedingFilter::never;
 };
 
-/// A fit, or the choice of its first centroids.
+/// A fit, or the choice of its initial centroids.
 template <class T>
 struct FitCall {
   MatrixView<const T> points;
@@ -41,7 +40,7 @@ struct FitCall {
   Extent extent = Extent::fit;
 };
 
-// The steps of both.
+// The steps of a FitCall.
 template <class T>
 JobPlan<T> check(const FitCall<T>& call);
 template <class T>
@@ -52,7 +51,7 @@ void choose(const FitCall<T>& call, JobPlan<T>& plan);
 template <class T>
 void estimate(const FitCall<T>& call, JobPlan<T>& plan);
 
-/// All of them, of any call that has them.
+/// Runs the four steps of any call.
 template <class Call>
 auto plan_of(const Call& call) {
   auto plan = check(call);

@@ -1,4 +1,4 @@
-// kmeans_predict(): the nearest of given centroids for each point.
+// kmeans_predict(): finds the nearest of given centroids for each point.
 #include <utility>
 
 #include "cpu/threads.hpp"
@@ -25,10 +25,10 @@ namespace {
 template <class T>
 struct PredictCall : ModelCall<T> {
   const KMeansMemory<T>& memory;
-  bool needs_labels = false;  ///< in the caller's memory
+  bool needs_labels = false;  ///< true if the call must fill the caller's labels
 };
 
-/// A prediction is the last assignment of a fit with these options.
+/// Returns the options of the fit whose last assignment equals the prediction.
 KMeansOptions options_of(KMeansMetric metric) {
   KMeansOptions options;
   options.init = KMeansInit::given;
@@ -83,7 +83,7 @@ KMeansPrediction predict(const PredictCall<T>& call) {
   prepared.require_distances(model.centroids.rows());
   Problem<T> problem = prepared.problem();
   problem.metric = model.metric;
-  problem.max_iterations = 0;  // no update: only the last assignment
+  problem.max_iterations = 0;  // no update, only the final assignment
   const VectorView<std::int32_t> labels = call.memory.labels;
   if (!labels.empty() && !labels.place().is_host()) {
     prepared.source().admit(labels.data(), "labels");
@@ -99,7 +99,7 @@ KMeansPrediction predict(const PredictCall<T>& call) {
   return {std::move(result.labels), result.inertia, std::move(result.report)};
 }
 
-/// The same of any model.
+/// Predicts with any model, standardizing or not.
 template <class T>
 KMeansPrediction predict_by_model(const PredictCall<T>& call) {
   if (call.model.standardization.empty()) return predict(call);

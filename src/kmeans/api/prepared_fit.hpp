@@ -1,4 +1,4 @@
-// What a fit, and the choice of its first centroids, do after their plan is made and before they run.
+// The preparation of a fit, or of the choice of its initial centroids, between its plan and its run.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ class PreparedFit {
   PreparedPoints<T>& points() { return points_; }
   std::int64_t different_points() const { return different_points_; }
 
-  /// `copy`, `so_far`: see initialize().
+  /// See initialize() for `copy` and `so_far`.
   FirstCentroids<T> first_centroids(int restart, std::shared_ptr<ByteRows<T>>* copy = nullptr,
                                     const SeedingSoFar& so_far = {}) {
     const core::PhaseTimer timer(phases_, "initialize");

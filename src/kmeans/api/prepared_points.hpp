@@ -1,4 +1,4 @@
-// The points of a job where it works on them, and what is known of them before it starts.
+// The points of a job at the place where it runs, and their statistics.
 #pragma once
 
 #include <memory>
@@ -12,9 +12,8 @@ namespace gradus::kmeans_detail {
 template <class T>
 class PreparedPoints {
  public:
-  /// Brings the points to where the job runs, and reads them. `centroids`: given ones in host memory, or none.
-  /// `gpu_bytes`: what the job will take on the GPU beside points and weights. InputError for values that cannot be
-  /// used.
+  /// Brings the points to the place of the job and reads them. `centroids`: given ones in host memory, or empty.
+  /// `gpu_bytes`: GPU memory of the job besides points and weights. Throws InputError for unusable values.
   PreparedPoints(const JobPlan<T>& plan, MatrixView<const T> points, MatrixView<const T> centroids, KMeansMetric metric,
                  std::uint64_t gpu_bytes, std::vector<Phase>& phases);
 
@@ -22,12 +21,12 @@ class PreparedPoints {
   MatrixView<const T> centroids() const { return centroids_; }  ///< in host memory
   const Statistics& statistics() const { return statistics_; }
 
-  /// Counted up to the number of clusters. InputError where they are fewer, unless that is accepted.
+  /// Counts different points up to the number of clusters. Throws InputError for fewer, unless the options accept that.
   std::int64_t different_points(const KMeansOptions& options) const;
-  /// InputError unless several clusters can be told apart.
+  /// Throws InputError if there are several clusters, and points differ but all squared distances are zero.
   void require_distances(std::int64_t clusters) const;
 
-  /// A problem that refers to this object's memory.
+  /// Returns a problem that refers to memory of this object.
   Problem<T> problem();
 
  private:

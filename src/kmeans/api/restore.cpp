@@ -1,4 +1,4 @@
-// kmeans_restore(): standardized rows in the units of the data.
+// kmeans_restore(): converts standardized rows to the units of the data.
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
 #include "kmeans/kmeans.hpp"

@@ -8,7 +8,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// A rank without points takes part in the sums of the others.
+/// Runs the variant. A rank without points only takes part in the sums of the other ranks.
 template <class T>
 KMeansResult<T> run(const Variant& variant, const Problem<T>& problem, const Execution& execution,
                     std::vector<Phase>& phases) {

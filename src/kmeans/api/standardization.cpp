@@ -1,4 +1,4 @@
-// kmeans_standardization(): mean and scale of columns.
+// kmeans_standardization(): the mean and scale of each column.
 #include "kmeans/standardization/standardization.hpp"
 #include "core/text.hpp"
 #include "execution/whole_call.hpp"
@@ -18,7 +18,7 @@ KMeansStandardization kmeans_standardization(MatrixView<const T> points, const E
   constexpr const char* name = "kmeans_standardization";
   return execution::whole_call<T>(name, execution, [&](const Execution& request, core::Ranks& ranks) {
     ranks.agree([&] {
-      execution::check_execution(request, execution::TakesRanks::yes);
+      execution::check_execution(request, execution::SupportsRanks::yes);
       room::check_points(points, request);
     });
     const execution::NamedPlace places[] = {{points.place(), "points"}};

@@ -18,7 +18,7 @@ Matrix<T> kmeans_standardize(MatrixView<const T> points, const KMeansStandardiza
     execution::check_execution(execution);
     room::check_points(points, execution);
     room::check_standardization(by, points.columns());
-    const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
+    const Execution here = execution::run_on_gpu_of(points.place(), "points", execution);
     return room::StandardizedPoints<T>(points, by, core::RankRows(points.rows()), here).take();
   });
 }

@@ -29,7 +29,7 @@ struct TransformCall : ModelCall<T> {
   MatrixView<T> distances;
 };
 
-/// In host memory, beside the result.
+/// Returns the bytes in host memory in addition to the result.
 template <class T>
 std::uint64_t transform_memory(const ModelCall<T>& call, const Execution& execution) {
   const MatrixView<const T>& points = call.points;
@@ -61,7 +61,7 @@ JobPlan<T> check(const TransformCall<T>& call) {
   return place(call, {{call.distances.place(), "distances"}}, RunsVariant::no);
 }
 
-/// No variant: the points measure the distances themselves, wherever they are.
+/// Chooses no variant: the point source computes the distances.
 template <class T>
 void choose(const TransformCall<T>& /*call*/, JobPlan<T>& plan) {
   plan.stays_on_gpu = plan.here.device == Device::gpu;
@@ -73,7 +73,7 @@ template <class T>
 void estimate(const TransformCall<T>& call, JobPlan<T>& plan) {
   call.ranks.agree([&] {
     if (plan.stays_on_gpu) execution::require_gpu(execution::this_machine(), plan.here.gpu);
-    execution::check_beside(call.distances.place(), "distances", plan.stays_on_gpu, plan.here.gpu);
+    execution::check_reachable(call.distances.place(), "distances", plan.stays_on_gpu, plan.here.gpu);
     execution::check_memory(transform_memory(call, plan.here), plan.here);
     cpu::start_team(cpu::thread_count(plan.here));
   });
@@ -103,7 +103,7 @@ RunReport transform(const TransformCall<T>& call) {
   return report;
 }
 
-/// The same to new memory.
+/// Computes the distances in new memory.
 template <class T>
 Matrix<T> transform(const ModelCall<T>& call, const JobPlan<T>& plan) {
   Matrix<T> distances = call.ranks.agree([&] {
@@ -118,7 +118,7 @@ Matrix<T> transform(const ModelCall<T>& call, const JobPlan<T>& plan) {
   return distances;
 }
 
-/// The same of any model.
+/// Computes the distances with any model, standardizing or not.
 template <class T>
 RunReport transform_by_model(const TransformCall<T>& call) {
   if (call.model.standardization.empty()) return transform(call);

@@ -1,16 +1,17 @@
-// The table is filled from coarse to fine. A box of cells takes over the candidates of the box that it is a half of,
-// and keeps those that may be nearest to some point in it. If one is left, all cells of the box are settled at once;
-// otherwise the box is halved again, along its longest edge, down to single cells. Only boxes across a border between
-// clusters are halved, so the work grows with the length (or area) of the borders, not with clusters x cells.
+// The table is filled from coarse to fine. A box of cells inherits the candidates of its parent box and keeps those
+// that may be nearest to some point in it. If one candidate is left, all cells of the box are settled. Otherwise the
+// box is halved along its longest edge, down to single cells. Only boxes across a border between clusters are halved,
+// so the work grows with the length (or area) of the borders, not with clusters x cells.
 //
-// Which candidates stay. With m the middle of a box, r_j half its edges and a the candidate nearest to m,
+// Selection of candidates. Let m be the middle of a box, r_j half its edges, and a the candidate nearest to m. For
+// every x in the box
 //
-//   D(x, b) - D(x, a) = D(m, b) - D(m, a) - 2 sum (x_j - m_j) (b_j - a_j) >= D(m, b) - D(m, a) - 2 sum r_j |b_j - a_j|
+//   D(x, b) - D(x, a) = D(m, b) - D(m, a) - 2 sum (x_j - m_j) (b_j - a_j) >= D(m, b) - D(m, a) - 2 sum r_j |b_j - a_j|.
 //
-// for every x in the box: where that is positive by more than all rounding, b is out. Rounding, with u = 2^-53, d <= 3:
-// the canonical chain errs by at most (d + 2) u D(x, .), and D(x, .) <= 2 (D(m, .) + R) with R = sum r_j^2; the D(m, .)
-// here err by as much; the sum errs by (d + 2) u of itself and is at most R + 2 D(m, a) + 2 D(m, b). Altogether that is
-// below 2^-47 (D(m, a) + D(m, b) + R) and, for what underflows, far below 1e-290. Equal distances are never settled.
+// If this bound exceeds all rounding, b is ruled out. Rounding, with u = 2^-53 and d <= 3: the error of the canonical
+// chain is at most (d + 2) u D(x, .), where D(x, .) <= 2 (D(m, .) + R) and R = sum r_j^2. The D(m, .) computed here
+// have the same relative error. The sum has a relative error of (d + 2) u and is at most R + 2 D(m, a) + 2 D(m, b). The
+// total is below 2^-47 (D(m, a) + D(m, b) + R) and, for underflow, far below 1e-290. Equal distances are never settled.
 #include "kmeans/assign/cell_table.hpp"
 
 #include <algorithm>
@@ -27,8 +28,8 @@ namespace gradus::kmeans_detail {
 namespace {
 
 constexpr std::size_t most_tiles = 64;
-constexpr std::int64_t listed_per_cell = 4;  // room for lists; those that find none take a longer one
-constexpr std::int64_t work_per_cell = 48;   // candidates looked at; then lists stay as they are
+constexpr std::int64_t listed_per_cell = 4;  // room for lists; later boxes use the list of a larger box
+constexpr std::int64_t work_per_cell = 48;   // candidates examined per cell; afterwards lists are not shortened further
 
 }  // namespace
 
@@ -62,7 +63,7 @@ CellTable::CellTable(std::vector<CellAxis> axes, std::int64_t clusters, std::spa
 }
 
 void CellTable::plant_tree(std::span<const std::uint8_t> occupied) {
-  // Which bit of a cell's place in the last level a bit of its number on an axis becomes.
+  // Maps each bit of a cell's index on an axis to a bit of its position in the last level.
   const auto cells = static_cast<std::int64_t>(occupied.size());
   std::vector<std::vector<std::int64_t>> place_of(axes_.size());
   Node box{};
@@ -108,7 +109,7 @@ std::uint64_t CellTable::bytes(std::int64_t cells, std::int64_t clusters, int th
          3 * static_cast<std::uint64_t>(cells) + static_cast<std::uint64_t>(threads) * (24 * 4 + 8) * k;
 }
 
-// Halves a box along its longest edge; false for a single cell.
+// Halves a box along its longest edge. Returns false for a single cell.
 bool CellTable::split(const Node& node, Node& lower, Node& upper) const {
   std::size_t longest = axes_.size();
   double length = -1;
@@ -128,7 +129,7 @@ bool CellTable::split(const Node& node, Node& lower, Node& upper) const {
   return true;
 }
 
-// Fills one tile.
+// Fills one tile of the table.
 template <int D>
 class CellTable::TileBuilder {
  public:
@@ -152,14 +153,14 @@ class CellTable::TileBuilder {
   }
 
  private:
-  /// Candidates, and where the table has them, if it does already.
+  /// Candidates, and their position in the table if they are already stored.
   struct List {
     std::span<const std::int32_t> clusters;
-    List* wider;  ///< that of a larger box, or null
+    List* wider;  ///< the list of a larger box, or null
     std::int32_t entry;
   };
 
-  // `box` is the node's number in the tree; `free` is the end of the stack of candidates.
+  // Settles or halves a box. `box`: the node's number in the tree; `free`: the end of the stack of candidates.
   void visit(const Node& node, std::int64_t box, List& known, std::int32_t* free) {
     if (!table_.is_occupied(box)) return;
     const std::int64_t count = keep(node, known.clusters, free);
@@ -177,7 +178,7 @@ class CellTable::TileBuilder {
     visit(upper, 2 * box + 1, list, free);
   }
 
-  // The candidates that may be nearest to a point in the box, ascending; returns how many.
+  // Stores the candidates that may be nearest to a point in the box, in ascending order, and returns their number.
   std::int64_t keep(const Node& node, std::span<const std::int32_t> known, std::int32_t* kept) {
     double middle[D];
     double half[D];
@@ -209,7 +210,7 @@ class CellTable::TileBuilder {
     return count;
   }
 
-  // Middle and half length of an edge of a box, rounded outwards.
+  // Computes middle and half length of an edge of a box, rounded outwards.
   void edges(int number, std::int32_t first, int size, double& middle, double& half) const {
     const CellAxis& axis = table_.axes_[static_cast<std::size_t>(number)];
     const std::int32_t last = first + (1 << size) - 1;
@@ -236,7 +237,7 @@ class CellTable::TileBuilder {
       }
   }
 
-  // Where the list stands in the table. Neighbouring boxes often have equal lists: the recent ones are remembered.
+  // Returns the entry of the list in the table. Remembers recent lists, because neighbouring boxes often share them.
   std::int32_t entry_of(List& list) {
     if (list.entry != -1) return list.entry;
     const std::span<const std::int32_t> clusters = list.clusters;
@@ -248,7 +249,7 @@ class CellTable::TileBuilder {
     const bool known =
         recent >= 0 && lists[recent] == count && std::equal(clusters.begin(), clusters.end(), lists + recent + 1);
     if (!known) {
-      // The tile's widest list always finds room, for want of a better one.
+      // Space for the tile's widest list is always reserved, so it can serve as a fallback.
       const std::int64_t end = next_ + count + 1 + table_.clusters_ + 1;
       if (list.wider != nullptr && end > begin_ + table_.tile_capacity_) return list.entry = entry_of(*list.wider);
       lists[next_] = static_cast<std::int32_t>(count);
@@ -264,7 +265,7 @@ class CellTable::TileBuilder {
   std::vector<double> distances_;
   std::vector<std::int32_t> stack_;
   std::int64_t recent_[256] = {};
-  std::int64_t begin_ = 0;  ///< the tile's part of the lists
+  std::int64_t begin_ = 0;  ///< start of the tile's part of the lists
   std::int64_t next_ = 0;
   std::int64_t work_left_ = 0;
 };

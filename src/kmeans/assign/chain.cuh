@@ -1,4 +1,4 @@
-// What the filter left open: doubtful points against their candidates, or against all clusters, by the canonical chain.
+// Decides the points that the filter left open by the canonical chain, among their candidates or all clusters.
 #pragma once
 
 #include <cmath>
@@ -8,14 +8,14 @@
 
 namespace gradus::kmeans_detail::tensor {
 
-/// Sixteen bytes of coordinates at once.
+/// Sixteen bytes of coordinates.
 template <class T>
 struct alignas(16) Quad {
   static constexpr int count = 16 / static_cast<int>(sizeof(T));
   T values[count];
 };
 
-/// The canonical squared distance.
+/// Returns the canonical squared distance.
 template <class T>
 inline __device__ double canonical(const T* point, const T* centroid, int d) {
   double sum = 0;
@@ -43,7 +43,7 @@ struct Nearest {
   double distance = INFINITY;
   std::int32_t cluster = 0x7fffffff;
 
-  /// The lower cluster wins ties.
+  /// Replaces this result by a nearer one; the lower cluster wins ties.
   __device__ void meet(double other_distance, std::int32_t other_cluster) {
     if (other_distance < distance || (other_distance == distance && other_cluster < cluster)) {
       distance = other_distance;
@@ -62,7 +62,7 @@ struct ChainJob {
   int d;
 };
 
-// The candidates of each doubtful point. Launch shape: eight lanes to a point, the grid's stride over the points.
+// Compares each doubtful point with its candidates. Launch: eight lanes per point, a grid-stride loop over the points.
 template <class T>
 __global__ void compare_candidates(const __grid_constant__ FilterJob job, const ChainJob<T> rows) {
   static_assert(candidate_room == 8);
@@ -89,7 +89,7 @@ __global__ void compare_candidates(const __grid_constant__ FilterJob job, const 
   }
 }
 
-// Points with more candidates: all clusters. Launch shape: a block of 256 threads for each point, the grid's stride.
+// Compares points with too many candidates with all clusters. Launch: blocks of 256 threads, a grid-stride loop.
 template <class T>
 __global__ void compare_all(const __grid_constant__ FilterJob job, const ChainJob<T> rows) {
   __shared__ Nearest near[8];
@@ -104,13 +104,13 @@ __global__ void compare_all(const __grid_constant__ FilterJob job, const ChainJo
                    cluster);
     for (int lanes = 16; lanes > 0; lanes /= 2) nearest.meet_lanes(lanes);
     if (lane == 0) near[threadIdx.x / 32] = nearest;
-    __syncthreads();  // every warp's nearest is there
+    __syncthreads();  // every warp has written its nearest
     if (threadIdx.x < 32) {
       nearest = near[lane % 8];
       for (int lanes = 4; lanes > 0; lanes /= 2) nearest.meet_lanes(lanes);
       settle(job, lane == 0, point, nearest.cluster);
     }
-    __syncthreads();  // read, before the next point's are written
+    __syncthreads();  // all values are read before the next point overwrites them
   }
 }
 

@@ -1,4 +1,4 @@
-// Distances of points on a GPU to centroids, each by the canonical chain: of every point to its own, and of all to all.
+// Distances of points on a GPU to centroids by the canonical chain: to their own centroids, and of all to all.
 #include <algorithm>
 
 #include "kmeans/gpu/cuda_common.hpp"
@@ -7,7 +7,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Launch shape: one thread for each row.
+// Launch: one thread per row.
 template <class T>
 __global__ void measure_own_centroid(const DeviceRows<T> rows, const T* centroids, const std::int32_t* labels,
                                      double* out) {
@@ -22,12 +22,12 @@ __global__ void measure_own_centroid(const DeviceRows<T> rows, const T* centroid
   out[row] = squares;
 }
 
-constexpr int square_side = 64;   // points and centroids of a block of find_distances
+constexpr int square_side = 64;   // points and centroids per block of find_distances
 constexpr int square_depth = 16;  // columns at a time
-constexpr std::int64_t centroids_of_a_launch = std::int64_t{65535} * square_side;  // a grid is so many blocks high
+constexpr std::int64_t centroids_of_a_launch = std::int64_t{65535} * square_side;  // limit of the grid height
 
-/// The distances of transform(), each by the canonical chain; a thread has four points by four centroids.
-/// Launch shape: blocks of 16 x 16 threads, one for 64 points (x) and 64 centroids (y).
+/// Computes the distances of transform() by the canonical chain. A thread computes four points by four centroids.
+/// Launch: blocks of 16 x 16 threads, one per 64 points (x) and 64 centroids (y).
 template <class T>
 __global__ void find_distances(const DeviceRows<T> points, const DeviceRows<T> centroids, bool cosine, T* out,
                                std::int64_t out_stride) {
@@ -39,7 +39,7 @@ __global__ void find_distances(const DeviceRows<T> points, const DeviceRows<T> c
   const int y = static_cast<int>(threadIdx.y);
   double squares[4][4] = {};
   for (int dim = 0; dim < points.columns; dim += square_depth) {
-    __syncthreads();  // all have used the columns before
+    __syncthreads();  // all threads have used the previous columns
     for (int row = y; row < square_side; row += 16) {
       const bool column_is_there = dim + x < points.columns;
       const bool point_is_there = column_is_there && first_point + row < points.count;
@@ -94,16 +94,16 @@ void GpuPoints<T>::distances(MatrixView<const T> centroids, Metric metric, Matri
   const std::int64_t k = centroids.rows();
   const cuda::DeviceBuffer<T> device_centroids = contiguous_copy(centroids, *job_);
   const bool stays = !distances.place().is_host();
-  // Distances for host memory are computed some hundred MiB at a time.
+  // Distances for host memory are computed some hundred MiB at a time,
   constexpr std::int64_t most_elements = (std::int64_t{256} << 20) / static_cast<std::int64_t>(sizeof(T));
-  // And some milliseconds at a time, or tenths of a second on a GPU that has little double precision.
+  // and some milliseconds at a time (tenths of a second on a GPU with slow double precision).
   constexpr double most_operations = 0x1p36;
   const double of_a_point = static_cast<double>(k) * static_cast<double>(d);
   const auto in_time = static_cast<std::int64_t>(std::clamp(most_operations / of_a_point, 64.0, 0x1p40));
   const std::int64_t at_once = std::clamp<std::int64_t>(stays ? in_time : std::min(in_time, most_elements / k), 1, n);
   cuda::DeviceBuffer<T> piece(stays ? 0 : at_once * k);
   for (std::int64_t first = 0; first < n; first += at_once) {
-    if (first > 0) stream.wait();  // what was launched before is done
+    if (first > 0) stream.wait();  // earlier launches are done
     core::honour_stop(job_->stop(), "stopped while the GPU was at work");
     progress(first);
     const std::int64_t count = std::min(at_once, n - first);

@@ -1,4 +1,4 @@
-// Device code that several CUDA rungs share: the centroids in shared memory, and the unrolled search over them.
+// Device code that several CUDA rungs share: centroids in shared memory, and the unrolled search.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,14 +10,14 @@
 
 namespace gradus::kmeans_detail {
 
-/// Copies `count` elements to the beginning of the block's dynamic shared memory. All threads of the block take part.
+/// Copies `count` elements to the start of the block's dynamic shared memory. All threads of the block must call it.
 template <class T>
 __device__ const T* copy_to_shared(const T* from, int count) {
   extern __shared__ __align__(16) unsigned char memory[];
   T* shared = reinterpret_cast<T*>(memory);
   for (int index = static_cast<int>(threadIdx.x); index < count; index += static_cast<int>(blockDim.x))
     shared[index] = from[index];
-  __syncthreads();  // every element is there before any thread reads one
+  __syncthreads();  // all elements are written before any thread reads
   return shared;
 }
 
@@ -27,9 +27,8 @@ struct NearestInShared {
   T distance = 0;  ///< squared
 };
 
-/// The nearest of k centroids (rows) to point `point` of column-major points. The loop over the coordinates runs in
-/// steps of eight, unrolled: eight loads are under way at once, and the loop's own instructions are paid once for
-/// eight.
+/// Returns the nearest of k centroids (rows) to point `point` of column-major points. The loop over coordinates is
+/// unrolled by eight: eight loads are in flight at once, and the loop overhead is paid once per eight.
 template <class T>
 __device__ NearestInShared<T> nearest_unrolled(const T* points, std::int64_t n, std::int64_t point, int d,
                                                const T* centroids, int k) {
@@ -55,7 +54,7 @@ __device__ NearestInShared<T> nearest_unrolled(const T* points, std::int64_t n, 
   return best;
 }
 
-/// Lets a kernel have `bytes` of dynamic shared memory, and returns them.
+/// Allows a kernel `bytes` of dynamic shared memory, and returns `bytes`.
 template <class Kernel>
 std::size_t allow_shared(Kernel* kernel, std::size_t bytes) {
   cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), bytes);

@@ -1,9 +1,8 @@
-// The distances of 256 rows of points to some other rows, by a block, and sums over the block: what the look at points
-// and the choice of first centroids share on a GPU.
+// Block-level distances of 256 rows of points to other rows, and sums over a block. Shared by the statistics of points
+// and the choice of initial centroids on a GPU.
 //
-// A block works on the blocks of RowSums (row_sums.hpp). Each thread walks along its own row, so that the chain of each
-// distance has the canonical order: straight in memory where rows are short, otherwise through a tile of columns that
-// the block brings to shared memory, side by side as they lie.
+// A block processes the blocks of RowSums (row_sums.hpp). Each thread loops over one row, so each distance has the
+// canonical order. Short rows are read directly, long rows through a tile of columns in shared memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,26 +19,25 @@ namespace gradus::kmeans_detail {
 using cuda::DeviceRows;
 
 inline constexpr int block_rows = static_cast<int>(RowSums::block_rows);
-inline constexpr int short_columns = 8;  // rows so short that a warp's reads of its own rows use whole lines
+inline constexpr int short_columns = 8;  // rows this short let a warp read its rows in whole lines
 inline constexpr int most_others = 64;
 
-/// Rows to which the distances of points are wanted, Group of them at a time. Made once in a kernel, by all threads of
-/// blocks of block_rows.
+/// Rows to which distances are computed, Group at a time. All threads of a block construct it once per kernel.
 template <class T, int Group>
 class OtherRows {
  public:
-  /// The rows of `others` with the numbers which[0] to which[count - 1], at most most_others; null: the first `count`.
+  /// Uses rows which[0] to which[count - 1] of `others`, at most most_others. Null: the first `count` rows.
   __device__ OtherRows(const DeviceRows<T>& others, const std::int64_t* which, int count)
       : others_(others), which_(which), count_(count) {
     if (!are_short()) return;
-    Shared& near = shared();  // all of them, for all blocks of rows that will come
+    Shared& near = shared();  // all rows, for every block of points that follows
     const int padded = (count + Group - 1) / Group * Group;
     for (int index = static_cast<int>(threadIdx.x); index < padded * others.columns; index += block_rows)
       near.others[index] = value_of(index / others.columns, index % others.columns);
-    __syncthreads();  // they are there
+    __syncthreads();  // all rows are written
   }
 
-  /// distances[g] = D(row `first` + thread, other `part` + g), for those that there are.
+  /// Computes distances[g] = D(row `first` + thread, other `part` + g), where they exist.
   __device__ void find(const DeviceRows<T>& rows, std::int64_t first, int part, double (&distances)[Group]) const {
 #pragma unroll
     for (int g = 0; g < Group; ++g) distances[g] = 0;
@@ -59,7 +57,7 @@ class OtherRows {
   static constexpr int width = 128 / static_cast<int>(sizeof(T));  // columns of a tile
 
   struct Shared {
-    T tile[block_rows * (width + 1)];  // the odd width keeps the rows of a warp on different banks
+    T tile[block_rows * (width + 1)];  // the odd width puts the rows of a warp in different banks
     double others[std::max(Group * width, most_others* short_columns)];
   };
   __device__ static Shared& shared() {
@@ -80,7 +78,7 @@ class OtherRows {
     const int thread = static_cast<int>(threadIdx.x);
     for (int dim = 0; dim < rows.columns; dim += width) {
       const int columns = min(width, rows.columns - dim);
-      __syncthreads();  // all have read the tile before
+      __syncthreads();  // all threads have read the previous tile
       for (int index = thread; index < rows_here * columns; index += block_rows) {
         const int row = index / columns;
         const int column = index - row * columns;
@@ -106,13 +104,13 @@ class OtherRows {
   int count_;
 };
 
-/// The sum over the block, in thread 0.
+/// Returns the sum over the block in thread 0.
 __device__ inline Word block_total(Word value) {
   __shared__ Word parts[block_rows / 32];
   for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_down_sync(0xffffffffu, value, lanes);
-  __syncthreads();  // the parts of a call before have been read
+  __syncthreads();  // the parts of the previous call have been read
   if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = value;
-  __syncthreads();  // every warp's part is there
+  __syncthreads();  // every warp has written its part
   Word sum = 0;
   if (threadIdx.x == 0)
     for (const Word part : parts) sum += part;

@@ -1,10 +1,10 @@
-// A group of points is transposed, as doubles, into a tile in which the same coordinate of neighbouring points lies
-// side by side; then each vector lane walks the canonical chain of its own point, so that the bits are those of the
-// plain loop. A tile serves up to 16 centroids before the next points are read. Where the instruction set has no fused
-// multiply-add, the plain loop itself runs (std::fma rounds once everywhere).
+// A group of points is transposed, as doubles, into a tile in which equal coordinates of neighbouring points are
+// adjacent. Each vector lane computes the canonical chain of one point, so the bits equal the plain loop's. A tile
+// serves up to 16 centroids. Without fused multiply-add instructions the plain loop runs (std::fma rounds once
+// everywhere).
 //
-// Per point, centroid and coordinate: one subtraction and one fused multiply-add in a lane; per point and coordinate
-// about half a cycle for the transposition, so one or two centroids cost little less than four.
+// Per point, centroid and coordinate, a lane does one subtraction and one fused multiply-add. The transposition takes
+// about half a cycle per point and coordinate, so one or two centroids take almost as long as four.
 #include "kmeans/assign/distance.hpp"
 
 #include <algorithm>
@@ -29,8 +29,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Lanes = hn::ScalableTag<double>;
 constexpr std::int64_t lanes = hn::MaxLanes(Lanes());
 constexpr std::int64_t group = 4 * lanes;    // points of a tile
-constexpr std::int64_t tile_dims = 64;       // 8 KiB of tile with AVX2, 16 with AVX-512: half of the L1 cache at most
-constexpr std::int64_t panel_dims = 1024;    // coordinates of the centroids held as doubles at a time
+constexpr std::int64_t tile_dims = 64;       // a tile of 8 KiB (AVX2) or 16 KiB (AVX-512), at most half of the L1 cache
+constexpr std::int64_t panel_dims = 1024;    // coordinates of the centroids converted to double at a time
 constexpr std::int64_t panel_values = 8192;  // 64 KiB of them, in the L2 cache
 constexpr std::int64_t most_centroids = 16;
 
@@ -41,8 +41,7 @@ HWY_INLINE hn::Vec<D> load_doubles(D d, const T* from) {
   else return hn::LoadU(d, from);
 }
 
-// tile[dim][point] of the points, or of their differences from the centroids where `centroids` is given. `points` holds
-// a multiple of `lanes` addresses.
+// Fills tile[dim][point] with points, or with differences from `centroids`. `points`: a multiple of `lanes` addresses.
 template <class T>
 HWY_INLINE void fill_tile(const T* const* points, const T* const* centroids, std::int64_t count, std::int64_t first_dim,
                           std::int64_t dims, double* HWY_RESTRICT tile) {
@@ -84,14 +83,14 @@ HWY_INLINE void fill_tile(const T* const* points, const T* const* centroids, std
   }
 }
 
-// Where the chains of a group stand: sums[c * stride + point], and all zero where `fresh`.
+// The state of a group's chains: sums[c * stride + point], all zero if `fresh`.
 struct Sums {
   double* at;
   std::int64_t stride;
   bool fresh;
 };
 
-// Goes on with the chains of `vectors` vectors of points and `count` centroids over the tile's coordinates.
+// Extends the chains of `vectors` vectors of points and `count` centroids by the tile's coordinates.
 template <int count, int vectors>
 HWY_INLINE void chain(const double* HWY_RESTRICT tile, std::int64_t dims, const double* HWY_RESTRICT centroids,
                       std::int64_t centroid_stride, const Sums& sums, std::int64_t first_centroid,
@@ -117,8 +116,8 @@ HWY_INLINE void chain(const double* HWY_RESTRICT tile, std::int64_t dims, const 
     for (int v = 0; v < vectors; ++v) hn::StoreU(sum[c][v], d, at + c * sums.stride + v * lanes);
 }
 
-// Goes on with the chains of a group of which `count` points are present. Eight chains hide the latency of the fused
-// multiply-add and leave registers for the points: four centroids with two vectors, two with four.
+// Extends the chains of the first `count` points of a group. Eight chains hide the latency of the fused multiply-add
+// and leave registers for the points: four centroids with two vectors, or two with four.
 HWY_INLINE void chains(std::int64_t count, const double* tile, std::int64_t dims, const double* centroids,
                        std::int64_t centroid_stride, std::int64_t clusters, const Sums& sums) {
   std::int64_t c = 0;
@@ -135,14 +134,13 @@ HWY_INLINE void chains(std::int64_t count, const double* tile, std::int64_t dims
   }
 }
 
-// The addresses of a group; a short group is filled up with its last one, so that no tile holds undefined numbers.
+// Copies the addresses of a group. A short group repeats its last address, so that no tile has undefined values.
 template <class T>
 HWY_INLINE void gather_group(const T* const* from, std::int64_t count, const T** to) {
   for (std::int64_t point = 0; point < group; ++point) to[point] = from[point < count ? point : count - 1];
 }
 
-// Asks for the coordinates [first_dim, end_dim) of a group, pieces of as many rows, which the hardware does not
-// foresee.
+// Prefetches coordinates [first_dim, end_dim) of a group: pieces of separate rows, which the hardware does not predict.
 template <class T>
 HWY_INLINE void prefetch(const T* const* points, std::int64_t first, std::int64_t count, std::int64_t first_dim,
                          std::int64_t end_dim) {
@@ -171,7 +169,7 @@ void block(const T* const* points, std::int64_t count, const T* const* centroids
       for (std::int64_t first = 0; first < count; first += group) {
         const std::int64_t present = count - first < group ? count - first : group;
         gather_group(points + first, present, group_points);
-        // A full group's sums stand in the result itself; a short one's must not be written past the end.
+        // A full group accumulates in the result itself. A short group must not write past the end.
         double* const result = out + cluster * count + first;
         Sums sums{result, count, panel_first == 0};
         if (present < group) {
@@ -185,7 +183,7 @@ void block(const T* const* points, std::int64_t count, const T* const* centroids
         for (std::int64_t dim = panel_first; dim < panel_end; dim += tile_dims) {
           const std::int64_t dims = panel_end - dim < tile_dims ? panel_end - dim : tile_dims;
           fill_tile<T>(group_points, nullptr, present <= 2 * lanes ? 2 * lanes : group, dim, dims, tile);
-          // The next tile of long rows; of short ones the next groups'.
+          // Prefetch the next tile of long rows, or the next groups of short rows.
           if (dim + dims < panel_end)
             prefetch(points, first, count, dim + dims, panel_end < dim + 2 * dims ? panel_end : dim + 2 * dims);
           else prefetch(points, first + group, count, panel_first, panel_first + (dims < tile_dims ? dims : tile_dims));
@@ -208,7 +206,7 @@ void own_block(const T* const* points, const T* const* centroids, std::int64_t c
   double own_sums[group];
   const T* group_points[group];
   const T* group_centroids[group];
-  double zeros[tile_dims] = {};  // the tile holds differences already; t - 0 is t
+  double zeros[tile_dims] = {};  // the tile already holds differences, and t - 0 is t
   for (std::int64_t first = 0; first < count; first += group) {
     const std::int64_t present = count - first < group ? count - first : group;
     gather_group(points + first, present, group_points);
@@ -283,7 +281,7 @@ HWY_EXPORT(own_block_f64);
 
 namespace {
 
-constexpr std::int64_t addresses = 256;  // of points or centroids held at a time
+constexpr std::int64_t addresses = 256;  // addresses of points or centroids held at a time
 
 template <class T>
 std::int64_t take_addresses(MatrixView<const T> rows, std::int64_t first, const T** to) {
@@ -303,7 +301,7 @@ void squared_distances(const T* const* points, std::int64_t count, const T* cons
 
 template <class T>
 void squared_distances(MatrixView<const T> points, MatrixView<const T> centroids, double* out) {
-  // Parallel loops ask for a few points at a time, and must not allocate: no exception may leave them.
+  // Parallel loops pass few points at a time and must not allocate, because no exception may leave them.
   const T* few[addresses];
   std::vector<const T*> many(points.rows() > addresses ? static_cast<std::size_t>(points.rows()) : 0);
   const T** const rows = many.empty() ? few : many.data();

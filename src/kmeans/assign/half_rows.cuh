@@ -1,5 +1,4 @@
-// Rows as FP16, shifted and scaled, with what the error bound asks for: the length of each row, and the length of what
-// the rounding took away.
+// Rows as FP16, shifted and scaled, with the lengths of the rows and of their rounding errors for the error bound.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -18,8 +17,8 @@ struct Conversion {
   int stride;
 };
 
-/// One row by so many neighbouring lanes, four columns each at a time. `sign`: -1 leaves its negative. The lengths are
-/// rounded up. All lanes of the warp take part, those without a row by another one's and without `is_wanted`.
+/// Converts one row with `lanes` neighbouring lanes. A `sign` of -1 stores the negative row. The lengths are rounded
+/// up. All lanes of the warp must take part; lanes without a row convert another row with `is_wanted` false.
 template <int lanes, class T>
 inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, double sign, bool is_wanted,
                                             __half* halves) {
@@ -28,7 +27,7 @@ inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, 
   double rests = 0;
   for (int first = static_cast<int>(threadIdx.x) % lanes * quad; first < by.stride; first += lanes * quad) {
     T own[quad] = {};
-    if (by.d % quad == 0) {  // rows begin at a multiple of 16 bytes
+    if (by.d % quad == 0) {  // rows start at a multiple of 16 bytes
       struct alignas(16) Part {
         T values[16 / sizeof(T)];
       };
@@ -52,7 +51,7 @@ inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, 
     for (int index = 0; index < quad; ++index) {
       const int dim = first + index;
       const double value = dim < by.d ? sign * (static_cast<double>(own[index]) - by.middle[dim]) * by.scale : 0.0;
-      // By way of float, which is faster; what is lost is measured in any case.
+      // Rounds through float, which is faster; the loss is measured anyway.
       rounded.values[index] = __float2half_rn(static_cast<float>(value));
       const double rest = value - static_cast<double>(__half2float(rounded.values[index]));
       squares += value * value;
@@ -68,8 +67,8 @@ inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, 
   return {__double2float_ru(sqrt(squares) * (1 + 0x1p-30)), __double2float_ru(sqrt(rests) * (1 + 0x1p-30))};
 }
 
-// `slots`: which point each row is of; null: that of the same number. Launch shape: `lanes` of a warp for each row, the
-// grid's stride.
+// Converts the points. `slots`: the point of each row; null: the same number. Launch: `lanes` lanes per row,
+// grid-stride.
 template <int lanes, class T>
 __global__ void convert_points(const T* points, std::int64_t n, const std::int32_t* slots, Conversion by,
                                __half* halves, TensorLengths* lengths) {
@@ -81,13 +80,13 @@ __global__ void convert_points(const T* points, std::int64_t n, const std::int32
   for (std::int64_t round = 0; round < rounds; ++round) {
     const std::int64_t slot = own + round * stride;
     const std::int64_t point = next;
-    next = point_of(slot + stride);  // on its way while this one is converted
+    next = point_of(slot + stride);  // loads while this point is converted
     const TensorLengths both = convert_row<lanes>(points + point * by.d, by, 1.0, slot < n, halves + slot * by.stride);
     if (threadIdx.x % lanes == 0 && slot < n) lengths[slot] = both;
   }
 }
 
-// Each slot's own point, before they are ordered. Launch shape: the grid's stride.
+// Initialises each slot with its own point. Launch: a grid-stride loop.
 static __global__ void name_slots(std::int32_t* slots, std::int64_t n) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t slot = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; slot < n; slot += stride)
@@ -95,11 +94,11 @@ static __global__ void name_slots(std::int32_t* slots, std::int64_t n) {
 }
 
 inline __device__ void raise(float* largest, float value) {
-  // Floats that are not negative have the order of their bits.
+  // Non-negative floats have the order of their bits.
   atomicMax(reinterpret_cast<int*>(largest), __float_as_int(value));
 }
 
-// Launch shape: a warp for each centroid, those that fill up the last tile included.
+// Launch: one warp per centroid, including the padding of the last tile.
 template <class T>
 __global__ void convert_centroids(const T* centroids, int k, int padded, Conversion by, __half* halves,
                                   float* half_squares, TensorLengths* lengths, TensorLengths* largest) {

@@ -1,5 +1,5 @@
-// The integer filter, explained in simd_large_dim.cpp, as pieces for code that is compiled once for each
-// instruction set: hence the guard by Highway's toggle instead of an ordinary one.
+// The integer filter explained in simd_large_dim.cpp, for code that is compiled once per instruction set. Therefore the
+// guard uses Highway's toggle instead of an ordinary include guard.
 
 #if defined(GRADUS_KMEANS_INTEGER_FILTER_TOGGLE) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRADUS_KMEANS_INTEGER_FILTER_TOGGLE
@@ -29,13 +29,13 @@ using DotVector = decltype(hn::Zero(WideTag()).raw);
 constexpr std::int64_t vector_lanes = hn::MaxLanes(WideTag());
 #else
 #define GRADUS_INTEGER_PANELS 0
-constexpr std::int64_t vector_lanes = 16;  // whole vectors of whatever length there are
+constexpr std::int64_t vector_lanes = 16;  // whole vectors of any length
 #endif
 constexpr std::int64_t panel_clusters = 2 * vector_lanes;
 
-// The instructions that multiply and add up to 32 bits in one go: AVX512-VNNI, or AVX-VNNI for vectors of AVX2. Highway
-// 1.0.3 does not offer them, and its AVX3_DL target confuses the two, hence the assembler's words; whether the machine
-// has them is asked when the filter is made.
+// Instructions that multiply small integers and accumulate in 32 bits: AVX512-VNNI, or AVX-VNNI for AVX2 vectors.
+// Highway 1.0.3 does not offer them, and its AVX3_DL target confuses the two, so inline assembly is used. The filter
+// checks for them at run time, when it is constructed.
 #undef GRADUS_DOT_INSTRUCTIONS
 #if GRADUS_INTEGER_PANELS && (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2)
 #define GRADUS_DOT_INSTRUCTIONS 1
@@ -55,7 +55,7 @@ HWY_INLINE DotVector dot_words(DotVector sum, DotVector a, DotVector b) {
   return sum;
 }
 
-// sum[i] += the products of 4 bytes without sign and 4 bytes with one.
+// sum[i] += the products of 4 unsigned and 4 signed bytes.
 HWY_INLINE DotVector dot_bytes(DotVector sum, DotVector without_sign, DotVector with_sign) {
   asm(GRADUS_DOT_ENCODING "vpdpbusd %2, %1, %0"
       : "+" GRADUS_DOT_REGISTER(sum)
@@ -66,44 +66,44 @@ HWY_INLINE DotVector dot_bytes(DotVector sum, DotVector without_sign, DotVector 
 #define GRADUS_DOT_INSTRUCTIONS 0
 #endif
 
-// Clusters with the places that fill up the last panel.
 [[maybe_unused]] constexpr std::int64_t whole_panels(std::int64_t clusters) {
   return (clusters + panel_clusters - 1) / panel_clusters * panel_clusters;
 }
 
-// Where cluster `cluster`, dimension `dim` stands in the panels.
 [[maybe_unused]] inline std::int64_t panel_index(std::int64_t cluster, std::int64_t dim, std::int64_t stride) {
   return (cluster / panel_clusters) * panel_clusters * stride +
          ((dim / 2) * panel_clusters + cluster % panel_clusters) * 2 + dim % 2;
 }
 
-// Relative error of a squared norm from the float tile: of its values, and of the float sum of their squares.
+// Returns the relative error of a squared norm from the float tile: rounded values and a float sum of their squares.
 inline double square_rounding(std::int64_t dimensions) { return static_cast<double>(dimensions + 16) * 0x1p-22; }
 
-// Two scores that lie farther apart than twice their errors tell which distance is less, but the label is the least
-// *canonical* distance, and its roundings may turn the order around. They are the greater error where a point is very
-// far from centroids that are close together: |y|^2 drops out of a score and does not drop out of the chain.
+// Returns the bound of the canonical chain's rounding, to be added to the error of each score.
 //
-// With u = 2^-53, D = |x - c|^2 and C the chain's result: each difference is rounded once and counts twice, and its
-// square passes through at most d fused additions, all of terms that are not negative. So |C - D| <= g D with g = (d +
-// 2) u and what is of the order of u^2; the 16 instead of 2 covers that, and the rounding of the lengths and
-// operations below. (What underflows in the chain, d 2^-1074, is far below a step of any score: those are at least
-// 2^-120 of a scaled square, whose scale is at most 2^400.)
+// Two scores that differ by more than twice their error order the exact distances. But the label is the least
+// *canonical* distance, and the chain's rounding may reverse the order. This rounding dominates if a point is far away
+// from centroids that are close together, because |y|^2 drops out of the score but not out of the chain.
 //
-// All distances of a point are at most r^2, r = |y| + max |b|. For a cluster a whose score is least, and c whose true
-// score (D - |y|^2) / 2 is above a's by more than g r^2,
+// Let u = 2^-53, D = |x - c|^2, and C be the result of the chain. Each difference is rounded once and counts twice, and
+// its square passes through at most d fused additions of non-negative terms. So |C - D| <= g D with g = (d + 2) u plus
+// terms of order u^2. The code uses 16 instead of 2, which also covers the rounding of the lengths and operations
+// below. (Underflow in the chain, d 2^-1074, is far below one step of a score: a step is at least 2^-120 of a scaled
+// square, whose scale is at most 2^400.)
+//
+// All distances of a point are at most r^2, where r = |y| + max |b|. Let a be the cluster with the least true score (D
+// - |y|^2) / 2, and c a cluster whose true score exceeds a's by more than g r^2. Then
 //   C_c - C_a >= D_c - D_a - g (D_c + D_a) > 2 g r^2 - 2 g r^2 = 0,
-// so c is not nearest canonically, not even at a tie. Hence g r^2 / 2 is added to the error of each score: then scores
-// that are farther apart than twice the error belong to true scores farther apart than g r^2.
+// so c is not canonically nearest, not even in a tie. Hence g r^2 / 2 is added to the error of each score. Scores that
+// differ by more than twice the enlarged error then have true scores that differ by more than g r^2.
 //
-// Where centroids are spread as far as points, this is some millionths of a step, and changes nothing.
+// If the centroids are spread as widely as the points, this is about a millionth of a step and changes nothing.
 template <class T>
 double chain_error(const FilterView<T>& filter, double length, double unit) {
   const double reach = length + __builtin_sqrt(2 * filter.largest_half_square);
   return 0.5 * (static_cast<double>(filter.dimensions + 16) * 0x1p-53) * reach * reach * unit;
 }
 
-// The rows about the middle, scaled, in float, and their squared norms; returns the greatest of those.
+// Loads the rows relative to the middle, scaled, in float, and their squared norms. Returns the greatest squared norm.
 template <class T>
 double load_tile(const FilterView<T>& filter, const T* const* rows, std::int64_t count, float* tile,
                  double* squared_norms) {
@@ -155,7 +155,7 @@ double load_tile(const FilterView<T>& filter, const T* const* rows, std::int64_t
 }
 
 #if GRADUS_INTEGER_PANELS
-// The products of pairs of 16-bit integers, added up: in one instruction where the machine has it (`dot`), or in two.
+// Adds the products of pairs of 16-bit integers, in one instruction (`dot`) or two.
 template <bool dot>
 HWY_INLINE DotVector add_pairs(DotVector sum, DotVector point, DotVector centroids) {
 #if GRADUS_DOT_INSTRUCTIONS
@@ -169,7 +169,7 @@ HWY_INLINE DotVector add_pairs(DotVector sum, DotVector point, DotVector centroi
 #endif
 
 #if GRADUS_INTEGER_PANELS
-// Four rows by `vectors` of clusters, which are one panel or two.
+// Multiplies four rows by `vectors` vectors of clusters, which are one or two panels.
 template <bool dot, std::int64_t vectors>
 HWY_INLINE void multiply_tile(const std::int16_t* const* rows, const std::int16_t* panel, const std::int32_t* offsets,
                               std::int64_t stride, std::int64_t pairs, std::int32_t* scores,
@@ -181,7 +181,7 @@ HWY_INLINE void multiply_tile(const std::int16_t* const* rows, const std::int16_
   for (auto& row : sums)
 #pragma GCC unroll 8
     for (auto& sum : row) sum = hn::Zero(wide).raw;
-  // The compiler would add up the two-instruction products of several pairs first, and run out of registers.
+  // Without dot instructions one pair at a time, or the compiler sums several pairs first and runs out of registers.
   constexpr std::int64_t together = dot ? 2 : 1;
 #pragma GCC unroll 2
   for (std::int64_t step = 0; step < pairs; step += together)
@@ -212,8 +212,8 @@ HWY_INLINE void multiply_tile(const std::int16_t* const* rows, const std::int16_
 }
 #endif
 
-// scores[r * score_stride + c] = offsets[c] - (quantized point rows[r] . quantized centroid c), exactly, for the
-// clusters [first, last), whole panels; four rows at a time, so that `rows` must be filled up to a multiple of four.
+// Computes scores[r * score_stride + c] = offsets[c] - (quantized point rows[r] . quantized centroid c) exactly, for
+// whole panels [first, last). Processes four rows at a time: `rows` must be padded to a multiple of four.
 template <bool dot>
 [[maybe_unused]] void multiply_with(const std::int16_t* const* rows, std::int64_t count, const std::int16_t* panels,
                                     const std::int32_t* offsets, std::int64_t dimensions, std::int64_t first,
@@ -222,7 +222,7 @@ template <bool dot>
   const std::int64_t pairs = (dimensions + 3) / 4 * 2;  // the padding is zero, so whole steps of two pairs
 #if GRADUS_INTEGER_PANELS
   std::int64_t cluster = first;
-  if constexpr (vector_lanes == 16)  // with the registers of AVX-512, two panels at a time
+  if constexpr (vector_lanes == 16)  // AVX-512 has registers for two panels at a time
     for (; cluster + 2 * panel_clusters <= last; cluster += 2 * panel_clusters)
       for (std::int64_t row = 0; row < count; row += 4)
         multiply_tile<dot, 4>(rows + row, panels + cluster * stride, offsets + cluster, stride, pairs,
@@ -253,7 +253,7 @@ template <bool dot>
   multiply_with<false>(rows, count, panels, offsets, dimensions, first, last, scores, score_stride);
 }
 
-// The least of a row of scores (whole vectors).
+// Returns the least of a row of scores (whole vectors).
 [[maybe_unused]] std::int32_t least_score(const std::int32_t* scores, std::int64_t count) {
   const hn::ScalableTag<std::int32_t> lanes;
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
@@ -263,7 +263,7 @@ template <bool dot>
   return hn::GetLane(hn::MinOfLanes(lanes, least));
 }
 
-// The places of the scores that are at most `limit`, ascending.
+// Stores the indices of the scores that are at most `limit`, in ascending order, and returns their number.
 [[maybe_unused]] std::int64_t collect(const std::int32_t* scores, std::int64_t size, std::int32_t limit,
                                       std::int32_t* places) {
   const hn::ScalableTag<std::int32_t> lanes;
@@ -280,7 +280,7 @@ template <bool dot>
   const auto put = [&](std::uint64_t bits, std::int64_t first) {
     for (; bits != 0; bits &= bits - 1) places[count++] = static_cast<std::int32_t>(first + __builtin_ctzll(bits));
   };
-  if (size <= 64 && width > 1) {  // one word of bits, without a branch that depends on where the candidate stands
+  if (size <= 64 && width > 1) {  // one word of bits, without a data-dependent branch
     std::uint64_t bits = 0;
     for (std::int64_t first = 0; first < size; first += width) bits |= bits_at(first) << first;
     put(bits, 0);
@@ -291,17 +291,17 @@ template <bool dot>
   return count;
 }
 
-// A sub-block of points, quantized about the centroids' middle.
+// A sub-block of points, quantized relative to the middle of the centroids.
 struct QuantizedPoints {
-  double squared_norms[sub_block];      // of the points, scaled; true up to square_rounding()
-  const std::int16_t* rows[sub_block];  // filled up to a multiple of four
+  double squared_norms[sub_block];      // of the scaled points, within square_rounding()
+  const std::int16_t* rows[sub_block];  // padded to a multiple of four
   double steps;                         // quantization steps for a scaled length of 1
   double unit;                          // steps of a score for a scaled squared length of 1
-  double error;                         // bound of a score's error, in its steps: of distances without their rounding
-  double label_error;                   // the same with what the canonical chain may err by
+  double error;                         // error bound of a score in its steps, without the canonical chain
+  double label_error;                   // error bound including the canonical chain
 };
 
-// The centroids' half squares in steps of the score.
+// Computes the half squares of the centroids in steps of the score.
 template <class T>
 void quantize_offsets(const FilterView<T>& filter, double unit, std::int64_t places, std::int32_t* offsets) {
   for (std::int64_t cluster = 0; cluster < filter.clusters; ++cluster)
@@ -316,14 +316,14 @@ void quantize_points(const FilterView<T>& filter, const T* const* rows, std::int
   const std::int64_t stride = padded_dimensions(d);
   const double largest = __builtin_sqrt(load_tile(filter, rows, count, scratch.tile.data(), points.squared_norms) *
                                         (1 + square_rounding(d)));
-  // The points' norms stay below the limit, and so do the centroids' half squares in the product's steps.
+  // The limits apply to the norms of the points and to the half squares of the centroids in steps of the product.
   double steps = norm_limit / (largest > 0 ? largest : 1.0);
   const double most = 0x1p29 / (filter.steps * (filter.largest_half_square > 0 ? filter.largest_half_square : 1.0));
   if (steps > most) steps = most;
   if (steps > 0x1p60) steps = 0x1p60;
   points.steps = static_cast<double>(static_cast<float>(steps));
   points.unit = points.steps * filter.steps;
-  // By the inequality of Cauchy and Schwarz; a point's own error is half a step a dimension, and the tile's rounding.
+  // By Cauchy-Schwarz. A point's own error is half a step per dimension, plus the rounding of the tile.
   const double point_error = 0.51 * __builtin_sqrt(static_cast<double>(d));
   points.error = (largest * points.steps + point_error) * filter.largest_error +
                  point_error * (filter.largest_norm + filter.largest_error) + 4;
@@ -334,8 +334,7 @@ void quantize_points(const FilterView<T>& filter, const T* const* rows, std::int
   quantize_offsets(filter, points.unit, whole_panels(filter.clusters), scratch.offsets.data());
 }
 
-// A score as a lower bound of the scaled distance: every error at its worst. The last factor is far more than the
-// canonical chain may err by.
+// Returns a lower bound of the scaled distance from a score. The last factor also covers the canonical chain.
 template <class T>
 float distance_above(const FilterView<T>& filter, const QuantizedPoints& points, std::int64_t point,
                      std::int32_t score) {
@@ -344,7 +343,7 @@ float distance_above(const FilterView<T>& filter, const QuantizedPoints& points,
   return squared > 0 ? static_cast<float>(__builtin_sqrt(squared) * (1 - 0x1p-20)) : 0.0F;
 }
 
-// The canonical squared distance.
+// Returns the canonical squared distance.
 template <class T>
 double exact_distance(const T* point, const T* centroid, std::int64_t dimensions) {
   double sum = 0;
@@ -355,7 +354,7 @@ double exact_distance(const T* point, const T* centroid, std::int64_t dimensions
   return sum;
 }
 
-// The squared distance in T, by whole vectors; true up to distance_rounding().
+// Returns the squared distance in T by whole vectors, within distance_rounding().
 template <class T>
 double near_distance(const T* point, const T* centroid, std::int64_t dimensions) {
   const hn::ScalableTag<T> lanes;
@@ -378,15 +377,15 @@ double near_distance(const T* point, const T* centroid, std::int64_t dimensions)
   return static_cast<double>(total);
 }
 
-// Relative error of near_distance() and of the canonical chain together: every term is positive, and none passes
-// through more than dimensions + 8 roundings in either.
+// Bounds the relative error of near_distance() plus the canonical chain: dimensions + 8 roundings of positive terms
+// each.
 template <class T>
 constexpr double distance_rounding(std::int64_t dimensions) {
   return static_cast<double>(dimensions + 16) * (sizeof(T) == 4 ? 0x1p-23 : 0x1p-51);
 }
 
-// The canonical label among `count` candidates. Distances in T rule most of them out; what they cannot
-// tell apart is left to the canonical chain, and `rechecked` set.
+// Returns the canonical label among `count` candidates. Distances in T rule out most candidates. If several are left,
+// the canonical chain decides and `rechecked` is set.
 template <class T>
 std::int32_t nearest_candidate(const FilterView<T>& filter, const T* row, std::int64_t count, FilterScratch& scratch,
                                bool& rechecked) {
@@ -399,7 +398,7 @@ std::int32_t nearest_candidate(const FilterView<T>& filter, const T* row, std::i
     distances[index] = near_distance(row, filter.centroids + candidates[index] * d, d);
     least = distances[index] < least ? distances[index] : least;
   }
-  // Overflow makes a distance infinite and a candidate; what underflows is far below the constant.
+  // An overflowing distance becomes infinite and stays a candidate; underflow is far below the constant.
   const double limit = least * (1 + 2.1 * distance_rounding<T>(d)) + (sizeof(T) == 4 ? 1e-30 : 1e-290);
   std::int64_t left = 0;
   for (std::int64_t index = 0; index < count; ++index) {

@@ -29,13 +29,13 @@ bool has_dot_instructions() {
 #endif
 }
 
-// As many vectors and points as the registers hold the sums of.
+// As many vectors and points as the registers can hold sums for.
 constexpr std::int64_t byte_vectors = HWY_TARGET == HWY_AVX3 ? 4 : 2;
 constexpr std::int64_t byte_points = 4;
 constexpr std::int64_t byte_panel = byte_vectors * vector_lanes;
 static_assert(sub_block % byte_points == 0 && padded_clusters(1) % byte_panel == 0);
 
-// The points of a tile, negated, in 8 bits; errors[p] is the norm of the rounding errors of point p, in steps.
+// Quantizes the negated points of a tile to 8 bits. errors[p] is the norm of the rounding errors of point p, in steps.
 void quantize_bytes(const float* tile, std::int64_t count, std::int64_t stride, float steps, std::int8_t* out,
                     double* errors) {
   const hn::ScalableTag<float> f;
@@ -62,8 +62,8 @@ float largest_magnitude(const float* tile, std::int64_t values) {
   return hn::GetLane(hn::MaxOfLanes(f, largest));
 }
 
-// Scores as `multiply` gives them, but for a constant of each point: panel by panel, in each the points one after the
-// other. least[p * least_stride + ...]: for each panel a vector with the least of each lane.
+// Computes the scores of `multiply` up to a constant per point. They are stored by panels, and by points within a
+// panel. least[p * least_stride + ...] has, for each panel, a vector with the least score of each lane.
 void multiply_bytes(const std::int8_t* points, std::int64_t count, const std::uint8_t* panels,
                     const std::int32_t* offsets, std::int64_t dimensions, std::int64_t clusters, std::int32_t* scores,
                     std::int32_t* least, std::int64_t least_stride) {
@@ -114,8 +114,8 @@ void multiply_bytes(const std::int8_t* points, std::int64_t count, const std::ui
   }
 }
 
-// The clusters whose score is at most `limit`, in no order; `scores` and `least` are those of a point. First the lanes
-// that hold any, then their scores one by one, as far as possible without branches.
+// Stores the clusters whose score is at most `limit`, in no order; `scores` and `least` belong to one point. It first
+// finds the lanes that contain any, then their scores, with as few branches as possible.
 std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least, std::int64_t clusters,
                            std::int32_t limit, std::int32_t* hits, std::int32_t* places) {
   const WideTag wide;
@@ -133,7 +133,7 @@ std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least
   }
   std::int64_t count = 0;
   for (std::int64_t hit = 0; hit < found; ++hit) {
-    // `hits` are the clusters of the panels' first vectors.
+    // `hits` are clusters of the first vector of each panel.
     const std::int64_t cluster = hits[hit];
     const std::int32_t* const lane = scores + cluster / byte_panel * (byte_panel * sub_block) + cluster % byte_panel;
 #pragma GCC unroll 8
@@ -145,7 +145,7 @@ std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least
   return count;
 }
 
-// As search_kernel below, with 8-bit integers.
+// Does the same as search_kernel below with 8-bit integers.
 template <class T>
 std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std::int64_t count, std::int32_t* labels,
                           FilterScratch& scratch) {
@@ -157,7 +157,7 @@ std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std
   double errors[sub_block];
   load_tile(filter, rows, count, scratch.tile.data(), squared_norms);
   const auto largest = static_cast<double>(largest_magnitude(scratch.tile.data(), count * stride));
-  // The largest value becomes 127 steps, unless the centroids' half squares would leave 29 bits.
+  // The largest value becomes 127 steps, unless the half squares of the centroids would exceed 29 bits.
   double steps = 127.0 / (largest > 0 ? largest : 1.0);
   const double most =
       0x1p29 / (filter.byte_steps * (filter.largest_half_square > 0 ? filter.largest_half_square : 1.0));
@@ -176,7 +176,7 @@ std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std
     const std::int32_t* const least = scratch.least.data() + point * least_stride;
     const double length = __builtin_sqrt(squared_norms[point] * (1 + square_rounding(d)));
     const double norm = length * steps;
-    // By Cauchy and Schwarz, y.b - qy.qb = ey.qb + y.eb; ey holds the tile's own rounding as well.
+    // By Cauchy-Schwarz, with y.b - qy.qb = ey.qb + y.eb; ey includes the rounding of the tile.
     const double error = (errors[point] * (1 + square_rounding(d)) + 0x1p-22 * norm + 1e-6) * filter.byte_largest_norm +
                          norm * filter.byte_largest_error + 3 + chain_error(filter, length, steps * filter.byte_steps);
     const double limit = static_cast<double>(least_score(least, places / byte_vectors)) + 2.001 * error;
@@ -188,7 +188,7 @@ std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std
     labels[point] = nearest_candidate(filter, rows[point], candidates, scratch, doubtful);
     rechecked += doubtful;
   }
-  // Where the distances of the candidates cost more than the 8 bits save, 16 are better for a while.
+  // If the candidates' distances cost more than 8 bits save, use 16 bits for a while.
   if (all_candidates > count * (2 + filter.clusters / 16)) scratch.word_searches = 15;
   return rechecked;
 }
@@ -257,8 +257,8 @@ std::int32_t nearest_of_f64(const FilterView<double>& filter, const double* row,
   return nearest_candidate(filter, row, count, scratch, doubtful);
 }
 
-// A centroid about the middle, scaled, and zeros up to padded_dimensions(); returns its squared norm, and raises
-// `largest` to its greatest magnitude.
+// Writes a centroid relative to the middle, scaled and zero-padded to padded_dimensions(). Returns its squared norm and
+// raises `largest` to its greatest magnitude.
 template <class T>
 double move_centroid(const T* centroid, const T* middle, std::int64_t dimensions, double scale, double* row,
                      double* largest) {
@@ -269,7 +269,7 @@ double move_centroid(const T* centroid, const T* middle, std::int64_t dimensions
     if constexpr (sizeof(T) == 4) return hn::PromoteTo(lanes, hn::LoadU(elements, from));
     else return hn::LoadU(elements, from);
   };
-  const auto factor = hn::Set(lanes, scale);  // a power of two: no product is rounded
+  const auto factor = hn::Set(lanes, scale);  // a power of two, so no product is rounded
   auto all_squares = hn::Zero(lanes);
   auto greatest = hn::Zero(lanes);
   std::int64_t dim = 0;
@@ -302,8 +302,8 @@ double move_centroid_f64(const double* centroid, const double* middle, std::int6
   return move_centroid(centroid, middle, dimensions, scale, row, largest);
 }
 
-// Quantizes a row of move_centroid() and calls put(dim, steps) for 16 dimensions at a time, with 16 integers; returns
-// the norm of the quantization error, and the row's norm in steps.
+// Quantizes a row of move_centroid() and calls put(dim, integers) for 16 dimensions at a time. Returns the norm of the
+// quantization error, and the norm of the row in steps through `norm`.
 template <class Put>
 HWY_INLINE double quantize_centroid(const double* row, std::int64_t dimensions, double steps, double* norm,
                                     const Put& put) {
@@ -330,7 +330,7 @@ HWY_INLINE double quantize_centroid(const double* row, std::int64_t dimensions, 
   return __builtin_sqrt(hn::GetLane(hn::SumOfLanes(lanes, errors)));
 }
 
-// Quantizes one centroid into the panels of 8 bits, plus 128; returns as pack_centroid().
+// Quantizes one centroid plus 128 into the 8-bit panels. Returns the same as pack_centroid().
 double pack_bytes(const double* row, std::int64_t cluster, std::int64_t dimensions, double steps, std::uint8_t* panels,
                   double* norm) {
 #if GRADUS_DOT_INSTRUCTIONS
@@ -350,7 +350,8 @@ double pack_bytes(const double* row, std::int64_t cluster, std::int64_t dimensio
 #endif
 }
 
-// Quantizes one centroid into the panels; returns the norm of its quantization error, and its norm in steps.
+// Quantizes one centroid into the panels. Returns the norm of its quantization error; `norm` receives its norm in
+// steps.
 double pack_centroid(const double* row, std::int64_t cluster, std::int64_t dimensions, double steps,
                      std::int16_t* panels, double* norm) {
   const std::int64_t stride = padded_dimensions(dimensions);
@@ -415,28 +416,27 @@ IntegerFilter<T>::IntegerFilter(const Problem<T>& problem, int threads)
     magnitude =
         std::max({magnitude, std::abs(problem.statistics.lowest[dim]), std::abs(problem.statistics.highest[dim])});
   }
-  // Kept where scaled differences neither overflow nor fall below the normal range, and where scaled values do not
-  // overflow: in a column of one and the same value that may be the case for any extent of the others.
+  // The exponent is limited so that scaled differences neither overflow nor become subnormal and scaled values do not
+  // overflow. The latter can happen with any extent if a column has a constant large value.
   const int least = std::max(sizeof(T) == 4 ? -120 : -400,
                              core::exponent_above(magnitude, -1100) - (std::numeric_limits<T>::max_exponent - 8));
   const int exponent = std::clamp(core::exponent_above(extent), least, sizeof(T) == 4 ? 120 : 500);
   scale_ = std::ldexp(1.0, -exponent);
   dot_instructions_ = machine_has_dot_instructions();
-  // With few clusters the second look at the scores costs more than 8 bits save; with very many dimensions the sums of
-  // products of bytes may leave 30 bits.
+  // With few clusters, 8 bits save less than the candidates cost; with very many columns, sums may exceed 30 bits.
   has_bytes_ = dot_instructions_ && problem.k() > 64 && problem.d() <= 16384;
   if (has_bytes_) byte_panels_ = Buffer<std::uint8_t>(padded_clusters(problem.k()) * padded_dimensions(problem.d()), 0);
 }
 
 namespace {
 
-/// Writes the rounded mean of the centroids in each column, times `scale`.
+/// Stores the rounded mean of each column of the centroids, times `scale`.
 template <class T>
 void find_middle(const Problem<T>& problem, MatrixView<const T> centroids, double scale, bool large, int threads,
                  T* middle) {
   const std::int64_t d = problem.d();
   const std::int64_t k = problem.k();
-  // Some columns at a time: a cache line of each centroid.
+  // A cache line of columns per centroid at a time.
   constexpr std::int64_t at_once = 64 / static_cast<std::int64_t>(sizeof(T));
   const double share = 1.0 / static_cast<double>(k);
 #pragma omp parallel for num_threads(threads) schedule(static) if (large)
@@ -459,10 +459,10 @@ void find_middle(const Problem<T>& problem, MatrixView<const T> centroids, doubl
         }
       }
     };
-    if (columns == at_once) look(std::integral_constant<std::int64_t, at_once>());  // which the compiler unrolls
+    if (columns == at_once) look(std::integral_constant<std::int64_t, at_once>());  // unrolled by the compiler
     else look(columns);
-    // The mean is rounded: where the centroids hardly differ it could lie farther from them than any of them from any
-    // other. Between them, no difference from it is longer than the column's extent.
+    // Clamp the rounded mean to the range of the centroids. If they hardly differ, rounding could move the mean farther
+    // from them than they are from each other; within the range, no difference exceeds the column's extent.
     for (std::int64_t column = 0; column < columns; ++column) {
       const T mean = std::clamp(static_cast<T>(sums[column]), lowest[column], highest[column]);
       middle[first + column] = static_cast<T>(static_cast<double>(mean) * scale);
@@ -576,7 +576,7 @@ std::int64_t IntegerFilter<T>::search_block(const T* rows, std::int64_t stride, 
     const T* pointers[sub_block];
     const std::int64_t size = std::min(sub_block, count - first);
     for (std::int64_t index = 0; index < size; ++index) pointers[index] = rows + (first + index) * stride;
-    // The next points come from memory while these are searched.
+    // Prefetches the next points while these are searched.
     for (std::int64_t row = first + sub_block; row < std::min(first + 2 * sub_block, count); ++row)
       for (std::int64_t dim = 0; dim < problem_.d(); dim += 64 / static_cast<std::int64_t>(sizeof(T)))
         __builtin_prefetch(rows + row * stride + dim, 0, 2);

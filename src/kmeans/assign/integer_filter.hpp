@@ -1,5 +1,4 @@
-// The integer filter, of 16 bits and 8, that simd_large_dim and simd_bounds search with; simd_large_dim.cpp explains
-// it.
+// The 16-bit and 8-bit integer filter with which simd_large_dim and simd_bounds search. simd_large_dim.cpp explains it.
 #pragma once
 
 #include <cstdint>
@@ -15,63 +14,63 @@ inline constexpr std::string_view while_preparing = "stopped while preparing the
 
 inline constexpr std::int64_t sub_block = 32;             // points that pass over a panel of centroids together
 inline constexpr double norm_limit = 23170.0;             // sqrt(2^29): the product of two norms stays below 2^29
-inline constexpr std::int32_t unused_score = 0x7f000000;  // of the places that fill up the last panel
+inline constexpr std::int32_t unused_score = 0x7f000000;  // score of the padding in the last panel
 
-/// For tests: false makes the filters from then on work as on a processor without dot-product instructions.
+/// For tests: if false, new filters use no dot-product instructions.
 inline bool dot_instructions_allowed = true;
-/// Whether the machine has them, and they are allowed.
+/// Returns true if the machine has dot-product instructions and they are allowed.
 bool machine_has_dot_instructions();
 
 constexpr std::int64_t padded_dimensions(std::int64_t count) { return (count + 15) / 16 * 16; }
 constexpr std::int64_t padded_clusters(std::int64_t count) { return (count + 63) / 64 * 64; }
-/// Between the points' rows of FilterScratch::least; not a power of two, for the cache's sake.
+/// Returns the stride of FilterScratch::least; not a power of two, to avoid cache conflicts.
 constexpr std::int64_t padded_least(std::int64_t clusters) { return padded_clusters(clusters) / 2 + 16; }
 
-/// The centroids of a pass for the kernels. Plain data: it crosses into code compiled for other instruction sets.
+/// The centroids of a pass for the kernels. Plain data, because code compiled for other instruction sets reads it.
 template <class T>
 struct FilterView {
   std::int64_t dimensions;
   std::int64_t clusters;
   const T* centroids;
-  const T* middle;             ///< the point about which everything is taken, scaled
+  const T* middle;             ///< scaled origin of all coordinates in the filter
   const double* half_squares;  ///< |b|^2 / 2, scaled
-  const std::int16_t* panels;  ///< quantized centroids, as many clusters to a panel as two vectors hold
-  double scale;                ///< a power of two that brings the data's extent near 1
+  const std::int16_t* panels;  ///< quantized centroids, two vectors of clusters per panel
+  double scale;                ///< a power of two that scales the extent of the data near 1
   double steps;                ///< quantization steps for a scaled length of 1
   double largest_norm;         ///< greatest norm of a quantized centroid, in steps
   double largest_error;        ///< greatest norm of a centroid's quantization error, in steps
   double largest_half_square;
 
-  bool dot_instructions;            ///< whether the machine multiplies and adds up to 32 bits in one instruction
-  const std::uint8_t* byte_panels;  ///< centroids quantized to 8 bits, plus 128; null: no such level here
+  bool dot_instructions;            ///< true if the machine has dot-product instructions
+  const std::uint8_t* byte_panels;  ///< centroids quantized to 8 bits, plus 128; null: no 8-bit level
   double byte_steps;                ///< quantization steps for a scaled length of 1
-  double byte_largest_norm;         ///< as above, for the 8 bits
+  double byte_largest_norm;         ///< as above, for 8 bits
   double byte_largest_error;
 };
 
-/// What a thread needs while it searches.
+/// The scratch memory of a thread.
 struct FilterScratch {
   FilterScratch(std::int64_t clusters, std::int64_t dimensions);
 
-  Buffer<float> tile;            ///< points of a sub-block about the middle, scaled
-  Buffer<std::int16_t> points;   ///< the same, quantized
+  Buffer<float> tile;            ///< points of a sub-block relative to the middle, scaled
+  Buffer<std::int16_t> points;   ///< quantized tile
   Buffer<std::int32_t> scores;   ///< points x clusters
-  Buffer<std::int32_t> least;    ///< points x clusters / vectors of a byte panel: lane by lane, the panel's least
-  Buffer<std::int32_t> offsets;  ///< per cluster: its half square, in steps
-  Buffer<std::int32_t> hits;     ///< lanes of byte panels that hold a candidate
+  Buffer<std::int32_t> least;    ///< points x clusters / vectors of a byte panel: least score of each lane
+  Buffer<std::int32_t> offsets;  ///< per cluster: half square in steps
+  Buffer<std::int32_t> hits;     ///< lanes of byte panels that contain a candidate
   std::vector<std::int32_t> candidates;
-  std::vector<double> distances;  ///< of candidates
-  int word_searches = 0;          ///< sub-blocks to search with 16 bits before 8 are tried again
+  std::vector<double> distances;  ///< distances of the candidates
+  int word_searches = 0;          ///< sub-blocks to search with 16 bits before 8 bits are tried again
 
   static std::uint64_t bytes(const Shape& shape);
 };
 
-/// Where a search leaves bounds of distances (scaled), if anywhere.
+/// The destination of scaled distance bounds, if a search stores any.
 struct DistanceBounds {
-  float* upper = nullptr;  ///< per point: at least the distance to its label's centroid
-  float* lower = nullptr;  ///< per point and group: at most the distance to any other centroid of the group
+  float* upper = nullptr;  ///< per point: upper bound of the distance to its label's centroid
+  float* lower = nullptr;  ///< per point and group: lower bound of the distance to any other centroid of the group
   std::int64_t groups = 0;
-  std::int64_t group_clusters = 0;  ///< clusters of a group: whole panels
+  std::int64_t group_clusters = 0;  ///< clusters per group, in whole panels
 };
 
 template <class T>
@@ -79,24 +78,23 @@ class IntegerFilter {
  public:
   IntegerFilter(const Problem<T>& problem, int threads);
 
-  /// Quantizes and packs the centroids. InterruptedError after a stop request.
+  /// Quantizes and packs the centroids. Throws InterruptedError after a stop request.
   void prepare(MatrixView<const T> centroids);
 
-  /// Instead, where nothing but nearest_of() is asked for.
+  /// Replaces prepare() for passes that call only nearest_of().
   void prepare_candidates(MatrixView<const T> centroids) { centroids_ = centroids; }
 
   FilterView<T> view() const;
 
-  /// Canonical labels of at most `sub_block` points, given by their rows; returns how many were re-checked.
+  /// Finds the canonical labels of at most `sub_block` rows given by address. Returns the number re-checked.
   std::int64_t search(const T* const* rows, std::int64_t count, std::int32_t* labels, const DistanceBounds& bounds,
                       FilterScratch& scratch) const;
 
-  /// The same for `count` points whose rows lie `stride` elements apart; `bounds` are those of the first.
+  /// Does the same for `count` points whose rows are `stride` elements apart. `bounds` starts at the first point.
   std::int64_t search_block(const T* rows, std::int64_t stride, std::int64_t count, std::int32_t* labels,
                             const DistanceBounds& bounds, FilterScratch& scratch) const;
 
-  /// The canonical label of a point among `count` of the clusters, which stand in scratch.candidates; `doubtful` is set
-  /// where the canonical chain had to tell.
+  /// Returns the canonical label among the first `count` of scratch.candidates. Sets `doubtful` if the chain decided.
   std::int32_t nearest_of(const T* row, std::int64_t count, FilterScratch& scratch, bool& doubtful) const;
 
   bool has_bytes() const { return has_bytes_; }

@@ -1,22 +1,22 @@
-// cuda_tensor on Hopper: a block whose warps have roles finds the few clusters that may be nearest to each point.
+// cuda_tensor on Hopper: a warp-specialised block that finds the few clusters that may be nearest to each point.
 //
-// One thread orders copies, a few tiles ahead of the products; four warpgroups multiply, 64 points each by the same 128
-// clusters. Who waits for whom stands in two barriers of each stage, `filled` and `emptied`: there is none of the whole
-// block, so that the products of some warpgroups run while others look at their scores. A block stays on its
-// multiprocessor and takes one tile of points after another.
+// One thread issues copies some tiles ahead of the products. Four warpgroups multiply, each 64 points by the same 128
+// clusters. Two barriers per stage, `filled` and `emptied`, synchronise them. There is no barrier of the whole block,
+// so some warpgroups multiply while others scan their scores. A block stays on its multiprocessor and processes one
+// tile of points after another.
 //
-// Up to 128 columns the tile of points stays in shared memory while the clusters stream by. With more columns the
-// points stream too, and reading and writing of shared memory is what limits the products. There are two warpgroups
-// then, and 256 clusters, so that each product reads five sixths as much.
+// Up to 128 columns the tile of points stays in shared memory while the clusters stream past. With more columns the
+// points stream too, and shared-memory traffic limits the products. Then two warpgroups and 256 clusters are used, so
+// that each product reads five sixths as much.
 //
-// Only a minimum is taken of the scores, an addition and a comparison each: of the eight of a group, of the four groups
-// that a thread holds of a point. Where it is not within the reach of the best so far, there is nothing to note. Where
-// it is, the groups are looked through. A point's clusters are spread over the four lanes of a quad, which agree on its
-// best score.
+// Scores are only reduced to a minimum, with one addition and one comparison per score: first over the eight scores of
+// a group, then over the four groups that a thread holds of a point. If the minimum is not within reach of the best
+// score so far, nothing is recorded. Otherwise the groups are scanned. The four lanes of a quad share the clusters of a
+// point and agree on its best score.
 //
-// The points come in an order in which neighbours have had the same label (see TensorEngine), and a tile of points
-// begins with the tile of clusters in which that label is: the reach is short from then on, and what is noted is noted
-// by all points of a warp at once.
+// Points are ordered such that neighbours had the same label (see TensorEngine), and a tile of points starts with the
+// tile of clusters that contains this label. So the limit is tight from the start, and all points of a warp record
+// clusters at the same time.
 #pragma once
 
 #include <cmath>
@@ -29,31 +29,31 @@
 namespace gradus::kmeans_detail::tensor {
 
 inline constexpr int pipeline_stages = 4;
-inline constexpr int pipeline_granule = 256;  ///< tiles of points and of clusters are as large, or half of that
+inline constexpr int pipeline_granule = 256;  ///< the size of tiles of points and of clusters, or twice that size
 
-/// A cluster that may be nearest, with its score.
+/// A cluster that may be nearest, and its score.
 struct Possible {
   float score;
   std::int32_t cluster;
 };
 
-/// How a block is made up. `Chunks`: of a row, where a tile of points stays while the clusters stream by; 0: the points
-/// stream too. `Clusters`: of a tile, 128 or 256.
+/// The shape of a block. `Chunks`: chunks per row if a tile of points stays while the clusters stream past; 0 if points
+/// stream too. `Clusters`: 128 or 256 per tile.
 template <int Chunks, int Clusters>
 struct Pipeline {
   static constexpr int chunks = Chunks;
   static constexpr bool resident = Chunks > 0;
   static constexpr int clusters = Clusters;
-  static constexpr int groups = Clusters == 256 ? 2 : 4;  ///< warpgroups that multiply, 64 points each
+  static constexpr int groups = Clusters == 256 ? 2 : 4;  ///< warpgroups that multiply 64 points each
   static constexpr int points = 64 * groups;
   static constexpr int threads = 128 * (groups + 1);  ///< the last warpgroup copies
   static constexpr int registers = Clusters == 256 ? 224 : 112;
-  static constexpr int room = Clusters == 256 ? 16 : 8;   ///< for possible clusters of a point
-  static constexpr int point_bytes = points * row_bytes;  ///< of a chunk
+  static constexpr int room = Clusters == 256 ? 16 : 8;   ///< possible clusters per point
+  static constexpr int point_bytes = points * row_bytes;  ///< bytes of a chunk
   static constexpr int cluster_bytes = clusters * row_bytes;
   static constexpr int stage_bytes = cluster_bytes + (resident ? 0 : point_bytes);
-  static constexpr int point_slots = 2;  ///< the next tile of points arrives while the last one is in use
-  static constexpr int half_square_slots = pipeline_stages + 1;  ///< as many tiles may be under way, and one in use
+  static constexpr int point_slots = 2;  ///< the next tile of points arrives while the current one is in use
+  static constexpr int half_square_slots = pipeline_stages + 1;  ///< one tile per stage, and one in use
 
   struct Memory {
     unsigned char points[point_slots][resident ? Chunks * point_bytes : 1024];
@@ -64,45 +64,45 @@ struct Pipeline {
     int counts[Pipeline::points];
     std::int32_t beginnings[point_slots];
   };
-  static constexpr std::size_t shared_bytes = sizeof(Memory) + 1024;  ///< it begins at a multiple of that
+  static constexpr std::size_t shared_bytes = sizeof(Memory) + 1024;  ///< for alignment to 1024 bytes
 };
 
 struct PipelineJob {
-  CUtensorMap points;    ///< as FP16, by slots; parts of a tile's rows
-  CUtensorMap clusters;  ///< likewise, negative
+  CUtensorMap points;    ///< FP16, by slots; boxes are parts of a tile's rows
+  CUtensorMap clusters;  ///< negated FP16
   const float* half_squares;
-  const TensorLengths* lengths;    ///< of points, by slots, to a multiple of pipeline_granule
-  const TensorLengths* largest;    ///< of all clusters
-  const std::int32_t* beginnings;  ///< the tile of clusters that each tile of points begins with
+  const TensorLengths* lengths;    ///< of points, by slots, padded to pipeline_granule
+  const TensorLengths* largest;    ///< greatest of all clusters
+  const std::int32_t* beginnings;  ///< per tile of points: the tile of clusters to start with
   std::int64_t n;
-  std::int32_t first_tile;  ///< of points, of this launch
+  std::int32_t first_tile;  ///< first tile of points of this launch
   std::int32_t end_tile;
   int cluster_tiles;
   int stride;
-  std::int32_t* counts;  ///< by slots: possible clusters, or more than there is room for
-  Possible* possible;    ///< the first one of all slots, then the second one ...
+  std::int32_t* counts;  ///< by slots: number of possible clusters; larger than `room` if the list overflowed
+  Possible* possible;    ///< the first cluster of all slots, then the second, ...
 };
 
 #ifdef GRADUS_WARPGROUP_PRODUCT
 
-/// What a warp knows of its 16 points while it goes through the clusters: in lanes 4 q to 4 q + 3, of points q and
-/// 8 + q. The lists of possible clusters are in shared memory.
+/// The state of a warp's search for its 16 points: lanes 4 q to 4 q + 3 hold points q and 8 + q, shared memory the
+/// lists.
 template <class Shape>
 class Search {
  public:
   using Scores = float[Shape::clusters / 8][4];
 
-  /// `lengths`: of the warp's points.
+  /// `lengths`: of the points of the warp.
   __device__ Search(const TensorLengths* lengths, TensorLengths largest, int columns, int* counts,
                     Possible (*possible)[Shape::room])
       : counts_(counts), possible_(possible) {
 #pragma unroll
     for (int row = 0; row < 2; ++row) reaches_[row] = 2 * tensor_bound(lengths[8 * row + lane() / 4], largest, columns);
     if (lane() < 16) counts_[lane()] = 0;
-    __syncwarp();  // nothing is noted yet
+    __syncwarp();  // all counters are zero before any lane records a cluster
   }
 
-  /// A tile's products, and |c|^2 / 2 of its clusters in shared memory.
+  /// Processes the products of a tile. `half_squares`: |c|^2 / 2 of its clusters in shared memory.
   __device__ __forceinline__ void look(Scores& scores, const float* half_squares, int first_cluster) {
     float least[2][groups];
 #pragma unroll
@@ -132,7 +132,7 @@ class Search {
       best[row] = fminf(best[row], __shfl_xor_sync(everyone, best[row], 1));
       best[row] = fminf(best[row], __shfl_xor_sync(everyone, best[row], 2));
       if (best[row] < best_[row]) {
-        // What was noted before has no better score than best_.
+        // All recorded scores are at least the old best_, so a limit below it empties the list.
         const float limit = __fadd_ru(best[row], reaches_[row]);
         if (limit < best_[row] && lane() % 4 == 0) counts_[8 * row + lane() / 4] = 0;
         best_[row] = best[row];
@@ -140,7 +140,7 @@ class Search {
       }
       if (lane() % 4 == 0) make_room(8 * row + lane() / 4, limits_[row]);
     }
-    __syncwarp();  // the lists are as they should be before anything is added
+    __syncwarp();  // old lists are emptied before any lane adds to them
 #pragma unroll
     for (int row = 0; row < 2; ++row)
 #pragma unroll
@@ -152,10 +152,10 @@ class Search {
             if (scores[4 * group + which / 2][2 * row + which % 2] <= limits_[row]) near |= 1u << which;
           note(scores, row, group, near, least[row][group], first_cluster);
         }
-    __syncwarp();  // all is noted before a list is begun anew
+    __syncwarp();  // all lanes have added before a list is emptied again
   }
 
-  /// What is left of the lists, to memory. `slot`: of the warp's first point.
+  /// Writes the remaining lists to memory. `slot`: of the warp's first point.
   __device__ void finish(const PipelineJob& job, std::int64_t slot) const {
     const float first = __shfl_sync(everyone, limits_[0], lane() % 8 * 4);
     const float second = __shfl_sync(everyone, limits_[1], lane() % 8 * 4);
@@ -173,12 +173,12 @@ class Search {
   }
 
  private:
-  static constexpr int groups = Shape::clusters / 32;  ///< of eight scores of a point
-  static constexpr int long_list = Shape::room / 2;    ///< the rest is enough for what a tile may add, mostly
+  static constexpr int groups = Shape::clusters / 32;  ///< groups of eight scores of a point
+  static constexpr int long_list = Shape::room / 2;    ///< the rest usually holds the additions of a tile
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
 
-  // Takes out what is beyond the limit by now, where the list grows long.
+  // Removes clusters beyond the current limit if the list is long.
   __device__ void make_room(int point, float limit) {
     const int noted = counts_[point];
     if (noted <= long_list || noted > Shape::room) return;
@@ -190,7 +190,7 @@ class Search {
     counts_[point] = kept;
   }
 
-  // Adds the clusters of a group that are near, at least one, to the list of the point.
+  // Adds the near clusters of a group, at least one, to the list of the point.
   __device__ __forceinline__ void note(const Scores& scores, int row, int group, unsigned int near, float least,
                                        int first_cluster) {
     const int point = 8 * row + lane() / 4;
@@ -201,7 +201,7 @@ class Search {
       float score = least;
       if (!one) {
 #pragma unroll
-        for (int other = 0; other < 8; ++other)  // registers have no index
+        for (int other = 0; other < 8; ++other)  // registers cannot be indexed
           if (other == which) score = scores[4 * group + other / 2][2 * row + other % 2];
       }
       const int place = atomicAdd(&counts_[point], 1);
@@ -212,12 +212,12 @@ class Search {
 
   int* counts_;
   Possible (*possible_)[Shape::room];
-  float reaches_[2];  ///< how far from the best another may be
+  float reaches_[2];  ///< maximum score difference from the best
   float best_[2] = {INFINITY, INFINITY};
-  float limits_[2] = {INFINITY, INFINITY};  ///< no score above is of interest
+  float limits_[2] = {INFINITY, INFINITY};  ///< greatest score of interest
 };
 
-/// A place in a ring, and which time around.
+/// A position in a ring, and the parity of the round.
 template <int count>
 struct RingPlace {
   int index = 0;
@@ -231,7 +231,7 @@ struct RingPlace {
   }
 };
 
-/// A block: its shared memory, and where it is in each ring.
+/// A block: its shared memory and its position in each ring.
 template <class Shape>
 class PipelineBlock {
  public:
@@ -240,11 +240,11 @@ class PipelineBlock {
   struct Barriers {
     cuda::Barrier filled[pipeline_stages];
     cuda::Barrier emptied[pipeline_stages];
-    cuda::Barrier points_came[Shape::point_slots];  ///< with their lengths
+    cuda::Barrier points_came[Shape::point_slots];  ///< points and their lengths have arrived
     cuda::Barrier points_left[Shape::point_slots];
 
     __device__ void start() {
-      // Each reader arrives, so that racecheck can follow who read what: one lane for its warp would be no faster.
+      // Every reader arrives, so that racecheck can track the reads; one arriving lane per warp would be no faster.
       constexpr int readers = 128 * Shape::groups;
       for (int stage = 0; stage < pipeline_stages; ++stage) {
         filled[stage].start(1);
@@ -263,11 +263,11 @@ class PipelineBlock {
         chunks_(resident ? Shape::chunks : (job.stride + tensor_chunk - 1) / tensor_chunk),
         first_tile_(job.first_tile + static_cast<int>(blockIdx.x)) {}
 
-  /// Orders the copies of all tiles: the work of one thread.
+  /// Issues the copies of all tiles; runs in one thread.
   __device__ __forceinline__ void copy_tiles() {
     for (int tile = first_tile_; tile < job_.end_tile; tile += static_cast<int>(gridDim.x)) {
       const int first_row = tile * Shape::points;
-      barriers_.points_left[slot_.index].wait(slot_.parity ^ 1);  // the first time around, there are none
+      barriers_.points_left[slot_.index].wait(slot_.parity ^ 1);  // returns at once in the first round
       const std::int32_t beginning = job_.beginnings[tile];
       memory_.beginnings[slot_.index] = beginning;
       cuda::Barrier& came = barriers_.points_came[slot_.index];
@@ -286,7 +286,7 @@ class PipelineBlock {
     }
   }
 
-  /// Multiplies, and looks at the scores: the work of every warp of the multiplying warpgroups.
+  /// Multiplies and scans the scores; runs in every warp of the multiplying warpgroups.
   __device__ __forceinline__ void find_possible() {
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const unsigned int own_rows = static_cast<unsigned int>(warp / 4 * 64 * row_bytes);
@@ -315,7 +315,7 @@ class PipelineBlock {
 
   __device__ __forceinline__ void copy_clusters(int cluster_tile, int first_row) {
     for (int chunk = 0; chunk < chunks_; ++chunk) {
-      barriers_.emptied[stage_.index].wait(stage_.parity ^ 1);  // the first time around, they are
+      barriers_.emptied[stage_.index].wait(stage_.parity ^ 1);  // returns at once in the first round
       cuda::Barrier& filled = barriers_.filled[stage_.index];
       unsigned char* const to = memory_.stages[stage_.index];
       const bool is_last = chunk + 1 == chunks_;
@@ -330,9 +330,9 @@ class PipelineBlock {
     halves_.advance();
   }
 
-  /// The scores of the warpgroup's points and of a tile of clusters, but for |c|^2 / 2.
+  /// Computes the scores of the warpgroup's points and a tile of clusters, without |c|^2 / 2.
   __device__ __forceinline__ void multiply_tile(Scores& scores, unsigned int own_rows) {
-    int before = -1;  // the stage of the chunk before, while its products may run
+    int before = -1;  // stage of the previous chunk, whose products may still run
     for (int chunk = 0; chunk < chunks_; ++chunk) {
       barriers_.filled[stage_.index].wait(stage_.parity);
       const unsigned int clusters = cuda::shared_address(memory_.stages[stage_.index]);
@@ -353,7 +353,7 @@ class PipelineBlock {
     barriers_.emptied[before].arrive();
   }
 
-  /// Begins the products of a chunk, sixteen of its columns each.
+  /// Starts the products of a chunk, sixteen columns each.
   __device__ __forceinline__ void multiply_chunk(Scores& scores, std::uint64_t own, std::uint64_t all, int chunk) {
     const auto multiply = [&]<int Parts>(std::integral_constant<int, Parts>) {
       cuda::begin_products();
@@ -364,7 +364,7 @@ class PipelineBlock {
     };
     constexpr int all_parts = tensor_chunk / tensor_columns;
     const int last_parts = (job_.stride - (chunks_ - 1) * tensor_chunk) / tensor_columns;
-    // No loop: its registers would have to be those of the other ways.
+    // A switch instead of a loop, because the registers must be the same on all paths.
     switch (chunk + 1 < chunks_ ? all_parts : last_parts) {
       case 1: multiply(std::integral_constant<int, 1>()); break;
       case 2: multiply(std::integral_constant<int, 2>()); break;
@@ -385,8 +385,8 @@ class PipelineBlock {
 
 #endif
 
-// The possible clusters of all points. Launch shape: Shape::threads, at most as many blocks as multiprocessors;
-// Shape::shared_bytes of shared memory.
+// Finds the possible clusters of all points. Launch: Shape::threads threads, at most one block per multiprocessor,
+// Shape::shared_bytes bytes of shared memory.
 template <class Shape>
 __global__ void __launch_bounds__(Shape::threads, 1) find_possible(const __grid_constant__ PipelineJob job) {
 #ifdef GRADUS_WARPGROUP_PRODUCT
@@ -396,7 +396,7 @@ __global__ void __launch_bounds__(Shape::threads, 1) find_possible(const __grid_
       dynamic_shared + (1024 - cuda::shared_address(dynamic_shared) % 1024) % 1024);
   __shared__ typename Block::Barriers barriers;
   if (threadIdx.x == 0) barriers.start();
-  __syncthreads();  // the barriers are there
+  __syncthreads();  // the barriers are initialised
   Block block(job, memory, barriers);
   if (threadIdx.x >= 128 * Shape::groups) {
     cuda::give_up_registers<24>();
@@ -410,8 +410,7 @@ __global__ void __launch_bounds__(Shape::threads, 1) find_possible(const __grid_
 #endif
 }
 
-// For each tile of points, the tile of clusters with the label of a point in its middle. Launch shape: a thread for
-// each.
+// Finds, for each tile of points, the tile of clusters with the label of its middle point. Launch: one thread per tile.
 static __global__ void find_beginnings(const std::int32_t* slots, const std::int32_t* labels, std::int64_t n,
                                        int points, int clusters, std::int32_t* beginnings) {
   const std::int64_t tile = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -420,14 +419,14 @@ static __global__ void find_beginnings(const std::int32_t* slots, const std::int
   beginnings[tile] = labels[slots[middle < n ? middle : n - 1]] / clusters;
 }
 
-/// As append(), by one atomic addition for a block of settling_threads. All threads take part.
+/// Does the same as append() with one atomic addition per block of settling_threads. All threads must call it.
 inline constexpr int settling_threads = 256;
 inline __device__ unsigned int append_of_block(bool wanted, unsigned int* length) {
   __shared__ unsigned int firsts[settling_threads / 32];
   const unsigned int lanes = __ballot_sync(everyone, wanted);
   const unsigned int lane = threadIdx.x % 32;
   if (lane == 0) firsts[threadIdx.x / 32] = static_cast<unsigned int>(__popc(lanes));
-  __syncthreads();  // all warps have said how many they want
+  __syncthreads();  // all warps have written their numbers
   if (threadIdx.x == 0) {
     unsigned int total = 0;
     for (unsigned int& first : firsts) {
@@ -438,15 +437,15 @@ inline __device__ unsigned int append_of_block(bool wanted, unsigned int* length
     const unsigned int begin = total > 0 ? atomicAdd(length, total) : 0;
     for (unsigned int& first : firsts) first += begin;
   }
-  __syncthreads();  // all places are known
+  __syncthreads();  // all positions are known
   const unsigned int place = firsts[threadIdx.x / 32] + static_cast<unsigned int>(__popc(lanes & ((1u << lane) - 1)));
-  __syncthreads();  // and read, before the next list
+  __syncthreads();  // all positions are read before the next call
   return place;
 }
 
-// The label of each point with one possible cluster; the others become doubtful points, with their candidates. Each
-// cluster's own bound may rule out some of these. Launch shape: settling_threads, a thread for each slot of
-// [first_point, end). `room`: of the lists.
+// Sets the label of each point with one possible cluster. All other points become doubtful points with their
+// candidates, some of which each cluster's own bound may rule out. Launch: settling_threads, one thread per slot of
+// [first_point, end). `room`: capacity of the lists.
 static __global__ void settle_points(const __grid_constant__ FilterJob job, const std::int32_t* point_of,
                                      const std::int32_t* counts, const Possible* possible, int room, std::int64_t end) {
   const std::int64_t slot = job.first_point + std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -456,7 +455,7 @@ static __global__ void settle_points(const __grid_constant__ FilterJob job, cons
   const bool fits = count > 0 && count <= room;
   const auto own = [&](int index) { return possible[index * job.n + slot]; };
   std::int32_t label = exists && fits ? own(0).cluster : 0;
-  unsigned int left = 1;  // a bit for each that is still possible
+  unsigned int left = 1;  // one bit per cluster that is still possible
   if (exists && fits && count > 1) {
     const TensorLengths lengths = job.point_lengths[slot];
     const auto bound_of = [&](Possible one) {

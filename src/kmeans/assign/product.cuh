@@ -1,5 +1,4 @@
-// The scores of a block's points and all clusters by tensor cores: tiles through shared memory, the product in
-// registers, and the best two scores of a point.
+// Scores of a block's points and all clusters on tensor cores, and the two best scores per point.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -19,10 +18,10 @@ inline __device__ void copy_async(unsigned int to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 
-// Each warp multiplies its 16 points by itself. (On Hopper pipeline.cuh multiplies by warpgroups.)
+// Each warp multiplies its 16 points by itself. (On Hopper, pipeline.cuh multiplies by warpgroups.)
 
-/// Scores in registers: scores[c][2 h + e] is that of the warp's point 8 h + lane / 4 and the tile's cluster
-/// 8 c + 2 (lane % 4) + e.
+/// Scores in registers: scores[c][2 h + e] is point 8 h + lane / 4 of the warp and cluster 8 c + 2 (lane % 4) + e of a
+/// tile.
 using Scores = cuda::WarpgroupSums;
 
 inline __device__ void load_matrices(unsigned int address, unsigned int (&parts)[4]) {
@@ -41,18 +40,17 @@ inline __device__ void multiply_add(float (&sums)[4], const unsigned int (&point
       : "r"(points[0]), "r"(points[1]), "r"(points[2]), "r"(points[3]), "r"(centroids_low), "r"(centroids_high));
 }
 
-/// How a block is made up: each warp has 16 points, and all clusters of a tile.
+/// The shape of a block, in which each warp has 16 points and all clusters of a tile.
 template <bool Resident>
 struct Tile {
   static constexpr int points = Resident ? 128 : 256;
   static constexpr int threads = 2 * points;
   static constexpr int stages = Resident ? tensor_resident_stages : tensor_streamed_stages;
-  static constexpr int ahead = stages - 1;  ///< steps whose copies are under way
+  static constexpr int ahead = stages - 1;  ///< steps whose copies are in flight
   static constexpr int point_bytes = points * row_bytes;
 };
 
-/// The product of a block's points with the clusters, tile after tile; `fold(tile, scores)` is given each tile of x.c
-/// with its sign turned, in registers.
+/// Multiplies a block's points with the clusters. `fold(tile, scores)` receives each tile of -x.c in registers.
 template <bool Resident>
 class Product {
  public:
@@ -62,7 +60,7 @@ class Product {
       : job_(job), chunks_((job.stride + tensor_chunk - 1) / tensor_chunk), points_(shared_address(memory)),
         clusters_(points_ + static_cast<unsigned int>((Resident ? chunks_ : Shape::stages) * Shape::point_bytes)) {}
 
-  /// `row_of(index)`: the FP16 row of the block's point `index`.
+  /// `row_of(index)`: the FP16 row of point `index` of the block.
   template <class RowOf, class Fold>
   __device__ void run(int first_tile, int last_tile, const RowOf& row_of, const Fold& fold) {
     const int steps = (last_tile - first_tile) * chunks_;
@@ -76,7 +74,7 @@ class Product {
     for (int tile = first_tile; tile < last_tile; ++tile) {
       for (int chunk = 0; chunk < chunks_; ++chunk, ++step) {
         asm volatile("cp.async.wait_group %0;" ::"n"(Shape::ahead - 1) : "memory");
-        // This step's copies of all threads have arrived, and every warp is done with the stage that is filled next.
+        // This step's copies of all threads have arrived, and no warp uses the stage that is filled next.
         __syncthreads();
         load_next(step + Shape::ahead < steps, next_tile_ == first_tile, row_of);
         const unsigned int points =
@@ -88,20 +86,20 @@ class Product {
       fold(tile, scores);
     }
     asm volatile("cp.async.wait_group 0;" ::: "memory");
-    __syncthreads();  // every warp is done with the tiles: the memory is free
+    __syncthreads();  // all warps are done with the tiles, so the memory is free
   }
 
  private:
-  // Starts the copies of the next tile; without one, an empty group keeps the count.
+  // Starts the copies of the next tile, or commits an empty group to keep the count.
   template <class RowOf>
   __device__ void load_next(bool wanted, bool first_pass, const RowOf& row_of) {
     if (wanted) {
       const int first_column = next_chunk_ * tensor_chunk;
       const int units = (job_.stride - first_column) / 8;
-      // Eight threads copy the 128 bytes of a row, each in each turn the same unit of another row.
+      // Eight threads copy the 128 bytes of a row. Each thread copies the same unit of another row in each turn.
       const int unit = static_cast<int>(threadIdx.x) % 8;
       const int row = static_cast<int>(threadIdx.x) / 8;
-      constexpr int turn_rows = Shape::threads / 8;  // a multiple of 8, so that the permutation stays the same
+      constexpr int turn_rows = Shape::threads / 8;  // a multiple of 8 keeps the permutation the same
       if (unit < units) {
         const __half* centroid = job_.centroids +
                                  (static_cast<std::int64_t>(next_tile_) * tensor_clusters + row) * job_.stride +
@@ -130,12 +128,12 @@ class Product {
     asm volatile("cp.async.commit_group;" ::: "memory");
   }
 
-  // A chunk of columns. The first one of a tile begins the sums.
+  // Multiplies a chunk of columns. The first chunk of a tile clears the sums.
   __device__ void multiply(unsigned int points, unsigned int clusters, int chunk, Scores& scores) const {
     const int width = job_.stride - chunk * tensor_chunk;
     const int parts = width >= tensor_chunk ? tensor_chunk / tensor_columns : width / tensor_columns;
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    // A lane gives the address of one row of eight; which, the layout of the instruction's operands says.
+    // A lane supplies the address of one row of eight, as the operand layout of the instruction requires.
     const unsigned int own = points + swizzled(static_cast<int>(threadIdx.x) / 32 * 16 + lane % 16, lane / 16);
     const unsigned int all = clusters + swizzled(lane / 16 * 8 + lane % 8, lane / 8 % 2);
     if (chunk == 0)
@@ -146,7 +144,7 @@ class Product {
 #pragma unroll
     for (int part = 0; part < tensor_chunk / tensor_columns; ++part) {
       if (part >= parts) break;
-      // Sixteen columns are two units; the units' permutation is an exclusive or, and so is the step.
+      // Sixteen columns are two units. The permutation of units is an exclusive or, and so is the step.
       const unsigned int step = static_cast<unsigned int>(part) * 32;
       unsigned int rows[4];
       load_matrices(own ^ step, rows);
@@ -169,11 +167,11 @@ class Product {
   int next_stage_ = 0;
 };
 
-/// The best score of a point so far, with which of a thread's 32 clusters in its last five bits, and the second best.
+/// The best score of a point, with the index among the thread's 32 clusters in its last five bits, and the second best.
 struct Leader {
   float best = INFINITY;
   float second = INFINITY;
-  int cluster = 0;  ///< the tile, until the end
+  int cluster = 0;  ///< the tile, and at the end the cluster
 
   __device__ void meet(float other_best, float other_second, int other_cluster) {
     second = fminf(fminf(second, other_second), fmaxf(best, other_best));
@@ -184,12 +182,12 @@ struct Leader {
   }
 };
 
-/// The cluster of a thread's score `which` of a point in a tile.
+/// Returns the cluster of a thread's score `which` in a tile.
 inline __device__ int cluster_of(int tile, int which) {
   return tile * tensor_clusters + which / 2 * 8 + static_cast<int>(threadIdx.x) % 4 * 2 + which % 2;
 }
 
-/// |c|^2 / 2 of clusters 8 c + 2 (lane % 4) and the next one of a tile.
+/// Returns |c|^2 / 2 of clusters 8 c + 2 (lane % 4) and the next one of a tile.
 inline __device__ float2 half_squares_of(const FilterJob& job, int tile, int column) {
   return reinterpret_cast<const float2*>(job.half_squares + tile * tensor_clusters)[4 * column + threadIdx.x % 4];
 }

@@ -1,18 +1,17 @@
-// The engine of the production variants on the CPU: points in blocks, labels from the variant's own assigner, exact
-// sums that follow the labels. Only points whose label changed touch the sums: integer sums can be corrected without
-// error.
+// The engine of the production variants on the CPU. It gets labels of blocks from the variant's assigner and keeps
+// exact sums. Only points whose label changes touch the sums, because integer sums can be updated without error.
 //
 // An assigner provides
-//   void prepare(MatrixView<const T> centroids)         once for each pass, by one thread; throws after a stop request
-//   struct Scratch                                      one for each thread, constructed by it from the assigner
+//   void prepare(MatrixView<const T> centroids)         called once per pass by one thread; throws after a stop request
+//   struct Scratch                                      one per thread, constructed by that thread from the assigner
 //   std::int64_t assign(Range points, const std::int32_t* before, std::int32_t* labels, Scratch&)
-//                                                       canonical labels of a block (points.size() <= block_points);
-//                                                       `before`: those of the pass before, or -1; returns how many
-//                                                       points were re-checked. After a stop request it may leave
-//                                                       anything
+//                                                       finds the canonical labels of a block (at most block_points).
+//                                                       `before`: labels of the previous pass, or -1. Returns the
+//                                                       number
+//                                                       of re-checked points. After a stop request labels are invalid
 // and may provide
-//   TakesAnyBlocks                                      a type: blocks may be shorter, and begin anywhere
-//   void finished(std::int64_t changed)                 after each pass, by one thread
+//   TakesAnyBlocks                                      a type: blocks may be shorter and start anywhere
+//   void finished(std::int64_t changed)                 called after each pass by one thread
 #pragma once
 
 #include <algorithm>
@@ -45,8 +44,8 @@ class SimdEngine {
 
   const ExactSums<T>& sums() const { return sums_; }
 
-  /// To move every point from no cluster to its own takes as long as to find which that is: with no iteration to
-  /// follow, as in kmeans_predict(), nobody reads the sums. On ranks they carry the counts.
+  /// Returns true if the sums are needed. Without iterations, as in kmeans_predict(), no caller reads them, and adding
+  /// every point to a sum would take as long as finding its label. With several ranks they carry the counts.
   bool has_sums() const { return problem_.max_iterations > 0 || !problem_.ranks().is_alone(); }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
@@ -65,7 +64,7 @@ class SimdEngine {
   }
 
  private:
-  // Points handed out at a time: enough for the prefetching, and few enough that each thread gets several pieces.
+  // Returns the points dealt out at a time: enough for prefetching, but several pieces per thread.
   static std::int64_t piece_size(const Problem<T>& problem, int threads) {
     std::int64_t granule = block_points;
     if constexpr (requires { typename Assigner::TakesAnyBlocks; }) granule = 64;
@@ -73,14 +72,14 @@ class SimdEngine {
     return std::clamp(problem.n() / pieces / granule * granule, granule, 8 * block_points);
   }
 
-  // Points between two looks at the stop request. Fewer than block_points where the assigner takes any blocks and the
-  // work for a point is much: a power of two, so that it divides block_points.
+  // Returns the number of points between two polls of the stop request: block_points, or fewer if the assigner supports
+  // any blocks and a point takes much work. Always a power of two, so that it divides block_points.
   static std::int64_t block_size(const Problem<T>& problem) {
-    constexpr std::int64_t most_operations = std::int64_t{1} << 28;  // of vector instructions: some milliseconds
+    constexpr std::int64_t most_operations = std::int64_t{1} << 28;  // vector operations; takes some milliseconds
     std::int64_t points = block_points;
     if constexpr (requires { typename Assigner::TakesAnyBlocks; }) {
       while (points > 32 && points * problem.k() * problem.d() > most_operations) points /= 2;
-      // With few clusters the points are read in next to no time, and those that move are to be in the cache still.
+      // With few clusters a block is read quickly, and the points that move should still be in the cache.
       constexpr std::int64_t few = 64;
       constexpr auto most_values = (std::int64_t{1} << 19) / static_cast<std::int64_t>(sizeof(T));
       while (problem.k() <= few && points > 64 && points * problem.d() > most_values) points /= 2;
@@ -90,14 +89,14 @@ class SimdEngine {
 
   struct Worker {
     explicit Worker(const SimdEngine& engine) : scratch(engine.assigner_) {}
-    std::optional<ExactSums<T>> moved;  ///< what this pass's changed labels add to and take from the clusters
-    bool moves = false;                 ///< whether there are any
+    std::optional<ExactSums<T>> moved;  ///< changes of the clusters' sums in this pass
+    bool moves = false;                 ///< true if `moved` has any changes
     typename Assigner::Scratch scratch;
     std::int32_t labels[block_points];
     std::int32_t changed[block_points];
   };
 
-  // A pass, and where `inertia` is given the inertia of its labels, while the points are still in the cache.
+  // Runs a pass. If `inertia` is given, it also adds up the inertia while the points are in the cache.
   Outcome pass(MatrixView<const T> centroids, std::int32_t* labels, core::ExactTotal* inertia) {
     assigner_.prepare(centroids);
     std::int64_t changed = 0;
@@ -108,19 +107,19 @@ class SimdEngine {
     const bool is_followed = inertia != nullptr && problem_.progress;
     std::atomic<std::int64_t> assigned{0};
     cpu::PayingTeam::Pass timed(team_);
-    // A part's points, by the thread whose part it is.
+    // Assigns the points of a part, on the thread of that part.
     const auto assign = [&](int part, std::int64_t& own_changed, std::int64_t& own_rechecked,
                             core::ExactTotal& own_inertia) {
       const cpu::PayingTeam::Share own_time(timed);
       std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
       failure.run([&] {
-        if (!worker) worker = std::make_unique<Worker>(*this);  // on the thread's own pages
-        if (threads > 1) {                                      // else they are the sums' own
+        if (!worker) worker = std::make_unique<Worker>(*this);  // allocated by the thread, on its own pages
+        if (threads > 1) {                                      // a single thread updates sums_ directly
           if (!worker->moved) worker->moved.emplace(problem_);
           else if (std::exchange(worker->moves, false)) worker->moved->clear();
         }
         ExactSums<T>& moved = threads > 1 ? *worker->moved : sums_;
-        core::Occasion occasion;
+        core::RateLimiter limiter;
         for (cpu::Range piece = work.next(part); piece.size() > 0; piece = work.next(part))
           for (std::int64_t first = piece.begin; first < piece.end; first += block_) {
             if (problem_.stop.stop_requested() || failure.happened()) break;
@@ -130,15 +129,15 @@ class SimdEngine {
             if (inertia != nullptr) add_inertia(problem_, centroids, labels, block, own_inertia);
             if (!is_followed) continue;
             const std::int64_t done = assigned.fetch_add(block.size(), std::memory_order_relaxed) + block.size();
-            if (part == 0 && occasion.is_there()) problem_.progress(done);  // part 0 is the calling thread's
+            if (part == 0 && limiter.ready()) problem_.progress(done);  // part 0 runs on the calling thread
           }
       });
     };
-    // A share of the limbs, when every worker's moved sums are complete.
+    // Merges a share of the limbs after every worker has completed its moved sums.
     const auto merge = [&](int part) {
       const cpu::PayingTeam::Share own_time(timed);
       const cpu::Range limbs = cpu::share(sums_.limbs(), part, threads, 64);
-      const std::int64_t stretch = core::stretch_length(limbs.size(), threads);
+      const std::int64_t stretch = core::chunk_length(limbs.size(), threads);
       for (std::int64_t first = limbs.begin; first < limbs.end; first += stretch)
         for (int from = 0; from < threads; ++from) {
           if (problem_.stop.stop_requested() || failure.happened()) break;
@@ -149,7 +148,7 @@ class SimdEngine {
         if (const Worker& worker = *workers_[static_cast<std::size_t>(from)]; worker.moves)
           sums_.merge_counts(*worker.moved);
     };
-    if (threads == 1) {  // a team of one would take some calls of the system, as long as a small job's pass
+    if (threads == 1) {  // a parallel region of one thread makes slow system calls
       core::ExactTotal own_inertia;
       assign(0, changed, rechecked, own_inertia);
       if (inertia != nullptr) inertia->merge(own_inertia);
@@ -164,7 +163,7 @@ class SimdEngine {
 #pragma omp critical(gradus_pass_inertia)
           inertia->merge(own_inertia);
         }
-        // The loop's barrier: each thread now adds up a share of what all of them moved.
+        // After the implied barrier, each thread adds up a share of all moved sums.
 #pragma omp for schedule(static, 1)
         for (int part = 0; part < threads; ++part) merge(part);
       }
@@ -180,14 +179,14 @@ class SimdEngine {
                             std::int64_t& changed) {
     std::int32_t* old_labels = labels + block.begin;
     const std::int64_t rechecked = assigner_.assign(block, old_labels, worker.labels, worker.scratch);
-    if (problem_.stop.stop_requested()) return 0;  // the assigner may have seen it, and its labels be none
+    if (problem_.stop.stop_requested()) return 0;  // a stop may have ended the search, so these labels are invalid
     const std::int64_t count = find_changed(worker.labels, old_labels, block.size(), worker.changed);
     if (count > 0) {
       if (has_sums()) {
         if (&moved != &sums_) worker.moves = true;
         move_rows(problem_, block.begin, worker.changed, count, old_labels, worker.labels, moved);
       }
-      for (std::int64_t step = 0; step < count; ++step)  // other cache lines need not be written
+      for (std::int64_t step = 0; step < count; ++step)  // does not dirty other cache lines
         old_labels[worker.changed[step]] = worker.labels[worker.changed[step]];
       changed += count;
     }
@@ -206,7 +205,7 @@ class SimdEngine {
   std::int64_t rechecked_ = 0;
 };
 
-/// What Assigner<T> takes for data of the shape's type.
+/// Returns the bytes of Assigner<T> for the element type of the shape.
 template <template <class> class Assigner>
 std::uint64_t assigner_bytes(const Shape& shape, int threads) {
   return shape.element_bytes == 4 ? Assigner<float>::bytes(shape, threads) : Assigner<double>::bytes(shape, threads);

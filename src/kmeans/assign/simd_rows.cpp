@@ -12,16 +12,16 @@
 #define GRADUS_KMEANS_SIMD_ROWS
 namespace gradus::kmeans_detail {
 
-// Plain data, for code compiled for other instruction sets.
+// Plain data, because code compiled for other instruction sets reads it.
 template <class T>
 struct MovedRows {
-  const T* rows;  // of a block
+  const T* rows;  // rows of a block
   std::int64_t stride;
   std::int64_t dimensions;
-  const std::int32_t* indices;  // of the points that move
+  const std::int32_t* indices;  // points that move
   std::int64_t count;
-  const std::int32_t* before;  // of the block
-  const std::int32_t* now;     // of the block
+  const std::int32_t* before;  // labels of the block
+  const std::int32_t* now;     // labels of the block
   const double* to_high;       // per column
   double to_low;
   std::int64_t* limbs;   // clusters x 2 limb_columns(d)
@@ -47,7 +47,7 @@ struct InertiaBlock {
 
 struct InertiaLimbs {
   std::int64_t limbs[3];   // high, middle, low
-  std::int64_t too_small;  // how many
+  std::int64_t too_small;  // number of such points
 };
 
 }  // namespace gradus::kmeans_detail
@@ -66,7 +66,7 @@ std::int64_t find_changed_kernel(const std::int32_t* now, const std::int32_t* be
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   std::int64_t found = 0;
   std::int64_t index = 0;
-  // Without branches: which labels change cannot be foreseen. A whole vector at `out + found` ends within `count`.
+  // Without branches, because changes are unpredictable. A whole vector at `out + found` ends within `count`.
   const auto first_numbers = hn::Iota(lanes, 0);
   for (; index + width <= count; index += width) {
     const auto differ = hn::LoadU(lanes, now + index) != hn::LoadU(lanes, before + index);
@@ -81,8 +81,8 @@ std::int64_t find_changed_kernel(const std::int32_t* now, const std::int32_t* be
   return found;
 }
 
-// Adds `sign` times a row to the 2 d raw limbs of a cluster, as ExactSums::add does: per value one rounding to the high
-// limb, one to the low one. The vectors' tag is that of the narrowest vector that pays off for d columns.
+// Adds a row to, or subtracts it from, the 2 d raw limbs of a cluster as ExactSums::add does: each value is rounded
+// once to the high limb and once to the low limb. `lanes` is the narrowest vector that pays for d columns.
 template <class T, class Lanes>
 HWY_INLINE void accumulate_row(Lanes lanes, const T* row, std::int64_t d, const double* to_high, double to_low,
                                bool subtract, std::int64_t* limbs) {
@@ -140,8 +140,7 @@ void move_rows_with(Lanes lanes, const MovedRows<T>& moved) {
 }
 
 #if HWY_MAX_BYTES >= 32
-// Rows of up to three columns: all limbs of a cluster are one vector or two, computed once for the cluster that the
-// point leaves and the one that it joins.
+// For rows of up to three columns: computes the limbs, one or two vectors, once for the old and the new cluster.
 template <class T, int D>
 void move_short_rows(const MovedRows<T>& moved) {
   constexpr int columns = limb_columns(D);
@@ -209,7 +208,7 @@ void move_rows_kernel(const MovedRows<T>& moved) {
   move_rows_with(hn::ScalableTag<double>(), moved);
 }
 
-// See add_to_columns(); of some rows a vector wide, whether the limbs hold all of it.
+// Adds one vector of columns of `rows` rows. Returns the lanes that the limbs hold exactly: see add_to_columns().
 template <std::int64_t rows, class Lanes, class T>
 HWY_INLINE hn::Mask<Lanes> add_values(Lanes lanes, const T* values, std::int64_t stride, std::int64_t dim,
                                       const ColumnLimbs& columns) {
@@ -245,7 +244,7 @@ HWY_INLINE hn::Mask<Lanes> add_values(Lanes lanes, const T* values, std::int64_t
   return all_held;
 }
 
-// Of all columns.
+// Adds all columns of `rows` rows.
 template <std::int64_t rows, class T>
 HWY_INLINE bool add_some_rows(const T* values, std::int64_t stride, const ColumnLimbs& columns) {
   const hn::ScalableTag<double> lanes;
@@ -263,7 +262,7 @@ HWY_INLINE bool add_some_rows(const T* values, std::int64_t stride, const Column
 template <class T>
 AddedRows add_to_columns_kernel(const T* rows, std::int64_t row_stride, std::int64_t count,
                                 const ColumnLimbs& columns) {
-  // Some rows at a time, so that the limbs are read and written once for them.
+  // Several rows per step, so that the limbs are read and written once for all of them.
   constexpr std::int64_t together = 4;
   std::int64_t row = 0;
   for (; row + together <= count; row += together)
@@ -285,8 +284,7 @@ AddedRows add_to_columns_f64(const double* rows, std::int64_t row_stride, std::i
 void move_rows_f32(const MovedRows<float>& moved) { move_rows_kernel(moved); }
 void move_rows_f64(const MovedRows<double>& moved) { move_rows_kernel(moved); }
 
-// Four canonical chains side by side: each is a sequence of dependent additions. D: the number of columns where it is
-// known to the compiler, or 0.
+// Computes four canonical chains at a time, each a sequence of dependent additions. D: number of columns, or 0.
 template <class T, int D>
 void own_distances(const InertiaBlock<T>& block, std::int64_t first, std::int64_t count, double* out) {
   const std::int64_t d = D > 0 ? D : block.dimensions;
@@ -458,7 +456,7 @@ void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const
                  core::ExactTotal& total) {
   const Statistics& statistics = problem.statistics;
   std::int32_t too_small[block_points];
-  // The chains of longer rows by vectors across points.
+  // For longer rows, vectors across points compute the chains.
   constexpr std::int64_t short_row = 8;
   double distances[block_points];
   const bool by_vectors = problem.d() > short_row;
@@ -498,7 +496,7 @@ void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const
 template <class T>
 double total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                      int threads) {
-  const std::int64_t block_size = std::min(block_points, core::stretch_length(problem.n(), problem.d() / 8, threads));
+  const std::int64_t block_size = std::min(block_points, core::chunk_length(problem.n(), problem.d() / 8, threads));
   core::ExactTotal all;
 #pragma omp parallel num_threads(threads)
   {

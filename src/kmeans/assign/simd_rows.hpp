@@ -1,4 +1,4 @@
-// Vectorised steps around the assignment, shared by the production variants.
+// Vectorised steps around the assignment that the production variants share.
 #pragma once
 
 #include "core/exact_total.hpp"
@@ -8,36 +8,32 @@
 
 namespace gradus::kmeans_detail {
 
-inline constexpr std::int64_t block_points = 1024;  ///< the vectorised variants take points in blocks of so many
+inline constexpr std::int64_t block_points = 1024;  ///< points per block in the vectorised variants
 
-/// Writes the indices at which `now` and `before` differ, ascending, and returns how many there are. There is room for
-/// `count` of them.
+/// Stores the indices at which `now` and `before` differ, ascending, in `out` (room for `count`); returns their number.
 std::int64_t find_changed(const std::int32_t* now, const std::int32_t* before, std::int64_t count, std::int32_t* out);
 
-/// For each of the `count` indices: the point `first + index` leaves cluster before[index] (if that is not negative)
-/// and joins now[index].
+/// Moves the point `first + i`, for each of the `count` indices i, from cluster before[i] (if not negative) to now[i].
 template <class T>
 void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t* indices, std::int64_t count,
                const std::int32_t* before, const std::int32_t* now, ExactSums<T>& sums);
 
-/// Exact sums of columns in the making, three raw limbs each (core::TotalGrid). Plain data: it crosses into code
-/// compiled for other instruction sets.
+/// Partial exact sums of columns as three raw limbs each (core::TotalGrid). Plain data for other instruction sets.
 struct ColumnLimbs {
   std::int64_t columns;
   const double* to_high;  ///< per column
   double to_low;
-  const double* exact_from;  ///< per column: the limbs hold every bit of values that are not smaller
-  std::int64_t stride;       ///< from the high limbs to the middle ones, and from those to the low ones
+  const double* exact_from;  ///< per column: the limbs hold every bit of values of at least this magnitude
+  std::int64_t stride;       ///< distance from high to middle limbs, and from middle to low limbs
   std::uint64_t* limbs;
 };
 
 struct AddedRows {
   std::int64_t count;
-  std::int64_t doubtful;  ///< so many of the last of them may have values but zero which the limbs do not hold
+  std::int64_t doubtful;  ///< number of last rows that may have nonzero values the limbs do not hold
 };
 
-/// Adds rows to them, up to the first few of which one has values but zero that the limbs do not hold: in their place
-/// it adds zeros.
+/// Adds rows up to the first group with a nonzero value that the limbs do not hold; in its place it adds zeros.
 template <class T>
 AddedRows add_to_columns(const T* rows, std::int64_t row_stride, std::int64_t count, const ColumnLimbs& columns);
 
@@ -46,7 +42,7 @@ template <class T>
 void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels, cpu::Range block,
                  core::ExactTotal& total);
 
-/// Such a sum, rounded once. On ranks it is only a part, which goes to Problem::rank_inertia.
+/// Returns the inertia rounded once. With several ranks it stores the rank's part in Problem::rank_inertia instead.
 template <class T>
 double round_inertia(const Problem<T>& problem, const core::ExactTotal& total) {
   if (problem.rank_inertia != nullptr) {
@@ -56,7 +52,7 @@ double round_inertia(const Problem<T>& problem, const core::ExactTotal& total) {
   return total.sum(problem.statistics.inertia, problem.statistics.weight_exponent).template round<double>();
 }
 
-/// The same over all points.
+/// Returns the inertia of all points.
 template <class T>
 double total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels, int threads);
 

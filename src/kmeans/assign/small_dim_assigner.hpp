@@ -1,4 +1,4 @@
-// The assigner for few dimensions, which several variants share; simd_small_dim.cpp has the idea and the code.
+// The assigner for few dimensions, shared by several variants. simd_small_dim.cpp has the idea and the code.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace gradus::kmeans_detail {
 
 inline constexpr std::int64_t small_dim_limit = 16;
 
-/// What a thread needs while it assigns blocks.
+/// The scratch memory of a thread that assigns blocks.
 struct SmallDimScratch {
   explicit SmallDimScratch(std::int64_t clusters, std::int64_t dimensions);
 
-  Buffer<float> tile;                    ///< dimensions x block: coordinates about the block's middle, scaled
+  Buffer<float> tile;                    ///< dimensions x block: coordinates relative to the block's middle, scaled
   std::vector<float> coefficients;       ///< candidates x (dimensions + 1): minus the centroid, half its square
   std::vector<std::int32_t> candidates;  ///< clusters that may be nearest to some point of the block
-  std::vector<double> nearest_corner;    ///< per cluster: a lower bound of the distance to the block's box
+  std::vector<double> nearest_corner;    ///< per cluster: lower bound of the distance to the block's box
   std::int32_t found[block_points + 64];
 };
 
@@ -42,7 +42,7 @@ class SmallDimAssigner {
  private:
   const Problem<T>& problem_;
   MatrixView<const T> centroids_;
-  Matrix<T> boxes_;  ///< per block of points: least and greatest of each column; filled when a block is first seen
+  Matrix<T> boxes_;  ///< per block: least and greatest value of each column, filled on first use
   std::vector<std::uint8_t> box_known_;
 };
 

@@ -1,5 +1,4 @@
-// The error bound of cuda_tensor's filter, and the widths of its tiles: plain C++, so that both can be tested without a
-// GPU.
+// The error bound of cuda_tensor's filter and the sizes of its tiles, in plain C++ so that tests need no GPU.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +8,24 @@
 
 namespace gradus::kmeans_detail {
 
-/// The kernels count threads, 32 for each cluster, and the elements of the rows of a tile in 32 bits.
-inline constexpr std::int64_t cuda_tensor_columns = std::int64_t{1} << 24;   ///< at most
-inline constexpr std::int64_t cuda_tensor_clusters = std::int64_t{1} << 26;  ///< at most
+/// Limits from 32-bit counts of threads (32 per cluster) and of elements in the rows of a tile.
+inline constexpr std::int64_t cuda_tensor_columns = std::int64_t{1} << 24;   ///< maximum
+inline constexpr std::int64_t cuda_tensor_clusters = std::int64_t{1} << 26;  ///< maximum
 
-inline constexpr int tensor_columns = 16;       ///< a step of the matrix instruction: rows are padded to a multiple
-inline constexpr int tensor_chunk = 64;         ///< columns of a tile in shared memory: 128 bytes, all banks
-inline constexpr int tensor_clusters = 128;     ///< clusters of a tile
-inline constexpr int tensor_exponent = 14;      ///< scaled coordinates stay below 2^14; FP16 ends at 65504
-inline constexpr float tensor_nowhere = 1e30f;  ///< half square of the clusters that fill up the last tile
-inline constexpr int tensor_resident_columns = 256;  ///< columns up to which a tile of points stays in shared memory
-inline constexpr int tensor_pipeline_columns = 128;  ///< the same on Hopper, where two tiles do
+inline constexpr int tensor_columns = 16;            ///< columns per matrix instruction; rows are padded to a multiple
+inline constexpr int tensor_chunk = 64;              ///< columns of a tile in shared memory: 128 bytes, all banks
+inline constexpr int tensor_clusters = 128;          ///< clusters of a tile
+inline constexpr int tensor_exponent = 14;           ///< scaled coordinates stay below 2^14 (FP16 ends at 65504)
+inline constexpr float tensor_nowhere = 1e30f;       ///< half square of the padding clusters in the last tile
+inline constexpr int tensor_resident_columns = 256;  ///< most columns with a tile of points in shared memory
+inline constexpr int tensor_pipeline_columns = 128;  ///< the same limit on Hopper, where two tiles stay
 
 constexpr std::int64_t tensor_padded(std::int64_t count, std::int64_t step) { return (count + step - 1) / step * step; }
 
-inline constexpr int tensor_resident_stages = 3;  ///< tiles of clusters under way beside resident points
-inline constexpr int tensor_streamed_stages = 4;  ///< tiles of clusters and of twice as many points
+inline constexpr int tensor_resident_stages = 3;  ///< tiles of clusters in flight, in addition to resident points
+inline constexpr int tensor_streamed_stages = 4;  ///< tiles of clusters in flight, each with twice as many points
 
-/// Bytes of shared memory of a block.
+/// Returns the bytes of shared memory per block.
 constexpr std::uint64_t cuda_tensor_shared(std::int64_t columns) {
   constexpr std::uint64_t tile = std::uint64_t{2} * tensor_chunk * tensor_clusters;
   const std::int64_t padded = tensor_padded(columns, tensor_columns);
@@ -35,10 +34,10 @@ constexpr std::uint64_t cuda_tensor_shared(std::int64_t columns) {
          tile;
 }
 
-inline constexpr int tensor_list_words = 8;  ///< lists of points, four bytes for each
-inline constexpr int tensor_candidates = 8;  ///< clusters noted for a doubtful point
+inline constexpr int tensor_list_words = 8;  ///< lists of points with four bytes per point
+inline constexpr int tensor_candidates = 8;  ///< clusters recorded per doubtful point
 
-/// Bytes on the GPU beside points and weights. On Hopper; elsewhere there are no scores beside the candidates.
+/// Returns the bytes on a Hopper GPU in addition to points and weights. Other GPUs store no scores with the candidates.
 constexpr std::uint64_t cuda_tensor_bytes(const Shape& shape) {
   const auto n = static_cast<std::uint64_t>(shape.points);
   const auto d = static_cast<std::uint64_t>(tensor_padded(shape.dimensions, tensor_columns));
@@ -49,25 +48,25 @@ constexpr std::uint64_t cuda_tensor_bytes(const Shape& shape) {
          n / 32 + 4096 + k * (2 * d + 12 + 8 + 16) + 2 * area + 8 * k * (2 * d + 3) + 28 * d;
 }
 
-/// What is kept of a row beside its FP16 copy, both rounded up.
+/// Lengths stored with the FP16 copy of a row, both rounded up.
 struct TensorLengths {
   float length;   ///< Euclidean norm of the shifted and scaled row
-  float residue;  ///< norm of what rounding to FP16 took away
+  float residue;  ///< norm of the FP16 rounding error
 };
 
-/// How far a score |c|^2 / 2 - x.c from the tensor cores, even with its last five bits overwritten, and half the
-/// canonical distance less |x|^2 / 2 lie apart at most. `columns`: padded. With x = x_h + dx and c = c_h + dc:
+/// Returns a bound of the difference between a tensor-core score |c|^2 / 2 - x.c, even with its last five bits
+/// overwritten, and (canonical distance - |x|^2) / 2. `columns`: padded. With x = x_h + dx and c = c_h + dc:
 ///
-/// * x.c - x_h.c_h = x.dc + dx.c_h, by Cauchy and Schwarz at most |x| |dc| + |dx| |c_h|.
-/// * A tensor core multiplies FP16 exactly. It aligns b products and the accumulator to the largest of them, cuts off
-///   what lies below 24 bits, adds, and cuts the sum off again: b = 4, 8 or 16 by generation. All partial sums are at
-///   most |x_h| |c_h|, so that b products lose at most (b + 2) 2^-23 of that, and all columns 1.5 columns 2^-23.
-/// * Rounding |c|^2 / 2, adding it and overwriting the five bits cost 33 * 2^-23 of |x_h| |c_h| + |c|^2 / 2.
-/// * Shifting in double, and the canonical chain of columns + 2 roundings in double, of a sum of at most
-///   2 (|x|^2 + |c|^2): (columns + 16) 2^-51 (|x|^2 + |c|^2).
+/// * x.c - x_h.c_h = x.dc + dx.c_h, at most |x| |dc| + |dx| |c_h| by Cauchy-Schwarz.
+/// * A tensor core multiplies FP16 exactly. It aligns b products and the accumulator to the largest of them, truncates
+///   below 24 bits, adds, and truncates the sum again (b = 4, 8 or 16, depending on the generation). All partial sums
+///   are at most |x_h| |c_h|, so b products lose at most (b + 2) 2^-23 of this, and all columns 1.5 columns 2^-23.
+/// * Rounding |c|^2 / 2, adding it and overwriting five bits cost 33 * 2^-23 of |x_h| |c_h| + |c|^2 / 2.
+/// * Shifting in double and the canonical chain of columns + 2 roundings in double, for a sum of at most 2 (|x|^2 +
+///   |c|^2), cost (columns + 16) 2^-51 (|x|^2 + |c|^2).
 ///
-/// The second and third are taken a little larger, for what they lose is itself part of the sums; each of the few
-/// operations here rounds by 2^-24, which the last factor covers. 1e-30 is for what underflows.
+/// The code rounds the second and third term up, because the losses are themselves part of the sums. Each of the few
+/// operations here rounds by 2^-24, which the last factor covers. 1e-30 covers underflow.
 GRADUS_HOST_DEVICE inline float tensor_bound(TensorLengths x, TensorLengths c, int columns) {
   const float rounded_c = c.length + c.residue;
   const float product = (x.length + x.residue) * rounded_c;

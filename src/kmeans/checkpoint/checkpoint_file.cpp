@@ -24,10 +24,9 @@ namespace {
 
 constexpr int format = 1;
 
-// ---------------------------------------------------------------------------------------------------------------------
-// What job it is
+// Identity of the job
 
-/// The sum of the rows' hashes, which does not depend on who has which of them.
+/// Returns the sum of the rows' hashes, which does not depend on how the ranks share the rows.
 template <class T>
 std::uint64_t hash_of(MatrixView<const T> rows, const char* what, std::int64_t first, const Execution& execution) {
   if (!rows.place().is_host()) {
@@ -44,8 +43,7 @@ std::uint64_t hash_of(MatrixView<const T> rows, const char* what, std::int64_t f
   return cpu::hash_of_rows(rows, first, cpu::thread_count(execution), execution.stop);
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// The file's arrays
+// Arrays of the file
 
 template <class T>
 void add_vector(core::NpzContent& content, std::string_view name, std::span<const T> values) {
@@ -57,7 +55,7 @@ void add_matrix(core::NpzContent& content, std::string_view name, MatrixView<con
   content.add(name, std::array{rows.rows(), rows.columns()}, rows.data());
 }
 
-constexpr std::int64_t figures = 3;  ///< of an iteration that are no whole numbers
+constexpr std::int64_t figures = 3;  ///< floating-point numbers recorded per iteration
 
 void add_history(core::NpzContent& content, const std::string& prefix, std::span<const KMeansIteration> history) {
   std::vector<double> real;
@@ -89,8 +87,6 @@ Matrix<T> matrix_of(const core::NpzArrays& arrays, std::string_view name, std::i
   return matrix;
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 std::vector<char> bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -98,7 +94,7 @@ std::vector<char> bytes_of(const std::string& path) {
   return bytes;
 }
 
-/// `any_limit`: the limit of iterations may be another one.
+/// If `any_limit`, the iteration limits may differ.
 void require_same_job(const std::string& file, const std::string& theirs, const std::string& own, bool any_limit) {
   const auto next_line = [](std::string_view& text) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -115,7 +111,7 @@ void require_same_job(const std::string& file, const std::string& theirs, const 
   }
   if (!differences.empty())
     throw InputError("'" + file + "' is a checkpoint of another job: " + differences +
-                     "; it goes on with the same points and options only");
+                     "; it resumes only with the same points and options");
 }
 
 }  // namespace
@@ -141,9 +137,9 @@ template <class T>
 std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const std::string& job, std::int64_t columns,
                                            core::Ranks& ranks) {
   const std::string& path = options.checkpoint.file;
-  std::error_code none;  // what cannot be looked at cannot be written either, which is said then
+  std::error_code none;  // an unreadable path is reported when writing fails
   const auto read = [&] { return std::filesystem::is_regular_file(path, none) ? bytes_of(path) : std::vector<char>(); };
-  // From here on all ranks do the same with the same bytes. An empty file is none, for a checkpoint appears whole.
+  // From here on, all ranks have the same bytes. An empty file counts as none, because checkpoints appear atomically.
   const std::vector<char> bytes = ranks.from(0, read);
   if (bytes.empty()) return std::nullopt;
   const core::NpzArrays arrays(std::as_bytes(std::span(bytes)), path);
@@ -159,7 +155,7 @@ std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const s
   if (progress.size() != 4 || progress[0] < 0 || progress[0] > options.restarts || progress[1] < -1 ||
       progress[1] >= progress[0] || (progress[0] == options.restarts && progress[1] < 0) || progress[3] < 0 ||
       progress[3] > static_cast<std::int64_t>(KMeansStopReason::iteration_limit))
-    refuse("it does not tell how far the job came");
+    refuse("its progress record is invalid");
   JobState<T> state;
   state.restart = static_cast<int>(progress[0]);
   if (arrays.has("centroids")) {
@@ -214,14 +210,14 @@ void require_no_other_file(const std::string& path, bool resumes) {
 }
 
 std::uint64_t checkpoint_bytes(std::uint64_t centroid_bytes) {
-  return 6 * centroid_bytes;  // three sets that are being written, or those that were read and the bytes of the file
+  return 6 * centroid_bytes;  // three sets being written, or three sets read plus the bytes of the file
 }
 
 template <class T>
 CheckpointFile<T>::CheckpointFile(const KMeansCheckpoint& options, std::string job, std::int64_t k, std::int64_t d)
     : options_(options), job_(std::move(job)) {
   const std::uint64_t bytes = 3 * static_cast<std::uint64_t>(k * d) * sizeof(T);
-  constexpr std::uint64_t most = 0xff000000;  // of 4 GiB, with room for the history
+  constexpr std::uint64_t most = 0xff000000;  // of 4 GiB, leaving room for the history
   if (bytes > most)
     throw UnsupportedError("'" + options.file + "': a checkpoint holds up to " + core::size_text(most) +
                            ", but three sets of " + std::to_string(k) + " x " + std::to_string(d) + " centroids take " +
@@ -233,7 +229,7 @@ template <class T>
 CheckpointFile<T>::~CheckpointFile() {
   try {
     wait();
-  } catch (...) {  // by the caller's function; nobody is left who would be told
+  } catch (...) {  // already reported through the caller's function
   }
 }
 
@@ -305,12 +301,12 @@ void CheckpointFile<T>::start(core::NpzContent content) {
   content_ = std::move(content);
   try {
     writer_ = std::thread([this] { write_content(); });
-  } catch (const std::system_error&) {  // no more threads
+  } catch (const std::system_error&) {  // no more threads available
     write_content();
   }
 }
 
-/// Without the job's stop token, because of which the last one is written.
+/// Ignores the job's stop token, because a stop request is what triggers the last checkpoint.
 template <class T>
 void CheckpointFile<T>::write_content() noexcept {
   try {
@@ -327,10 +323,9 @@ template <class T>
 void CheckpointFile<T>::wait() {
   if (writer_.joinable()) writer_.join();
   const std::string failure = std::exchange(failure_, "");
-  if (failure.empty() || failure == told_ || !options_.note) return;
-  told_ = failure;
-  options_.note("no checkpoint was made: " + failure +
-                "; the fit goes on, and tries it again when the next one is due");
+  if (failure.empty() || failure == reported_failure_ || !options_.note) return;
+  reported_failure_ = failure;
+  options_.note("no checkpoint was made: " + failure + "; the fit continues and retries when the next one is due");
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a type

@@ -1,5 +1,4 @@
-// How far the choice of first centroids has come. All else that it knows follows from the rows: they are added again,
-// as they were the first time.
+// Progress of the choice of first centroids. Everything else follows from the rows: resuming adds them again.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +7,12 @@
 namespace gradus::kmeans_detail {
 
 struct SeedingState {
-  std::vector<std::int64_t> sample;  ///< k-means||: the rows of its whole rounds, with the first one
-  std::vector<std::int64_t> rounds;  ///< how many rows each of the rounds chose
-  std::vector<std::int64_t> chosen;  ///< k-means++: the rows so far; places in the sample where there is one
+  std::vector<std::int64_t> sample;  ///< k-means||: the rows of its completed rounds, including the first row
+  std::vector<std::int64_t> rounds;  ///< number of rows that each round chose
+  std::vector<std::int64_t> chosen;  ///< k-means++: the rows so far; indices into the sample if there is one
 };
 
-/// Whoever chooses keeps `seeding` up to date, step by step, and asks after each whether it is to be written.
+/// The seeding code updates `seeding` after every step, and then asks whether a checkpoint is due.
 class SeedingCheckpoints {
  public:
   SeedingCheckpoints() = default;
@@ -27,8 +26,8 @@ class SeedingCheckpoints {
 };
 
 struct SeedingSoFar {
-  const SeedingState* done = nullptr;    ///< null: nothing
-  SeedingCheckpoints* keeper = nullptr;  ///< null: nobody asks
+  const SeedingState* done = nullptr;         ///< null: nothing done yet
+  SeedingCheckpoints* checkpoints = nullptr;  ///< null: no checkpoints
 };
 
 }  // namespace gradus::kmeans_detail

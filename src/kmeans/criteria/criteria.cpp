@@ -1,9 +1,9 @@
-// kmeans_criteria(): how well labelings tell clusters apart (gradus/kmeans_criteria.hpp). The silhouette is in
-// silhouette.hpp; the two indices need the clusters' means alone, and read the points twice for each labeling.
+// kmeans_criteria() (gradus/kmeans_criteria.hpp): how well labelings separate clusters. The silhouette is in
+// silhouette.hpp. The two indices need only the means of the clusters, and read the points twice per labeling.
 //
-// Points are cut into parts that depend on the shape only. A part adds up its rows in ascending order, and the parts'
-// sums are added in ascending order, so that the bits do not depend on the threads. All sums are of differences from
-// the first point: coordinates far from zero lose nothing.
+// The points are divided into parts that depend only on the shape. A part adds its rows in ascending order, and the
+// parts' sums are added in ascending order, so the bits do not depend on the number of threads. All sums are of
+// differences from the first point, so coordinates far from zero lose no accuracy.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -40,7 +40,7 @@ void check_options(const KMeansCriteriaOptions& options) {
 
 void check_place(MemoryPlace place, const char* what) {
   if (!place.is_host())
-    throw UnsupportedError(about(what) + "they lie on " + execution::gpu_number(place.gpu) +
+    throw UnsupportedError(about(what) + "they are on " + execution::gpu_number(place.gpu) +
                            ", but criteria are measured on the CPU; copy them to host memory");
 }
 
@@ -60,7 +60,7 @@ void check_input(MatrixView<const T> points, std::span<const VectorView<const st
   }
 }
 
-/// How many clusters have points. InputError unless the criteria mean something.
+/// Returns the number of clusters that have points. Throws InputError if the criteria are undefined for the labels.
 std::int64_t check_labels(VectorView<const std::int32_t> labels) {
   const std::int64_t n = labels.size();
   std::vector<bool> seen(static_cast<std::size_t>(n));
@@ -69,7 +69,7 @@ std::int64_t check_labels(VectorView<const std::int32_t> labels) {
     const std::int32_t label = labels[row];
     if (label < 0 || label >= n)
       throw InputError(about("labels") + "row " + std::to_string(row) + " is " + std::to_string(label) +
-                       "; labels lie between 0 and the number of points less one, " + std::to_string(n - 1));
+                       "; labels must be between 0 and the number of points less one, " + std::to_string(n - 1));
     if (!seen[static_cast<std::size_t>(label)]) ++clusters;
     seen[static_cast<std::size_t>(label)] = true;
   }
@@ -85,7 +85,7 @@ std::int64_t label_count(VectorView<const std::int32_t> labels) {
   return std::int64_t{most} + 1;
 }
 
-/// Parts into which the points are cut: as many as keep their sums within 64 MiB, and no more than can pay.
+/// Returns into how many parts the points are divided: their sums take at most 64 MiB, and each part is worth a thread.
 std::int64_t parts_of(std::int64_t points, std::int64_t clusters, std::int64_t columns) {
   constexpr std::int64_t most_sums = std::int64_t{1} << 23;
   constexpr std::int64_t most_parts = 64;
@@ -95,12 +95,12 @@ std::int64_t parts_of(std::int64_t points, std::int64_t clusters, std::int64_t c
   return std::clamp<std::int64_t>(std::min(by_memory, by_work), 1, most_parts);
 }
 
-/// The means of the clusters, less the first point, and how far their points are from them.
+/// The means of the clusters relative to the first point, and the distances of their points from the means.
 struct Clusters {
   std::vector<std::int64_t> counts;
   std::vector<double> means;      ///< clusters x columns
-  std::vector<double> distances;  ///< of each cluster's points from its mean, added up
-  double squares = 0;             ///< the squares of all of them
+  std::vector<double> distances;  ///< per cluster: sum of the distances of its points from its mean
+  double squares = 0;             ///< sum of all squared distances
 };
 
 template <class T>
@@ -146,12 +146,12 @@ class Spread {
     return static_cast<double>(points_(row, dim)) - static_cast<double>(points_(0, dim));
   }
 
-  /// `width` sums for each cluster: add(row, sums of the row's cluster) for each row.
+  /// Returns `width` sums per cluster; calls add(row, sums of the row's cluster) for each row.
   template <class Add>
   std::vector<double> sums(std::int64_t width, const Add& add) const {
     const std::int64_t size = clusters_ * width;
     std::vector<double> parts(static_cast<std::size_t>(parts_ * size));
-    const std::int64_t stretch = core::stretch_length(points_.rows(), columns_);
+    const std::int64_t stretch = core::chunk_length(points_.rows(), columns_);
 #pragma omp parallel for num_threads(threads_) schedule(dynamic) if (threads_ > 1)
     for (std::int64_t part = 0; part < parts_; ++part) {
       const cpu::Range rows = cpu::share(points_.rows(), static_cast<int>(part), static_cast<int>(parts_));
@@ -224,11 +224,11 @@ double davies_bouldin(const Clusters& clusters, std::int64_t present, std::int64
   return sum / static_cast<double>(present);
 }
 
-/// `count` of the rows 0 to n - 1, each at most once, in ascending order.
+/// Returns `count` distinct rows of 0 to n - 1 in ascending order.
 std::vector<std::int64_t> drawn_rows(std::int64_t n, std::int64_t count, std::uint64_t seed) {
-  constexpr std::uint64_t stream = 0x53494C48;  // of these draws alone
+  constexpr std::uint64_t stream = 0x53494C48;  // separates these draws from all others
   const core::Philox random(seed, stream);
-  // Of a set and what is left of it the smaller one is drawn.
+  // Draws the sample or its complement, whichever is smaller.
   const std::int64_t draws = std::min(count, n - count);
   std::vector<bool> drawn(static_cast<std::size_t>(n));
   std::uint64_t index = 0;
@@ -244,7 +244,7 @@ std::vector<std::int64_t> drawn_rows(std::int64_t n, std::int64_t count, std::ui
   return rows;
 }
 
-/// The labels of the rows, numbered anew in the order in which they come.
+/// Returns the labels of the rows, renumbered in order of first appearance.
 room::Labeling labeling_of(VectorView<const std::int32_t> labels, const std::vector<std::int64_t>& rows) {
   std::vector<std::int32_t> number(static_cast<std::size_t>(label_count(labels)), -1);
   room::Labeling labeling;
@@ -272,7 +272,7 @@ class Criteria {
       const core::PhaseTimer timer(phases, "examine");
       for (const auto& labels : labelings_) present_.push_back(check_labels(labels));
       const std::int64_t side = std::min<std::int64_t>(sample_size(), 1 << 12);
-      // More of any would not matter to what follows, and might not fit 63 bits.
+      // A cap that does not affect the result and keeps the product below 2^63.
       const std::int64_t columns = std::min<std::int64_t>(points_.columns(), 1 << 10);
       execution::check_memory(bytes(), execution_, "fewer labelings at a time, or fewer points for the silhouette");
       constexpr double nanoseconds_a_product = 0.4;
@@ -303,7 +303,6 @@ class Criteria {
  private:
   std::int64_t sample_size() const { return std::min(points_.rows(), options_.silhouette_points); }
 
-  /// Beside points and labels.
   std::uint64_t bytes() const {
     std::vector<std::int64_t> clusters;
     for (const auto& labels : labelings_) clusters.push_back(label_count(labels));
@@ -339,7 +338,7 @@ class Criteria {
   KMeansCriteriaOptions options_;
   const Execution& execution_;
   int threads_;
-  std::vector<std::int64_t> present_;  ///< clusters with points, of each labeling
+  std::vector<std::int64_t> present_;  ///< per labeling: number of clusters with points
   Matrix<T> unit_;
 };
 

@@ -1,4 +1,4 @@
-// The memory of kmeans_criteria().
+// Memory estimate of kmeans_criteria().
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// Bytes that the criteria of labelings with these numbers of clusters take beyond points and labels.
+/// Returns the memory that criteria of labelings with these numbers of clusters need beyond points and labels.
 std::uint64_t criteria_bytes(const KMeansShape& shape, std::span<const std::int64_t> clusters,
                              const KMeansCriteriaOptions& options, int threads);
 

@@ -31,8 +31,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Adds the distances of `tile_points` points to each of `others` points, row by row of `squared`, to the row of `sums`
-// that each labeling has for the other point's cluster: rows[labeling][other].
+// Adds the distances from `tile_points` points to each of `others` points to the sums of the other point's cluster, for
+// every labeling. `squared`: the squared distances, one row per other point. rows[labeling][other]: a row of `sums`.
 void add_distances(const double* squared, std::int64_t others, bool half_of_squares, const std::int32_t* const* rows,
                    std::int64_t labelings, double* HWY_RESTRICT sums) {
   const hn::CappedTag<double, tile_points> lanes;
@@ -68,7 +68,6 @@ namespace {
 constexpr std::int64_t most_others = 64;
 constexpr std::int64_t clusters_at_once = 4096;  // 1 MiB of sums
 
-// Labelings whose sums are taken at once.
 struct Group {
   std::size_t first = 0;
   std::size_t count = 0;
@@ -86,7 +85,7 @@ std::vector<Group> groups_of(std::span<const Labeling> labelings) {
   return groups;
 }
 
-// (b - a) / max(a, b) of a point of which `sums[cluster * tile_points]` are the distances to each cluster's points.
+// Returns (b - a) / max(a, b) for a point whose summed distances to each cluster are `sums[cluster * tile_points]`.
 double silhouette_of(const double* sums, const std::vector<std::int64_t>& counts, std::int32_t own) {
   const std::int64_t mates = counts[static_cast<std::size_t>(own)] - 1;
   if (mates == 0) return 0;
@@ -123,24 +122,23 @@ class Measurement {
 
   std::int64_t tiles() const { return (points_.rows() + tile_points - 1) / tile_points; }
 
-  /// What a thread works in.
   struct Scratch {
     std::vector<double> sums;               ///< clusters x tile_points
-    std::vector<const std::int32_t*> rows;  ///< of each labeling, from the others at hand on
+    std::vector<const std::int32_t*> rows;  ///< per labeling: rows of `sums`, from the current others on
   };
   Scratch scratch() const {
     return {std::vector<double>(static_cast<std::size_t>(clusters_ * tile_points)),
             std::vector<const std::int32_t*>(rows_.size())};
   }
 
-  /// For each labeling the sum of the silhouettes of the tile's points.
+  /// Writes, for each labeling, the sum of the silhouettes of the tile's points.
   void measure(std::int64_t tile, bool half_of_squares, const std::stop_token& stop, Scratch& scratch,
                double* results) const {
     auto& [sums, rows] = scratch;
     const std::int64_t first = tile * tile_points;
     const std::int64_t present = std::min(tile_points, points_.rows() - first);
     const T* own[tile_points];
-    for (std::int64_t point = 0; point < tile_points; ++point)  // a short tile is filled up with its last point
+    for (std::int64_t point = 0; point < tile_points; ++point)  // pads a short tile with its last point
       own[point] = points_.row(first + std::min(point, present - 1));
     std::ranges::fill(sums, 0.0);
     double squared[most_others * tile_points];
@@ -163,7 +161,6 @@ class Measurement {
     }
   }
 
-  /// Whether the silhouette of a labeling means anything.
   bool is_defined(std::size_t labeling) const {
     const auto& counts = counts_[labeling];
     const auto present = std::ranges::count_if(counts, [](std::int64_t count) { return count > 0; });
@@ -175,8 +172,8 @@ class Measurement {
   std::span<const Labeling> labelings_;
   std::int64_t clusters_;
   std::vector<std::vector<std::int64_t>> counts_;
-  std::vector<std::int32_t> offsets_;            ///< of each labeling's clusters among those of all
-  std::vector<std::vector<std::int32_t>> rows_;  ///< labels, as rows of sums
+  std::vector<std::int32_t> offsets_;            ///< per labeling: index of its first cluster among all clusters
+  std::vector<std::vector<std::int32_t>> rows_;  ///< labels, converted to rows of `sums`
 };
 
 }  // namespace

@@ -6,18 +6,18 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Launch shape: one thread per element, the grid's stride over all of them.
+// Launch shape: one thread per element, grid-stride loop over the elements.
 template <class T>
 __global__ void transpose(const T* rows, std::int64_t row_stride, std::int64_t n, std::int64_t d, T* columns) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; index < n * d; index += stride)
-    columns[index] = rows[index % n * row_stride + index / n];  // neighbouring threads write side by side
+    columns[index] = rows[index % n * row_stride + index / n];  // neighbouring threads write contiguously
 }
 
 constexpr int inertia_threads = 256;
 
-// Each block leaves the sum of its points, added in an order that does not change from run to run.
-// Launch shape: blocks of inertia_threads, the grid's stride over the points.
+// Each block writes the sum of its points, added in an order that is the same in every run.
+// Launch shape: blocks of inertia_threads, grid-stride loop over the points.
 template <class T>
 __global__ void add_inertia(const T* points, std::int64_t point_stride, std::int64_t dim_stride, const T* weights,
                             std::int64_t n, std::int64_t d, const T* centroids, const std::int32_t* labels,
@@ -37,13 +37,13 @@ __global__ void add_inertia(const T* points, std::int64_t point_stride, std::int
   __shared__ double parts[inertia_threads];
   parts[threadIdx.x] = sum;
   for (unsigned int half = inertia_threads / 2; half > 0; half /= 2) {
-    __syncthreads();  // the parts of the step before are there
+    __syncthreads();  // the previous step's parts are stored
     if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
   }
   if (threadIdx.x == 0) sums[blockIdx.x] = parts[0];
 }
 
-/// Whether kernels may read the rows by quads of 16 bytes, the last of which may reach beyond the last element.
+/// Returns true if kernels may read the rows in 16-byte units, the last of which may extend past the last element.
 template <class T>
 bool readable_by_quads(const GpuPoints<T>& points) {
   const MatrixView<const T> rows = points.rows();
@@ -113,7 +113,7 @@ void add_by_labels(const Problem<T>& problem, const std::int32_t* labels, std::s
     FloatSums<T>& own = copies[static_cast<std::size_t>(part)];
     own.clear();
     const cpu::Range range = cpu::share(problem.n(), part, parts);
-    const std::int64_t stretch = core::stretch_length(problem.n(), problem.d());
+    const std::int64_t stretch = core::chunk_length(problem.n(), problem.d());
     for (std::int64_t first = range.begin; first < range.end && !problem.stop.stop_requested(); first += stretch)
       for (std::int64_t point = first; point < std::min(first + stretch, range.end); ++point)
         own.add(point, labels[point]);

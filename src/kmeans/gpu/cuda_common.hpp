@@ -1,5 +1,4 @@
-// What the CUDA variants share on the host: the data on the GPU, the block size, and the engine of the rungs whose
-// centroids are updated by the processor.
+// Host code of the CUDA variants: the data on the GPU, and the engine of the rungs that update centroids on the CPU.
 #pragma once
 
 #include <span>
@@ -20,18 +19,17 @@ namespace gradus::kmeans_detail {
 using cuda::block_threads;
 using cuda::blocks_for;
 
-/// How the points lie on the GPU.
 enum class Layout : std::uint8_t {
-  rows,    ///< a point's coordinates side by side: element point * d + dim
-  columns  ///< a coordinate of all points side by side: element dim * n + point
+  rows,    ///< a point's coordinates are contiguous: element point * d + dim
+  columns  ///< a coordinate of all points is contiguous: element dim * n + point
 };
 
-/// A fit on a GPU: the job there, and the points in the layout that a variant wants. Points that lie on the GPU are
-/// used in place where the layout and the kernels' reading by quads permit, all others are copied.
+/// A fit on a GPU: the GPU job, and the points in the layout that a variant needs. Points that are already on the GPU
+/// are used in place if the layout and 16-byte reads permit; otherwise they are copied.
 template <class T>
 class CudaFit {
  public:
-  /// `extra_bytes`: what the variant takes on the GPU beyond points, weights and labels; for the check that all fits.
+  /// `extra_bytes`: GPU memory that the variant needs beyond points, weights and labels, for the memory check.
   CudaFit(const Problem<T>& problem, const Execution& execution, Layout layout, std::uint64_t extra_bytes);
 
   const Problem<T>& problem() const { return problem_; }
@@ -43,10 +41,10 @@ class CudaFit {
   const T* points() const { return points_; }
   const T* weights() const { return weights_; }  ///< null: all 1
 
-  /// Operations of a point in a pass without pruning, for Portions.
+  /// Returns the operations per point in a pass without pruning, for Portions.
   double point_operations() const { return static_cast<double>(problem_.k()) * static_cast<double>(problem_.d()); }
 
-  /// Adds the time that the first copy took, once.
+  /// Adds the time of the first copy, once.
   void add_upload_phase(std::vector<Phase>& phases) {
     if (upload_seconds_ > 0) core::add_phase(phases, "to_device", upload_seconds_);
     upload_seconds_ = 0;
@@ -58,43 +56,41 @@ class CudaFit {
   const Problem<T>& problem_;
   const execution::Gpu& gpu_;
   Layout layout_;
-  std::unique_ptr<GpuPoints<T>> own_;  ///< of points in host memory
+  std::unique_ptr<GpuPoints<T>> own_;  ///< if the points are in host memory
   std::shared_ptr<cuda::Job> gpu_job_;
-  cuda::DeviceBuffer<T> copy_;  ///< where they cannot be used as they lie
+  cuda::DeviceBuffer<T> copy_;  ///< if the points cannot be used in place
   const T* points_ = nullptr;
   const T* weights_ = nullptr;
   double upload_seconds_ = 0;
 };
 
-/// The inertia, by double additions in an order that does not change from run to run. `labels` and `centroids` (rows)
-/// lie on the GPU.
+/// Returns the inertia, summed in double in a fixed order. `labels` and `centroids` (rows) must be on the GPU.
 template <class T>
 double float_inertia(const CudaFit<T>& job, const T* centroids, const std::int32_t* labels);
 
-/// Bytes of the centroids on the GPU.
 template <class T>
 std::uint64_t centroid_bytes(const Problem<T>& problem) {
   return static_cast<std::uint64_t>(problem.k()) * static_cast<std::uint64_t>(problem.d()) * sizeof(T);
 }
 
-/// Element dim * k + cluster of a matrix whose rows are clusters.
+/// Transposes a matrix whose rows are clusters: writes element dim * k + cluster.
 template <class T>
 void to_columns(MatrixView<const T> rows, T* columns) {
   for (std::int64_t row = 0; row < rows.rows(); ++row)
     for (std::int64_t dim = 0; dim < rows.columns(); ++dim) columns[dim * rows.rows() + row] = rows(row, dim);
 }
 
-/// Sums of the points by their labels on the processor, each thread with sums of its own.
+/// Sums the points by their labels on the CPU, with separate sums per thread.
 template <class T>
 void add_by_labels(const Problem<T>& problem, const std::int32_t* labels, std::span<FloatSums<T>> copies,
                    FloatSums<T>& total);
 
-/// Operations of the first launch of a teaching rung's kernel, for Portions.
+/// Operations in the first launch of a teaching rung's kernel, for Portions.
 inline constexpr double operations_of_the_first_launch = 0x1p34;
 
-/// The engine of the rungs that assign on the GPU and update on the processor. `assign(points, count, centroids,
-/// labels, stream)` is given GPU memory, the centroids in `layout`, and launches the rung's kernel for `count` points,
-/// the first of which lies at `points`, and its label at `labels`.
+/// The engine of the rungs that assign on the GPU and update on the CPU. `assign(points, count, centroids, labels,
+/// stream)` launches the rung's kernel for `count` points. All its arguments are GPU memory; `points` and `labels`
+/// start at the first point, and the centroids have `layout`.
 template <class T, class Assign>
 class CudaAssignEngine {
  public:
@@ -128,7 +124,7 @@ class CudaAssignEngine {
     }
     core::PhaseTimer timer(phases, "update");
     std::int64_t changed = 0;
-    const std::int64_t stretch = core::stretch_length(labels_.size(), 1, job_.threads());
+    const std::int64_t stretch = core::chunk_length(labels_.size(), 1, job_.threads());
 #pragma omp parallel for num_threads(job_.threads()) schedule(static) reduction(+ : changed)
     for (std::int64_t first = 0; first < labels_.size(); first += stretch) {
       if (job_.problem().stop.stop_requested()) continue;
@@ -144,7 +140,7 @@ class CudaAssignEngine {
   const FloatSums<T>& sums() const { return sums_; }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool /*labels_are_current*/) {
-    std::vector<Phase> uncounted;  // a part of the frame's phase
+    std::vector<Phase> uncounted;  // counted in the driver's phase
     pass(centroids, labels, uncounted);
     send(centroids, Layout::rows);
     return float_inertia(job_, centroids_.data(), labels_.data());

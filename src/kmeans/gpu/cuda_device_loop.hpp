@@ -1,5 +1,5 @@
-// What the rungs share whose whole iteration runs on the GPU: the state of the loop in the GPU's memory, and the engine
-// around the one thing in which they differ, who starts the kernels. The kernels are those of cuda_all_gpu.cu.
+// Shared parts of the rungs that run whole iterations on the GPU: the loop state in GPU memory, and the engine. The
+// rungs differ only in who launches the kernels. The kernels are in cuda_all_gpu.cu.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,20 +9,20 @@
 
 namespace gradus::kmeans_detail {
 
-/// The loop's state in the GPU's memory: the rules it runs under, and how far it came.
+/// The loop's state in GPU memory: its stop rules and its progress.
 struct LoopState {
   double shift_limit;
   std::int64_t changed_limit;
   int iterations_left;
-  bool relocates;  ///< an empty cluster ends the loop, for the frame to deal with
+  bool relocates;  ///< an empty cluster ends the loop, so that the driver can handle it
   bool to_unit_length;
-  // What the iterations write:
-  int steps;  ///< whole iterations done
+  // Written by the iterations:
+  int steps;  ///< completed iterations
   bool finished;
   bool needs_frame;
   bool same_centroids;
-  unsigned long long changed;  ///< labels, in the pass under way
-  double inertia;              ///< of the pass under way
+  unsigned long long changed;  ///< labels changed in the current pass
+  double inertia;              ///< of the current pass
 };
 
 struct LoopRecord {
@@ -31,25 +31,23 @@ struct LoopRecord {
   double shift;
 };
 
-inline constexpr int loop_records = 4096;  ///< iterations at most between two looks of the host
+inline constexpr int loop_records = 4096;  ///< maximum number of iterations between two polls by the host
 
 template <class T>
 struct LoopMemory;
 
-/// Lets the kernel of launch_assign_and_sum() have the shared memory that it needs, and returns how much that is.
+/// Sets the shared memory limit of launch_assign_and_sum()'s kernel and returns the shared memory that it needs.
 template <class T>
 std::size_t allow_assign_and_sum(std::int64_t k, std::int64_t d);
 
-/// Labels of the points from `begin` to `end`, and their sums added to the total.
 template <class T>
 void launch_assign_and_sum(LoopMemory<T>& memory, std::int64_t begin, std::int64_t end);
 
-/// The centroids' new values, the record of the iteration, and whether the loop goes on; if so, the sums are zero again
-/// for the next iteration, otherwise they stay. Nothing once the loop has finished.
+/// Updates the centroids, records the iteration, and decides whether the loop continues. If so, it zeros the sums for
+/// the next iteration; otherwise it keeps them. Does nothing once the loop has finished.
 template <class T>
 void launch_update(LoopMemory<T>& memory);
 
-/// What the kernels work on.
 template <class T>
 struct LoopMemory {
   LoopMemory(CudaFit<T>& the_job, int block)
@@ -60,7 +58,7 @@ struct LoopMemory {
     labels.fill_bytes(0xff, job.stream());  // -1: no cluster yet
   }
 
-  /// A whole pass. The sums must be zero. It may wait between portions of the points.
+  /// Runs a whole pass. The sums must be zero. May wait between portions of the points.
   void assign_and_sum() {
     portions.run(job.problem().n(), job.point_operations(), 1024, job.stream(),
                  [&](std::int64_t first, std::int64_t count) { launch_assign_and_sum(*this, first, first + count); });
@@ -68,8 +66,8 @@ struct LoopMemory {
   bool is_one_launch() const { return portions.is_one_launch(job.problem().n(), job.point_operations()); }
 
   CudaFit<T>& job;
-  int threads;         ///< of a block of assign_and_sum
-  std::size_t shared;  ///< bytes, of such a block
+  int threads;         ///< per block of assign_and_sum
+  std::size_t shared;  ///< bytes per block of assign_and_sum
   CudaSums<T> sums;
   cuda::DeviceBuffer<T> centroids;
   cuda::DeviceBuffer<T> next;
@@ -79,8 +77,8 @@ struct LoopMemory {
   cuda::Portions portions;
 };
 
-/// An engine for Lloyd's frame that runs whole iterations. `Loop` is made from the LoopMemory and runs
-/// iterations, so many at most, until state->finished: run(iterations, phases).
+/// An engine that runs whole iterations for Lloyd's driver. `Loop` is constructed from the LoopMemory; its
+/// run(iterations, phases) runs at most that many iterations, and stops early if state->finished.
 template <class T, class Loop>
 class CudaLoopEngine {
  public:
@@ -115,12 +113,12 @@ class CudaLoopEngine {
     const double seconds = core::seconds_since(start);
     for (int step = 0; step < count; ++step)
       steps.records.push_back({records_[step].inertia, records_[step].changed, records_[step].shift, seconds / count});
-    // The host looks again after about ten milliseconds: for the progress, and for a stop request.
+    // The host polls again after about ten milliseconds, to report progress and respond to stop requests.
     if (seconds < 0.01) batch_ = std::min(2 * batch_, loop_records);
     return steps;
   }
 
-  /// The pass that advance() has made already, or one of its own.
+  /// Returns the pass that advance() has already run, or runs one.
   Outcome pass(MatrixView<const T> centroids, std::int32_t* labels) {
     const cuda::Stream& stream = memory_.job.stream();
     if (!pass_is_pending_) {

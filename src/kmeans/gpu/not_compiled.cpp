@@ -1,4 +1,4 @@
-// The functions of GPU code in a build without CUDA.
+// Replacements for the GPU functions in a build without CUDA.
 #include "core/not_compiled.hpp"
 #include "cuda/job.hpp"
 #include "kmeans/points/gpu_source.hpp"

@@ -1,5 +1,4 @@
-// A variant on the GPU as a part of a fit on ranks: the GPU makes single passes over this rank's rows, and the frame on
-// the host adds up what they come to. Plain C++.
+// A GPU variant in a fit on several ranks: the GPU runs passes over this rank's rows, and the driver adds the results.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// What a rank needs of an engine.
+/// The interface of an engine on one rank.
 template <class T>
 class RankPasses {
  public:
@@ -22,27 +21,26 @@ class RankPasses {
   RankPasses& operator=(const RankPasses&) = delete;
   virtual ~RankPasses() = default;
 
-  /// The labels for the centroids, and sums that belong to them. Returns how many labels changed.
+  /// Computes the labels for the centroids, and the matching sums. Returns how many labels changed.
   virtual std::int64_t make_pass(MatrixView<const T> centroids) = 0;
   virtual const ExactSums<T>& sums() const = 0;
-  /// Those of the last pass.
   virtual void bring_labels(std::int32_t* labels) = 0;
-  /// Of the last pass's labels and its centroids.
+  /// Returns the inertia of the last pass's labels and its centroids.
   virtual core::ExactAccumulator own_inertia() = 0;
   virtual double rechecked() const = 0;
 };
 
-/// Makes the engine, and adds the time that this takes to the phases.
+/// Creates the engine and adds the time this takes to the phases.
 template <class T>
 using StartPasses = std::function<std::shared_ptr<RankPasses<T>>(std::vector<Phase>&)>;
 
-/// A whole fit on ranks. The engine is made in the first pass, where what goes wrong on one rank ends all of them.
+/// Runs a whole fit on several ranks. The first pass creates the engine, so that a failure on one rank ends all ranks.
 template <class T>
 KMeansResult<T> fit_by_passes(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases,
                               const StartPasses<T>& start);
 
-/// A whole fit, in one process or on ranks. `Fit(problem, execution, phases)` is what it takes on the GPU, and has two
-/// members: `job`, a CudaFit, and `engine`, which is one for lloyd() and a RankPasses<T>.
+/// Runs a whole fit, in one process or on several ranks. `Fit(problem, execution, phases)` holds the GPU resources and
+/// has two members: `job`, a CudaFit, and `engine`, which is both an engine for lloyd() and a RankPasses<T>.
 template <class Fit, class T>
 KMeansResult<T> whole_fit(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   if (!problem.ranks().is_alone())

@@ -1,4 +1,4 @@
-// What the frame of all variants tells those who keep the state of a fit: checkpoint_file.hpp.
+// The interface through which the driver of all variants saves the state of a fit: see checkpoint_file.hpp.
 #pragma once
 
 #include <span>
@@ -8,12 +8,11 @@
 
 namespace gradus::kmeans_detail {
 
-/// A fit after a whole number of iterations. With the exact variants the inertia in `history` is counted as
-/// Lloyd::explain() does.
+/// The state of a fit between two iterations. Exact variants store the inertia in the units of Lloyd::explain().
 template <class T>
 struct FitState {
-  Matrix<T> before;     ///< the centroids whose labels the points have; empty before the first iteration
-  Matrix<T> centroids;  ///< those of the next pass
+  Matrix<T> before;     ///< centroids of the current labels; empty before the first iteration
+  Matrix<T> centroids;  ///< centroids of the next pass
   std::vector<KMeansIteration> history;
 };
 
@@ -32,12 +31,12 @@ class Checkpoints {
   Checkpoints& operator=(const Checkpoints&) = delete;
   virtual ~Checkpoints() = default;
 
-  /// Whether the state is wanted now that so many iterations are done.
+  /// Returns true if a checkpoint is wanted after `iterations` iterations.
   virtual bool is_due(int iterations) const = 0;
-  /// How many iterations may be made before anybody asks again: one, of which both sets of centroids are needed, or
-  /// those before it.
+  /// Returns how many iterations to run before the next call of is_due(). The iteration before a checkpoint runs alone,
+  /// because the checkpoint needs both sets of centroids.
   virtual int steps_to_make(int iterations) const = 0;
-  /// Copies the state, and returns.
+  /// Copies the state and returns.
   virtual void write(const FitView<T>& fit) = 0;
 };
 

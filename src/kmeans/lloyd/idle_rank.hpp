@@ -1,4 +1,4 @@
-// The fit of a rank without rows: an engine with nothing to do takes part in the sums of the others.
+// The fit of a rank without rows: an engine without work that takes part in the sums of the other ranks.
 #pragma once
 
 #include <vector>

@@ -12,20 +12,20 @@ namespace {
 
 constexpr std::string_view while_relocating = "stopped while moving empty clusters";
 
-/// What the choice of the points that move knows of one.
+/// A candidate for relocation.
 struct Candidate {
-  double distance;  ///< squared, to the own centroid
+  double distance;  ///< squared, to the point's centroid
   double weight;
-  std::int64_t point;  ///< on ranks its number among all
+  std::int64_t point;  ///< global index over all ranks
   std::int32_t label;
 };
 
-/// The order is total, so that the choice does not depend on threads and ranks.
+/// A total order, so that the choice does not depend on threads and ranks.
 bool is_farther(const Candidate& a, const Candidate& b) {
   return a.distance != b.distance ? a.distance > b.distance : a.point < b.point;
 }
 
-/// This rank's points, the farthest first. They are put in order as far as somebody asks.
+/// This rank's points by descending distance, sorted lazily.
 template <class T>
 class Farthest {
  public:
@@ -34,25 +34,25 @@ class Farthest {
         order_(problem.n()) {
     problem.source->own_squared_distances(centroids, labels, distances_.data());
     for (std::int64_t point = 0; point < problem.n(); ++point) {
-      if (point % core::operations_between_looks == 0) core::honour_stop(problem.stop, while_relocating);
+      if (point % core::operations_between_polls == 0) core::honour_stop(problem.stop, while_relocating);
       order_[point] = point;
     }
   }
 
-  /// Adds those that have weight to the numbers of each cluster.
+  /// Counts the points with weight of each cluster.
   void count_members(std::span<std::uint64_t> members) const {
     for (std::int64_t point = 0; point < problem_.n(); ++point) {
-      if (point % core::operations_between_looks == 0) core::honour_stop(problem_.stop, while_relocating);
+      if (point % core::operations_between_polls == 0) core::honour_stop(problem_.stop, while_relocating);
       members[static_cast<std::size_t>(labels_[point])] += problem_.weight(point) > 0;
     }
   }
 
   std::int64_t size() const { return order_.size(); }
 
-  /// The one at this place. `ahead`: how many are put in order where it is not yet, at least.
+  /// Returns the candidate at `place`. If it is not sorted yet, sorts at least `ahead` more.
   Candidate at(std::int64_t place, std::int64_t ahead) {
     if (place >= sorted_) {
-      core::RareLook look(problem_.stop, while_relocating);
+      core::RarePoll look(problem_.stop, while_relocating);
       const std::int64_t begin = sorted_;
       sorted_ = std::min(size(), place + ahead);
       std::partial_sort(order_.begin() + begin, order_.begin() + sorted_, order_.end(),
@@ -74,7 +74,7 @@ class Farthest {
   std::int64_t sorted_ = 0;
 };
 
-/// Which points move.
+/// The selection of points to relocate.
 class Moves {
  public:
   Moves(std::span<const std::uint64_t> members, const std::vector<std::int32_t>& empty, std::int64_t most)
@@ -83,7 +83,7 @@ class Moves {
 
   bool are_enough() const { return std::ssize(moves_) == most_; }
 
-  /// The next one in the order. A point that has no weight, or is the last of its cluster that has, stays.
+  /// Offers the next candidate. Points without weight, and the last point with weight of a cluster, stay.
   void take(const Candidate& candidate) {
     std::uint64_t& left_behind = members_[static_cast<std::size_t>(candidate.label)];
     if (left_behind < 2 || !(candidate.weight > 0)) return;
@@ -94,7 +94,7 @@ class Moves {
   std::vector<Relocation> moves() { return std::move(moves_); }
 
  private:
-  std::vector<std::uint64_t> members_;  ///< of each cluster, those that have weight
+  std::vector<std::uint64_t> members_;  ///< number of points with weight per cluster
   const std::vector<std::int32_t>& empty_;
   std::int64_t most_;
   std::vector<Relocation> moves_;
@@ -102,14 +102,14 @@ class Moves {
 
 }  // namespace
 
-// Batch after batch each rank tells its farthest points. Together they are in order down to the last one of a batch
-// that did not end with its rank's points.
+// In each round every rank sends a batch of its farthest points. A rank with a full batch may have more points just
+// below the last one it sent. So the merged order is complete only down to the farthest of these last points.
 template <class T>
 std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                                  const std::vector<std::int32_t>& empty) {
   const std::int64_t most = problem.different_points - (problem.k() - std::ssize(empty));
   if (most <= 0) return {};
-  // Points that cannot move make it look a little further than the number of empty clusters.
+  // Candidates that cannot move make the search go a little past the number of empty clusters.
   const std::int64_t batch = std::ssize(empty) + 64;
   core::Ranks& ranks = problem.ranks();
   std::optional<Farthest<T>> farthest;
@@ -122,7 +122,7 @@ std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> 
   for (std::int64_t next = 0; !moves.are_enough();) {
     std::vector<Candidate> candidates;
     bool all_told = true;
-    std::optional<Candidate> end;  // down to which they are complete
+    std::optional<Candidate> end;  // the merged order is complete down to here
     for (int rank = 0; rank < ranks.size(); ++rank) {
       const std::vector<Candidate> some = ranks.from(rank, [&] {
         std::vector<Candidate> own;

@@ -1,49 +1,40 @@
-// Lloyd's iteration, the frame that every variant fills in: assign and sum (the variant's engine), update, empty
-// clusters, stop rules, history. An engine provides
+// Lloyd's iteration: the driver that every variant plugs into. The variant's engine assigns and sums; the driver does
+// the update, empty clusters, stopping rules and history. An engine provides
 //
-//   Outcome pass(centroids, labels)    new labels, and sums that belong to them
+//   Outcome pass(centroids, labels)    new labels, and the sums that belong to them
 //   const Sums& sums()                 FloatSums or ExactSums of the clusters
 //   double finish(centroids, labels, labels_are_current)
-//                                      labels of the final centroids (unless they are current), and the inertia
+//                                      labels of the final centroids (unless current), and the inertia
 //   double rechecked()                 share of assignments that needed the double chain
 //
-// An engine that times parts of its pass as phases of their own takes the list of phases as a third argument. One whose
-// file shows the division too provides
+// and may provide
 //
-//   void update(centroids)             the means of the clusters that have weight; the other rows stay as they are
-//
-// one whose finish() may leave the sums out, where no mean is ever taken,
-//
-//   bool has_sums()
-//
-// and one that can iterate by itself, on a GPU,
-//
+//   Outcome pass(centroids, labels, phases)
+//                                      instead of pass(), if it times parts of the pass as separate phases
+//   void update(centroids)             the means of the clusters with weight, if its file shows the division too;
+//                                      other rows stay unchanged
+//   bool has_sums()                    false if finish() may omit the sums because no mean is needed
 //   Steps advance(centroids, rules, phases)
-//                                      some iterations from `centroids`, which it brings up to date
+//                                      several iterations on a GPU, which update `centroids`. The driver takes over
+//                                      for an iteration with an empty cluster that must be moved or reported, or with
+//                                      means that the sums do not decide
+//   LeavesLabelsOnGpu                  a type: finish() writes Problem::labels_on_gpu if it receives no labels
+//   void bring_labels(labels)          the labels of the last pass, if the engine stores them elsewhere. pass() then
+//                                      need not write labels; the driver calls this when it needs single points
 //
-// and the frame takes over for an iteration with an empty cluster that must be moved or reported, or with means that
-// the sums do not decide. An engine with a type LeavesLabelsOnGpu writes them to Problem::labels_on_gpu where finish()
-// is given none.
+// Ranks. With several ranks (Problem::source) an engine knows only its own points. Its sums cover these points, and
+// finish() stores their inertia in Problem::rank_inertia. The driver adds up the ranks' sums once per iteration and
+// once at the end. Every rank then continues with the same numbers. If it pays, each rank computes the new centroids of
+// a share of the clusters and the ranks exchange them (lloyd/cluster_shares.hpp). Only engines with ExactSums that
+// neither iterate nor update by themselves run on ranks. A GPU takes part by single passes (gpu/rank_passes.hpp).
 //
-// One that keeps the labels of its passes elsewhere provides
+// Checkpoints. Between two iterations the state of a fit is two sets of centroids and the history
+// (lloyd/checkpoints.hpp). The current labels, with which the next pass counts changes, belong to the previous
+// centroids. So any engine with canonical labels can resume a fit: it first makes a pass with the previous centroids.
+// An engine that iterates by itself does a single step if a checkpoint is wanted after it.
 //
-//   void bring_labels(labels)          those of the last pass
-//
-// and pass() need not write them: the frame asks where it looks at single points.
-//
-// On several ranks (Problem::source) an engine knows its own points alone: its sums are of these, and finish() leaves
-// their inertia in Problem::rank_inertia. The frame adds the ranks' sums up, once in an iteration and once at the end,
-// and all that follows is done by each of them from the same numbers; where that pays each makes the new centroids of a
-// share of the clusters, and they tell each other (lloyd/cluster_shares.hpp). Engines with ExactSums alone run there,
-// and none that iterates or updates by itself: a GPU's take part by single passes (gpu/rank_passes.hpp).
-//
-// Between two iterations the fit is two sets of centroids and the history: the labels, by which the next pass counts
-// what changed, are those of the centroids before. That is what checkpoints hold (lloyd/checkpoints.hpp), and why a fit
-// goes on by any engine whose labels are the canonical ones: it makes a pass with the centroids before. An engine that
-// iterates by itself does a single step where a checkpoint is wanted after it.
-//
-// pass() and finish() look at Problem::stop as core/stop.hpp says. After a request they may return early and leave
-// anything in labels and sums: the frame throws before it reads them.
+// Stops. pass() and finish() poll Problem::stop as core/stop.hpp says. After a request they may return early with
+// invalid labels and sums, because the driver throws before it reads them.
 #pragma once
 
 #include <algorithm>
@@ -75,22 +66,22 @@ namespace gradus::kmeans_detail {
 
 struct Outcome {
   std::int64_t changed = 0;
-  double inertia = std::numeric_limits<double>::quiet_NaN();  ///< only from engines that have it at hand
+  double inertia = std::numeric_limits<double>::quiet_NaN();  ///< set only by engines that compute it anyway
 };
 
-/// When an engine that iterates by itself has to stop.
+/// The stopping rules for an engine that iterates by itself.
 struct StopRules {
-  int iterations = 0;  ///< at most so many more
+  int iterations = 0;  ///< maximum number of further iterations
   double shift_limit = 0;
   std::int64_t changed_limit = 0;
 };
 
-/// What an engine that iterates by itself did.
+/// The result of Engine::advance().
 struct Steps {
-  std::vector<KMeansIteration> records;  ///< of whole iterations
-  bool same_centroids = false;           ///< the last of them left every centroid as it was
-  bool inertia_is_explained = false;     ///< the records' inertia is what explain() computes
-  bool needs_frame = false;              ///< the next pass was made, its update was not: pass() returns it
+  std::vector<KMeansIteration> records;  ///< of complete iterations
+  bool same_centroids = false;           ///< the last iteration moved no centroid
+  bool inertia_is_explained = false;     ///< the inertia in `records` is in the units of explain()
+  bool needs_frame = false;              ///< the next pass is done but not its update; pass() returns it
 };
 
 template <class T, class Engine>
@@ -119,22 +110,22 @@ concept KeepsLabels = requires(Engine engine, std::int32_t* labels) {
   engine.bring_labels(labels);
 };
 
-/// A point that was taken out of its cluster to start an empty one anew.
+/// A point that is removed from its cluster to restart an empty one.
 struct Relocation {
-  std::int64_t point = 0;  ///< on ranks its number among all
+  std::int64_t point = 0;  ///< global index over all ranks
   std::int32_t from = 0;
   std::int32_t to = 0;
   double weight = 1;
 };
 
-/// One relocation for each cluster of `empty`, ascending: the farthest point first (lowest row on ties); a point that
-/// has no weight, or is the last of its cluster that has, stays. No more than there are different points without a
-/// cluster of their own: the other clusters are surplus (KMeansFewerDistinct).
+/// Returns one relocation for each cluster of `empty`, in ascending order. The farthest point moves first (lowest row
+/// on ties). Points without weight, and the last point with weight of a cluster, stay. Empty clusters beyond the number
+/// of different points stay surplus (KMeansFewerDistinct).
 template <class T>
 std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                                  const std::vector<std::int32_t>& empty);
 
-/// The coordinates of the points that move, in host memory.
+/// Returns the coordinates of the relocated points in host memory.
 template <class T>
 Matrix<T> rows_of(const Problem<T>& problem, std::span<const Relocation> moves);
 
@@ -144,16 +135,16 @@ struct DoubtfulMean {
   std::vector<std::int32_t> dims;
 };
 
-/// Writes the exact means, rounded once to T, of the clusters' points without those of `relocations`. Each of the
-/// clusters has weight without them.
+/// Computes the means of the `wanted` clusters exactly, without the points of `relocations`, and rounds them once to T.
+/// Every wanted cluster must have weight without these points.
 template <class T>
 void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::span<const Relocation> relocations,
                  std::span<const DoubtfulMean> wanted, MatrixView<T> centroids, int threads);
 
-/// What it takes at most beside the points' numbers, with the lists that it is given.
+/// Returns the most memory exact_means() uses, including its argument lists but not the indices of points.
 std::uint64_t exact_means_bytes(const Shape& shape);
 
-/// For each cluster: whether a point with that label has weight.
+/// Returns, for each cluster, true if a point with that label has positive weight.
 template <class T>
 std::vector<bool> clusters_with_weight(const Problem<T>& problem, const std::int32_t* labels);
 
@@ -175,11 +166,11 @@ class Lloyd {
         total_.emplace(problem_, core::accumulator_limbs + 1);
         choose_shares();
       }
-    // Labels that stay on a GPU are fetched only where an empty cluster makes the frame look at them.
+    // Labels on a GPU are fetched only if an empty cluster makes the driver read them.
     if (!labels_stay_on_gpu()) make_labels();
 
     Matrix<T> next(problem_.k(), problem_.d());
-    if (problem_.fit_so_far != nullptr && !problem_.fit_so_far->history.empty()) take_up(*problem_.fit_so_far);
+    if (problem_.fit_so_far != nullptr && !problem_.fit_so_far->history.empty()) resume(*problem_.fit_so_far);
     bool labels_are_current = false;
     try {
       while (!result_.converged && result_.iterations < problem_.max_iterations) {
@@ -207,20 +198,20 @@ class Lloyd {
   }
 
  private:
-  /// Of all ranks' points.
+  /// Returns the sums over all ranks.
   const Sums& sums() const {
     if constexpr (takes_ranks) return total_ ? *total_ : engine_.sums();
     else return engine_.sums();
   }
 
-  /// Runs work(words) on each rank, and then adds up the engines' sums, and so many words beside, at most
-  /// core::accumulator_limbs, which are returned.
+  /// Runs work(words) on each rank with `extra` additional words (at most core::accumulator_limbs). Adds up the
+  /// engines' sums and these words over the ranks, and returns the words.
   template <class Work>
-  std::span<const std::uint64_t> add_up(std::size_t beside, const Work& work) requires takes_ranks {
+  std::span<const std::uint64_t> add_up(std::size_t extra, const Work& work) requires takes_ranks {
     const std::span<std::uint64_t> words = total_->words();
     const std::size_t sums = words.size() - core::accumulator_limbs - 1;
-    const std::span<std::uint64_t> own = words.subspan(sums, beside);
-    problem_.ranks().sum_all_of(words.first(sums + beside + 1), [&] {
+    const std::span<std::uint64_t> own = words.subspan(sums, extra);
+    problem_.ranks().sum_all_of(words.first(sums + extra + 1), [&] {
       std::ranges::fill(own, 0);
       work(own);
       total_->copy(engine_.sums());
@@ -228,7 +219,7 @@ class Lloyd {
     return own;
   }
 
-  /// Whether the ranks share the update, which all of them decide alike.
+  /// Decides whether the ranks share the update. All ranks decide the same.
   void choose_shares() requires takes_ranks {
     core::Ranks& ranks = problem_.ranks();
     const auto pays = [&](int threads) {
@@ -252,7 +243,7 @@ class Lloyd {
     return outcome;
   }
 
-  /// Those of the last pass. All ranks ask together, for a GPU may fail to give them.
+  /// Returns the labels of the last pass. All ranks must call it together, because a GPU may fail to deliver them.
   const std::int32_t* labels() {
     if (!std::exchange(labels_are_here_, true))
       problem_.ranks().agree([&] {
@@ -270,7 +261,7 @@ class Lloyd {
     return {static_cast<std::int64_t>(changed[0])};
   }
 
-  /// Of all ranks.
+  /// Runs a pass over the points of all ranks.
   Outcome whole_pass() {
     labels_are_here_ = !total_;
     if constexpr (takes_ranks)
@@ -278,18 +269,18 @@ class Lloyd {
     return pass();
   }
 
-  /// Goes on behind the iterations that are done.
-  void take_up(const FitState<T>& done) {
+  /// Resumes after the iterations of `done`.
+  void resume(const FitState<T>& done) {
     if (result_.labels.size() == 0) make_labels();
     result_.centroids = Matrix<T>::copy_of(done.before.view());
-    whole_pass();  // its labels, and no more
+    whole_pass();  // recomputes only the labels
     result_.centroids = Matrix<T>::copy_of(done.centroids.view());
     result_.history = done.history;
     result_.iterations = static_cast<int>(done.history.size());
     inertia_is_explained_ = true;
   }
 
-  /// After a whole iteration; `before_` is there.
+  /// Returns the state between two iterations. Requires `before_`.
   FitView<T> state() const {
     return {std::as_const(*before_).view(), std::as_const(result_.centroids).view(), result_.history};
   }
@@ -323,7 +314,7 @@ class Lloyd {
 
   bool labels_stay_on_gpu() const { return LeavesLabelsOnGpu<Engine> && problem_.labels_on_gpu; }
 
-  // Whether to work on the clusters pays for waking the team. (A team of one takes a few calls of the system.)
+  // Returns true if the work justifies waking the threads. (A parallel region of one thread still makes system calls.)
   bool pays_team(cpu::Range clusters) const { return threads_ > 1 && clusters.size() * problem_.d() > 4096; }
   cpu::Range all_clusters() const { return {0, problem_.k()}; }
 
@@ -332,9 +323,8 @@ class Lloyd {
     result_.labels = Buffer<std::int32_t>(n);
     std::int32_t* labels = result_.labels.data();
     cpu::prefer_large_pages(labels, static_cast<std::uint64_t>(n) * sizeof(*labels));
-    if constexpr (LeavesLabelsOnGpu<Engine> || KeepsLabels<Engine>)
-      return;  // it writes all of them when it is asked for them
-    const std::int64_t stretch = core::stretch_length(n, 1, threads_);
+    if constexpr (LeavesLabelsOnGpu<Engine> || KeepsLabels<Engine>) return;  // the engine writes all labels on request
+    const std::int64_t stretch = core::chunk_length(n, 1, threads_);
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (std::int64_t first = 0; first < n; first += stretch)
       if (!problem_.stop.stop_requested())  // each thread touches its own pages first
@@ -342,7 +332,7 @@ class Lloyd {
     honour_stop();
   }
 
-  // Some iterations by the engine itself, and one by the frame where the engine asks for it.
+  // Lets the engine run several iterations, and runs one itself if the engine needs it.
   bool advance(Matrix<T>& next) requires IteratesItself<T, Engine> {
     StopRules rules{problem_.max_iterations - result_.iterations, problem_.shift_limit, problem_.changed_limit};
     before_ = nullptr;
@@ -364,7 +354,7 @@ class Lloyd {
     return steps.needs_frame ? iterate(next) : steps.same_centroids;
   }
 
-  // One iteration; tells whether the labels still belong to the centroids afterwards.
+  // Runs one iteration. Returns true if the labels still belong to the centroids afterwards.
   bool iterate(Matrix<T>& next) {
     const auto start = core::Clock::now();
     KMeansIteration record;
@@ -381,7 +371,7 @@ class Lloyd {
     const bool same_centroids = same_places(result_.centroids, next);
     std::swap(result_.centroids, next);
     ++result_.iterations;
-    // An empty cluster that was moved to where it was: from here on nothing would change.
+    // If the relocations left all centroids in place, no later iteration would change anything.
     stop_rules(record, relocated && !same_centroids);
     record.seconds = core::seconds_since(start);
     result_.history.push_back(record);
@@ -391,14 +381,14 @@ class Lloyd {
     return same_centroids;
   }
 
-  /// Clusters without a point of positive weight, ascending.
+  /// Returns the clusters without a point of positive weight in ascending order.
   std::vector<std::int32_t> empty_clusters(const FloatSums<T>& sums) const {
     return clusters_that([&](std::int64_t cluster) { return !(sums.weight(cluster) > 0); });
   }
   std::vector<std::int32_t> empty_clusters(const ExactSums<T>& sums) {
     const auto unknown = clusters_that([&](auto cluster) { return sums.presence(cluster) == Presence::unknown; });
     if (unknown.empty()) return clusters_that([&](auto cluster) { return sums.presence(cluster) == Presence::none; });
-    // Weights that vanish beside the largest: the points tell.
+    // Some weights vanish next to the largest weight, so the points must decide.
     const std::vector<bool> with_weight = clusters_with_weight(problem_, labels());
     return clusters_that([&](auto cluster) { return !with_weight[static_cast<std::size_t>(cluster)]; });
   }
@@ -411,7 +401,7 @@ class Lloyd {
     return clusters;
   }
 
-  // The new centroids; true if an empty cluster was moved.
+  // Computes the new centroids. Returns true if an empty cluster was relocated.
   bool update(const Sums& sums, Matrix<T>& next) {
     const std::vector<std::int32_t> empty = empty_clusters(sums);
     std::vector<Relocation> relocations;
@@ -423,14 +413,14 @@ class Lloyd {
                      .argument = "empty",
                      .value = "error",
                      .remedy = option("KMeansOptions::empty", "relocate") + " or " +
-                               option("KMeansOptions::empty", "keep") + " goes on instead"});
+                               option("KMeansOptions::empty", "keep") + " continues instead"});
       if (problem_.empty == EmptyCluster::relocate)
         relocations = relocate<T>(problem_, result_.centroids.view(), labels(), empty);
     }
     const Matrix<T> moved = rows_of<T>(problem_, relocations);
     std::vector<bool> has_mean(static_cast<std::size_t>(problem_.k()), true);
     for (const std::int32_t cluster : empty) has_mean[static_cast<std::size_t>(cluster)] = false;
-    before_ = nullptr;  // they are written over
+    before_ = nullptr;  // `next` is about to be overwritten
     updated_.centroids = next.view();
     find_centroids(sums, has_mean, relocations, moved);
     honour_stop();
@@ -441,7 +431,7 @@ class Lloyd {
     return !relocations.empty();
   }
 
-  /// Each of the clusters repeats one that has points: see KMeansFewerDistinct.
+  /// Lets each surplus cluster repeat the centroid of a cluster with points: see KMeansFewerDistinct.
   void place_surplus(std::span<const std::int32_t> surplus, const std::vector<bool>& has_points) {
     const auto lowest_that = [&](const auto& is_wanted) {
       std::int64_t cluster = 0;
@@ -449,7 +439,7 @@ class Lloyd {
         ++cluster;
       return cluster;
     };
-    core::RareLook look(problem_.stop, "stopped while placing clusters without points");
+    core::RarePoll look(problem_.stop, "stopped while placing clusters without points");
     for (const std::int32_t one : surplus) {
       const T* const place = result_.centroids.row(one);
       std::int64_t repeated = lowest_that([&](std::int64_t cluster) {
@@ -468,7 +458,7 @@ class Lloyd {
     updated_.doubtful.resize(k);
   }
 
-  /// The new centroid of a cluster, whatever it was.
+  /// Sets the new centroid of a cluster.
   void replace(std::int64_t cluster, const T* centroid) {
     std::copy_n(centroid, problem_.d(), updated_.centroids.row(cluster));
     note_movement(cluster);
@@ -485,7 +475,7 @@ class Lloyd {
     updated_.moved[static_cast<std::size_t>(cluster)] = sum;
   }
 
-  /// Runs work(cluster) for each of them, until a stop is asked for.
+  /// Runs work(cluster) for each cluster until a stop is requested.
   template <class Work>
   void for_each_cluster(cpu::Range clusters, const Work& work) const {
     core::FirstFailure failure;
@@ -502,24 +492,23 @@ class Lloyd {
     honour_stop();
   }
 
-  /// update(clusters) for all of them: where the ranks share it by this one for its share, and what the others' have
-  /// come to is taken over.
+  /// Runs update(clusters) for all clusters, or for this rank's share; then it receives the results of the other ranks.
   template <class Update>
   void update_all(const Sums& sums, const Update& update) {
     if constexpr (takes_ranks) {
       if (shares_) {
         const int rank = problem_.ranks().rank();
-        const ToldShare<T> told(shares_->largest(), problem_.d());
+        const ShareMessage<T> message(shares_->largest(), problem_.d());
         problem_.ranks().exchange(
-            told.bytes(),
+            message.bytes(),
             [&](std::span<std::byte> own) {
               const cpu::Range clusters = shares_->of(rank);
               explain(sums, clusters);
               update(clusters);
-              told.write(updated_, clusters, own.data());
+              message.write(updated_, clusters, own.data());
             },
             [&](int other, std::span<const std::byte> bytes) {
-              if (other != rank) told.read(bytes.data(), shares_->of(other), updated_);
+              if (other != rank) message.read(bytes.data(), shares_->of(other), updated_);
             });
         return;
       }
@@ -535,20 +524,20 @@ class Lloyd {
     return means;
   }
 
-  /// The means of the clusters without the points that start another one; where there is none, the centroid before.
+  /// Computes the means of the clusters without the relocated points. A cluster without a mean keeps its centroid.
   void find_centroids(const Sums& sums, const std::vector<bool>& has_mean, const std::vector<Relocation>& relocations,
                       const Matrix<T>& moved) {
-    std::vector<std::vector<TakenPoint<T>>> without(static_cast<std::size_t>(problem_.k()));
+    std::vector<std::vector<RemovedPoint<T>>> without(static_cast<std::size_t>(problem_.k()));
     for (std::size_t move = 0; move < relocations.size(); ++move) {
       const double weight = relocations[move].weight;
       without[static_cast<std::size_t>(relocations[move].from)].push_back(
           {moved.row(static_cast<std::int64_t>(move)), weight, weight * problem_.statistics.weight_scale});
     }
     if constexpr (UpdatesItself<T, Engine>) engine_.update(updated_.centroids);
-    // When the mean is there.
+    // Completes a centroid after its mean is computed.
     const auto settle = [&](std::int64_t cluster) {
       T* const mean = updated_.centroids.row(cluster);
-      // A mean of length zero has no direction: any centroid is as near to its points as any other.
+      // A mean of length zero has no direction, so every centroid is equally near to its points.
       const bool stays = !has_mean[static_cast<std::size_t>(cluster)] ||
                          (problem_.metric == Metric::cosine && !scale_to_unit_length(mean, problem_.d()));
       if (stays) std::copy_n(result_.centroids.row(cluster), problem_.d(), mean);
@@ -567,9 +556,10 @@ class Lloyd {
     update_all(sums, [&](cpu::Range clusters) { for_each_cluster(clusters, find); });
     std::vector<DoubtfulMean> doubtful = doubtful_means();
     if (doubtful.empty()) return;
-    // A few doubts cost less than a look at all values. Many are exact ties, and vanish where it is known that the sums
-    // lost nothing. Ranks share the values, and what is to be added up for a doubt, but each of them makes its mean.
-    constexpr double of_mean = 4000;  // prices in values looked at: of a mean from exact sums, and of each value in it
+    // A few doubtful means are cheaper to compute exactly than a scan of all values. But many are exact ties, which are
+    // no longer doubtful once a scan has shown that the sums lost nothing. Ranks share the scan and the sums of
+    // doubtful means, but each rank computes all of these means.
+    constexpr double of_mean = 4000;  // costs in scanned values: of a mean from exact sums, and of each value in it
     constexpr double of_value = 16;
     const double ranks = problem_.ranks().size();
     for (const DoubtfulMean& mean : doubtful)
@@ -600,11 +590,11 @@ class Lloyd {
     return finest;
   }
 
-  // With m the middle of the data, mu the cluster's mean and W its weight, the inertia of an assignment is a constant
-  // of the data less sum W (2 (c - m).(mu - m) - |c - m|^2). This is that subtrahend: it needs no pass over the
-  // points. The constant follows at the end from the inertia of the last assignment. Weights and coordinates are scaled
-  // by powers of two, so that nothing here leaves the range of double.
-  // Of the clusters these are the parts; total() adds them up.
+  // Let m be the middle of the data, mu a cluster's mean and W its weight. The inertia of an assignment is a constant
+  // of the data minus sum W (2 (c - m).(mu - m) - |c - m|^2). This function computes the parts of that sum, one per
+  // cluster, without a pass over the points; total() adds them up. The constant follows at the end from the inertia of
+  // the last assignment. Weights and coordinates are scaled by powers of two, so that everything stays in the range of
+  // double.
   void explain(const Sums& sums, cpu::Range clusters) {
     const Statistics& statistics = problem_.statistics;
     const std::int64_t d = problem_.d();
@@ -640,7 +630,7 @@ class Lloyd {
     honour_stop();
   }
 
-  /// In ascending order, whoever worked the parts out.
+  /// Adds the parts in ascending order, independently of who computed them.
   static double total(const std::vector<double>& parts) {
     double sum = 0;
     for (const double part : parts) sum += part;
@@ -650,7 +640,7 @@ class Lloyd {
   void complete_history() {
     if (!inertia_is_explained_) return;
     const Statistics& statistics = problem_.statistics;
-    // From and to what explain() counts in, in an order that keeps what is in between in range.
+    // Convert to and from the units of explain() in an order that keeps intermediate results in range.
     const double scale = statistics.coordinate_scale;
     make_room_for_update();
     explain(sums(), all_clusters());
@@ -677,7 +667,7 @@ class Lloyd {
   }
 
   static bool same_places(const Matrix<T>& a, const Matrix<T>& b) {
-    return std::equal(a.data(), a.data() + a.rows() * a.columns(), b.data());  // -0 is where 0 is
+    return std::equal(a.data(), a.data() + a.rows() * a.columns(), b.data());  // -0 equals 0
   }
 
   void count_labels() {
@@ -706,19 +696,18 @@ class Lloyd {
   const Problem<T>& problem_;
   const Execution& execution_;
   Engine& engine_;
-  std::optional<Sums> total_;  ///< on several ranks, with room for what is beside the sums, and for a word of theirs
-  std::optional<ClusterShares> shares_;  ///< where the ranks share the update
+  std::optional<Sums> total_;            ///< with several ranks; has room for additional words
+  std::optional<ClusterShares> shares_;  ///< set if the ranks share the update
   std::vector<Phase>& phases_;
   int threads_;
   KMeansResult<T> result_;
   UpdatedClusters<T> updated_;
-  const Matrix<T>* before_ = nullptr;  ///< the centroids before the last iteration, where they are still there
-  bool labels_are_here_ = true;        ///< those of the last pass, in result_
+  const Matrix<T>* before_ = nullptr;  ///< centroids before the last iteration, if not overwritten
+  bool labels_are_here_ = true;        ///< true if result_ has the labels of the last pass
   bool inertia_is_explained_ = false;
-  double price_of_doubts_ = 0;  ///< so far
+  double price_of_doubts_ = 0;  ///< accumulated
 };
 
-/// A whole fit with `engine`.
 template <class T, class Engine>
 KMeansResult<T> lloyd(const Problem<T>& problem, const Execution& execution, Engine& engine,
                       std::vector<Phase>& phases) {

@@ -24,18 +24,18 @@ namespace {
 
 constexpr std::string_view while_examining = "stopped while examining the points";
 
-/// What is known of weights: the largest one, and their least bit.
+/// The largest weight, and the least bit of any weight.
 struct WeightRange {
   double largest = 0;
   int finest = core::no_bits;
 };
 
-/// Looks at them: are they possible.
+/// Checks the weights and finds their range.
 template <class T>
 WeightRange range_of_weights(VectorView<const T> weights, std::int64_t first_row, const std::stop_token& stop) {
   WeightRange range;
   for (std::int64_t point = 0; point < weights.size(); ++point) {
-    if (point % core::operations_between_looks == 0) core::honour_stop(stop, while_examining);
+    if (point % core::operations_between_polls == 0) core::honour_stop(stop, while_examining);
     const double weight = static_cast<double>(weights[point]);
     if (!(weight >= 0 && weight <= core::largest_magnitude))
       throw InputError(about("weights") + "the weight in row " + std::to_string(first_row + point) +
@@ -54,7 +54,7 @@ WeightRange range_of_weights(VectorView<const T> weights, std::int64_t first_row
   return range;
 }
 
-/// The scale that the weights are counted in, and their least bit.
+/// Sets the scale of the weights and their least bit.
 template <class T>
 void describe_weights(VectorView<const T> weights, Statistics& statistics, const std::stop_token& stop,
                       const core::RankRows& rows) {
@@ -70,10 +70,10 @@ void describe_weights(VectorView<const T> weights, Statistics& statistics, const
   statistics.finest_weight = range.finest - statistics.weight_exponent;
 }
 
-/// The box of points and initial centroids.
+/// The bounding box of points and initial centroids.
 struct Box {
-  double longest = 0;   ///< side
-  double farthest = 0;  ///< squared distance of two corners
+  double longest = 0;   ///< longest side
+  double farthest = 0;  ///< squared distance between opposite corners
 };
 
 Box box_of(const Statistics& statistics) {
@@ -115,7 +115,7 @@ Statistics describe(const core::ColumnRanges& ranges, VectorView<const T> weight
   for (std::size_t column = 0; column < d; ++column)
     statistics.middle.push_back(0.5 * (statistics.lowest[column] + statistics.highest[column]));
   const auto [longest, farthest] = box_of(statistics);
-  // Twice the bound: rounding in the distance chain and in this sum stays far below that.
+  // Twice the bound, because the rounding of the distance chain and of this sum is far smaller.
   if (!std::isfinite(2 * farthest))
     throw InputError(about("points") + "squared distances over " + std::to_string(d) +
                      " columns would overflow; scale the points down");
@@ -146,7 +146,7 @@ void require_distances(const Statistics& statistics) {
 }
 
 void allow_unit_centroids(Statistics& statistics, std::int64_t rows) {
-  constexpr double farthest = 4;  // the squared distance of two opposite unit vectors
+  constexpr double farthest = 4;  // squared distance of two opposite unit vectors
   statistics.inertia = core::TotalGrid(core::exponent_above(2 * farthest), rows);
   statistics.coordinate_scale = std::min(statistics.coordinate_scale, 0.5);
 }
@@ -170,8 +170,8 @@ std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::in
 
 namespace {
 
-/// Exact sums of columns in the making: a total for each. Where columns are few, several whole rows count as one, with
-/// as many lanes, so that vector instructions have enough to do.
+/// Partial exact sums of columns, one total each. If there are few columns, several whole rows count as one row with
+/// more lanes, so that vector instructions are used fully.
 class ColumnTotals {
  public:
   static constexpr std::int64_t few_columns = 32;
@@ -186,7 +186,7 @@ class ColumnTotals {
     }
   }
 
-  /// As many columns from `first` on of some rows.
+  /// Adds the columns from `first` of some rows.
   template <class T>
   void add(MatrixView<const T> rows, std::int64_t first) {
     const std::int64_t together = rows.rows() / rows_together_;
@@ -222,7 +222,7 @@ class ColumnTotals {
     return sum;
   }
 
-  /// Of so many columns, at most.
+  /// Returns the memory for at most `columns` columns.
   static std::uint64_t bytes(std::uint64_t columns) {
     const std::uint64_t lanes = std::max<std::uint64_t>(columns, few_columns);
     return 5 * sizeof(double) * lanes +
@@ -254,20 +254,20 @@ class ColumnTotals {
   const std::vector<core::TotalGrid>& grids_;
   std::int64_t rows_together_;
   std::vector<double> to_high_, exact_from_;                    ///< per lane
-  std::vector<std::uint64_t> limbs_;                            ///< raw: high ones, middle ones, low ones
-  std::vector<std::unique_ptr<core::ExactAccumulator>> small_;  ///< of values too small for the limbs; seldom any
-  std::uint64_t steps_ = 0;                                     ///< of rows together
-  std::uint64_t rest_ = 0;                                      ///< rows in the first lanes alone
+  std::vector<std::uint64_t> limbs_;                            ///< raw: high, then middle, then low limbs
+  std::vector<std::unique_ptr<core::ExactAccumulator>> small_;  ///< of values too small for the limbs; rarely any
+  std::uint64_t steps_ = 0;                                     ///< number of combined rows added
+  std::uint64_t rest_ = 0;                                      ///< number of single rows added to the first lanes
 };
 
-constexpr std::int64_t variance_columns = 2048;  // whose sums are made together
+constexpr std::int64_t variance_columns = 2048;  // columns summed together
 
 template <class T>
 ColumnTotals sum_columns(const PointSource<T>& source, const std::vector<core::TotalGrid>& grids, std::int64_t first) {
   const MatrixView<const T> points = source.rows();
   const int threads = source.threads();
   const std::stop_token& stop = source.stop();
-  const std::int64_t stretch = core::stretch_length(points.rows(), std::ssize(grids), threads);
+  const std::int64_t stretch = core::chunk_length(points.rows(), std::ssize(grids), threads);
   ColumnTotals sums(grids, points.contiguous());
   core::FirstFailure failure;
   source.visit([&](std::int64_t, MatrixView<const T> some) {
@@ -296,9 +296,9 @@ std::uint64_t column_bytes(const Shape& shape, int threads) {
   const auto d = static_cast<std::uint64_t>(shape.dimensions);
   const auto element = static_cast<std::uint64_t>(shape.element_bytes);
   const auto team = static_cast<std::uint64_t>(threads);
-  // Statistics of the examination and of the problem; the ranges that they are made from; and the means.
+  // Statistics of the examination and of the problem; the ranges they are computed from; and the means.
   const std::uint64_t of_a_column = 2 * (4 * sizeof(double) + sizeof(core::Grid) + sizeof(int)) + 32 + element;
-  // Ranges or finest bits in the making, and the mean from the middle.
+  // Partial ranges or finest bits, and the mean from the middle.
   const std::uint64_t of_a_thread = 3 * element + 24;
   const std::uint64_t columns = core::checked_multiply(d, of_a_column + team * of_a_thread, "columns");
   const std::uint64_t together = std::min<std::uint64_t>(d, variance_columns);
@@ -308,19 +308,19 @@ std::uint64_t column_bytes(const Shape& shape, int threads) {
 
 namespace {
 
-/// The means of the columns over all ranks' points, each rounded once to T.
+/// Returns the column means over all ranks' points, each rounded once to T.
 template <class T>
 Matrix<T> column_means(const PointSource<T>& source, const Statistics& statistics,
                        const core::ExactAccumulator& count) {
   const std::int64_t d = source.rows().columns();
   Matrix<T> mean(1, d);
-  // Some columns after the others, so that the sums take little memory; but copies of rows are made once.
+  // Sums a block of columns at a time to save memory, but copies rows only once.
   const std::int64_t columns_at_once = source.visits_copies() ? d : std::min(d, variance_columns);
   for (std::int64_t first = 0; first < d; first += columns_at_once) {
     const std::int64_t columns = std::min(columns_at_once, d - first);
     const std::vector<core::TotalGrid> grids = column_totals(statistics, source.rank_rows().all(), first, columns);
     std::optional<ColumnTotals> own;
-    std::vector<core::ExactAccumulator> all;  // of several ranks
+    std::vector<core::ExactAccumulator> all;  // over several ranks
     source.ranks().add_up(
         static_cast<std::size_t>(columns) * core::accumulator_limbs,
         [&] { own.emplace(sum_columns(source, grids, first)); },
@@ -387,7 +387,7 @@ double mean_column_variance(const PointSource<T>& source, const Statistics& stat
 
 namespace {
 
-/// Looks up rows without a copy of each.
+/// Hashes rows without copying them for the look-up.
 struct HashOfBytes {
   using is_transparent = void;
   std::size_t operator()(std::string_view bytes) const { return std::hash<std::string_view>()(bytes); }
@@ -399,11 +399,11 @@ template <class T>
 std::int64_t count_different(const PointSource<T>& source, std::int64_t most) {
   const MatrixView<const T> points = source.rows();
   const VectorView<const T> weights = source.host_weights();
-  // Ends as soon as that many were seen, which with ordinary data is after about as many rows.
+  // Stops when `most` different rows have been seen, with ordinary data after about as many rows.
   std::unordered_set<std::string, HashOfBytes, std::equal_to<>> seen;
   std::vector<T> row(static_cast<std::size_t>(points.columns()));
   const std::string_view bytes(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(T));
-  const std::int64_t stretch = core::stretch_length(points.rows(), 64 + points.columns());
+  const std::int64_t stretch = core::chunk_length(points.rows(), 64 + points.columns());
   const auto see = [&](std::int64_t first, MatrixView<const T> some) {
     for (std::int64_t index = 0; index < some.rows() && std::ssize(seen) < most; ++index) {
       if (index % stretch == 0) core::honour_stop(source.stop(), while_examining);
@@ -419,8 +419,8 @@ std::int64_t count_different(const PointSource<T>& source, std::int64_t most) {
     source.visit(std::ref(see));
     return static_cast<double>(seen.size());
   });
-  if (greatest >= static_cast<double>(most)) return most;  // one rank has enough, as with ordinary data all have
-  // Rank after rank tells its own.
+  if (greatest >= static_cast<double>(most)) return most;  // one rank has enough; with ordinary data all have
+  // Merge the rows of all ranks, one rank after another.
   std::unordered_set<std::string> all;
   for (int rank = 0; rank < ranks.size() && std::ssize(all) < most; ++rank) {
     const std::vector<char> rows = ranks.from(rank, [&] {

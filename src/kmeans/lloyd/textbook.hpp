@@ -1,4 +1,4 @@
-// What the teaching rungs after `sequential` share: its search, and the engine around their one differing part.
+// Parts that the teaching rungs after `sequential` share: its search, and an engine around the part that differs.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Nearest {
   T distance = 0;  ///< squared
 };
 
-/// The search as `sequential` writes it out: every centroid, every coordinate, the first of the nearest.
+/// Searches as `sequential` does: every centroid, every coordinate, and the first of the nearest centroids.
 template <class T>
 Nearest<T> nearest_centroid(const T* point, MatrixView<const T> centroids) {
   Nearest<T> best{0, std::numeric_limits<T>::infinity()};
@@ -32,14 +32,14 @@ Nearest<T> nearest_centroid(const T* point, MatrixView<const T> centroids) {
   return best;
 }
 
-/// Points between two looks at the stop request (core/stop.hpp), where `threads` share all of them.
+/// Returns the number of points between two polls of the stop request if `threads` threads share all points.
 template <class T>
-std::int64_t points_between_looks(const Problem<T>& problem, int threads = 1) {
-  return core::stretch_length(problem.n(), problem.k() * problem.d(), threads);
+std::int64_t points_between_polls(const Problem<T>& problem, int threads = 1) {
+  return core::chunk_length(problem.n(), problem.k() * problem.d(), threads);
 }
 
-/// An engine for Lloyd's frame from a function object `assign_and_sum(problem, centroids, labels, sums) -> Outcome`
-/// that fills labels and FloatSums anew each time, and after a stop request returns early.
+/// Makes an engine for Lloyd's driver from a function `assign_and_sum(problem, centroids, labels, sums) -> Outcome`.
+/// The function recomputes labels and FloatSums in each call and returns early after a stop request.
 template <class T, class AssignAndSum>
 class TextbookEngine {
  public:

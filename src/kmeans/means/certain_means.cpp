@@ -27,8 +27,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 template <class Lanes>
 struct Rounded {
-  hn::Vec<Lanes> value;  ///< an integer of 64 bits rounded to a double
-  hn::Vec<Lanes> rest;   ///< what that lost
+  hn::Vec<Lanes> value;  ///< a 64-bit integer rounded to a double
+  hn::Vec<Lanes> rest;   ///< the rounding error
 };
 
 template <class Lanes>
@@ -38,8 +38,9 @@ HWY_INLINE Rounded<Lanes> rounded(Lanes lanes, hn::Vec<hn::RebindToSigned<Lanes>
   const auto value = hn::ConvertTo(lanes, integers);
   return {value, hn::ConvertTo(lanes, integers - hn::ConvertTo(whole, value))};
 #else
-  // No instruction converts them. The upper and the lower half, each behind the exponent that makes it what it counts:
-  // 2^84 + 2^63 + upper 2^32, and 2^52 + lower. Both differences are exact, and so is what their sum loses (Dekker).
+  // There is no conversion instruction here. The upper and lower half are combined with exponents that give their
+  // values: 2^84 + 2^63 + upper 2^32, and 2^52 + lower. Both differences are exact, and so is the error of their sum
+  // (Dekker).
   const hn::RebindToUnsigned<Lanes> bits;
   const auto pattern = hn::BitCast(bits, integers);
   const auto upper_bits = hn::ShiftRight<32>(pattern ^ hn::Set(bits, std::uint64_t{1} << 63));
@@ -53,7 +54,7 @@ HWY_INLINE Rounded<Lanes> rounded(Lanes lanes, hn::Vec<hn::RebindToSigned<Lanes>
 #endif
 }
 
-// One column, or a vector of them, from `column` on; returns which are certain.
+// Computes the means of one vector of columns from `column`. Returns a mask of the certain ones.
 template <class T, class Lanes>
 HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::int64_t column, T* means) {
   const hn::RebindToSigned<Lanes> integers;
@@ -63,7 +64,7 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
                                                                  static_cast<std::uint64_t>(core::integer_magic_bits)));
   const auto high = hn::LoadU(integers, sums.high + column) - magic;
   const auto low = hn::LoadU(integers, sums.low + column) - magic;
-  // |high| is at most 2^62, so that the rounded number is an integer of 64 bits, too.
+  // |high| is at most 2^62, so the rounded number also fits in 64 bits.
   const auto [a, b] = rounded(lanes, high);
   const auto [c, of_c] = rounded(lanes, low);
   const auto first = a * bits;
@@ -78,7 +79,7 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
   const auto any_bound = hn::Set(lanes, 2.0) +
                          (hn::Set(lanes, 0x1p11) + hn::Abs(rest) * hn::Set(lanes, 0x1p-50)) * inverse +
                          hn::Abs(q) * hn::Set(lanes, 0x1p-99);
-  // What `rest` lost, by Knuth's sum; and what it lost to begin with, where the low limb has more bits than a double.
+  // The rounding error of `rest` (Knuth's sum), and the error of `c` if the low limb has more bits than a double.
   const auto of_low = rest - second;
   const auto lost = (second - (rest - of_low)) + (c - of_low);
   const bool may_be_exact = sums.exact && (sums.count & (sums.count - 1)) == 0;
@@ -86,7 +87,7 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
   const auto exact =
       hn::And(hn::And(whole, lost == hn::Zero(lanes)), hn::Set(lanes, may_be_exact ? 1.0 : 0.0) == hn::Set(lanes, 1.0));
   const auto bound = hn::IfThenZeroElse(exact, any_bound);
-  // A step is 2^-bits / to_high, a power of two; products with it are exact where the result is normal.
+  // A step is 2^-bits / to_high, a power of two, so products with it are exact if the result is normal.
   const auto step = (hn::Set(lanes, 1.0) / bits) / hn::LoadU(lanes, sums.to_high + column);
   const auto mean = (q + r) * step;
   const auto below = (q + (r - bound)) * step;
@@ -97,7 +98,7 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
     return hn::And(hn::And(below == mean, above == mean),
                    hn::And(size > hn::Set(lanes, 0x1p-1000), size < hn::Set(lanes, 0x1p1000)));
   } else {
-    // Doubles that enclose the mean, and with it their roundings to T.
+    // The doubles enclose the mean, so their roundings to T enclose its rounding.
     const hn::Rebind<float, Lanes> narrow;
     const auto nearest = hn::DemoteTo(narrow, mean);
     hn::StoreU(nearest, narrow, means + column);

@@ -1,6 +1,6 @@
-// Which rank makes the new centroids of which clusters. After an iteration's sum all ranks know the same totals; each
-// makes the means of a share of the clusters from them, and tells the others. Where that takes longer than the work
-// that it saves, each rank makes all of them.
+// The distribution of new centroids over ranks. After the sum of an iteration all ranks know the same totals. Each rank
+// computes the means of a share of the clusters and sends them to the others. If the exchange takes longer than the
+// work it saves, each rank computes all means.
 #pragma once
 
 #include <algorithm>
@@ -17,28 +17,28 @@
 
 namespace gradus::kmeans_detail {
 
-/// For tests: whether the update is shared, whatever it costs.
+/// For tests: forces or forbids sharing of the update.
 inline std::optional<bool> update_is_shared;
 
-/// Whether to share the update pays: on all ranks the same, for they are given the same. `threads`: of the rank that
-/// has the most; where there is one, it takes the longest.
+/// Returns true if sharing the update pays. All ranks get the same answer, because they pass the same arguments.
+/// `threads`: the largest number of threads on any rank.
 inline bool pays_to_share(std::int64_t clusters, std::int64_t dimensions, std::size_t element_bytes, int ranks,
                           int threads) {
   if (update_is_shared) return *update_is_shared;
-  // In nanoseconds: a column of a mean with all that follows from it, as measured; a byte that ranks of one machine
-  // tell each other, from the times of sums; and a step of such a call, as assumed.
+  // In nanoseconds: a column of a mean with all that follows (measured), a byte exchanged between ranks of one machine
+  // (from the times of sums), and a step of an exchange (assumed).
   constexpr double of_column = 10;
   constexpr double of_byte = 0.4;
   constexpr double of_step = 5000;
   const double columns = static_cast<double>(clusters) * static_cast<double>(dimensions);
-  constexpr double most_bytes = 0x1p29;  // of a share; communicators may count by an int
+  constexpr double most_bytes = 0x1p29;  // per share; communicators may count by an int
   if (columns * static_cast<double>(element_bytes) / ranks > most_bytes) return false;
   const double saved = of_column * columns / threads * (1 - 1.0 / ranks);
   return saved > of_byte * columns * static_cast<double>(element_bytes) +
                      of_step * std::bit_width(static_cast<unsigned>(ranks));
 }
 
-/// The shares: one after the other, all as large as the first one but the last ones.
+/// Contiguous shares, all as large as the first except the last ones.
 class ClusterShares {
  public:
   ClusterShares(std::int64_t clusters, int ranks) : clusters_(clusters), largest_((clusters + ranks - 1) / ranks) {}
@@ -54,20 +54,20 @@ class ClusterShares {
   std::int64_t largest_;
 };
 
-/// What the update leaves of each cluster.
+/// The results of the update for each cluster.
 template <class T>
 struct UpdatedClusters {
   std::vector<double> explained;                    ///< its part of the inertia that the assignment explains
-  std::vector<double> moved;                        ///< the squared movement of its centroid
-  std::vector<std::vector<std::int32_t>> doubtful;  ///< the columns in which its sums do not decide the mean, ascending
+  std::vector<double> moved;                        ///< squared movement of its centroid
+  std::vector<std::vector<std::int32_t>> doubtful;  ///< columns in which the sums do not decide the mean, ascending
   MatrixView<T> centroids;
 };
 
-/// How a share travels: one array after the other, each with room for the largest share.
+/// The message format of a share: consecutive arrays, each with room for the largest share.
 template <class T>
-class ToldShare {
+class ShareMessage {
  public:
-  ToldShare(std::int64_t largest, std::int64_t dimensions)
+  ShareMessage(std::int64_t largest, std::int64_t dimensions)
       : largest_(static_cast<std::size_t>(largest)), d_(static_cast<std::size_t>(dimensions)) {}
 
   std::size_t bytes() const { return open_at() + largest_ * mask_bytes(); }

@@ -1,4 +1,4 @@
-// Exact sums on the GPU, and how they come back: what the exact CUDA variants share.
+// Exact sums on the GPU and their transfer to the host, shared by the exact CUDA variants.
 #pragma once
 
 #include <cstring>
@@ -9,9 +9,9 @@
 
 namespace gradus::kmeans_detail {
 
-using Word = unsigned long long;  // of an exact sum; wraps
+using Word = unsigned long long;  // a word of an exact sum; wraps
 
-/// Waits for the stream; `on_device`: the words of `sums`, as ExactSums::set takes them.
+/// Copies sums to the host and waits for the stream. `on_device`: words in the order of ExactSums::set().
 template <class T>
 void fetch_sums(const cuda::DeviceBuffer<Word>& on_device, ExactSums<T>& sums, const cuda::Stream& stream) {
   Buffer<Word> words(on_device.size());
@@ -20,7 +20,7 @@ void fetch_sums(const cuda::DeviceBuffer<Word>& on_device, ExactSums<T>& sums, c
   sums.set(reinterpret_cast<const std::int64_t*>(words.data()));
 }
 
-/// core::TotalLimbs to which many threads add.
+/// core::TotalLimbs that many threads add to.
 struct TotalWords {
   Word high;
   Word middle;
@@ -32,13 +32,13 @@ inline core::TotalLimbs limbs_of(const TotalWords& words) {
           static_cast<std::int64_t>(words.low)};
 }
 
-/// core::ExactTotal to which many threads add.
+/// core::ExactTotal that many threads add to.
 struct SharedTotal {
   TotalWords limbs;
   Word small[core::accumulator_limbs];
 };
 
-/// A SharedTotal in the GPU's memory.
+/// A SharedTotal in GPU memory.
 class DeviceTotal {
  public:
   DeviceTotal() : memory_(1) {}
@@ -48,7 +48,7 @@ class DeviceTotal {
     return memory_.data();
   }
 
-  /// Waits for the stream. The limbs count times 2^exponent.
+  /// Returns the sum and waits for the stream. The limbs are in units of 2^exponent.
   core::ExactAccumulator fetch(const core::TotalGrid& grid, int exponent, const cuda::Stream& stream) const {
     SharedTotal words;
     memory_.copy_to_host(&words, 1, stream);
@@ -73,7 +73,7 @@ __device__ inline void add_limbs(TotalWords& total, const core::TotalLimbs& limb
   atomicAdd(&total.low, static_cast<Word>(limbs.low));
 }
 
-/// The limbs of all lanes of a warp.
+/// Adds the limbs of all lanes of a warp.
 __device__ inline void add_limbs_of_warp(SharedTotal& total, core::TotalLimbs limbs) {
   for (int lanes = 16; lanes > 0; lanes /= 2)
     limbs.merge({__shfl_down_sync(0xffffffffu, limbs.high, lanes), __shfl_down_sync(0xffffffffu, limbs.middle, lanes),
@@ -81,20 +81,20 @@ __device__ inline void add_limbs_of_warp(SharedTotal& total, core::TotalLimbs li
   if (threadIdx.x % 32 == 0) add_limbs(total.limbs, limbs);
 }
 
-/// What the limbs do not hold.
+/// Adds a value that the limbs do not hold.
 __device__ inline void add_small(SharedTotal& total, core::Scaled value) {
   core::for_each_limb(value,
                       [&](int word, std::int64_t addend) { atomicAdd(&total.small[word], static_cast<Word>(addend)); });
 }
 
-/// Adds a value to this thread's limbs, or to the total where they do not hold it.
+/// Adds a value to this thread's limbs, or to the total if the limbs do not hold it.
 __device__ inline void add_value(const core::TotalGrid& grid, double value, core::TotalLimbs& limbs,
                                  SharedTotal& total) {
   if (grid.holds(value)) grid.add(value, limbs);
   else add_small(total, core::scaled(value));
 }
 
-/// The same of weight * value, rounded to 53 bits. The limbs are those of weight * scale, at most 1.
+/// Adds weight * value, rounded to 53 bits. The limbs are for scaled weights, weight * scale <= 1.
 __device__ inline void add_weighted(const core::TotalGrid& grid, double weight, double scale, double value,
                                     core::TotalLimbs& limbs, SharedTotal& total) {
   const double scaled_weight = weight * scale;

@@ -1,12 +1,11 @@
-// The exact update on the GPU for any number of clusters: from the labels of a pass to sums, new centroids and the
-// figures by which an iteration is judged.
+// The exact update on the GPU for any number of clusters: from labels to sums, new centroids and figures.
 //
-// Two-limb integer sums (core/exact_sum.hpp) take additions in any order, so they may be made where they are cheapest.
-// Entries, each a point that joins or leaves a cluster, are ordered by cluster (a counting sort), and a warp adds up a
-// run of them in registers: the sums in memory see one atomic addition for each run, column and limb instead of one for
-// each point. Only points that changed cluster make entries, two each; where more than half did, all points make one
-// each instead, into sums that begin at zero. The order of the entries of one cluster is whatever the atomic counters
-// gave; integers do not mind.
+// Two-limb integer sums (core/exact_sum.hpp) support additions in any order, so they are made where they are cheapest.
+// An entry is a point that joins or leaves a cluster. A counting sort orders the entries by cluster, and each warp adds
+// up a run of them in registers. So memory sees one atomic addition per run, column and limb instead of one per point.
+// Only points that change cluster make entries, two each. If more than half of the points change, all points make one
+// entry each, into sums that start at zero. Atomic counters determine the order of entries within a cluster, which does
+// not affect integer sums.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,26 +18,26 @@
 
 namespace gradus::kmeans_detail {
 
-/// What a pass counts.
+/// The counters of a pass.
 struct PassCounters {
-  unsigned int changed;   ///< labels; as many entries of moved_points
-  unsigned int doubtful;  ///< points that the filter left to the canonical chain
-  unsigned int crowded;   ///< of these, with more candidates than there is room for
+  unsigned int changed;   ///< changed labels, which is also the number of moved_points
+  unsigned int doubtful;  ///< points the filter left to the canonical chain
+  unsigned int crowded;   ///< doubtful points with more candidates than there is room for
 };
 
-/// What an update leaves for the host.
+/// The results of an update that the host reads.
 struct UpdateState {
   double shift;
   double explained;
-  int empty;      ///< some cluster has no weight, or none that the sums can tell
-  int doubtful;   ///< some mean is not decided by the sums
+  int empty;      ///< some cluster has no weight, or none that the sums can detect
+  int doubtful;   ///< the sums do not decide some mean
   int different;  ///< some centroid moved
 };
 
 template <class T>
 struct ExactUpdateJob {
   const T* points;
-  const T* weights;  ///< or null
+  const T* weights;  ///< may be null
   std::int64_t n;
   int d;
   int k;
@@ -49,22 +48,22 @@ struct ExactUpdateJob {
   const double* to_high;  ///< d, of the columns' grids
   const int* units;       ///< d
   const int* on_grid;     ///< d: Statistics::is_on_grid
-  double to_low;          ///< the same for all columns
+  double to_low;          ///< equal for all columns
   int bits;
   core::Grid weight;
   bool weights_on_grid;
   double weight_scale;      ///< see Statistics
-  double coordinate_scale;  ///< likewise
+  double coordinate_scale;  ///< see Statistics
   const double* middle;     ///< d, for the history's inertia
   Word* sums;               ///< k x 2 d raw limbs, 2 k weight limbs where there are weights, k counts
-  unsigned int* sizes;      ///< k: entries of each cluster
-  unsigned int* cursors;    ///< k: where the next entry of the cluster goes
-  unsigned int* order;      ///< n: entries by cluster
+  unsigned int* sizes;      ///< k: number of entries per cluster
+  unsigned int* cursors;    ///< k: position of the next entry of the cluster
+  unsigned int* order;      ///< n: entries ordered by cluster
   const T* centroids;       ///< k x d
   T* next;
-  double* parts;  ///< 2 k: movement and explained inertia of each cluster
+  double* parts;  ///< 2 k: movement and explained inertia per cluster
   UpdateState* state;
-  bool relocates;  ///< an empty cluster is left to the host
+  bool relocates;  ///< true if the host handles empty clusters
   bool to_unit_length;
 };
 
@@ -78,7 +77,7 @@ __device__ std::int64_t entry_count(const ExactUpdateJob<T>& job) {
   return is_from_scratch(job) ? job.n : 2 * static_cast<std::int64_t>(job.counters->changed);
 }
 
-/// A point that joins a cluster, or leaves it.
+/// A point that joins or leaves a cluster.
 struct Entry {
   std::int32_t point;
   std::int32_t cluster;
@@ -98,15 +97,16 @@ __host__ __device__ std::int64_t sum_words(const ExactUpdateJob<T>& job) {
   return static_cast<std::int64_t>(job.k) * (2 * job.d + (job.weights ? 2 : 0) + 1);
 }
 
-inline constexpr int counted_in_shared = 8192;  ///< clusters whose counters fit the shared memory of a block
+inline constexpr int counted_in_shared = 8192;  ///< largest number of clusters whose counters fit the shared memory of
+                                                ///< a block
 inline constexpr int order_threads = 512;
 inline constexpr int entries_per_thread = 8;
-inline constexpr int run_entries = 128;  ///< of a warp at most, and at least a quarter of that
+inline constexpr int run_entries = 128;  ///< entries per warp, at most; at least a quarter of it
 inline constexpr int add_threads = 256;
-inline constexpr int lane_columns = 4;  ///< of a lane: a warp adds up 128 columns at once
+inline constexpr int lane_columns = 4;  ///< columns per lane: a warp adds up 128 columns at once
 
-/// Counts the entries of each cluster, and clears the sums, if there are any, where they are made from scratch.
-/// Launch shape: `order_threads`, the grid's stride; shared memory for k counters up to `counted_in_shared`.
+/// Counts the entries of each cluster. Clears the sums if they are computed from scratch.
+/// Launch: `order_threads` threads, a grid-stride loop; shared memory for k counters up to `counted_in_shared`.
 template <class T>
 __global__ void count_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   extern __shared__ unsigned int near[];
@@ -120,24 +120,24 @@ __global__ void count_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   if (in_shared)
     for (int cluster = static_cast<int>(threadIdx.x); cluster < job.k; cluster += static_cast<int>(blockDim.x))
       near[cluster] = 0;
-  __syncthreads();  // the counters are zero before anything is counted
+  __syncthreads();  // the counters are zero before counting starts
   for (std::int64_t index = first; index < entries; index += stride) {
     const Entry entry = entry_at(job, from_scratch, static_cast<unsigned int>(index));
     atomicAdd(in_shared ? &near[entry.cluster] : &job.sizes[entry.cluster], 1u);
   }
-  __syncthreads();  // the block has counted all of its entries
+  __syncthreads();  // the block has counted all its entries
   if (in_shared)
     for (int cluster = static_cast<int>(threadIdx.x); cluster < job.k; cluster += static_cast<int>(blockDim.x))
       if (near[cluster] > 0) atomicAdd(&job.sizes[cluster], near[cluster]);
 }
 
-/// Where the entries of each cluster begin. Launch shape: one block of 1024 threads.
+/// Computes the start of each cluster's entries. Launch: one block of 1024 threads.
 template <class T>
 __global__ void place_clusters(const __grid_constant__ ExactUpdateJob<T> job) {
   __shared__ unsigned int warp_totals[32];
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;
-  unsigned int before = 0;  // entries of all clusters below this round's
+  unsigned int before = 0;  // entries of all clusters of earlier rounds
   for (int first = 0; first < job.k; first += 1024) {
     const int cluster = first + thread;
     const unsigned int size = cluster < job.k ? job.sizes[cluster] : 0;
@@ -147,7 +147,7 @@ __global__ void place_clusters(const __grid_constant__ ExactUpdateJob<T> job) {
       if (lane >= lanes) sum += other;
     }
     if (lane == 31) warp_totals[thread / 32] = sum;
-    __syncthreads();  // every warp's total is there
+    __syncthreads();  // every warp has written its total
     unsigned int below = 0;
     unsigned int all = 0;
     for (int warp = 0; warp < 32; ++warp) {
@@ -156,12 +156,12 @@ __global__ void place_clusters(const __grid_constant__ ExactUpdateJob<T> job) {
     }
     if (cluster < job.k) job.cursors[cluster] = before + below + sum - size;
     before += all;
-    __syncthreads();  // the totals are read before the next round writes them
+    __syncthreads();  // the totals are read before the next round overwrites them
   }
 }
 
-/// Puts the entries in the order of their clusters. A block counts its own entries first and takes the places of each
-/// cluster by one atomic addition. Launch shape and shared memory as count_entries.
+/// Orders the entries by cluster. A block counts its entries first, then reserves positions by one atomic addition per
+/// cluster. Launch and shared memory as for count_entries.
 template <class T>
 __global__ void order_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   extern __shared__ unsigned int near[];
@@ -172,7 +172,7 @@ __global__ void order_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   for (std::int64_t first = blockIdx.x * block_entries; first < entries; first += gridDim.x * block_entries) {
     if (in_shared)
       for (int cluster = static_cast<int>(threadIdx.x); cluster < job.k; cluster += order_threads) near[cluster] = 0;
-    __syncthreads();  // the counters are zero before anything is counted
+    __syncthreads();  // the counters are zero before counting starts
     std::int32_t cluster_of[entries_per_thread];
     unsigned int rank[entries_per_thread];
 #pragma unroll
@@ -186,22 +186,22 @@ __global__ void order_entries(const __grid_constant__ ExactUpdateJob<T> job) {
     if (in_shared)
       for (int cluster = static_cast<int>(threadIdx.x); cluster < job.k; cluster += order_threads)
         if (near[cluster] > 0) near[cluster] = atomicAdd(&job.cursors[cluster], near[cluster]);
-    __syncthreads();  // the places are taken
+    __syncthreads();  // the positions are reserved
 #pragma unroll
     for (int turn = 0; turn < entries_per_thread; ++turn) {
       const std::int64_t index = first + turn * order_threads + threadIdx.x;
       if (index < entries)
         job.order[rank[turn] + (in_shared ? near[cluster_of[turn]] : 0)] = static_cast<unsigned int>(index);
     }
-    __syncthreads();  // the places were read before the next round clears them
+    __syncthreads();  // the positions are read before the next round clears them
   }
 }
 
-/// Four neighbouring coordinates of a point; zeros beyond the last column.
+/// Loads four neighbouring coordinates of a point, with zeros past the last column.
 template <class T>
 __device__ void load_columns(const ExactUpdateJob<T>& job, std::int32_t point, int first_dim, T (&row)[lane_columns]) {
   const T* from = job.points + static_cast<std::int64_t>(point) * job.d + first_dim;
-  if (job.d % lane_columns == 0) {  // rows begin at a multiple of 16 bytes
+  if (job.d % lane_columns == 0) {  // rows start at a multiple of 16 bytes
     struct alignas(16) Quad {
       T values[16 / sizeof(T)];
     };
@@ -221,7 +221,7 @@ __device__ void load_columns(const ExactUpdateJob<T>& job, std::int32_t point, i
   }
 }
 
-/// A warp's sums of one cluster in registers: four columns a lane.
+/// A warp's sums of one cluster in registers, four columns per lane.
 template <class T>
 class RunSums {
  public:
@@ -235,13 +235,13 @@ class RunSums {
 
   __device__ int first_dim() const { return first_dim_; }
 
-  /// `sign`: 1, -1 for a point that leaves, 0 for a place without a point.
+  /// `sign`: 1 for a point that joins, -1 for a point that leaves, 0 for no point.
   __device__ void add(const T (&row)[lane_columns], T sign) {
 #pragma unroll
     for (int column = 0; column < lane_columns; ++column)
       sums_[column].add(core::raw_limbs(static_cast<double>(sign * row[column]) * to_high_[column], job_.to_low));
   }
-  /// `weight`: scaled.
+  /// `weight` must be scaled.
   __device__ void add_weighted(const T (&row)[lane_columns], T sign, double weight) {
 #pragma unroll
     for (int column = 0; column < lane_columns; ++column)
@@ -252,8 +252,8 @@ class RunSums {
     weight_low_ += static_cast<Word>(static_cast<std::int64_t>(sign) * limbs.low);
   }
 
-  /// Adds to the cluster's sums in memory, and starts again from zero. Of the places added: how many points joined,
-  /// how many left, and how many held none.
+  /// Adds the sums to the cluster's sums in memory and resets them.
+  /// `joined`, `left`, `empty`: how many of the added rows joined, left, or had no point.
   __device__ void flush(std::int32_t cluster, Word joined, Word left, Word empty) {
     Word* limbs = job_.sums + static_cast<std::int64_t>(cluster) * 2 * job_.d + first_dim_;
     const Word excess = core::RunSum::excess(empty, left);
@@ -287,18 +287,18 @@ class RunSums {
   Word weight_low_ = 0;
 };
 
-/// Adds the ordered entries to the sums. Launch shape: blocks of `add_threads`, each warp a run of up to `run_entries`
-/// entries and 128 columns at a time, the grid's stride over runs and columns.
+/// Adds the ordered entries to the sums. Launch: blocks of `add_threads`; each warp adds a run of up to `run_entries`
+/// entries and 128 columns at a time, in a grid-stride loop over runs and columns.
 template <class T, bool Weighted>
 __global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   constexpr unsigned int everyone = 0xffffffffu;
-  constexpr int ahead = sizeof(T) == 4 ? 8 : 4;  // rows whose loads are under way at once
+  constexpr int ahead = sizeof(T) == 4 ? 8 : 4;  // rows whose loads are in flight
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const bool from_scratch = is_from_scratch(job);
   const std::int64_t entries = entry_count(job);
   const int blocks_of_columns = (job.d + 32 * lane_columns - 1) / (32 * lane_columns);
   const std::int64_t warps = std::int64_t{gridDim.x} * blockDim.x / 32;
-  // Where there are few entries, short runs, so that more warps have one.
+  // With few entries, shorter runs give more warps work.
   int run = run_entries;
   while (run > run_entries / 4 && (entries + run - 1) / run * blocks_of_columns < warps) run /= 2;
   const std::int64_t tasks = (entries + run - 1) / run * blocks_of_columns;
@@ -315,7 +315,7 @@ __global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant
       Entry own{0, -1, false};
       if (lane < count) own = entry_at(job, from_scratch, job.order[batch + lane]);
       const unsigned int leaving = __ballot_sync(everyone, own.leaves);
-      // The lanes where another cluster begins.
+      // Bits of the lanes where another cluster starts.
       const std::int32_t before = __shfl_up_sync(everyone, own.cluster, 1);
       const unsigned int starts = __ballot_sync(everyone, lane == 0 || own.cluster != before);
       for (int begin = 0; begin < count;) {
@@ -369,7 +369,7 @@ struct ExactSumsView {
         job.sums + static_cast<std::int64_t>(job.k) * 2 * job.d + 2 * static_cast<std::int64_t>(cluster);
     return job.weight.total({static_cast<std::int64_t>(limbs[0]), static_cast<std::int64_t>(limbs[1])});
   }
-  /// Scaled; for the history.
+  /// Returns the scaled weight, for the history.
   __device__ double weight(int cluster) const {
     if (!job.weights) return static_cast<double>(static_cast<std::int64_t>(count(cluster)));
     return core::round_quotient<double>(total_weight(cluster), 1, job.weight.unit);
@@ -383,12 +383,12 @@ struct ExactSumsView {
   __device__ std::int64_t weight_slack(int cluster) const {
     return !job.weights || job.weights_on_grid ? 0 : static_cast<std::int64_t>(count(cluster));
   }
-  /// As in ExactSums.
+  /// Same as ExactSums::presence().
   __device__ Presence presence(int cluster) const {
     if (count(cluster) == 0) return Presence::none;
     return total_weight(cluster) > weight_slack(cluster) ? Presence::some : Presence::unknown;
   }
-  /// Without the magic number's own bits, which every summand carries.
+  /// Returns limbs without the bits of the magic number, which every addend includes.
   __device__ core::Limbs limbs(int cluster, int dim) const {
     const Word* raw = job.sums + static_cast<std::int64_t>(cluster) * 2 * job.d + dim;
     const Word magic = count(cluster) * static_cast<Word>(core::integer_magic_bits);
@@ -404,16 +404,16 @@ struct ExactSumsView {
     return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
                                        unit_of_mean(dim));
   }
-  /// The mean less the column's middle, to within a few roundings, for the history.
+  /// Returns the mean minus the middle of the column to within a few roundings, for the history.
   __device__ double mean_from_middle(int cluster, int dim) const {
-    core::Grid grid;  // of the column: to_low is the same for all
+    core::Grid grid;  // to_low is equal for all columns
     grid.to_low = job.to_low;
     return core::quotient_less(core::two_doubles(grid, limbs(cluster, dim)), weight_parts(cluster), unit_of_mean(dim),
                                job.middle[dim]);
   }
 };
 
-/// Whether some cluster is empty. Launch shape: a thread for each cluster.
+/// Finds out if some cluster is empty. Launch: one thread per cluster.
 template <class T>
 __global__ void find_empty(const __grid_constant__ ExactUpdateJob<T> job) {
   const int cluster = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -422,7 +422,7 @@ __global__ void find_empty(const __grid_constant__ ExactUpdateJob<T> job) {
   if (presence == Presence::unknown || (presence == Presence::none && job.relocates)) job.state->empty = 1;
 }
 
-/// The means. Launch shape: the grid's stride over the coordinates.
+/// Computes the means. Launch: a grid-stride loop over the coordinates.
 template <class T>
 __global__ void new_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
   if (job.state->empty != 0) return;
@@ -440,7 +440,7 @@ __global__ void new_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
   }
 }
 
-/// Whether the update is the frame's, which can look at the points.
+/// Returns true if the driver must do the update, because it can read the points.
 __host__ __device__ inline bool is_for_the_frame(const UpdateState& state) {
   return state.empty != 0 || state.doubtful != 0;
 }
@@ -448,9 +448,9 @@ __host__ __device__ inline bool is_for_the_frame(const UpdateState& state) {
 __device__ inline int bits_of(float value) { return __float_as_int(value); }
 __device__ inline long long bits_of(double value) { return __double_as_longlong(value); }
 
-/// Unit length where asked for; then how far each centroid moved, whether it did, and what its cluster explains. Sums
-/// over the dimensions are made one by one in ascending order, as the frame on the host does: all lanes add what one
-/// lane after the other has at hand. Launch shape: a warp for each cluster.
+/// Scales the centroids to unit length if requested. Then computes the movement of each centroid and the explained
+/// inertia of its cluster. Sums over dimensions are sequential in ascending order, as in the driver on the host: all
+/// lanes add the values of one lane after another. Launch: one warp per cluster.
 template <class T>
 __global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
   constexpr unsigned int everyone = 0xffffffffu;
@@ -477,10 +477,10 @@ __global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
     in_order([&](int dim) { return scale(static_cast<double>(job.next[begin + dim])); },
              [&](double value) { squares = fma(value, value, squares); });
     const double length = sqrt(squares);
-    for (int dim = lane; dim < job.d; dim += 32)  // without a direction it stays
+    for (int dim = lane; dim < job.d; dim += 32)  // keeps the old centroid if the mean has no direction
       job.next[begin + dim] = largest > 0 ? static_cast<T>(scale(static_cast<double>(job.next[begin + dim])) / length)
                                           : job.centroids[begin + dim];
-    __syncwarp();  // the row has its length
+    __syncwarp();  // the row has unit length
   }
   const double weight = sums.weight(cluster);
   double shift = 0;
@@ -505,31 +505,31 @@ __global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
   job.parts[job.k + cluster] = weight * explained;
 }
 
-/// The sums over the clusters, in ascending order. Launch shape: one block of 256 threads.
+/// Adds up the clusters in ascending order. Launch: one block of 256 threads.
 template <class T>
 __global__ void judge_step(const __grid_constant__ ExactUpdateJob<T> job) {
   if (is_for_the_frame(*job.state)) return;
   constexpr int share = 1024;
   __shared__ double near[2][share];
-  double total = 0;  // of thread 0: the shift; of thread 32: what is explained
+  double total = 0;  // the shift in thread 0, the explained inertia in thread 32
   for (int first = 0; first < job.k; first += share) {
     const int count = job.k - first < share ? job.k - first : share;
     for (int index = static_cast<int>(threadIdx.x); index < count; index += static_cast<int>(blockDim.x)) {
       near[0][index] = job.parts[first + index];
       near[1][index] = job.parts[job.k + first + index];
     }
-    __syncthreads();  // this share is there
+    __syncthreads();  // this share is loaded
     if (threadIdx.x == 0 || threadIdx.x == 32)
       for (int index = 0; index < count; ++index) total += near[threadIdx.x / 32][index];
-    __syncthreads();  // and read, before the next one comes
+    __syncthreads();  // this share is read before the next one is loaded
   }
   if (threadIdx.x == 0) job.state->shift = total;
   if (threadIdx.x == 32) job.state->explained = total;
 }
 
-/// The inertia. A warp takes 32 points: it reads their rows and centroids side by side and leaves the
-/// differences in shared memory, from where each lane follows one point's chain.
-/// Launch shape: blocks of four warps, the grid's stride over the points.
+/// Computes the inertia. A warp processes 32 points: it reads their rows and centroids with coalesced loads and stores
+/// the differences in shared memory, from where each lane computes the chain of one point.
+/// Launch: blocks of four warps, a grid-stride loop over the points.
 template <class T>
 __global__ void exact_inertia_by_rows(const __grid_constant__ ExactUpdateJob<T> job, core::TotalGrid grid,
                                       SharedTotal* total) {
@@ -553,10 +553,10 @@ __global__ void exact_inertia_by_rows(const __grid_constant__ ExactUpdateJob<T> 
           tile[row][lane] = static_cast<double>(job.points[(first + row) * job.d + dim]) -
                             static_cast<double>(job.centroids[cluster * job.d + dim]);
       }
-      __syncwarp();  // the differences are there
+      __syncwarp();  // the differences are complete
       if (lane < count)
         for (int index = 0; index < width; ++index) distance = fma(tile[lane][index], tile[lane][index], distance);
-      __syncwarp();  // and read, before the next columns overwrite them
+      __syncwarp();  // the differences are read before the next columns overwrite them
     }
     if (lane >= count) continue;
     if (job.weights)

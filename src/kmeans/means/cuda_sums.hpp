@@ -1,4 +1,4 @@
-// The textbook's sums on the GPU, and their copy on the host for Lloyd's frame.
+// The textbook's sums on the GPU, and their host copy for Lloyd's driver.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// What kernels are given.
+/// The sums as kernel arguments.
 struct DeviceSums {
   double* sums;                ///< k x d
   double* weights;             ///< k
@@ -32,7 +32,7 @@ class CudaSums {
 
   void clear() { memory_.clear(job_.stream()); }
 
-  /// Waits for the stream and brings the host's copy up to date.
+  /// Waits for the stream and updates the host copy.
   void fetch() {
     const std::int64_t k = job_.problem().k();
     const std::int64_t area = k * job_.problem().d();

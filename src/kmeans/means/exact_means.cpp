@@ -12,7 +12,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// The points of each wanted cluster.
+/// Returns the points of each wanted cluster.
 template <class T>
 std::vector<std::vector<std::int64_t>> members_of(const Problem<T>& problem, const std::int32_t* labels,
                                                   std::span<const Relocation> relocations,
@@ -33,11 +33,11 @@ std::vector<std::vector<std::int64_t>> members_of(const Problem<T>& problem, con
   return members;
 }
 
-constexpr std::size_t most_sums = 16384;  // made at a time
+constexpr std::size_t most_sums = 16384;  // sums computed at a time
 
-/// Some columns of a mean that is wanted, at most `most_sums`.
+/// Some columns of a wanted mean, at most `most_sums`.
 struct Piece {
-  std::size_t wanted;  ///< its index
+  std::size_t wanted;  ///< its index in `wanted`
   std::span<const std::int32_t> dims;
 };
 
@@ -51,7 +51,6 @@ std::vector<Piece> pieces_of(std::span<const DoubtfulMean> wanted) {
   return pieces;
 }
 
-/// The sums of a piece.
 class Sums {
  public:
   explicit Sums(std::span<const std::int32_t> dims) : dims_(dims), sums_(dims.size()) {}
@@ -90,7 +89,7 @@ class Sums {
   core::ExactAccumulator weight_;
 };
 
-/// The sums that work() makes become those of all ranks.
+/// Replaces the sums that work() computes by their sums over all ranks.
 void add_up(core::Ranks& ranks, std::vector<Sums>& sums, const auto& work) {
   std::size_t count = 0;
   for (const Sums& one : sums) count += one.words();
@@ -115,14 +114,13 @@ void add_up(core::Ranks& ranks, std::vector<Sums>& sums, const auto& work) {
 template <class T>
 void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::span<const Relocation> relocations,
                  std::span<const DoubtfulMean> wanted, MatrixView<T> centroids, int threads) {
-  constexpr std::size_t most_rows = 65536;  // looked at, and from a GPU copied, at a time
+  constexpr std::size_t most_rows = 65536;  // rows read (from a GPU: copied) at a time
   core::Ranks& ranks = problem.ranks();
   const std::vector<std::vector<std::int64_t>> members =
       ranks.agree([&] { return members_of(problem, labels, relocations, wanted); });
   const std::vector<Piece> pieces = pieces_of(wanted);
   for (std::size_t begin = 0, end = 0; begin < pieces.size(); begin = end) {
-    // Some pieces, and the points of their clusters one after the other. On several ranks, which have different points,
-    // the number of sums alone says how many pieces.
+    // Collects pieces and the points of their clusters. With several ranks only the number of sums limits the pieces.
     std::vector<Sums> sums;
     std::vector<std::int64_t> points;
     std::vector<std::size_t> first_point;

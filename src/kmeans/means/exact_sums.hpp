@@ -1,5 +1,5 @@
-// The sums of the clusters' points as integers: order-independent, so that points can be added, moved and merged in any
-// order and on any number of threads with the same result to the bit.
+// Integer sums of the clusters' points. They are independent of order: points can be added, moved and merged in any
+// order on any number of threads with bit-identical results.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,20 @@
 
 namespace gradus::kmeans_detail {
 
-/// Whether some point of a cluster has weight.
+/// The result of presence(): does a cluster have a point of positive weight?
 enum class Presence : std::uint8_t { none, some, unknown };
 
-/// How many limbs of a kind a cluster has for d columns: one each, and for three columns one more, so that a row is one
-/// vector.
+/// Returns the limbs of each kind per cluster for d columns: d, but 4 for three columns, so that a row is one vector.
 constexpr std::int64_t limb_columns(std::int64_t d) { return d == 3 ? 4 : d; }
 
-/// Holds, for each cluster, 2 limb_columns(d) limbs (the high ones, then the low ones), the weight's two limbs and the
-/// count.
-/// A limb is the wrapped sum of raw bit patterns: the magic number's own bits, which every addend carries, are taken
-/// away once, when the sum is read.
+/// For each cluster: 2 limb_columns(d) limbs (high, then low), two limbs of the weight, and the count. A limb is a
+/// wrapped sum of raw bit patterns with the bits of the magic number, which are subtracted once, when the sum is read.
 template <class T>
 class ExactSums {
  public:
-  /// `beside`: so many words follow behind the sums in words().
-  explicit ExactSums(const Problem<T>& problem, std::int64_t beside = 0)
-      : problem_(&problem), words_(count_words(problem) + beside),
+  /// `extra`: number of additional words after the sums in words().
+  explicit ExactSums(const Problem<T>& problem, std::int64_t extra = 0)
+      : problem_(&problem), words_(count_words(problem) + extra),
         limbs_(words_.data(), 2 * problem.k() * limb_columns(problem.d())),
         weights_(limbs_.end(), problem.weights.empty() ? 0 : 2 * problem.k()), counts_(weights_.end(), problem.k()) {
     clear();
@@ -44,17 +41,15 @@ class ExactSums {
   void add(std::int64_t point, std::int64_t cluster) { accumulate(point, cluster, 1); }
   void remove(std::int64_t point, std::int64_t cluster) { accumulate(point, cluster, -1); }
 
-  /// The limbs of all clusters' coordinates.
+  /// Returns the number of limbs of all clusters' coordinates.
   std::int64_t limbs() const { return limbs_.size(); }
 
-  /// Adds the limbs [first, last) of `other`.
   void merge_limbs(const ExactSums& other, std::int64_t first, std::int64_t last) {
     std::int64_t* const to = limbs_.data();
     const std::int64_t* const from = other.limbs_.data();
     for (std::int64_t index = first; index < last; ++index) wrapping_add(to[index], from[index]);
   }
 
-  /// And its weights and counts.
   void merge_counts(const ExactSums& other) {
     for (std::int64_t index = 0; index < weights_.size(); ++index) wrapping_add(weights_[index], other.weights_[index]);
     for (std::int64_t cluster = 0; cluster < counts_.size(); ++cluster) counts_[cluster] += other.counts_[cluster];
@@ -62,29 +57,29 @@ class ExactSums {
 
   std::int64_t count(std::int64_t cluster) const { return counts_[cluster]; }
 
-  /// Of the weights as they were given, to within a rounding; for the history.
+  /// Returns the unscaled weight to within a rounding, for the history.
   double weight(std::int64_t cluster) const {
     if (weights_.size() == 0) return static_cast<double>(counts_[cluster]);
     const Statistics& statistics = problem_->statistics;
     return core::round_quotient<double>(total_weight(cluster), 1, statistics.weight.unit + statistics.weight_exponent);
   }
 
-  /// Whether some point of the cluster has weight, as far as the sums can tell.
+  /// Reports if some point of the cluster has weight, as far as the sums decide it.
   Presence presence(std::int64_t cluster) const {
     if (counts_[cluster] == 0) return Presence::none;
     return total_weight(cluster) > weight_slack(cluster) ? Presence::some : Presence::unknown;
   }
 
-  /// The mean of the cluster without the points `without`, rounded once to T. Columns in which the sums do not decide
-  /// what that is are added to `doubtful`.
-  void mean(std::int64_t cluster, T* out, std::span<const TakenPoint<T>> without,
+  /// Computes the mean of the cluster without the points `without`, rounded once to T. Appends the columns in which the
+  /// sums do not decide the mean to `doubtful`.
+  void mean(std::int64_t cluster, T* out, std::span<const RemovedPoint<T>> without,
             std::vector<std::int32_t>& doubtful) const {
     const std::int64_t d = problem_->d();
     const Statistics& statistics = problem_->statistics;
     core::Int128 weight = total_weight(cluster);
-    for (const TakenPoint<T>& point : without)
+    for (const RemovedPoint<T>& point : without)
       weight -= weights_.size() > 0 ? statistics.weight.total(statistics.weight.split(point.scaled_weight)) : 1;
-    // Some columns at a time: those that vectors of doubles leave open.
+    // Handles a block of columns at a time. `open` gets the columns that vectors of doubles do not decide.
     constexpr std::int64_t at_once = 256;
     std::int32_t open[at_once + 16];
     for (std::int64_t first = 0; first < d; first += at_once) {
@@ -93,7 +88,7 @@ class ExactSums {
       for (std::int64_t index = 0; index < count; ++index) {
         const std::int64_t dim = first + open[index];
         core::Int128 sum = total(cluster, dim);
-        for (const TakenPoint<T>& point : without) sum -= plain_total(dim, point);
+        for (const RemovedPoint<T>& point : without) sum -= plain_total(dim, point);
         const core::Certified<T> mean =
             core::certified_quotient<T>(sum, slack(cluster, dim), weight, weight_slack(cluster), unit_of_mean(dim));
         out[dim] = mean.value;
@@ -102,7 +97,8 @@ class ExactSums {
     }
   }
 
-  /// The mean less the middle of each column, to within a few roundings, for the history. Its weight must be positive.
+  /// Computes the mean minus the middle of each column to within a few roundings, for the history. The weight must be
+  /// positive.
   void mean_from_middle(std::int64_t cluster, double* out) const {
     const Statistics& statistics = problem_->statistics;
     if (weights_.size() == 0 &&
@@ -118,12 +114,12 @@ class ExactSums {
     }
   }
 
-  /// For kernels that add rows themselves: the raw limbs of a cluster, and its count.
+  /// Returns the raw limbs of a cluster, for kernels that add rows themselves. See also raw_count().
   std::int64_t* raw(std::int64_t cluster) { return limbs_.data() + cluster * 2 * limb_columns(problem_->d()); }
   std::int64_t& raw_count(std::int64_t cluster) { return counts_[cluster]; }
 
-  /// Takes over sums that were made elsewhere: for each cluster d high limbs and d low ones, without the space that
-  /// raw() leaves; then the weights' limbs where there are weights, and the counts.
+  /// Sets sums computed elsewhere: per cluster d high limbs and d low limbs without the padding of raw(), then the
+  /// limbs of the weights if there are any, then the counts.
   void set(const std::int64_t* words) {
     const std::int64_t d = problem_->d();
     for (std::int64_t cluster = 0; cluster < problem_->k(); ++cluster, words += 2 * d) {
@@ -134,14 +130,13 @@ class ExactSums {
     std::copy_n(words + weights_.size(), counts_.size(), counts_.data());
   }
 
-  /// All of it, to be summed as it lies: limbs, weights, counts, and then what is beside.
+  /// Returns all words, which may be added element by element: limbs, weights, counts, and the additional words.
   std::span<std::uint64_t> words() {
     return {reinterpret_cast<std::uint64_t*>(words_.data()), static_cast<std::size_t>(words_.size())};
   }
-  /// Takes over the sums of the same problem, and no words beside them.
+  /// Copies the sums of the same problem, without additional words.
   void copy(const ExactSums& other) { std::copy_n(other.words_.data(), count_words(*problem_), words_.data()); }
 
-  /// Bytes of the sums for a shape.
   static std::uint64_t bytes(const Shape& shape) {
     return static_cast<std::uint64_t>(shape.clusters) *
            (16 * static_cast<std::uint64_t>(limb_columns(shape.dimensions)) + 24);
@@ -156,7 +151,8 @@ class ExactSums {
     sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(addend));
   }
 
-  // Of the columns [first, first + columns) those whose means integers have to find; the others' are written to `out`.
+  // Writes the certain means of the columns [first, first + columns) to `out`. Stores the other columns, whose means
+  // need integers, in `open` and returns their number.
   std::int64_t find_open(std::int64_t cluster, std::int64_t first, std::int64_t columns, T* out, bool all,
                          std::int32_t* open) const {
     if (!all && weights_.size() == 0 && counts_[cluster] > 0) {
@@ -185,7 +181,7 @@ class ExactSums {
     const core::Grid& grid = problem_->statistics.columns[static_cast<std::size_t>(dim)];
     const double on_grid = static_cast<double>(coordinate) * grid.to_high;
     if (weights_.size() == 0) return core::raw_limbs(on_grid, grid.to_low);
-    // The product of two floats is a double: nothing is lost.
+    // The product of two floats is exact in double.
     if constexpr (sizeof(T) == 4) return core::raw_limbs(scaled_weight * on_grid, grid.to_low);
     else return core::raw_limbs(scaled_weight, on_grid, grid.to_low);
   }
@@ -211,7 +207,7 @@ class ExactSums {
     counts_[cluster] += sign;
   }
 
-  // A value loses less than a step of the grid, and nothing where the grid holds all of its column's values.
+  // A value loses less than one step of the grid, and nothing if the grid holds all values of its column.
   std::int64_t slack(std::int64_t cluster, std::int64_t dim) const {
     return problem_->statistics.is_on_grid(dim) ? 0 : counts_[cluster];
   }
@@ -232,14 +228,14 @@ class ExactSums {
     return problem_->statistics.columns[static_cast<std::size_t>(dim)].total(limbs(cluster, dim));
   }
 
-  core::Int128 plain_total(std::int64_t dim, const TakenPoint<T>& point) const {
+  core::Int128 plain_total(std::int64_t dim, const RemovedPoint<T>& point) const {
     const core::Grid& grid = problem_->statistics.columns[static_cast<std::size_t>(dim)];
     const core::RawLimbs limbs = raw_limbs(dim, point.row[dim], point.scaled_weight);
     constexpr auto magic = static_cast<std::uint64_t>(core::integer_magic_bits);
     return grid.total({static_cast<std::int64_t>(limbs.high - magic), static_cast<std::int64_t>(limbs.low - magic)});
   }
 
-  /// A limb without the magic number's bits.
+  /// Returns a limb without the bits of the magic number.
   std::int64_t plain(std::int64_t cluster, std::int64_t index) const {
     const std::uint64_t sum = static_cast<std::uint64_t>(limbs_[cluster * 2 * limb_columns(problem_->d()) + index]);
     return static_cast<std::int64_t>(sum - static_cast<std::uint64_t>(counts_[cluster]) *
@@ -253,7 +249,7 @@ class ExactSums {
 
   const Problem<T>* problem_;
   Buffer<std::int64_t> words_;
-  VectorView<std::int64_t> limbs_;  ///< of these words, as the other two
+  VectorView<std::int64_t> limbs_;  ///< views of words_
   VectorView<std::int64_t> weights_;
   VectorView<std::int64_t> counts_;
 };

@@ -1,5 +1,5 @@
-// The textbook's sums of the clusters' points: double precision, rounded at every addition, so that the result depends
-// on the order. The teaching rungs use them; the production variants use exact_sums.hpp.
+// The textbook's sums of the clusters' points in double. They are rounded at every addition, so the result depends on
+// the order. The teaching rungs use them; the production variants use exact_sums.hpp.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,6 @@
 
 namespace gradus::kmeans_detail {
 
-/// Adds a point to a set of sums, weights and counts, wherever they lie.
 template <class T>
 void add_point(const Problem<T>& problem, std::int64_t point, std::int64_t cluster, double* sums, double* weights,
                std::int64_t* counts) {
@@ -59,12 +58,12 @@ struct FloatSums {
   double weight(std::int64_t cluster) const { return counts[cluster] > 0 ? weights[cluster] : 0.0; }
 
   template <class Real>
-  void mean(std::int64_t cluster, Real* out, std::span<const TakenPoint<T>> without) const {
+  void mean(std::int64_t cluster, Real* out, std::span<const RemovedPoint<T>> without) const {
     const std::int64_t d = problem->d();
     for (std::int64_t dim = 0; dim < d; ++dim) {
       double sum = sums[cluster * d + dim];
       double weight = weights[cluster];
-      for (const TakenPoint<T>& point : without) {
+      for (const RemovedPoint<T>& point : without) {
         sum -= point.weight * static_cast<double>(point.row[dim]);
         weight -= point.weight;
       }
@@ -83,7 +82,7 @@ struct FloatSums {
   }
 };
 
-// For the rows of variants that add up such sums.
+// Memory estimates for the rows of variants.
 
 inline core::Memory one_float_sum(const Shape& shape, int) { return {.host = FloatSums<double>::bytes(shape)}; }
 

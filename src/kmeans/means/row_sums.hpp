@@ -1,5 +1,5 @@
-// Draws rows with probability proportional to an integer per row. Integers, so that prefix sums do not depend on the
-// order of the additions, and with them the drawn row does not depend on threads.
+// Draws rows with probability proportional to an integer per row. Prefix sums of integers do not depend on the order of
+// additions, so the drawn row does not depend on threads.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,14 @@
 
 namespace gradus::kmeans_detail {
 
-/// Turns values that are not negative into integers: value * 2^shift, rounded to nearest. Their sum over `rows` stays
-/// below 2^62.
+/// Converts non-negative values to integers: round(value * 2^shift). Sums over `rows` values stay below 2^62.
 class Quantizer {
  public:
   Quantizer() = default;
   Quantizer(double largest, std::int64_t rows) : scale_(core::Grid(core::exponent_above(largest), rows).to_high) {}
   GRADUS_HOST_DEVICE std::uint64_t operator()(double value) const { return raw(value) - raw_zero; }
 
-  /// The integer plus raw_zero: for sums in vector instructions, from which the zeros are taken away once.
+  /// Returns the integer plus raw_zero, for vector sums from which the zeros are subtracted once.
   GRADUS_HOST_DEVICE std::uint64_t raw(double value) const {
 #ifdef __CUDA_ARCH__
     return static_cast<std::uint64_t>(__double_as_longlong(value * scale_ + core::integer_magic));
@@ -36,27 +35,28 @@ class Quantizer {
   double scale_ = 1;
 };
 
-/// Weights up to this would all be zero as integers if their exponents were cut as those of others (exponent_above).
+/// For weights up to this value weight_unit() limits the exponent differently, or all their integers would be zero.
 inline constexpr double tiny_weight = 0x1p-939;
 
-/// A power of two that brings weights of at most `largest` below 1, or as near as a double can.
+/// Returns a power of two that scales weights of at most `largest` below 1, or as near as a double can.
 inline double weight_unit(double largest) {
   return std::ldexp(1.0,
                     largest <= tiny_weight ? -core::exponent_above(largest, -1020) : -core::exponent_above(largest));
 }
 
-/// For sums of such weights in that unit.
+/// Returns a quantizer for sums of such weights in that unit.
 inline Quantizer weight_quantizer(double largest, std::int64_t rows) {
   return {largest <= tiny_weight ? 2 * largest * weight_unit(largest) : 1.0, rows};
 }
 
-/// The index of the random number for a row in a round of k-means||, apart from those that count up from 0.
+/// Returns the index of the random number for a row in a round of k-means||, distinct from indices that count up from
+/// 0.
 constexpr std::uint64_t draw_index(int round, std::int64_t row) {
   return (static_cast<std::uint64_t>(round) + 1) << 48 | static_cast<std::uint64_t>(row);
 }
 
-/// Whether 64 random bits take a row into a sample of `wanted` rows, drawn one by one with probability wanted * integer
-/// / total (or surely, where that is above 1). wanted * integer and total * 2^64 stay below 2^126.
+/// Returns true if 64 random bits select a row into a sample of `wanted` rows. Each row is drawn independently with
+/// probability min(1, wanted * integer / total). wanted * integer and total * 2^64 must stay below 2^126.
 GRADUS_HOST_DEVICE constexpr bool is_drawn(std::uint64_t wanted, std::uint64_t integer, std::uint64_t total,
                                            std::uint64_t bits) {
   const core::UInt128 odds = static_cast<core::UInt128>(wanted) * integer;
@@ -64,8 +64,7 @@ GRADUS_HOST_DEVICE constexpr bool is_drawn(std::uint64_t wanted, std::uint64_t i
   return odds >= total || static_cast<core::UInt128>(bits) * total < odds << 64;
 }
 
-/// The sums of the integers of 256 rows each (blocks) and of 256 blocks each. The integers themselves stay with the
-/// caller, who gives them as a function of the row.
+/// Sums of the integers of 256 rows each (blocks) and of 256 blocks each. The caller supplies the integer of a row.
 class RowSums {
  public:
   static constexpr std::int64_t block_rows = 256;
@@ -76,7 +75,7 @@ class RowSums {
 
   std::uint64_t& block_of(std::int64_t row) { return blocks_[static_cast<std::size_t>(row / block_rows)]; }
 
-  /// After writing blocks: brings the sums above them up to date.
+  /// Updates the sums above the blocks after blocks were written.
   void refresh() {
     std::fill(groups_.begin(), groups_.end(), 0);
     for (std::size_t block = 0; block < blocks_.size(); ++block) groups_[block / group_blocks] += blocks_[block];
@@ -94,7 +93,7 @@ class RowSums {
 
   std::uint64_t total() const { return total_; }
 
-  /// The row in which the prefix sum passes `target` < total().
+  /// Returns the row in which the prefix sum exceeds `target` < total().
   template <class IntegerOfRow>
   std::int64_t row_at(std::uint64_t target, const IntegerOfRow& integer) const {
     std::size_t group = 0;

@@ -1,4 +1,4 @@
-// The order of points along a space-filling curve.
+// Order of points along a space-filling curve.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// What brings a coordinate to [-1, 1].
+/// Maps a coordinate to [-1, 1].
 template <class T>
 struct UnitCube {
   static constexpr int most_columns = 4;
@@ -15,8 +15,8 @@ struct UnitCube {
   T scale;
 };
 
-/// The rows of n x d `points` (d at most 4) along a Hilbert curve through the cube: which row comes at each place. Rows
-/// that lie together in space come together. O(n); for the memory see order_bytes() in persistent/ordered_limits.hpp.
+/// Returns the order of the rows of n x d `points` (d at most 4) along a Hilbert curve through the cube: the row number
+/// for each place. Rows that are close in the order are close in space. O(n); for memory see order_bytes().
 template <class T>
 cuda::DeviceBuffer<unsigned int> order_along_curve(const T* points, std::int64_t n, int d, const UnitCube<T>& cube,
                                                    const cuda::Stream& stream);

@@ -1,4 +1,4 @@
-// Places on a Hilbert curve: plain C++, so that it can be tested without a GPU.
+// Hilbert curve. Plain C++, so that tests need no GPU.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace gradus::kmeans_detail {
 
-/// Bits of each of `Columns` coordinates that a place of 32 bits has room for.
+/// Number of bits per coordinate, for `Columns` coordinates in a 32-bit place.
 template <int Columns>
 constexpr int curve_bits = 32 / Columns;
 
-/// How far along the curve the cell of a grid lies; each coordinate has `curve_bits`. Cells that follow each other on
-/// the curve touch. J. Skilling, "Programming the Hilbert curve" (2004): from the coarsest bit to the finest, each bit
-/// turns and mirrors the finer bits of the coordinates; a Gray code of what is left is the place.
+/// Returns the place of a grid cell along the curve; each coordinate has `curve_bits` bits. Consecutive cells on the
+/// curve are adjacent. Source: J. Skilling, "Programming the Hilbert curve" (2004). From the coarsest to the finest,
+/// each bit rotates and mirrors the finer bits of the coordinates; a Gray code of the result is the place.
 template <int Columns>
 GRADUS_HOST_DEVICE std::uint32_t place_on_curve(std::uint32_t (&cell)[Columns]) {
   constexpr int bits = curve_bits<Columns>;

@@ -1,6 +1,5 @@
-// Points and centroids in the float filter of the fit that stays on the GPU: rows, their scaled coordinates, scores;
-// the points' labels; and the canonical distance, for where the filter does not decide. How wrong a score can be:
-// cuda_small_dim.cu.
+// The float filter of the fit that stays on the GPU: rows, scaled coordinates, scores and labels; and the canonical
+// distance for the cases that the filter leaves undecided. cuda_small_dim.cu derives the error bound of a score.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,15 +8,15 @@
 
 namespace gradus::kmeans_detail {
 
-/// The number of columns: known to the compiler where the kernel is made for exactly as many.
+/// Returns the number of columns; a compile-time constant if the kernel is made for exactly that number.
 template <class T, int Columns, bool Exact>
 __device__ int columns_of(const SmallDimJob<T>& job) {
   if constexpr (Exact) return Columns;
   else return job.d;
 }
 
-/// Rows that are whole quads of 16 bytes. In a stage the quads are exchanged so that eight lanes that read the same
-/// quad of eight rows meet eight different banks.
+/// Rows that consist of 16-byte units (quads). In a stage, the quads are permuted so that eight lanes that read the
+/// same quad of eight rows access eight different banks.
 template <class T, int Columns>
 struct RowQuads {
   static constexpr int bytes = Columns * static_cast<int>(sizeof(T));
@@ -45,7 +44,7 @@ __device__ void load_row(const SmallDimJob<T>& job, unsigned int point, T (&row)
   }
 }
 
-/// Shifted and scaled: at most 1 in magnitude, rounded once to float.
+/// Shifts and scales a row to magnitude at most 1, rounded once to float.
 template <class T, int Columns, bool Exact>
 __device__ void to_filter(const SmallDimJob<T>& job, const T (&row)[Columns], float (&coordinates)[Columns]) {
 #pragma unroll
@@ -86,7 +85,6 @@ __device__ void set_label(const SmallDimJob<T>& job, std::int64_t point, int lab
   else static_cast<unsigned char*>(job.labels)[point] = static_cast<unsigned char>(label);
 }
 
-/// The canonical squared distance.
 template <class T, int Columns, bool Exact>
 __device__ double canonical(const T (&row)[Columns], const T* centroid, int columns) {
   const int d = Exact ? Columns : columns;

@@ -1,8 +1,7 @@
-// The host's side of the exact variants for few columns, whose whole fit is one kernel: it lays out the GPU's memory,
-// picks blocks and threads, launches, and brings back what Lloyd's frame wants to know.
+// Host code of the exact variants for few columns that run the whole fit in one kernel: allocates GPU memory, chooses
+// blocks and threads, launches, and copies back the results for Lloyd's driver.
 //
-// The kernel itself is in kernel.cuh, what it does with points in filter.cuh and sums.cuh, what comes after it in
-// results.cuh, and the data of all in job.cuh.
+// Kernel: kernel.cuh, with filter.cuh and sums.cuh; kernels after it: results.cuh; shared data: job.cuh.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,12 +12,12 @@
 
 namespace gradus::kmeans_detail {
 
-/// The kernel of a walk, and what it takes.
+/// The kernel of a walk and its launch parameters.
 template <class T>
 struct WalkKernel {
   const void* function = nullptr;
   int points_per_thread = 1;
-  int threads = 256;  ///< of a block, where the caller does not say
+  int threads = 256;  ///< per block, unless the caller specifies it
   int (*work_bytes)(const SmallDimJob<T>& job, int warps) = nullptr;
   std::size_t (*shared_bytes)(const SmallDimJob<T>& job, int copies, int work_bytes) = nullptr;
 };
@@ -29,7 +28,7 @@ WalkKernel<T> walk_kernel() {
           Shared<T, Walk::columns>::bytes};
 }
 
-/// The engine for lloyd() and for ranks, around the kernel of a walk.
+/// The engine for lloyd() and for ranks, built on the kernel of a walk.
 template <class T>
 class PersistentEngine final : public RankPasses<T> {
  public:
@@ -58,10 +57,10 @@ class PersistentEngine final : public RankPasses<T> {
     device_sums_.clear(job.stream());
   }
 
-  /// What the kernels are given; a variant adds what it needs.
+  /// Returns the kernel arguments, to which a variant adds its own.
   SmallDimJob<T>& device() { return device_; }
 
-  /// Threads, blocks and shared memory. A block size that does not fit is halved until it does: the result is the same.
+  /// Chooses threads, blocks and shared memory. Halves a block size that does not fit; the result is the same.
   void use(const WalkKernel<T>& kernel, const Execution& execution, std::string_view variant) {
     const std::int64_t n = job_.problem().n();
     const int multiprocessors = job_.gpu().multiprocessors;
@@ -75,7 +74,7 @@ class PersistentEngine final : public RankPasses<T> {
     threads_ = block_threads(execution, kernel_.threads);
     while (threads_ > 32 && (threads_ > attributes.maxThreadsPerBlock || needed(1) > most))
       threads_ = std::max(32, threads_ / 64 * 32);
-    // As many copies of the sums as leave the blocks of a multiprocessor as many as they would be with one copy.
+    // Uses as many copies of the sums as possible without reducing the number of resident blocks per multiprocessor.
     device_.copies = 1;
     const int resident = resident_blocks(needed(1));
     if (resident < 1) throw UnsupportedError(std::string(variant) + ": a block does not fit this GPU");
@@ -102,7 +101,7 @@ class PersistentEngine final : public RankPasses<T> {
       centroids_.copy_to_host(centroids.data(), centroids_.size(), stream);
       stream.wait();
     }
-    // The host looks again after about ten milliseconds: for the progress, and for a stop request.
+    // The host polls again after about ten milliseconds, to report progress and respond to stop requests.
     if (core::seconds_since(start) < 0.01) batch_ = static_cast<int>(std::min<std::int64_t>(2 * batch_, past_steps_));
     const LoopOutcome& outcome = host_outcome_[0];
     records_.copy_to_host(host_records_.data(), outcome.steps, stream);
@@ -170,15 +169,15 @@ class PersistentEngine final : public RankPasses<T> {
            8 * static_cast<std::uint64_t>(words_of(problem) + 2 * problem.k());
   }
 
-  // Iterations at most between two looks of the host.
+  // Returns the maximum number of iterations between two polls by the host.
   static std::int64_t past_steps(const Problem<T>& problem) {
-    if (!problem.ranks().is_alone()) return 1;  // the kernel makes single passes, and others the iterations of them
+    if (!problem.ranks().is_alone()) return 1;  // the kernel runs single passes; the ranks' driver runs the iterations
     const auto fitting = static_cast<std::int64_t>(cuda_history_bytes / past_bytes(problem));
     return std::max<std::int64_t>(1, std::min<std::int64_t>({fitting, cuda_history_limit, problem.max_iterations}));
   }
 
   static std::int64_t label_bytes(const Problem<T>& problem) {
-    return problem.n() * (problem.k() > cuda_narrow_clusters ? 2 : 1) + 16;  // copied by quads of 16 bytes
+    return problem.n() * (problem.k() > cuda_narrow_clusters ? 2 : 1) + 16;  // rounded up to 16-byte copies
   }
 
   void describe(const Problem<T>& problem) {
@@ -198,11 +197,11 @@ class PersistentEngine final : public RankPasses<T> {
       device_.on_grid[dim] = statistics.is_on_grid(dim);
       const double middle = static_cast<double>(device_.middle[dim]);
       half = std::max({half, statistics.highest[column] - middle, middle - statistics.lowest[column]});
-      // Rows of unit length: a centroid may lie outside the points' own range, but not beyond 1.
+      // Rows of unit length: a centroid may be outside the points' range, but its magnitude is at most 1.
       if (problem.metric == Metric::cosine) half = std::max(half, 1 + std::abs(middle));
     }
-    // Far from the least normal number of T, and from where squares underflow in the canonical chain, which the bound
-    // does not know of; smaller data get a coarse filter and more canonical chains.
+    // Stays far from the smallest normal number of T and from underflow of squares in the canonical chain, which the
+    // bound does not cover. Smaller data get a coarse filter and need more canonical chains.
     constexpr int least_exponent = sizeof(T) == 4 ? -100 : -400;
     device_.scale = static_cast<T>(std::ldexp(1.0, -std::max(core::exponent_above(half), least_exponent)));
     device_.bound = filter_bound(device_.d);
@@ -246,7 +245,7 @@ class PersistentEngine final : public RankPasses<T> {
     launch();
   }
 
-  // The sums and the labels for the frame; null: the labels stay on the GPU.
+  // Fetches the sums and labels for the driver; if `labels` is null, the labels stay on the GPU.
   void fetch(std::int32_t* labels) {
     if (!labels) place(job_.problem().labels_on_gpu);
     fetch_sums(device_sums_, sums_, job_.stream());
@@ -269,7 +268,7 @@ class PersistentEngine final : public RankPasses<T> {
   }
 
   CudaFit<T>& job_;
-  std::int64_t past_steps_;  // kept on the GPU
+  std::int64_t past_steps_;  // iterations recorded on the GPU
   SmallDimJob<T> device_{};
   ExactSums<T> sums_;
   cuda::DeviceBuffer<T> centroids_;

@@ -1,5 +1,4 @@
-// The data of a fit that stays on the GPU (kernel.cuh): what its kernels are given and leave behind, and
-// how a block lays out its shared memory.
+// The data of a fit that stays on the GPU (kernel.cuh): inputs, outputs, and the layout of a block's shared memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,61 +8,59 @@
 
 namespace gradus::kmeans_detail {
 
-/// What a step leaves in the history.
+/// The history entry of a step.
 struct Record {
   double explained;
   std::int64_t changed;
   double shift;
-  Word nanoseconds;  ///< when the iteration ended
+  Word nanoseconds;  ///< end time of the iteration
 };
 
-/// What the kernel leaves behind.
 struct LoopOutcome {
   int steps;
-  bool pass_only;  ///< the last pass was not followed by an update: it is the frame's
+  bool pass_only;  ///< the last pass has no update, which is left to the driver
   bool same_centroids;
   Word changed;    ///< in the last pass
   Word rechecked;  ///< in all passes
   Word start_nanoseconds;
 };
 
-/// What is known of a tile's labels.
+/// State of the labels of a tile.
 struct TileState {
-  unsigned short label;  ///< of all its points; or one of the two below
-  unsigned short hint;   ///< the cluster of a point in its middle
+  unsigned short label;  ///< label of all points, or one of the two constants below
+  unsigned short hint;   ///< the cluster of a point in the middle of the tile
 };
 constexpr unsigned short mixed_tile = 0xffff;  ///< every point has its own label
 constexpr unsigned short new_tile = 0xfffe;    ///< no point has a label yet
 
-/// Where points are ordered so that neighbours in memory are neighbours in space (cuda_ordered): what is kept of every
-/// tile of so many points. Null elsewhere.
+/// Tiles of `points` points, ordered so that neighbours in memory are neighbours in space. Null unless cuda_ordered.
 struct Tiles {
   int points;
   unsigned int count;
-  const float* boxes;  ///< middles, then half widths
-  const Word* sums;    ///< what its points add to a cluster's sums, but for the count
+  const float* boxes;  ///< centres, then half widths
+  const Word* sums;    ///< the tile's share of a cluster's sums, without the count
   TileState* states;
-  const unsigned int* order;  ///< where each point was before
+  const unsigned int* order;  ///< the original index of each point
 };
 template <class T>
 struct SmallDimJob {
   const T* points;
   const T* weights;            ///< or null
-  const float* filter_points;  ///< the points' copy in float, or null
+  const float* filter_points;  ///< a float copy of the points, or null
   std::int64_t n;
   int d;
   int k;
-  void* labels;  ///< unsigned char, or unsigned short where `wide_labels`
+  void* labels;  ///< unsigned char; with `wide_labels` unsigned short
   bool wide_labels;
   T* centroids;       ///< k x d
-  Word* sums;         ///< as ExactSums has them: k x 2 d raw limbs, 2 k weight limbs where there are weights, k counts
-  Word* differences;  ///< three sets of: sums, and the number of labels that changed
+  Word* sums;         ///< as in ExactSums: k x 2 d raw limbs, 2 k weight limbs if weighted, k counts
+  Word* differences;  ///< three sets of: sums, and the number of changed labels
   Record* records;
-  Word* past_sums;    ///< of each step: one set of sums
-  T* past_centroids;  ///< from before the first step on: k x d each
-  double* parts;      ///< of each step: 2 k
+  Word* past_sums;    ///< per step: one set of sums
+  T* past_centroids;  ///< before the first step and after each step: k x d each
+  double* parts;      ///< per step: 2 k
   LoopOutcome* outcome;
-  T middle[cuda_small_dim_columns];  ///< of the columns
+  T middle[cuda_small_dim_columns];  ///< per column
   T scale;                           ///< a power of two
   float bound;
   core::Grid columns[cuda_small_dim_columns];
@@ -71,35 +68,33 @@ struct SmallDimJob {
   core::Grid weight;
   bool weights_on_grid;
   double weight_scale;                 ///< see Statistics
-  double coordinate_scale;             ///< likewise
-  double low[cuda_small_dim_columns];  ///< half the sum of lowest and highest, for the history's inertia
-  int iterations;                      ///< at most; 0: one pass without an update
+  double coordinate_scale;             ///< see Statistics
+  double low[cuda_small_dim_columns];  ///< (lowest + highest) / 2 per column, for the history's inertia
+  int iterations;                      ///< maximum; 0: one pass without an update
   double shift_limit;
   std::int64_t changed_limit;
   bool relocates;
   bool to_unit_length;
-  int copies;  ///< of the sums in shared memory; a power of two
+  int copies;  ///< number of copies of the sums in shared memory; a power of two
   Tiles tiles;
 };
 
-/// Words of one set of sums.
 template <class T>
 __host__ __device__ int sum_words(const SmallDimJob<T>& job) {
   return job.k * (2 * job.d + (job.weights ? 2 : 0) + 1);
 }
 
-/// Floats of a cluster's entry in the filter: |c|^2 / 2, then -c, to a multiple of four.
+/// Number of floats per cluster in the filter: |c|^2 / 2, then -c, rounded up to a multiple of four.
 template <int Columns>
 constexpr int entry_floats = (Columns + 1 + 3) / 4 * 4;
 
-/// The parts of a block's shared memory.
 template <class T, int Columns>
 struct Shared {
-  float* filter;        ///< an entry for each cluster
-  unsigned char* work;  ///< of the walk
-  double* parts;        ///< k, for sums over the clusters in ascending order
-  Word* sums;           ///< all clusters' sums so far
-  unsigned int* moved;  ///< copies of the differences of this pass: lower halves, then upper ones
+  float* filter;        ///< one entry per cluster
+  unsigned char* work;  ///< scratch memory of the walk
+  double* parts;        ///< [k], for sums over the clusters in ascending order
+  Word* sums;           ///< the current sums of all clusters
+  unsigned int* moved;  ///< copies of this pass's differences: lower halves, then upper halves
   T* centroids;
   T* next;
 

@@ -1,18 +1,18 @@
-// The kernel that stays on the GPU for many iterations of a fit.
+// A kernel that stays on the GPU for many iterations of a fit.
 //
-// An iteration is one walk over the points, in which every block notes what its points add to the sums, and one barrier
-// across the grid; then every block computes all the new centroids for itself, which for few clusters and columns is
-// cheaper than to wait for a block that does it for all. A variant provides the walk:
+// An iteration is one walk over the points, in which every block records how its points change the sums, and one
+// barrier across the grid. Then every block computes all new centroids itself, which for few clusters and columns is
+// cheaper than waiting for one block to do it. A variant provides the walk:
 //
 //   struct Walk { columns, points_per_thread, threads, registers;
 //                 static work_bytes(job, warps);  // of shared memory
 //                 static Tally assign(job, shared); };
 //
-// Three sets of differences take turns: the blocks add to one in iteration t, read it after the barrier, and meanwhile
-// the next is in use; the third is cleared for the iteration after. A block that is an iteration ahead, and none can be
-// more, never writes what another still reads.
+// Three sets of differences rotate. In iteration t the blocks add to one set and read it after the barrier. The first
+// block concurrently clears the set of iteration t + 1, while slower blocks may still read the set of iteration t - 1.
+// A block can be at most one iteration ahead, so it never writes a set that another block still reads.
 //
-// Source: persistent kernels: Gupta, Stuart and Owens, "A study of persistent threads style GPU programming" (2012).
+// Source: Gupta, Stuart and Owens, "A study of persistent threads style GPU programming" (2012).
 #pragma once
 
 #include <cooperative_groups.h>
@@ -29,13 +29,12 @@ struct Tally {
   unsigned int rechecked;
 };
 
-/// Adds a count of each lane to a counter of the block: one addition a warp. All lanes take part.
+/// Adds a count per lane to a counter of the block, with one addition per warp. All lanes must take part.
 __device__ inline void add_counts(unsigned int* counter, unsigned int count) {
   const unsigned int of_warp = __reduce_add_sync(0xffffffffu, count);
   if (threadIdx.x % 32 == 0 && of_warp > 0) atomicAdd(counter, of_warp);
 }
 
-/// The squared movement of a centroid.
 template <class T>
 __device__ double movement(const T* before, const T* after, int d) {
   double squares = 0;
@@ -46,7 +45,7 @@ __device__ double movement(const T* before, const T* after, int d) {
   return squares;
 }
 
-/// The sum of `parts`, in ascending order.
+/// Returns the sum of `parts`, in ascending order.
 __device__ inline double ordered_sum(const double* parts, int count) {
   double total = 0;
 #pragma unroll 8
@@ -54,16 +53,15 @@ __device__ inline double ordered_sum(const double* parts, int count) {
   return total;
 }
 
-/// The squared movements, summed as the frame does: dimensions, and then clusters, in ascending order. Every thread of
-/// the block gets the sum.
+/// Returns the sum of the squared movements in the driver's order: dimensions, then clusters. All threads get it.
 template <class T, int Columns>
 __device__ double shift_of(const SmallDimJob<T>& job, const Shared<T, Columns>& shared) {
   __shared__ double total;
   for (int cluster = static_cast<int>(threadIdx.x); cluster < job.k; cluster += static_cast<int>(blockDim.x))
     shared.parts[cluster] = movement(shared.centroids + cluster * job.d, shared.next + cluster * job.d, job.d);
-  __syncthreads();  // every cluster's part is there
+  __syncthreads();  // every cluster's part is stored
   if (threadIdx.x == 0) total = ordered_sum(shared.parts, job.k);
-  __syncthreads();  // the total is there
+  __syncthreads();  // the total is stored
   return total;
 }
 
@@ -76,11 +74,11 @@ __device__ inline Word nanoseconds() {
   return now;
 }
 
-/// A block of the kernel: the steps of an iteration, in their order. All threads of the block take each step together.
+/// One block of the kernel: the steps of an iteration, in order. All threads of the block must call each step together.
 template <class T, class Walk>
 class FitBlock {
  public:
-  /// `memory`: dynamic shared memory. `tally`: in shared memory too.
+  /// `memory`: dynamic shared memory. `tally`: in shared memory.
   __device__ FitBlock(const SmallDimJob<T>& job, unsigned char* memory, Tally& tally)
       : job_(job),
         shared_(memory, job, Walk::work_bytes(job, static_cast<int>(blockDim.x) / 32)), sums_{job, shared_.sums},
@@ -95,28 +93,28 @@ class FitBlock {
     }
     if (thread() == 0) tally_ = {};
     if (is_first() && thread() == 0) job_.outcome->start_nanoseconds = nanoseconds();
-    __syncthreads();  // the centroids are there
+    __syncthreads();  // the centroids are stored
     build_filter<T, Columns>(job_, shared_);
-    __syncthreads();  // and the filter
+    __syncthreads();  // the filter is stored
   }
 
-  /// Settles the block's points, and adds what they change to the step's differences in memory.
+  /// Labels the block's points and adds the changes to the step's differences in global memory.
   __device__ __forceinline__ void assign(int step) {
     const Tally tally = Walk::assign(job_, shared_);
     add_counts(&tally_.changed, tally.changed);
     add_counts(&tally_.rechecked, tally.rechecked);
-    __syncthreads();  // all of the block's points are settled and in `moved`
+    __syncthreads();  // all of the block's points are labelled, and the changes are in `moved`
     Word* const difference = differences_of(step);
     if (tally_.changed > 0) add_moved(difference);
     if (is_first()) {
-      // Cleared for the iteration after the next: all blocks are past the barrier behind which they read it.
+      // Clears the next iteration's set, which all blocks read before the last barrier.
       Word* const later = differences_of(step + 1);
       for (int word = thread(); word <= words_; word += threads()) later[word] = 0;
     }
     if (thread() == 0 && tally_.changed > 0) atomicAdd(&difference[words_], Word{tally_.changed});
   }
 
-  /// Adds the differences of all blocks to the sums. Returns the number of points that changed their cluster.
+  /// Adds the differences of all blocks to the sums. Returns how many points changed their cluster.
   __device__ __forceinline__ Word take_differences(int step) {
     const Word* const difference = differences_of(step);
     if (thread() == 0) {
@@ -129,8 +127,8 @@ class FitBlock {
     return changed;
   }
 
-  /// Returns true if a cluster is empty, or may be, and so is up to the frame.
-  __device__ __forceinline__ bool is_for_the_frame() const {
+  /// Returns true if a cluster is empty, or may be, so that the driver must handle it.
+  __device__ __forceinline__ bool needs_driver() const {
     bool found = job_.iterations == 0;
     for (int cluster = thread(); cluster < job_.k; cluster += threads()) {
       const Presence presence = sums_.presence(cluster);
@@ -139,7 +137,7 @@ class FitBlock {
     return __syncthreads_or(found) != 0;
   }
 
-  /// Computes the next centroids. Returns true if one of them is not certain.
+  /// Computes the next centroids. Returns true if a centroid is not certain to be correctly rounded.
   __device__ __forceinline__ bool make_means(int step) {
     bool doubtful = false;
     for (int index = thread(); index < area_; index += threads()) {
@@ -154,18 +152,18 @@ class FitBlock {
     if (is_first())
       for (int word = thread(); word < words_; word += threads())
         job_.past_sums[std::int64_t{step} * words_ + word] = shared_.sums[word];
-    return __syncthreads_or(doubtful) != 0;  // and the rows are complete
+    return __syncthreads_or(doubtful) != 0;  // also a barrier: the rows are complete
   }
 
   __device__ __forceinline__ void scale_means() {
     for (int cluster = thread(); cluster < job_.k; cluster += threads())
       if (sums_.count(cluster) > 0 && !scale_to_unit_length(shared_.next + cluster * job_.d, job_.d))
-        for (int dim = 0; dim < job_.d; ++dim)  // no direction: it stays
+        for (int dim = 0; dim < job_.d; ++dim)  // no direction: the centroid stays
           shared_.next[cluster * job_.d + dim] = shared_.centroids[cluster * job_.d + dim];
-    __syncthreads();  // the rows have their length
+    __syncthreads();  // the rows have unit length
   }
 
-  /// Puts the next centroids in the place of the last ones. Returns true if they are the same.
+  /// Replaces the centroids by the next ones. Returns true if they are equal.
   __device__ __forceinline__ bool replace_centroids(int step) {
     bool equal = true;
     for (int index = thread(); index < area_; index += threads()) {
@@ -173,7 +171,7 @@ class FitBlock {
       shared_.centroids[index] = shared_.next[index];
       if (is_first()) job_.past_centroids[(std::int64_t{step} + 1) * area_ + index] = shared_.next[index];
     }
-    const bool same = __syncthreads_and(equal) != 0;  // and the centroids are complete
+    const bool same = __syncthreads_and(equal) != 0;  // also a barrier: the centroids are complete
     build_filter<T, Columns>(job_, shared_);
     return same;
   }
@@ -184,7 +182,7 @@ class FitBlock {
     if (is_first() && thread() == 0) job_.records[step] = {0, static_cast<std::int64_t>(changed), 0, nanoseconds()};
   }
 
-  /// The results, to memory. The outcome's count of rechecked points is added up by all blocks.
+  /// Writes the results to global memory. All blocks add to the outcome's count of rechecked points.
   __device__ __forceinline__ void finish(int steps, bool pass_only, bool same, Word changed) {
     __syncthreads();  // the centroids are complete
     if (thread() == 0 && rechecked_ > 0) atomicAdd(&job_.outcome->rechecked, rechecked_);
@@ -207,16 +205,16 @@ class FitBlock {
 
   __device__ Word* differences_of(int step) const { return job_.differences + step % 3 * (words_ + 1); }
 
-  /// Adds what the block has noted to the differences, and clears its notes.
+  /// Adds the block's recorded changes to the differences and clears the record.
   __device__ __forceinline__ void add_moved(Word* difference) {
-    // Every block begins with other words: additions to the same one would queue up.
+    // Every block starts at a different word, to avoid contention.
     const int first_word = static_cast<int>(std::int64_t{words_} * blockIdx.x / gridDim.x);
     for (int index = thread(); index < words_; index += threads()) {
       const int word = index + first_word < words_ ? index + first_word : index + first_word - words_;
       Word lower = 0;
       Word upper = 0;
       for (int step_of_copies = 0; step_of_copies < job_.copies; ++step_of_copies) {
-        // Neighbouring threads begin with different copies, which lie in different banks.
+        // Neighbouring threads start at different copies, which are in different banks.
         const int at = word * job_.copies + ((step_of_copies + thread()) & (job_.copies - 1));
         lower += shared_.moved[at];
         upper += shared_.moved[at + words_ * job_.copies];
@@ -230,13 +228,13 @@ class FitBlock {
   const SmallDimJob<T>& job_;
   const Shared<T, Columns> shared_;
   const JobSums<T> sums_;
-  Tally& tally_;  ///< of the block, in this pass
+  Tally& tally_;
   const int words_;
   const int area_;
-  Word rechecked_ = 0;  ///< of the block, in all passes; the first thread's
+  Word rechecked_ = 0;  ///< of the block, over all passes; only in the first thread
 };
 
-// Launch shape: cooperative, as many blocks as the GPU holds at once or the points need.
+// Launch shape: cooperative; as many blocks as the GPU runs at once, or as the points need.
 template <class T, class Walk>
 __global__ void __maxnreg__(Walk::registers) fit_on_gpu(const __grid_constant__ SmallDimJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -252,7 +250,7 @@ __global__ void __maxnreg__(Walk::registers) fit_on_gpu(const __grid_constant__ 
     block.assign(step);
     grid.sync();  // every block's differences are in memory
     changed = block.take_differences(step);
-    pass_only = block.is_for_the_frame() || block.make_means(step);
+    pass_only = block.needs_driver() || block.make_means(step);
     if (pass_only) break;
     if (job.to_unit_length) block.scale_means();
     const double shift = job.shift_limit > 0 ? block.shift() : 0;

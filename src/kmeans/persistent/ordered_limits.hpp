@@ -1,5 +1,4 @@
-// The limits of cuda_ordered, for the table of variants, and how it rules out clusters for a box: plain C++, so that it
-// can be tested without a GPU.
+// Limits of cuda_ordered, and its exclusion of clusters for a box. Plain C++, so that tests need no GPU.
 #pragma once
 
 #include <cmath>
@@ -10,21 +9,22 @@
 
 namespace gradus::kmeans_detail {
 
-inline constexpr int cuda_ordered_columns = 4;       ///< at most
-inline constexpr int cuda_ordered_clusters = 65533;  ///< at most: two more labels of a tile say that it has none
+inline constexpr int cuda_ordered_columns = 4;       ///< maximum
+inline constexpr int cuda_ordered_clusters = 65533;  ///< maximum: two more label values mark tiles without a common
+                                                     ///< label
 
-/// Bytes of shared memory that a block of one warp needs.
+/// Returns the shared memory in bytes that a block of one warp needs.
 constexpr std::uint64_t cuda_ordered_shared(const Shape& shape) {
   const auto k = static_cast<std::uint64_t>(shape.clusters);
   constexpr std::uint64_t queue_and_moves = 32 * 16 + 160 * 8;
   return cuda_small_dim_shared(shape) + 2 * k + queue_and_moves + 8;
 }
 
-/// Bytes that ordering n points takes while it works, the order included.
+/// Returns the memory in bytes that ordering n points needs while it runs, including the order itself.
 constexpr std::uint64_t order_bytes(std::uint64_t n) { return 17 * n + (std::uint64_t{16} << 20); }
 
-/// Bytes on the GPU beside points and weights: what cuda_small_dim takes; points and weights in order; of each tile of
-/// at least 32 points its state, box and sums.
+/// Returns the GPU memory in bytes needed in addition to points and weights: the memory of cuda_small_dim; ordered
+/// points and weights; and the state, box and sums of each tile of at least 32 points.
 constexpr std::uint64_t cuda_ordered_bytes(const Shape& shape) {
   const auto n = static_cast<std::uint64_t>(shape.points);
   const auto d = static_cast<std::uint64_t>(shape.dimensions);
@@ -33,8 +33,8 @@ constexpr std::uint64_t cuda_ordered_bytes(const Shape& shape) {
          n * (d + (shape.weighted ? 1 : 0)) * static_cast<std::uint64_t>(shape.element_bytes) + of_tiles;
 }
 
-/// The filter's bound for points of `columns` coordinates: how far the difference of two scores lies from half the
-/// difference of the canonical distances at most (cuda_small_dim.cu).
+/// Returns how far the difference of two scores can deviate from half the difference of the canonical squared
+/// distances, for points with `columns` coordinates (cuda_small_dim.cu).
 constexpr float filter_bound(int columns) {
   const auto d = static_cast<float>(columns);
   return (6 * d * d + 16 * d) * 0x1p-24f;
@@ -47,9 +47,9 @@ struct Box {
   float half[Columns];  ///< rounded up
 };
 
-/// By how much a cluster's score |c|^2 / 2 - x.c exceeds another's at least, over the box. A cluster's entry is
-/// |c|^2 / 2, then -c. Where the result is above twice filter_bound(), the cluster is farther from every point of the
-/// box.
+/// Returns at least by how much the score |c|^2 / 2 - x.c of the cluster `entry` exceeds the score of `other`, for all
+/// x in the box. An entry holds |c|^2 / 2, then -c. If the result exceeds twice filter_bound(), the cluster `entry` is
+/// farther from every point of the box than `other`.
 template <int Columns, int Length>
 GRADUS_HOST_DEVICE float least_gap(const float (&entry)[Length], const float (&other)[Length],
                                    const Box<Columns>& box) {

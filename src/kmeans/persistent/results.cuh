@@ -1,8 +1,7 @@
-// What follows the kernel that stays on the GPU: the figures of its steps, the labels as others want them, the inertia.
+// The kernels that run after the persistent kernel: statistics of its steps, labels in the caller's form, inertia.
 //
-// What an iteration is judged by, the inertia of the history and the squared movement, does not hold up the next one:
-// sums and centroids of all iterations are kept, and a kernel works the figures out afterwards, a block for each
-// iteration.
+// The inertia and the squared movement of an iteration do not delay the next one: the sums and centroids of all
+// iterations are stored, and a kernel computes the statistics afterwards, with one block per iteration.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,7 +10,7 @@
 
 namespace gradus::kmeans_detail {
 
-// The figures of the steps that were made. Launch shape: a block for each step.
+// Computes the statistics of the completed steps. Launch shape: one block per step.
 template <class T>
 __global__ void judge_steps(const __grid_constant__ SmallDimJob<T> job) {
   const auto step = static_cast<std::int64_t>(blockIdx.x);
@@ -31,12 +30,11 @@ __global__ void judge_steps(const __grid_constant__ SmallDimJob<T> job) {
     parts[cluster] = movement(row, row + area, job.d);
     parts[job.k + cluster] = weight > 0 ? weight * sum : 0.0;
   }
-  __syncthreads();  // every cluster's part is there
+  __syncthreads();  // every cluster's part is stored
   if (threadIdx.x == 0) job.records[step].shift = ordered_sum(parts, job.k);
   if (threadIdx.x == 32) job.records[step].explained = ordered_sum(parts + job.k, job.k);
 }
 
-/// A point's label after the last pass.
 template <class T>
 __device__ int settled_label_of(const SmallDimJob<T>& job, std::int64_t point) {
   if (job.tiles.points > 0) {
@@ -46,7 +44,7 @@ __device__ int settled_label_of(const SmallDimJob<T>& job, std::int64_t point) {
   return label_of(job, point);
 }
 
-// The labels in the order of the caller's points. Launch shape: one thread for each point.
+// Writes the labels in the order of the caller's points. Launch shape: one thread per point.
 template <class T, class Label>
 __global__ void place_labels(const SmallDimJob<T> job, Label* labels) {
   const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -54,7 +52,7 @@ __global__ void place_labels(const SmallDimJob<T> job, Label* labels) {
   labels[job.tiles.points > 0 ? job.tiles.order[point] : point] = static_cast<Label>(settled_label_of(job, point));
 }
 
-// The inertia. Launch shape: the grid's stride over the points; blocks of whole warps.
+// Computes the inertia. Launch shape: grid-stride loop over the points; blocks of whole warps.
 template <class T>
 __global__ void exact_inertia(const SmallDimJob<T> job, core::TotalGrid grid, SharedTotal* total) {
   core::TotalLimbs limbs;

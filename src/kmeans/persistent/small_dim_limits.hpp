@@ -1,4 +1,4 @@
-// The limits of cuda_small_dim, for the table of variants.
+// Limits of cuda_small_dim for the table of variants.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace gradus::kmeans_detail {
 
-inline constexpr int cuda_small_dim_columns = 16;  ///< at most
-inline constexpr int cuda_narrow_clusters = 254;   ///< up to as many, a label is a byte
+inline constexpr int cuda_small_dim_columns = 16;  ///< maximum
+inline constexpr int cuda_narrow_clusters = 254;   ///< largest number of clusters for byte labels
 
-/// Bytes of shared memory that a block of two warps needs, whatever the number of columns that its kernel is made for.
+/// Returns the shared memory in bytes that a block of two warps needs, for any number of columns in its kernel.
 constexpr std::uint64_t cuda_small_dim_shared(const Shape& shape) {
-  constexpr std::uint64_t stages = std::uint64_t{2} * 2 * 128 * (4 * 8 + 2);  // of two warps, the longest
+  constexpr std::uint64_t stages = std::uint64_t{2} * 2 * 128 * (4 * 8 + 2);  // of two warps, longest case
   constexpr std::uint64_t queues = std::uint64_t{2} * 160 * 4;
   const auto k = static_cast<std::uint64_t>(shape.clusters);
   const auto d = static_cast<std::uint64_t>(shape.dimensions);
@@ -22,11 +22,11 @@ constexpr std::uint64_t cuda_small_dim_shared(const Shape& shape) {
          queues;
 }
 
-/// What a fit keeps of its iterations between two looks of the host: of so many at most, and so many bytes.
+/// Limits of the history that a fit keeps between two polls by the host: iterations and bytes.
 inline constexpr std::int64_t cuda_history_limit = 4096;
 inline constexpr std::uint64_t cuda_history_bytes = std::uint64_t{64} << 20;
 
-/// Bytes on the GPU beside points and weights: labels, sums in four copies, and the history.
+/// Returns the GPU memory in bytes needed besides points and weights: labels, four copies of the sums, the history.
 constexpr std::uint64_t cuda_small_dim_bytes(const Shape& shape) {
   const auto k = static_cast<std::uint64_t>(shape.clusters);
   const auto d = static_cast<std::uint64_t>(shape.dimensions);

@@ -1,5 +1,5 @@
-// Exact sums (core/exact_sum.hpp) in the fit that stays on the GPU: in shared memory a block notes by how much they
-// change, as pairs of 32-bit halves in several copies; what the sums of a cluster come to.
+// Exact sums (core/exact_sum.hpp) in the fit that stays on the GPU. A block records the changes of the sums in shared
+// memory, as pairs of 32-bit halves in several copies.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -8,8 +8,8 @@
 
 namespace gradus::kmeans_detail {
 
-/// Adds to a word of the differences. Whoever makes the lower half overflow carries: in whatever order, the carries are
-/// as many as in one long addition. `copy`: this lane's among the copies.
+/// Adds to a word of the differences. The thread whose addition overflows the lower half carries; the number of carries
+/// does not depend on the order. `copy`: the copy that this lane uses.
 template <class T>
 __device__ void add_to_word(const SmallDimJob<T>& job, unsigned int* moved, int copy, int word, Word addend) {
   unsigned int* const half = moved + word * job.copies + copy;
@@ -18,7 +18,7 @@ __device__ void add_to_word(const SmallDimJob<T>& job, unsigned int* moved, int 
   atomicAdd(half + sum_words(job) * job.copies, static_cast<unsigned int>(addend >> 32) + carry);
 }
 
-/// A coordinate on its column's grid, with the magic number's own bits. `weight`: scaled.
+/// Returns a coordinate on its column's grid, including the bits of the magic number. `weight` is scaled.
 template <class T>
 __device__ core::RawLimbs raw_limbs(const SmallDimJob<T>& job, int dim, T coordinate, double weight) {
   const double on_grid = static_cast<double>(coordinate) * job.columns[dim].to_high;
@@ -26,13 +26,12 @@ __device__ core::RawLimbs raw_limbs(const SmallDimJob<T>& job, int dim, T coordi
   return core::raw_limbs(weight, on_grid, job.columns[dim].to_low);
 }
 
-/// The scaled weight of a point.
 template <class T>
 __device__ double scaled_weight(const SmallDimJob<T>& job, std::int64_t point) {
   return job.weights ? static_cast<double>(job.weights[point]) * job.weight_scale : 1.0;
 }
 
-/// Moves a point in the sums from the cluster `before`, if it is one, to `now`. `copy`: this lane's among the copies.
+/// Moves a point in the sums from cluster `before`, if that is one, to `now`. `copy`: the copy that this lane uses.
 template <class T, int Columns, bool Exact>
 __device__ void move_in_sums(const SmallDimJob<T>& job, unsigned int* moved, int copy, int before, int now,
                              const T (&row)[Columns], double weight) {
@@ -59,12 +58,12 @@ __device__ void move_in_sums(const SmallDimJob<T>& job, unsigned int* moved, int
   move(word, 1, 1);
 }
 
-/// A sum limb without the magic number's own bits, which every summand carries.
+/// Returns a sum limb without the bits of the magic number, which every summand includes.
 __device__ inline std::int64_t plain(Word raw, Word count) {
   return static_cast<std::int64_t>(raw - count * static_cast<Word>(core::integer_magic_bits));
 }
 
-/// The sums of a job, cluster by cluster, as the update needs them.
+/// The sums of a job by cluster, as the update needs them.
 template <class T>
 struct JobSums {
   const SmallDimJob<T>& job;
@@ -76,7 +75,7 @@ struct JobSums {
     const Word* limbs = sums + job.k * 2 * job.d + 2 * cluster;
     return job.weight.total({static_cast<std::int64_t>(limbs[0]), static_cast<std::int64_t>(limbs[1])});
   }
-  /// Scaled; for the history.
+  /// Returns the scaled weight, for the history.
   __device__ double weight(int cluster) const {
     if (!job.weights) return static_cast<double>(static_cast<std::int64_t>(count(cluster)));
     return core::round_quotient<double>(total_weight(cluster), 1, job.weight.unit);
@@ -89,7 +88,7 @@ struct JobSums {
   __device__ std::int64_t weight_slack(int cluster) const {
     return !job.weights || job.weights_on_grid ? 0 : static_cast<std::int64_t>(count(cluster));
   }
-  /// As in ExactSums.
+  /// Same rule as in ExactSums.
   __device__ Presence presence(int cluster) const {
     if (count(cluster) == 0) return Presence::none;
     return total_weight(cluster) > weight_slack(cluster) ? Presence::some : Presence::unknown;
@@ -105,7 +104,7 @@ struct JobSums {
     return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
                                        unit_of_mean(dim));
   }
-  /// The mean less the column's middle, to within a few roundings, for the history.
+  /// Returns the mean minus the column's middle, accurate to a few roundings, for the history.
   __device__ double mean_from_middle(int cluster, int dim) const {
     return core::quotient_less(core::two_doubles(job.columns[dim], limbs(cluster, dim)), weight_parts(cluster),
                                unit_of_mean(dim), job.low[dim]);

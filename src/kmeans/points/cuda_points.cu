@@ -1,8 +1,7 @@
-// Points on a GPU: their variance, their rows at unit length, and copies of them. First centroids: cuda_cover.cu;
-// distances: cuda_distances.cu.
+// Points on a GPU: variance, unit length, copies. Initial centroids: cuda_cover.cu; distances: cuda_distances.cu.
 //
-// All kernels but a few read the points once and are bound by that: n d elements. Sums are of integers and extremes are
-// exact, so that blocks may finish in any order.
+// Almost all kernels are bound by one read of the points. Integer sums and exact extremes let blocks finish in any
+// order.
 #include "kmeans/points/cuda_points.hpp"
 
 #include <algorithm>
@@ -19,7 +18,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// The sums of the columns. `too_small`: how many values the limbs do not hold.
+/// Sums the columns. `too_small` counts the values that the limbs do not hold.
 template <class T>
 __global__ void sum_columns(const DeviceRows<T> rows, const core::TotalGrid* grids, TotalWords* sums, Word* too_small) {
   core::TotalLimbs limbs;
@@ -34,7 +33,7 @@ __global__ void sum_columns(const DeviceRows<T> rows, const core::TotalGrid* gri
   });
 }
 
-// Launch shape: one thread for each row, the grid's stride over them.
+// Launch: one thread per row, a grid-stride loop.
 template <class T>
 __global__ void scale_to_unit_length(const DeviceRows<T> rows, T* unit, Word* first_zero) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
@@ -55,7 +54,7 @@ __global__ void scale_to_unit_length(const DeviceRows<T> rows, T* unit, Word* fi
   }
 }
 
-/// The sum of the squared distances to `mean`.
+/// Sums the squared distances to `mean`.
 template <class T>
 __global__ void sum_squares(const __grid_constant__ DeviceRows<T> rows, const __grid_constant__ DeviceRows<T> mean,
                             core::TotalGrid grid, SharedTotal* total) {
@@ -70,7 +69,7 @@ __global__ void sum_squares(const __grid_constant__ DeviceRows<T> rows, const __
   add_limbs_of_warp(*total, limbs);
 }
 
-// Launch shape: one thread for each element.
+// Launch: one thread per element.
 template <class T>
 __global__ void gather_rows(const DeviceRows<T> rows, const std::int64_t* which, std::int64_t count, T* out) {
   const std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -150,7 +149,7 @@ void GpuPoints<T>::gather(const GpuPoints& all, std::span<const std::int64_t> ro
   gather_rows<T><<<cuda::blocks_for(count * all.points_.columns(), 256), 256, 0, stream>>>(device_rows(all),
                                                                                            which.data(), count, to);
   cuda::check_launch("gather_rows");
-  stream.wait();  // the numbers were read
+  stream.wait();  // the row numbers are read
 }
 
 template <class T>

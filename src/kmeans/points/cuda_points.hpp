@@ -1,4 +1,4 @@
-// Points on a GPU (gpu_points.hpp) as kernels see them.
+// Points on a GPU (gpu_points.hpp) in the form that kernels use.
 #pragma once
 
 #include "cuda/rows.cuh"
@@ -14,7 +14,7 @@ DeviceRows<T> device_rows(const GpuPoints<T>& points) {
   return {rows.data(), rows.rows(), rows.row_stride(), static_cast<int>(rows.columns())};
 }
 
-/// A copy on the GPU with 16 bytes of room behind it, for kernels that read by quads.
+/// Returns a copy on the GPU followed by 16 bytes of padding, for kernels that read in quads.
 template <class T>
 cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T> rows, cuda::Job& job);
 

@@ -1,4 +1,4 @@
-// Rows that are needed in host memory, wherever they are.
+// Access to rows in host memory.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// The rows themselves if they are in host memory, otherwise a copy of them in `copy`.
+/// Returns the rows themselves if they are in host memory, otherwise a copy held by `copy`.
 template <class T>
 MatrixView<const T> in_host_memory(MatrixView<const T> rows, const char* what, const Execution& execution,
                                    Matrix<T>& copy) {

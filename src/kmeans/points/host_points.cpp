@@ -39,7 +39,7 @@ core::ColumnRanges HostPoints<T>::column_ranges() const {
     }
   });
   core::ColumnRanges ranges;
-  for (std::size_t column = 0; column < d; ++column) ranges.lowest.push_back(0.0 - found[column]);  // no -0
+  for (std::size_t column = 0; column < d; ++column) ranges.lowest.push_back(0.0 - found[column]);  // avoids -0
   ranges.highest.assign(found.begin() + static_cast<std::ptrdiff_t>(d), found.end());
   return ranges;
 }
@@ -72,8 +72,7 @@ void HostPoints<T>::own_squared_distances(MatrixView<const T> centroids, const s
 
 namespace {
 
-/// Distances of points to centroids, as kmeans_transform() returns them, by tiles that stay in the cache: a whole row
-/// of the result would not, with many centroids.
+/// Computes the distances of kmeans_transform() in tiles that stay in the cache, as long rows of the result would not.
 template <class T>
 class DistanceTiles {
  public:
@@ -84,7 +83,7 @@ class DistanceTiles {
   void find(MatrixView<T> distances, int threads) {
     cpu::SharedWork work((points_.rows() + tile - 1) / tile, threads, 1);
     core::FirstFailure failure;
-    if (threads == 1) {  // a team of one would take some calls of the system, as long as a small job
+    if (threads == 1) {  // a parallel region of one thread still makes system calls, which take as long as a small job
       find_part(0, work, failure, distances);
     } else {
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
@@ -98,7 +97,7 @@ class DistanceTiles {
   static constexpr std::int64_t tile = 64;
 
   void find_part(int part, cpu::SharedWork& work, const core::FirstFailure& failure, MatrixView<T> distances) {
-    core::Occasion occasion;
+    core::RateLimiter limiter;
     double squared[tile * tile];
     const T* some_points[tile];
     const T* some_centroids[tile];
@@ -107,7 +106,7 @@ class DistanceTiles {
       const std::int64_t count = std::min(tile, points_.rows() - first);
       for (std::int64_t row = 0; row < count; ++row) some_points[row] = points_.row(first + row);
       for (std::int64_t cluster = 0; cluster < centroids_.rows(); cluster += tile) {
-        if (stop_.stop_requested() || failure.happened()) return;  // a tile is work enough between two looks
+        if (stop_.stop_requested() || failure.happened()) return;  // polls once per tile
         const std::int64_t clusters = std::min(tile, centroids_.rows() - cluster);
         for (std::int64_t row = 0; row < clusters; ++row) some_centroids[row] = centroids_.row(cluster + row);
         squared_distances<T>(some_points, count, some_centroids, clusters, points_.columns(), squared);
@@ -116,8 +115,8 @@ class DistanceTiles {
           for (std::int64_t row = first; row < first + count; ++row, ++next)
             distances(row, column) = static_cast<T>(metric_ == KMeansMetric::cosine ? 0.5 * *next : std::sqrt(*next));
       }
-      const std::int64_t finished = done_.fetch_add(count, std::memory_order_relaxed) + count;  // a figure, no order
-      if (part == 0 && occasion.is_there()) progress_(finished);  // part 0 is the calling thread's
+      const std::int64_t finished = done_.fetch_add(count, std::memory_order_relaxed) + count;  // progress only
+      if (part == 0 && limiter.ready()) progress_(finished);  // part 0 runs on the calling thread
     }
   }
 
@@ -160,7 +159,7 @@ std::unique_ptr<SeedingCover> HostPoints<T>::cover(std::int64_t first, std::int6
 
 namespace {
 
-/// No points, on a rank whose job has some.
+/// The points of a rank without points, in a job that has some.
 template <class T>
 class IdlePoints final : public HostPoints<T> {
  public:
@@ -174,7 +173,7 @@ class IdlePoints final : public HostPoints<T> {
   }
 
  private:
-  /// As many as the other ranks compare.
+  /// Returns the number of candidates that the other ranks compare per call.
   std::int64_t candidates_of_a_call(std::int64_t expected, bool groups, SeedingFilter filter) const {
     const std::int64_t columns = this->points_.columns();
     switch (cover_kind(columns, !this->host_weights_.empty(), expected, groups, filter)) {
@@ -193,7 +192,7 @@ std::unique_ptr<PointSource<T>> HostPoints<T>::sample(std::span<const std::int64
                                                       VectorView<const T> weights) const {
   Matrix<T> all = rows_at(numbers);
   core::Ranks& ranks = this->ranks();
-  // All ranks have all of it, and each of them works on its share.
+  // All ranks have the whole sample; each works on its share.
   const cpu::Range share = cpu::share(all.rows(), ranks.rank(), ranks.size());
   const VectorView<const T> own_weights(weights.data() + share.begin, share.size());
   auto own = points_in_host_memory<T>(std::as_const(all).view().slice(share.begin, share.size()),

@@ -38,7 +38,7 @@ class HostPoints : public PointSource<T> {
   Matrix<T> owned_;  ///< the rows, if they are not the caller's
 };
 
-/// This rank's points in host memory, of which there may be none.
+/// Returns this rank's points in host memory; there may be none.
 template <class T>
 std::unique_ptr<PointSource<T>> points_in_host_memory(MatrixView<const T> points, VectorView<const T> weights,
                                                       int threads, std::stop_token stop,

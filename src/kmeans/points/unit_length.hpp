@@ -1,7 +1,7 @@
-// Rows scaled to unit length, for the cosine metric: the same steps on the processor and on a GPU.
+// Rows scaled to unit length, for the cosine metric, with the same steps on CPU and GPU.
 //
-// The squares of coordinates around 1e-165 would vanish, and those of 1e155 overflow. So a row is first multiplied by
-// the power of two that brings its largest coordinate to between 1/2 and 1, which rounds nothing that matters.
+// Squares of coordinates near 1e-165 would underflow, and squares of 1e155 overflow. So a row is first multiplied by
+// the power of two that scales its largest coordinate to between 1/2 and 1, which rounds nothing that matters.
 #pragma once
 
 #include <cmath>
@@ -11,13 +11,13 @@
 
 namespace gradus::kmeans_detail {
 
-/// Multiplies by the power of two that brings `largest` to between 1/2 and 1. Of zero: by 1.
+/// Multiplies by the power of two that scales `largest` to between 1/2 and 1, or by 1 if `largest` is zero.
 class NearOne {
  public:
   GRADUS_HOST_DEVICE explicit NearOne(double largest) {
     int exponent = 0;
     std::frexp(largest, &exponent);
-    // For the least numbers the power itself is beyond double: two steps, of which the first is exact.
+    // For the smallest numbers the power itself overflows a double, so it takes two steps, of which the first is exact.
     const int first = -exponent > 1000 ? 1000 : -exponent;
     first_ = std::ldexp(1.0, first);
     second_ = std::ldexp(1.0, -exponent - first);
@@ -29,7 +29,7 @@ class NearOne {
   double second_ = 1;
 };
 
-/// False for a row of zeros, which has no direction and stays as it is.
+/// Returns false for a row of zeros, which has no direction and stays unchanged.
 template <class T>
 GRADUS_HOST_DEVICE bool scale_to_unit_length(T* row, std::int64_t d) {
   double largest = 0;

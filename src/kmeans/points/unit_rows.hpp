@@ -1,4 +1,4 @@
-// All rows scaled to unit length on the processor: see unit_length.hpp.
+// Scales all rows to unit length on the CPU: see unit_length.hpp.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 
 namespace gradus::kmeans_detail {
 
-/// A copy of the rows, scaled to unit length (gradus/kmeans.hpp) by `threads` threads. InputError, which calls them
-/// `what` and their rows from `first_row` on, for a row of zeros; InterruptedError after a stop request.
+/// Returns a copy of the rows scaled to unit length (gradus/kmeans.hpp). Throws InputError for a row of zeros, which it
+/// names by `what` and counts from `first_row`; throws InterruptedError after a stop request.
 template <class T>
 Matrix<T> unit_rows(MatrixView<const T> points, const char* what, int threads, const std::stop_token& stop,
                     std::int64_t first_row = 0) {
   Matrix<T> unit(points.rows(), points.columns());
   std::int64_t zero_row = points.rows();
-  const std::int64_t stretch = core::stretch_length(points.rows(), 8 + points.columns(), threads);
+  const std::int64_t stretch = core::chunk_length(points.rows(), 8 + points.columns(), threads);
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(min : zero_row)
   for (std::int64_t first = 0; first < points.rows(); first += stretch) {
     if (stop.stop_requested()) continue;

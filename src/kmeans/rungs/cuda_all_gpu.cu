@@ -1,15 +1,16 @@
-// cuda_all_gpu: assignment, sums and new centroids on the GPU; a few numbers travel in each iteration.
+// cuda_all_gpu: assignment, sums and new centroids on the GPU; only a few numbers travel per iteration.
 //
-// What changes from `cuda_update_kernel`: the sums are first made in the shared memory of each block, so that the
-// atomic additions of 256 threads meet there and not in the second-level cache, and one kernel does both search and
-// sums, so that the points are read once. Another kernel, of one block, divides, writes the new centroids where the
-// next iteration reads them, and decides whether to go on. The processor starts the kernels and looks at the decision:
-// one line of state travels, and the bus and the processor are out of the way of the data.
+// What changes from `cuda_update_kernel`:
+// 1. Each block first accumulates its sums in shared memory, so the atomic additions of its 256 threads do not reach
+//    the second-level cache.
+// 2. One kernel does both search and sums, so the points are read once.
+// 3. A one-block kernel divides, writes the new centroids where the next iteration reads them, and decides whether to
+//    continue. The CPU starts the kernels and reads the decision, a single line of state.
 //
-// Bytes of an iteration: the points once from the GPU's memory, 4 n for the labels read and written, a hundred bytes
+// Bytes per iteration: one read of the points from GPU memory, 4 n for the labels read and written, a hundred bytes
 // over the bus. Operations: 3 n k d, and n (d + 2) atomic additions in shared memory.
-// Limits: sums and centroids, k (d + 2) doubles and k d elements, must fit the shared memory of a block. A block's
-// atomic additions of doubles in shared memory are loops around a compare-and-swap: with few clusters they collide.
+// Limits: sums and centroids, k (d + 2) doubles and k d elements, must fit in the shared memory of a block. Atomic
+// additions of doubles in shared memory are compare-and-swap loops, which collide if there are few clusters.
 // Source: the laboratory's experiment; privatisation as in Kirk and Hwu, "Programming Massively Parallel Processors".
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"
@@ -22,9 +23,9 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Labels, and sums in shared memory, which each block adds to the total at its end: of the atomic additions only
-// k (d + 2) for each block meet in the second-level cache. Of the n points those from `begin` to `end`.
-// Launch shape: some blocks for each multiprocessor, whole warps, the grid's stride over the points.
+// Labels the points in [begin, end) of n and adds them to sums in shared memory. At the end each block adds its sums to
+// the total, so only k (d + 2) atomic additions per block reach the second-level cache.
+// Launch: some blocks of whole warps per multiprocessor; a grid-stride loop over the points.
 // Dynamic shared memory: k (d + 2) doubles and k d elements.
 template <class T>
 __global__ void assign_and_sum(const T* points, const T* weights, std::int64_t begin, std::int64_t end, std::int64_t n,
@@ -34,17 +35,17 @@ __global__ void assign_and_sum(const T* points, const T* weights, std::int64_t b
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
 
-  // The block's own sums, all zero, and its copy of the centroids.
+  // The block's sums, initially zero, and its copy of the centroids.
   extern __shared__ __align__(16) unsigned char memory[];
   double* const sums = reinterpret_cast<double*>(memory);
   double* const cluster_weights = sums + k * d;
   auto* const counts = reinterpret_cast<unsigned long long*>(cluster_weights + k);
   T* const near = reinterpret_cast<T*>(counts + k);
-  for (int index = thread; index < k * (d + 2); index += threads) sums[index] = 0;  // the counts' bits too
+  for (int index = thread; index < k * (d + 2); index += threads) sums[index] = 0;  // also clears the counts
   for (int index = thread; index < k * d; index += threads) near[index] = centroids[index];
-  __syncthreads();  // centroids and zeros are there before any thread uses them
+  __syncthreads();  // centroids and zeros are complete before any thread uses them
 
-  // The points: each to its nearest centroid, and into the block's sums.
+  // Assign each point to its nearest centroid and add it to the block's sums.
   unsigned long long changed = 0;
   double inertia = 0;
   const std::int64_t stride = std::int64_t{gridDim.x} * threads;
@@ -60,7 +61,7 @@ __global__ void assign_and_sum(const T* points, const T* weights, std::int64_t b
     atomicAdd(&counts[nearest.cluster], 1ULL);
   }
 
-  // What a thread found in registers, added up within its warp.
+  // Add up the registers of the threads within each warp.
   for (int lanes = 16; lanes > 0; lanes /= 2) {
     changed += __shfl_down_sync(0xffffffffu, changed, lanes);
     inertia += __shfl_down_sync(0xffffffffu, inertia, lanes);
@@ -70,7 +71,7 @@ __global__ void assign_and_sum(const T* points, const T* weights, std::int64_t b
     atomicAdd(&state->inertia, inertia);
   }
 
-  // The block's sums to the total.
+  // Add the block's sums to the total.
   __syncthreads();  // every addition of the block is in shared memory
   for (int index = thread; index < k * d; index += threads)
     if (sums[index] != 0) atomicAdd(&total.sums[index], sums[index]);
@@ -81,24 +82,24 @@ __global__ void assign_and_sum(const T* points, const T* weights, std::int64_t b
   }
 }
 
-// The sum of `value` over the block, in every thread. The block has whole warps.
+// Returns the sum of `value` over the block to every thread. The block must consist of whole warps.
 __device__ double block_sum(double value) {
   __shared__ double parts[32];
   for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_xor_sync(0xffffffffu, value, lanes);
   if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = value;
-  __syncthreads();  // every warp's part is there
+  __syncthreads();  // every warp has written its part
   double sum = 0;
   for (unsigned int warp = 0; warp < blockDim.x / 32; ++warp) sum += parts[warp];
-  __syncthreads();  // all have read before the next call writes
+  __syncthreads();  // all threads have read before the next call writes
   return sum;
 }
 
-// The centroids' new values, the record of the iteration, and whether the loop goes on.
-// Launch shape: one block of 1024 threads. `next`: k d elements of the GPU's memory.
+// Computes the new centroids, records the iteration, and decides whether the loop continues.
+// Launch: one block of 1024 threads. `next` is a buffer of k d elements in GPU memory.
 template <class T>
 __global__ void update_centroids(int k, int d, DeviceSums sums, T* centroids, T* next, LoopState* state,
                                  LoopRecord* records) {
-  __shared__ bool goes_on;
+  __shared__ bool continues;
   if (state->finished) return;
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
@@ -106,7 +107,7 @@ __global__ void update_centroids(int k, int d, DeviceSums sums, T* centroids, T*
   for (int cluster = thread; cluster < k; cluster += threads)
     empty |= sums.counts[cluster] == 0 || !(sums.weights[cluster] > 0);
   if (__syncthreads_or(empty) && state->relocates) {
-    __syncthreads();  // all have read `relocates` and the sums
+    __syncthreads();  // all threads have read `relocates` and the sums
     if (thread == 0) state->needs_frame = state->finished = true;
     return;
   }
@@ -126,7 +127,7 @@ __global__ void update_centroids(int k, int d, DeviceSums sums, T* centroids, T*
       for (int dim = 0; dim < d; ++dim)
         next[cluster * d + dim] = static_cast<T>(static_cast<double>(next[cluster * d + dim]) / length);
     }
-  __syncthreads();  // the rows have their length
+  __syncthreads();  // all rows have unit length
   double shift = 0;
   bool same = true;
   for (int index = thread; index < k * d; index += threads) {
@@ -147,10 +148,10 @@ __global__ void update_centroids(int k, int d, DeviceSums sums, T* centroids, T*
     state->finished = changed == 0 || few || settled || --state->iterations_left == 0;
     state->changed = 0;
     state->inertia = 0;
-    goes_on = !state->finished;
+    continues = !state->finished;
   }
-  __syncthreads();  // it is decided
-  if (!goes_on) return;
+  __syncthreads();  // thread 0 has decided
+  if (!continues) return;
   for (int index = thread; index < k * d; index += threads) sums.sums[index] = 0;
   for (int cluster = thread; cluster < k; cluster += threads) {
     sums.weights[cluster] = 0;
@@ -158,7 +159,7 @@ __global__ void update_centroids(int k, int d, DeviceSums sums, T* centroids, T*
   }
 }
 
-/// The host starts every kernel, and waits for each decision.
+/// Starts every kernel from the host and waits for each decision.
 template <class T>
 class HostLoop {
  public:
@@ -221,7 +222,7 @@ void launch_update(LoopMemory<T>& memory) {
   cuda::check_launch("update_centroids");
 }
 
-// cuda_graph launches them too.
+// Also used by cuda_graph.
 #define GRADUS_INSTANTIATE(T)                                                         \
   template std::size_t allow_assign_and_sum<T>(std::int64_t, std::int64_t);           \
   template void launch_assign_and_sum<T>(LoopMemory<T>&, std::int64_t, std::int64_t); \
@@ -247,7 +248,7 @@ namespace gradus::kmeans_detail {
 extern constinit const Variant cuda_all_gpu_rung{
     .name = "cuda_all_gpu",
     .summary = "assignment, sums and new centroids on the GPU",
-    .change = "sums first in the shared memory of each block; the points are read once; a line of state travels",
+    .change = "sums in each block's shared memory first; points are read once; only a line of state travels",
     .contract = textbook,
     .backend = core::Backend::cuda,
     .deterministic = false,

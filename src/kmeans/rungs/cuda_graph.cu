@@ -1,15 +1,15 @@
-// cuda_graph: an iteration recorded as a graph, and queued many times in advance.
+// cuda_graph: an iteration recorded as a CUDA graph and queued many times in advance.
 //
-// What changes from `cuda_all_gpu`: there the processor starts two kernels in every iteration and waits for the
-// decision whether to start two more. For small problems that is all the time there is: a launch and a wait take some
-// microseconds, the kernels less. Here the iteration is recorded once as a graph of two nodes (assign and sum; update),
-// which one call starts, and the processor does not wait for decisions: it queues the graph for many iterations in
-// advance. Those that come after the loop's end find that it has finished, and return at once; so a decision too late
-// costs a few empty kernels and no wrong step. The processor looks at the state now and then, so as not to queue in
-// vain, to report progress and to honour a stop request. `--dump-graph FILE.dot` draws the graph.
+// What changes from `cuda_all_gpu`: there the CPU starts two kernels per iteration and waits for the decision before it
+// starts two more. In small problems this overhead dominates: a launch and a wait take some microseconds, the kernels
+// less. Here the iteration is recorded once as a graph of two nodes (assign and sum; update) that one call launches.
+// The CPU queues the graph for many iterations without waiting for decisions. Iterations queued past the end of the
+// loop find it finished and return at once, so a late decision costs a few empty kernels but no incorrect step. From
+// time to time the CPU reads the state, to stop queueing after the end, to report progress and to respond to a stop
+// request. `--dump-graph FILE.dot` draws the graph.
 //
-// Bytes and operations of an iteration: those of `cuda_all_gpu`, and nothing over the bus.
-// Limits: those of `cuda_all_gpu`.
+// Bytes and operations per iteration: as in `cuda_all_gpu`, without the traffic over the bus.
+// Limits: as in `cuda_all_gpu`.
 // Source: NVIDIA's CUDA C++ Programming Guide, "CUDA Graphs"; the laboratory's experiment with task graphs.
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/graph_file.hpp"
@@ -31,7 +31,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// Writes the graph where the user asked for it, whole or not at all: CUDA itself writes to a file of its own.
+/// Writes the graph to `path`, completely or not at all; CUDA itself writes to a temporary file.
 void dump_graph(cudaGraph_t graph, const std::string& path) {
   const std::string part = (std::filesystem::temp_directory_path() / ("gradus." + std::to_string(getpid()))).string();
   const cudaError_t error = cudaGraphDebugDotPrint(graph, part.c_str(), 0);
@@ -47,7 +47,7 @@ class GraphLoop {
  public:
   GraphLoop(LoopMemory<T>& memory, const Execution& execution) : memory_(memory), state_(1) {
     const cuda::Stream& stream = memory.job.stream();
-    stream.wait();  // what was begun before is not part of the graph
+    stream.wait();  // earlier work is not part of the graph
     cuda::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
     launch_assign_and_sum(memory, 0, memory.job.problem().n());
     launch_update(memory);
@@ -67,9 +67,9 @@ class GraphLoop {
     const cuda::Stream& stream = memory_.job.stream();
     for (int queued = 0; queued < iterations;) {
       if (memory_.is_one_launch()) {
-        const int last = std::min(queued + launches_between_looks, iterations);
+        const int last = std::min(queued + launches_between_polls, iterations);
         for (; queued < last; ++queued) cuda::check(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch");
-      } else {  // so long that a launch is nothing beside it, and a stop request has to be honoured meanwhile
+      } else {  // the kernels dwarf a launch, and a stop request must be able to take effect between them
         memory_.assign_and_sum();
         launch_update(memory_);
         ++queued;
@@ -81,7 +81,7 @@ class GraphLoop {
   }
 
  private:
-  static constexpr int launches_between_looks = 64;
+  static constexpr int launches_between_polls = 64;
 
   LoopMemory<T>& memory_;
   cuda::PinnedBuffer<LoopState> state_;
@@ -108,7 +108,7 @@ namespace gradus::kmeans_detail {
 extern constinit const Variant cuda_graph_rung{
     .name = "cuda_graph",
     .summary = "an iteration as a graph, queued many times in advance",
-    .change = "the processor starts it by one call, many in advance, and does not wait for decisions",
+    .change = "the CPU queues many iterations in advance and does not wait for decisions",
     .contract = textbook,
     .backend = core::Backend::cuda,
     .deterministic = false,

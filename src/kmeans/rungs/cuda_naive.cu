@@ -1,20 +1,20 @@
-// cuda_naive: the assignment on the GPU, a thread for each point, the data as they come; the update on the processor.
+// cuda_naive: the assignment on the GPU with one thread per point, the update on the CPU, and the data in rows.
 //
-// What changes from the rungs on the processor: the search for the nearest centroid is the same loop, but each point
-// has a thread of its own, and a GPU keeps some hundred thousand of them in flight: while some wait for memory, others
-// compute. Centroids travel to the GPU and labels back in every iteration; the processor adds up the points by their
-// labels and divides.
+// What changes from the CPU rungs: the search for the nearest centroid is the same loop, but each point has a separate
+// GPU thread. A GPU keeps some hundred thousand threads in flight; while some wait for memory, others compute. In every
+// iteration the centroids travel to the GPU and the labels travel back. The CPU then adds up the points by label and
+// divides.
 //
-// A warp is 32 threads that execute one instruction together. Here its 32 points lie one after the other in memory, so
-// that when each thread reads coordinate j of its own point, the addresses are d elements apart: a request touches up
-// to 32 lines of 128 bytes to use one element of each. The lines stay in the first-level cache for the next coordinate
-// if it is large enough, which for many columns it is not. The centroids' element is the same for all 32 threads, one
-// broadcast, and comes from the cache.
+// A warp is 32 threads that execute one instruction together. The 32 points of a warp are adjacent rows in memory, so
+// when each thread reads coordinate j of its point, the addresses are d elements apart. One request therefore touches
+// up to 32 lines of 128 bytes and uses one element of each. The lines serve the next coordinates only if the
+// first-level cache holds them, which fails if there are many columns. All 32 threads read the same element of a
+// centroid, which is one broadcast from the cache.
 //
-// Bytes of an iteration: the points once from the GPU's memory at best, 4 n for the labels written, 4 n over the bus to
-// the processor, the points once more from the processor's memory. Operations: 3 n k d on the GPU, n d additions on the
-// processor.
-// Limits: none beyond the GPU's memory. Source: the first exercise of every CUDA course.
+// Bytes per iteration: at best one read of the points from GPU memory; 4 n for the labels written; 4 n over the bus to
+// the CPU; one read of the points from CPU memory. Operations: 3 n k d on the GPU, n d additions on the CPU.
+// Limits: only the size of GPU memory.
+// Source: the first exercise of every CUDA course.
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"
 
@@ -25,7 +25,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Launch shape: one thread for each point; the last block's surplus threads have none.
+// Launch: one thread per point; surplus threads of the last block return.
 template <class T>
 __global__ void assign_naive(const T* points, std::int64_t n, int d, const T* centroids, int k, std::int32_t* labels) {
   const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -69,8 +69,8 @@ namespace gradus::kmeans_detail {
 
 extern constinit const Variant cuda_naive_rung{
     .name = "cuda_naive",
-    .summary = "a GPU thread for each point; the update on the processor",
-    .change = "the search is the GPU's; labels come back in every iteration",
+    .summary = "a GPU thread for each point; the update on the CPU",
+    .change = "the GPU searches; labels return to the CPU every iteration",
     .contract = textbook,
     .backend = core::Backend::cuda,
     .supports = execution::on_gpu,

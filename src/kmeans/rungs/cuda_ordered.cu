@@ -1,32 +1,32 @@
-// cuda_ordered: points ordered along a curve through space; whole tiles of them pruned by bounding boxes. The oracle's
-// bits.
+// cuda_ordered: points ordered along a space-filling curve; bounding boxes prune whole tiles. The oracle's bits.
 //
 // What changes from `cuda_small_dim`: an iteration no longer reads all points.
 //
-// * Once a fit, the points are ordered along a Hilbert curve (cuda_order.hpp). Neighbours in memory are neighbours in
-//   space then, and a tile of 128 of them fills a small box, which is kept beside it.
-// * A tile whose points all have the same label keeps it where every other centroid is farther from every place in the
-//   box: over a box, the difference of two scores s_c = |c|^2 / 2 - x.c is least in a corner, and costs 3 d + 1
-//   operations to bound from below. Then neither its points nor their labels are read. With few columns and many points
-//   that is so for most tiles: only those that a boundary between clusters runs through are left.
-// * A warp takes each of the tiles that are left. The box rules out most clusters for it; its points are compared with
-//   the few that remain, first in float, within the bound in double by the canonical chain.
-// * What a tile's points add to a sum is kept, too: a tile that changes cluster as a whole, and in the first iteration
-//   every tile, costs as much as a single point.
+// * Order. Once per fit the points are ordered along a Hilbert curve (cuda_order.hpp). Neighbours in memory are then
+//   neighbours in space, so a tile of 128 points fills a small box, which is stored with the tile.
+// * Closed tiles. A tile whose points all have the same label keeps it if every other centroid is farther from every
+//   position in the box. Over a box, the difference of two scores s_c = |c|^2 / 2 - x.c is least at a corner and takes
+//   3 d + 1 operations to bound from below. Neither the points nor the labels of such a tile are read. With few columns
+//   and many points most tiles are closed; only those on a boundary between clusters remain open.
+// * Open tiles. A warp processes each open tile. The box rules out most clusters. The points are compared with the few
+//   remaining clusters in float, and within the bound by the canonical chain in double.
+// * Tile sums. The contribution of a whole tile to a sum is stored too. A tile that changes cluster as a whole, like
+//   every tile in the first iteration, costs as much as a single point.
 //
-// The bound. With u = 2^-24 and coordinates of at most 1 in magnitude, scores from float coordinates are off by at most
-// 7 d u together (cuda_small_dim.cu: coordinates and |c|^2 / 2 rounded). The difference over a box is a chain of 2 d
-// fused operations on partial sums of at most 4.5 d, which cost 9 d^2 u, and differences of centroids, rounded once, 4
-// d u: with the differences of |c|^2 / 2 less than (9 d^2 + 13 d) u together. The code takes twice the bound of
-// cuda_small_dim, (12 d^2 + 32 d) u, which also leaves room for the canonical chains. The boxes are those of the float
-// coordinates that the filter computes with, their half widths rounded up.
+// The bound. Let u = 2^-24 and coordinates be at most 1 in magnitude. Scores from float coordinates have a total error
+// of at most 7 d u (cuda_small_dim.cu: coordinates and |c|^2 / 2 rounded). The difference over a box is a chain of 2 d
+// fused operations on partial sums of at most 4.5 d, which cost 9 d^2 u. The differences of centroids, rounded once,
+// cost 4 d u. With the differences of |c|^2 / 2 the total is below (9 d^2 + 13 d) u. The code uses twice the bound of
+// cuda_small_dim, (12 d^2 + 32 d) u, which also covers the canonical chains. Boxes are computed from the float
+// coordinates that the filter uses; their half widths are rounded up.
 //
-// Bytes of an iteration: the boxes and states of the tiles, a fiftieth of the points, and the points and labels of
-// tiles that are left: in proportion to the length (area, volume) of the boundaries between clusters, times the width
-// of a tile. Operations: n k (3 d + 1) / 128 for the boxes. Ordering costs as much as some thirty iterations of reading
-// all points, and a second copy of them. Limits: at most four columns; below 65,534 clusters. Source: space-filling
-// curves: J. Skilling, "Programming the Hilbert curve" (2004). Bounding boxes in k-means: Pelleg and Moore,
-// "Accelerating exact k-means algorithms with geometric reasoning" (1999).
+// Bytes per iteration: the boxes and states of the tiles, a fiftieth of the points' bytes, and the points and labels of
+// open tiles. The open tiles are proportional to the length (area, volume) of the boundaries between clusters, times
+// the width of a tile. Operations: n k (3 d + 1) / 128 for the boxes. Ordering costs about as much as thirty iterations
+// that read all points, and needs a second copy of them.
+// Limits: at most four columns; fewer than 65,534 clusters.
+// Source: space-filling curves: J. Skilling, "Programming the Hilbert curve" (2004). Bounding boxes in k-means: Pelleg
+// and Moore, "Accelerating exact k-means algorithms with geometric reasoning" (1999).
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/persistent/ordered_limits.hpp"
 #include "kmeans/problem.hpp"
@@ -46,7 +46,7 @@ namespace {
 
 constexpr unsigned int everyone = 0xffffffffu;
 
-/// Words of a tile's sums.
+/// Returns the number of words in the sums of a tile.
 template <class T>
 __host__ __device__ int tile_words(const SmallDimJob<T>& job) {
   return 2 * job.d + (job.weights ? 2 : 0);
@@ -64,15 +64,15 @@ __device__ Box<Columns> load_box(const SmallDimJob<T>& job, unsigned int tile) {
   return box;
 }
 
-/// A tile that may not stay as it is, and the clusters that may be nearest to one of its points, in ascending order.
+/// An open tile, and the clusters that may be nearest to one of its points, in ascending order.
 struct alignas(16) OpenTile {
   static constexpr int room = 4;
-  std::uint64_t candidates;  ///< of 16 bits each
+  std::uint64_t candidates;  ///< 16 bits each
   unsigned int tile;
-  unsigned int count;  ///< of the candidates; 0: not known, or more than there is room for
+  unsigned int count;  ///< number of candidates; 0 if unknown or more than `room`
 };
 
-/// Whether the points of a tile may change their labels: unless they share one, and all other clusters are farther.
+/// Returns false if the points of a tile share a label and all other clusters are farther, so that no label can change.
 template <class T, int Columns>
 __device__ bool is_open(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int tile,
                         OpenTile& open) {
@@ -82,7 +82,7 @@ __device__ bool is_open(const SmallDimJob<T>& job, const Shared<T, Columns>& sha
   const Box<Columns> box = load_box<T, Columns>(job, tile);
   float own[entry_floats<Columns>];
   load_entry<Columns>(shared.filter, state.hint, own);
-  unsigned int count = 0;  // with the hint itself
+  unsigned int count = 0;  // includes the hint itself
 #pragma unroll 4
   for (int cluster = 0; cluster < job.k; ++cluster) {
     float entry[entry_floats<Columns>];
@@ -95,8 +95,8 @@ __device__ bool is_open(const SmallDimJob<T>& job, const Shared<T, Columns>& sha
   return count > 1 || state.label != state.hint;
 }
 
-/// The clusters that may be nearest to some point of the box, in ascending order; the warp's common work. `nearest`:
-/// the one that is nearest to the middle.
+/// Finds the clusters that may be nearest to some point of the box, in ascending order. All lanes of the warp work
+/// together. Sets `nearest` to the cluster nearest to the middle of the box.
 template <class T, int Columns>
 __device__ int find_candidates(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int tile,
                                unsigned short* candidates, int& nearest) {
@@ -136,11 +136,11 @@ __device__ int find_candidates(const SmallDimJob<T>& job, const Shared<T, Column
     if (near) candidates[count + __popc(lanes & ((1u << lane) - 1))] = static_cast<unsigned short>(cluster);
     count += __popc(lanes);
   }
-  __syncwarp();  // the list is written
+  __syncwarp();  // the list is complete
   return count;
 }
 
-/// The canonical label of a point among the candidates whose scores do not exceed `limit`.
+/// Returns the canonical label of a point among the candidates whose score is at most `limit`.
 template <class T, int Columns>
 __device__ int nearest_by_chain(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int point,
                                 float limit, const unsigned short* candidates, int count) {
@@ -164,7 +164,7 @@ __device__ int nearest_by_chain(const SmallDimJob<T>& job, const Shared<T, Colum
   return nearest;
 }
 
-/// Moves all points of a tile in the sums from the cluster `before`, if it is one, to `now`; the warp's common work.
+/// Moves all points of a tile in the sums from cluster `before`, if valid, to `now`. All lanes must call it.
 template <class T>
 __device__ void move_tile_in_sums(const SmallDimJob<T>& job, unsigned int* moved, unsigned int tile,
                                   unsigned int points, int before, int now) {
@@ -190,11 +190,11 @@ struct Move {
   unsigned short to;
 };
 
-/// What a warp has in shared memory: the candidates of its tile, and moves until every lane has one.
+/// The lists of a warp in shared memory: the candidates of its tile, and moves that wait until every lane has one.
 struct WarpLists {
   unsigned short* candidates;
   Move* moves;
-  int waiting;  ///< moves; the same in every lane
+  int waiting;  ///< number of waiting moves; equal in all lanes
 };
 
 template <class T, int Columns, int PerThread>
@@ -206,15 +206,14 @@ struct TileWalk {
   static constexpr int registers = Columns <= 2 ? 64 : 80;
   static constexpr int move_room = tile_points + 32;
 
-  /// A place in the queue for each thread, and each warp's lists.
+  /// Returns the bytes for one queue entry per thread and the lists of each warp.
   static __host__ __device__ int work_bytes(const SmallDimJob<T>& job, int warps) {
     return (warps * (32 * static_cast<int>(sizeof(OpenTile)) + move_room * static_cast<int>(sizeof(Move)) + 2 * job.k) +
             7) &
            ~7;
   }
 
-  /// One walk of the block over its tiles. Runs of 32 tiles go to the blocks in turn, for where one is left, its
-  /// neighbours often are.
+  /// Assigns the tiles of the block. Runs of 32 tiles are dealt to blocks in turn: open tiles are often neighbours.
   static __device__ Tally assign(const SmallDimJob<T>& job, const Shared<T, Columns>& shared) {
     __shared__ unsigned int waiting;
     __shared__ unsigned int taken;
@@ -243,13 +242,13 @@ struct TileWalk {
         if (place >= waiting) break;
         settle_tile(job, shared, queue[place], lists, tally);
       }
-      __syncthreads();  // and empty again
+      __syncthreads();  // the queue has been processed
     }
     if (static_cast<int>(lane) < lists.waiting) move_point(job, shared, lists.moves[lane]);
     return tally;
   }
 
-  /// Finds the labels of a tile's points; notes which of them move.
+  /// Finds the labels of a tile's points and queues the points that move.
   static __device__ void settle_tile(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, const OpenTile& open,
                                      WarpLists& lists, Tally& tally) {
     const unsigned int lane = threadIdx.x % 32;
@@ -268,19 +267,19 @@ struct TileWalk {
       to_filter<T, Columns, true>(job, row, coordinates[index]);
       before[index] = label == mixed_tile ? label_of(job, point) : label;
     }
-    int nearest = 0;  // where the candidates had to be found: of a new tile, always
+    int nearest = 0;  // set if the candidates had to be searched, as for every new tile
     auto count = static_cast<int>(open.count);
     if (count > 0) {
       if (static_cast<int>(lane) < count)
         lists.candidates[lane] = static_cast<unsigned short>(open.candidates >> (16 * lane));
-      __syncwarp();  // the list is written
+      __syncwarp();  // the list is complete
     } else {
       count = find_candidates<T, Columns>(job, shared, tile, lists.candidates, nearest);
     }
     int now[PerThread];
     search(job, shared, first, coordinates, lists.candidates, count, now, tally);
 
-    // Behind the last point there are repetitions of it, whose label is its own.
+    // Past the last point the tile repeats it, so the label is the same.
     bool alike = true;
     const int common = __shfl_sync(everyone, now[0], 0);
 #pragma unroll
@@ -303,7 +302,7 @@ struct TileWalk {
       if (moves) {
         lists.moves[lists.waiting + __popc(moving & ((1u << lane) - 1))] = {
             point, static_cast<unsigned short>(before[index]), static_cast<unsigned short>(now[index])};
-        tally.changed += label != new_tile;  // those of a new tile were counted
+        tally.changed += label != new_tile;  // the points of a new tile are already counted
       }
       lists.waiting += __popc(moving);
     }
@@ -311,15 +310,15 @@ struct TileWalk {
     if (lane == 0)
       job.tiles.states[tile] = {alike ? static_cast<unsigned short>(common) : mixed_tile,
                                 static_cast<unsigned short>(in_middle)};
-    __syncwarp();  // the moves are noted; the candidates are read, before the next tile's overwrite them
+    __syncwarp();  // the moves are queued, and the candidates are read before the next tile overwrites them
     while (lists.waiting >= 32) {
       lists.waiting -= 32;
       move_point(job, shared, lists.moves[lists.waiting + static_cast<int>(lane)]);
-      __syncwarp();  // read, before others overwrite them
+      __syncwarp();  // all lanes have read their move before it is overwritten
     }
   }
 
-  /// The canonical labels of a lane's points, among the candidates.
+  /// Finds the canonical labels of a lane's points among the candidates.
   static __device__ void search(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int first,
                                 const float (&coordinates)[PerThread][Columns], const unsigned short* candidates,
                                 int count, int (&now)[PerThread], Tally& tally) {
@@ -375,7 +374,7 @@ struct TileWalk {
 
 // ------------------------------------------------------------------------------------------------ the tiles
 
-// Launch shape: one thread for each point.
+// Launch: one thread per point.
 template <class T, int Columns>
 __global__ void gather_rows(const T* rows, const T* weights, const unsigned int* order, std::int64_t n, T* ordered,
                             T* ordered_weights) {
@@ -387,7 +386,7 @@ __global__ void gather_rows(const T* rows, const T* weights, const unsigned int*
   if (weights) ordered_weights[place] = weights[point];
 }
 
-// Boxes, sums and states. Launch shape: a warp for each tile.
+// Computes boxes, sums and states. Launch: one warp per tile.
 template <class T, int Columns>
 __global__ void describe_tiles(const __grid_constant__ SmallDimJob<T> job, float* boxes, Word* sums) {
   const unsigned int lane = threadIdx.x % 32;
@@ -444,7 +443,7 @@ __global__ void describe_tiles(const __grid_constant__ SmallDimJob<T> job, float
   }
 }
 
-/// The ordered points and what is kept of their tiles.
+/// The ordered points and the data of their tiles.
 template <class T>
 class OrderedPoints {
  public:
@@ -487,7 +486,7 @@ class OrderedPoints {
   cuda::DeviceBuffer<unsigned int> order_;
 };
 
-/// Few points are rather spread over more tiles.
+/// Picks a kernel. Few points are spread over more, smaller tiles.
 template <class T>
 WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
   if (d == 1) return many_points ? walk_kernel<T, TileWalk<T, 1, 4>>() : walk_kernel<T, TileWalk<T, 1, 1>>();

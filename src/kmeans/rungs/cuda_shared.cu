@@ -1,14 +1,14 @@
-// cuda_shared: the centroids in shared memory, copied there once by each block.
+// cuda_shared: the centroids in shared memory, where each block copies them once.
 //
-// What changes from `cuda_transpose`: the centroids are read k d times by every thread. They came through the caches,
-// which serve the points at the same time. Now the threads of a block first copy all of them to the block's shared
-// memory, a small memory on the multiprocessor that a program manages itself; after a barrier every read of a centroid
-// is served from there, at the speed of a broadcast to all 32 threads of a warp, and the caches are left to the points.
+// What changes from `cuda_transpose`: every thread reads k d centroid elements. So far these reads went through the
+// caches, which also serve the points. Now the threads of a block first copy all centroids to shared memory, a small
+// memory on the multiprocessor that the program manages itself. After a barrier, every read of a centroid is a
+// shared-memory broadcast to all 32 threads of a warp, and the caches serve only the points.
 //
-// Bytes of an iteration: as before, and k d elements for every block, from the second-level cache. Larger blocks copy
-// less often; smaller ones fit a multiprocessor better.
-// Limits: k d elements must fit the shared memory of a block, 227 KiB on an H200 (of which a block has 48 KiB without
-// asking); beyond that the variant says so and does not run.
+// Bytes per iteration: as before, plus k d elements per block from the second-level cache. Larger blocks copy less
+// often; smaller blocks fill a multiprocessor better.
+// Limits: k d elements must fit in the shared memory of a block: 227 KiB on an H200, of which 48 KiB are available
+// without opting in. Otherwise the variant reports the limit and does not run.
 // Source: NVIDIA's CUDA C++ Programming Guide, "Shared Memory".
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"
@@ -20,7 +20,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Launch shape: one thread for each point; surplus threads of the last block help to copy and then have no point.
+// Launch: one thread per point; surplus threads of the last block only help to copy.
 // Dynamic shared memory: k d elements.
 template <class T>
 __global__ void assign_shared(const T* points, std::int64_t n, std::int64_t stride, int d, const T* centroids, int k,
@@ -29,7 +29,7 @@ __global__ void assign_shared(const T* points, std::int64_t n, std::int64_t stri
   T* const near = reinterpret_cast<T*>(memory);
   for (int index = static_cast<int>(threadIdx.x); index < k * d; index += static_cast<int>(blockDim.x))
     near[index] = centroids[index];
-  __syncthreads();  // every element is there before any thread reads one; no thread may have left before
+  __syncthreads();  // all elements must be written before any thread reads; no thread may return before this barrier
 
   const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (point >= n) return;

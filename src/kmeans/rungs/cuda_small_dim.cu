@@ -1,38 +1,39 @@
-// cuda_small_dim: the whole fit in one kernel; a float filter with a proven bound; exact sums. The oracle's bits.
+// cuda_small_dim: the whole fit in one kernel, with a proven float filter and exact sums. The oracle's bits.
 //
-// What changes from `cuda_graph`: exactness, and with it speed.
+// What changes from `cuda_graph`: the result is exact, and the filter makes it faster.
 //
-// * One pass, one barrier. All blocks stay on the GPU for many iterations (a cooperative launch):
-//   persistent/kernel.cuh.
-// * Most points stay where they are. A point is compared with the centroid that it belonged to before: with the score
-//   s_c = |c|^2 / 2 - x.c, all it takes to know that nothing changed is that every other score exceeds its own by the
-//   bound. That needs no minimum and no runner-up, only a count of the scores below s_own + bound, which must be one:
-//   its own. A fused operation with saturation, clamp(huge (s_own + bound - s_c), 0, 1), yields the one or zero to add,
-//   so that a cluster costs d + 2 operations, all of them of the widest pipe. Scores are computed in float from
-//   coordinates that are shifted by the columns' middles and scaled by a power of two to at most 1.
-// * The points come to shared memory by asynchronous copies, each warp fetching its next points while it works on the
-//   last ones: every request is of whole lines, whatever the number of columns, and no register holds a point in
-//   waiting.
-// * Rows of more than four doubles are kept a second time, shifted, scaled and rounded to float, where the GPU's memory
-//   allows: half the bytes, and no conversion in the walk. Only points that are doubtful or move read their doubles.
-// * What is left, the points that moved or are within the bound, is collected by each warp until it has 32 of them:
-//   then every lane has one. These get a float search for the best and the second best; where the two are within the
-//   bound, the canonical chain in double decides among the clusters that are.
-// * Sums are integers (core/exact_sum.hpp), so that only points that changed cluster touch them: they leave one sum and
-//   join another, in shared memory, in as many copies as fit, lane l using copy l modulo their number. A 64-bit
-//   addition is two of 32 bits, the first of which tells the carry. Integer addition does not care about order: the
-//   result has the same bits on any grid.
+// * Launch. All blocks stay on the GPU for many iterations (a cooperative launch). An iteration is one pass with one
+//   barrier: persistent/kernel.cuh.
+// * Filter. Most points keep their cluster, so each point is compared with its previous centroid. With scores s_c =
+//   |c|^2 / 2 - x.c, nothing changed if every other score exceeds the point's own score by the bound. No minimum and no
+//   second best are needed, only the number of scores below s_own + bound, which must be 1 (the point's own). A fused
+//   multiply-add with saturation, clamp(huge (s_own + bound - s_c), 0, 1), yields the 0 or 1 to add. A cluster
+//   therefore costs d + 2 operations, all in the widest pipe. Scores are computed in float from coordinates shifted by
+//   the middle of each column and scaled by a power of two to at most 1.
+// * Staging. Asynchronous copies bring the points to shared memory. Each warp fetches its next points while it works on
+//   the current ones. Every request covers whole lines for any number of columns, and no registers hold waiting points.
+// * Float copy. If GPU memory allows, rows of more than four doubles are stored a second time, shifted, scaled and
+//   rounded to float. This halves the bytes and removes the conversion from the loop. Only points that are doubtful or
+//   move read their doubles.
+// * Doubt. Each warp queues its doubtful points, which moved or are within the bound. When it has 32, every lane
+//   processes one: a float search finds all clusters within the bound of the best, and if there are several, the
+//   canonical chain in double decides among them.
+// * Sums. Sums are integers (core/exact_sum.hpp), so only points that change cluster touch them: they are subtracted
+//   from one sum and added to another. The sums are in shared memory, in as many copies as fit; lane l uses copy l
+//   modulo their number. A 64-bit addition is two 32-bit additions, of which the first yields the carry. Integer
+//   addition is independent of order, so the result has the same bits on any grid.
 //
-// The bound. With u = 2^-24 and coordinates of at most 1 in magnitude, rounding the coordinates costs 3 d u, the float
-// |c|^2 / 2 costs u d / 2, and the chain of d fused operations, on partial sums of at most 1.5 d, costs 1.5 d^2 u. Own
-// score, threshold and the other score together stay below (3 d^2 + 9 d) u; the code takes (6 d^2 + 16 d) u, which
-// leaves room for the rounding of the canonical chains themselves, some d^2 2^-51, and for differences that count less
-// than one.
+// The bound. Let u = 2^-24 and coordinates be at most 1 in magnitude. Rounding the coordinates costs 3 d u, the float
+// |c|^2 / 2 costs u d / 2, and the chain of d fused operations on partial sums of at most 1.5 d costs 1.5 d^2 u. The
+// errors of the own score, the threshold and the other score are together below (3 d^2 + 9 d) u. The code uses (6 d^2 +
+// 16 d) u. The slack covers the rounding of the canonical chains, about d^2 2^-51, and differences that the saturated
+// operation counts as less than one.
 //
-// Bytes of an iteration: the points once (half of them, where there is a copy in float), and a label of one byte (two
-// above 254 clusters); labels are written only where they change. Operations: n k (d + 2) in float. Limits: at most 16
-// columns; centroids and sums must fit the shared memory of a block. Source: certified filters: J. R. Shewchuk,
-// "Adaptive precision floating-point arithmetic and fast robust geometric predicates" (1997).
+// Bytes per iteration: one read of the points (half the bytes with a float copy), and a label of one byte (two above
+// 254 clusters); only changed labels are written. Operations: n k (d + 2) in float.
+// Limits: at most 16 columns; centroids and sums must fit in the shared memory of a block.
+// Source: certified filters: J. R. Shewchuk, "Adaptive precision floating-point arithmetic and fast robust geometric
+// predicates" (1997).
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/persistent/small_dim_limits.hpp"
 #include "kmeans/problem.hpp"
@@ -49,19 +50,19 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// How the warps walk over the points. `Copied`: rows are read from their copy in float.
+/// The loop of the warps over the points. If `Copied`, it reads rows from their float copy.
 template <class T, int Columns, bool Exact, int PerThread, bool Copied = false>
 struct StagedWalk {
   using Staged = std::conditional_t<Copied, float, T>;
   static constexpr int columns = Columns;
   static constexpr int points_per_thread = PerThread;
-  // Measured on an H200: where a row is one or two floats, more warps hide more latency than more registers would.
+  // Measured on an H200: for rows of one or two floats, more warps hide more latency than more registers.
   static constexpr bool many_warps = sizeof(T) == 4 && Columns <= 2;
   static constexpr int threads = many_warps ? 512 : 256;
   static constexpr int registers = Columns > 4 ? 128 : many_warps ? 64 : 80;
   static constexpr int queue_length = 32 * PerThread + 32;
 
-  /// Bytes of a warp's points, and of their labels behind them: what is fetched at once.
+  /// Returns the bytes that are fetched at once: a warp's points, followed by their labels.
   static __host__ __device__ int stage_bytes(const SmallDimJob<T>& job) {
     return 32 * PerThread * (job.d * static_cast<int>(sizeof(Staged)) + (job.wide_labels ? 2 : 1));
   }
@@ -71,7 +72,7 @@ struct StagedWalk {
   static __device__ Tally assign(const SmallDimJob<T>& job, const Shared<T, Columns>& shared);
 };
 
-/// Where a lane's part of the warp's next points and labels begins, and how far it is to those after them.
+/// A lane's position in the next points and labels of its warp, and the steps to the following ones.
 struct Walk {
   const unsigned char* rows;
   const unsigned char* labels;
@@ -79,7 +80,7 @@ struct Walk {
   unsigned int labels_step;
 };
 
-/// Starts the copy of `points` of at most 32 PerThread points and their labels into a stage of the warp, and walks on.
+/// Starts the copy of at most 32 PerThread points and their labels into a stage of the warp, and advances `walk`.
 template <class T, class Staged, int Columns, bool Exact, int PerThread>
 __device__ void fetch_stage(const SmallDimJob<T>& job, unsigned char* stage, Walk& walk, unsigned int points,
                             int lane) {
@@ -99,7 +100,7 @@ __device__ void fetch_stage(const SmallDimJob<T>& job, unsigned char* stage, Wal
     }
     if (lane < label_quads) __pipeline_memcpy_async(staged_labels, walk.labels, 16);
   };
-  // Full stages have a number of quads that the compiler knows. The buffers end with room for the last quad.
+  // The compiler knows the number of quads of a full stage. The buffers have room after the last quad.
   if (points >= 32 * PerThread) copy(2 * PerThread * row_bytes, 2 * PerThread * label_bytes);
   else copy((static_cast<int>(points) * row_bytes + 15) / 16, (static_cast<int>(points) * label_bytes + 15) / 16);
   walk.rows += walk.rows_step;
@@ -126,7 +127,7 @@ __device__ void staged_row(const SmallDimJob<T>& job, const unsigned char* stage
   }
 }
 
-/// The canonical label of a point; `rechecked` where the float search left it to the double chain.
+/// Returns the canonical label of a point. Sets `rechecked` if the float search left it to the double chain.
 template <class T, int Columns, bool Exact>
 __device__ int nearest_exactly(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, const T (&row)[Columns],
                                bool& rechecked) {
@@ -161,7 +162,7 @@ __device__ int nearest_exactly(const SmallDimJob<T>& job, const Shared<T, Column
   return nearest;
 }
 
-/// Finds the label of a point that the first filter could not settle; moves it where it changed.
+/// Finds the label of a point that the first filter left open, and moves the point if the label changed.
 template <class T, int Columns, bool Exact>
 __device__ void settle(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int point, Tally& tally) {
   T row[Columns];
@@ -178,14 +179,14 @@ __device__ void settle(const SmallDimJob<T>& job, const Shared<T, Columns>& shar
   move_in_sums<T, Columns, Exact>(job, shared.moved, copy, before, nearest, row, weight);
 }
 
-/// clamp(huge (threshold - score), 0, 1), rounded once.
+/// Returns clamp(huge (threshold - score), 0, 1), rounded once.
 __device__ inline float counts_below(float score, float threshold_times_huge) {
   float result = 0;
   asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(score), "f"(-0x1p40f), "f"(threshold_times_huge));
   return result;
 }
 
-/// One walk of the warp over its points.
+/// Assigns the points of the warp.
 template <class T, int Columns, bool Exact, int PerThread, bool Copied>
 __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const SmallDimJob<T>& job,
                                                                           const Shared<T, Columns>& shared) {
@@ -193,7 +194,7 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
   constexpr unsigned int tile = 32 * PerThread;
   Tally tally{};
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const auto n = static_cast<unsigned int>(job.n);  // below 2^31, so that a step beyond it does not wrap
+  const auto n = static_cast<unsigned int>(job.n);  // below 2^31, so that one step past it does not wrap
   const unsigned int row_bytes = columns_of<T, Columns, Exact>(job) * static_cast<unsigned int>(sizeof(Staged));
   const int one_stage = static_cast<int>(tile * (row_bytes + (job.wide_labels ? 2 : 1)));
   const unsigned int warps_of_block = blockDim.x / 32;
@@ -202,7 +203,7 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
   unsigned int first = tile * (blockIdx.x * warps_of_block + warp);
   unsigned char* const stages = shared.work + 2 * warp * one_stage;
   int* const queue = reinterpret_cast<int*>(shared.work + 2 * warps_of_block * one_stage) + warp * queue_length;
-  int waiting = 0;  // in the warp's queue; the same in every lane
+  int waiting = 0;  // length of the warp's queue; equal in all lanes
   int turn = 0;
   const unsigned int label_bytes = job.wide_labels ? 2 : 1;
   const auto* const rows = Copied ? static_cast<const void*>(job.filter_points) : static_cast<const void*>(job.points);
@@ -217,13 +218,13 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
                                                         lane);
     __pipeline_commit();
     __pipeline_wait_prior(1);
-    __syncwarp();  // every lane's part of this stage has arrived
+    __syncwarp();  // all lanes' parts of this stage have arrived
     const unsigned char* stage = stages + turn * one_stage;
     const unsigned char* labels = stage + tile * row_bytes;
     float coordinates[PerThread][Columns];
     int own[PerThread];
     float threshold[PerThread];
-    float below[PerThread];  // scores below the threshold
+    float below[PerThread];  // number of scores below the threshold
     if (job.wide_labels) {
 #pragma unroll
       for (int index = 0; index < PerThread; ++index)
@@ -232,7 +233,7 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
 #pragma unroll
       for (int index = 0; index < PerThread; ++index) own[index] = labels[32 * index + lane];
     }
-    // Behind the last point the stage holds what it held before; that is computed with and not looked at.
+    // Past the last point the stage holds old data. Its results are computed but ignored.
 #pragma unroll
     for (int index = 0; index < PerThread; ++index) {
       if constexpr (Copied) {
@@ -260,17 +261,17 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
 #pragma unroll
     for (int index = 0; index < PerThread; ++index) {
       const unsigned int point = first + 32 * index + lane;
-      // Certain where only its own score lies below the threshold.
+      // A point is certain if only its own score is below the threshold.
       const unsigned int asking = __ballot_sync(everyone, point < n && below[index] != 1.0f);
       if (asking == 0) continue;
       if (asking & (1u << lane)) queue[waiting + __popc(asking & ((1u << lane) - 1))] = static_cast<int>(point);
       waiting += __popc(asking);
     }
-    __syncwarp();  // the queue is written before other lanes read it; all have read this stage
+    __syncwarp();  // the queue is written before other lanes read it; all lanes have read this stage
     while (waiting >= 32) {
       waiting -= 32;
       settle<T, Columns, Exact>(job, shared, static_cast<unsigned int>(queue[waiting + lane]), tally);
-      __syncwarp();  // read before the next points overwrite it
+      __syncwarp();  // all lanes have read their entry before the next points overwrite it
     }
   }
   if (lane < waiting) settle<T, Columns, Exact>(job, shared, static_cast<unsigned int>(queue[lane]), tally);
@@ -278,10 +279,10 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
   return tally;
 }
 
-/// Several points for each thread share the reading of a centroid; few points are rather spread over more threads.
+/// Picks a kernel. With many points, several per thread share a read of a centroid; few are spread over more threads.
 template <class T>
 WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
-  constexpr int some = sizeof(T) == 4 ? 2 : 1;  // of long rows, for which there must be shared memory
+  constexpr int some = sizeof(T) == 4 ? 2 : 1;  // points per thread for long rows, limited by shared memory
   if (d == 1)
     return many_points ? walk_kernel<T, StagedWalk<T, 1, true, 4>>() : walk_kernel<T, StagedWalk<T, 1, true, 1>>();
   if (d == 2)
@@ -296,7 +297,7 @@ WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
   return walk_kernel<T, StagedWalk<T, 16, false, some>>();
 }
 
-/// The same, for rows of doubles that have a copy in float.
+/// Does the same for rows of doubles that have a float copy.
 WalkKernel<double> pick_kernel_of_copy(std::int64_t d) {
   if (d == 8) return walk_kernel<double, StagedWalk<double, 8, true, 2, true>>();
   if (d < 8) return walk_kernel<double, StagedWalk<double, 8, false, 2, true>>();
@@ -304,9 +305,9 @@ WalkKernel<double> pick_kernel_of_copy(std::int64_t d) {
   return walk_kernel<double, StagedWalk<double, 16, false, 2, true>>();
 }
 
-constexpr std::int64_t room_behind = 4;  // coordinates: the walk reads by quads of 16 bytes
+constexpr std::int64_t room_behind = 4;  // coordinates, because rows are read in quads of 16 bytes
 
-// Zeros behind the last coordinate. Launch shape: the grid's stride over the coordinates and the room behind them.
+// Copies the coordinates in float, followed by zeros. Launch: a grid-stride loop over the coordinates and the padding.
 __global__ void copy_for_filter(const __grid_constant__ SmallDimJob<double> job, float* copy) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   const std::int64_t size = job.n * job.d;
@@ -317,7 +318,7 @@ __global__ void copy_for_filter(const __grid_constant__ SmallDimJob<double> job,
   }
 }
 
-/// The points in float, where they pay off and there is room; otherwise nothing.
+/// Returns the points in float if the copy pays and fits in GPU memory, otherwise an empty buffer.
 template <class T>
 cuda::DeviceBuffer<float> copy_in_float(const CudaFit<T>& job, SmallDimJob<T>& device) {
   cuda::DeviceBuffer<float> copy;
@@ -376,7 +377,7 @@ namespace {
 
 core::Support few_columns_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
-  constexpr std::int64_t most_clusters = (1 << 16) - 1;  // one label of 16 bits says: none
+  constexpr std::int64_t most_clusters = (1 << 16) - 1;  // one 16-bit label means "none"
   if (core::Support few = at_most(cuda_small_dim_columns, "columns", shape.dimensions); !few) return few;
   if (core::Support few = at_most(most_clusters, "clusters", shape.clusters); !few) return few;
   return execution::fits_shared(cuda_small_dim_shared(shape), "centroids, sums and the queues of a block", machine);

@@ -1,42 +1,43 @@
-// cuda_tensor: the filter is a matrix product on the tensor cores; doubtful points in double; exact sums. The oracle's
-// bits.
+// cuda_tensor: a matrix product on tensor cores as filter, doubtful points in double, exact sums; the oracle's bits.
 //
-// What changes from `cuda_small_dim`: many columns or clusters. Then the scores s_c = |c|^2 / 2 - x.c of all points and
-// clusters are a matrix product, and a GPU has units that multiply matrices of 16-bit floating-point numbers ten
-// times as fast as its other units multiply and add floats. The product is never written: a tile of scores is looked at
-// as soon as it is in registers.
+// What changes from `cuda_small_dim`: it supports many columns and clusters. The scores s_c = |c|^2 / 2 - x.c of all
+// points and clusters form a matrix product. Tensor cores multiply matrices of 16-bit floating-point numbers ten times
+// as fast as the other units multiply and add floats. The product is never written to memory: a tile of scores is
+// evaluated while it is in registers.
 //
-// * Points and centroids are shifted by the columns' middles, scaled by a power of two and rounded to FP16, once a fit
-//   and once an iteration. Of each row, its length and the length of what the rounding took away are kept: from them
-//   follows how wrong a score can be (tensor_bound). No statistics: a proven bound.
-// * What lies farther from the best score than twice the bound is out. Mostly one cluster is left: the label. Of the
-//   other points, a few in a hundred, the possible clusters, two mostly, are compared by the canonical chain, eight
-//   lanes to a point; where more than eight are possible, a block walks over all clusters. The lowest cluster wins
-//   ties.
-// * The update (cuda_exact_update.cuh) sums integers, only for points that changed cluster, and stays on the GPU, so
-//   that an iteration ends with one small copy to the host.
+// * Rounding. Points are shifted by the middle of each column, scaled by a power of two and rounded to FP16 once per
+//   fit; centroids once per iteration. For each row, its length and the length of its rounding error are stored. They
+//   bound the error of every score (tensor_bound). The bound is proven, not statistical.
+// * Decision. A cluster is excluded if its score exceeds the best score by more than twice the bound. If one cluster
+//   remains, which is the common case, it is the label. For the others, a few points in a hundred, the canonical chain
+//   compares the possible clusters, usually two, with eight lanes per point. If more than eight are possible, a block
+//   compares all clusters. The lowest cluster wins ties.
+// * Update. cuda_exact_update.cuh sums integers on the GPU, only for points that changed cluster. So an iteration ends
+//   with one small copy to the host.
 //
-// On Hopper (tensor/pipeline.cuh) one product does it all. What is possible is noted on the way, against the best score
-// so far: an addition and a minimum for each score, and a closer look only where the minimum of a thread's scores of a
-// tile is within reach. What then costs most is that sixteen points of a warp look closer sixteen times, each at its
-// own cluster. So the points lie in the order of the labels that they had some iterations ago (order_points()), all
-// of a warp in one cluster, and begin with the tile of clusters in which that is.
+// On Hopper (tensor/pipeline.cuh) one product is enough. Possible clusters are recorded during the product, by
+// comparison with the best score so far. This costs an addition and a minimum per score; single scores are compared
+// only if the minimum of a thread's scores of a tile is within reach. The main remaining cost is divergence: the
+// sixteen points of a warp trigger this comparison at sixteen different clusters. So points are ordered by the labels
+// that they had some iterations ago (order_points()). All points of a warp are then in one cluster, and the warp starts
+// with the tile of clusters that contains it.
 //
-// Elsewhere (find_nearest and note_candidates below) the product is made twice. First, best and second best score are
-// kept; a thread need not carry a cluster's number beside each score: of the 128 clusters of a tile, it holds 32 for
-// each of its two points, and which of the 32 it was overwrites the last five bits of the score. So five operations a
-// score, one addition, one logical and three minima and maxima. Then the doubtful points go through the product again,
-// gathered, and every cluster is noted whose score comes within the bounds of the best. Up to 256 columns the block's
-// points stay in shared memory while all centroids stream by; with more columns the points stream too. A row of a tile
-// is 128 bytes, all banks; its 16-byte units are permuted by the row's number, so that eight rows read at once lie in
-// different banks.
+// On other GPUs (find_nearest and note_candidates below) the product runs twice. The first run keeps the best and the
+// second-best score. A thread does not store a cluster index with each score: of the 128 clusters of a tile it holds 32
+// for each of its two points, and the index among these 32 replaces the last five bits of the score. So a score costs
+// five operations: one addition, one logical operation and three minima or maxima. The second run gathers the doubtful
+// points and records every cluster whose score is within the bounds of the best. Up to 256 columns the block's points
+// stay in shared memory while all centroids stream past; with more columns the points stream too. A row of a tile has
+// 128 bytes, which covers all banks. Its 16-byte units are permuted by the row number, so that eight rows read at once
+// are in different banks.
 //
-// Bytes of an iteration: the FP16 points once, and the centroids once for each 256 points, which come from the
-// second-level cache. Operations: n k d multiply-adds on the tensor cores, some 2 n k others. Limits: fewer than 2^31
-// points, at most 2^24 columns and 2^26 clusters. Source: certified filters: J. R. Shewchuk, "Adaptive precision
-// floating-point arithmetic and fast robust geometric predicates" (1997). How tensor cores round: Fasi, Higham,
-// Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores" (2021). Fused product and minimum: Johnson, Douze
-// and Jegou, "Billion-scale similarity search with GPUs" (2017).
+// Bytes per iteration: one read of the FP16 points, and one read of the centroids per 256 points, from the second-level
+// cache. Operations: n k d multiply-adds on the tensor cores, about 2 n k others.
+// Limits: fewer than 2^31 points, at most 2^24 columns and 2^26 clusters.
+// Source: certified filters: J. R. Shewchuk, "Adaptive precision floating-point arithmetic and fast robust geometric
+// predicates" (1997). Rounding of tensor cores: Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA
+// tensor cores" (2021). Fused product and minimum: Johnson, Douze and Jegou, "Billion-scale similarity search with
+// GPUs" (2017).
 #include "kmeans/assign/tensor_limits.hpp"
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"
@@ -60,8 +61,8 @@ namespace {
 
 using namespace tensor;
 
-// The label of each point, or its place among the doubtful ones.
-// Launch shape: Tile::threads, a block for each Tile::points points; cuda_tensor_shared() of shared memory.
+// Finds the label of each point, or its position in the list of doubtful points.
+// Launch: Tile::threads threads, one block per Tile::points points, cuda_tensor_shared() bytes of shared memory.
 template <bool Resident>
 __global__ __launch_bounds__(Tile<Resident>::threads,
                              Resident ? 2 : 1) void find_nearest(const __grid_constant__ FilterJob job) {
@@ -70,10 +71,10 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t first = job.first_point + std::int64_t{blockIdx.x} * Shape::points;
   const auto row_of = [&](int index) {
-    const std::int64_t point = first + index < job.n ? first + index : job.n - 1;  // repeated, and ignored at the end
+    const std::int64_t point = first + index < job.n ? first + index : job.n - 1;  // repeats the last point
     return job.points + point * job.stride;
   };
-  Leader leaders[2];  // of the warp's points lane / 4 and 8 + lane / 4
+  Leader leaders[2];  // for points lane / 4 and 8 + lane / 4 of the warp
   Product<Resident> product(job, memory);
   product.run(0, job.cluster_tiles, row_of, [&](int tile, const Scores& scores) {
     float best[2] = {INFINITY, INFINITY};
@@ -96,7 +97,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
     leaders[1].meet(best[1], second[1], tile);
   });
 
-  // A point's clusters lie with four lanes. From here on, a thread for each point.
+  // Four lanes share the clusters of a point. From here on, each thread handles one point.
   Leader* const of_points = reinterpret_cast<Leader*>(memory);
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
@@ -108,9 +109,9 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
                   __shfl_xor_sync(everyone, leader.cluster, lanes));
     if (lane % 4 == 0) of_points[static_cast<int>(threadIdx.x) / 32 * 16 + row * 8 + lane / 4] = leader;
   }
-  __syncthreads();  // all leaders are there
+  __syncthreads();  // all leaders are written
   const int index = static_cast<int>(threadIdx.x);
-  if (index >= Shape::points) return;  // whole warps
+  if (index >= Shape::points) return;  // whole warps return
   const Leader leader = of_points[index];
   const auto point = static_cast<std::int32_t>(first + index);
   const bool exists = first + index < job.n;
@@ -133,9 +134,9 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
   settle(job, certain, point, leader.cluster);
 }
 
-// The doubtful points once more, and every cluster that may be nearest.
-// Launch shape: as find_nearest, but any number of blocks: they take tiles of points and, where there are few of these,
-// parts of the clusters in turn.
+// Runs the doubtful points through the product again and records every cluster that may be nearest.
+// Launch: as find_nearest, but with any number of blocks. Blocks take tiles of points in turn or, if there are few
+// tiles, parts of the clusters.
 template <bool Resident>
 __global__ __launch_bounds__(Tile<Resident>::threads,
                              Resident ? 2 : 1) void note_candidates(const __grid_constant__ FilterJob job) {
@@ -152,18 +153,18 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
     const std::int64_t first = task / splits * Shape::points;
     const int split = static_cast<int>(task % splits);
     const auto row_of = [&](int index) {
-      const std::int64_t place = first + index < count ? first + index : count - 1;  // repeated, and not noted
+      const std::int64_t place = first + index < count ? first + index : count - 1;  // repeats the last point
       return job.points + static_cast<std::int64_t>(job.doubtful[place]) * job.stride;
     };
     const std::int64_t first_place = first + static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4;
-    float reaches[2];  // of the warp's points lane / 4 and 8 + lane / 4: no candidate's score lies above
+    float reaches[2];  // the greatest score of a candidate, for points lane / 4 and 8 + lane / 4 of the warp
 #pragma unroll
     for (int row = 0; row < 2; ++row)
       reaches[row] = first_place + 8 * row < count ? job.reaches[first_place + 8 * row] : -INFINITY;
     const int first_tile = static_cast<int>(std::int64_t{job.cluster_tiles} * split / splits);
     const int last_tile = static_cast<int>(std::int64_t{job.cluster_tiles} * (split + 1) / splits);
     product.run(first_tile, last_tile, row_of, [&](int tile, const Scores& scores) {
-      unsigned int near[2] = {0, 0};  // a bit for each of the thread's 32 clusters
+      unsigned int near[2] = {0, 0};  // one bit per cluster of the thread's 32
 #pragma unroll
       for (int column = 0; column < 16; ++column) {
         const float2 half_squares = half_squares_of(job, tile, column);
@@ -182,7 +183,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
         const std::int64_t place = first_place + 8 * row;
         const TensorLengths lengths = job.point_lengths[job.doubtful[place]];
         for (unsigned int rest = near[row]; rest != 0; rest &= rest - 1) {
-          // Within the bound for all clusters; is it within this cluster's own?
+          // The score is within the common bound of all clusters; check it against the bound of this cluster.
           const int which = __ffs(static_cast<int>(rest)) - 1;
           const int cluster = cluster_of(tile, which);
           const float score = own[which] + job.half_squares[cluster];
@@ -196,7 +197,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
   }
 }
 
-/// What an iteration leaves for the host.
+/// The results of an iteration that the host reads.
 struct StepOutcome {
   PassCounters counters;
   UpdateState update;
@@ -304,16 +305,16 @@ class TensorEngine final : public RankPasses<T> {
   }
 
  private:
-  static constexpr std::int64_t list_words = tensor_list_words;  // of four bytes, for each point; see describe()
-  static constexpr double look_seconds = 0.25;  // between two looks of the host at the progress and a stop request
+  static constexpr std::int64_t list_words = tensor_list_words;  // lists of 4 bytes per point; see describe()
+  static constexpr double look_seconds = 0.25;                   // between two polls of progress and stop requests
 
-  // The streamed kernels have 512 threads, the others 256.
+  // Streamed kernels have 512 threads, the others 256.
   using Few = Tile<true>;
   using Many = Tile<false>;
 
   bool is_resident() const { return stride_ <= tensor_resident_columns; }
 
-  // The blocks on Hopper: for points of one chunk, of two, of more with few clusters, and of more.
+  // The block shapes on Hopper: points of one chunk, of two chunks, and of more chunks with few or many clusters.
   using One = Pipeline<1, 128>;
   using Two = Pipeline<2, 128>;
   using Streamed = Pipeline<0, 128>;
@@ -333,7 +334,6 @@ class TensorEngine final : public RankPasses<T> {
     return static_cast<unsigned int>(per_multiprocessor * job_.gpu().multiprocessors);
   }
 
-  /// A list of four bytes for each point.
   std::int32_t* list(std::int64_t index) { return lists_.data() + index * filter_.n; }
 
   void describe() {
@@ -354,14 +354,14 @@ class TensorEngine final : public RankPasses<T> {
       const auto column = static_cast<std::size_t>(dim);
       const double middle = statistics.middle[column];
       half = std::max({half, statistics.highest[column] - middle, middle - statistics.lowest[column]});
-      // Rows of unit length: a centroid may lie outside the points' own range, but not beyond 1.
+      // With rows of unit length a centroid may be outside the range of the points, but not beyond 1.
       if (problem.metric == Metric::cosine) half = std::max(half, 1 + std::abs(middle));
       host_columns_[column] = middle;
       host_columns_[column + static_cast<std::size_t>(d)] = statistics.columns[column].to_high;
       host_units_[column] = statistics.columns[column].unit;
       host_units_[column + static_cast<std::size_t>(d)] = statistics.is_on_grid(dim) ? 1 : 0;
     }
-    // Smaller data stay below the constant of tensor_bound(): their squares underflow in the canonical chain.
+    // Smaller data stay below the constant of tensor_bound(), because their squares underflow in the canonical chain.
     constexpr int least_exponent = -400;
     conversion_ = {columns_.data(), std::ldexp(1.0, tensor_exponent - core::exponent_above(half, least_exponent)),
                    static_cast<int>(d), stride_};
@@ -445,7 +445,7 @@ class TensorEngine final : public RankPasses<T> {
     units_.copy_from_host(host_units_.data(), units_.size(), stream);
     labels_.fill_bytes(0xff, stream);  // no cluster yet
     device_sums_.clear(stream);
-    point_lengths_.clear(stream);  // those that fill up the last tile too
+    point_lengths_.clear(stream);  // also for the padding of the last tile
     if (is_pipelined_) {
       with_pipeline([]<class Shape>(Shape) {
         cuda::allow_shared_memory(reinterpret_cast<const void*>(find_possible<Shape>), Shape::shared_bytes);
@@ -484,13 +484,13 @@ class TensorEngine final : public RankPasses<T> {
     cuda::check_launch("convert_points");
   }
 
-  /// Whether enough labels changed since the slots were ordered, and few enough change now that an order will last.
+  /// Returns true if enough labels changed since the last order, and so few change now that a new order will last.
   bool is_worth_ordering(std::int64_t changed) const {
     return is_pipelined_ && pipeline_.cluster_tiles > 1 && 4 * changed < filter_.n &&
            3 * moved_since_ordered_ > filter_.n;
   }
 
-  /// Orders the slots by the points' labels: the same kernels as order the entries of an update.
+  /// Orders the slots by the points' labels, with the kernels that order the entries of an update.
   void order_points() {
     const cuda::Stream& stream = job_.stream();
     ExactUpdateJob<T> by_label = update_;
@@ -510,7 +510,7 @@ class TensorEngine final : public RankPasses<T> {
     update_.next = next_.data();
   }
 
-  /// New labels for the centroids on the GPU.
+  /// Computes new labels for the centroids on the GPU.
   void launch_pass() {
     const cuda::Stream& stream = job_.stream();
     outcome_.clear(stream);
@@ -530,7 +530,7 @@ class TensorEngine final : public RankPasses<T> {
     launch_sums();
   }
 
-  /// Before the next portion: the lists of doubtful points begin anew.
+  /// Empties the lists of doubtful points before the next portion.
   void forget_doubtful() {
     outcome_.copy_to_host(host_outcome_.data(), 1, job_.stream());
     job_.stream().wait();
@@ -540,7 +540,7 @@ class TensorEngine final : public RankPasses<T> {
       cuda::check(cudaMemsetAsync(counter, 0, sizeof *counter, job_.stream()), "cudaMemsetAsync");
   }
 
-  /// New labels of `count` points from `first` on, which begins a tile.
+  /// Computes new labels of `count` points from `first`, which starts a tile.
   void launch_assignment(std::int64_t first, std::int64_t count) {
     const cuda::Stream& stream = job_.stream();
     filter_.first_point = first;
@@ -565,7 +565,7 @@ class TensorEngine final : public RankPasses<T> {
     cuda::check_launch("compare_all");
   }
 
-  /// Likewise, on Hopper.
+  /// Does the same on Hopper.
   void launch_pipeline(std::int64_t first, std::int64_t count) {
     const cuda::Stream& stream = job_.stream();
     with_pipeline([&]<class Shape>(Shape) {
@@ -580,7 +580,7 @@ class TensorEngine final : public RankPasses<T> {
     cuda::check_launch("settle_points");
   }
 
-  /// The entries of an update by clusters.
+  /// Orders the entries of an update by clusters.
   void launch_order(const ExactUpdateJob<T>& update) {
     const cuda::Stream& stream = job_.stream();
     cluster_counters_.clear(stream);
@@ -627,7 +627,7 @@ class TensorEngine final : public RankPasses<T> {
     fetch_outcome();
   }
 
-  // The sums and the labels for the frame; null: the labels stay on the GPU.
+  // Fetches the sums and, unless `labels` is null, the labels for the driver.
   void fetch(std::int32_t* labels) {
     const cuda::Stream& stream = job_.stream();
     fetch_sums(device_sums_, sums_, stream);
@@ -638,9 +638,9 @@ class TensorEngine final : public RankPasses<T> {
   }
 
   CudaFit<T>& job_;
-  bool is_pipelined_;  ///< on Hopper
+  bool is_pipelined_;  ///< true on Hopper
   int stride_;
-  bool has_wide_tiles_;  ///< there, for many columns
+  bool has_wide_tiles_;  ///< true on Hopper with many columns
   int padded_clusters_;
   FilterJob filter_{};
   PipelineJob pipeline_{};
@@ -653,16 +653,16 @@ class TensorEngine final : public RankPasses<T> {
   cuda::DeviceBuffer<__half> half_centroids_;
   cuda::DeviceBuffer<float> half_squares_;
   cuda::DeviceBuffer<TensorLengths> point_lengths_;
-  cuda::DeviceBuffer<TensorLengths> cluster_lengths_;  ///< and the largest of all, behind the last
-  cuda::DeviceBuffer<double> columns_;                 ///< middles; what scales to the high limb
-  cuda::DeviceBuffer<int> units_;                      ///< of the columns' grids; whether these hold all values
+  cuda::DeviceBuffer<TensorLengths> cluster_lengths_;  ///< followed by the largest of all
+  cuda::DeviceBuffer<double> columns_;                 ///< middles, and scales to the high limb
+  cuda::DeviceBuffer<int> units_;                      ///< units of the columns' grids; flags: values are on the grid
   cuda::DeviceBuffer<std::int32_t> labels_;
   cuda::DeviceBuffer<std::int32_t> lists_;  ///< list_words lists of n
   cuda::DeviceBuffer<std::int32_t> candidates_;
   cuda::DeviceBuffer<Possible> possible_;
   cuda::DeviceBuffer<std::int32_t> beginnings_;
-  cuda::DeviceBuffer<PassCounters> all_;  ///< as if all labels had changed
-  std::int32_t* slots_ = nullptr;         ///< the point in each row of half_points_; null: the same
+  cuda::DeviceBuffer<PassCounters> all_;  ///< counters as if all labels had changed
+  std::int32_t* slots_ = nullptr;         ///< the point in each row of half_points_; null if the order is unchanged
   cuda::DeviceBuffer<unsigned int> cluster_counters_;
   cuda::DeviceBuffer<T> centroids_;
   cuda::DeviceBuffer<T> next_;
@@ -672,8 +672,8 @@ class TensorEngine final : public RankPasses<T> {
   DeviceTotal inertia_;
   cuda::PinnedBuffer<StepOutcome> host_outcome_;
   cuda::Portions portions_;
-  std::int64_t moved_since_ordered_ = 0;  ///< labels that changed since the slots were put in the order of the labels
-  std::int64_t earlier_doubtful_ = 0;     ///< in portions of the pass before the last one
+  std::int64_t moved_since_ordered_ = 0;  ///< label changes since the slots were last ordered by label
+  std::int64_t earlier_doubtful_ = 0;     ///< doubtful points in all portions of the current pass but the last
   bool pass_is_pending_ = false;
   std::int64_t assignments_ = 0;
   std::int64_t rechecked_ = 0;
@@ -683,7 +683,7 @@ template <class T>
 struct TensorFit {
   TensorFit(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases)
       : job(problem, execution, Layout::rows, TensorEngine<T>::bytes(problem)), engine(job) {
-    block_threads(execution, Tile<true>::threads);  // checked; but the tiles fix the number of threads
+    block_threads(execution, Tile<true>::threads);  // checks the option; the tiles fix the number of threads
     core::add_phase(phases, "prepare", core::seconds_since(start));
   }
 
@@ -720,9 +720,9 @@ extern constinit const Variant cuda_tensor_rung{
     .name = "cuda_tensor",
     .summary = "a matrix product on the tensor cores as filter, doubtful points in double; exact sums",
     .change =
-        "many columns or clusters: scores in FP16 with a proven bound; which clusters are possible is noted while "
-        "scores are in registers, best for points in the order of their labels; points that changed cluster are "
-        "ordered by cluster and summed in runs; the oracle's bits",
+        "many columns or clusters: scores in FP16 with a proven bound; possible clusters are recorded while "
+        "scores are in registers, with points in label order; moved points are sorted by cluster and summed in "
+        "runs; the oracle's bits",
     .contract = exact,
     .backend = core::Backend::cuda,
     .device_input = true,

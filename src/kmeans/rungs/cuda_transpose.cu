@@ -1,17 +1,15 @@
-// cuda_transpose: points and centroids column by column, so that neighbouring threads read neighbouring elements.
+// cuda_transpose: points and centroids stored by columns, so that neighbouring threads read neighbouring elements.
 //
-// What changes from `cuda_naive`: the layout. The points are transposed once, on the GPU, before the first iteration:
-// coordinate j of point 0, of point 1, of point 2, and so on. When the 32 threads of a warp now read coordinate j of
-// their 32 points, the request covers 128 adjacent bytes (256 in double), and every byte that travels is used by the
-// instruction that asked for it: the access is coalesced. No cache has to hold anything between one coordinate and the
-// next. The centroids are transposed too, as in the laboratory's program; for them the order hardly matters, for all
-// threads of a warp read the same element.
+// What changes from `cuda_naive`: the layout. The GPU transposes the points once, before the first iteration, so that
+// coordinate j of points 0, 1, 2, ... is contiguous. When the 32 threads of a warp read coordinate j of their points,
+// the request covers 128 adjacent bytes (256 in double), and the instruction uses every byte it loads: the access is
+// coalesced. No cache has to keep a line from one coordinate to the next. The centroids are transposed too, as in the
+// laboratory's program, although their layout hardly matters because all threads of a warp read the same element.
 //
-// Bytes of an iteration: the points once from the GPU's memory for each time the inner loops read them, which is k
-// times unless the caches help; 4 n for the labels, 4 n over the bus. The inner loop walks the clusters outside and the
-// coordinates inside, so a point is read again for every cluster and lives on in the caches. Operations as before.
-// Limits: the GPU's memory holds the points twice while they are transposed.
-// Source: coalescing is in NVIDIA's CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory".
+// Bytes per iteration: the points are read from GPU memory k times unless the caches help, because the outer loop runs
+// over clusters and the inner loop over coordinates; 4 n for the labels; 4 n over the bus. Operations: as before.
+// Limits: GPU memory holds the points twice during the transposition.
+// Source: NVIDIA's CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory".
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"
 
@@ -22,7 +20,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Launch shape: one thread for each point; the last block's surplus threads have none.
+// Launch: one thread per point; surplus threads of the last block return.
 template <class T>
 __global__ void assign_transposed(const T* points, std::int64_t n, std::int64_t stride, int d, const T* centroids,
                                   int k, std::int32_t* labels) {

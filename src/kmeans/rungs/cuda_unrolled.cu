@@ -1,12 +1,12 @@
-// cuda_unrolled: the loop over the coordinates in steps of eight, unrolled.
+// cuda_unrolled: the loop over the coordinates, unrolled by eight.
 //
-// What changes from `cuda_shared`: the innermost loop did one coordinate and then compared, counted and jumped.
-// Unrolled by eight, that is paid once for eight coordinates, and eight independent loads are under way before the
-// first result is needed. A GPU hides latency by other warps already, so the gain is small where there are many points;
-// the laboratory found 3 %. With fewer than eight columns nothing is unrolled and nothing changes.
+// What changes from `cuda_shared`: the innermost loop compared, counted and jumped after every coordinate. Unrolled, it
+// pays this overhead once per eight coordinates, and eight independent loads are in flight before the first result is
+// needed. With many points the gain is small, because a GPU already hides latency by switching warps; the laboratory
+// measured 3 %. With fewer than eight columns nothing is unrolled.
 //
-// Bytes and operations: as before. Limits: those of `cuda_shared`.
-// Source: the laboratory's experiment; the idea is older than computers with caches.
+// Bytes and operations: as before. Limits: as in `cuda_shared`.
+// Source: the laboratory's experiment; loop unrolling is older than caches.
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"
 
@@ -18,7 +18,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Launch shape: one thread for each point; surplus threads of the last block help to copy and then have no point.
+// Launch: one thread per point; surplus threads of the last block only help to copy.
 // Shared memory: k d elements.
 template <class T>
 __global__ void assign_unrolled(const T* points, std::int64_t n, std::int64_t stride, int d, const T* centroids, int k,
@@ -54,7 +54,7 @@ namespace gradus::kmeans_detail {
 extern constinit const Variant cuda_unrolled_rung{
     .name = "cuda_unrolled",
     .summary = "the loop over the coordinates in steps of eight",
-    .change = "eight loads under way at once, one comparison and jump for eight",
+    .change = "eight loads in flight, one comparison and jump per eight",
     .contract = textbook,
     .backend = core::Backend::cuda,
     .supports = centroids_in_shared,

@@ -1,15 +1,16 @@
-// cuda_update_kernel: the sums of the update in a kernel of their own, by atomic additions.
+// cuda_update_kernel: a separate kernel computes the sums of the update with atomic additions.
 //
-// What changes from `cuda_unrolled`: the labels stay on the GPU. A second kernel, again with a thread for each point,
-// adds the point's coordinates to its cluster's sums in the GPU's memory. Thousands of threads add to the same few
-// numbers, so each addition is atomic; a GPU does atomic additions of doubles in its second-level cache, one after the
-// other where they meet at one address. Only the sums travel to the processor, k (d + 2) numbers instead of n labels
-// and a walk over all points; it divides and sends the centroids back.
+// What changes from `cuda_unrolled`: the labels stay on the GPU. A second kernel, again with one thread per point, adds
+// the point's coordinates to the sums of its cluster in GPU memory. Thousands of threads add to the same few numbers,
+// so each addition is atomic. The GPU performs atomic additions of doubles in its second-level cache and serialises
+// those at the same address. Only the sums travel to the CPU: k (d + 2) numbers replace n labels and a pass over all
+// points. The CPU divides and sends the centroids back.
 //
-// Bytes of an iteration: the points twice from the GPU's memory, 4 n written and read for the labels, 8 k (d + 2) over
-// the bus. Operations: 3 n k d, and n (d + 2) atomic additions, which with few clusters queue up at k (d + 2)
-// addresses. Limits: those of `cuda_shared`; the order of the additions differs from run to run, and so do the last
-// bits. Source: the laboratory's experiment; atomic functions: NVIDIA's CUDA C++ Programming Guide.
+// Bytes per iteration: two reads of the points from GPU memory; 4 n written and 4 n read for the labels; 8 k (d + 2)
+// over the bus. Operations: 3 n k d, and n (d + 2) atomic additions, which queue at k (d + 2) addresses if there are
+// few clusters.
+// Limits: as in `cuda_shared`; the order of additions, and with it the last bits of the sums, differs from run to run.
+// Source: the laboratory's experiment; atomic functions: NVIDIA's CUDA C++ Programming Guide.
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"
 
@@ -22,7 +23,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Launch shape: one thread for each point; surplus threads of the last block help to copy and then have no point.
+// Launch: one thread per point; surplus threads of the last block only help to copy.
 // Shared memory: k d elements.
 template <class T>
 __global__ void assign_and_compare(const T* points, std::int64_t n, std::int64_t stride, int d, const T* centroids,
@@ -39,7 +40,7 @@ __global__ void assign_and_compare(const T* points, std::int64_t n, std::int64_t
   if (threadIdx.x == 0 && moved > 0) atomicAdd(changed, static_cast<unsigned long long>(moved));
 }
 
-// Launch shape: one thread for each point.
+// Launch: one thread per point.
 template <class T>
 __global__ void add_points(const T* points, const T* weights, std::int64_t n, std::int64_t stride, int d,
                            const std::int32_t* labels, DeviceSums sums) {
@@ -101,7 +102,7 @@ class UpdateKernelEngine {
     core::PhaseTimer timer(phases, "to_host");
     changed_.copy_to_host(&changed, 1, stream);
     sums_.fetch();
-    // The frame looks at the labels only to move a point into an empty cluster.
+    // The driver reads the labels only to move a point into an empty cluster.
     if (sums_.any_empty()) fetch_labels(labels);
     return {static_cast<std::int64_t>(changed)};
   }
@@ -109,7 +110,7 @@ class UpdateKernelEngine {
   const FloatSums<T>& sums() const { return sums_.on_host(); }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool /*labels_are_current*/) {
-    std::vector<Phase> uncounted;  // a part of the frame's phase
+    std::vector<Phase> uncounted;  // already counted in a phase of the driver
     pass(centroids, labels, uncounted);
     fetch_labels(labels);
     return float_inertia(job_, centroids_.data(), labels_.data());
@@ -117,7 +118,7 @@ class UpdateKernelEngine {
   static double rechecked() { return 0; }
 
  private:
-  static constexpr double additions_of_the_first_launch = 0x1p28;  // they may all meet at a few addresses
+  static constexpr double additions_of_the_first_launch = 0x1p28;  // small, because all may hit the same few addresses
 
   void fetch_labels(std::int32_t* labels) {
     cuda::download(labels_, labels, labels_.size(), job_.staging(), job_.threads(), job_.stream());
@@ -151,7 +152,7 @@ namespace gradus::kmeans_detail {
 
 extern constinit const Variant cuda_update_kernel_rung{
     .name = "cuda_update_kernel",
-    .summary = "the sums of the update in a kernel of their own, by atomic additions",
+    .summary = "the sums of the update in a separate kernel, by atomic additions",
     .change = "the labels stay on the GPU; sums travel instead",
     .contract = textbook,
     .backend = core::Backend::cuda,

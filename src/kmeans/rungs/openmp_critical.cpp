@@ -1,15 +1,15 @@
-// openmp_critical: the points are dealt out to threads, and one critical section guards the addition of a point to the
-// shared sums.
+// openmp_critical: the threads share the points, and one critical section guards the shared sums.
 //
-// What changes from `openmp_shared`: the d + 2 atomic additions of a point become d + 2 plain ones under one lock. That
-// is fewer locked instructions, but where atomics collide only when two threads want the same cache line, here every
-// thread waits for every other, also for one that adds to another cluster. By Amdahl's law the speed-up cannot pass the
-// time of a point's search divided by the time of its addition, and a lock that is passed around costs more than the
-// addition it guards. The rung shows how much the choice of a lock, and the length of what it guards, matter.
+// What changes from `openmp_shared`: one lock around d + 2 plain additions replaces d + 2 atomic additions per point.
+// That needs fewer locked instructions. But atomics collide only if two threads need the same cache line; with one lock
+// every thread waits for every other, even if they add to different clusters. By Amdahl's law the speed-up is at most
+// (search time + addition time) / addition time, where both times are per point. Passing a contended lock between cores
+// also costs more than the additions it guards. The rung shows how much the choice of lock and the length of the
+// critical section matter.
 //
-// Work of an iteration: n k d subtractions, multiplications and additions, n (d + 2) additions one thread at a time, n
-// lock operations; n d element reads from memory. Memory: one set of sums, 8 k (d + 2) bytes.
-// Limits: the order of the additions differs from run to run, and so do the last bits of the sums.
+// Work per iteration: n k d subtractions, multiplications and additions; n (d + 2) additions, one thread at a time; n
+// lock operations; n d elements read from memory. Memory: one set of sums, 8 k (d + 2) bytes.
+// Limits: the order of additions, and with it the last bits of the sums, differs from run to run.
 // Source: E. W. Dijkstra, "Cooperating sequential processes" (1965), for the critical section; the OpenMP
 // specification's `critical` construct.
 #include "kmeans/lloyd/textbook.hpp"
@@ -25,11 +25,11 @@ KMeansResult<T> openmp_critical(const Problem<T>& problem, const Execution& exec
     const std::int64_t n = job.n();
     std::int64_t changed = 0;
     double inertia = 0;
-    const std::int64_t stretch = points_between_looks(job, threads);
+    const std::int64_t block = points_between_polls(job, threads);
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : changed, inertia)
-    for (std::int64_t first = 0; first < n; first += stretch) {
+    for (std::int64_t first = 0; first < n; first += block) {
       if (job.stop.stop_requested()) continue;
-      for (std::int64_t point = first; point < std::min(first + stretch, n); ++point) {
+      for (std::int64_t point = first; point < std::min(first + block, n); ++point) {
         const Nearest<T> nearest = nearest_centroid(job.points.row(point), centroids);
         changed += labels[point] != nearest.cluster;
         inertia += job.weight(point) * static_cast<double>(nearest.distance);

@@ -1,17 +1,18 @@
-// openmp_locked: one shared set of sums under a lock of the ladder of locks, taken for a point, for the sums of a chunk
-// of points, or for those of all points of a thread.
+// openmp_locked: one shared set of sums, guarded by any lock of the ladder of locks. A thread acquires the lock once
+// per point, once per chunk of points, or once per iteration.
 //
-// What changes from `openmp_critical`: which lock it is, and how often it is taken. Taken for each point it is what the
-// program does most, n times an iteration by threads that come at once, and the time of an iteration is that of n
-// hand-offs: the rung compares locks. Taken for a chunk, whose sums a thread makes for itself first, it is taken n /
-// 512 times, and any lock will do; taken once for each thread it is the next rung, with the reduction done one thread
-// at a time.
+// What changes from `openmp_critical`: you choose the lock and how often a thread acquires it. With one acquisition per
+// point, the lock dominates: all threads contend for it n times per iteration, and the iteration takes as long as n
+// hand-offs. This setting compares locks. With one acquisition per chunk, each thread first sums its chunk privately
+// and acquires the lock n / 512 times in all, so any lock is fast enough. With one acquisition per thread it is the
+// next rung, `openmp_reduce`, except that the reduction runs one thread at a time.
 //
-// Work of an iteration: n k d subtractions, multiplications and additions, n (d + 2) additions, and k (d + 2) for each
-// time that sums are added to the shared ones; n, n / 512 or `threads` lock operations; n d element reads from memory.
-// Memory: one set of sums, 8 k (d + 2) bytes, and but for single points another for each thread.
-// Limits: the order of the additions differs from run to run, and so do the last bits of the sums. With `no_lock`
-// updates are lost, and the result is wrong: it shows what there would be to gain.
+// Work per iteration: n k d subtractions, multiplications and additions; n (d + 2) additions, and k (d + 2) more each
+// time private sums are added to the shared ones; n, n / 512 or `threads` lock operations; n d elements read from
+// memory.
+// Memory: one set of sums, 8 k (d + 2) bytes, and another set per thread unless points are added one at a time.
+// Limits: the order of additions, and with it the last bits of the sums, differs from run to run. With `no_lock`
+// updates are lost and the result is incorrect; its time shows what a free lock would gain.
 // Source: E. W. Dijkstra, "Cooperating sequential processes" (1965); the locks: include/gradus/locks/.
 #include <array>
 #include <atomic>
@@ -53,16 +54,16 @@ enum class LockName : std::uint8_t {
   park_lock
 };
 
-/// How much a thread adds to the shared sums each time that it has the lock.
-enum class Locked : std::uint8_t {
-  point,  ///< one point
-  chunk,  ///< the sums of some hundred points
-  thread  ///< the sums of all its points
+/// The work a thread does under one acquisition of the lock.
+enum class LockGranularity : std::uint8_t {
+  point,  ///< adds one point
+  chunk,  ///< adds the sums of some hundred points
+  thread  ///< adds the sums of all points of the thread
 };
 
 struct LockOptions {
   LockName lock = LockName::std_mutex;
-  Locked locked = Locked::point;
+  LockGranularity locked = LockGranularity::point;
 };
 
 }  // namespace
@@ -83,15 +84,15 @@ inline constexpr auto enum_names<LockName> =
                                        {LockName::cna_lock, "cna_lock"},
                                        {LockName::park_lock, "park_lock"}});
 template <>
-inline constexpr auto enum_names<Locked> =
-    std::to_array<EnumName<Locked>>({{Locked::point, "point"}, {Locked::chunk, "chunk"}, {Locked::thread, "thread"}});
+inline constexpr auto enum_names<LockGranularity> = std::to_array<EnumName<LockGranularity>>(
+    {{LockGranularity::point, "point"}, {LockGranularity::chunk, "chunk"}, {LockGranularity::thread, "thread"}});
 
 template <>
 inline constexpr auto core::option_rows<LockOptions> = std::to_array<core::Option>({
     core::option<&LockOptions::lock>(
-        {.name = "lock", .help = "the lock that threads take ('gradus list locks')", .placeholder = "NAME"}),
+        {.name = "lock", .help = "the lock that threads acquire ('gradus list locks')", .placeholder = "NAME"}),
     core::option<&LockOptions::locked>({.name = "locked",
-                                        .help = "how much a thread adds each time that it has the lock"}),
+                                        .help = "what a thread adds under one acquisition of the lock"}),
 });
 
 namespace kmeans_detail {
@@ -103,7 +104,7 @@ constinit const core::OptionTable lock_options = core::option_table<LockOptions>
 struct NoLock {};
 struct OpenMpCritical {};
 
-/// section() under the lock.
+/// Runs section() under the lock.
 template <class Lock, class Section>
 void with(Lock& lock, const Section& section) {
   if constexpr (std::is_same_v<Lock, NoLock>) {
@@ -117,7 +118,7 @@ void with(Lock& lock, const Section& section) {
   }
 }
 
-/// use(type) with the lock of this name as std::type_identity.
+/// Calls use(std::type_identity<Lock>()) with the lock type of this name.
 template <class Use>
 Outcome with_lock(LockName name, const Use& use) {
   switch (name) {
@@ -138,8 +139,7 @@ Outcome with_lock(LockName name, const Use& use) {
   return use(std::type_identity<std::mutex>());
 }
 
-/// Without a lock the additions are relaxed loads and stores, which C++ allows to threads at once: updates are lost,
-/// and nothing else happens.
+/// Adds to a shared sum; without a lock by relaxed loads and stores, which lose updates but have defined behaviour.
 template <bool locked, class T>
 void add(T& sum, T value) {
   if constexpr (locked) {
@@ -172,10 +172,10 @@ void add_all(FloatSums<T>& sums, const FloatSums<T>& other) {
 
 template <class Lock, class T>
 Outcome assign_and_add(const Problem<T>& job, MatrixView<const T> centroids, std::int32_t* labels, FloatSums<T>& sums,
-                       std::deque<FloatSums<T>>& own_sums, Locked amount, int threads) {
+                       std::deque<FloatSums<T>>& own_sums, LockGranularity amount, int threads) {
   constexpr bool locked = !std::is_same_v<Lock, NoLock>;
   constexpr std::int64_t points_of_chunk = 512;
-  const std::int64_t stretch = std::min(points_of_chunk, points_between_looks(job));
+  const std::int64_t block = std::min(points_of_chunk, points_between_polls(job));
   Lock lock;
   std::int64_t changed = 0;
   double inertia = 0;
@@ -184,8 +184,8 @@ Outcome assign_and_add(const Problem<T>& job, MatrixView<const T> centroids, std
     const cpu::Range share = cpu::share(job.n(), thread, threads);
     FloatSums<T>* const own = own_sums.empty() ? nullptr : &own_sums[static_cast<std::size_t>(thread)];
     if (own != nullptr) own->clear();
-    for (std::int64_t first = share.begin; first < share.end && !job.stop.stop_requested(); first += stretch) {
-      const std::int64_t last = std::min(first + stretch, share.end);
+    for (std::int64_t first = share.begin; first < share.end && !job.stop.stop_requested(); first += block) {
+      const std::int64_t last = std::min(first + block, share.end);
       for (std::int64_t point = first; point < last; ++point) {
         const Nearest<T> nearest = nearest_centroid(job.points.row(point), centroids);
         changed += labels[point] != nearest.cluster;
@@ -197,7 +197,7 @@ Outcome assign_and_add(const Problem<T>& job, MatrixView<const T> centroids, std
           with(lock, [&] { add_one<locked>(sums, point, nearest.cluster); });
         }
       }
-      if (own != nullptr && (amount == Locked::chunk || last == share.end)) {
+      if (own != nullptr && (amount == LockGranularity::chunk || last == share.end)) {
         with(lock, [&] { add_all<locked>(sums, *own); });
         own->clear();
       }
@@ -213,7 +213,7 @@ KMeansResult<T> openmp_locked(const Problem<T>& problem, const Execution& execut
   const int threads = cpu::thread_count(execution);
   const auto options = core::variant_options<LockOptions>(execution);
   std::deque<FloatSums<T>> own_sums;
-  if (options.locked != Locked::point)
+  if (options.locked != LockGranularity::point)
     for (int thread = 0; thread < threads; ++thread) own_sums.emplace_back(problem);
   const auto assign_and_sum = [&own_sums, options, threads](const Problem<T>& job, MatrixView<const T> centroids,
                                                             std::int32_t* labels, FloatSums<T>& sums) {
@@ -228,8 +228,8 @@ KMeansResult<T> openmp_locked(const Problem<T>& problem, const Execution& execut
 
 extern constinit const Variant openmp_locked_rung{
     .name = "openmp_locked",
-    .summary = "points among threads, one set of sums under a lock of your choice, for as much at a time as you like",
-    .change = "any lock of the ladder of locks, for a point, a chunk of points or all points of a thread",
+    .summary = "points among threads, one set of sums under any lock, per point, chunk or thread",
+    .change = "any lock of the ladder of locks, acquired per point, per chunk of points or per thread",
     .contract = textbook,
     .backend = core::Backend::openmp,
     .deterministic = false,

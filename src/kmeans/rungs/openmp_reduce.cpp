@@ -1,18 +1,18 @@
-// openmp_reduce: every thread adds to a private copy of the sums; one reduction at the end adds up the copies.
+// openmp_reduce: every thread adds to a private copy of the sums, and one reduction at the end adds up the copies.
 //
-// What changes from `openmp_critical`: nothing is shared while the points are read, so nothing is locked. The n (d + 2)
-// synchronised additions become plain ones, and what is left to synchronise is one barrier and threads k (d + 2)
-// additions for the reduction, which the threads share by clusters. This is privatisation, and it is what makes k-means
-// scale.
+// What changes from `openmp_critical`: the threads share nothing while they read the points, so they need no lock. The
+// n (d + 2) synchronised additions become plain additions. Only one barrier and a reduction of threads k (d + 2)
+// additions remain, and the threads divide the reduction by clusters. This technique is called privatisation, and it
+// makes k-means scale.
 //
-// Work of an iteration: n k d subtractions, multiplications and additions, n (d + 2) additions, threads k (d + 2)
-// additions at the end; n d element reads from memory. Memory: 8 k (d + 2) bytes for each thread and the total.
-// Limits: the copies lie one after the other in one array that the calling thread allocated and cleared. Where a copy
-// is small, the end of one and the start of the next lie in the same cache line, which then travels between the cores
-// although no thread needs the other's numbers (false sharing): with k = 4 and d = 1 at every point. On a machine with
-// several memory nodes all copies lie at the calling thread's. The next rung fixes both.
-// Source: the `reduction` of the OpenMP specification, written out by hand; false sharing: W. J. Bolosky and
-// M. L. Scott, "False sharing and its effect on shared memory performance" (1993).
+// Work per iteration: n k d subtractions, multiplications and additions; n (d + 2) additions; threads k (d + 2)
+// additions at the end; n d elements read from memory. Memory: 8 k (d + 2) bytes per thread and for the total.
+// Limits: the copies are adjacent in one array, which the calling thread allocates and clears. If a copy is small, its
+// end and the start of the next copy share a cache line. That line then travels between cores although no thread needs
+// the other's numbers (false sharing); with k = 4 and d = 1 it does so for every point. On a machine with several NUMA
+// nodes, all copies are on the calling thread's node. The next rung fixes both.
+// Source: the `reduction` clause of the OpenMP specification, written out by hand; false sharing: W. J. Bolosky and M.
+// L. Scott, "False sharing and its effect on shared memory performance" (1993).
 #include "kmeans/lloyd/textbook.hpp"
 #include "kmeans/problem.hpp"
 
@@ -21,7 +21,7 @@ namespace gradus::kmeans_detail {
 template <class T>
 KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
-  // The private copies, one after the other: k x d sums, k weights and k counts for each thread.
+  // The private copies, back to back: k x d sums, k weights and k counts per thread.
   Buffer<double> sums(threads * problem.k() * problem.d());
   core::fill_until_stopped(problem.stop, sums.begin(), sums.end(), 0.0);
   Buffer<double> weights(threads * problem.k(), 0.0);
@@ -32,10 +32,10 @@ KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execut
                                   FloatSums<T>& total) {
     const std::int64_t k = job.k();
     const std::int64_t d = job.d();
-    const std::int64_t stretch = points_between_looks(job);
+    const std::int64_t block = points_between_polls(job);
 #pragma omp parallel num_threads(threads)
     {
-      // A loop over copies, and not the thread's number, so that a team smaller than asked for still fills all of them.
+      // Loops over copies, not thread numbers, so that a smaller thread team than requested still fills every copy.
 #pragma omp for schedule(static)
       for (int copy = 0; copy < threads; ++copy) {
         double* const own_sums = sums.data() + copy * k * d;
@@ -44,10 +44,10 @@ KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execut
         std::fill_n(own_sums, k * d, 0.0);
         std::fill_n(own_weights, k, 0.0);
         std::fill_n(own_counts, k, std::int64_t{0});
-        Outcome outcome{0, 0.0};  // on the thread's stack: no cache line is shared until the end
+        Outcome outcome{0, 0.0};  // on the thread's stack, so no cache line is shared until the end
         const cpu::Range range = cpu::share(job.n(), copy, threads);
-        for (std::int64_t first = range.begin; first < range.end && !job.stop.stop_requested(); first += stretch)
-          for (std::int64_t point = first; point < std::min(first + stretch, range.end); ++point) {
+        for (std::int64_t first = range.begin; first < range.end && !job.stop.stop_requested(); first += block)
+          for (std::int64_t point = first; point < std::min(first + block, range.end); ++point) {
             const T* const row = job.points.row(point);
             const Nearest<T> nearest = nearest_centroid(row, centroids);
             const double weight = job.weight(point);
@@ -61,9 +61,9 @@ KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execut
             ++own_counts[nearest.cluster];
           }
         outcomes[static_cast<std::size_t>(copy)] = outcome;
-      }  // and its implied barrier: every copy is complete
+      }  // implied barrier: every copy is complete
 
-      // The reduction: a thread adds up all copies of some clusters, in ascending order, so that the result depends on
+      // Reduces by clusters: each thread adds up all copies of its clusters in ascending order. The result depends on
       // the number of threads but not on their timing.
 #pragma omp for schedule(static)
       for (std::int64_t cluster = 0; cluster < k; ++cluster) {

@@ -1,22 +1,22 @@
-// openmp_reduce_first_touch: private copies of the sums as before, each on pages of its own that its thread asked for
-// and wrote first; and each thread's share of the points in pieces, so that a thread that finishes early can help.
+// openmp_reduce_first_touch: each private copy of the sums has separate pages, which its thread allocates and writes
+// first. Each thread's share of the points is cut into pieces, so that a thread that finishes early can help others.
 //
-// What changes from `openmp_reduce`: where the copies lie. Each starts a page, so that no cache line belongs to two of
-// them and false sharing is gone; and because the operating system places a page in the memory of the core that writes
-// to it first, each copy lies in its own thread's memory node. (--pin keeps a thread near its pages; without it the
-// operating system may move the thread away.) The pages come straight from the operating system: memory of the heap may
-// have been touched by another thread before.
-// And: a share of the points has up to sixteen pieces, each with a copy of the sums. The slowest core decides when an
-// iteration ends, and cores are not equally fast: one that shares its execution units with a neighbour, another's
-// program perhaps, has been measured at little more than half the speed. A thread begins with its own pieces and then
-// takes those that others have not begun. A copy for each piece, and not for each thread, so that the sums are the same
-// whoever makes them.
+// What changes from `openmp_reduce`:
+// 1. Placement. Each copy starts a new page, so no cache line belongs to two copies and false sharing is gone. The
+//    operating system places a page on the NUMA node of the core that first writes to it, so each copy is on its
+//    thread's node. Pages come directly from the operating system, because another thread may have touched heap memory
+//    before. `--pin` keeps a thread near its pages; without it the operating system may move the thread away.
+// 2. Pieces. Each share of the points has up to sixteen pieces, each with its own copy of the sums. The slowest core
+//    determines when an iteration ends, and cores are not equally fast: a core that shares its execution units with
+//    another program has been measured at little more than half the speed. A thread first processes its own pieces and
+//    then pieces that other threads have not started. A copy per piece, rather than per thread, keeps the sums
+//    independent of which thread computes them.
 //
-// Work of an iteration: as before. Memory: 8 k (d + 2) bytes for each piece, rounded up to whole pages, at most 4 MiB
-// for each thread where more than one piece is its share; and the total.
-// Limits: the points are the caller's memory, or a mapped file, and lie where they are: copying them to the threads'
-// nodes would double the job's memory. Who allocates points should write them in parallel, as `gradus bench` does; the
-// labels are first touched by their threads in the frame (lloyd.hpp).
+// Work per iteration: as before. Memory: 8 k (d + 2) bytes per piece, rounded up to whole pages, and the total. The
+// copies of a thread take at most 4 MiB if its share has more than one piece.
+// Limits: the points stay where the caller or a mapped file put them, because a copy on the threads' nodes would double
+// the memory. A caller that allocates points should write them in parallel, as `gradus bench` does. The driver lets
+// each thread touch its labels first (lloyd.hpp).
 // Source: C. Lameter, "NUMA (non-uniform memory access): an overview", ACM Queue 11 (2013), on first-touch placement.
 #include <sys/mman.h>
 
@@ -32,8 +32,8 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Pieces into which the rung cuts the share of each thread: enough to even out cores of different speed, of at least
-// some thousand points, and not so many that their sums fill the caches.
+// Returns the number of pieces per thread: enough to balance cores of different speed, with some thousand points per
+// piece, and few enough that their sums do not fill the caches.
 int first_touch_pieces(const Shape& shape, int threads) {
   constexpr std::int64_t most_pieces = 16;
   constexpr std::int64_t least_points = 4096;
@@ -43,7 +43,7 @@ int first_touch_pieces(const Shape& shape, int threads) {
       std::clamp<std::int64_t>(std::min(shape.points / threads / least_points, most_bytes / bytes), 1, most_pieces));
 }
 
-/// Memory straight from the operating system, its pages not yet placed.
+/// Memory straight from the operating system, whose pages are not yet placed on a NUMA node.
 class FreshPages {
  public:
   FreshPages() = default;
@@ -66,18 +66,17 @@ class FreshPages {
   std::size_t bytes_ = 0;
 };
 
-/// One copy of the sums.
 struct PrivateSums {
   double* sums;          ///< k x d
   double* weights;       ///< k
   std::int64_t* counts;  ///< k
 };
 
-/// A copy of the sums for each piece of each thread's share. They are made in the first pass, by the threads that will
-/// use them: earlier the threads would not be where the frame binds them.
-class OwnPages {
+/// A copy of the sums for each piece of each thread's share. The threads that use them make them in the first pass,
+/// because the driver has bound the threads to CPUs by then.
+class PrivateSumPages {
  public:
-  OwnPages(const Shape& shape, int threads)
+  PrivateSumPages(const Shape& shape, int threads)
       : k_(shape.clusters), d_(shape.dimensions), threads_(threads),
         pages_(static_cast<std::size_t>(threads * first_touch_pieces(shape, threads))) {}
 
@@ -91,7 +90,7 @@ class OwnPages {
     const int parts = static_cast<int>(pages_.size());
     const auto bytes = static_cast<std::size_t>(k_ * (d_ + 2)) * sizeof(double);
     std::vector<PrivateSums> copies(pages_.size());
-    // The schedule and the shares are those of assign_and_reduce(): thread and pieces are the same there.
+    // Uses the schedule and shares of assign_and_reduce(), so that thread and pieces match.
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (int thread = 0; thread < threads_; ++thread) {
       const cpu::Range own = cpu::share(parts, thread, threads_);
@@ -118,8 +117,8 @@ class OwnPages {
   std::vector<PrivateSums> copies_;
 };
 
-/// The loop and the reduction of `openmp_reduce`, over pieces: a thread that is done with its own takes those that
-/// others have not begun. `total` is all zeros at first.
+/// Runs the loop and the reduction of `openmp_reduce` over pieces. A thread that finishes its own pieces takes pieces
+/// that other threads have not started. `total` must be zero on entry.
 template <class T>
 Outcome assign_and_reduce(const Problem<T>& problem, MatrixView<const T> centroids, std::int32_t* labels,
                           std::span<const PrivateSums> copies, int threads, FloatSums<T>& total) {
@@ -128,7 +127,7 @@ Outcome assign_and_reduce(const Problem<T>& problem, MatrixView<const T> centroi
   const int pieces = static_cast<int>(copies.size());
   std::vector<Outcome> outcomes(copies.size());
   cpu::SharedWork work(pieces, threads, 1);
-  const std::int64_t stretch = points_between_looks(problem);
+  const std::int64_t block = points_between_polls(problem);
   const auto add_piece = [&](int piece) {
     const PrivateSums own = copies[static_cast<std::size_t>(piece)];
     std::fill_n(own.sums, k * d, 0.0);
@@ -136,8 +135,8 @@ Outcome assign_and_reduce(const Problem<T>& problem, MatrixView<const T> centroi
     std::fill_n(own.counts, k, std::int64_t{0});
     Outcome outcome{0, 0.0};
     const cpu::Range range = cpu::share(problem.n(), piece, pieces);
-    for (std::int64_t first = range.begin; first < range.end && !problem.stop.stop_requested(); first += stretch)
-      for (std::int64_t point = first; point < std::min(first + stretch, range.end); ++point) {
+    for (std::int64_t first = range.begin; first < range.end && !problem.stop.stop_requested(); first += block)
+      for (std::int64_t point = first; point < std::min(first + block, range.end); ++point) {
         const Nearest<T> nearest = nearest_centroid(problem.points.row(point), centroids);
         outcome.changed += labels[point] != nearest.cluster;
         outcome.inertia += problem.weight(point) * static_cast<double>(nearest.distance);
@@ -152,7 +151,7 @@ Outcome assign_and_reduce(const Problem<T>& problem, MatrixView<const T> centroi
     for (int thread = 0; thread < threads; ++thread) {
       for (cpu::Range next = work.next(thread); next.size() > 0; next = work.next(thread))
         add_piece(static_cast<int>(next.begin));
-    }  // and its implied barrier: every copy is complete
+    }  // implied barrier: every copy is complete
 #pragma omp for schedule(static)
     for (std::int64_t cluster = 0; cluster < k; ++cluster) {
       if (problem.stop.stop_requested()) continue;
@@ -177,7 +176,7 @@ template <class T>
 KMeansResult<T> openmp_reduce_first_touch(const Problem<T>& problem, const Execution& execution,
                                           std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
-  OwnPages pages(shape_of(problem), threads);
+  PrivateSumPages pages(shape_of(problem), threads);
   const auto assign_and_sum = [&pages, threads](const Problem<T>& job, MatrixView<const T> centroids,
                                                 std::int32_t* labels, FloatSums<T>& total) {
     return assign_and_reduce<T>(job, centroids, labels, pages.copies(), threads, total);
@@ -200,9 +199,9 @@ core::Memory float_sums_on_pages(const Shape& shape, int threads) {
 
 extern constinit const Variant openmp_reduce_first_touch_rung{
     .name = "openmp_reduce_first_touch",
-    .summary = "private copies of the sums on pages of their own, first touched by their thread; shares in pieces",
+    .summary = "private sums on separate pages, first touched by their thread; shares in pieces",
     .change =
-        "no cache line belongs to two copies, and each copy lies in its own thread's memory node; a thread that "
+        "no cache line belongs to two copies, and each copy is on its own thread's NUMA node; a thread that "
         "finishes early takes pieces from slower ones",
     .contract = textbook,
     .backend = core::Backend::openmp,

@@ -1,16 +1,15 @@
-// openmp_reduce_first_touch_points: private copies of the sums on pages of their own, and the points on pages of their
-// own too, each share written first by the thread that will read it.
+// openmp_reduce_first_touch_points: private sums and points on pages that the reading thread has written first.
 //
-// What changes from `openmp_reduce_first_touch`: where the points lie. Whoever made them wrote them first, often one
-// thread, and then all lie in that thread's memory node, whose channel all threads share while the others idle. Here
-// the first pass copies each share of the points, on the thread that will read it from then on. Only that thread may:
-// there are no pieces that others take.
+// What changes from `openmp_reduce_first_touch`: the placement of the points. They are on the node of the thread that
+// wrote them first. If one thread wrote all of them, all threads share the memory channels of one node while the other
+// nodes idle. Here each thread copies its share of the points in the first pass and reads only this copy from then on.
+// There are no pieces that other threads could take.
 //
-// Work of an iteration: as before; once n d element reads and writes more. Memory: the points once more, and 8 k (d +
-// 2) bytes for each thread, rounded up to whole pages, and the total. Limits: it pays where the machine has several
-// memory nodes, threads are bound (--pin), and iterations are many. Who writes the points by the threads that will read
-// them, as `gradus bench` does, needs no copy. Source: C. Lameter, "NUMA (non-uniform memory access): an overview", ACM
-// Queue 11 (2013), on first-touch placement.
+// Work per iteration: as before, and n d elements read and written once more. Memory: a second copy of the points, 8 k
+// (d + 2) bytes per thread rounded up to whole pages, and the total.
+// Limits: it pays only if the machine has several NUMA nodes, threads are bound (`--pin`), and there are many
+// iterations. It gains nothing if the points were written by the threads that read them, as `gradus bench` does.
+// Source: C. Lameter, "NUMA (non-uniform memory access): an overview", ACM Queue 11 (2013), on first-touch placement.
 #include <sys/mman.h>
 
 #include <cstring>
@@ -24,7 +23,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// Memory straight from the operating system, its pages not yet placed.
+/// Memory straight from the operating system, whose pages are not yet placed on a NUMA node.
 class FreshPages {
  public:
   explicit FreshPages(std::size_t bytes)
@@ -42,11 +41,11 @@ class FreshPages {
   std::size_t bytes_;
 };
 
-/// Points and sums, untouched before the first pass: earlier the threads would not be where the frame binds them.
+/// Points and sums, untouched until the first pass, because the driver has bound the threads to CPUs by then.
 template <class T>
-class OwnMemory {
+class PrivateCopies {
  public:
-  OwnMemory(const Problem<T>& problem, int threads)
+  PrivateCopies(const Problem<T>& problem, int threads)
       : n_(problem.n()), d_(problem.d()), k_(problem.k()), threads_(threads),
         points_(static_cast<std::size_t>(n_ * d_) * sizeof(T)),
         sums_(copy_bytes() * static_cast<std::size_t>(threads)) {}
@@ -57,12 +56,12 @@ class OwnMemory {
                                      static_cast<std::size_t>(thread) * copy_bytes());
   }
 
-  /// The share of the thread, by itself.
+  /// Copies the share of `thread`; called by that thread.
   void copy(const Problem<T>& job, int thread) const {
     const cpu::Range share = cpu::share(n_, thread, threads_);
-    const std::int64_t stretch = points_between_looks(job);
-    for (std::int64_t first = share.begin; first < share.end && !job.stop.stop_requested(); first += stretch)
-      for (std::int64_t point = first; point < std::min(first + stretch, share.end); ++point)
+    const std::int64_t block = points_between_polls(job);
+    for (std::int64_t first = share.begin; first < share.end && !job.stop.stop_requested(); first += block)
+      for (std::int64_t point = first; point < std::min(first + block, share.end); ++point)
         std::copy_n(job.points.row(point), d_, static_cast<T*>(points_.data()) + point * d_);
   }
 
@@ -79,13 +78,13 @@ class OwnMemory {
   FreshPages sums_;
 };
 
-/// The loop and the reduction of `openmp_reduce`; the first pass brings the points.
+/// Runs the loop and the reduction of `openmp_reduce`; the first pass also copies the points.
 template <class T>
 Outcome assign_and_reduce(const Problem<T>& job, MatrixView<const T> centroids, std::int32_t* labels,
-                          const OwnMemory<T>& own, bool& is_first, int threads, FloatSums<T>& total) {
+                          const PrivateCopies<T>& own, bool& is_first, int threads, FloatSums<T>& total) {
   const std::int64_t k = job.k();
   const std::int64_t d = job.d();
-  const std::int64_t stretch = points_between_looks(job);
+  const std::int64_t block = points_between_polls(job);
   std::vector<Outcome> outcomes(static_cast<std::size_t>(threads));
 #pragma omp parallel num_threads(threads)
   {
@@ -98,8 +97,8 @@ Outcome assign_and_reduce(const Problem<T>& job, MatrixView<const T> centroids, 
       std::memset(sums, 0, static_cast<std::size_t>(k * (d + 2)) * sizeof(double));
       Outcome outcome{0, 0.0};
       const cpu::Range share = cpu::share(job.n(), thread, threads);
-      for (std::int64_t first = share.begin; first < share.end && !job.stop.stop_requested(); first += stretch)
-        for (std::int64_t point = first; point < std::min(first + stretch, share.end); ++point) {
+      for (std::int64_t first = share.begin; first < share.end && !job.stop.stop_requested(); first += block)
+        for (std::int64_t point = first; point < std::min(first + block, share.end); ++point) {
           const T* const row = own.points().row(point);
           const Nearest<T> nearest = nearest_centroid(row, centroids);
           const double weight = job.weight(point);
@@ -112,7 +111,7 @@ Outcome assign_and_reduce(const Problem<T>& job, MatrixView<const T> centroids, 
           ++counts[nearest.cluster];
         }
       outcomes[static_cast<std::size_t>(thread)] = outcome;
-    }  // and its implied barrier: every copy is complete
+    }  // implied barrier: every copy is complete
 #pragma omp for schedule(static)
     for (std::int64_t cluster = 0; cluster < k; ++cluster) {
       if (job.stop.stop_requested()) continue;
@@ -139,7 +138,7 @@ template <class T>
 KMeansResult<T> openmp_reduce_first_touch_points(const Problem<T>& problem, const Execution& execution,
                                                  std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
-  const OwnMemory<T> own(problem, threads);
+  const PrivateCopies<T> own(problem, threads);
   bool is_first = true;
   const auto assign_and_sum = [&own, &is_first, threads](const Problem<T>& job, MatrixView<const T> centroids,
                                                          std::int32_t* labels, FloatSums<T>& total) {
@@ -151,7 +150,7 @@ KMeansResult<T> openmp_reduce_first_touch_points(const Problem<T>& problem, cons
 
 namespace {
 
-/// The points once more, each thread's share on pages of its own.
+/// Returns the memory of the sums and of a second copy of the points, each thread's share on separate pages.
 core::Memory float_sums_and_points_on_pages(const Shape& shape, int threads) {
   constexpr std::uint64_t page = 4096;
   const std::uint64_t copy = (FloatSums<double>::bytes(shape) + page - 1) / page * page;
@@ -164,8 +163,8 @@ core::Memory float_sums_and_points_on_pages(const Shape& shape, int threads) {
 
 extern constinit const Variant openmp_reduce_first_touch_points_rung{
     .name = "openmp_reduce_first_touch_points",
-    .summary = "as openmp_reduce_first_touch, and the points copied by the threads that will read them",
-    .change = "each thread copies its share of the points once, and nobody else reads it",
+    .summary = "as openmp_reduce_first_touch, with points copied by the threads that read them",
+    .change = "each thread copies its share of the points once and reads only the copy",
     .contract = textbook,
     .backend = core::Backend::openmp,
     .memory = float_sums_and_points_on_pages,

@@ -1,17 +1,16 @@
-// openmp_shared: the points are dealt out to threads, and all threads add to one shared set of sums, each addition an
-// atomic one.
+// openmp_shared: the threads share the points and add to one set of sums with atomic additions.
 //
-// What changes from `sequential`: one line shares the loop over the points among the threads, for the points are
-// independent; only the sums are not. Two threads that read, add to and write back the same sum at the same time would
-// lose one of the additions, so each addition becomes `omp atomic`. The search for the nearest centroid now scales
-// with the cores. The additions do not: processors have no atomic addition of doubles, so each is a loop around a
-// locked compare-and-swap, and each pulls its cache line away from the core that had it. With few clusters the threads
-// queue for the same few lines, and more threads make it slower.
+// What changes from `sequential`: one line divides the loop over the points among the threads. The points are
+// independent, but the sums are not: two threads that read, add to and write back the same sum at the same time would
+// lose an addition. So each addition becomes `omp atomic`. The search for the nearest centroid now scales with the
+// cores. The additions do not scale, because CPUs have no atomic addition of doubles. Each one is a loop around a
+// locked compare-and-swap, and each pulls its cache line away from the previous core. With few clusters the threads
+// compete for a few cache lines, and adding threads makes it slower.
 //
-// Work of an iteration: n k d subtractions, multiplications and additions, n (d + 2) atomic additions; n d element
-// reads from memory. Memory: one set of sums, 8 k (d + 2) bytes, however many threads there are.
-// Limits: the order of the additions differs from run to run, and so do the last bits of the sums.
-// Source: the exercise of every OpenMP course, after the OpenMP specification's `atomic` construct.
+// Work per iteration: n k d subtractions, multiplications and additions; n (d + 2) atomic additions; n d elements read
+// from memory. Memory: one set of sums, 8 k (d + 2) bytes for any number of threads.
+// Limits: the order of additions, and with it the last bits of the sums, differs from run to run.
+// Source: a standard exercise of OpenMP courses; the OpenMP specification's `atomic` construct.
 #include "kmeans/lloyd/textbook.hpp"
 #include "kmeans/problem.hpp"
 
@@ -26,11 +25,11 @@ KMeansResult<T> openmp_shared(const Problem<T>& problem, const Execution& execut
     const std::int64_t d = job.d();
     std::int64_t changed = 0;
     double inertia = 0;
-    const std::int64_t stretch = points_between_looks(job, threads);
+    const std::int64_t block = points_between_polls(job, threads);
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : changed, inertia)
-    for (std::int64_t first = 0; first < n; first += stretch) {
+    for (std::int64_t first = 0; first < n; first += block) {
       if (job.stop.stop_requested()) continue;
-      for (std::int64_t point = first; point < std::min(first + stretch, n); ++point) {
+      for (std::int64_t point = first; point < std::min(first + block, n); ++point) {
         const T* row = job.points.row(point);
         const double weight = job.weight(point);
         const Nearest<T> nearest = nearest_centroid(row, centroids);

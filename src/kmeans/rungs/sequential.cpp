@@ -1,10 +1,12 @@
-// sequential: Lloyd's iteration as every textbook has it. One loop over the points: each looks at every centroid, takes
-// the nearest, and adds itself to that cluster's sum. Then every centroid becomes the mean of its cluster.
+// sequential: Lloyd's iteration as in every textbook. One loop visits the points. For each point it computes the
+// distance to every centroid, picks the nearest, and adds the point to the sum of that cluster. Then every centroid
+// moves to the mean of its cluster.
 //
-// Work of an iteration: n k d subtractions, multiplications and additions, n (d + 2) additions, k d divisions; n d
-// element reads from memory (the centroids stay in cache). One core, no vector instructions across points: the rung
-// from which all speed-ups are counted. Limits: none. Source: S. Lloyd, "Least squares quantization in PCM", IEEE
-// Trans. Inf. Theory 28 (1982).
+// Work per iteration: n k d subtractions, multiplications and additions, n (d + 2) additions, and k d divisions. Memory
+// traffic: n d elements; the centroids stay in cache. It uses one core and no vector instructions across points, and is
+// the baseline of all speed-ups.
+// Limits: none.
+// Source: S. Lloyd, "Least squares quantization in PCM", IEEE Trans. Inf. Theory 28 (1982).
 #include "kmeans/lloyd/textbook.hpp"
 #include "kmeans/problem.hpp"
 
@@ -17,18 +19,18 @@ class Sequential {
  public:
   explicit Sequential(const Problem<T>& problem) : problem_(problem), sums_(problem) {}
 
-  /// Assigns every point to its nearest centroid and adds it to that cluster's sum.
+  /// Assigns every point to its nearest centroid and adds it to the sum of its cluster.
   Outcome pass(MatrixView<const T> centroids, std::int32_t* labels) {
     const std::int64_t n = problem_.n();
     const std::int64_t d = problem_.d();
     Outcome outcome{0, 0.0};
     sums_.clear();
-    const std::int64_t stretch = points_between_looks(problem_);
-    for (std::int64_t first = 0; first < n && !problem_.stop.stop_requested(); first += stretch)
-      for (std::int64_t point = first; point < std::min(first + stretch, n); ++point) {
+    const std::int64_t block = points_between_polls(problem_);
+    for (std::int64_t first = 0; first < n && !problem_.stop.stop_requested(); first += block)
+      for (std::int64_t point = first; point < std::min(first + block, n); ++point) {
         const T* const row = problem_.points.row(point);
 
-        // The search.
+        // Find the nearest centroid.
         std::int32_t nearest = 0;
         T least = std::numeric_limits<T>::infinity();
         for (std::int64_t cluster = 0; cluster < centroids.rows(); ++cluster) {
@@ -38,13 +40,13 @@ class Sequential {
             const T difference = row[dim] - centroid[dim];
             squared_distance += difference * difference;
           }
-          if (squared_distance < least) {  // the first of those equally near
+          if (squared_distance < least) {  // the lowest index wins a tie
             nearest = static_cast<std::int32_t>(cluster);
             least = squared_distance;
           }
         }
 
-        // The sums, in double whatever the type of the data.
+        // Add the point to its cluster, in double for either type of data.
         const double weight = problem_.weight(point);
         double* const sum = sums_.sums.data() + nearest * d;
         for (std::int64_t dim = 0; dim < d; ++dim) sum[dim] += weight * static_cast<double>(row[dim]);
@@ -58,7 +60,7 @@ class Sequential {
     return outcome;
   }
 
-  /// Moves every centroid to the mean of its cluster. One without points is left to the frame.
+  /// Moves every centroid to the mean of its cluster. The driver handles empty clusters.
   void update(MatrixView<T> centroids) const {
     const std::int64_t d = problem_.d();
     for (std::int64_t cluster = 0; cluster < centroids.rows() && !problem_.stop.stop_requested(); ++cluster) {
@@ -93,7 +95,7 @@ KMeansResult<T> sequential(const Problem<T>& problem, const Execution& execution
 extern constinit const Variant sequential_rung{
     .name = "sequential",
     .summary = "the textbook's loop on one core",
-    .change = "the first rung: all speed-ups are counted from it",
+    .change = "the first rung, and the baseline of all speed-ups",
     .contract = textbook,
     .backend = core::Backend::sequential,
     .memory = one_float_sum,

@@ -1,42 +1,45 @@
-// simd_bounds: the triangle inequality saves most of the work, late. The production variant for many columns.
+// simd_bounds: triangle-inequality bounds skip most work in late iterations. The production variant for many columns.
 //
-// The idea. Each point keeps an upper bound of the distance to its own centroid and, for each group of clusters, a
-// lower bound of the distance to any other centroid of the group. When the centroids move, the upper bound grows by the
-// own centroid's movement and the lower ones shrink by the farthest movement in their group. While the upper bound
-// stays below a lower one, no centroid of that group can be nearest:
+// The idea. Each point keeps an upper bound of the distance to its centroid and, for each group of clusters, a lower
+// bound of the distance to every other centroid of the group. When the centroids move, the upper bound grows by the
+// movement of the point's centroid, and a lower bound shrinks by the largest movement in its group. While the upper
+// bound is below a lower bound, no centroid of that group can be nearest:
 //
-// 1. upper < all lower bounds: the label stays, and the point itself is not even read.
-// 2. Otherwise the distance to the own centroid is computed anew (canonically), which tightens the upper bound.
-// 3. Groups whose lower bound is still not above it are searched by the 16-bit filter of simd_large_dim, four points at
-//    a time that need the same group; what the filter cannot exclude is re-checked by the canonical chain.
+// 1. If the upper bound is below all lower bounds, the label stays and the point itself is not even read.
+// 2. Otherwise the canonical distance to the point's centroid is computed again, which tightens the upper bound.
+// 3. Groups whose lower bound still does not exceed the upper bound are searched by the 16-bit filter of
+//    simd_large_dim, four points at a time that need the same group. The canonical chain re-checks every cluster that
+//    the filter cannot exclude.
 //
-// Bounds are floats, always rounded to the safe side, so that the labels are those of the full search to the bit. They
-// bound distances without the rounding of the canonical chain, which is (d + 2) 2^-54 of a distance: upper ones are
-// made, and after each movement kept, above by 2^-23 of themselves at least, lower ones below by as much, and so are
-// the limits of step 3, so that what they decide is as true of the canonical distances, up to 2^28 columns.
+// Certainty. Bounds are floats rounded to the safe side, so the labels are the labels of a full search to the bit.
+// Bounds refer to distances without the rounding of the canonical chain, which is (d + 2) 2^-54 of a distance. Upper
+// bounds are created, and after each movement kept, at least 2^-23 (relative) too high. Lower bounds and the limits of
+// step 3 have the same margin on their safe side. So bounds also hold for canonical distances, up to 2^28 columns.
 //
-// When. In the first iterations centroids move farther than clusters are apart, and bounds decide nothing; a full
-// search with 8-bit integers is then nearly twice as fast as one that leaves bounds behind. So passes are plain, as
-// in simd_large_dim, until few labels change; one full search then leaves bounds; and if a pass with bounds still
-// searches more than it is worth, plain passes follow until a quarter as many labels change. Uniform data of many
-// columns hardly ever gains by bounds; well separated clusters do so after three or four passes. The rule counts
-// labels and pairs searched, not time, and the labels do not depend on it.
+// When. In the first iterations centroids move farther than the gaps between clusters, and bounds decide nothing. A
+// full search with 8-bit integers is then nearly twice as fast as a search that also computes bounds. So passes are
+// plain, as in simd_large_dim, until few labels change. One full search then computes the bounds. If a pass with bounds
+// still searches too many pairs, plain passes follow until a quarter as many labels change. Uniform data of many
+// columns hardly ever gains from bounds; well separated clusters gain after three or four passes. The rule counts
+// labels and searched pairs, not time, and does not affect the labels.
 //
-// A copy in bytes. Up to 64 clusters a full search is bound by reading the points and making integers of them, pass
-// after pass. There the first pass leaves a copy in 8 bits behind, with a scale for each row (seeding/byte_rows.hpp),
-// and the passes that are not by bounds read it instead: an eighth of the bytes of doubles. Its own bounds tell the
-// nearest centroid of most points; of the others the candidates that are left are measured as in simd_large_dim.
-// Without memory for the copy all is as before. Floor: n d bytes read, n k d products of bytes.
+// A copy in bytes. Up to 64 clusters a full search is bound by reading the points and quantizing them, in every pass.
+// So the first pass creates a copy in 8 bits with a scale per row (seeding/byte_rows.hpp). Passes without bounds read
+// this copy: an eighth of the bytes of doubles. The error bounds of the copy decide the nearest centroid of most
+// points. For the other points the remaining candidates are measured as in simd_large_dim. If there is no memory for
+// the copy, passes read the points. Floor: n d bytes read, n k d products of bytes.
 //
-// Centroids of few clusters and many columns lie close together beside the points' own spread, and the copy leaves many
-// points open, pass after pass, each of whose coordinates are four or eight times its bytes there. Up to 12 clusters
-// such a row gets a second byte, which tells almost always. And there no bounds are kept: a search of the copy is done
-// in the time in which they are read, and the full search that leaves them reads all coordinates.
+// A second byte. The centroids of few clusters in many columns are close together compared with the spread of the
+// points, and the copy leaves many points undecided in every pass. For each of them the search reads all coordinates,
+// four or eight times the bytes of the copy. So up to 12 clusters such a row gets a second byte, which almost always
+// decides. Bounds are not used here: a search of the copy takes no longer than reading the bounds, and the full search
+// that computes bounds would read all coordinates.
 //
-// Work of an iteration: from n (all bounds hold) to n k d multiply-adds, floors as in simd_large_dim; memory: 4 (groups
-// + 1) bytes a point, at most a quarter of the points' own bytes, or 8, from the first pass that keeps bounds, and d +
-// 20 for the copy, or twice that where it may have a second byte. Sources: C. Elkan (2003) and G. Hamerly (2010) for
-// the bounds, Y. Ding et al., "Yinyang k-means" (2015), for the groups, which here are the panels of the filter.
+// Work per iteration: from n (all bounds hold) to n k d multiply-adds, floors as in simd_large_dim. Memory: 4 (groups +
+// 1) bytes per point from the first pass with bounds, at most the larger of 8 and a quarter of the point's own bytes; d
+// + 20 bytes per point for the copy, or twice that if rows may have a second byte.
+// Sources: C. Elkan (2003) and G. Hamerly (2010) for the bounds; Y. Ding et al., "Yinyang k-means" (2015), for the
+// groups, which here are the panels of the filter.
 #include "kmeans/rungs/simd_bounds.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -56,21 +59,21 @@ namespace gradus::kmeans_detail {
 constexpr float outwards = 1 + 0x1p-22F;  // covers the rounding of one addition and this multiplication
 constexpr float inwards = 1 - 0x1p-22F;
 
-// The points that bounds left undecided, and the bounds of their block.
+// The points that the bounds leave undecided, and the bounds of their block.
 template <class T>
 struct UndecidedPoints {
-  const T* rows;  // of the block
+  const T* rows;  // first row of the block
   std::int64_t stride;
-  const std::int32_t* active;  // numbers within the block
+  const std::int32_t* active;  // indices within the block
   std::int64_t count;
-  const double* distances;  // canonical squared distances to the own centroids
-  std::int32_t* labels;     // of the block: on entry the own clusters
-  float* upper;             // of the block
-  float* lower;             // of the block
+  const double* distances;  // canonical squared distances to the points' centroids
+  std::int32_t* labels;     // labels of the block; on entry the old ones
+  float* upper;             // upper bounds of the block
+  float* lower;             // lower bounds of the block
   std::int64_t groups;
   std::int64_t group_clusters;
   std::int32_t* queues;
-  std::int64_t* searched;  // grows by the pairs of point and cluster that are searched
+  std::int64_t* searched;  // incremented by the number of (point, cluster) pairs searched
 };
 
 }  // namespace gradus::kmeans_detail
@@ -81,7 +84,7 @@ namespace gradus::kmeans_detail {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Moves the bounds of a block along with the centroids; returns how many points they leave undecided.
+// Moves the bounds of a block with the centroids. Returns the number of points left undecided.
 std::int64_t move_bounds_kernel(std::int64_t count, std::int64_t groups, const std::int32_t* labels,
                                 const float* cluster_drifts, const float* group_drifts, float* upper, float* lower,
                                 std::int32_t* undecided) {
@@ -125,7 +128,7 @@ std::int64_t move_bounds_kernel(std::int64_t count, std::int64_t groups, const s
   return found;
 }
 
-// Four canonical distances side by side: each is a chain of dependent additions.
+// Computes four canonical distances at a time, because each is a chain of dependent additions.
 template <class T>
 void own_distances_kernel(const T* rows, std::int64_t stride, const std::int32_t* points, std::int64_t count,
                           const std::int32_t* labels, const T* centroids, std::int64_t dimensions, double* out) {
@@ -150,7 +153,7 @@ void own_distances_kernel(const T* rows, std::int64_t stride, const std::int32_t
         exact_distance(rows + points[index] * stride, centroids + labels[points[index]] * dimensions, dimensions);
 }
 
-// The best cluster of a point so far.
+// The best cluster of a point found so far.
 struct Best {
   double distance;
   std::int32_t label;
@@ -173,7 +176,7 @@ std::int64_t search_groups_kernel(const FilterView<T>& filter, const UndecidedPo
     quantize_points(filter, rows, count, scratch, points);
 
     Best best[sub_block];
-    std::int32_t limits[sub_block];  // scores above this belong to farther centroids, whatever the errors
+    std::int32_t limits[sub_block];  // scores above this limit belong to farther centroids, including all errors
     bool was_rechecked[sub_block];
     for (std::int64_t point = 0; point < count; ++point) {
       best[point] = {undecided.distances[first + point], undecided.labels[numbers[point]]};
@@ -230,7 +233,7 @@ std::int64_t search_groups_kernel(const FilterView<T>& filter, const UndecidedPo
       const std::int32_t own = undecided.labels[number];
       rechecked += was_rechecked[point];
       if (best[point].label == own) continue;
-      // The former centroid is now one of the others of its group.
+      // The old centroid is now one of the other centroids of its group.
       float& bound = undecided.lower[number * undecided.groups + own / undecided.group_clusters];
       const float former = undecided.upper[number] * (1 - 0x1p-19F);
       if (former < bound) bound = former;
@@ -290,12 +293,12 @@ BoundGroups::BoundGroups(const Shape& shape) {
 
 namespace {
 
-/// Whether rows may have a second byte: of shorter ones the coordinates are read in no time.
+/// Returns true if rows may have a second byte. The coordinates of shorter rows are cheap to read.
 bool takes_rests(std::int64_t clusters, std::int64_t dimensions) {
   return clusters <= few_candidates && dimensions >= 64;
 }
 
-/// Whether searches go through a copy.
+/// Returns true if searches use a copy in bytes.
 template <class T>
 bool copies(const Problem<T>& problem) {
   return problem.may_copy && problem.max_iterations > 1 && problem.k() > 1 && bounds_copy_bytes(shape_of(problem)) > 0;
@@ -351,7 +354,7 @@ void BoundsAssigner<T>::prepare(MatrixView<const T> centroids) {
   for (std::int64_t cluster = 0; cluster < centroids_.rows(); ++cluster) {
     core::honour_stop(problem_.stop, while_preparing);
     double squares = 0;
-    bool moves = false;  // also where the squares vanish
+    bool moves = false;  // also true if the squares underflow
     for (std::int64_t dim = 0; dim < problem_.d(); ++dim) {
       moves = moves || centroids(cluster, dim) != centroids_(cluster, dim);
       const double moved =
@@ -392,7 +395,7 @@ std::int64_t BoundsAssigner<T>::assign(cpu::Range block, const std::int32_t* bef
   (rows, stride, scratch.active.data(), undecided, labels, filter.centroids, problem_.d(), scratch.distances.data());
   else HWY_DYNAMIC_DISPATCH(own_distances_f64)(rows, stride, scratch.active.data(), undecided, labels, filter.centroids,
                                                problem_.d(), scratch.distances.data());
-  // With the upper bounds tight, fewer are left.
+  // The tighter upper bounds leave fewer points.
   std::int64_t left = 0;
   for (std::int64_t index = 0; index < undecided; ++index) {
     const std::int32_t point = scratch.active[static_cast<std::size_t>(index)];
@@ -423,14 +426,14 @@ void BoundsAssigner<T>::finished(std::int64_t changed) {
   else if (phase_ == Phase::plain && changed <= start_below_) phase_ = Phase::first;
   else if (phase_ == Phase::bounds) {
     const double plain = static_cast<double>(problem_.n()) * static_cast<double>(problem_.k());
-    // Measured: a pair costs this many times what it does in a full search, which has the 8-bit level.
+    // Measured: a pair costs this many times as much as in a full search, which has the 8-bit level.
     if (static_cast<double>(searched) * (cheap_ ? 4.5 : 1.25) <= plain) return;
     phase_ = Phase::plain;  // the centroids still move too much
     start_below_ = changed / 4;
   }
 }
 
-// Panel by panel of the copy: what it leaves a single candidate has its label.
+// Searches the copy panel by panel. A point with a single candidate gets its label.
 template <class T>
 std::int64_t BoundsAssigner<T>::search_copy(cpu::Range block, std::int32_t* labels, Scratch& scratch) {
   constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
@@ -444,7 +447,7 @@ std::int64_t BoundsAssigner<T>::search_copy(cpu::Range block, std::int32_t* labe
       if (!comes_copied_) copy_->copy_panel(panel, scratch.row.data());
       for (std::int64_t row = first; row < first + count; ++row) copy_->set_no_limit(row);
     }
-    const std::int64_t found = copy_->look_for_nearest(trials_, panel, scratch.bytes);
+    const std::int64_t found = copy_->find_nearest(trials_, panel, scratch.bytes);
     std::uint32_t once = 0;
     std::uint32_t twice = 0;
     std::int32_t* const of_panel = labels + (first - block.begin);
@@ -471,7 +474,7 @@ std::int64_t BoundsAssigner<T>::search_copy(cpu::Range block, std::int32_t* labe
   return rechecked;
 }
 
-// The same for few clusters.
+// Does the same for few clusters.
 template <class T>
 std::int64_t BoundsAssigner<T>::search_copy_for_few(cpu::Range block, std::int32_t* labels, Scratch& scratch) {
   constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
@@ -504,7 +507,8 @@ std::int64_t BoundsAssigner<T>::search_copy_for_few(cpu::Range block, std::int32
   return rechecked;
 }
 
-// With a single group a search costs little more than the distance to the own centroid, and gives new bounds as well.
+// Searches all clusters for the undecided points. With one group this costs little more than the distance to the
+// point's centroid, and it also gives new bounds.
 template <class T>
 std::int64_t BoundsAssigner<T>::search_anew(const T* rows, std::int64_t undecided, std::int32_t* labels, float* upper,
                                             float* lower, Scratch& scratch) {
@@ -556,9 +560,9 @@ extern constinit const Variant simd_bounds_rung{
     .name = "simd_bounds",
     .summary = "as simd_large_dim; once few labels change, bounds by the triangle inequality avoid most searches",
     .change =
-        "each point then keeps an upper bound of the distance to its centroid and lower bounds for groups of others; "
-        "what they decide is not even read; up to 64 clusters plain searches read a copy of the points in bytes; the "
-        "oracle's bits",
+        "each point then keeps an upper bound for its centroid and lower bounds for groups of others; points they "
+        "decide are not read; up to 64 clusters plain searches read a copy of the points in bytes; the oracle's "
+        "bits",
     .contract = exact,
     .backend = core::Backend::simd,
     .on_ranks = true,

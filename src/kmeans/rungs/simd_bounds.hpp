@@ -1,4 +1,4 @@
-// The assigner that keeps bounds; see simd_bounds.cpp for the idea.
+// The assigner that keeps bounds. simd_bounds.cpp explains the idea.
 #pragma once
 
 #include <atomic>
@@ -11,32 +11,32 @@
 
 namespace gradus::kmeans_detail {
 
-inline constexpr std::int64_t group_step = 32;  ///< clusters of the widest panel
+inline constexpr std::int64_t group_step = 32;  ///< the number of clusters in the widest panel
 
-/// So many clusters at most are searched through a copy of the points in bytes.
+/// The largest number of clusters that is searched through a copy of the points in bytes.
 inline constexpr std::int64_t most_clusters_by_copy = 64;
 
-/// What that copy takes.
+/// Returns the size of the copy in bytes, or 0 if there is none.
 std::uint64_t bounds_copy_bytes(const Shape& shape);
 
-/// How clusters are grouped: some whole panels to a group, so that the bounds take at most a quarter of the points'
-/// bytes, and at least one group.
+/// The division of clusters into groups of whole panels: as many as fit in a quarter of the points' bytes, at least
+/// one.
 struct BoundGroups {
   explicit BoundGroups(const Shape& shape);
 
-  std::int64_t clusters = group_step;  ///< of a group
+  std::int64_t clusters = group_step;  ///< clusters per group
   std::int64_t count = 1;
 };
 
-/// What a thread needs while it assigns blocks.
+/// The scratch memory of a thread that assigns blocks.
 struct BoundsScratch : FilterScratch {
   BoundsScratch(const Shape& shape, bool has_copy);
 
-  std::vector<std::int32_t> active;  ///< points of the block whose bounds do not decide
-  std::vector<double> distances;     ///< canonical squared distance of those to their centroid
-  std::vector<std::int32_t> queues;  ///< per group: which points of the sub-block need it
-  ByteScratch bytes;                 ///< of searches through the copy
-  std::vector<float> row;            ///< a row on its way to the copy
+  std::vector<std::int32_t> active;  ///< points of the block that the bounds leave undecided
+  std::vector<double> distances;     ///< canonical squared distances of these points to their centroids
+  std::vector<std::int32_t> queues;  ///< per group: the points of the sub-block that need it
+  ByteScratch bytes;                 ///< scratch of searches through the copy
+  std::vector<float> row;            ///< a row while it is copied
 };
 
 template <class T>
@@ -54,15 +54,15 @@ class BoundsAssigner {
 
   std::int64_t assign(cpu::Range block, const std::int32_t* before, std::int32_t* labels, Scratch& scratch);
 
-  /// After a pass in which `changed` labels changed: whether the next one uses bounds. The labels do not depend on it.
+  /// Decides, after a pass in which `changed` labels changed, if the next pass uses bounds. Labels do not depend on it.
   void finished(std::int64_t changed);
 
   static std::uint64_t bytes(const Shape& shape, int threads);
 
  private:
-  enum class Phase { plain, first, bounds };  ///< `first` is a full search that leaves bounds behind
+  enum class Phase { plain, first, bounds };  ///< `first`: a full search that computes bounds
 
-  /// What the canonical distance to the own centroid costs, in clusters searched.
+  /// The cost of a canonical distance to the point's centroid, in clusters searched.
   static constexpr std::int64_t own_distance_cost = 32;
 
   std::int64_t search_anew(const T* rows, std::int64_t undecided, std::int32_t* labels, float* upper, float* lower,
@@ -76,19 +76,19 @@ class BoundsAssigner {
   BoundGroups groups_;
   int threads_;
   IntegerFilter<T> filter_;
-  std::shared_ptr<ByteRows<T>> copy_;  ///< null where it does not pay
-  bool comes_copied_ = false;          ///< all of it, by the choice of the first centroids
-  bool copied_ = false;                ///< and made ready for searches, by the first pass
-  ByteTrials trials_;                  ///< the centroids, for the copy
-  std::vector<const T*> addresses_;    ///< of the centroids
-  bool cheap_;                         ///< whether a plain pass takes far less than one with the points in 16 bits
-  Matrix<T> centroids_;                ///< of the pass before
+  std::shared_ptr<ByteRows<T>> copy_;  ///< null if it does not pay
+  bool comes_copied_ = false;          ///< true if the choice of the initial centroids filled it completely
+  bool copied_ = false;                ///< true if the first pass has prepared it for searches
+  ByteTrials trials_;                  ///< the centroids, in the form the copy needs
+  std::vector<const T*> addresses_;    ///< addresses of the centroids
+  bool cheap_;                         ///< true if a plain pass is far cheaper than a pass with points in 16 bits
+  Matrix<T> centroids_;                ///< centroids of the previous pass
   Phase phase_ = Phase::plain;
-  std::vector<float> cluster_drifts_;       ///< how far each centroid moved, scaled, rounded upwards
-  std::vector<float> group_drifts_;         ///< the farthest of each group
-  Buffer<float> upper_;                     ///< n: at least the distance to the point's own centroid
-  Buffer<float> lower_;                     ///< n x groups: at most the distance to any other centroid of the group
-  std::int64_t start_below_;                ///< changed labels of a pass at which bounds are tried
+  std::vector<float> cluster_drifts_;       ///< movement of each centroid, scaled, rounded up
+  std::vector<float> group_drifts_;         ///< largest movement in each group
+  Buffer<float> upper_;                     ///< n: upper bound of the distance to the point's centroid
+  Buffer<float> lower_;                     ///< n x groups: lower bound of the distance to other centroids
+  std::int64_t start_below_;                ///< bounds are tried when a pass changes fewer labels
   std::atomic<std::int64_t> searched_ = 0;  ///< pairs of point and cluster searched in this pass
 };
 

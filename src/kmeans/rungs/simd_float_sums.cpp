@@ -1,15 +1,17 @@
-// simd_float_sums: the vectorised search of simd_small_dim, with the textbook's sums.
+// simd_float_sums: the vectorised search of simd_small_dim with the textbook's sums.
 //
 // What changes from the rungs before: the search. A float filter across points (simd_small_dim.cpp) decides nearly all
-// labels, some ten times as fast as the loop over centroids and coordinates. The sums stay what they were in
-// `openmp_reduce`: every point is added to its thread's private copy in double, in every iteration anew, for a sum that
-// was rounded at every addition cannot be corrected by taking away what moved.
+// labels, about ten times as fast as the loop over centroids and coordinates. The sums stay as in `openmp_reduce`: in
+// every iteration each thread adds each of its points to a private copy in double. They cannot be updated
+// incrementally, because subtracting a moved point does not undo the rounding of earlier additions.
 //
-// It stands here to show what exact sums cost, or save: `simd_small_dim` is this variant with sums as integers.
-// The labels of an iteration are canonical; the centroids, and with them later labels, depend on the number of threads.
+// The rung shows what exact sums cost or save: `simd_small_dim` is this variant with integer sums. The labels of an
+// iteration are canonical for its centroids. The centroids, and through them later labels, depend on the number of
+// threads.
 //
-// Work of an iteration: that of simd_small_dim's search, n (d + 2) additions, threads k (d + 2) additions at the end.
-// Memory: 8 k (d + 2) bytes for each thread, and what the search needs. Limits: d <= 16.
+// Work per iteration: the search of simd_small_dim, n (d + 2) additions, and threads k (d + 2) additions at the end.
+// Memory: 8 k (d + 2) bytes per thread, and the memory of the search.
+// Limits: d <= 16.
 #include <memory>
 
 #include "core/failure.hpp"
@@ -37,14 +39,14 @@ class FloatSumsEngine {
     for (int part = 0; part < threads_; ++part) {
       std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
       failure.run([&] {
-        if (!worker) worker = std::make_unique<Worker>(problem_, assigner_);  // on the thread's own pages
+        if (!worker) worker = std::make_unique<Worker>(problem_, assigner_);  // on the thread's pages
         worker->sums.clear();
         const cpu::Range range = cpu::share(problem_.n(), part, threads_, block_points);
         for (std::int64_t first = range.begin; first < range.end; first += block_points) {
           if (problem_.stop.stop_requested()) break;
           const cpu::Range block{first, std::min(first + block_points, range.end)};
           rechecked += assigner_.assign(block, labels + first, worker->labels, worker->scratch);
-          if (problem_.stop.stop_requested()) break;  // the assigner may have seen it, and its labels be none
+          if (problem_.stop.stop_requested()) break;  // a stop may have ended the search, so these labels are invalid
           changed += find_changed(worker->labels, labels + first, block.size(), worker->changed);
           for (std::int64_t point = block.begin; point < block.end; ++point)
             worker->sums.add(point, worker->labels[point - block.begin]);
@@ -109,7 +111,7 @@ extern constinit const Variant simd_float_sums_rung{
     .name = "simd_float_sums",
     .summary = "the search of simd_small_dim, private copies of float sums as in openmp_reduce",
     .change =
-        "the search: a float filter across points; the sums are still rounded at every addition and made anew each "
+        "the search: a float filter across points; sums are still rounded at every addition and recomputed each "
         "time",
     .contract = textbook,
     .backend = core::Backend::simd,

@@ -1,30 +1,31 @@
-// simd_grid: a grid of cells tells most labels by table look-up. The production variant up to 3 columns.
+// simd_grid: a table over a grid of cells gives most labels by look-up. The production variant up to 3 columns.
 //
-// The idea. In few dimensions the clusters' regions are few, large and convex: most of space lies deep inside one. A
-// regular grid of cells over the points' box is classified once for each set of centroids (cell_table.cpp): a cell in
-// which only one cluster can be nearest gives its label to every point in it, and the cells across a border list the
-// few candidates. What was k distances for each point becomes one index computation and one look-up, whatever k is.
+// The idea. In few dimensions the regions of the clusters are few, large and convex, so most of space is deep inside
+// one region. A regular grid over the bounding box of the points is classified once for each set of centroids
+// (cell_table.cpp). If only one cluster can be nearest in a cell, the cell gives its label to every point in it. A cell
+// across a border lists its few candidates. One index computation and one look-up replace k distances per point, for
+// any k.
 //
 // * Certainty. The index of a point is computed in the data's own arithmetic: v = x - origin, u = v * scale, nearest
-//   integer. Two roundings move u by at most 2^-p+1 of itself (p = 24 or 53 bits), that is by less than cells * 2^-p+2;
-//   each cell is enlarged by this slack before it is classified, so the point lies in the cell that its index says. The
-//   classification covers the rounding of the canonical distance, and equal distances are never settled.
-// * Doubt. Points of cells with candidates are queued, and these few candidates are compared by the canonical chain in
-//   double, the lowest cluster winning ties. That is all that simd_small_dim would have had to do for its doubtful
-//   points, and here there is no float filter before it.
-// * The grid adapts to the data: cells are cubes as nearly as can be, as many as pay for the number of points and
-//   fit the L2 cache; outliers (a sample of the points tells) fall into the border cells, which reach out to them.
-//   In space, where points often keep to a part of it (the colours of a photograph), a grid of up to 2^21 cells is
-//   tried first, and taken if at most one cell for 16 points is occupied: only these are classified, and their entries
-//   are few enough for the caches.
-//   Where a sample shows that most points lie in cells of many candidates, as for clusters much smaller than a cell,
-//   the pass goes to the filter of simd_small_dim instead.
+//   integer. Two roundings change u by at most 2^(1-p) of its value (p = 24 or 53 bits), which is less than
+//   cells * 2^(2-p). Each cell is enlarged by this slack before it is classified, so a point is always inside the cell
+//   of its index. The classification covers the rounding of the canonical distance, and never settles equal distances.
+// * Doubt. Points in cells with candidates are queued. The canonical chain in double compares only these candidates,
+//   and the lowest cluster wins ties. simd_small_dim does the same for its doubtful points, but after a float filter,
+//   which is not needed here.
+// * Grid size. Cells are as close to cubes as possible. Their number is what the number of points pays for and what
+//   fits in the L2 cache. A sample of the points detects outliers, which fall into the border cells; these extend
+//   outwards without limit. In three dimensions points often occupy a part of space only (the colours of a photograph).
+//   There a grid of up to 2^21 cells is tried first, and used if the occupied cells are at most one per 16 points: only
+//   occupied cells are classified, and their entries fit in the caches. If a sample shows that most points are in cells
+//   of many candidates, as with clusters much smaller than a cell, the pass uses the filter of simd_small_dim instead.
 //
-// Work of an iteration: an index (five vector instructions for each lanes' worth of coordinates), a look-up and a
-// comparison with the old label for each point, and one reading of the points, which bounds it in the plane; the table
-// costs as much as some dozens of points for each of its cells across a border. Memory: 23 bytes for each cell, and
-// what the filter takes. Limits: d <= 3. Source of the idea: the pruning of candidates in T. Kanungo et al., "An
-// efficient k-means clustering algorithm" (2002), turned from a tree of points to a table over space.
+// Work per iteration: per point one index (five vector instructions per vector of coordinates), one look-up and one
+// comparison with the old label; and one read of the points, which is the bottleneck in two dimensions. The table costs
+// as much as some dozens of points per border cell. Memory: 23 bytes per cell, and the memory of the filter.
+// Limits: d <= 3.
+// Source of the idea: the pruning of candidates in T. Kanungo et al., "An efficient k-means clustering algorithm"
+// (2002), with a table over space instead of a tree of points.
 #include "kmeans/rungs/simd_grid.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -40,7 +41,7 @@
 #define GRADUS_KMEANS_SIMD_GRID
 namespace gradus::kmeans_detail {
 
-// Adding this to a number of a few thousands rounds it to an integer that stands in the low bits of the sum.
+// Adding this constant to a number of a few thousands rounds it to an integer in the low bits of the sum.
 template <class T>
 inline constexpr T index_magic = sizeof(T) == 4 ? T{0x1.8p23} : T{0x1.8p52};
 
@@ -59,13 +60,13 @@ struct GridBlock {
   std::int32_t* longer;
 };
 
-/// Numbers of queued points.
+/// Counts of queued points.
 struct Doubtful {
   std::int64_t pairs = 0;
   std::int64_t longer = 0;
 };
 
-// The cell of one point; what the vector code does in every lane.
+// Returns the cell of one point by the computation that the vector code does in every lane.
 template <class T, int D>
 inline std::int32_t cell_of(const CellIndex<T>& index, const T* point) {
   std::int32_t cell = 0;
@@ -88,7 +89,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The canonical search for the queued points; their labels hold their cells' entries.
+// Runs the canonical search for the queued points. On entry their labels hold the entries of their cells.
 template <class T, int D>
 void search_candidates(const GridBlock<T>& block, const Doubtful& doubtful, std::int32_t* labels) {
   const T* const rows = block.rows;
@@ -104,7 +105,7 @@ void search_candidates(const GridBlock<T>& block, const Doubtful& doubtful, std:
     }
     return sum;
   };
-  // By a mask: a branch would be foreseen wrongly every other time.
+  // Selects by mask, because a branch would be mispredicted half of the time.
   const auto select = [](bool second, std::int32_t a, std::int32_t b)
                           HWY_ATTR { return a ^ ((a ^ b) & -static_cast<std::int32_t>(second)); };
   double point[D];
@@ -133,7 +134,7 @@ void search_candidates(const GridBlock<T>& block, const Doubtful& doubtful, std:
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// The rows of a vector's worth of points, a vector for each column.
+// Loads a vector of points, with one vector per column.
 template <class T, int D, class Lanes, class V>
 HWY_INLINE void load_rows(Lanes lanes, const T* rows, V (&columns)[D]) {
   if constexpr (D == 1) columns[0] = hn::LoadU(lanes, rows);
@@ -141,7 +142,7 @@ HWY_INLINE void load_rows(Lanes lanes, const T* rows, V (&columns)[D]) {
   if constexpr (D == 3) hn::LoadInterleaved3(lanes, rows, columns[0], columns[1], columns[2]);
 }
 
-// The cells of a vector's worth of points, as 32-bit integers.
+// Returns the cells of a vector of points as 32-bit integers.
 template <class T, int D, class Lanes>
 HWY_INLINE auto cells_of(Lanes lanes, const CellIndex<T>& index, const T* rows) {
   const hn::RebindToUnsigned<Lanes> bits;
@@ -152,7 +153,7 @@ HWY_INLINE auto cells_of(Lanes lanes, const CellIndex<T>& index, const T* rows) 
   for (int dim = 0; dim < D; ++dim) {
     auto at = (columns[dim] - hn::Set(lanes, index.origin[dim])) * hn::Set(lanes, index.scale[dim]);
     at = hn::Min(hn::Max(at, hn::Zero(lanes)), hn::Set(lanes, index.last[dim]));
-    // The low 32 bits of the magic number are zero in double; in float they are taken away.
+    // The low 32 bits of the constant are zero in double; in float they must be subtracted.
     auto number = hn::BitCast(bits, at + hn::Set(lanes, index_magic<T>));
     if constexpr (sizeof(T) == 4) number = number - hn::BitCast(bits, hn::Set(lanes, index_magic<T>));
     sum = sum + (dim == 0 ? number : hn::ShiftLeftSame(number, index.shift[dim]));
@@ -166,7 +167,6 @@ HWY_INLINE auto cells_of(Lanes lanes, const CellIndex<T>& index, const T* rows) 
 }
 #endif
 
-// The cells of the block's points.
 template <class T, int D>
 void find_cells(const GridBlock<T>& block) {
   std::int64_t index = 0;
@@ -176,7 +176,7 @@ void find_cells(const GridBlock<T>& block) {
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   if (block.stride == D)
     for (; index + width <= block.count; index += width) {
-      // The next block comes in while this one is looked at. Prefetching beyond the points does no harm.
+      // Prefetches the next block. Prefetching past the end of the points is harmless.
       constexpr std::int64_t row_bytes = D * sizeof(T);
       const char* ahead = reinterpret_cast<const char*>(block.rows) + (index + block_points) * row_bytes;
       for (std::int64_t byte = 0; byte < width * row_bytes; byte += 64) hwy::Prefetch(ahead + byte);
@@ -188,8 +188,7 @@ void find_cells(const GridBlock<T>& block) {
     block.cells[index] = cell_of<T, D>(block.index, block.rows + index * block.stride);
 }
 
-// Queues the points whose cells do not settle them; labels hold the cells' entries. Without branches: which points
-// these are cannot be foreseen.
+// Queues the points whose cells leave several candidates, without unpredictable branches. Labels hold cell entries.
 template <class T>
 Doubtful find_doubtful(const GridBlock<T>& block, const std::int32_t* labels) {
   const hn::ScalableTag<std::int32_t> lanes;
@@ -281,10 +280,10 @@ namespace {
 
 constexpr std::int64_t sample_rows = 4096;
 
-// The binary logarithm of the number of cells. A cell across a border costs as much as some dozens of points, so there
-// is a cell for 64 points, or 32 for a cluster where the points can pay for these; and no more than the L2 cache holds.
-// On a line two cells for a cluster pay however few the points are: between many clusters there, the filter in float is
-// in doubt nearly everywhere.
+// Returns the binary logarithm of the number of cells. A border cell costs as much as some dozens of points, so there
+// is one cell per 64 points, or 32 cells per cluster if the points can pay for them, and no more than the L2 cache
+// holds. In one dimension two cells per cluster always pay, because the float filter is in doubt nearly everywhere
+// between many clusters.
 int bits_for(std::int64_t points, std::int64_t dimensions, std::int64_t clusters) {
   const int most = dimensions == 3 ? 18 : 17;
   std::int64_t cells = std::max(points / 64, std::min(points / 16, 32 * clusters));
@@ -303,10 +302,10 @@ std::int32_t cell_of(const CellIndex<T>& index, const T* point, std::int64_t dim
   }
 }
 
-// That of the finest grid, where the points occupy few of its cells.
+// The logarithm for the finest grid, used if the points occupy few of its cells.
 constexpr int finest_bits = 21;
 
-// Some points, evenly spread.
+// Returns some evenly spaced points.
 template <class T>
 std::vector<const T*> sampled(const Problem<T>& problem) {
   const std::int64_t count = std::min(problem.n(), sample_rows);
@@ -316,7 +315,7 @@ std::vector<const T*> sampled(const Problem<T>& problem) {
   return rows;
 }
 
-// The range of a column that the grid divides: all of it, unless that is much longer than what nearly all points need.
+// Returns the range of a column that the grid divides: all of it, unless it far exceeds the range of nearly all points.
 template <class T>
 std::pair<double, double> common_range(const std::vector<const T*>& rows, std::int64_t dim, double lowest,
                                        double highest) {
@@ -366,7 +365,7 @@ void GridAssigner<T>::lay_grid() {
     axis.origin = static_cast<double>(index_.origin[dim]);
     lengths.push_back(high - low);
   }
-  // In space a finer grid pays if the points keep to a part of it, as the colours of a photograph do.
+  // In three dimensions a finer grid pays if the points occupy a part of space only, as the colours of a photograph do.
   const int bits = bits_for(problem_.n(), d, problem_.k());
   std::vector<std::uint8_t> occupied;
   for (int finer = d == 3 ? finest_bits : bits; finer > bits; finer -= 2) {
@@ -381,10 +380,10 @@ void GridAssigner<T>::lay_grid() {
   for (const T* row : rows) sample_.push_back(cell_of(index_, row, d));
 }
 
-// Makes a grid of 2^bits cells, as nearly cubes as can be: the axes' bits, steps and slack, and the index.
+// Divides the box into 2^bits cells, as close to cubes as possible: sets the axes and the index.
 template <class T>
 void GridAssigner<T>::divide(std::vector<CellAxis>& axes, const std::vector<double>& lengths, int bits) {
-  std::vector<double> edges = lengths;  // of a cell
+  std::vector<double> edges = lengths;  // edges of a cell
   for (CellAxis& axis : axes) axis.bits = 0;
   for (; bits > 0; --bits) {
     const auto longest = static_cast<std::size_t>(std::max_element(edges.begin(), edges.end()) - edges.begin());
@@ -396,7 +395,7 @@ void GridAssigner<T>::divide(std::vector<CellAxis>& axes, const std::vector<doub
   for (std::size_t dim = 0; dim < axes.size(); ++dim) {
     CellAxis& axis = axes[dim];
     const double last = std::ldexp(1.0, axis.bits) - 1;
-    // A range near the least numbers of T has a scale that T cannot hold; then some cells stay empty.
+    // If the range is near the smallest numbers of T, T cannot hold the scale; then some cells stay empty.
     constexpr double greatest = sizeof(T) == 4 ? 0x1p100 : 0x1p900;
     const double scale = axis.bits > 0 ? std::min(greatest, last / lengths[dim]) : 1.0;
     index_.scale[dim] = static_cast<T>(scale);
@@ -408,7 +407,7 @@ void GridAssigner<T>::divide(std::vector<CellAxis>& axes, const std::vector<doub
   }
 }
 
-// Per cell of the grid as it is divided now, 1 where there is a point.
+// Returns 1 for each cell of the current grid that has a point.
 template <class T>
 std::vector<std::uint8_t> GridAssigner<T>::occupied_cells(int bits) const {
   std::vector<std::uint8_t> occupied(std::size_t{1} << bits);
@@ -427,7 +426,7 @@ std::vector<std::uint8_t> GridAssigner<T>::occupied_cells(int bits) const {
       if constexpr (sizeof(T) == 4) HWY_DYNAMIC_DISPATCH(find_cells_f32)(block, problem_.d());
       else HWY_DYNAMIC_DISPATCH(find_cells_f64)(block, problem_.d());
       for (std::int64_t point = 0; point < block.count; ++point) {
-        // Threads may mark the same cell; one that is marked already is left alone, for the sake of the cache lines.
+        // Threads may mark the same cell. A marked cell is not written again, which saves cache-line traffic.
         const std::atomic_ref<std::uint8_t> mark(occupied[static_cast<std::size_t>(cells[point])]);
         if (mark.load(std::memory_order_relaxed) == 0) mark.store(1, std::memory_order_relaxed);
       }
@@ -436,8 +435,7 @@ std::vector<std::uint8_t> GridAssigner<T>::occupied_cells(int bits) const {
   return occupied;
 }
 
-// Whether the sampled points find fewer candidates than the filter would take for the whole of them. In cycles,
-// roughly.
+// Returns true if sampled points cost less with candidates than with the filter, in rough numbers of cycles.
 template <class T>
 bool GridAssigner<T>::grid_pays() const {
   double cycles = 0;
@@ -510,9 +508,9 @@ core::Support grid_dim(const Shape& shape, const execution::Machine&) {
 
 extern constinit const Variant simd_grid_rung{
     .name = "simd_grid",
-    .summary = "a table over a grid of cells knows the label, or a few candidates; exact sums",
+    .summary = "a table over a grid gives the label or a few candidates; exact sums",
     .change =
-        "at most three columns: a point costs an index and a look-up however many clusters there are; candidates are "
+        "at most three columns: one index and one look-up per point for any number of clusters; candidates "
         "compared in double; the oracle's bits",
     .contract = exact,
     .backend = core::Backend::simd,

@@ -1,4 +1,4 @@
-// The assigner for points of a line, a plane or space; see simd_grid.cpp for the idea.
+// The assigner for one to three dimensions. simd_grid.cpp explains the idea.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// How a point finds its cell: the integer nearest to (x - origin) * scale, in the data's own arithmetic, no less than
-/// 0 and no more than `last`.
+/// A point's cell is the integer nearest to (x - origin) * scale in the data's arithmetic, clamped to [0, last].
 template <class T>
 struct CellIndex {
   T origin[grid_dim_limit];
@@ -30,7 +29,7 @@ class GridAssigner {
 
   struct Scratch {
     explicit Scratch(const GridAssigner& assigner) : assigner_(assigner) {}
-    /// For blocks that the filter takes over; made on first use.
+    /// Returns the scratch memory of the filter, allocated on first use.
     typename SmallDimAssigner<T>::Scratch& filter();
 
     std::int32_t cells[block_points];
@@ -56,9 +55,9 @@ class GridAssigner {
   int threads_;
   CellIndex<T> index_{};
   CellTable table_;
-  std::vector<std::int32_t> sample_;  ///< cells of some points
-  std::vector<double> centroids_;     ///< of this pass
-  bool use_grid_ = false;             ///< in this pass
+  std::vector<std::int32_t> sample_;  ///< cells of the sampled points
+  std::vector<double> centroids_;     ///< centroids of this pass
+  bool use_grid_ = false;             ///< true if this pass uses the grid
   SmallDimAssigner<T> filter_;
 };
 

@@ -1,41 +1,44 @@
-// simd_large_dim: many dimensions, integer dot products. What simd_bounds, the production variant above 16
-// columns, searches with.
+// simd_large_dim: integer dot products, for many dimensions. Production uses it through simd_bounds above 16 columns.
 //
-// The idea. As in simd_small_dim a fast filter decides most points and the canonical double chain the rest, but here
-// the filter is a matrix product of small integers: a vector instruction multiplies and adds twice as many 16-bit
-// integers as floats, four times as many of 8 bits, and integer sums are exact, so that the only error is the rounding
-// of points and centroids to steps. Coarser integers are faster and leave more candidates, hence the levels:
+// The idea. As in simd_small_dim, a fast filter decides most points and the canonical double chain decides the rest.
+// Here the filter is a matrix product of small integers. A vector instruction multiplies and adds twice as many 16-bit
+// integers as floats, and four times as many 8-bit integers. Integer sums are exact, so the only error is the
+// quantization of points and centroids. Coarser integers are faster but leave more candidates, so the search has
+// levels:
 //
-// 1. 8 bits, on processors with VNNI instructions and above 64 clusters. What lies within the error bound of the least
-//    score is a candidate: on uniform data of 128 columns and 1024 clusters 3 a point, on the average.
-// 2. 16 bits instead: elsewhere, and wherever candidates turn out to be so many that they cost more than 8 bits
-//    save (an outlier among the centroids makes the steps coarse for all).
-// 3. Several candidates: their distances in the data's own type, a vector at a time, true up to d + 16 roundings.
-// 4. What these cannot tell apart: the canonical chain.
+// 1. 8 bits, on CPUs with VNNI instructions and above 64 clusters. Every cluster whose score is within the error bound
+//    of the least score is a candidate. Uniform data of 128 columns and 1024 clusters leaves 3 candidates per point on
+//    average.
+// 2. 16 bits on other CPUs, for fewer clusters, and if the 8-bit level leaves more candidates than it pays for.
+//    (One outlier among the centroids makes the steps coarse for all.)
+// 3. If several candidates remain: their distances in the data's own type, a vector at a time, with an error of at most
+//    d + 16 roundings.
+// 4. If these distances do not decide: the canonical chain.
 //
-// * About the middle m of the centroids, with y = x - m and b = c - m, the nearest centroid has the least score
-//   |b|^2 / 2 - y.b. Centroids are quantized once a pass, points 32 at a time as they are searched: to 8 bits so that
-//   the greatest coordinate becomes 127 steps, to 16 so that norms stay near 2^14.5 steps and a dot product fits 31
-//   bits, whatever the number of dimensions. The 8-bit instruction takes one operand without a sign: centroids get 128
-//   added, which shifts all scores of a point alike.
-// * Panels. Centroids are packed in panels of 64 clusters (8 bits) or 32 (16), a few dimensions innermost, as the
-//   instruction takes them; a panel (8 KiB at 128 dimensions) stays in the first-level cache while all points of the
-//   sub-block pass over it, 4 points by 4 vectors of clusters in registers, so that 8 loads feed 16 instructions.
-// * The second look. Beside the scores, each panel leaves the least of each lane, a quarter of the scores; the least of
-//   all and the candidates are found there, and only lanes that hold a candidate are looked at in full: about 4
-//   instructions for 16 scores.
-// * Certainty. With the rounding errors ey and eb of quantized qy and qb, y.b - qy.qb = ey.qb + y.eb, at most
-//   |ey| |qb| + |y| |eb| by Cauchy and Schwarz. For 8 bits both errors are measured when quantizing; for 16 the point's
-//   is bounded by sqrt(d) / 2. To that comes what the canonical chain itself errs by, which counts where points are
-//   millions of millions of times farther from the middle than centroids (chain_error()). A cluster whose score lies
-//   within twice the sum of the least is a candidate.
+// * Scores. Let m be the middle of the centroids, y = x - m and b = c - m. The nearest centroid has the least score
+//   |b|^2 / 2 - y.b. Centroids are quantized once per pass, points 32 at a time during the search. With 8 bits the
+//   largest coordinate becomes 127 steps. With 16 bits norms stay near 2^14.5 steps, so that a dot product fits in 31
+//   bits for any number of dimensions. The 8-bit instruction takes one unsigned operand: 128 is added to the centroids,
+//   which shifts all scores of a point equally.
+// * Panels. Centroids are packed in panels of 64 clusters (8 bits) or 32 (16 bits), with a few dimensions innermost, as
+//   the instruction needs them. A panel (8 KiB at 128 dimensions) stays in the first-level cache while all points of
+//   the sub-block pass over it. Tiles of 4 points by 4 vectors of clusters are kept in registers, so that 8 loads feed
+//   16 instructions.
+// * Candidates. In addition to the scores, each panel stores the least score of each lane, a quarter as many numbers.
+//   The second step finds the overall minimum and the candidates in these, and reads only lanes with a candidate in
+//   full: about 4 instructions per 16 scores.
+// * Certainty. Let qy and qb be the quantized vectors and ey and eb their rounding errors. Then y.b - qy.qb = ey.qb +
+//   y.eb, which is at most |ey| |qb| + |y| |eb| by Cauchy-Schwarz. With 8 bits both errors are measured during
+//   quantization; with 16 bits the point's error is bounded by sqrt(d) / 2. The error of the canonical chain is added
+//   (chain_error()); it counts if points are about 1e12 times farther from the middle than centroids. A cluster is a
+//   candidate if its score is within twice this sum of the least score.
 //
-// Work of an iteration: n k d multiply-adds and one reading of the points. Floor: that number over the rate of the
-// instruction, which takes 64 multiply-adds of 8 bits, or 32 of 16 bits, at 512 bits: twice a cycle that is 128 and 64
-// a core (float: 32). At 128 dimensions and 1024 clusters the product is the greater part of the time, and of the rest
-// no part is more than a tenth: candidates, quantizing, sums. Limits: none on x86-64; elsewhere the integer product is
-// left to the compiler. Sources: K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication"
-// (2008), for the panels.
+// Work per iteration: n k d multiply-adds and one read of the points. Floor: the multiply-adds divided by the rate of
+// the instruction, which does 64 multiply-adds of 8 bits, or 32 of 16 bits, at 512 bits. At two instructions per cycle
+// that is 128 and 64 per core (float: 32). At 128 dimensions and 1024 clusters the product takes most of the time;
+// candidates, quantizing and sums take at most a tenth each.
+// Limits: none on x86-64; on other CPUs the compiler generates the integer product.
+// Source: K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication" (2008), for the panels.
 #include "kmeans/rungs/simd_large_dim.hpp"
 
 #include "kmeans/problem.hpp"
@@ -59,7 +62,7 @@ KMeansResult<T> simd_large_dim(const Problem<T>& problem, const Execution& execu
 
 extern constinit const Variant simd_large_dim_rung{
     .name = "simd_large_dim",
-    .summary = "an 8-bit or 16-bit integer matrix product as filter, doubtful ones in double; exact sums",
+    .summary = "an 8- or 16-bit integer matrix product as filter, doubtful points in double; exact sums",
     .change =
         "many columns: the filter is a matrix product over packed panels of centroids, at two or (8 bits, VNNI) four "
         "times the rate of float; the oracle's bits",

@@ -1,4 +1,4 @@
-// The assigner for many dimensions; see simd_large_dim.cpp for the idea.
+// The assigner for many dimensions. simd_large_dim.cpp explains the idea.
 #pragma once
 
 #include "kmeans/assign/integer_filter.hpp"

@@ -1,22 +1,23 @@
-// simd_small_dim: few dimensions, vector instructions across points. The production variant up to 16 columns.
+// simd_small_dim: vector instructions across points, for few dimensions. The production variant up to 16 columns.
 //
-// The idea. A fast filter in float decides almost every point, and what it cannot decide with certainty is decided in
-// double by the canonical chain: a filtered predicate, as in computational geometry.
+// The idea. A fast filter in float decides almost every point. The canonical chain in double decides the rest. This is
+// a filtered predicate, as in computational geometry.
 //
-// * Blocks. Points are taken in blocks of 1024. A block's bounding box (computed once) rules out every centroid that is
-//   farther from the whole box than another one is from its farthest corner. In shuffled data that removes only
-//   far-away centroids; in pictures, sorted or clustered data it removes nearly all.
-// * Scores. With m the middle of the box, y = x - m and z = c - m: D(x,c) = |y|^2 - 2 y.z + |z|^2, so the nearest
-//   centroid has the least score s = B + |z|^2 / 2 - y.z, d fused multiply-adds for each point and centroid. B makes
-//   every score positive, so that its bits order like an integer's; the low 4 bits then carry the centroid's number
-//   within a group of 16, and the search for best and runner-up is integer minimum and maximum, without blends.
-// * Certainty. Every rounding in the score is bounded: |error| <= E = A ((d + 4) 2^-24 + 2^-19), where A bounds the
-//   magnitude of the terms. No distance is above 4 A, so that what the canonical chain itself errs by, (d + 2) 2^-53 of
-//   it, is far below that. A point whose runner-up is more than 2 E behind is decided; the others are re-checked.
-// * Sums. Only points that changed cluster touch the exact sums (simd_engine.hpp).
+// * Blocks. A block has 1024 points and a bounding box, computed once. A centroid is ruled out if its distance to the
+//   nearest point of the box exceeds the distance of another centroid to the farthest corner. In shuffled data this
+//   removes only far-away centroids; in pictures and in sorted or clustered data it removes nearly all.
+// * Scores. Let m be the middle of the box, y = x - m and z = c - m. Then D(x,c) = |y|^2 - 2 y.z + |z|^2, so the
+//   nearest centroid has the least score s = B + |z|^2 / 2 - y.z, which takes d fused multiply-adds. B makes every
+//   score positive, so that its bits order like an integer. The low 4 bits then hold the centroid's index within a
+//   group of 16, and integer minimum and maximum find the best and the second-best score without blends.
+// * Certainty. The error of a score is at most E = A ((d + 4) 2^-24 + 2^-19), where A bounds the magnitude of the
+//   terms. No distance exceeds 4 A, so the error of the canonical chain, (d + 2) 2^-53 of a distance, is far below E. A
+//   point is decided if its second-best score exceeds the best by more than 2 E. All other points are re-checked.
+// * Sums. Only points that change cluster touch the exact sums (simd_engine.hpp).
 //
-// Work of an iteration: (d + 5) n k / lanes vector instructions and one reading of the points. Limits: d <= 16.
-// Source of the idea: J. R. Shewchuk, "Adaptive precision floating-point arithmetic" (1997), carried over to argmin.
+// Work per iteration: (d + 5) n k / lanes vector instructions and one read of the points.
+// Limits: d <= 16.
+// Source of the idea: J. R. Shewchuk, "Adaptive precision floating-point arithmetic" (1997), applied to argmin.
 #include "kmeans/assign/small_dim_assigner.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -32,11 +33,11 @@
 #define GRADUS_KMEANS_SIMD_SMALL_DIM
 namespace gradus::kmeans_detail {
 
-constexpr std::int64_t group_size = 16;     // centroids told apart by the low bits of a score
-constexpr std::int64_t chunk_points = 256;  // of a block, transposed at a time: their tile stays in the L1 cache
+constexpr std::int64_t group_size = 16;     // centroids distinguished by the low bits of a score
+constexpr std::int64_t chunk_points = 256;  // points transposed at a time; their tile stays in the L1 cache
 constexpr std::int64_t tile_stride = chunk_points + 16;
 
-// A block, its box, and what the filter needs. Plain data: it crosses into code compiled for other instruction sets.
+// A block, its box, and the inputs of the filter. Plain data for code compiled for other instruction sets.
 template <class T>
 struct SmallDimBlock {
   const T* rows;
@@ -52,7 +53,7 @@ struct SmallDimBlock {
   std::int32_t* candidates;
   double* nearest_corner;
   std::int32_t* found;
-  core::StopLook stop;
+  core::StopPoll stop;
 };
 
 }  // namespace gradus::kmeans_detail
@@ -65,7 +66,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Kernels are made for D columns; from 9 on D is rounded up and the columns past the last are zero.
+// Kernels exist for D columns. Above 8, D is rounded up and the extra columns are zero.
 constexpr int largest_exact = 8;
 
 template <class T, int D>
@@ -73,8 +74,8 @@ HWY_INLINE std::int64_t columns_of(const SmallDimBlock<T>& block) {
   return D <= largest_exact ? D : block.dimensions;
 }
 
-// Clusters that may be nearest to some point in the box; ascending. The margins cover the rounding of the bounds here
-// and of the canonical distances.
+// Finds the clusters that may be nearest to some point in the box, in ascending order. The margins cover the rounding
+// of these bounds and of the canonical distances.
 template <class T, int D>
 std::int64_t find_candidates(const SmallDimBlock<T>& block) {
   constexpr double slack = (2 * D + 8) * 0x1p-52;
@@ -105,7 +106,7 @@ std::int64_t find_candidates(const SmallDimBlock<T>& block) {
 }
 
 #if HWY_MAX_BYTES >= 32
-// Eight coordinates of a row (or as many as `used` says, and zeros), scaled, in float.
+// Returns eight scaled coordinates of a row in float; coordinates outside `used` are zero.
 template <class T, class Used>
 HWY_INLINE hn::Vec<hn::FixedTag<float, 8>> eight_scaled(const T* row, Used used, const T* shift, T scale) {
   const hn::FixedTag<float, 8> eight;
@@ -128,7 +129,7 @@ HWY_INLINE hn::Vec<hn::FixedTag<float, 8>> eight_scaled(const T* row, Used used,
   }
 }
 
-// The first `count` of eight elements, as eight_scaled() takes them.
+// Returns the mask of the first `count` of eight elements, as eight_scaled() expects it.
 template <class T>
 HWY_INLINE auto first_of_eight(std::int64_t count) {
 #if HWY_MAX_BYTES < 64
@@ -144,14 +145,14 @@ HWY_INLINE auto first_of_eight(std::int64_t count) {
     return hn::FirstN(hn::FixedTag<T, 8>(), static_cast<std::size_t>(count < 8 ? count : 8));
 }
 
-// Stores eight rows of eight as columns, tile_stride apart.
+// Transposes eight rows of eight and stores the columns tile_stride apart.
 template <class V>
 HWY_INLINE void store_transposed(const V (&row)[8], float* out) {
   const hn::FixedTag<float, 8> eight;
   const hn::FixedTag<double, 4> pairs;
   const auto low = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveLower(eight, a, b)); };
   const auto high = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveUpper(eight, a, b)); };
-  // Within halves: columns 0 to 3 in the lower, 4 to 7 in the upper half, of points 0 to 3 (near) and 4 to 7 (far).
+  // Each vector has columns 0 to 3 in its lower and 4 to 7 in its upper half, of points 0 to 3 (near) and 4 to 7 (far).
   const auto store = [&](int column, auto near, auto far) HWY_ATTR {
     hn::StoreU(hn::BitCast(eight, hn::ConcatLowerLower(pairs, far, near)), eight, out + column * tile_stride);
     hn::StoreU(hn::BitCast(eight, hn::ConcatUpperUpper(pairs, far, near)), eight, out + (column + 4) * tile_stride);
@@ -167,8 +168,7 @@ HWY_INLINE void store_transposed(const V (&row)[8], float* out) {
 }
 #endif
 
-// Rows of many columns: squares of eight points by eight columns, transposed in registers. Columns past the last are
-// zero.
+// Fills the tile from long rows: transposes squares of eight by eight in registers. Columns past the last are zero.
 template <class T>
 void fill_tile_transposed(const SmallDimBlock<T>& block, int tile_rows, const double* shift, double scale) {
   T scaled_shift[16] = {};
@@ -193,7 +193,7 @@ void fill_tile_transposed(const SmallDimBlock<T>& block, int tile_rows, const do
     for (std::int64_t dim = 0; dim < d; ++dim)
       block.tile[dim * tile_stride + index] =
           static_cast<float>(static_cast<T>(block.rows[index * block.stride + dim] * factor) - scaled_shift[dim]);
-  for (; index % 64 != 0; ++index)  // whole vectors to the end
+  for (; index % 64 != 0; ++index)  // pads to whole vectors
     for (std::int64_t dim = 0; dim < d; ++dim) block.tile[dim * tile_stride + index] = 0;
   for (std::int64_t dim = d; dim < tile_rows; ++dim)
     for (std::int64_t point = unfilled; point < index; ++point) block.tile[dim * tile_stride + point] = 0;
@@ -205,7 +205,7 @@ void fill_tile(const SmallDimBlock<T>& block, const double* shift, double scale)
   [[maybe_unused]] const hn::Rebind<float, decltype(lanes)> narrow;
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   const auto put = [&](int dim, std::int64_t index, auto values) {
-    // One rounding to T, one to float; multiplying by the power of two is exact.
+    // One rounding to T and one to float; multiplying by a power of two is exact.
     const auto scaled =
         hn::MulSub(values, hn::Set(lanes, static_cast<T>(scale)), hn::Set(lanes, static_cast<T>(shift[dim] * scale)));
     if constexpr (sizeof(T) == 4) hn::StoreU(scaled, lanes, block.tile + dim * tile_stride + index);
@@ -245,11 +245,11 @@ void fill_tile(const SmallDimBlock<T>& block, const double* shift, double scale)
       block.tile[dim * tile_stride + index] =
           static_cast<float>(static_cast<T>(block.rows[index * block.stride + dim] * static_cast<T>(scale)) -
                              static_cast<T>(shift[dim] * scale));
-  for (; index % 64 != 0; ++index)  // whole vectors to the end
+  for (; index % 64 != 0; ++index)  // pads to whole vectors
     for (int dim = 0; dim < D; ++dim) block.tile[dim * tile_stride + index] = 0;
 }
 
-// The canonical search among the candidates.
+// Runs the canonical search among the candidates.
 template <class T, int D>
 std::int32_t nearest_exactly(const SmallDimBlock<T>& block, const T* point, std::int64_t candidates) {
   const std::int64_t d = columns_of<T, D>(block);
@@ -270,7 +270,7 @@ std::int32_t nearest_exactly(const SmallDimBlock<T>& block, const T* point, std:
   return nearest;
 }
 
-// Rows that will be needed soon come in while others are looked at. Prefetching beyond the points does no harm.
+// Prefetches rows that later blocks need. Prefetching past the end of the points is harmless.
 template <class T>
 HWY_INLINE void prefetch_rows(const SmallDimBlock<T>& block, std::int64_t first, std::int64_t count) {
   if (block.stride != block.dimensions) return;
@@ -279,7 +279,7 @@ HWY_INLINE void prefetch_rows(const SmallDimBlock<T>& block, std::int64_t first,
   for (std::int64_t byte = 0; byte < bytes; byte += 64) hwy::Prefetch(ahead + byte);
 }
 
-// The block's middle and the scale of its scores, which bring them near 1.
+// The middle of a block, and a scale that brings its scores near 1.
 template <int D>
 struct ScoreScale {
   double middle[D] = {};
@@ -290,7 +290,7 @@ struct ScoreScale {
 
 template <class T, int D>
 ScoreScale<D> scale_of(const SmallDimBlock<T>& block, std::int64_t candidates) {
-  // The magnitudes: A bounds every intermediate value of a score.
+  // A bounds every intermediate value of a score.
   ScoreScale<D> result;
   double half[D] = {};
   const std::int64_t d = columns_of<T, D>(block);
@@ -315,9 +315,10 @@ ScoreScale<D> scale_of(const SmallDimBlock<T>& block, std::int64_t candidates) {
     const double bound = result.offset + 0.5 * squares + products;
     if (bound > magnitude) magnitude = bound;
   }
-  // A power of two that brings the scores near 1: no overflow and no denormals in float. It ends where T could not hold
-  // it, and where what underflows in the canonical chain, d 2^-1074, would count beside the threshold's constant.
-  // Smaller data stay below that constant, and with the chain.
+  // The scale is a power of two that brings the scores near 1, which avoids overflow and denormals in float. Its
+  // exponent is limited so that T can hold it, and so that the underflow of the canonical chain, d 2^-1074, stays
+  // negligible next to the threshold's constant. With smaller data both the scores and the chain stay below that
+  // constant.
   constexpr int least_exponent = sizeof(T) == 4 ? -100 : -400;
   int exponent = 0;
   __builtin_frexp(magnitude, &exponent);
@@ -328,7 +329,7 @@ ScoreScale<D> scale_of(const SmallDimBlock<T>& block, std::int64_t candidates) {
   return result;
 }
 
-// Of each candidate, minus the centroid and half its square; of whole groups.
+// Writes minus the centroid and half its squared norm for each candidate, padded to whole groups.
 template <class T, int D>
 void write_coefficients(const SmallDimBlock<T>& block, std::int64_t candidates, std::int64_t groups,
                         const ScoreScale<D>& by) {
@@ -336,7 +337,7 @@ void write_coefficients(const SmallDimBlock<T>& block, std::int64_t candidates, 
   for (std::int64_t index = 0; index < groups * group_size; ++index) {
     float* row = block.coefficients + index * (D + 1);
     for (int dim = 0; dim < D; ++dim) row[dim] = 0;
-    if (index >= candidates) {  // an unused place in the last group never wins
+    if (index >= candidates) {  // unused entries of the last group never win
       row[D] = 1e30F;
       continue;
     }
@@ -351,8 +352,8 @@ void write_coefficients(const SmallDimBlock<T>& block, std::int64_t candidates, 
   }
 }
 
-// The best and the second score of each of two vectors of points among the candidates of a group. The low bits of the
-// best one are its number there.
+// Finds the best and the second-best score among a group of candidates, for each of two vectors of points. The low bits
+// of the best score are its index in the group.
 template <int D, class F, class V, class W>
 HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* point0, const V* point1, W& first0,
                             W& first1, W& next0, W& next1) {
@@ -368,7 +369,7 @@ HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* p
     first0 = hn::Min(first0, key0);
     first1 = hn::Min(first1, key1);
   };
-  if constexpr (D <= 4) {  // the points' coordinates stay in registers
+  if constexpr (D <= 4) {  // the coordinates of the points stay in registers
 #pragma GCC unroll 4
     for (std::int32_t number = 0; number < group_size; ++number, row += D + 1) {
       auto score0 = hn::Set(f, row[D]);
@@ -404,7 +405,7 @@ HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* p
   }
 }
 
-// Numbers among the candidates become clusters; the complement marks what was re-checked and is a cluster already.
+// Replaces indices of candidates by clusters. A complemented entry is already the cluster of a re-checked point.
 template <class T>
 void name_clusters(const SmallDimBlock<T>& block, bool are_clusters, std::int32_t* labels) {
   if (are_clusters) {
@@ -432,9 +433,10 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
   const hn::RebindToSigned<decltype(f)> i;
   const auto width = static_cast<std::int64_t>(hn::Lanes(f));
   const auto number_bits = hn::Set(i, static_cast<std::int32_t>(group_size - 1));
-  const auto worst = hn::Set(i, 0x7f7fffff);  // the greatest float
+  const auto worst = hn::Set(i, 0x7f7fffff);  // the largest float
   const auto least_gap = hn::Set(f, by.threshold);
-  // With so many candidates a block is too much between two looks at the stop request; the labels are garbage then.
+  // With this many candidates a block is too long between two polls of the stop request, after which labels are
+  // invalid.
   const bool looks = candidates * D > 16384;
   std::int64_t rechecked = 0;
 
@@ -531,10 +533,10 @@ HWY_EXPORT(assign_small_f64);
 
 namespace {
 
-// Columns of the kernel that takes `dimensions`.
+// Returns the number of columns of the kernel for `dimensions`.
 std::int64_t tile_rows(std::int64_t dimensions) { return dimensions <= 8 ? dimensions : (dimensions + 3) / 4 * 4; }
 
-// Rows of a tile: the transposition writes them by eights.
+// Returns the number of rows of a tile: the transposition writes eight at a time.
 std::int64_t padded_rows(std::int64_t dimensions) { return (dimensions + 7) / 8 * 8; }
 
 std::int64_t groups_of(std::int64_t clusters) { return (clusters + group_size - 1) / group_size * group_size; }
@@ -555,7 +557,7 @@ template <class T>
 std::int64_t SmallDimAssigner<T>::assign(cpu::Range range, const std::int32_t* /*before*/, std::int32_t* labels,
                                          Scratch& scratch) {
   const std::int64_t d = problem_.d();
-  const std::int64_t number = range.begin / block_points;  // blocks begin at multiples of block_points
+  const std::int64_t number = range.begin / block_points;  // blocks start at multiples of block_points
   T* lowest = boxes_.row(2 * number);
   T* highest = boxes_.row(2 * number + 1);
   if (!box_known_[static_cast<std::size_t>(number)]) {
@@ -582,7 +584,7 @@ std::int64_t SmallDimAssigner<T>::assign(cpu::Range range, const std::int32_t* /
                                scratch.candidates.data(),
                                scratch.nearest_corner.data(),
                                scratch.found,
-                               core::stop_look(problem_.stop)};
+                               core::stop_poll(problem_.stop)};
   if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(assign_small_f32)(block, d, labels);
   else return HWY_DYNAMIC_DISPATCH(assign_small_f64)(block, d, labels);
 }

@@ -1,26 +1,27 @@
-// tbb_flow_graph: the iteration as a graph of tasks, and a scheduler that runs whatever is ready.
+// tbb_flow_graph: the iteration as a graph of tasks, and a scheduler that runs every task as soon as it is ready.
 //
-// What changes from `openmp_reduce_first_touch`: the program no longer says which thread does what and when all wait
-// for all. It says what must be finished before what:
+// What changes from `openmp_reduce_first_touch`: the program no longer assigns work to threads or makes all threads
+// wait at a barrier. It only states which task must finish before which other task:
 //
-//   start -> assign a chunk of the points, for every chunk -> add up the chunks' sums, two by two -> total
+//   start -> assign each chunk of the points -> add up the chunks' sums in pairs -> total
 //
-// and oneTBB's workers steal whatever is ready. A chunk whose neighbour is done is added while others are still being
-// assigned, and a slow core simply takes fewer chunks; there is no barrier. For that the points are cut into more
-// chunks than threads. On quiet, equal cores a static schedule has nothing left to gain and the graph costs about a
-// microsecond for each task; on busy or unequal cores it keeps them all at work. The sums of a chunk belong to the
-// chunk, not to a thread, and the tree of additions is fixed, so the result does not depend on who did what.
+// The workers of oneTBB steal ready tasks. Two neighbouring chunks are added as soon as both are done, while other
+// chunks are still being assigned. A slow core takes fewer chunks, and there is no barrier. To make this work, there
+// are more chunks than threads. On quiet, equal cores a static schedule is already optimal, and the graph costs about a
+// microsecond per task; on busy or unequal cores the graph keeps all of them at work. Sums belong to a chunk, not to a
+// thread, and the tree of additions is fixed. So the result does not depend on which thread did what.
 //
-// The graph is that of one iteration; Lloyd's frame (lloyd.hpp) closes the loop, for the stop request, the progress
-// report and the errors of an iteration belong to the calling thread. The graph is built once and run in every
-// iteration. It is held as a list of tasks and edges, from which both oneTBB's graph and the picture in
-// the variant option `dump_graph` are made, so that the picture is of the graph that ran.
+// The graph covers one iteration. Lloyd's driver (lloyd.hpp) closes the loop, because stop requests, progress reports
+// and errors belong to the calling thread. The graph is built once and run in every iteration. It is stored as a list
+// of tasks and edges. Both oneTBB's graph and the picture of the variant option `dump_graph` are made from this list,
+// so the picture shows the graph that ran.
 //
-// Work of an iteration: n k d subtractions, multiplications and additions, n (d + 2) additions, chunks k (d + 2)
-// additions in the tree; n d element reads from memory. Memory: 8 k (d + 2) bytes for each of at most four chunks per
-// thread, and the total.
-// Limits: more copies of the sums than threads, so large k d costs more than in the rungs before, and the calling
-// thread touches all of them first; below a thousand points there is one chunk, and one thread does it all.
+// Work per iteration: n k d subtractions, multiplications and additions; n (d + 2) additions; chunks k (d + 2)
+// additions in the tree; n d elements read from memory. Memory: 8 k (d + 2) bytes per chunk (at most four chunks per
+// thread), and the total.
+// Limits: there are more copies of the sums than threads, so a large k d costs more than in the rungs before, and the
+// calling thread touches all copies first. With fewer than a thousand points there is one chunk, and one thread does
+// all the work.
 // Source: oneTBB's flow graph (continue_node); work stealing: R. D. Blumofe and C. E. Leiserson, "Scheduling
 // multithreaded computations by work stealing", J. ACM 46 (1999).
 #include <tbb/flow_graph.h>
@@ -48,12 +49,12 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Chunks of points, each with sums of its own, for each thread at most.
+// The maximum number of chunks, each with separate sums, per thread.
 constexpr int chunks_per_thread = 4;
 
 constexpr std::int64_t least_points_per_chunk = 512;  // some microseconds of work even for small k d
 
-/// What is to be done, and what must be finished before what. Task 0 is the start: all others follow from it.
+/// The tasks and the order among them. Task 0 is the start, on which all others depend.
 struct TaskGraph {
   struct Task {
     std::string name;
@@ -78,9 +79,9 @@ struct TaskGraph {
   }
 };
 
-/// Binds the workers that enter an arena to processors, as PinnedTeam does with OpenMP's threads and the calling one.
-/// At the end it frees them from outside, by their numbers: a worker may still be in the arena then, and one that was
-/// started meanwhile has inherited the calling thread's binding.
+/// Binds the workers that enter an arena to CPUs, as PinnedTeam does for OpenMP's threads and the calling thread. The
+/// destructor unbinds them by thread id, because a worker may still be in the arena at that time, and a worker started
+/// in between has inherited the calling thread's binding.
 class PinningObserver : public tbb::task_scheduler_observer {
  public:
   PinningObserver(tbb::task_arena& arena, Pinning pinning)
@@ -110,26 +111,26 @@ class PinningObserver : public tbb::task_scheduler_observer {
   std::set<pid_t> workers_;
 };
 
-/// oneTBB's graph of a TaskGraph, run by at most `threads` threads, the calling one among them. The thread sanitizer
-/// is told of the order that the edges promise, and of no other: a missing edge is a race to it.
+/// Runs a TaskGraph as a oneTBB graph on at most `threads` threads, including the calling thread. Its annotations show
+/// the thread sanitizer only the order that the edges promise, so a missing edge is reported as a race.
 class FlowGraph {
  public:
   FlowGraph(const TaskGraph& tasks, const Execution& execution, int threads) : tasks_(tasks), arena_(threads) {
-    if (threads > 1 && core::count_startable(threads) < threads)  // beside OpenMP's, which the frame uses
+    if (threads > 1 && core::count_startable(threads) < threads)  // besides the driver's OpenMP threads
       throw Error("the system does not let this process start " + std::to_string(threads) +
                   " threads of oneTBB as well; ask for fewer, or raise the limit (ulimit -u, ulimit -v)");
     if (threads > tbb::info::default_concurrency())
       allowance_.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
     observer_.emplace(arena_, execution.pinning);
     arena_.execute([&] {
-      graph_.emplace();  // here, for a graph's tasks run in the arena in which it was made
+      graph_.emplace();  // in the arena: a graph's tasks run in the arena that constructed it
       for (std::size_t task = 0; task < tasks.tasks.size(); ++task)
         nodes_.emplace_back(*graph_, [this, task](const tbb::flow::continue_msg&) { run_task(task); });
       for (const auto& [before, after] : tasks.edges) tbb::flow::make_edge(nodes_[before], nodes_[after]);
     });
   }
 
-  /// Runs every task once; an exception of one of them ends the others and comes out here.
+  /// Runs every task once. If a task throws, the others are cancelled and run() rethrows the exception.
   void run() {
     cpu::announce_done(this);
     arena_.execute([&] {
@@ -141,7 +142,7 @@ class FlowGraph {
 
  private:
   void run_task(std::size_t task) {
-    cpu::announce_seen(this);  // every task follows the start of run(), and what was made before
+    cpu::announce_seen(this);  // every task follows the start of run() and all earlier work
     for (const auto& [before, after] : tasks_.edges)
       if (after == task) cpu::announce_seen(&tasks_.tasks[before]);
     tasks_.tasks[task].run();
@@ -156,7 +157,7 @@ class FlowGraph {
   std::deque<tbb::flow::continue_node<tbb::flow::continue_msg>> nodes_;
 };
 
-/// The tasks of an iteration, and the data that they work on.
+/// The tasks of one iteration, and their data.
 template <class T>
 class Iteration {
  public:
@@ -189,7 +190,7 @@ class Iteration {
   void make_tasks() {
     const int count = static_cast<int>(chunks_.size());
     const std::size_t start = tasks_.add("start", [] {}, {});
-    std::vector<std::size_t> ready(chunks_.size());  // the last task that wrote a chunk's sums
+    std::vector<std::size_t> ready(chunks_.size());  // the last task that wrote to each chunk's sums
     for (int chunk = 0; chunk < count; ++chunk) {
       const cpu::Range range = cpu::share(problem_.n(), chunk, count);
       ready[static_cast<std::size_t>(chunk)] =
@@ -208,9 +209,9 @@ class Iteration {
   void assign(Chunk& chunk, cpu::Range range) {
     chunk.sums.clear();
     Outcome outcome{0, 0.0};
-    const std::int64_t stretch = points_between_looks(problem_);
-    for (std::int64_t first = range.begin; first < range.end && !problem_.stop.stop_requested(); first += stretch)
-      for (std::int64_t point = first; point < std::min(first + stretch, range.end); ++point) {
+    const std::int64_t block = points_between_polls(problem_);
+    for (std::int64_t first = range.begin; first < range.end && !problem_.stop.stop_requested(); first += block)
+      for (std::int64_t point = first; point < std::min(first + block, range.end); ++point) {
         const Nearest<T> nearest = nearest_centroid(problem_.points.row(point), centroids_);
         outcome.changed += labels_[point] != nearest.cluster;
         outcome.inertia += problem_.weight(point) * static_cast<double>(nearest.distance);
@@ -230,7 +231,7 @@ class Iteration {
   const Problem<T>& problem_;
   std::deque<Chunk> chunks_;
   TaskGraph tasks_;
-  // Of the pass under way:
+  // Arguments of the current pass:
   MatrixView<const T> centroids_;
   std::int32_t* labels_ = nullptr;
   FloatSums<T>* total_ = nullptr;
@@ -262,7 +263,7 @@ core::Memory float_sums_per_chunk(const Shape& shape, int threads) {
 extern constinit const Variant tbb_flow_graph_rung{
     .name = "tbb_flow_graph",
     .summary = "the iteration as a graph of tasks, run by work stealing",
-    .change = "more chunks than threads and no barrier: whatever is ready runs, sums are added two by two as they come",
+    .change = "more chunks than threads and no barrier: ready tasks run; sums are added in pairs as they finish",
     .contract = textbook,
     .backend = core::Backend::tbb,
     .options = &graph_options,

@@ -19,10 +19,10 @@ namespace gradus::kmeans_detail {
 namespace HWY_NAMESPACE {
 namespace {
 
-constexpr float farthest = 0x1p40F;  // scaled: beyond, a row is never ruled out
+constexpr float farthest = 0x1p40F;  // scaled: a row farther out excludes no candidate
 constexpr float nearest_zero = 0x1p-60F;
 
-// A row about the middle, scaled, in float, filled up with zeros to whole vectors; returns its length with these.
+// Writes a row relative to the middle, scaled, in float, zero-padded to whole vectors. Returns the padded length.
 template <class T>
 std::int64_t move_row(const T* row, const T* middle, T scale, std::int64_t dimensions, float* tile) {
   const hn::ScalableTag<T> lanes;
@@ -42,7 +42,7 @@ std::int64_t move_row(const T* row, const T* middle, T scale, std::int64_t dimen
   return whole;
 }
 
-// A row's bytes, side by side, whole vectors of floats, and what is known of it.
+// Packs a row's bytes contiguously, in whole vectors of floats, and computes the facts about it.
 template <class T>
 void pack_row(const T* row, const T* middle, T scale, std::int64_t dimensions, float* tile, std::uint8_t* out,
               ByteRowFacts facts) {
@@ -81,7 +81,7 @@ void pack_row(const T* row, const T* middle, T scale, std::int64_t dimensions, f
     rests = hn::MulAdd(rest, rest, rests);
     hn::StoreU(hn::DemoteTo(bytes, rounded + offset), bytes, out + dim);
   }
-  // Chains of the sums are no longer than all columns and a few.
+  // The chains of the sums are at most `dimensions` + 32 terms long.
   const double rounding = static_cast<double>(dimensions + 32) * 0x1p-24;
   const auto square = static_cast<double>(hn::GetLane(hn::SumOfLanes(f, squares)));
   const auto rest = static_cast<double>(hn::GetLane(hn::SumOfLanes(f, rests)));
@@ -104,7 +104,7 @@ void pack_row_f64(const double* row, const double* middle, double scale, std::in
   pack_row(row, middle, scale, dimensions, tile, out, facts);
 }
 
-// The second byte of a row; `first`: its first one in a panel, `length`: what is known of that.
+// Packs a row's second byte. `first`: the row's first byte in its panel; `length`: the length bound of the first byte.
 template <class T>
 void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, const std::uint8_t* first, float step,
                float length, float* tile, std::uint8_t* out, std::int64_t stride, ByteRestFacts facts) {
@@ -114,7 +114,7 @@ void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, 
   const auto floats = static_cast<std::int64_t>(hn::Lanes(f));
   const std::int64_t whole = move_row(row, middle, scale, dimensions, tile);
   const std::int64_t quads = (dimensions + 3) / 4;
-  // The first bytes side by side, where the second ones will be.
+  // Gathers the first bytes where the second ones will be written.
   for (std::int64_t quad = 0; quad < quads; ++quad) __builtin_memcpy(out + 4 * quad, first + 128 * quad, 4);
   __builtin_memset(out + 4 * quads, 128, static_cast<std::size_t>(stride - 4 * quads));
   const auto offset = hn::Set(integers, 128);
@@ -133,7 +133,7 @@ void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, 
   }
   const float largest = hn::GetLane(hn::MaxOfLanes(f, most));
   const bool has_bytes = largest >= nearest_zero;
-  const float rest_step = has_bytes ? largest / 127 : 0x1p-80F;  // else all of them are 0
+  const float rest_step = has_bytes ? largest / 127 : 0x1p-80F;  // without bytes, all of them are 0
   const auto steps = hn::Set(f, has_bytes ? 127 / largest : 0.0F);
   const auto rest_back = hn::Set(f, rest_step);
   auto rests = hn::Zero(f);
@@ -154,7 +154,7 @@ void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, 
   *facts.scale = rest_step;
   *facts.length = static_cast<float>((static_cast<double>(length) + root(lengths) * static_cast<double>(rest_step)) *
                                      (1 + 0x1p-20));
-  // What two roundings of the rests lost, and the one of the float.
+  // Covers the two roundings of the rests and the one to float.
   *facts.residual =
       static_cast<float>((root(rests) + 0x1p-22 * (root(left_squares) + root(squares)) + 0x1p-110) * (1 + 0x1p-20));
 }
@@ -170,7 +170,7 @@ void pack_rest_f64(const double* row, const double* middle, double scale, std::i
   pack_rest(row, middle, scale, dimensions, first, step, length, tile, out, stride, facts);
 }
 
-// The integers of a candidate, and what is known of them. `moved` holds whole vectors of 16.
+// Packs a candidate's integers and computes the facts about it. `moved` holds whole vectors of 16.
 template <class T>
 void pack_trial(const T* row, const T* middle, double scale, std::int64_t dimensions, double* moved,
                 TrialFacts& facts) {
@@ -246,16 +246,16 @@ void pack_trial_f64(const double* row, const double* middle, double scale, std::
   pack_trial(row, middle, scale, dimensions, moved, facts);
 }
 
-// As many candidates as the registers hold two sums of each, beside a vector of points and one of a candidate.
+// As many candidates as the registers hold: two sums each, in addition to two vectors of points and one candidate.
 constexpr std::int64_t most_together = HWY_TARGET == HWY_AVX3 ? 12 : 5;
-// And with both bytes, of one vector of points.
+// The number of candidates when both bytes are used, with one vector of points.
 constexpr std::int64_t most_pairs = HWY_TARGET == HWY_AVX3 ? 12 : 5;
 
 #if GRADUS_INTEGER_PANELS
 constexpr std::int64_t lanes_together = vector_lanes;
 using Sum = DotVector;
 
-// sum[i] += the products of 4 bytes without sign and the 4 of a word with one, of which no two products are above 2^15.
+// Adds to sum[i] the products of 4 unsigned bytes and 4 signed bytes. The sum of any two products must not exceed 2^15.
 template <bool dot>
 HWY_INLINE DotVector add_bytes(DotVector sum, DotVector without_sign, DotVector with_sign) {
 #if GRADUS_DOT_INSTRUCTIONS
@@ -277,7 +277,7 @@ HWY_INLINE DotVector add_bytes(DotVector sum, DotVector without_sign, DotVector 
 
 HWY_INLINE DotVector four_bytes_everywhere(const std::int32_t& four) {
 #if HWY_TARGET == HWY_AVX3
-  // From memory. Compilers rather take a way by a port that the products need.
+  // Broadcasts from memory. Compilers choose a broadcast that occupies an execution port which the products need.
   DotVector all;
   asm("vpbroadcastd %1, %0" : "=v"(all) : "m"(four));
   return all;
@@ -323,7 +323,6 @@ constexpr std::int64_t lanes_at_once = 2 * lanes_together;
 
 using FloatVector = hn::Vec<Floats>;
 
-// Some points of a panel.
 struct Points {
   FloatVector scale;
   FloatVector residual;
@@ -335,7 +334,7 @@ HWY_INLINE Points load_points(const ByteRowsView& rows, std::int64_t at) {
   return {hn::LoadU(f, rows.scales + at), hn::LoadU(f, rows.residuals + at), hn::LoadU(f, rows.lengths + at)};
 }
 
-// (|x'|^2 - |x - y|^2) / 2 is at most this, from the high bytes of the candidate alone (`level` 0) or from both (1).
+// Returns an upper bound of (|x'|^2 - |x - y|^2) / 2, from the high bytes alone (`level` 0) or from both (1).
 HWY_INLINE FloatVector bound_above(const Points& points, const ByteTrialsView& trials, int level,
                                    std::int64_t candidate, FloatVector product) {
   const Floats f;
@@ -345,7 +344,6 @@ HWY_INLINE FloatVector bound_above(const Points& points, const ByteTrialsView& t
                     hn::MulAdd(points.length, hn::Set(f, at.errors[candidate]), rest));
 }
 
-// It is at least this.
 HWY_INLINE FloatVector bound_below(const Points& points, const ByteTrialsView& trials, int level,
                                    std::int64_t candidate, FloatVector product) {
   const Floats f;
@@ -360,7 +358,7 @@ template <class Mask>
 HWY_INLINE std::uint32_t bits_of(Mask mask) {
   std::uint8_t bytes[8];
   hn::StoreMaskBits(Floats(), mask, bytes);
-  // As many bytes are read as were written, lest the load wait for the store.
+  // Reads as many bytes as were written, so that the load is forwarded from the store.
   if constexpr (lanes_together == 16) {
     std::uint16_t bits;
     __builtin_memcpy(&bits, bytes, sizeof bits);
@@ -370,8 +368,8 @@ HWY_INLINE std::uint32_t bits_of(Mask mask) {
   }
 }
 
-// The products q.h of a panel's points and a group of candidates, which go to `products`. `use` gets them vector by
-// vector, as use(lane, points, index in the group, product).
+// Computes the products q.h of a panel's points and a group of candidates and writes them to `products`. Calls
+// use(lane, points, index in the group, product) per vector.
 template <std::int64_t count, bool dot, class Use>
 HWY_INLINE void multiply_group(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
                                std::int64_t first, std::int32_t* products, const Use& use) {
@@ -384,7 +382,7 @@ HWY_INLINE void multiply_group(const ByteRowsView& rows, const ByteTrialsView& t
     for (std::int64_t index = 0; index < count; ++index)
       sums[index][0] = sums[index][1] = set_sum(trials.high_starts[first + index]);
     for (std::int64_t quad = 0; quad < rows.quads; ++quad) {
-      // With few candidates the next panel would not come from memory in time.
+      // Prefetches the next panel: with few candidates it would not arrive from memory in time.
       for (std::int64_t line = 0; first == 0 && line < 8 * lanes_together; line += 64)
         __builtin_prefetch(bytes + quad_bytes * (rows.quads + quad) + 4 * lane + line, 0, 3);
       const Sum left = load_bytes(bytes + quad_bytes * quad + 4 * lane);
@@ -410,7 +408,6 @@ HWY_INLINE void multiply_group(const ByteRowsView& rows, const ByteTrialsView& t
   }
 }
 
-// multiply_group() for all groups.
 template <bool dot, class Begin, class Use, class End>
 HWY_INLINE void multiply_groups(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
                                 std::int32_t* products, const Begin& begin, const Use& use, const End& end) {
@@ -442,12 +439,12 @@ HWY_INLINE void multiply_groups(const ByteRowsView& rows, const ByteTrialsView& 
   }
 }
 
-// The second byte of one candidate: use(lane, points, product 128 q.h + q.l) for all points of a panel.
+// Adds the second byte of one candidate: calls use(lane, points, product 128 q.h + q.l) for all points of a panel.
 template <bool dot, class Use>
 HWY_INLINE void refine(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
                        std::int64_t candidate, const std::int32_t* products, const Use& use) {
   const Floats f;
-  constexpr std::int64_t chains = 4;  // to hide what a product takes until its sum can be used
+  constexpr std::int64_t chains = 4;  // independent sums, to hide the latency of a product
   const std::uint8_t* const bytes = rows.panels + panel * rows.quads * quad_bytes;
   const std::int32_t* const values = trials.low + candidate * trials.stride;
   for (std::int64_t lane = 0; lane < panel_rows; lane += lanes_at_once) {
@@ -481,8 +478,8 @@ HWY_INLINE void refine(const ByteRowsView& rows, const ByteTrialsView& trials, s
 }
 
 template <bool dot>
-std::int64_t look_for_nearer_with(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
-                                  std::int32_t* products, Undecided* undecided) {
+std::int64_t find_nearer_with(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
+                              std::int32_t* products, Undecided* undecided) {
   const Floats f;
   std::int64_t found = 0;
   const float* const limits = rows.limits + panel * panel_rows;
@@ -516,11 +513,12 @@ std::int64_t look_for_nearer_with(const ByteRowsView& rows, const ByteTrialsView
   return found;
 }
 
-// From which bound on a candidate may be the nearest, of a panel's points, where `best` is the greatest bound from
-// below. A candidate is surely farther than another one where its bound from above lies below the other's from below,
-// and by more than the canonical chains may err by: each by (d + 2) 2^-53 of a distance, which is at most 2 |x'|^2 + 2
-// |y'|^2. The part of the candidates stands in their b, which are widened for 2^-20 of it; 2^-20 |x'|^2 / 2 is taken
-// off here.
+// Computes, per point of a panel, the least upper bound with which a candidate may still be the nearest. The bounds
+// come from bound_above() and bound_below() and are larger for nearer candidates; `best` is the greatest lower bound. A
+// candidate is certainly farther than another one if its upper bound is below the other's lower bound by more than the
+// errors of both canonical chains. Each chain errs by (d + 2) 2^-53 of a distance, which is at most 2 |x'|^2 + 2
+// |y'|^2. The margins of the candidates' b, 2^-20 of it, cover their share. The point's share, 2^-20 |x'|^2 / 2, is
+// subtracted here.
 HWY_INLINE void find_least(const float* half_squares, const float* best, float* least) {
   const Floats f;
   for (std::int64_t lane = 0; lane < panel_rows; lane += lanes_together) {
@@ -532,8 +530,8 @@ HWY_INLINE void find_least(const float* half_squares, const float* best, float* 
 }
 
 template <bool dot>
-std::int64_t look_for_nearest_with(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
-                                   std::int32_t* products, float* bounds, Undecided* undecided) {
+std::int64_t find_nearest_with(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
+                               std::int32_t* products, float* bounds, Undecided* undecided) {
   const Floats f;
   const float* const limits = rows.limits + panel * panel_rows;
   const float* const half_squares = rows.half_squares + panel * panel_rows;
@@ -582,14 +580,13 @@ std::int64_t look_for_nearest_with(const ByteRowsView& rows, const ByteTrialsVie
   return found;
 }
 
-// What a group of few candidates tells of a panel's points: q.p goes to `estimates`, the bounds from above to `bounds`,
-// and the greatest one from below to `best`.
+// Evaluates a group of few candidates for a panel's points: writes q.p, the upper bounds, and the greatest lower bound.
 template <std::int64_t count, bool dot>
 HWY_INLINE void settle_group(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
                              std::int64_t first, float* estimates, float* bounds, float* best) {
-  // Two vectors of points, where the registers hold the sums: then there are chains enough to hide a product's latency.
+  // Two vectors of points if the registers can hold the sums: that gives enough chains to hide a product's latency.
   constexpr std::int64_t vectors = 2 * count <= most_pairs ? 2 : 1;
-  constexpr std::int64_t ahead = 4096;  // bytes; to ask for a whole long panel in advance would crowd out this one
+  constexpr std::int64_t ahead = 4096;  // bytes; prefetching a whole long panel would evict the current one
   const Floats f;
   const std::uint8_t* const bytes = rows.panels + panel * rows.quads * quad_bytes;
   const std::int32_t* const values = trials.pairs + 2 * first * rows.quads;
@@ -639,7 +636,6 @@ HWY_INLINE void settle_group(const ByteRowsView& rows, const ByteTrialsView& tri
   }
 }
 
-// See ByteRows::settle().
 template <bool dot>
 std::uint32_t settle_with(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel, float* estimates,
                           float* bounds, std::uint32_t* open, std::int32_t* labels) {
@@ -692,7 +688,6 @@ std::uint32_t settle_with(const ByteRowsView& rows, const ByteTrialsView& trials
   return twice;
 }
 
-// See ByteRows::settle_row().
 template <bool dot>
 std::int64_t settle_row_with(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t row,
                              const float* estimates, std::int32_t* candidates, std::int64_t count) {
@@ -726,7 +721,7 @@ std::int64_t settle_row_with(const ByteRowsView& rows, const ByteTrialsView& tri
     const double below = value - slack - static_cast<double>(trials.half_above[candidate]);
     best = below > best ? below : best;
   }
-  // As find_least().
+  // The same slack as in find_least().
   const auto half_square = static_cast<double>(rows.half_squares[row]);
   const double least = half_square >= 0 ? best - half_square * 0x1p-20 - 0x1p-100 : -__builtin_huge_val();
   std::int64_t left = 0;
@@ -755,22 +750,22 @@ std::int64_t settle_one_row(bool dot, const ByteRowsView& rows, const ByteTrials
   return settle_row_with<false>(rows, trials, row, estimates, candidates, count);
 }
 
-std::int64_t look_for_nearer(bool dot, const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
-                             std::int32_t* products, Undecided* undecided) {
+std::int64_t find_nearer(bool dot, const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
+                         std::int32_t* products, Undecided* undecided) {
 #if GRADUS_DOT_INSTRUCTIONS
-  if (dot) return look_for_nearer_with<true>(rows, trials, panel, products, undecided);
+  if (dot) return find_nearer_with<true>(rows, trials, panel, products, undecided);
 #endif
   (void)dot;
-  return look_for_nearer_with<false>(rows, trials, panel, products, undecided);
+  return find_nearer_with<false>(rows, trials, panel, products, undecided);
 }
 
-std::int64_t look_for_nearest(bool dot, const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
-                              std::int32_t* products, float* bounds, Undecided* undecided) {
+std::int64_t find_nearest(bool dot, const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
+                          std::int32_t* products, float* bounds, Undecided* undecided) {
 #if GRADUS_DOT_INSTRUCTIONS
-  if (dot) return look_for_nearest_with<true>(rows, trials, panel, products, bounds, undecided);
+  if (dot) return find_nearest_with<true>(rows, trials, panel, products, bounds, undecided);
 #endif
   (void)dot;
-  return look_for_nearest_with<false>(rows, trials, panel, products, bounds, undecided);
+  return find_nearest_with<false>(rows, trials, panel, products, bounds, undecided);
 }
 
 std::int64_t candidates_together() { return most_together; }
@@ -789,8 +784,8 @@ namespace gradus::kmeans_detail {
 
 HWY_EXPORT(pack_row_f32);
 HWY_EXPORT(pack_row_f64);
-HWY_EXPORT(look_for_nearer);
-HWY_EXPORT(look_for_nearest);
+HWY_EXPORT(find_nearer);
+HWY_EXPORT(find_nearest);
 HWY_EXPORT(settle_panel);
 HWY_EXPORT(settle_one_row);
 HWY_EXPORT(pack_rest_f32);
@@ -807,7 +802,7 @@ ByteRows<T>::ByteRows(MatrixView<const T> points)
       scales_(panels() * panel_rows), residuals_(scales_.size()), lengths_(scales_.size()), limits_(scales_.size()),
       half_squares_(scales_.size()) {
   cpu::prefer_large_pages(values_.data(), static_cast<std::uint64_t>(values_.size()));
-  // A sample is enough: what lies far outside its range only costs time.
+  // A sample suffices, because points far outside its range only cost time.
   const std::int64_t sample_rows = std::clamp<std::int64_t>((std::int64_t{1} << 18) / points.columns(), 16, 1024);
   const std::int64_t rows = std::min(points.rows(), sample_rows);
   const auto row_of = [&](std::int64_t index) { return points.row(points.rows() / rows * index); };
@@ -830,11 +825,11 @@ template <class T>
 void ByteRows<T>::copy_panel(std::int64_t panel, float* scratch) {
   std::uint8_t* const out = values_.data() + panel * panel_rows * 4 * quads();
   const std::int64_t stride = packed_stride(points_.columns());
-  auto* const packed = reinterpret_cast<std::uint8_t*>(scratch + stride);  // behind a row of floats
+  auto* const packed = reinterpret_cast<std::uint8_t*>(scratch + stride);  // after a row of floats
   for (std::int64_t place = 0; place < panel_rows; ++place) {
     const std::int64_t row = panel * panel_rows + place;
     limits_[row] = std::numeric_limits<float>::infinity();
-    if (row >= points_.rows()) {  // to fill up the last panel
+    if (row >= points_.rows()) {  // pads the last panel
       std::fill_n(packed + place * stride, stride, 128);
       scales_[row] = residuals_[row] = lengths_[row] = half_squares_[row] = 0;
       continue;
@@ -847,7 +842,7 @@ void ByteRows<T>::copy_panel(std::int64_t panel, float* scratch) {
     if constexpr (sizeof(T) == 4) pack(HWY_DYNAMIC_DISPATCH(pack_row_f32));
     else pack(HWY_DYNAMIC_DISPATCH(pack_row_f64));
   }
-  // Line by line of the panel: row by row, each would be fetched anew for each row.
+  // Writes the panel line by line. Row by row, each cache line would be fetched again for every row.
   for (std::int64_t quad = 0; quad < quads(); ++quad)
     for (std::int64_t place = 0; place < panel_rows; ++place)
       std::memcpy(out + 4 * (panel_rows * quad + place), packed + place * stride + 4 * quad, 4);
@@ -893,16 +888,15 @@ ByteRowsView ByteRows<T>::view() const {
 }
 
 template <class T>
-std::int64_t ByteRows<T>::look(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const {
-  return HWY_DYNAMIC_DISPATCH(look_for_nearer)(dot_instructions_, view(), trials.view(), panel, scratch.products.data(),
-                                               scratch.undecided.data());
+std::int64_t ByteRows<T>::find_nearer(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const {
+  return HWY_DYNAMIC_DISPATCH(find_nearer)(dot_instructions_, view(), trials.view(), panel, scratch.products.data(),
+                                           scratch.undecided.data());
 }
 
 template <class T>
-std::int64_t ByteRows<T>::look_for_nearest(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const {
-  return HWY_DYNAMIC_DISPATCH(look_for_nearest)(dot_instructions_, view(), trials.view(), panel,
-                                                scratch.products.data(), scratch.bounds.data(),
-                                                scratch.undecided.data());
+std::int64_t ByteRows<T>::find_nearest(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const {
+  return HWY_DYNAMIC_DISPATCH(find_nearest)(dot_instructions_, view(), trials.view(), panel, scratch.products.data(),
+                                            scratch.bounds.data(), scratch.undecided.data());
 }
 
 template <class T>
@@ -953,10 +947,10 @@ void ByteTrials::make(const ByteRows<T>& rows, std::span<const T* const> candida
     (candidates[at], rows.middle().data(), rows.scale(), d, moved_.data(), facts);
     else HWY_DYNAMIC_DISPATCH(pack_trial_f64)(candidates[at], rows.middle().data(), rows.scale(), d, moved_.data(),
                                               facts);
-    if (!(facts.largest <= 0x1p40)) continue;  // never ruled out
+    if (!(facts.largest <= 0x1p40)) continue;  // never excluded
     high_starts_[at] = -128 * facts.high_sum;
     low_starts_[at] = -128 * facts.low_sum;
-    // Sums of doubles: what they lose is far below the 2^-18 by which all is widened.
+    // The rounding of these double sums is far below the 2^-18 by which everything is widened.
     const double wide = 1 + 0x1p-18;
     const double step = facts.step;
     const double all = 128 * std::sqrt(facts.highs) + std::sqrt(facts.lows);
@@ -971,7 +965,7 @@ void ByteTrials::make(const ByteRows<T>& rows, std::span<const T* const> candida
     half_[at] = static_cast<float>(0.5 * facts.squares / wide);
     half_above_[at] = static_cast<float>(0.5 * facts.squares * wide + 0x1p-110);
   }
-  // Group by group, the same quad of all candidates side by side.
+  // Group by group, with the same quad of all candidates contiguous.
   const auto interleave = [&](std::vector<std::int32_t>& to, std::int64_t group,
                               std::initializer_list<const std::int32_t*> from) {
     to.resize(from.size() * static_cast<std::size_t>(count_ * quads));

@@ -1,48 +1,47 @@
-// A copy of the points in 8 bits, from which lower bounds of squared distances follow for a fraction of what the
-// distances cost: the proof that a point is not nearer to a candidate than to what was chosen before.
+// An 8-bit copy of the points. It yields lower bounds on squared distances at a fraction of the cost of the distances
+// themselves, and so proves that a candidate is no nearer to a point than the rows chosen before.
 //
-// With m about the points' middle, x' = x - m and y' = y - m:
+// With m an approximate centre of the points, x' = x - m and y' = y - m:
 //
 //   |x - y|^2 = |x'|^2 + |y'|^2 - 2 x'.y'
 //
-// A point is x' = s q + r, q bytes of -127..127, s a scale of its own (one for all rows would leave short rows no
-// bits), and |r| is stored. A candidate is y' = t p + o, p integers of 14 bits, in two bytes: p = 128 h + l with h in
-// -63..63 and l in -64..63. Then by Cauchy and Schwarz, twice,
+// A point is x' = s q + r: the bytes q are in -127..127, the scale s is per row (a global scale would leave short rows
+// no bits), and |r| is stored. A candidate is y' = t p + o: the integers p have 14 bits and are stored in two bytes, p
+// = 128 h + l with h in -63..63 and l in -64..63. Applying Cauchy-Schwarz twice gives
 //
-//   |x'.y' - s t q.p| = |r.(t p) + r.o + s q.o| <= |r| (|t p| + |o|) + s |q| |o|,
+//   |x'.y' - s t q.p| = |r.(t p) + r.o + s q.o| <= |r| (|t p| + |o|) + s |q| |o|.
 //
-// and q.p = 128 q.h + q.l are two products of bytes with sums in 32 bits: the processor's dot-product instructions, or
-// the multiplication of bytes that every x86 has, whose sums of two products do not saturate because h and l have seven
-// bits. (q is stored plus 128, so that one factor has no sign; 128 times the sum of h or l is taken off again.) The
-// second product is only made where the first, with p = 128 h, leaves the candidate open for any of 32 points. These
-// stand side by side, each lane of a vector one point: no sum runs across lanes.
+// q.p = 128 q.h + q.l is computed as two byte products with 32-bit sums. They use the CPU's dot-product instructions
+// or, on older x86 CPUs, the byte multiplication, whose sums of two products do not saturate because h and l have seven
+// bits. q is stored as q + 128 so that one factor is unsigned; 128 times the sum of h or l is subtracted again. The
+// second product is computed only where the first one, with p = 128 h, does not exclude the candidate for all 32 points
+// of a panel. Each of the 32 points has one vector lane, so no sum runs across lanes.
 //
-// A candidate y is ruled out for x where the bound says that the canonical distance is not below C, the point's
-// distance so far:
+// Let C be the point's current distance. A candidate y is excluded for x if its canonical distance is proved >= C:
 //
 //   s (t q.p) + (s |q| |o| + (|r| w - b)) <= a,    a = (|x'|^2 - C) / 2,   b = |y'|^2 / 2,   w = |t p| + |o|
 //
-// evaluated in float. What rounding could lose is taken into account thus, with u = 2^-24:
+// The inequality is evaluated in float. With u = 2^-24, rounding errors are covered as follows:
 //
-// * x' is computed as a float: the subtraction of the middle rounds once, relative to its result (a point of double is
-//   subtracted in double and rounded to float: twice). So the true x' differs by at most 2 u |x'|, which is added to
-//   |r| and, squared, taken off |x'|^2. Sums of d squares in float lose at most (d + 16) u of themselves.
-// * The integers are below 2^31 up to 2^17 columns; made floats, put together and times t, they err by at most
-//   5 u |q| (128 |h| + |l|) t: three times that stands beside |o|.
-// * The additions and products round by at most u of each of the terms, which |o|, w and b are widened for by 2^-18 of
-//   themselves.
-// * The canonical chain lies within (d + 2) 2^-53 of the distance, and d 2^-1074 where it underflows: C is widened by
-//   (d + 16) 2^-52 of itself, and a lowered by 2^-100.
-// * Everything is scaled by a power of two, of 2^300 at most, that brings the points' extent near 1; products that
-//   vanish in float are below the 2^-100. Rows farther out than 2^40 are never ruled out (a = -2^120), nor are such
-//   candidates (b = -infinity): the bound costs them time, never correctness.
+// * x' is computed in float. Subtracting m rounds once, relative to the result (a double point is subtracted in double
+//   and then rounded to float: twice). The true x' therefore differs by at most 2 u |x'|, which is added to |r| and
+//   whose square is subtracted from |x'|^2. A float sum over d squares has a relative error of at most (d + 16) u.
+// * The integers are below 2^31 for up to 2^17 columns. Converting them to float, combining them and multiplying by t
+//   errs by at most 5 u |q| (128 |h| + |l|) t. Three times this error is added to |o|.
+// * The additions and products round by at most u times each term. To cover this, |o|, w and b are enlarged or reduced
+//   by a relative 2^-18, in the safe direction.
+// * The canonical chain is within a relative (d + 2) 2^-53 of the distance, and within d 2^-1074 where it underflows. C
+//   is enlarged by a relative (d + 16) 2^-52, and a is lowered by 2^-100.
+// * All values are scaled by a power of two, at most 2^300, that brings the extent of the points near 1. Products that
+//   underflow in float are below the 2^-100. Rows farther out than 2^40 never exclude a candidate (a = -2^120), and
+//   candidates that far out are never excluded (b = -infinity). The bound then costs time but never correctness.
 //
-// Where each row wants its nearest of a few candidates, a second byte may follow, x' = s q + s' q' + r' with q' about
-// r. It is made for the rows that the first one left open, when their coordinates have been read anyway, and row by
-// row, so that the next time such a row takes d more bytes instead of its coordinates. The same bound holds with s q.p
+// If the nearest of a few candidates is needed for each row, a row can have a second byte, x' = s q + s' q' + r', where
+// s' q' approximates r. It is computed for the rows that the first byte left open, when their coordinates have been
+// read anyway. The next time, such a row costs d more bytes instead of its coordinates. The same bound holds with s q.p
 // + s' q'.p, |r'| and |s q| + |s' q'| in place of s q.p, |r| and s |q|; it is evaluated in double.
 //
-// Floor, of a step with L candidates: n d bytes read and n d L products of bytes.
+// Floor for a step with L candidates: n d bytes read and n d L byte products.
 #pragma once
 
 #include <algorithm>
@@ -56,23 +55,23 @@
 
 namespace gradus::kmeans_detail {
 
-/// What the kernels see of the copy. Plain data: it crosses into code compiled for other instruction sets.
+/// The copy as the kernels see it. Plain data, because it is passed to code compiled for other instruction sets.
 struct ByteRowsView {
   std::int64_t quads;          ///< dimensions / 4, rounded up
   const std::uint8_t* panels;  ///< [panel of 32 rows][quad][row][4]: q + 128
   const float* scales;         ///< per row: s
-  const float* residuals;      ///< per row: |r| or a little more
-  const float* lengths;        ///< per row: s |q| or a little more
+  const float* residuals;      ///< per row: upper bound of |r|
+  const float* lengths;        ///< per row: upper bound of s |q|
   const float* limits;         ///< per row: a
-  const float* half_squares;   ///< per row: |x'|^2 / 2 or a little less
+  const float* half_squares;   ///< per row: lower bound of |x'|^2 / 2
   const std::uint8_t* rests;   ///< per row, `rest_stride` bytes each: q' + 128
   std::int64_t rest_stride;
-  const float* rest_scales;     ///< per row: s', or 0 where there is no second byte
-  const float* rest_residuals;  ///< per row: |r'| or a little more
-  const float* rest_lengths;    ///< per row: |s q| + |s' q'| or a little more
+  const float* rest_scales;     ///< per row: s', or 0 without a second byte
+  const float* rest_residuals;  ///< per row: upper bound of |r'|
+  const float* rest_lengths;    ///< per row: upper bound of |s q| + |s' q'|
 };
 
-/// Where what is known of a row goes.
+/// Output pointers for the facts about a row.
 struct ByteRowFacts {
   float* scale;
   float* residual;
@@ -80,19 +79,18 @@ struct ByteRowFacts {
   float* half_square;
 };
 
-/// Where what is known of a row's second byte goes.
 struct ByteRestFacts {
   float* scale;
   float* residual;
   float* length;
 };
 
-/// A candidate's integers, and sums of them.
+/// A candidate's integers and their sums.
 struct TrialFacts {
-  std::uint8_t* high;     ///< where the h go
-  std::uint8_t* low;      ///< and the l
+  std::uint8_t* high;     ///< output: h
+  std::uint8_t* low;      ///< output: l
   double step = 0;        ///< t
-  double largest = 0;     ///< coordinate of y', by its size
+  double largest = 0;     ///< largest magnitude of a coordinate of y'
   double squares = 0;     ///< |y'|^2
   double rests = 0;       ///< |o|^2
   double high_rests = 0;  ///< |o|^2 with p = 128 h
@@ -103,41 +101,40 @@ struct TrialFacts {
   std::int32_t low_sum = 0;
 };
 
-/// Candidates, as the kernels see them.
 struct ByteTrialsView {
   struct Level {
-    const float* steps;   ///< t of an integer
-    const float* errors;  ///< |o| or a little more
+    const float* steps;   ///< t for one unit of the integer
+    const float* errors;  ///< upper bound of |o|
     const float* norms;   ///< w
   };
   std::int64_t count;
-  std::int64_t group;               ///< candidates of a group, but for the last one
-  std::int64_t pair_group;          ///< the same of `pairs`
-  std::int64_t stride;              ///< words of a candidate in `rows_high` and `low`, whole vectors
+  std::int64_t group;               ///< candidates per group, except the last group
+  std::int64_t pair_group;          ///< candidates per group of `pairs`
+  std::int64_t stride;              ///< 32-bit words per candidate in `rows_high` and `low`: whole vectors
   const std::int32_t* high;         ///< [group][quad][candidate of the group]: four h
-  const std::int32_t* pairs;        ///< of few candidates: [group][quad][candidate of the group]: four h, four l
+  const std::int32_t* pairs;        ///< for few candidates: [group][quad][candidate of the group]: four h, four l
   const std::int32_t* rows_high;    ///< [candidate][quad]: four h
   const std::int32_t* low;          ///< [candidate][quad]: four l
   const std::int32_t* high_starts;  ///< -128 * sum of h
   const std::int32_t* low_starts;
-  Level levels[2];          ///< with p = 128 h, and with p = 128 h + l
-  const float* half;        ///< b or a little less
-  const float* half_above;  ///< b or a little more
+  Level levels[2];          ///< [0]: p = 128 h; [1]: p = 128 h + l
+  const float* half;        ///< lower bound of b
+  const float* half_above;  ///< upper bound of b
 };
 
-/// A candidate that is not ruled out for some of 32 points.
+/// A candidate that is not excluded for some of 32 points.
 struct Undecided {
   std::int32_t candidate;
-  std::uint32_t points;  ///< a bit for each
+  std::uint32_t points;  ///< one bit per point
 };
 
-/// So many candidates at most are few: each row's nearest is looked for by ByteRows::settle().
+/// Largest number of candidates for which ByteRows::settle() searches each row's nearest.
 inline constexpr std::int64_t few_candidates = 12;
 
 template <class T>
 class ByteRows;
 
-/// Candidates in two bytes. Kept from call to call, so that memory is allocated once.
+/// Candidates in two bytes. Reused from call to call, so that memory is allocated once.
 class ByteTrials {
  public:
   template <class T>
@@ -159,13 +156,12 @@ class ByteTrials {
   std::vector<float> half_, half_above_;
 };
 
-/// What a thread needs while it looks.
 struct ByteScratch {
   std::vector<Undecided> undecided;
   std::vector<std::int32_t> products;
-  std::vector<float> estimates;  ///< of few candidates: q.p
+  std::vector<float> estimates;  ///< for few candidates: q.p
   std::vector<float> bounds;
-  std::vector<std::uint32_t> open;  ///< of few candidates: for which points each is left
+  std::vector<std::uint32_t> open;  ///< for few candidates: the points for which each candidate is still open
 
   void make(std::int64_t candidates) {
     undecided.resize(static_cast<std::size_t>(candidates));
@@ -184,48 +180,46 @@ class ByteRows {
 
   explicit ByteRows(MatrixView<const T> points);
 
-  /// Makes room for second bytes, of which there are none yet.
+  /// Allocates the second bytes; no row has one yet.
   void make_rests();
 
-  /// Copies the rows of one panel, which has to be done before anything else is asked of them. Their limits let nothing
-  /// through. `scratch` holds scratch_floats(columns()), aligned or not.
+  /// Copies the rows of one panel. All other calls for these rows require this. The initial limits exclude every
+  /// candidate. `scratch` holds scratch_floats(columns()) floats and needs no alignment.
   void copy_panel(std::int64_t panel, float* scratch);
 
-  /// Sets the distance from which on candidates are to be ruled out for a row.
+  /// Sets the distance from which candidates are excluded for a row.
   void set_limit(std::int64_t row, double distance) {
     float& limit = limits_[row];
     if (distance == 0) {
-      limit = std::numeric_limits<float>::infinity();  // nothing is nearer
+      limit = std::numeric_limits<float>::infinity();  // no candidate is nearer
       return;
     }
     const double value = static_cast<double>(half_squares_[row]) - distance * scale_ * half_scale_;
-    // At least -2^120, which is below any bound, too.
+    // At least -2^120, which is also below every bound.
     limit = static_cast<float>(std::max(value - std::abs(value) * 0x1p-22 - 0x1p-100, -0x1p120));
   }
 
-  /// No candidate is to be ruled out for the row by its distance.
+  /// Stops excluding candidates for the row by their distance.
   void set_no_limit(std::int64_t row) { limits_[row] = -0x1p120F; }
 
-  /// The candidates that are not ruled out for each of a panel's points, ascending, go to scratch.undecided; returns
-  /// how many they are. The scratch is made for count() candidates.
-  std::int64_t look(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const;
+  /// Writes the candidates that are not excluded for each of a panel's points to scratch.undecided, ascending, and
+  /// returns their number. `scratch` must be made for count() candidates.
+  std::int64_t find_nearer(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const;
 
-  /// The same without those candidates that are surely not the nearest of all candidates either.
-  std::int64_t look_for_nearest(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const;
+  /// Like find_nearer(), but also omits candidates that are certainly not the nearest of all candidates.
+  std::int64_t find_nearest(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const;
 
-  /// Of few candidates: writes for each of a panel's 32 rows, whatever its limit, one of those that may be the nearest
-  /// to labels[], and returns the rows for which others may be as near; scratch.open tells which.
+  /// For few candidates: stores in labels[], for each of a panel's 32 rows and regardless of its limit, a candidate
+  /// that may be the nearest. Returns the rows for which other candidates in scratch.open may be as near.
   std::uint32_t settle(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch, std::int32_t* labels) const;
 
-  /// Behind settle(), for a row that it left open and that has a second byte: takes those of the `count` candidates
-  /// away that cannot be nearest; returns how many are left.
+  /// For an open row with a second byte: removes candidates that cannot be the nearest; returns how many remain.
   std::int64_t settle_row(const ByteTrials& trials, std::int64_t row, const ByteScratch& scratch,
                           std::int32_t* candidates, std::int64_t count) const;
 
   bool has_rest(std::int64_t row) const { return rest_scales_.size() > 0 && rest_scales_[row] > 0; }
 
-  /// Makes the second byte of a row, if there is room for it and it can have one. As copy_panel(), one thread for a
-  /// row.
+  /// Computes the second byte of a row, if it can have one and make_rests() was called; one thread per row.
   void copy_rest(std::int64_t row, float* scratch);
 
   static constexpr std::int64_t scratch_floats(std::int64_t columns) {
@@ -237,21 +231,21 @@ class ByteRows {
   double scale() const { return scale_; }
   const std::vector<T>& middle() const { return middle_; }
 
-  /// What the copy of a matrix takes.
+  /// Returns the memory that the copy of a matrix needs.
   static std::uint64_t bytes(std::int64_t rows, std::int64_t columns, bool with_rests = false);
 
  private:
   ByteRowsView view() const;
   std::int64_t quads() const { return (points_.columns() + 3) / 4; }
-  /// Of rows side by side: an odd number of vectors, so that not all of them share a few lines of the cache.
+  /// Distance between packed rows: an odd number of vectors, so that the rows do not all map to a few cache sets.
   static constexpr std::int64_t packed_stride(std::int64_t columns) { return ((columns + 15) / 16 | 1) * 16; }
   static constexpr std::int64_t rest_stride(std::int64_t columns) { return (columns + 63) / 64 * 64; }
 
   MatrixView<const T> points_;
   std::vector<T> middle_;
-  bool dot_instructions_;  ///< whether the machine multiplies and adds up to 32 bits in one instruction
+  bool dot_instructions_;  ///< true if the CPU multiplies and adds to 32 bits in one instruction
   double scale_ = 1;
-  double half_scale_ = 0.5;  ///< half of scale_, and what the canonical chain may err by
+  double half_scale_ = 0.5;  ///< half of scale_, widened by the error of the canonical chain
   Buffer<std::uint8_t> values_;
   Buffer<float> scales_, residuals_, lengths_, limits_, half_squares_;
   Buffer<std::uint8_t> rests_;

@@ -1,13 +1,13 @@
-// The points grouped by the nearest of some chosen rows, and their squared distances to it: what k-means++ and
-// k-means|| ask for again and again, without looking at points for which the triangle inequality has the answer.
+// Groups the points by their nearest chosen row and keeps the squared distances. k-means++ and k-means|| query them
+// again and again; the triangle inequality spares reading most points.
 //
-// A point x of row c, at distance D(x, c), cannot be nearer to a candidate y where D(c, y) >= 4 D(x, c). The points are
-// kept in chunks of some thousand; in a chunk they are ordered by their chosen row, a segment for each, with the
-// largest distance in it: one comparison tells that a whole segment is out of reach of all candidates. With few
-// dimensions a step soon costs the points around the candidates instead of all n. The results are those of the plain
-// loop, to the bit. The idea: E. Raff, "Exact acceleration of k-means++ and k-means||" (IJCAI 2021).
+// A point x of chosen row c, at squared distance D(x, c), cannot be nearer to a candidate y if D(c, y) >= 4 D(x, c).
+// The points are kept in chunks of some thousand. A chunk is ordered by chosen row, with one segment per row and the
+// largest distance in the segment, so one comparison excludes a whole segment for all candidates. With few dimensions a
+// step soon costs only the points near the candidates instead of all n. The results have the bits of the plain loop.
+// Source: E. Raff, "Exact acceleration of k-means++ and k-means||" (IJCAI 2021).
 //
-// Memory: 10 bytes a point (a distance and a place in the order), and 16 for each segment of each chunk.
+// Memory: 10 bytes per point (a distance and a place in the order), and 16 per segment of each chunk.
 #pragma once
 
 #include <algorithm>
@@ -26,14 +26,13 @@ namespace gradus::kmeans_detail {
 template <class T>
 class Cover final : public Potential<T> {
  public:
-  /// `expected` is about how many rows will be chosen.
+  /// `expected`: the approximate number of rows to be chosen.
   Cover(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, std::int64_t expected, int threads,
         const std::stop_token& stop, const core::RankRows& rows)
       : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call, rows), order_(points.rows()) {
     const std::int64_t n = points_.rows();
-    at_once_ = std::clamp<std::int64_t>((std::int64_t{1} << 22) / points_.columns(), 16, batch);
-    // About 64 points for each segment, so that segments take little time and memory; but chunks enough for all
-    // threads.
+    at_once_ = std::clamp<std::int64_t>((std::int64_t{1} << 22) / points_.columns(), 16, batch_points);
+    // About 64 points per segment keep the cost of segments small; but all threads need enough chunks.
     const std::int64_t share = n / (std::int64_t{8} * threads_);
     chunk_rows_ = std::min<std::int64_t>(
         {most_chunk_rows, std::max<std::int64_t>(4096, 64 * expected), std::max(share, std::int64_t{1024})});
@@ -46,21 +45,21 @@ class Cover final : public Potential<T> {
 
  protected:
   std::vector<std::uint64_t> own_gains(std::span<const std::int64_t> candidates) override {
-    const Near near(*this, candidates);
+    const CandidateReach near(*this, candidates);
     std::vector<std::uint64_t> gains(candidates.size());
     core::FirstFailure failure;
 #pragma omp parallel num_threads(threads_) if (chunks_.size() > 1)
     {
       std::uint64_t partial[candidates_of_a_call] = {};
-      Look look;
+      Batch batch;
 #pragma omp for schedule(dynamic)
       for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
         if (stop_.stop_requested() || failure.happened()) continue;
         failure.run([&] {
-          near.look_into(chunk, look, [&](std::size_t /*segment*/) {
-            const std::uint64_t before = total_with(look, look.closest);
-            for (std::size_t at = 0; at < look.candidates.size(); ++at)
-              partial[look.candidates[at]] += before - total_with(look, look.distances.data() + at * look.count);
+          near.for_each_batch(chunk, batch, [&](std::size_t /*segment*/) {
+            const std::uint64_t before = total_with(batch, batch.closest);
+            for (std::size_t at = 0; at < batch.candidates.size(); ++at)
+              partial[batch.candidates[at]] += before - total_with(batch, batch.distances.data() + at * batch.count);
           });
         });
       }
@@ -73,11 +72,11 @@ class Cover final : public Potential<T> {
   }
 
   void own_add(std::span<const std::int64_t> rows) override {
-    const Near near(*this, rows);
+    const CandidateReach near(*this, rows);
     core::FirstFailure failure;
 #pragma omp parallel num_threads(threads_) if (chunks_.size() > 1)
     {
-      Look look;
+      Batch batch;
       Moves moves;
       failure.run([&] { moves.make(chunk_rows_, rows.size()); });
 #pragma omp for schedule(dynamic)
@@ -86,9 +85,9 @@ class Cover final : public Potential<T> {
         failure.run([&] {
           moves.losers.assign(chunks_[chunk].size(), 0);
           bool moved = false;
-          near.look_into(chunk, look, [&](std::size_t segment) {
-            for (std::size_t index = 0; index < look.count; ++index)
-              if (lower(chunk, look, index, moves)) moves.losers[segment] = moved = true;
+          near.for_each_batch(chunk, batch, [&](std::size_t segment) {
+            for (std::size_t index = 0; index < batch.count; ++index)
+              if (lower(chunk, batch, index, moves)) moves.losers[segment] = moved = true;
           });
           if (moved) regroup(chunk, moves);
         });
@@ -121,9 +120,9 @@ class Cover final : public Potential<T> {
       Potential<T>::closest_, Potential<T>::quantize_, Potential<T>::chosen_, Potential<T>::largest_weight_,
       Potential<T>::weight, Potential<T>::honour_stop;
 
-  static constexpr std::int64_t most_chunk_rows = 65536;  // places in a chunk are 16-bit numbers
-  static constexpr std::int64_t ahead = 32;               // points whose distances are asked for in advance
-  static constexpr std::int64_t batch = 256;              // points whose distances are computed together
+  static constexpr std::int64_t most_chunk_rows = 65536;  // places in a chunk have 16 bits
+  static constexpr std::int64_t ahead = 32;               // prefetch distance, in points
+  static constexpr std::int64_t batch_points = 256;       // points whose distances are computed together
 
   struct Segment {
     double radius = 0;  ///< the largest squared distance to the chosen row
@@ -131,46 +130,46 @@ class Cover final : public Potential<T> {
     std::uint32_t count = 0;
   };
 
-  /// Points of one segment, the candidates in reach of it, and their distances. One for each thread.
-  struct Look {
+  /// Points of one segment, the candidates within reach, and their distances. One object per thread.
+  struct Batch {
     std::size_t count = 0;
-    std::int64_t rows[batch];
-    const T* addresses[batch];
-    double closest[batch];
-    double weights[batch];  ///< where there are weights
+    std::int64_t rows[batch_points];
+    const T* addresses[batch_points];
+    double closest[batch_points];
+    double weights[batch_points];  ///< only with weights
     std::vector<std::size_t> candidates;
     std::vector<const T*> candidate_addresses;
     std::vector<double> distances;  ///< [candidate][row]
   };
 
-  /// Where the points of one chunk go. One for each thread.
+  /// New segments of the points of one chunk. One object per thread.
   struct Moves {
     void make(std::int64_t rows, std::size_t candidates) {
       target.resize(static_cast<std::size_t>(rows));
       gained.resize(candidates);
     }
     std::vector<std::uint8_t> target;                ///< per place in the chunk: 0, or 1 + the new chosen row
-    std::vector<char> losers;                        ///< per segment: does it lose points
+    std::vector<char> losers;                        ///< per segment: nonzero if it loses points
     std::vector<std::vector<std::uint16_t>> gained;  ///< per new chosen row
   };
 
-  /// Candidates, and how near a point must be to its chosen row to be out of each one's reach.
-  class Near {
+  /// The candidates, and the distance from its chosen row up to which a point is out of a candidate's reach.
+  class CandidateReach {
    public:
-    Near(const Cover& cover, std::span<const std::int64_t> candidates)
+    CandidateReach(const Cover& cover, std::span<const std::int64_t> candidates)
         : cover_(cover), reach_(candidates.size() * cover.chosen_.size()), least_(cover.chosen_.size()) {
       for (const std::int64_t row : candidates) addresses_.push_back(cover.row_of(row));
       const std::size_t chosen = least_.size();
       const std::int64_t d = cover.points_.columns();
-      // D and 4 D carry a relative error of about d + 2 half units in the last place each, unless they are close to
-      // the smallest doubles; eight times that is room enough.
+      // D and 4 D each have a relative error of about (d + 2) / 2 units in the last place, except near the smallest
+      // doubles. The factor allows for eight times that.
       const double factor = 0.25 / (1 + 8 * static_cast<double>(d + 4) * 0x1p-53);
-#pragma omp parallel for num_threads(cover.threads_) schedule(static) if (chosen > batch)
-      for (std::size_t first = 0; first < chosen; first += batch) {
+#pragma omp parallel for num_threads(cover.threads_) schedule(static) if (chosen > batch_points)
+      for (std::size_t first = 0; first < chosen; first += batch_points) {
         if (cover.stop_.stop_requested()) continue;
-        const std::size_t count = std::min<std::size_t>(batch, chosen - first);
-        const T* rows[batch];
-        double distances[batch * candidates_of_a_call];
+        const std::size_t count = std::min<std::size_t>(batch_points, chosen - first);
+        const T* rows[batch_points];
+        double distances[batch_points * candidates_of_a_call];
         for (std::size_t index = 0; index < count; ++index) rows[index] = cover.row_of(cover.chosen_[first + index]);
         squared_distances<T>(rows, static_cast<std::int64_t>(count), addresses_.data(),
                              static_cast<std::int64_t>(addresses_.size()), d, distances);
@@ -188,10 +187,10 @@ class Cover final : public Potential<T> {
       cover.honour_stop();
     }
 
-    /// Fills `look` with the points of the chunk that a candidate may be nearer to, some of one segment at a time, and
-    /// calls `use(segment's number)`.
+    /// Fills `batch` with the points of the chunk to which a candidate may be nearer, a batch of one segment at a time,
+    /// and calls `use(segment's number)` for each batch.
     template <class Use>
-    void look_into(std::size_t chunk, Look& look, const Use& use) const {
+    void for_each_batch(std::size_t chunk, Batch& batch, const Use& use) const {
       const std::vector<Segment>& segments = cover_.chunks_[chunk];
       const std::int64_t first = cover_.first_row(chunk);
       const std::int64_t last = std::min(first + cover_.chunk_rows_, cover_.points_.rows()) - 1;
@@ -201,28 +200,28 @@ class Cover final : public Potential<T> {
         const std::int64_t end = at + segment.count;
         const double least = least_[static_cast<std::size_t>(segment.chosen)];
         if (segment.radius > least) {
-          choose_candidates(segment, look);
+          choose_candidates(segment, batch);
           while (at < end) {
             if (cover_.stop_.stop_requested()) return;
-            // Written first and counted afterwards: which points are in reach cannot be foreseen.
-            look.count = 0;
+            // Writes first and counts afterwards, because a branch would be unpredictable.
+            batch.count = 0;
             for (const std::int64_t stop = std::min(end, at + cover_.at_once_); at < stop; ++at) {
-              // Not beyond the chunk: the next one's order is another thread's to change.
+              // Stays within the chunk: another thread may change the next chunk's order.
               __builtin_prefetch(&cover_.closest_[first + cover_.order_[std::min(at + ahead, last)]]);
               const std::int64_t row = first + cover_.order_[at];
-              look.rows[look.count] = row;
-              look.addresses[look.count] = cover_.points_.row(row);
-              look.closest[look.count] = cover_.closest_[row];
-              look.count += cover_.closest_[row] > least;
+              batch.rows[batch.count] = row;
+              batch.addresses[batch.count] = cover_.points_.row(row);
+              batch.closest[batch.count] = cover_.closest_[row];
+              batch.count += cover_.closest_[row] > least;
             }
-            if (look.count == 0) continue;
+            if (batch.count == 0) continue;
             if (!cover_.weights_.empty())
-              for (std::size_t index = 0; index < look.count; ++index)
-                look.weights[index] = cover_.weight(look.rows[index]);
-            look.distances.resize(look.count * look.candidates.size());
-            squared_distances<T>(look.addresses, static_cast<std::int64_t>(look.count), look.candidate_addresses.data(),
-                                 static_cast<std::int64_t>(look.candidates.size()), cover_.points_.columns(),
-                                 look.distances.data());
+              for (std::size_t index = 0; index < batch.count; ++index)
+                batch.weights[index] = cover_.weight(batch.rows[index]);
+            batch.distances.resize(batch.count * batch.candidates.size());
+            squared_distances<T>(batch.addresses, static_cast<std::int64_t>(batch.count),
+                                 batch.candidate_addresses.data(), static_cast<std::int64_t>(batch.candidates.size()),
+                                 cover_.points_.columns(), batch.distances.data());
             use(number);
           }
         }
@@ -231,21 +230,21 @@ class Cover final : public Potential<T> {
     }
 
    private:
-    void choose_candidates(const Segment& segment, Look& look) const {
-      look.candidates.clear();
-      look.candidate_addresses.clear();
+    void choose_candidates(const Segment& segment, Batch& batch) const {
+      batch.candidates.clear();
+      batch.candidate_addresses.clear();
       const double* reach = reach_.data() + static_cast<std::size_t>(segment.chosen) * addresses_.size();
       for (std::size_t candidate = 0; candidate < addresses_.size(); ++candidate)
         if (segment.radius > reach[candidate]) {
-          look.candidates.push_back(candidate);
-          look.candidate_addresses.push_back(addresses_[candidate]);
+          batch.candidates.push_back(candidate);
+          batch.candidate_addresses.push_back(addresses_[candidate]);
         }
     }
 
     const Cover& cover_;
     std::vector<const T*> addresses_;
     std::vector<double> reach_;  ///< [chosen row][candidate]: points at most this far from the chosen row stay
-    std::vector<double> least_;  ///< the least of each chosen row's
+    std::vector<double> least_;  ///< per chosen row: the minimum over the candidates
   };
 
   std::int64_t first_row(std::size_t chunk) const { return static_cast<std::int64_t>(chunk) * chunk_rows_; }
@@ -258,8 +257,8 @@ class Cover final : public Potential<T> {
       const std::int64_t first = first_row(chunk);
       const std::int64_t end = std::min(first + chunk_rows_, n);
       double radius = 0;
-      for (std::int64_t row = first; row < end && !stop_.stop_requested(); row += batch) {
-        const std::int64_t count = std::min(batch, end - row);
+      for (std::int64_t row = first; row < end && !stop_.stop_requested(); row += batch_points) {
+        const std::int64_t count = std::min(batch_points, end - row);
         squared_distances(points_.slice(row, count), MatrixView<const T>(chosen, 1, points_.columns()),
                           closest_.data() + row);
         for (std::int64_t index = row; index < row + count; ++index) {
@@ -272,40 +271,40 @@ class Cover final : public Potential<T> {
     honour_stop();
   }
 
-  /// What the points of `look` would add to total() if they could also go to a candidate at these distances; plus
-  /// something that depends on `look` alone.
-  std::uint64_t total_with(const Look& look, const double* distances) const {
+  /// Returns the share of `batch` in total() if its points could also move to a candidate at these distances, plus a
+  /// term that depends on `batch` alone.
+  std::uint64_t total_with(const Batch& batch, const double* distances) const {
     const Quantizer quantize = quantize_;
     std::uint64_t sum = 0;
-    for (std::size_t index = 0; index < look.count; ++index) {
-      const double mine = look.closest[index];
+    for (std::size_t index = 0; index < batch.count; ++index) {
+      const double mine = batch.closest[index];
       const double other = distances[index];
       const double least = other < mine ? other : mine;
-      sum += quantize.raw(weights_.empty() ? least : look.weights[index] * least);
+      sum += quantize.raw(weights_.empty() ? least : batch.weights[index] * least);
     }
     return sum;
   }
 
-  /// Gives a point to the nearest of the new rows if that is nearer than its own.
-  bool lower(std::size_t chunk, const Look& look, std::size_t index, Moves& moves) {
-    const std::int64_t row = look.rows[index];
-    double least = look.closest[index];
+  /// Moves a point to the nearest new row if that row is nearer than the point's current one.
+  bool lower(std::size_t chunk, const Batch& batch, std::size_t index, Moves& moves) {
+    const std::int64_t row = batch.rows[index];
+    double least = batch.closest[index];
     std::size_t nearest = moves.gained.size();
-    for (std::size_t at = 0; at < look.candidates.size(); ++at) {
-      const double distance = look.distances[at * look.count + index];
+    for (std::size_t at = 0; at < batch.candidates.size(); ++at) {
+      const double distance = batch.distances[at * batch.count + index];
       if (distance < least) {
         least = distance;
-        nearest = look.candidates[at];
+        nearest = batch.candidates[at];
       }
     }
     if (nearest == moves.gained.size()) return false;
-    // The blocks of a chunk are its own, so no other thread writes this one.
+    // The chunk owns its blocks, so no other thread writes this block.
     Potential<T>::lower(row, least);
     moves.target[static_cast<std::size_t>(row - first_row(chunk))] = static_cast<std::uint8_t>(nearest + 1);
     return true;
   }
 
-  /// Takes the points that move out of their segments and puts them into new ones at the chunk's end.
+  /// Removes the points that move from their segments and collects them in new segments at the chunk's end.
   void regroup(std::size_t chunk, Moves& moves) {
     std::vector<Segment>& segments = chunks_[chunk];
     const std::int64_t first = first_row(chunk);
@@ -351,8 +350,8 @@ class Cover final : public Potential<T> {
     }
   }
 
-  std::int64_t at_once_ = 0;     ///< rows of a batch: fewer than `batch` where a row alone is much work
-  Buffer<std::uint16_t> order_;  ///< per chunk: its rows, relative to its first, segment by segment
+  std::int64_t at_once_ = 0;     ///< rows per batch: fewer than batch_points if rows are long
+  Buffer<std::uint16_t> order_;  ///< per chunk: row numbers relative to its first row, segment by segment
   std::int64_t chunk_rows_ = 0;
   std::vector<std::vector<Segment>> chunks_;
 };

@@ -1,23 +1,23 @@
-// A copy of the points in bytes, which proves for most pairs of a point x and a candidate y that y is no nearer to x
-// than the row that x belongs to: a quarter to an eighth of the bytes to read, and products on the tensor cores. Only
-// what it leaves undecided takes the canonical chain.
+// An 8-bit copy of the points. For most pairs of a point x and a candidate y it proves that y is no nearer to x than
+// x's current chosen row. It has a quarter to an eighth of the bytes to read, and its products run on the tensor cores.
+// Only the pairs that it leaves undecided need the canonical chain.
 //
-// Rows are moved by a middle m and scaled by a power of two to at most 1 in magnitude; row x becomes s_x q_x with
-// integers |q| <= 127, and e_x is the length of what the rounding took away. Then
+// Rows are shifted by a middle m and scaled by a power of two to magnitude at most 1. Row x becomes s_x q_x with
+// integers |q| <= 127, and e_x is the length of the rounding error. Then
 //
 //     |x - y|  >=  |s_x q_x - s_y q_y| - e_x - e_y,
 //     |s_x q_x - s_y q_y|^2 = s_x^2 q_x.q_x + s_y^2 q_y.q_y - 2 s_x s_y q_x.q_y,
 //
-// where the products of integers are exact. y is out of reach of x where that square is at least (r_x + e_y)^2, r_x
-// being e_x and the distance of x to its own row. Roundings, all of them to one side or below the margins named here:
-//   * s^2 q.q is kept 2^-19 of itself too small. By |2 a b| <= a^2 + b^2 the few roundings of the sum in float are
+// where the integer products are exact. y is out of reach of x if that square is at least (r_x + e_y)^2, where r_x is
+// e_x plus the distance from x to its chosen row. Each rounding either goes in the safe direction or is below one of
+// these margins:
+//   * s^2 q.q is stored too small by a relative 2^-19. By |2 a b| <= a^2 + b^2, the few float roundings of the sum are
 //     below 2^-20 (s_x^2 q_x.q_x + s_y^2 q_y.q_y), whatever cancels.
-//   * (r_x + e_y)^2 is taken 2^-19 too large, and r_x 2^-19, which also covers the relative errors of both canonical
-//     chains: (d + 3) 2^-53.
-//   * e has room for the rounding of x - m, 2^-44 for each column. It keeps every bound above 2^-88, far above what
-//     products of small floats lose, and in a chain of doubles above what squares lose by underflow
-//     (least_magnitude).
-// A bound that is infinite or no number decides nothing.
+//   * (r_x + e_y)^2 is enlarged by a relative 2^-19, and so is r_x. This also covers the relative errors of both
+//     canonical chains, (d + 3) 2^-53.
+//   * e includes the rounding of x - m, 2^-44 per column. This keeps every bound above 2^-88, far above the underflow
+//     losses of float products and of the squares in a chain of doubles (least_magnitude).
+// A bound that is infinite or NaN decides nothing.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -34,42 +34,42 @@ namespace gradus::kmeans_detail {
 
 using cuda::DeviceRows;
 
-constexpr int byte_columns = 4096;  ///< at most: eight candidates fit the shared memory
+constexpr int byte_columns = 4096;  ///< limit: eight candidates fit in shared memory
 constexpr double byte_margin = 0x1p-19;
 
-constexpr int tile_rows = 32;      ///< rows of a tile, at which a warp looks
-constexpr int chunk_columns = 64;  ///< columns of which each lane has 16 bytes
+constexpr int tile_rows = 32;      ///< rows per tile; a warp processes one tile at a time
+constexpr int chunk_columns = 64;  ///< 16 bytes per lane
 
-/// Bytes of a row, a multiple of what a thread reads at a time.
+/// Returns the bytes per row, a multiple of one thread's load.
 constexpr int byte_stride(std::int64_t columns) { return static_cast<int>((columns + 15) / 16 * 16); }
 
-/// The length of what roundings took away, of the squares of which this is the sum.
+/// Returns e, the length of the rounding errors, from the sum of their squares.
 __device__ inline float residue_of(double squares, int columns) {
   return __double2float_ru(sqrt(squares) * (1 + byte_margin) + sqrt(static_cast<double>(columns)) * 0x1p-44);
 }
 
-/// What ByteRows (byte_rows.hpp) is on the host: the copy of the points, and what the bound asks for. Tiles of 32 rows
-/// follow each other, in a tile its chunks of 64 columns (the last one may be narrower), and in a chunk the rows: in
-/// this order a warp reads 512 bytes that are neighbours at a time, and each lane those that it multiplies.
+/// The counterpart of ByteRows (byte_rows.hpp) on the GPU: the copy of the points and the terms of the bound. The copy
+/// consists of tiles of 32 rows, a tile of chunks of 64 columns (the last one may be narrower), and a chunk of its
+/// rows. In this order a warp reads 512 contiguous bytes at a time, and each lane reads the bytes that it multiplies.
 struct DeviceByteRows {
   signed char* bytes;
   float* lengths;  ///< [tile][Length][row of the tile]
-  int stride;      ///< bytes of a row
-  double unit;     ///< the power of two by which points are scaled
+  int stride;      ///< bytes per row
+  double unit;     ///< power of two that scales the points
 
   enum Length {
     of_scale,    ///< s
-    of_square,   ///< s^2 q.q, a little too small
+    of_square,   ///< s^2 q.q, slightly too small
     of_reach,    ///< r
     of_residue,  ///< e
     kinds
   };
 
   __host__ __device__ int chunks() const { return (stride + chunk_columns - 1) / chunk_columns; }
-  /// Units of 16 bytes that rows have in a chunk.
+  /// Returns how many 16-byte units each row has in a chunk.
   __device__ int units_of(int chunk) const { return min(4, stride / 16 - 4 * chunk); }
   __device__ const signed char* tile(std::int64_t number) const { return bytes + number * (tile_rows * stride); }
-  /// The 16 bytes of a row that belong to the columns from 16 * unit on.
+  /// Returns the row's 16 bytes for the columns from 16 * unit on.
   __device__ signed char* unit_of(std::int64_t row, int unit) const {
     const int chunk = unit / 4;
     return bytes + row / tile_rows * (tile_rows * stride) + chunk * (tile_rows * chunk_columns) +
@@ -79,34 +79,33 @@ struct DeviceByteRows {
     return lengths[row / tile_rows * (kinds * tile_rows) + which * tile_rows + row % tile_rows];
   }
 
-  /// r for a point whose canonical squared distance to its own row is `closest`.
+  /// Returns r for a point with canonical squared distance `closest` to its chosen row.
   __device__ float reach_of(double closest, float residue) const {
     return __fadd_ru(__double2float_ru(sqrt(closest) * unit * (1 + byte_margin)), residue);
   }
 };
 
-/// A candidate as the bound asks for it.
+/// The terms of the bound for a candidate.
 struct ByteCandidate {
   float twice_scale;
   float square;
   float residue;
 };
 
-/// What of a row the bound asks for.
 struct BytePoint {
   float scale;
   float square;
   float reach;
 
-  /// What the square of the copies' distance is at least; `product`: of the candidate's bytes with the row's.
+  /// Returns a lower bound of the squared distance of the copies. `product` is the dot product of both rows' bytes.
   __device__ float least(const ByteCandidate& candidate, int product) const {
     return fmaf(-(scale * candidate.twice_scale), static_cast<float>(product), square + candidate.square);
   }
-  /// What it is at most: the squares were kept 2^-19 too small, and roundings took less than 2^-20 of them.
+  /// Returns the upper bound: the squares are stored 2^-19 too small, and roundings are below 2^-20 of them.
   __device__ float most(float square_of_candidate, float least) const {
     return fmaf(square + square_of_candidate, static_cast<float>(2 * byte_margin), least);
   }
-  /// From which square of the copies' distance on a candidate is proved to be no nearer than the row's own.
+  /// Returns the squared distance of the copies from which a candidate is proved no nearer than the chosen row.
   __device__ float reached(float residue_of_candidate) const {
     const float sum = reach + residue_of_candidate;
     return sum * (sum * static_cast<float>(1 + byte_margin));
@@ -116,13 +115,13 @@ struct BytePoint {
   }
 };
 
-/// r for a point whose own row may become one at whose copy the square of the distance is at most `most`. Larger than
-/// the distance by more than its roundings, so that what it rules out is not even as near.
+/// Returns r for a point that may join a row whose copy is at a squared distance of at most `most`. The value exceeds
+/// the distance by more than its roundings, so every row that it excludes is strictly farther.
 __device__ inline float reach_within(float most, float residue, float other_residue) {
   return (sqrtf(fmaxf(most, 0.0f)) + 2 * residue + other_residue) * static_cast<float>(1 + 4 * byte_margin);
 }
 
-/// A product of 16 rows and 8 candidates of 32 bytes each, added to what is there.
+/// Adds the products of 16 rows and 8 candidates, over 32 bytes each, to `sums`.
 __device__ inline void multiply_bytes(int (&sums)[4], unsigned int a0, unsigned int a1, unsigned int a2,
                                       unsigned int a3, unsigned int b0, unsigned int b1) {
   asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -130,11 +129,11 @@ __device__ inline void multiply_bytes(int (&sums)[4], unsigned int a0, unsigned 
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-/// The bytes of candidates in shared memory as a lane multiplies them: [eight][chunk][lane], 16 each. Lane 4 g + t has
-/// those of the g-th candidate of the eight.
+/// Returns the shared memory of eight candidates. A candidate's bytes are stored as the lanes multiply them:
+/// [eight][chunk][lane], 16 each. Lane 4 g + t holds bytes of candidate g of the eight.
 __host__ __device__ constexpr int candidate_bytes(int chunks) { return 8 * chunk_columns * chunks; }  // of eight
 
-/// Brings the bytes of a row to where candidate `number` has them, or zeros where `row` is negative. By a warp.
+/// Copies the bytes of a row to the place of candidate `number`, or zeros if `row` is negative. Called by a whole warp.
 __device__ inline void bring_candidate(const DeviceByteRows& rows, std::int64_t row, int number, uint4* candidates) {
   const int chunks = rows.chunks();
   for (int unit = static_cast<int>(threadIdx.x % 32); unit < 4 * chunks; unit += 32) {
@@ -144,20 +143,18 @@ __device__ inline void bring_candidate(const DeviceByteRows& rows, std::int64_t 
   }
 }
 
-/// A chunk of a tile in shared memory. Each lane has brought what it multiplies: 16 bytes of rows g, g + 8, g + 16 and
-/// g + 24.
+/// A chunk of a tile in shared memory. Each lane copies what it multiplies: 16 bytes of rows g, g + 8, g + 16, g + 24.
 struct ByteStage {
   uint4 parts[4][32];
-  float lengths[DeviceByteRows::kinds][tile_rows];  ///< with the first chunk of a tile
+  float lengths[DeviceByteRows::kinds][tile_rows];  ///< only in the first chunk of a tile
 };
 
-/// The chunks of a warp's tiles on their way to shared memory, one after the other: while one is multiplied, the next
-/// ones are under way, whatever else the warp has to do.
+/// Pipelines the chunks of a warp's tiles to shared memory: while one is multiplied, the next ones are in flight.
 class ByteStream {
  public:
   static constexpr int stages = 4;
 
-  /// `count` tiles, the i-th of which is first + i * step.
+  /// `count` tiles; tile i is first + i * step.
   struct Tiles {
     std::int64_t first;
     int step;
@@ -168,7 +165,7 @@ class ByteStream {
 
   __device__ ByteStream(const DeviceByteRows& rows, ByteStage* ring) : rows_(rows), ring_(ring) {}
 
-  /// Asks for the first chunks, without the lengths. What was asked for before has been taken.
+  /// Starts copying the first chunks, without the lengths. All earlier chunks must have been consumed.
   __device__ void start(const Tiles& tiles) {
     bytes_ = rows_.tile(tiles.first);
     lengths_ = lengths_of(tiles.first);
@@ -177,10 +174,10 @@ class ByteStream {
     chunk_ = 0;
     fill_ = 0;
     taken_ = 0;
-    __syncwarp();  // all lengths of before have been read
+    __syncwarp();  // all lanes have read the earlier lengths
     for (int ahead = 0; ahead < stages - 1; ++ahead) issue(false);
   }
-  /// Asks for the lengths that start() left out.
+  /// Starts copying the lengths that start() omits.
   __device__ void ask_for_lengths(const Tiles& tiles) {
     const int chunks = rows_.chunks();
     int number = 0;
@@ -188,21 +185,21 @@ class ByteStream {
       bring_lengths(ring_[ahead], lengths_of(tiles.first + std::int64_t{number} * tiles.step));
     cuda::end_group();
   }
-  /// Waits for what start() and ask_for_lengths() asked for. To be called before the first next().
+  /// Waits for the copies of start() and ask_for_lengths(). Call it before the first next().
   __device__ void begin() {
     cuda::wait_for_copies<0>();
-    __syncwarp();  // the lengths are there for all lanes
+    __syncwarp();  // all lanes see the lengths
   }
-  /// The next chunk; the one before is given up.
+  /// Returns the next chunk and releases the previous one.
   __device__ const ByteStage& next() {
     cuda::wait_for_copies<stages - 2>();
-    __syncwarp();  // the lengths are there for all lanes, and those of the chunk before have been read
+    __syncwarp();  // all lanes see the lengths and have read the previous chunk's
     issue(true);
     const ByteStage& stage = ring_[taken_];
     taken_ = taken_ + 1 == stages ? 0 : taken_ + 1;
     return stage;
   }
-  /// Before the warp ends: nothing is under way any more.
+  /// Waits for all copies; required before the warp exits.
   __device__ static void finish() { cuda::wait_for_copies<0>(); }
 
  private:
@@ -250,7 +247,7 @@ class ByteStream {
   int taken_ = 0;
 };
 
-/// What of a lane's four rows the bound asks for, from the first chunk of their tile.
+/// Reads the bound's terms of a lane's four rows from the first chunk of their tile.
 __device__ inline void read_points(const ByteStage& stage, BytePoint (&points)[4]) {
   const int group = static_cast<int>(threadIdx.x) % 32 / 4;
 #pragma unroll
@@ -261,9 +258,9 @@ __device__ inline void read_points(const ByteStage& stage, BytePoint (&points)[4
   }
 }
 
-/// Products of a lane's parts of a chunk with eight candidates, added to what is there. Sums 0 and 1 are those of row g
-/// and candidates 2 t and 2 t + 1, sums 2 and 3 those of row g + 8; then rows g + 16 and g + 24. Which of the product's
-/// columns a lane's bytes are is the same for rows and candidates, and so does not matter.
+/// Adds the products of a lane's parts of a chunk and eight candidates to `sums`. Sums 0 and 1 belong to row g and
+/// candidates 2 t and 2 t + 1; sums 2 and 3 to row g + 8; the second half to rows g + 16 and g + 24. Rows and
+/// candidates map bytes to columns alike, so the order of columns does not matter.
 __device__ inline void multiply_parts(int (&sums)[2][4], const uint4 (&parts)[4], const uint4& other) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -274,24 +271,25 @@ __device__ inline void multiply_parts(int (&sums)[2][4], const uint4 (&parts)[4]
   }
 }
 
-/// Chains of canonical distances by a warp. It brings the rows x together, so that neighbouring lanes read neighbouring
-/// bytes, and three pieces of each are under way or in use. Calls, so that their registers are not those of the look.
+/// Canonical distances computed by a warp. The warp loads the rows x together, so that neighbouring lanes read
+/// neighbouring bytes, and keeps three pieces of each row in flight or in use. The functions are not inlined, so that
+/// their registers do not add to the caller's.
 class Chains {
  public:
-  static constexpr int piece_bytes = 2048;  ///< of all rows
+  static constexpr int piece_bytes = 2048;  ///< over all rows
   static constexpr int pieces_at_once = 3;
-  static constexpr int bytes = pieces_at_once * piece_bytes;  ///< of the warp's own, a multiple of 16 in shared memory
-  static constexpr int most_side_by_side = 8;                 ///< rows y of distances_to_all()
-  static constexpr int bytes_of_others = 1024;                ///< that it takes besides
+  static constexpr int bytes = pieces_at_once * piece_bytes;  ///< shared memory per warp, a multiple of 16
+  static constexpr int most_side_by_side = 8;                 ///< limit of rows y in distances_to_all()
+  static constexpr int bytes_of_others = 1024;                ///< additional shared memory of distances_to_all()
   static constexpr unsigned int everyone = 0xffffffffu;
 
-  /// Whether rows are read in pieces: not rows so short that a lane's reads of its own use whole lines.
+  /// Returns true if rows are read in pieces. In very short rows, a lane's reads already use whole cache lines.
   template <class T>
   __device__ static bool by_pieces(int columns, bool by_quads) {
     return by_quads && columns / quad<T> > few_units;
   }
 
-  /// The distance of x and y in lanes below `count`.
+  /// Returns the distance of x and y in lanes below `count`.
   template <class T>
   __device__ __noinline__ static double distance(const T* x, const T* y, int columns, bool by_quads, int count,
                                                  unsigned char* room) {
@@ -301,7 +299,7 @@ class Chains {
     int column = 0;
     if (by_pieces<T>(columns, by_quads)) {
       const int units = columns / quad<T>;
-      // The fewer pairs, the longer the pieces: unit `number` of a piece belongs to row number >> log_width.
+      // Fewer pairs get longer pieces. Unit `number` of a piece belongs to row number >> log_width.
       const int log_rows = count > 1 ? 32 - __clz(count - 1) : 0;
       const int log_width = 7 - log_rows;
       const int width = 1 << log_width;
@@ -332,7 +330,7 @@ class Chains {
         fill = fill + piece_bytes == bytes ? 0 : fill + piece_bytes;
       };
       const bool is_mine = lane < count;
-      uint4 others[few_units];  // of y, asked for one step ahead
+      uint4 others[few_units];  // of y, loaded one step ahead
       const auto ask = [&](int first) {
 #pragma unroll
         for (int index = 0; index < few_units; ++index)
@@ -346,10 +344,10 @@ class Chains {
       int used = -piece_bytes;
       for (int first = 0; first < units; first += few_units) {
         if ((first & (width - 1)) == 0) {
-          __syncwarp();  // the piece before has been read
+          __syncwarp();  // the previous piece has been read
           bring((first >> log_width) + pieces_at_once - 1);
           cuda::wait_for_copies<pieces_at_once - 1>();
-          __syncwarp();  // the piece is there for all lanes
+          __syncwarp();  // all lanes see the piece
           used = used + piece_bytes == bytes ? 0 : used + piece_bytes;
         }
         Quads<T> left[few_units];
@@ -382,9 +380,9 @@ class Chains {
     return sum;
   }
 
-  /// The distances of each lane's x, up to 32 rows of the same `stride`, to `others` rows y of the same matrix, whose
-  /// numbers are `which`: where most of them are wanted. For rows that are read in pieces. `room_of_others`:
-  /// bytes_of_others in shared memory.
+  /// Computes the distances from each lane's x (up to 32 rows) to the `others` rows y of the same matrix, with numbers
+  /// `which`. Use it when most of these distances are needed. Requires rows that are read in pieces. `room_of_others`
+  /// is bytes_of_others of shared memory.
   template <class T>
   __device__ __noinline__ static void distances_to_all(const DeviceRows<T>& rows, std::int64_t first, int count,
                                                        const std::int64_t* which, int others, unsigned char* room,
@@ -412,7 +410,7 @@ class Chains {
       }
       cuda::end_group();
     };
-    // Lane 4 g + t brings unit t of each piece of the g-th y.
+    // Lane 4 g + t loads unit t of each piece of row y number g.
     const int number = lane / width;
     const T* const other = rows.data + which[number < others ? number : 0] * rows.stride;
     const auto ask = [&](int piece) {
@@ -422,13 +420,13 @@ class Chains {
     };
     double sums[most_side_by_side] = {};
     double* const wide = reinterpret_cast<double*>(room_of_others);
-    constexpr int pitch = width * quad<T>;  // doubles of a y
+    constexpr int pitch = width * quad<T>;  // doubles per y
     bring(0);
     uint4 next = ask(0);
     for (int piece = 0; piece < pieces; ++piece) {
       Quads<T> part;
       part.all = next;
-      __syncwarp();  // the piece before has been read
+      __syncwarp();  // the previous piece has been read
 #pragma unroll
       for (int element = 0; element < quad<T>; element += 2)
         *reinterpret_cast<double2*>(wide + number * pitch + lane % width * quad<T> + element) =
@@ -436,7 +434,7 @@ class Chains {
       bring(piece + 1);
       next = ask(piece + 1);
       cuda::wait_for_copies<1>();
-      __syncwarp();  // the piece is there for all lanes
+      __syncwarp();  // all lanes see the piece
 #pragma unroll
       for (int unit = 0; unit < width; ++unit) {
         Quads<T> left;
@@ -445,7 +443,7 @@ class Chains {
         double values[quad<T>];
 #pragma unroll
         for (int element = 0; element < quad<T>; ++element) values[element] = static_cast<double>(left.values[element]);
-          // Zeros behind the end of both add nothing.
+          // Zeros past the end of both rows add nothing.
 #pragma unroll
         for (int y = 0; y < most_side_by_side; ++y) {
           if (y >= others) break;
@@ -480,8 +478,7 @@ class Chains {
     T values[quad<T>];
   };
 
-  /// By what the numbers of a row's units are permuted, so that eight rows that are read at once lie in different
-  /// banks.
+  /// Returns the permutation of a row's units that puts eight rows read together into different banks.
   __device__ static int permutation(int row, int width) { return width >= 8 ? row & 7 : row >> 1 & 3; }
   __device__ static void extend(double& sum, double left, double right) {
     const double difference = left - right;
@@ -493,8 +490,8 @@ namespace byte_rows {
 
 constexpr int sample_rows = 256;
 
-/// The mean of some rows of each column, and the largest |y - m| of a row y, as the bits of a double that is not
-/// negative. Launch shape: a block of sample_rows threads for each column.
+/// Computes the mean of a sample of rows per column, and the largest |y - m| of row y as the bits of a non-negative
+/// double. Launch shape: one block of sample_rows threads per column.
 template <class T>
 __global__ void find_middle(const DeviceRows<T> rows, std::int64_t y, double* middle, Word* largest) {
   __shared__ double sums[sample_rows];
@@ -503,19 +500,19 @@ __global__ void find_middle(const DeviceRows<T> rows, std::int64_t y, double* mi
   const std::int64_t number = threadIdx.x;
   sums[threadIdx.x] = number < count ? static_cast<double>(value_at(rows, number * rows.count / count, column)) : 0.0;
   for (int half = sample_rows / 2; half > 0; half /= 2) {
-    __syncthreads();  // the sums of before are there
+    __syncthreads();  // the sums of the previous step are stored
     if (static_cast<int>(threadIdx.x) < half) sums[threadIdx.x] += sums[threadIdx.x + half];
   }
   if (threadIdx.x != 0) return;
   const double mean = sums[0] / static_cast<double>(count);
   middle[column] = mean;
   const double magnitude = fabs(static_cast<double>(value_at(rows, y, column)) - mean);
-  // What is no number counts as infinite.
+  // NaN counts as infinite.
   atomicMax(largest, static_cast<Word>(
                          __double_as_longlong(magnitude >= 0 ? magnitude : std::numeric_limits<double>::infinity())));
 }
 
-/// Four neighbouring values of a row, zeros behind its end.
+/// Four consecutive values of a row, zero past its end.
 template <class T>
 struct Quad {
   T values[4];
@@ -523,7 +520,7 @@ struct Quad {
   __device__ Quad(const DeviceRows<T>& rows, std::int64_t row, int column, bool by_quads) {
     const T* const from = rows.data + row * rows.stride + column;
     if (by_quads && column + 4 <= rows.columns) {
-      constexpr int loads = static_cast<int>(sizeof(T)) / 4;  // of 16 bytes
+      constexpr int loads = static_cast<int>(sizeof(T)) / 4;  // loads of 16 bytes
       union {
         uint4 all[loads];
         T each[4];
@@ -540,7 +537,7 @@ struct Quad {
   }
 };
 
-/// Launch shape: `lanes` threads for each row, a power of two up to 32; the grid's stride over the rows.
+/// Launch shape: `lanes` threads per row, a power of two up to 32; grid-stride loop over the rows.
 template <class T>
 __global__ void convert(const DeviceRows<T> rows, bool by_quads, const double* middle, int lanes, const double* closest,
                         const DeviceByteRows out) {
@@ -548,12 +545,12 @@ __global__ void convert(const DeviceRows<T> rows, bool by_quads, const double* m
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
   const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const int lane = static_cast<int>(thread % lanes);
-  // All lanes of a warp go round as often: they exchange what they found.
+  // All lanes of a warp run the same number of rounds, because they exchange results.
   const std::int64_t rounds = (rows.count * lanes + threads - 1) / threads;
   for (std::int64_t round = 0; round < rounds; ++round) {
     const std::int64_t row = (round * threads + thread) / lanes;
     const bool is_row = row < rows.count;
-    // Calls visit(column, four values of the row) for all of the lane's.
+    // Calls visit(column, four values of the row) for each of the lane's columns.
     const auto walk = [&](const auto& visit) {
       if (!is_row) return;
       for (int column = 4 * lane; column < out.stride; column += 4 * lanes) {

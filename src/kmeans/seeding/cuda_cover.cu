@@ -1,11 +1,10 @@
-// The choice of first centroids on a GPU: what k-means++ and k-means|| ask of the squared distances to the rows that
-// were chosen so far.
+// Choice of the first centroids on a GPU: the operations of k-means++ and k-means|| on distances to the chosen rows.
 //
-// Steps of greedy k-means++ are taken by one kernel (cuda_trials.cuh), and rounds of k-means|| add their rows by
-// another (cuda_rounds.cuh); both read a copy of the points in bytes. Where that cannot be, a step reads the points
-// twice, for the gains of the candidates and to add the best: 2 n d elements, 17 n bytes of distances, and (trials + 1)
-// n d differences and multiply-adds in double. Sums are of integers, so that blocks may finish in any order. Prefix
-// sums are looked up in three steps: 256 rows are a block, and 256 blocks a group.
+// One kernel takes the steps of greedy k-means++ (cuda_trials.cuh), and another adds the rows of a round of k-means||
+// (cuda_rounds.cuh). Both read an 8-bit copy of the points. Without the copy, a step reads the points twice, for the
+// gains of the candidates and to add the best one: 2 n d elements, 17 n bytes of distances, and (trials + 1) n d
+// differences and multiply-adds in double. Sums are integers, so blocks may finish in any order. Prefix sums are
+// searched in three steps: groups of 256 blocks, blocks of 256 rows, rows.
 #include "kmeans/seeding/cuda_cover.hpp"
 
 #include <algorithm>
@@ -21,27 +20,27 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-constexpr int group_blocks = 256;      // blocks of rows whose sums are summed up again
-constexpr int candidates_at_once = 8;  // distances that a thread computes side by side
+constexpr int group_blocks = 256;      // blocks of rows per second-level sum
+constexpr int candidates_at_once = 8;  // distances per thread at a time
 constexpr int fewest_added_by_bytes = 2;
 
-/// Least magnitude of points that are copied in bytes: squares of differences that the bound speaks of do not
-/// underflow, nor those of the inverse overflow.
+/// Smallest magnitude of points for which the 8-bit copy is made: the squared differences in the bound do not
+/// underflow, and the squares of the inverse do not overflow.
 constexpr double least_magnitude = 0x1p-400;
 
 static_assert(CudaCover<float>::most_candidates <= most_others);
 
-/// Gives each point to the nearest of `count` new rows if that is nearer than its own; the first of them, `before` all
-/// of which others were chosen. Leaves the block's sum. `anew`: there are none before.
-/// Launch shape: blocks of block_rows threads, the grid's stride over the blocks of rows.
+/// Assigns each point to the nearest of `count` new rows if that is nearer than its current row; ties go to the first.
+/// `before` rows were chosen earlier. Writes the sum of each block. `is_first`: no earlier distances exist.
+/// Launch shape: blocks of block_rows threads, grid-stride loop over the blocks of rows.
 template <class T, int Group>
 __global__ void add_rows(const __grid_constant__ CoverJob<T> job, const std::int64_t* which, int count, int before,
-                         bool anew) {
+                         bool is_first) {
   const OtherRows<T, Group> added(job.rows, which, count);
   for (std::int64_t block = job.first_block + blockIdx.x; block < job.end_block; block += gridDim.x) {
     const std::int64_t row = block * block_rows + threadIdx.x;
     const bool is_row = row < job.rows.count;
-    double least = is_row && !anew ? job.closest[row] : std::numeric_limits<double>::infinity();
+    double least = is_row && !is_first ? job.closest[row] : std::numeric_limits<double>::infinity();
     int nearest = -1;
     for (int part = 0; part < count; part += Group) {
       double distances[Group];
@@ -61,8 +60,8 @@ __global__ void add_rows(const __grid_constant__ CoverJob<T> job, const std::int
   }
 }
 
-/// The distances to the row chosen first, for rows that are read by 16 bytes and are not short.
-/// Launch shape: blocks of block_rows threads, the grid's stride over the tiles.
+/// Computes the distances to the first chosen row, for rows that are read in 16-byte units and are not short.
+/// Launch shape: blocks of block_rows threads, grid-stride loop over the tiles.
 template <class T>
 __global__ void add_first(const __grid_constant__ CoverJob<T> job, const std::int64_t* which) {
   constexpr int warps = block_rows / 32;
@@ -83,7 +82,7 @@ __global__ void add_first(const __grid_constant__ CoverJob<T> job, const std::in
   }
 }
 
-// Launch shape: as add_rows.
+// Launch shape: like add_rows.
 template <class T>
 __global__ void sum_blocks(const CoverJob<T> job) {
   for (std::int64_t block = blockIdx.x; block < job.row_blocks(); block += gridDim.x) {
@@ -93,7 +92,7 @@ __global__ void sum_blocks(const CoverJob<T> job) {
   }
 }
 
-// Launch shape: one block of group_blocks threads for each group of blocks.
+// Launch shape: one block of group_blocks threads per group of blocks.
 template <class T>
 __global__ void sum_groups(const CoverJob<T> job) {
   const std::int64_t block = std::int64_t{blockIdx.x} * group_blocks + threadIdx.x;
@@ -103,7 +102,7 @@ __global__ void sum_groups(const CoverJob<T> job) {
   atomicAdd(job.total, sum);
 }
 
-/// The largest w * D, as the bits of a double that is not negative. Launch shape: the grid's stride over the rows.
+/// Finds the largest w * D, as the bits of a non-negative double. Launch shape: grid-stride loop over the rows.
 template <class T>
 __global__ void find_largest(const CoverJob<T> job, Word* largest) {
   double most = 0;
@@ -114,7 +113,7 @@ __global__ void find_largest(const CoverJob<T> job, Word* largest) {
   if (threadIdx.x % 32 == 0) atomicMax(largest, static_cast<Word>(__double_as_longlong(most)));
 }
 
-/// What the total would lose, for each of `count` candidates. Launch shape: as add_rows.
+/// Computes how much the total would fall for each of `count` candidates. Launch shape: like add_rows.
 template <class T>
 __global__ void find_gains(const __grid_constant__ CoverJob<T> job, const std::int64_t* which, int count, Word* gains) {
   const OtherRows<T, candidates_at_once> candidates(job.rows, which, count);
@@ -139,17 +138,17 @@ __global__ void find_gains(const __grid_constant__ CoverJob<T> job, const std::i
   }
 }
 
-/// The first of up to 256 numbers at which their prefix sum passes `target`, which is lowered by what comes before; the
-/// number of threads where there is none. `mine`: this thread's number. All threads get the same answer.
+/// Returns the index of the first of up to 256 numbers at which the prefix sum exceeds `target`, or the number of
+/// threads if none does. Subtracts the preceding numbers from `target`. All threads call it, each with its number.
 __device__ int passes_at(Word mine, Word& target) {
   __shared__ Word prefix[block_rows];
   const int thread = static_cast<int>(threadIdx.x);
-  __syncthreads();  // a call before has been read
+  __syncthreads();  // the previous call's sums have been read
   prefix[thread] = mine;
   for (int step = 1; step < block_rows; step *= 2) {
-    __syncthreads();  // the sums of the step before are there
+    __syncthreads();  // the sums of the previous step are stored
     const Word other = thread >= step ? prefix[thread - step] : 0;
-    __syncthreads();  // and have been read
+    __syncthreads();  // the sums of the previous step have been read
     prefix[thread] += other;
   }
   __syncthreads();  // the sums are complete
@@ -158,8 +157,8 @@ __device__ int passes_at(Word mine, Word& target) {
   return found;
 }
 
-/// The row in which the prefix sum of all integers passes each target.
-/// Launch shape: one block of block_rows threads for each target.
+/// Finds, for each target, the row in which the prefix sum of all integers passes it.
+/// Launch shape: one block of block_rows threads per target.
 template <class T>
 __global__ void find_rows(const CoverJob<T> job, const Word* targets, std::int64_t* found) {
   const int thread = static_cast<int>(threadIdx.x);
@@ -178,8 +177,8 @@ __global__ void find_rows(const CoverJob<T> job, const Word* targets, std::int64
   if (thread == 0) found[blockIdx.x] = result;
 }
 
-/// The rows of a round of k-means||, in any order; length[0] counts also those for which there is no room.
-/// Launch shape: the grid's stride over the rows.
+/// Draws the rows of a round of k-means||, in any order. length[0] also counts rows that do not fit in `drawn`.
+/// Launch shape: grid-stride loop over the rows.
 template <class T>
 __global__ void draw_rows(const CoverJob<T> job, Word wanted, Word total, core::Philox random, int round,
                           std::int64_t* drawn, Word room, Word* length) {
@@ -192,7 +191,7 @@ __global__ void draw_rows(const CoverJob<T> job, Word wanted, Word total, core::
   }
 }
 
-// Launch shape: the grid's stride over the rows.
+// Launch shape: grid-stride loop over the rows.
 template <class T>
 __global__ void weigh_chosen(const CoverJob<T> job, Quantizer quantize, Word* sums) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
@@ -202,7 +201,7 @@ __global__ void weigh_chosen(const CoverJob<T> job, Quantizer quantize, Word* su
 
 }  // namespace
 
-/// launch(job) for some blocks of rows after the others, with `count` distances of each row.
+/// Calls launch(job) for consecutive ranges of blocks, sized for `count` distances per row.
 template <class T>
 template <class Launch>
 void CudaCover<T>::in_portions(int count, const Launch& launch) const {
@@ -247,7 +246,6 @@ CudaCover<T>::CudaCover(const GpuPoints<T>& points, std::int64_t first, bool gro
   rescale();
 }
 
-/// The largest w * D.
 template <class T>
 double CudaCover<T>::largest_of(const CoverJob<T>& job) {
   total_.clear(stream());
@@ -301,7 +299,7 @@ void CudaCover<T>::add(std::span<const std::int64_t> rows) {
   if (host_total_ < total_at_rescale_ / 4) rescale();
 }
 
-/// At most most_added.
+/// Adds at most most_added rows.
 template <class T>
 void CudaCover<T>::add_some(std::span<const std::int64_t> rows) {
   const auto count = static_cast<std::int64_t>(rows.size());
@@ -333,7 +331,7 @@ std::vector<std::int64_t> CudaCover<T>::sample(std::uint64_t wanted, const core:
     length.copy_to_host(&count, 1, stream());
     stream().wait();
     if (count > room) {
-      room = count;  // once more: the same rows again, and room for all
+      room = count;  // repeats the draw with the same rows and room for all
       continue;
     }
     std::vector<std::int64_t> rows(static_cast<std::size_t>(count));
@@ -366,7 +364,7 @@ unsigned int CudaCover<T>::blocks(int per_multiprocessor) const {
 template <class T>
 void CudaCover<T>::put(std::span<const std::int64_t> rows) const {
   if (static_cast<std::int64_t>(rows.size()) > most_added) throw Error("too many candidates at once");
-  stream().wait();  // what was staged before has been sent
+  stream().wait();  // the previous staged data has been sent
   std::int64_t* staged = reinterpret_cast<std::int64_t*>(staged_.data()) + most_candidates;
   std::copy(rows.begin(), rows.end(), staged);
   which_.copy_from_host(staged, static_cast<std::int64_t>(rows.size()), stream());
@@ -393,23 +391,23 @@ void CudaCover<T>::rescale() {
   total_at_rescale_ = host_total_;
 }
 
-/// The points' copy in bytes, and what the steps of k-means++ need beside it.
+/// The 8-bit copy of the points, and the other buffers for steps of k-means++.
 template <class T>
 struct CudaCover<T>::Bytes {
   Bytes(std::int64_t rows, std::int64_t columns, std::int64_t most_blocks)
       : padded((rows + block_rows - 1) / block_rows * block_rows), bytes(padded * byte_stride(columns)),
         lengths(DeviceByteRows::kinds * padded), nearer(padded * most_trials / 32), part_sums(most_blocks),
-        told((2 * most_blocks + 1) * most_trials), chosen(most_steps), outcome(1) {}
+        published((2 * most_blocks + 1) * most_trials), chosen(most_steps), outcome(1) {}
 
-  static constexpr std::int64_t most_steps = 1024;  ///< of a launch
+  static constexpr std::int64_t most_steps = 1024;  ///< per launch
 
   DeviceByteRows rows{};
-  std::int64_t padded;  ///< rows, those that fill the last block included
+  std::int64_t padded;  ///< number of rows, rounded up to whole blocks
   cuda::DeviceBuffer<signed char> bytes;
   cuda::DeviceBuffer<float> lengths;
   cuda::DeviceBuffer<unsigned int> nearer;
   cuda::DeviceBuffer<Word> part_sums;
-  cuda::DeviceBuffer<Word> told;
+  cuda::DeviceBuffer<Word> published;
   cuda::DeviceBuffer<std::int64_t> chosen;
   cuda::DeviceBuffer<TrialOutcome> outcome;
 };
@@ -424,11 +422,11 @@ void CudaCover<T>::make_bytes() {
   cuda::check_launch("find_middle");
   total_.copy_to_host(staged_.data(), 1, stream());
   stream().wait();
-  // Of a row and the middle: no coordinate is further from the row chosen first than the whole row is.
+  // Magnitude of rows relative to the middle: no coordinate is farther from the first chosen row than the whole row is.
   const double magnitude = std::bit_cast<double>(staged_[0]) + std::sqrt(largest_distance_) * (1 + byte_margin);
   if (!(magnitude >= least_magnitude && magnitude <= 1 / least_magnitude)) return;
   bytes_ = std::make_unique<Bytes>(rows.count, rows.columns, most_blocks_of_steps());
-  // What fills the last block of rows is read, and its answers are not used.
+  // The padding of the last block is read, but its results are not used.
   const std::int64_t written = rows.count / tile_rows * tile_rows * byte_stride(rows.columns);
   cuda::check(cudaMemsetAsync(bytes_->bytes.data() + written, 0,
                               static_cast<std::size_t>(bytes_->bytes.size() - written), stream()),
@@ -443,7 +441,7 @@ void CudaCover<T>::make_bytes() {
   byte_rows::convert<T><<<blocks(8), block_rows, 0, stream()>>>(rows, is_read_by_quads(), middle.data(), lanes,
                                                                 closest_.data(), bytes_->rows);
   cuda::check_launch("convert");
-  stream().wait();  // the middle was read
+  stream().wait();  // the middle has been read
 }
 
 template <class T>
@@ -453,14 +451,14 @@ std::int64_t CudaCover<T>::most_blocks_of_steps() const {
   return std::min<std::int64_t>({trials::most_blocks, multiprocessors_, units});
 }
 
-/// Few points are spread over all multiprocessors tile by tile, many by the rows of a sum.
+/// Spreads few points over all multiprocessors by tiles, and many points by the rows of a sum.
 template <class T>
 int CudaCover<T>::unit_tiles_of_steps() const {
   const std::int64_t tiles = std::int64_t{trials::most_warps} * std::min(trials::most_blocks, multiprocessors_);
   return job_->rows.count <= tiles * tile_rows ? 1 : block_rows / tile_rows;
 }
 
-/// Whether there is a copy in bytes; makes it where it can be made.
+/// Returns true if the 8-bit copy exists; makes it if possible.
 template <class T>
 bool CudaCover<T>::has_bytes() {
   if (!bytes_ && job_->rows.columns <= byte_columns) make_bytes();
@@ -478,19 +476,19 @@ bool CudaCover<T>::is_read_by_quads() const {
          job_->rows.stride * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
 }
 
-/// How much shared memory a block may have beside what a kernel has by itself.
+/// Returns the shared memory available to a block, minus the kernel's static memory.
 inline int room_of_a_block() {
   constexpr int of_its_own = 4096;
   return cuda::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - of_its_own;
 }
 
-/// What add_rows does for the `count` rows in which_.
+/// Does the work of add_rows for the `count` rows in which_.
 template <class T>
 void CudaCover<T>::add_by_bytes(std::int64_t count) {
   const auto kernel = &rounds::add_many<T>;
   const int chunks = bytes_->rows.chunks();
   const int room = room_of_a_block();
-  // Rows so long that fewer fit beside some warps are added in several launches.
+  // Very long rows, of which fewer fit next to the warps, are added in several launches.
   const int at_once =
       std::min(rounds::most_added,
                8 * std::max(1, (room - rounds::bytes_of(rounds::fewest_warps, 0, 0)) / candidate_bytes(chunks)));
@@ -523,7 +521,7 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   const auto kernel = reinterpret_cast<const void*>(&trials::take_steps<T>);
   const auto most_blocks = static_cast<int>(most_blocks_of_steps());
   const trials::Layout layout(bytes_->rows.chunks(), trials, most_blocks);
-  // No more warps than a block has tiles.
+  // At most one warp per tile of a block.
   const int unit_tiles = unit_tiles_of_steps();
   const std::int64_t unit_rows = std::int64_t{unit_tiles} * tile_rows;
   const std::int64_t units = (job_->rows.count + unit_rows - 1) / unit_rows;
@@ -546,12 +544,12 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   job.by_quads = is_read_by_quads();
   job.unit_tiles = unit_tiles;
   job.part_sums = bytes_->part_sums.data();
-  job.told_gains = bytes_->told.data();
-  job.told_rows = bytes_->told.data() + 2 * most_blocks * most_trials;
+  job.published_gains = bytes_->published.data();
+  job.published_rows = bytes_->published.data() + 2 * most_blocks * most_trials;
   job.nearer = bytes_->nearer.data();
   job.chosen = bytes_->chosen.data();
   job.outcome = bytes_->outcome.data();
-  bytes_->told.clear(stream());
+  bytes_->published.clear(stream());
   void* arguments[] = {&job};
   const auto start = core::Clock::now();
   cuda::check(cudaLaunchCooperativeKernel(kernel, static_cast<unsigned int>(most_blocks),

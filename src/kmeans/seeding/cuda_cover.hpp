@@ -1,5 +1,4 @@
-// What Cover and FilteredCover are on the host, for points on a GPU: every step looks at every point, mostly at its
-// copy in bytes.
+// The GPU counterpart of Cover and FilteredCover. Every step reads every point, usually from the 8-bit copy.
 #pragma once
 
 #include <memory>
@@ -20,10 +19,10 @@ struct CoverJob;
 template <class T>
 class CudaCover final : public SeedingCover {
  public:
-  static constexpr std::int64_t most_candidates = 64;  ///< of one call of gains()
-  static constexpr std::int64_t most_added = 4096;     ///< for which add() waits once
+  static constexpr std::int64_t most_candidates = 64;  ///< per call of gains()
+  static constexpr std::int64_t most_added = 4096;     ///< rows that add() handles with one wait
 
-  /// `first`: the row chosen first. `groups`: whether weights_of_chosen() will be asked for.
+  /// `first`: the row chosen first. `groups`: true if weights_of_chosen() will be called.
   CudaCover(const GpuPoints<T>& points, std::int64_t first, bool groups);
   ~CudaCover() override;
 
@@ -34,7 +33,7 @@ class CudaCover final : public SeedingCover {
   std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) override;
   void add(std::span<const std::int64_t> rows) override;
   std::vector<std::uint64_t> weights_of_chosen() const override;
-  /// False for points of extreme magnitude, very long rows or very many clusters.
+  /// Returns false for points of extreme magnitude, very long rows or very many clusters.
   bool takes_steps(int trials) override;
   void take_steps(int trials, std::int64_t clusters, const core::Philox& random, std::uint64_t& draws,
                   std::vector<std::int64_t>& chosen) override;
@@ -77,7 +76,7 @@ class CudaCover final : public SeedingCover {
   std::uint64_t total_at_rescale_ = 0;
   std::vector<std::int64_t> chosen_;
   double largest_weight_ = 0;
-  double largest_distance_ = 0;  ///< to the row chosen first
+  double largest_distance_ = 0;  ///< to the first chosen row
   std::unique_ptr<Bytes> bytes_;
   double seconds_of_a_step_ = 1e-3;
 };

@@ -1,4 +1,4 @@
-// What the kernels of a cover (cuda_cover.hpp) are given.
+// The kernel arguments of a cover (cuda_cover.hpp).
 #pragma once
 
 #include "kmeans/assign/cuda_row_distances.cuh"
@@ -12,11 +12,11 @@ struct CoverJob {
   double weight_unit;
   Quantizer quantize;
   double* closest;
-  std::int32_t* owners;  ///< null: nobody asks
+  std::int32_t* owners;  ///< null if groups are not needed
   Word* block_sums;
   Word* group_sums;
   Word* total;
-  std::int64_t first_block;  ///< of the blocks of rows that a launch of add_rows or find_gains looks at
+  std::int64_t first_block;  ///< first block of rows that a launch of add_rows or find_gains reads
   std::int64_t end_block;
 
   __device__ double weighed(std::int64_t row, double distance) const {

@@ -1,13 +1,13 @@
-// Many rows added at a time, as the rounds of k-means|| do: the copy in bytes (cuda_bytes.cuh) proves for most pairs of
-// a point and a new row that the row is no nearer than the point's own.
+// Adds many rows at a time, as the rounds of k-means|| do. The 8-bit copy (cuda_bytes.cuh) proves for most pairs of a
+// point and a new row that the new row is no nearer than the point's current one.
 //
-// A warp multiplies its 32 points by all new rows. The question is first put for the nearest of them alone: for a point
-// x and a new row y, 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y grows as the copies come nearer, and what it is at most over all
-// y rules out all of them for most points. Elsewhere the nearest by the bytes bounds how far the nearest can be, which
-// rules out most of the others. What is left waits in a queue, and when 32 pairs wait, each lane takes one through the
-// canonical chain.
+// A warp multiplies its 32 points by all new rows. It first tests only the nearest new row: for a point x and a new row
+// y, 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y grows as the copies come nearer, and its maximum over all y excludes all new
+// rows for most points. For the other points, the copies give an upper bound of the distance to the nearest row, which
+// excludes most new rows. The remaining pairs enter a queue. When 32 pairs wait, each lane computes one canonical
+// chain.
 //
-// The floor is the reading of n bytes of a row and 16 of what belongs to it, for 64 new rows at a time.
+// Floor: reading the n rows' bytes and 16 bytes of bound terms per row, once per 64 new rows.
 #pragma once
 
 #include "kmeans/seeding/cuda_bytes.cuh"
@@ -17,25 +17,23 @@ namespace gradus::kmeans_detail::rounds {
 
 constexpr int most_warps = 12;
 constexpr int most_threads = 32 * most_warps;
-constexpr int fewest_warps = 6;  ///< that are to have room beside the new rows
-constexpr int most_added = 64;   ///< rows of a launch: eight products side by side
+constexpr int fewest_warps = 6;  ///< minimum that must fit next to the new rows
+constexpr int most_added = 64;   ///< rows per launch: eight products of eight rows
 constexpr unsigned int everyone = 0xffffffffu;
 
-/// Pairs that are put into a warp's queue at a time: those of all rows and eight new ones.
+/// Largest number of pairs that enter a warp's queue at a time: all rows of a tile with eight new rows.
 constexpr int at_once = 8 * tile_rows;
-/// Room for them, and for those of before that are not 32 yet.
+/// Capacity of the queue, with room for fewer than 32 earlier pairs.
 constexpr int queue_room = at_once + 32;
 
-/// What a warp has of the shared memory.
 struct WarpRoom {
   ByteStage ring[ByteStream::stages];
   unsigned char chains[Chains::bytes];
   unsigned int queue[queue_room];
 };
 
-/// Eights of new rows that are multiplied.
 __host__ __device__ constexpr int eights_of(int added) { return (added + 7) / 8; }
-/// Shared memory of a block: its warps, and the new rows.
+/// Returns the shared memory of a block: its warps and the new rows.
 __host__ __device__ constexpr int bytes_of(int warps, int chunks, int added) {
   return warps * static_cast<int>(sizeof(WarpRoom)) + eights_of(added) * candidate_bytes(chunks);
 }
@@ -45,10 +43,10 @@ struct RoundJob {
   CoverJob<T> cover;
   DeviceByteRows bytes;
   const std::int64_t* which;  ///< the new rows
-  int added;                  ///< how many
-  int before;                 ///< how many others were chosen
-  bool by_quads;              ///< points can be read by 16 bytes
-  bool backwards;             ///< from the last row to the first: what was read last is still in the cache
+  int added;                  ///< number of new rows
+  int before;                 ///< number of rows chosen earlier
+  bool by_quads;              ///< points can be read in 16-byte units
+  bool backwards;             ///< last row first: the rows read last are still in cache
 };
 
 template <class T>
@@ -68,22 +66,21 @@ class Walker {
     tiles_ = ((rows_ + tile_rows - 1) / tile_rows - warp_ + warps_ - 1) / warps_;
   }
 
-  /// Brings the new rows' bytes here.
   __device__ void bring() {
     stream_.start(tiles());
     stream_.ask_for_lengths(tiles());
     if (threadIdx.x == 0) own_.most_residue = own_.most_square = 0;
     for (int number = warp_; number < 8 * eights_; number += warps_)
       bring_candidate(job_.bytes, number < job_.added ? job_.which[number] : -1, number, added_);
-    __syncthreads();  // the largest lengths can be raised
+    __syncthreads();  // the maxima are initialised and can be raised
     if (threadIdx.x < most_added) {
-      // What is not there is infinitely far away.
+      // Unused places are infinitely far away.
       const bool is_there = static_cast<int>(threadIdx.x) < job_.added;
       const std::int64_t row = is_there ? job_.which[threadIdx.x] : 0;
       const float square = job_.bytes.length(row, DeviceByteRows::of_square);
       own_.candidates[threadIdx.x] = is_there ? Candidate{2 * job_.bytes.length(row, DeviceByteRows::of_scale), -square}
                                               : Candidate{0, -std::numeric_limits<float>::infinity()};
-      // Floats that are not negative are ordered as their bits are.
+      // Non-negative floats are ordered as their bits.
       if (is_there) {
         atomicMax(&own_.most_residue, __float_as_uint(job_.bytes.length(row, DeviceByteRows::of_residue)));
         atomicMax(&own_.most_square, __float_as_uint(square));
@@ -92,22 +89,21 @@ class Walker {
     __syncthreads();  // the new rows are complete
   }
 
-  __device__ void look() {
+  __device__ void compare() {
     stream_.begin();
     auto local = static_cast<int>(tiles().row(0) - first_row_);
-    for (int number = 0; number < tiles_; ++number, local += tiles().step * tile_rows) look_at(local);
+    for (int number = 0; number < tiles_; ++number, local += tiles().step * tile_rows) compare_tile(local);
     while (waiting_ > 0) take_from_queue();
     ByteStream::finish();
   }
 
  private:
-  /// Bit 8 e + 2 i + next: the lane's row i and new row `next` of the e-th eight; four eights, and four.
+  /// Bit 8 e + 2 i + next: the lane's row i and new row `next` of group e; four groups in `first`, four in `second`.
   struct Undecided {
     unsigned int first;
     unsigned int second;
   };
 
-  /// The warp's tiles.
   __device__ ByteStream::Tiles tiles() const {
     const std::int64_t first = first_row_ / tile_rows + warp_;
     if (!job_.backwards) return {first, warps_, tiles_};
@@ -121,7 +117,7 @@ class Walker {
 
   struct Own {
     alignas(16) Candidate candidates[most_added];
-    unsigned int most_residue;  ///< the bits of a float
+    unsigned int most_residue;  ///< as the bits of a float
     unsigned int most_square;
   };
   __device__ static Own& own() {
@@ -129,9 +125,9 @@ class Walker {
     return memory;
   }
 
-  /// How near the lane's row `index` and two new rows come, the larger the nearer: 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y.
-  /// The roundings of it and of what it is compared with, s_x^2 q_x.q_x less the square that decides, are below 2^-21
-  /// of both squares of lengths: four of 2^-24 of at most twice their sum.
+  /// Returns how near the lane's row `index` is to two new rows (larger is nearer): 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y.
+  /// This value is compared with s_x^2 q_x.q_x minus the deciding square. The roundings of both are below 2^-21 of the
+  /// sum of both squared lengths: four roundings of 2^-24, each of at most twice the sum.
   struct Two {
     float first;
     float second;
@@ -141,13 +137,13 @@ class Walker {
     return {fmaf(scale * candidates.x, static_cast<float>(sums[index / 2][place]), candidates.y),
             fmaf(scale * candidates.z, static_cast<float>(sums[index / 2][place + 1]), candidates.w)};
   }
-  /// Of new rows 2 t and 2 t + 1 of an eight.
+  /// Returns new rows 2 t and 2 t + 1 of a group of eight.
   __device__ float4 candidates_of(int eight) const {
     return *reinterpret_cast<const float4*>(&own_.candidates[8 * eight + 2 * (lane_ % 4)]);
   }
 
-  /// The 32 rows of a tile, which begins at the block's row `local`, and all new rows.
-  __device__ void look_at(int local) {
+  /// Compares the 32 rows of a tile with all new rows. The tile begins at the block's row `local`.
+  __device__ void compare_tile(int local) {
     const int chunks = job_.bytes.chunks();
     BytePoint points[4];
     int sums[8][2][4] = {};
@@ -164,10 +160,10 @@ class Walker {
         multiply_parts(sums[eight], parts, added_[(eight * chunks + chunk) * 32 + lane_]);
       }
     }
-    // All pairs are decided before the first chain is taken: the products' registers are free for it.
+    // Decides all pairs before the first chain, which can then use the products' registers.
     const float most_residue = __uint_as_float(own_.most_residue);
     float nearest[4];
-    float enough[4];  // a row as near as that is not ruled out
+    float enough[4];  // a new row at least this near is not excluded
     bool is_open[4];
 #pragma unroll
     for (int index = 0; index < 4; ++index) nearest[index] = -std::numeric_limits<float>::infinity();
@@ -194,7 +190,7 @@ class Walker {
 #pragma unroll
     for (int index = 0; index < 4; ++index) {
       if (!__any_sync(everyone, is_open[index])) continue;
-      // What is proved to be within a distance lowers the reach to it.
+      // A row proved to be within a distance lowers the reach to that distance.
       float near = nearest[index];
       near = fmaxf(near, __shfl_xor_sync(everyone, near, 1));
       near = fmaxf(near, __shfl_xor_sync(everyone, near, 2));
@@ -225,7 +221,7 @@ class Walker {
     }
   }
 
-  /// Puts up to `at_once` pairs into the queue, and takes from it while a warp has enough to do.
+  /// Adds up to `at_once` pairs to the queue, and processes the queue while it can fill a warp.
   __device__ void queue_up(int local, const Undecided& undecided) {
     Word pairs = Word{undecided.second} << 32 | undecided.first;
     const int mine = __popcll(pairs);
@@ -246,25 +242,25 @@ class Walker {
     while (waiting_ >= 32) take_from_queue();
   }
 
-  /// The canonical distance of the last pairs that wait, up to 32.
+  /// Measures the last waiting pairs, up to 32.
   __device__ void take_from_queue() {
     const int count = min(waiting_, 32);
     waiting_ -= count;
     const bool is_mine = lane_ < count;
     const unsigned int pair = is_mine ? room_.queue[waiting_ + lane_] : 0;
-    __syncwarp();  // it is read
+    __syncwarp();  // the queue has been read
     const std::int64_t row = first_row_ + pair / most_added;
     const auto number = static_cast<int>(pair % most_added);
     const DeviceRows<T>& rows = job_.cover.rows;
     const double distance =
         Chains::distance<T>(rows.data + row * rows.stride, rows.data + job_.which[number] * rows.stride, rows.columns,
                             job_.by_quads, count, room_.chains);
-    // Several may be of one point, whose nearest is the first of those at the least distance: one after the other.
+    // Several pairs may share a point, whose row is the first at the least distance: they update it one after another.
     const unsigned int same = __match_any_sync(everyone, is_mine ? row : std::int64_t{-1} - lane_);
     const int turn = __popc(same & ((1u << lane_) - 1));
     for (int now = 0; __any_sync(everyone, turn >= now); ++now) {
       if (is_mine && turn == now) offer(row, number, distance);
-      __syncwarp();  // the distance is there for the next one
+      __syncwarp();  // the next lane sees the distance
     }
   }
 
@@ -293,17 +289,17 @@ class Walker {
   ByteStream stream_;
   std::int64_t first_row_;
   int rows_;
-  int tiles_;        ///< of the warp: every warps_-th of the block
+  int tiles_;        ///< of the warp: every warps_-th tile of the block
   int waiting_ = 0;  ///< pairs in the warp's queue
 };
 
-// Launch shape: blocks of up to most_threads, as many as the GPU holds at once or there are blocks of rows.
+// Launch shape: blocks of up to most_threads; as many as the GPU runs at once, but at most one per block of rows.
 template <class T>
 __global__ void __launch_bounds__(most_threads, 1) add_many(const __grid_constant__ RoundJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
   Walker<T> walker(job, memory);
   walker.bring();
-  walker.look();
+  walker.compare();
 }
 
 }  // namespace gradus::kmeans_detail::rounds

@@ -1,14 +1,14 @@
-// Greedy k-means++ in one kernel: all blocks stay on the GPU for many steps (a cooperative launch), and each step costs
-// one reading of the points' copy in bytes (cuda_bytes.cuh) and two exchanges of words between the blocks.
+// Greedy k-means++ in one kernel. All blocks stay on the GPU for many steps (a cooperative launch). A step reads the
+// 8-bit copy of the points (cuda_bytes.cuh) once and exchanges words between the blocks twice.
 //
-// A block has a stretch of neighbouring rows, of which it alone knows the distances, and remembers the sums of w D of
-// all blocks. A step: each warp compares its rows with all trials, and puts the pairs that the bytes leave undecided
-// into a queue; when 32 and more wait, each lane takes one through the canonical chain. What a trial gains are sums of
-// integers. Each block tells all others what the trials gain in it; so all know the best trial, and the new sums of all
-// blocks. The block in whose stretch a trial of the next step falls finds its row, and tells the others.
+// A block owns a range of consecutive rows. Only this block knows their distances, and it keeps the sums of w D of all
+// blocks. In a step, each warp compares its rows with all trials and queues the pairs that the copy leaves undecided.
+// When at least 32 pairs wait, each lane computes the canonical chain of one pair. The gain of a trial is a sum of
+// integers. Each block publishes the gains within its rows, so every block knows the best trial and the new sums of all
+// blocks. The block whose rows contain a trial of the next step finds the row and publishes it.
 //
-// What blocks tell each other are words with a mark of the step, which are read again and again until they have come:
-// there is no other barrier. While they are under way, so are the first tiles of the next look.
+// Published words carry a mark of the step, and readers poll them until they have arrived; there is no other barrier.
+// The first tiles of the next comparison are loaded concurrently.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -23,7 +23,6 @@ namespace gradus::kmeans_detail {
 
 constexpr int most_trials = 16;
 
-/// What a launch leaves behind.
 struct TrialOutcome {
   std::int64_t steps;
   Word total;
@@ -36,33 +35,30 @@ struct TrialJob {
   core::Philox random{0};
   Word first_draw;
   int trials;
-  int steps;             ///< at most
-  Word total;            ///< before the first step
-  Word least_total;      ///< below it the integers are to be made anew
-  bool by_quads;         ///< points can be read by 16 bytes
-  int unit_tiles;        ///< tiles of which a block has whole multiples: 1, where it has few, or those of a sum's rows
-  Word* part_sums;       ///< a sum for each block
-  Word* told_gains;      ///< [2][trial][block]; zeros, as all that is told
-  Word* told_rows;       ///< most_trials
-  unsigned int* nearer;  ///< a bit for each row of the blocks and each trial, zeros: [row][most_trials]
+  int steps;              ///< maximum
+  Word total;             ///< before the first step
+  Word least_total;       ///< below this total the integers must be rescaled
+  bool by_quads;          ///< points can be read in 16-byte units
+  int unit_tiles;         ///< granularity of a block's tiles: 1 if few, otherwise the tiles of one sum's rows
+  Word* part_sums;        ///< one sum per block
+  Word* published_gains;  ///< [2][trial][block]; initially 0, like all published words
+  Word* published_rows;   ///< [most_trials]
+  unsigned int* nearer;   ///< [row][most_trials]: one bit per row and trial, initially 0
   std::int64_t* chosen;
   TrialOutcome* outcome;
 };
 
 namespace trials {
 
-constexpr int most_warps =
-    12;  ///< so that each thread has the registers that it needs: what it keeps in memory is no longer in the cache
+constexpr int most_warps = 12;  ///< leaves each thread enough registers: spilled values would miss the cache
 constexpr int most_threads = 32 * most_warps;
-constexpr int most_blocks = 512;  ///< of a grid; as many sums are looked through at a time
-constexpr int remembered = 64;    ///< pairs of a warp that came nearer, while it is not known which trial is the best
+constexpr int most_blocks = 512;  ///< per grid; also the number of sums scanned at a time
+constexpr int remembered = 64;    ///< pairs that a warp remembers as nearer until the best trial is known
 constexpr unsigned int everyone = 0xffffffffu;
 
-/// Room for the pairs that one look at a warp's rows and eight trials may leave, and for those of before that are not
-/// 32 yet.
+/// Capacity of a warp's queue: the pairs of one tile and eight trials, plus fewer than 32 earlier pairs.
 constexpr int queue_room = 8 * tile_rows + 32;
 
-/// What a warp has of the shared memory.
 struct WarpRoom {
   ByteStage ring[ByteStream::stages];
   unsigned char chains[Chains::bytes];
@@ -71,10 +67,10 @@ struct WarpRoom {
   unsigned int queue[queue_room];
 };
 
-/// How a block lays out its shared memory: its warps, candidates, the sums of all blocks.
+/// Layout of a block's shared memory: warps, candidates, sums of all blocks.
 struct Layout {
-  int eights;      ///< of trials
-  int candidates;  ///< bytes
+  int eights;      ///< groups of eight trials
+  int candidates;  ///< in bytes
   int blocks;
 
   __host__ __device__ Layout(int chunks, int trials, int grid)
@@ -84,27 +80,28 @@ struct Layout {
   }
 };
 
-/// Of 256 undecided pairs of a tile and eight trials, from how many on all are measured.
+/// Number of undecided pairs, of the 256 of a tile and eight trials, from which all 256 are measured.
 constexpr int most_by_pairs = 64;
 
-/// Words that other blocks are told: the number and a mark in the two highest bits, which says that it has come.
+/// Published words hold a number, and in the two highest bits a mark that says the word has arrived.
 constexpr int mark_shift = 62;
-__device__ inline Word mark_of(int step) { return Word{1} + static_cast<Word>(step / 2 % 2); }  // 0: nothing yet
+__device__ inline Word mark_of(int step) { return Word{1} + static_cast<Word>(step / 2 % 2); }  // 0: not yet written
 
-__device__ inline void tell(Word* place, Word word) {
+__device__ inline void publish(Word* place, Word word) {
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(place), "l"(word) : "memory");
 }
-__device__ inline Word look_up(const Word* place) {
+__device__ inline Word load_published(const Word* place) {
   Word word = 0;
   asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(place) : "memory");
   return word;
 }
 
-/// The first of `count` numbers at which their prefix sum passes `target`, which is lowered by what comes before. By a
-/// warp; all lanes get the same answer. `number(index)`: less than 2^62 in all, and more than `target`.
+/// Returns the index of the first of `count` numbers at which the prefix sum exceeds `target`, and subtracts the
+/// preceding numbers from `target`. Called by a whole warp; all lanes get the same result. The sum of all
+/// `number(index)` must be below 2^62 and above `target`.
 template <class Number>
 __device__ int passes_at(int count, Word& target, const Number& number) {
-  constexpr int most = 16;  // numbers that a lane asks for at a time, so that it waits for memory once
+  constexpr int most = 16;  // numbers per lane and load, so that the lane waits for memory once
   const int lane = static_cast<int>(threadIdx.x) % 32;
   for (int begin = 0;; begin += 32 * most) {
     const int width = (min(count - begin, 32 * most) + 31) / 32;
@@ -126,7 +123,7 @@ __device__ int passes_at(int count, Word& target, const Number& number) {
       target -= __shfl_sync(everyone, prefix, 31);
       continue;
     }
-    Word rest = target - (prefix - mine);  // of the lane in whose numbers it is
+    Word rest = target - (prefix - mine);  // target within the numbers of the lane that contains it
     int place = first;
     bool found = false;
 #pragma unroll
@@ -143,7 +140,7 @@ __device__ int passes_at(int count, Word& target, const Number& number) {
   }
 }
 
-/// The part of a block that is its own: rows [first, last], and what the block's threads share.
+/// The work of one block: rows [first, last] and the state that its threads share.
 template <class T>
 class Walker {
  public:
@@ -161,16 +158,16 @@ class Walker {
     last_row_ = min(units * (std::int64_t{blockIdx.x} + 1) / grid * unit_rows, job.cover.rows.count) - 1;
     const auto tiles = static_cast<int>((last_row_ - first_row_) / tile_rows) + 1;
     tiles_ = (tiles - warp_ + warps_ - 1) / warps_;
-    if (threadIdx.x < most_warps) own_.forgot[threadIdx.x] = false;
-    // What is not there is multiplied too, and its answers are not used.
+    if (threadIdx.x < most_warps) own_.overflowed[threadIdx.x] = false;
+    // Unused places are multiplied too, but their results are ignored.
     for (int trial = job.trials + warp_; trial < 8 * layout_.eights; trial += warps_)
       bring_candidate(job.bytes, -1, trial, candidates_);
   }
 
-  /// Leaves the block's own sum of w D where the others find it.
+  /// Publishes this block's sum of w D.
   __device__ void sum_up() {
     if (threadIdx.x == 0) own_.sum = 0;
-    __syncthreads();  // it is 0
+    __syncthreads();  // the sum is 0
     Word sum = 0;
     if (job_.unit_tiles == 1) {
       for (std::int64_t row = first_row_ + threadIdx.x; row <= last_row_; row += blockDim.x)
@@ -181,21 +178,20 @@ class Walker {
         sum += job_.cover.block_sums[block];
     }
     if (sum > 0) atomicAdd(&own_.sum, sum);
-    __syncthreads();  // the sum is there
+    __syncthreads();  // the sum is complete
     if (threadIdx.x == 0) job_.part_sums[blockIdx.x] = own_.sum;
   }
-  /// After a barrier of the grid: the sums of all blocks.
+  /// Reads the sums of all blocks, after a grid barrier.
   __device__ void read_sums() {
     for (int part = static_cast<int>(threadIdx.x); part < static_cast<int>(gridDim.x);
          part += static_cast<int>(blockDim.x))
       parts_[part] = __ldcg(job_.part_sums + part);
-    __syncthreads();  // they are here
+    __syncthreads();  // the sums are stored
   }
 
-  /// Asks for the tiles at which the next look begins.
-  __device__ void start_look(int step) { stream_.start(tiles_of(step)); }
+  __device__ void start_comparison(int step) { stream_.start(tiles_of(step)); }
 
-  /// Draws the trials of a step and tells the others of those that lie here. To be called after a barrier of the block.
+  /// Draws the trials of a step and publishes those within this block's rows. Call it after a block barrier.
   __device__ void draw(Word first_draw, Word total, int step) {
     const CoverJob<T>& cover = job_.cover;
     const auto grid = static_cast<int>(gridDim.x);
@@ -216,15 +212,15 @@ class Walker {
           first + passes_at(rows, target, [&](int index) {
             return cover.quantize(cover.weighed(first + index, __ldcg(cover.closest + first + index)));
           });
-      if (lane_ == 0) tell(job_.told_rows + trial, (static_cast<Word>(step) + 1) << row_bits | static_cast<Word>(row));
+      if (lane_ == 0)
+        publish(job_.published_rows + trial, (static_cast<Word>(step) + 1) << row_bits | static_cast<Word>(row));
     }
   }
 
-  /// Brings the bytes of the step's trials here.
   __device__ void bring_trials(int step) {
     for (int trial = warp_; trial < job_.trials; trial += warps_) {
       Word word = 0;
-      do word = look_up(job_.told_rows + trial);
+      do word = load_published(job_.published_rows + trial);
       while (word >> row_bits != static_cast<Word>(step) + 1);
       const auto row = static_cast<std::int64_t>(word & ((Word{1} << row_bits) - 1));
       bring_candidate(job_.bytes, row, trial, candidates_);
@@ -239,19 +235,19 @@ class Walker {
     __syncthreads();  // the candidates are complete
   }
 
-  /// Compares all rows of the block with the trials, and tells the others what they gain.
-  __device__ void look(int step) {
+  /// Compares all rows of the block with the trials and publishes the gains.
+  __device__ void compare(int step) {
     waiting_ = 0;
     kept_ = 0;
     stream_.begin();
     const ByteStream::Tiles tiles = tiles_of(step);
     auto local = static_cast<int>(tiles.row(0) - first_row_);
-    for (int number = 0; number < tiles_; ++number, local += tiles.step * tile_rows) look_at(local);
+    for (int number = 0; number < tiles_; ++number, local += tiles.step * tile_rows) compare_tile(local);
     while (waiting_ > 0) take_from_queue();
-    __syncthreads();  // all gains are there
+    __syncthreads();  // all gains are added
     if (static_cast<int>(threadIdx.x) < job_.trials)
-      tell(told_gains(step, static_cast<int>(threadIdx.x)) + blockIdx.x,
-           mark_of(step) << mark_shift | Word{own_.high_gains[threadIdx.x]} << 32 | own_.low_gains[threadIdx.x]);
+      publish(published_gains(step, static_cast<int>(threadIdx.x)) + blockIdx.x,
+              mark_of(step) << mark_shift | Word{own_.high_gains[threadIdx.x]} << 32 | own_.low_gains[threadIdx.x]);
   }
 
   struct Best {
@@ -259,13 +255,13 @@ class Walker {
     Word gain;
   };
 
-  /// The first of the trials that gain most, from what all blocks tell.
+  /// Returns the trial with the largest gain over all blocks; ties go to the first.
   __device__ Best find_best(int step) {
     const auto grid = static_cast<int>(gridDim.x);
     constexpr int at_once = 8;
     for (int trial = warp_; trial < job_.trials; trial += warps_) {
       Word sum = 0;
-      const Word* const told = told_gains(step, trial);
+      const Word* const published = published_gains(step, trial);
       for (int begin = 0; begin < grid; begin += 32 * at_once) {
         Word words[at_once];
         bool are_there = false;
@@ -274,7 +270,7 @@ class Walker {
 #pragma unroll
           for (int index = 0; index < at_once; ++index) {
             const int part = begin + 32 * index + lane_;
-            words[index] = part < grid ? look_up(told + part) : mark_of(step) << mark_shift;
+            words[index] = part < grid ? load_published(published + part) : mark_of(step) << mark_shift;
             are_there &= words[index] >> mark_shift == mark_of(step);
           }
         } while (!__all_sync(everyone, are_there));
@@ -284,7 +280,7 @@ class Walker {
       for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(everyone, sum, lanes);
       if (lane_ == 0) own_.totals[trial] = sum;
     }
-    __syncthreads();  // all totals are there
+    __syncthreads();  // all totals are stored
     Best best{lane_, lane_ < job_.trials ? own_.totals[lane_] : 0};
     for (int distance = 16; distance > 0; distance /= 2) {
       const Best other{__shfl_down_sync(everyone, best.trial, distance),
@@ -294,13 +290,14 @@ class Walker {
     return {__shfl_sync(everyone, best.trial, 0), __shfl_sync(everyone, best.gain, 0)};
   }
 
-  /// Lowers the distances of the points that the best trial comes nearer to, and the sums of all blocks.
+  /// Lowers the distances of the points that are nearer to the best trial, and updates the sums of all blocks.
   __device__ void add(int step, int best) {
-    constexpr int most_parts = (most_blocks + 31) / 32;  // of a thread, where a block is a warp
-    const Word* const told = told_gains(step, best);
-    Word first_gain = 0;  // asked for early
-    if (static_cast<int>(threadIdx.x) < static_cast<int>(gridDim.x)) first_gain = look_up(told + threadIdx.x);
-    if (own_.forgot[warp_]) add_forgotten(best);
+    constexpr int most_parts = (most_blocks + 31) / 32;  // per thread, if a block is a single warp
+    const Word* const published = published_gains(step, best);
+    Word first_gain = 0;  // loaded early
+    if (static_cast<int>(threadIdx.x) < static_cast<int>(gridDim.x))
+      first_gain = load_published(published + threadIdx.x);
+    if (own_.overflowed[warp_]) add_overflowed(best);
     for (int index = lane_; index < kept_; index += 32) {
       const unsigned int pair = room_.pairs[index];
       if (static_cast<int>(pair % most_trials) == best) lower(first_row_ + pair / most_trials, room_.distances[index]);
@@ -308,10 +305,10 @@ class Walker {
     for (int index = 0; index < most_parts; ++index) {
       const int part = static_cast<int>(threadIdx.x) + index * static_cast<int>(blockDim.x);
       if (part >= static_cast<int>(gridDim.x)) break;
-      parts_[part] -= gain_in(index == 0 ? first_gain : look_up(told + part));
+      parts_[part] -= gain_in(index == 0 ? first_gain : load_published(published + part));
     }
-    __syncwarp();  // the reaches are written, and what was forgotten has been asked for
-    if (lane_ == 0) own_.forgot[warp_] = false;
+    __syncwarp();  // the reaches are written, and all lanes have read `overflowed`
+    if (lane_ == 0) own_.overflowed[warp_] = false;
     ask_for_lengths(step + 1);
   }
 
@@ -322,7 +319,7 @@ class Walker {
  private:
   static constexpr int row_bits = 48;
 
-  /// The warp's tiles, to and fro: what was read last is still in the cache.
+  /// Returns the warp's tiles, in alternating direction: the rows read last are still in cache.
   __device__ ByteStream::Tiles tiles_of(int step) const {
     const std::int64_t first = first_row_ / tile_rows + warp_;
     if (step % 2 == 0) return {first, warps_, tiles_};
@@ -331,31 +328,30 @@ class Walker {
 
   struct Own {
     Word sum;
-    unsigned int low_gains[most_trials];  ///< in halves, which shared memory adds by itself
+    unsigned int low_gains[most_trials];  ///< low and high halves, because shared memory has native 32-bit atomics
     unsigned int high_gains[most_trials];
     Word totals[most_trials];
     std::int64_t rows[most_trials];
     ByteCandidate candidates[most_trials];
-    bool forgot[most_warps];  ///< whether a warp had no room for all pairs that came nearer
+    bool overflowed[most_warps];  ///< true if a warp had no room for all pairs that came nearer
   };
   __device__ static Own& own() {
     __shared__ Own memory;
     return memory;
   }
 
-  __device__ Word* told_gains(int step, int trial) const {
-    return job_.told_gains + (static_cast<std::int64_t>(step % 2) * most_trials + trial) * gridDim.x;
+  __device__ Word* published_gains(int step, int trial) const {
+    return job_.published_gains + (static_cast<std::int64_t>(step % 2) * most_trials + trial) * gridDim.x;
   }
   __device__ static Word gain_in(Word word) { return word & ((Word{1} << mark_shift) - 1); }
 
-  /// The canonical distance of a lane's row and trial, in lanes below `count`.
+  /// Returns the canonical distance of each lane's row and trial, in lanes below `count`.
   __device__ double distance_to(std::int64_t row, int trial, int count) {
     const DeviceRows<T>& rows = job_.cover.rows;
     return Chains::distance<T>(rows.data + row * rows.stride, rows.data + own_.rows[trial] * rows.stride, rows.columns,
                                job_.by_quads, count, room_.chains);
   }
 
-  /// Asks for a row of the points, which will be needed soon.
   __device__ void fetch(std::int64_t row) const {
     const DeviceRows<T>& rows = job_.cover.rows;
     const T* const begin = rows.data + row * rows.stride;
@@ -363,8 +359,8 @@ class Walker {
       asm volatile("prefetch.global.L2 [%0];" ::"l"(begin + column));
   }
 
-  /// The 32 rows of a tile, which begins at the block's row `local`, and all trials.
-  __device__ void look_at(int local) {
+  /// Compares the 32 rows of a tile with all trials. The tile begins at the block's row `local`.
+  __device__ void compare_tile(int local) {
     const int chunks = job_.bytes.chunks();
     const bool are_two = layout_.eights > 1;
     BytePoint points[4];
@@ -386,7 +382,7 @@ class Walker {
     if (are_two) queue_up(local, others, 8);
   }
 
-  /// Bit 2 i + next: the lane's row i and trial `next` of its two.
+  /// Returns the undecided pairs. Bit 2 i + next: the lane's row i and trial `next` of its two.
   __device__ unsigned int undecided_of(int local, const BytePoint (&points)[4], const int (&sums)[2][4],
                                        int eight) const {
     unsigned int undecided = 0;
@@ -400,7 +396,7 @@ class Walker {
         if (!points[index].is_out_of_reach(candidate, sums[index / 2][index % 2 * 2 + next]))
           undecided |= 1u << (index * 2 + next);
     }
-    // Rows behind the last one.
+    // Excludes rows past the last one.
     const int rows = static_cast<int>(last_row_ - first_row_) + 1 - local - lane_ / 4;
     if (rows <= 24) undecided &= rows <= 0 ? 0u : (1u << (rows + 7) / 8 * 2) - 1;
     return undecided;
@@ -428,38 +424,38 @@ class Walker {
     while (waiting_ >= 32) take_from_queue();
   }
 
-  /// The canonical distance of the last pairs that wait, up to 32.
+  /// Measures the last waiting pairs, up to 32.
   __device__ void take_from_queue() {
     const int count = min(waiting_, 32);
     waiting_ -= count;
     const unsigned int pair = lane_ < count ? room_.queue[waiting_ + lane_] : 0;
-    __syncwarp();  // it is read
+    __syncwarp();  // the queue has been read
     const std::int64_t row = first_row_ + pair / most_trials;
     const int trial = static_cast<int>(pair % most_trials);
     const double before = lane_ < count ? job_.cover.closest[row] : 0.0;
     const double distance = distance_to(row, trial, count);
-    note(row, trial, before, distance, lane_ < count && distance < before);
+    record_gain(row, trial, before, distance, lane_ < count && distance < before);
   }
 
-  /// The distances of a tile's rows to eight trials, where many of them are wanted.
+  /// Measures the distances of a tile's rows to eight trials; used when many of them are undecided.
   __device__ void measure_all(std::int64_t first, int eight) {
     const std::int64_t row = first + lane_;
     const auto count = static_cast<int>(min(std::int64_t{tile_rows}, last_row_ + 1 - first));
     const int trials = min(8, job_.trials - eight);
     const double before = lane_ < count ? job_.cover.closest[row] : 0.0;
     double distances[8];
-    // The queue has room: fewer than 32 pairs wait.
+    // The queue has room, because fewer than 32 pairs wait.
     static_assert(queue_room * 4 >= 32 * 4 + Chains::bytes_of_others);
     Chains::distances_to_all<T>(job_.cover.rows, first, count, own_.rows + eight, trials, room_.chains,
                                 reinterpret_cast<unsigned char*>(room_.queue + 32), distances);
 #pragma unroll
     for (int trial = 0; trial < 8; ++trial)
       if (trial < trials)
-        note(row, eight + trial, before, distances[trial], lane_ < count && distances[trial] < before);
+        record_gain(row, eight + trial, before, distances[trial], lane_ < count && distances[trial] < before);
   }
 
-  /// Takes down what a trial gains by a row that it is nearer to, and its distance.
-  __device__ void note(std::int64_t row, int trial, double before, double distance, bool is_nearer) {
+  /// Records a distance if it is smaller than before, and the trial's gain from it.
+  __device__ void record_gain(std::int64_t row, int trial, double before, double distance, bool is_nearer) {
     if (is_nearer) {
       const CoverJob<T>& cover = job_.cover;
       const Word gain = cover.quantize(cover.weighed(row, before)) - cover.quantize(cover.weighed(row, distance));
@@ -476,21 +472,21 @@ class Walker {
       room_.distances[place] = distance;
       room_.pairs[place] = static_cast<unsigned int>(row - first_row_) * most_trials + static_cast<unsigned int>(trial);
     } else {
-      own_.forgot[warp_] = true;
+      own_.overflowed[warp_] = true;
       const std::int64_t bit = row * most_trials + trial;
       atomicOr(job_.nearer + bit / 32, 1u << (bit % 32));
     }
   }
 
-  /// Measures anew what came nearer to the best trial and was not remembered.
-  __device__ void add_forgotten(int best) {
+  /// Measures again the points that came nearer to the best trial but were not remembered.
+  __device__ void add_overflowed(int best) {
     waiting_ = 0;
     for (int number = 0; number < tiles_; ++number) {
       const std::int64_t row = tiles_of(0).row(number) + lane_;
-      // A word has the bits of two rows, whose lanes are neighbours.
+      // A word holds the bits of two rows, which belong to neighbouring lanes.
       unsigned int* const bits = job_.nearer + row / 2;
       const unsigned int word = row <= last_row_ ? __ldcg(bits) : 0;
-      __syncwarp();  // both lanes have read it
+      __syncwarp();  // both lanes have read the word
       if (row <= last_row_ && row % 2 == 0 && word != 0) *bits = 0;
       const bool is_wanted = row <= last_row_ && (word >> (row % 2 * most_trials + best) & 1u) != 0;
       const unsigned int wanted = __ballot_sync(everyone, is_wanted);
@@ -506,7 +502,7 @@ class Walker {
     const int count = min(waiting_, 32);
     waiting_ -= count;
     const std::int64_t row = first_row_ + (lane_ < count ? room_.queue[waiting_ + lane_] : 0);
-    __syncwarp();  // it is read
+    __syncwarp();  // the queue has been read
     const double distance = distance_to(row, best, count);
     if (lane_ < count) lower(row, distance);
   }
@@ -529,38 +525,37 @@ class Walker {
   int warps_;
   WarpRoom& room_;
   uint4* candidates_;
-  Word* parts_;  ///< the sums of all blocks
+  Word* parts_;  ///< sums of all blocks
   ByteStream stream_;
   std::int64_t first_row_;
   std::int64_t last_row_;
-  int tiles_;        ///< of the warp: every warps_-th of the block
+  int tiles_;        ///< of the warp: every warps_-th tile of the block
   int waiting_ = 0;  ///< pairs in the warp's queue
   int kept_ = 0;     ///< pairs that the warp remembers
 };
 
-// Launch shape: cooperative, blocks of up to most_threads, as many as the GPU holds at once or there are blocks of
-// rows.
+// Launch shape: cooperative; blocks of up to most_threads; as many as the GPU runs at once, at most one per unit.
 template <class T>
 __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_constant__ TrialJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
   Walker<T> walker(job, memory);
   walker.sum_up();
-  walker.start_look(0);
+  walker.start_comparison(0);
   walker.ask_for_lengths(0);
-  cooperative_groups::this_grid().sync();  // all blocks' sums are there
+  cooperative_groups::this_grid().sync();  // all blocks' sums are published
   walker.read_sums();
   Word total = job.total;
   int step = 0;
   while (step < job.steps && total > 0 && total >= job.least_total) {
     walker.draw(job.first_draw + static_cast<Word>(step) * static_cast<Word>(job.trials), total, step);
     walker.bring_trials(step);
-    walker.look(step);
-    walker.start_look(step + 1);
+    walker.compare(step);
+    walker.start_comparison(step + 1);
     const auto [best, most] = walker.find_best(step);
     total -= most;
     if (blockIdx.x == 0 && threadIdx.x == 0) job.chosen[step] = walker.trial_row(best);
     walker.add(step, best);
-    __syncthreads();  // the sums are complete, and all have read the trials' rows
+    __syncthreads();  // the sums are complete, and all threads have read the trials' rows
     ++step;
   }
   walker.finish();

@@ -15,7 +15,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Four coordinates of a column, or eight: of neighbouring rows.
+// Loads four or eight coordinates of a column, from neighbouring rows.
 template <class Lanes>
 HWY_INLINE hn::Vec<Lanes> load_column(Lanes lanes, const double* from, std::int64_t stride) {
   const hn::RebindToSigned<Lanes> integers;

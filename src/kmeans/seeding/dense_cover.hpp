@@ -1,13 +1,13 @@
-// k-means++ for few clusters: every distance is measured. While clusters are few, half of the points and more come
-// nearer to a trial than they were, and to find out which takes longer than their distances. Points are taken in blocks
-// of 256 in their order; vectors across points serve all trials of a step, and what the trials would gain is added up
-// while a block's distances are in the cache. The integers are those of Cover and FilteredCover.
+// k-means++ for few clusters: measures every distance. With few clusters, half of the points or more come nearer to a
+// trial than they were, and finding these points takes longer than computing their distances. Points are processed in
+// order, in blocks of 256. Vectors across points serve all trials of a step, and the gains of the trials are summed
+// while a block's distances are in cache. The results are the integers of Cover and FilteredCover.
 //
-// With few columns the distances to the trial that is chosen are measured again, for the points are read in less time
-// than distances are written; with more they are kept.
+// With few columns, the distances to the trial that is chosen are computed again, because reading the points takes less
+// time than writing distances. With more columns the distances are kept.
 //
-// Floor, of a step with L trials: reading the points, and n d L multiply-adds of doubles. Memory: 8 bytes a point, and
-// 8 L where distances are kept. Without weights, and without the groups that k-means|| asks for.
+// Floor for a step with L trials: reading the points, and n d L double multiply-adds. Memory: 8 bytes per point, and 8
+// L more if distances are kept. Supports neither weights nor the groups that k-means|| needs.
 #pragma once
 
 #include <omp.h>
@@ -27,19 +27,19 @@ namespace gradus::kmeans_detail {
 
 inline constexpr std::int64_t few_columns = 5;
 
-/// squared_distances() for rows of at most few_columns columns, `stride` elements apart.
+/// squared_distances() for rows of at most few_columns columns that are `stride` elements apart.
 template <class T>
 void few_squared_distances(const T* rows, std::int64_t stride, std::int64_t count, const T* const* centroids,
                            std::int64_t clusters, std::int64_t columns, double* out);
 
-/// The sum of the raw integers of the lesser one of closest[i] and others[i]; `closest` becomes it where `keep`.
+/// Returns the sum of the raw integers of min(closest[i], others[i]). If `keep`, stores the minimum in `closest`.
 std::uint64_t sum_of_lesser(double* closest, const double* others, std::int64_t count, const Quantizer& quantize,
                             bool keep);
 
 template <class T>
 class DenseCover final : public Potential<T> {
  public:
-  /// `copy`: of the points in bytes, which is made at the same time; or null.
+  /// `copy`: the 8-bit copy of the points to make in the same pass, or null.
   DenseCover(MatrixView<const T> points, std::int64_t first, int trials, int threads, const std::stop_token& stop,
              ByteRows<T>* copy, const core::RankRows& rows)
       : Potential<T>(points, {}, first, threads, stop, most_trials, rows),
@@ -61,7 +61,7 @@ class DenseCover final : public Potential<T> {
 
   static bool takes(bool weighted, bool groups, int trials) { return !weighted && !groups && trials <= most_trials; }
 
-  /// What it takes beside the points.
+  /// Returns the memory needed in addition to the points.
   static std::uint64_t bytes(std::int64_t rows, std::int64_t columns, int trials) {
     return 8 * static_cast<std::uint64_t>(rows + (keeps(columns) ? trials * (rows + block_rows) : 0));
   }
@@ -113,7 +113,7 @@ class DenseCover final : public Potential<T> {
   std::vector<std::uint64_t> own_weights_of_chosen() const override {
     std::vector<std::uint64_t> sums(chosen_.size());
     for (std::int64_t row = 0; row < points_.rows(); ++row) {
-      if (row % this->stretch == 0) honour_stop();
+      if (row % this->rows_per_poll == 0) honour_stop();
       std::size_t owner = 0;
       while (squared_distance(points_.row(row), this->row_of(chosen_[owner]), points_.columns()) != closest_[row])
         ++owner;
@@ -139,7 +139,7 @@ class DenseCover final : public Potential<T> {
     squared_distances<T>(rows, count, centroids, clusters, points_.columns(), out);
   }
 
-  /// use(first row, rows, sums of the thread) for each block of the sums; returns the threads' sums added up.
+  /// Calls use(first row, rows, sums of the thread) for each block of the sums and returns the totals over all threads.
   template <class Use>
   std::vector<std::uint64_t> for_all_blocks(const Use& use) {
     std::vector<std::uint64_t> all(most_trials);
@@ -161,7 +161,7 @@ class DenseCover final : public Potential<T> {
     return all;
   }
 
-  Buffer<double> kept_;              ///< of each block the distances to the trials, one after the other
+  Buffer<double> kept_;              ///< per block: the distances to the trials, one after another
   std::vector<std::int64_t> tried_;  ///< the rows whose distances are kept
 };
 

@@ -1,20 +1,19 @@
-// k-means++ and k-means|| over points with many columns, where the triangle inequality spares hardly anything: most
-// pairs of a point and a candidate are settled by a copy of the points in 8 bits (byte_rows.hpp), which proves that the
-// candidate is not nearer than what was chosen before; then nothing changes, and no sum needs the pair. Only the rest,
-// of a step of k-means++ hardly more than the points that do come nearer, takes the canonical chain. The results are
-// those of the plain loop, to the bit.
+// k-means++ and k-means|| over points with many columns, where the triangle inequality spares little. An 8-bit copy of
+// the points (byte_rows.hpp) settles most pairs of a point and a candidate: it proves that the candidate is no nearer
+// than the rows chosen before, so nothing changes and no sum needs the pair. Only the remaining pairs need the
+// canonical chain. In a step of k-means++ they are hardly more than the points that do come nearer. The results have
+// the bits of the plain loop.
 //
-// A step of k-means++ is one pass over the copy, for all trials at once. The distances that came out smaller are kept,
-// so that the choice of one of the trials only looks them up (where they are too many, in the first steps, it is
-// another pass). A thread begins each pass with the rows that it had in the one before, which its cache may still hold.
+// A step of k-means++ is one pass over the copy for all trials. The smaller distances that it finds are kept, so
+// choosing a trial only looks them up. In the first steps they are too many to keep, and choosing a trial takes another
+// pass. A thread begins each pass with the rows that it had in the previous pass, which its cache may still hold.
 //
-// Where most pairs of a few points are open, as in the first steps, all of them are done at once: vectors across points
-// then serve all candidates, at a quarter of the price of single pairs.
+// Where most pairs of a few points are open, as in the first steps, all pairs are computed together: vectors across
+// points then serve all candidates, at a quarter of the cost of single pairs.
 //
-// Floor, of a step of L trials: reading n d bytes, n d L products of bytes. By experiment 0.4 to 0.7 n L ln K chains
-// are needed over all steps.
+// Floor for a step with L trials: n d bytes read and n d L byte products. Measured: 0.4 to 0.7 n L ln K chains in all.
 //
-// Memory: a byte for each coordinate, 24 bytes a point, up to 24 more for what is kept, and 4 for k-means||.
+// Memory: a byte per coordinate, 24 bytes per point, up to 24 more per point for kept distances, and 4 for k-means||.
 #pragma once
 
 #include <omp.h>
@@ -38,13 +37,13 @@ namespace gradus::kmeans_detail {
 template <class T>
 class FilteredCover final : public Potential<T> {
  public:
-  /// `bytes`: of the points, nothing copied yet; `groups`: whether weights_of_chosen() will be asked for.
+  /// `bytes`: made for the points, no panel copied yet. `groups`: true if weights_of_chosen() will be called.
   FilteredCover(MatrixView<const T> points, VectorView<const T> weights, std::shared_ptr<ByteRows<T>> bytes,
                 std::int64_t first, bool groups, int threads, const std::stop_token& stop, const core::RankRows& rows)
       : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call(points.columns()), rows),
         bytes_(std::move(bytes)), owners_(groups ? points.rows() : 0), workers_(static_cast<std::size_t>(threads_)) {
     const std::int64_t n = points_.rows();
-    // Pieces are whole blocks of the sums, which one thread alone may change.
+    // A piece consists of whole blocks of the sums, because only one thread may change a block.
     piece_ =
         std::clamp<std::int64_t>(n / (std::int64_t{16} * threads_) / RowSums::block_rows, 1, 16) * RowSums::block_rows;
     most_kept_ = static_cast<std::size_t>(n / threads_ + 1024);
@@ -52,14 +51,14 @@ class FilteredCover final : public Potential<T> {
   }
 
   static constexpr std::int64_t most_of_a_call = 1024;
-  // Fewer of rows so long that to pack them would take too long for a stop request.
+  // Fewer for very long rows, whose packing would delay the response to a stop request.
   static constexpr std::int64_t candidates_of_a_call(std::int64_t columns) {
     return std::clamp<std::int64_t>((std::int64_t{1} << 22) / columns, 64, most_of_a_call);
   }
 
-  /// What it takes beside the points at most.
+  /// Returns an upper bound of the memory needed in addition to the points.
   static std::uint64_t bytes(std::int64_t rows, std::int64_t columns) {
-    // Of these 16 are counted with the copy.
+    // The copy's figure already includes 16 of the bytes per row.
     return ByteRows<T>::bytes(rows, columns) + 36 * static_cast<std::uint64_t>(rows);
   }
 
@@ -89,7 +88,7 @@ class FilteredCover final : public Potential<T> {
   }
 
   void own_add(std::span<const std::int64_t> rows) override {
-    if (!add_what_was_kept(rows)) {
+    if (!use_kept_distances(rows)) {
       take_candidates(rows);
       for_all_rows([](Worker&) {},
                    [&](Worker&, std::int64_t row, std::int32_t candidate, double distance) {
@@ -104,7 +103,7 @@ class FilteredCover final : public Potential<T> {
     const Quantizer quantize = weight_quantizer(largest_weight_, this->all_rows());
     std::vector<std::uint64_t> sums(chosen_.size());
     for (std::int64_t row = 0; row < points_.rows(); ++row) {
-      if (row % this->stretch == 0) honour_stop();
+      if (row % this->rows_per_poll == 0) honour_stop();
       sums[static_cast<std::size_t>(owners_[row])] += weights_.empty() ? 1 : quantize(this->weight(row));
     }
     return sums;
@@ -116,26 +115,25 @@ class FilteredCover final : public Potential<T> {
       Potential<T>::honour_stop;
 
   static constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
-  static constexpr std::int64_t most_distances = 32768;  // done at once
+  static constexpr std::int64_t most_distances = 32768;  // computed at once
   static constexpr std::size_t most_pairs = 1024;
   static_assert(panel_rows * most_of_a_call <= most_distances && RowSums::block_rows % panel_rows == 0);
 
-  struct Kept {
+  struct SmallerDistance {
     double distance;
     std::int64_t row;
     std::int32_t candidate;
   };
 
-  /// What each thread has for itself, from pass to pass.
   struct alignas(64) Worker {
     ByteScratch scratch;
-    std::vector<std::int64_t> rows;  ///< of open pairs
+    std::vector<std::int64_t> rows;
     std::vector<std::int32_t> candidates;
     std::vector<const T*> row_addresses;
     std::vector<const T*> candidate_addresses;
     std::vector<double> distances;
     std::vector<std::uint64_t> gains;
-    std::vector<Kept> kept;
+    std::vector<SmallerDistance> kept;
     bool kept_all = false;
   };
 
@@ -164,7 +162,7 @@ class FilteredCover final : public Potential<T> {
     honour_stop();
   }
 
-  // Points without weight never change a sum, and whose they are does not matter: they are never looked at again.
+  // Points without weight never change a sum, and their group does not matter, so they are never read again.
   void limit(std::int64_t row) {
     if (weights_.empty() || weights_[row] > 0) bytes_->set_limit(row, closest_[row]);
   }
@@ -181,8 +179,8 @@ class FilteredCover final : public Potential<T> {
     trials_.make(*bytes_, std::span<const T* const>(candidates_));
   }
 
-  /// Where the one row is among the last trials, and all that came nearer to it was kept.
-  bool add_what_was_kept(std::span<const std::int64_t> rows) {
+  /// Uses the kept distances. Returns false unless the row was among the last trials and all distances were kept.
+  bool use_kept_distances(std::span<const std::int64_t> rows) {
     if (rows.size() != 1) return false;
     const auto at = std::find(tried_.begin(), tried_.end(), rows.front());
     if (at == tried_.end()) return false;
@@ -192,17 +190,17 @@ class FilteredCover final : public Potential<T> {
       kept += worker.kept.size();
     }
     const auto chosen = static_cast<std::int32_t>(at - tried_.begin());
-    // Rows of one block of the sums were kept by one thread, whose cache mostly holds what is written here: to fetch it
-    // takes longer than to wake the thread.
+    // One thread kept all rows of a block of the sums, and its cache holds most of what is written here. Moving these
+    // lines to another core takes longer than waking the thread.
 #pragma omp parallel for num_threads(threads_) schedule(static) if (kept > 64)
     for (std::size_t worker = 0; worker < workers_.size(); ++worker)
-      for (const Kept& each : workers_[worker].kept)
+      for (const SmallerDistance& each : workers_[worker].kept)
         if (each.candidate == chosen) settle(each.row, 0, each.distance);
     return true;
   }
 
-  /// use(worker, row, candidate, distance) for all pairs that may be nearer than before, for each row in ascending
-  /// order of the candidates; `nearest`: but for those that are surely farther than another candidate.
+  /// Calls use(worker, row, candidate, distance) for all pairs that may be nearer than before; the candidates of a row
+  /// are ascending. If `nearest`, omits pairs that are certainly farther than another candidate.
   template <class Begin, class Use>
   void for_all_rows(const Begin& begin, const Use& use, bool nearest) {
     core::FirstFailure failure;
@@ -211,7 +209,7 @@ class FilteredCover final : public Potential<T> {
 #pragma omp parallel num_threads(threads_)
     failure.run([&] {
       Worker& worker = workers_[static_cast<std::size_t>(omp_get_thread_num())];
-      // By the thread itself, so that its memory has no cache line in common with another one's.
+      // Each thread allocates its own memory, so that no cache line is shared with another thread.
       worker.kept.reserve(most_kept_);
       worker.gains.assign(candidates_.size(), 0);
       worker.scratch.make(static_cast<std::int64_t>(candidates_.size()));
@@ -225,7 +223,7 @@ class FilteredCover final : public Potential<T> {
         const std::int64_t panels = (range.end + panel_rows - 1) / panel_rows;
         for (std::int64_t panel = range.begin / panel_rows; panel < panels; panel += block) {
           if (stop_.stop_requested()) return;
-          look(worker, panel, std::min(panel + block, panels), nearest, use);
+          filter_panels(worker, panel, std::min(panel + block, panels), nearest, use);
         }
       }
       measure_pairs(worker, use);
@@ -234,15 +232,14 @@ class FilteredCover final : public Potential<T> {
     honour_stop();
   }
 
-  /// The panels [first, last).
   template <class Use>
-  void look(Worker& worker, std::int64_t first, std::int64_t last, bool nearest, const Use& use) {
+  void filter_panels(Worker& worker, std::int64_t first, std::int64_t last, bool nearest, const Use& use) {
     const std::size_t before = worker.rows.size();
     std::uint32_t open[RowSums::block_rows / panel_rows];
     std::int64_t open_rows = 0;
     for (std::int64_t panel = first; panel < last; ++panel) {
-      const std::int64_t found = nearest ? bytes_->look_for_nearest(trials_, panel, worker.scratch)
-                                         : bytes_->look(trials_, panel, worker.scratch);
+      const std::int64_t found = nearest ? bytes_->find_nearest(trials_, panel, worker.scratch)
+                                         : bytes_->find_nearer(trials_, panel, worker.scratch);
       std::uint32_t any = 0;
       for (std::int64_t index = 0; index < found; ++index) {
         const Undecided each = worker.scratch.undecided[static_cast<std::size_t>(index)];
@@ -265,7 +262,7 @@ class FilteredCover final : public Potential<T> {
     if (worker.rows.size() >= most_pairs) measure_pairs(worker, use);
   }
 
-  /// The pairs that are open. Those of a row are in ascending order.
+  /// Measures the open pairs. The pairs of a row are in ascending order of candidates.
   template <class Use>
   void measure_pairs(Worker& worker, const Use& use) {
     const std::size_t count = worker.rows.size();
@@ -287,7 +284,7 @@ class FilteredCover final : public Potential<T> {
     worker.candidates.clear();
   }
 
-  /// All candidates' distances from the points of the panels from `first` on of which any is open.
+  /// Measures the distances of all candidates from every point that is open; the panels start at `first`.
   template <class Use>
   void measure_all(Worker& worker, std::int64_t first, std::span<const std::uint32_t> open, const Use& use) {
     std::int64_t rows[RowSums::block_rows];
@@ -301,8 +298,8 @@ class FilteredCover final : public Potential<T> {
       }
     const auto candidates = static_cast<std::int64_t>(candidates_.size());
     worker.distances.resize(static_cast<std::size_t>(count * candidates));
-    // Some at a time, for the sake of a stop request.
-    const std::int64_t together = core::stretch_length(candidates, count * points_.columns());
+    // Works in blocks, to respond to stop requests.
+    const std::int64_t together = core::chunk_length(candidates, count * points_.columns());
     for (std::int64_t candidate = 0; candidate < candidates && !stop_.stop_requested(); candidate += together) {
       const std::int64_t some = std::min(together, candidates - candidate);
       squared_distances<T>(addresses, count, candidates_.data() + candidate, some, points_.columns(),
@@ -315,13 +312,13 @@ class FilteredCover final : public Potential<T> {
   }
 
   std::shared_ptr<ByteRows<T>> bytes_;
-  Buffer<std::int32_t> owners_;  ///< per row: its chosen row's number
+  Buffer<std::int32_t> owners_;  ///< per row: the number of its chosen row
   std::vector<Worker> workers_;
   std::int64_t piece_ = 0;
-  std::size_t most_kept_ = 0;  ///< of a thread
+  std::size_t most_kept_ = 0;  ///< per thread
   ByteTrials trials_;
-  std::vector<const T*> candidates_;  ///< addresses
-  std::vector<std::int64_t> tried_;   ///< the rows of the last gains()
+  std::vector<const T*> candidates_;
+  std::vector<std::int64_t> tried_;  ///< the rows of the last gains()
 };
 
 }  // namespace gradus::kmeans_detail

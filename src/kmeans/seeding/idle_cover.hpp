@@ -1,4 +1,4 @@
-// What a rank without rows has of the points' distances: nothing. It takes part where the ranks tell each other theirs.
+// The cover of a rank without rows. It has no distances and only takes part in the ranks' exchanges.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace gradus::kmeans_detail {
 template <class T>
 class IdleCover final : public Potential<T> {
  public:
-  /// `candidates_of_a_call`: as many as the other ranks take.
+  /// `candidates_of_a_call`: the other ranks' limit.
   IdleCover(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first,
             std::int64_t candidates_of_a_call, const std::stop_token& stop, const core::RankRows& rows)
       : Potential<T>(points, weights, first, 1, stop, candidates_of_a_call, rows) {

@@ -20,7 +20,7 @@ namespace {
 
 void honour_stop(const std::stop_token& stop) { core::honour_stop(stop, while_choosing); }
 
-/// The rows once more from the first one on, until there are k.
+/// Repeats the rows from the first one on until there are k.
 void repeat(std::vector<std::int64_t>& rows, std::int64_t k) {
   for (std::size_t index = 0; std::ssize(rows) < k; ++index) {
     const std::int64_t row = rows[index];
@@ -41,7 +41,7 @@ std::vector<std::int64_t> random_rows(const PointSource<T>& points, std::int64_t
     repeat(chosen, k);
     return chosen;
   }
-  // Floyd's sampling without replacement: k draws, no table of n.
+  // Floyd's sampling without replacement: k draws and no table of size n.
   const std::int64_t n = points.rank_rows().all();
   std::unordered_set<std::int64_t> taken;
   for (std::int64_t last = n - k; last < n; ++last) {
@@ -59,13 +59,13 @@ std::vector<std::int64_t> random_rows(const PointSource<T>& points, std::int64_t
 template <class T>
 class Seeding {
  public:
-  /// `so_far`: where it goes on.
+  /// `so_far`: the state to resume from.
   Seeding(const PointSource<T>& points, std::int64_t k, bool accepts_fewer, const core::Philox& random,
           const Execution& execution, const SeedingMemory<T>& memory, const SeedingSoFar& so_far)
       : points_(points), k_(k), accepts_fewer_(accepts_fewer), random_(random), execution_(execution), memory_(memory),
         so_far_(so_far) {}
 
-  /// `first_draw`: the index of the first random number; the draws count up from there.
+  /// `first_draw`: index of the first random number; later draws count up.
   std::vector<std::int64_t> plus_plus(std::uint64_t first_draw) {
     draws_ = first_draw;
     const auto cover = points_.cover(first_row(), k_, false, memory_);
@@ -81,7 +81,7 @@ class Seeding {
         draws_ += static_cast<std::uint64_t>(trials_of_a_step(k_));
       }
     }
-    keeper_ = so_far_.keeper;
+    checkpoints_ = so_far_.checkpoints;
     extend(*cover, chosen);
     return chosen;
   }
@@ -101,8 +101,8 @@ class Seeding {
         cover->add(some);
         done = done.subspan(some.size());
       }
-    } else if (so_far_.keeper != nullptr) {
-      so_far_.keeper->seeding.sample = cover->chosen();
+    } else if (so_far_.checkpoints != nullptr) {
+      so_far_.checkpoints->seeding.sample = cover->chosen();
     }
     for (; round < oversampling_rounds && cover->total() > 0; ++round) {
       const std::vector<std::int64_t> rows = cover->sample(wanted, random_, round);
@@ -110,7 +110,7 @@ class Seeding {
       keep_round(rows);
       if (execution_.progress) execution_.progress({"initialize", round + 1, oversampling_rounds + 1, "k-means||"});
     }
-    // A row without points of its own repeats another one.
+    // A row without points is a duplicate of another row.
     const std::vector<std::uint64_t> weights = cover->weights_of_chosen();
     std::vector<std::int64_t> rows;
     std::vector<T> row_weights;
@@ -142,14 +142,14 @@ class Seeding {
     return rows.draw(random_, draws_++);
   }
 
-  /// Steps of greedy k-means++ until k rows are chosen.
+  /// Takes steps of greedy k-means++ until k rows are chosen.
   void extend(SeedingCover& cover, std::vector<std::int64_t>& chosen) {
     const int trials = trials_of_a_step(k_);
     std::vector<std::uint64_t> targets(static_cast<std::size_t>(trials));
     while (static_cast<std::int64_t>(chosen.size()) < k_) {
       honour_stop(execution_.stop);
       if (cover.total() == 0) return extend_by_different_rows(chosen);
-      if (cover.takes_steps(trials)) {  // several at a time, where they are computed
+      if (cover.takes_steps(trials)) {  // several steps at a time, where the distances are computed
         cover.take_steps(trials, k_, random_, draws_, chosen);
         report(chosen.size());
         keep_steps(chosen);
@@ -158,7 +158,7 @@ class Seeding {
       for (std::uint64_t& target : targets) target = random_.below(draws_++, cover.total());
       const std::vector<std::int64_t> candidates = cover.rows_at(targets);
       const std::vector<std::uint64_t> gains = cover.gains(candidates);
-      // The one that leaves the least; the first on ties.
+      // The candidate with the largest gain; ties go to the first.
       const auto best = std::max_element(gains.begin(), gains.end()) - gains.begin();
       chosen.push_back(candidates[static_cast<std::size_t>(best)]);
       cover.add(std::span(&chosen.back(), 1));
@@ -172,7 +172,7 @@ class Seeding {
     throw InputError("the checkpoint holds first centroids that this program does not choose");
   }
 
-  /// Of those that a checkpoint holds: the first one, from which all others follow, and where they can be at all.
+  /// Checks rows from a checkpoint: the first one, from which all others follow, and that all are in range.
   void require_rows(std::span<const std::int64_t> rows, std::int64_t first, std::int64_t most) const {
     if (rows.front() != first || std::ssize(rows) > most) refuse_rows();
     for (const std::int64_t row : rows)
@@ -180,37 +180,37 @@ class Seeding {
   }
 
   void keep_round(const std::vector<std::int64_t>& rows) const {
-    if (so_far_.keeper == nullptr) return;
-    SeedingState& seeding = so_far_.keeper->seeding;
+    if (so_far_.checkpoints == nullptr) return;
+    SeedingState& seeding = so_far_.checkpoints->seeding;
     seeding.sample.insert(seeding.sample.end(), rows.begin(), rows.end());
     seeding.rounds.push_back(std::ssize(rows));
-    if (so_far_.keeper->is_due()) so_far_.keeper->write_seeding();
+    if (so_far_.checkpoints->is_due()) so_far_.checkpoints->write_seeding();
   }
 
   void keep_steps(const std::vector<std::int64_t>& chosen) const {
-    if (keeper_ == nullptr) return;
-    std::vector<std::int64_t>& kept = keeper_->seeding.chosen;
+    if (checkpoints_ == nullptr) return;
+    std::vector<std::int64_t>& kept = checkpoints_->seeding.chosen;
     kept.insert(kept.end(), chosen.begin() + std::ssize(kept), chosen.end());
-    if (keeper_->is_due()) keeper_->write_seeding();
+    if (checkpoints_->is_due()) checkpoints_->write_seeding();
   }
 
   void report(std::size_t chosen) const {
     if (execution_.progress) execution_.progress({"initialize", static_cast<std::int64_t>(chosen), k_, "k-means++"});
   }
 
-  /// For rows that differ by so little that all squared distances are zero: the first ones that are not chosen yet.
+  /// Adds rows that are distinct from the chosen ones, for rows so close that all squared distances are zero.
   void extend_by_different_rows(std::vector<std::int64_t>& chosen) const {
     std::unordered_set<std::string> seen;
     const auto is_new = [&](const T* row) {
       std::string bytes(static_cast<std::size_t>(points_.rows().columns()) * sizeof(T), '\0');
       for (std::int64_t dim = 0; dim < points_.rows().columns(); ++dim) {
-        const T value = row[dim] + T{0};  // -0 counts as 0
+        const T value = row[dim] + T{0};  // maps -0 to 0
         std::memcpy(bytes.data() + static_cast<std::size_t>(dim) * sizeof(T), &value, sizeof(T));
       }
       return seen.insert(std::move(bytes)).second;
     };
     const Matrix<T> before = points_.rows_at(chosen);
-    const std::int64_t stretch = core::stretch_length(points_.rows().rows(), 64 + points_.rows().columns());
+    const std::int64_t stretch = core::chunk_length(points_.rows().rows(), 64 + points_.rows().columns());
     for (std::int64_t row = 0; row < before.rows(); ++row) is_new(before.row(row));
     const VectorView<const T> weights = points_.host_weights();
     const auto find = [&](std::vector<std::int64_t>& rows, std::int64_t most, std::int64_t first_row) {
@@ -232,7 +232,7 @@ class Seeding {
       });
       chosen.insert(chosen.end(), found.begin(), found.end());
       const Matrix<T> rows = points_.rows_at(found);
-      for (std::int64_t row = 0; row < rows.rows(); ++row) is_new(rows.row(row));  // for the ranks behind
+      for (std::int64_t row = 0; row < rows.rows(); ++row) is_new(rows.row(row));  // for the ranks after this one
     }
     if (static_cast<std::int64_t>(chosen.size()) < k_ && !accepts_fewer_)
       throw InputError(about("points") + "fewer different points of positive weight than clusters",
@@ -247,7 +247,7 @@ class Seeding {
   const Execution& execution_;
   SeedingMemory<T> memory_;
   SeedingSoFar so_far_;
-  SeedingCheckpoints* keeper_ = nullptr;  ///< of steps of k-means++, where these are all that there is
+  SeedingCheckpoints* checkpoints_ = nullptr;  ///< for k-means++ steps, if the choice consists only of them
   std::uint64_t draws_ = 0;
 };
 

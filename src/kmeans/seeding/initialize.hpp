@@ -1,4 +1,4 @@
-// The first centroids.
+// Choice of the first centroids.
 #pragma once
 
 #include <vector>
@@ -13,17 +13,17 @@ namespace gradus::kmeans_detail {
 template <class T>
 struct FirstCentroids {
   Matrix<T> centroids;             ///< k x d
-  std::vector<std::int64_t> rows;  ///< of the points; empty for KMeansInit::given
+  std::vector<std::int64_t> rows;  ///< row numbers in the points; empty for KMeansInit::given
 };
 
-/// Returns true if a fit is made where there are fewer different points than clusters.
+/// Returns true if the options allow a fit with fewer distinct points than clusters.
 bool accepts_fewer_different(const KMeansOptions& options);
-/// Returns the remedy, which continues a sentence.
+/// Returns the remedy, as the continuation of a sentence.
 ErrorMessage how_to_accept_fewer();
 
-/// k x d centroids by `options.init` for restart number `restart`; a function of data, options and seed alone.
-/// `points` are finite and all ranks' hold at least k different rows of positive weight, or the options accept fewer.
-/// `given`: centroids in host memory, or none.
+/// Returns k x d centroids by `options.init` for restart number `restart`: a function of data, options and seed alone.
+/// `points` must be finite and have, over all ranks, at least k distinct rows of positive weight, unless the options
+/// accept fewer. `given`: centroids in host memory, or none.
 template <class T>
 FirstCentroids<T> initialize(const PointSource<T>& points, const KMeansOptions& options, MatrixView<const T> given,
                              const Execution& execution, int restart,

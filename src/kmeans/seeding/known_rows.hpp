@@ -1,5 +1,5 @@
-// What the ranks of a job tell each other while they choose the first centroids: the rows that are chosen or tried,
-// which each of them compares with its own, and the sums by which rows are drawn.
+// The ranks' exchange while they choose the first centroids: the chosen or tried rows, which every rank compares with
+// its own rows, and the sums by which rows are drawn.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,15 @@
 
 namespace gradus::kmeans_detail {
 
-/// Those of a rank without rows, where others have weights: one that belongs to no row, for a view of none would say
-/// that there are no weights at all.
+/// Returns the weights for a rank without rows when other ranks have weights: one weight that belongs to no row,
+/// because an empty view would mean that there are no weights.
 template <class T>
 VectorView<const T> weights_of_no_rows() {
   static constexpr T none = 0;
   return {&none, 1};
 }
 
-/// What each rank's rows add up to, for draws by a prefix sum over all rows.
+/// The total of each rank's rows, for draws by a prefix sum over all rows.
 class RankTotals {
  public:
   RankTotals() = default;
@@ -36,7 +36,7 @@ class RankTotals {
     total_ -= amount;
   }
 
-  /// The rank in whose rows the prefix sum passes `target` < total(), and what of it is left for them.
+  /// The rank whose rows contain prefix sum `target` < total(), and the remaining target within that rank.
   struct Place {
     int rank;
     std::uint64_t target;
@@ -52,11 +52,10 @@ class RankTotals {
   std::uint64_t total_ = 0;
 };
 
-/// Rows of all ranks, by their number among all.
+/// Rows of all ranks, by global row number.
 template <class T>
 class KnownRows {
  public:
-  /// `own`: this rank's rows.
   KnownRows(const core::RankRows& rows, MatrixView<const T> own) : rows_(rows), own_(own) {}
   KnownRows(const KnownRows&) = delete;
   KnownRows& operator=(const KnownRows&) = delete;
@@ -64,12 +63,12 @@ class KnownRows {
   const core::RankRows& rank_rows() const { return rows_; }
   core::Ranks& ranks() const { return rows_.ranks(); }
 
-  /// The address of a row of this rank's, or of one that was brought.
+  /// Returns the address of a row of this rank or of a row fetched by bring().
   const T* row(std::int64_t number) const {
     return rows_.is_own(number) ? own_.row(number - rows_.first()) : others_.at(number).data();
   }
 
-  // All ranks call these together. A rank that is alone has all rows.
+  // All ranks must call these functions together. A rank that is alone has all rows.
 
   void bring(std::span<const std::int64_t> numbers) {
     if (ranks().is_alone()) return;
@@ -78,7 +77,7 @@ class KnownRows {
       if (!rows_.is_own(numbers[index])) keep(numbers[index], rows.row(static_cast<std::int64_t>(index)));
   }
 
-  /// Brings for each place the row of the rank that knows its number; the others say -1. Returns all numbers.
+  /// Fetches one row per place, from the rank that passes its number; the other ranks pass -1. Returns all numbers.
   std::vector<std::int64_t> bring_own(std::vector<std::int64_t> numbers) {
     ranks().add_up(
         numbers.size(), [] {},
@@ -91,8 +90,7 @@ class KnownRows {
     return numbers;
   }
 
-  /// Brings the rows that work() names on each rank, of its own by their number among all and ascending. Returns all
-  /// numbers, ascending.
+  /// Fetches the rows that work() returns on each rank, by global number, ascending. Returns the numbers of all ranks.
   template <class Work>
   std::vector<std::int64_t> bring_all(const Work& work) {
     std::vector<std::int64_t> numbers;

@@ -11,12 +11,11 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Up to so many columns the triangle inequality spares more than the copy in 8 bits does where points are many, and for
-// fewer clusters than that the copy is not made sooner than the distances are (docs/decisions/0013-first-centroids.md).
+// Up to most_columns_of_cover columns, the triangle inequality spares more than the 8-bit copy does. For fewer rows
+// than fewest_chosen_by_filter, the copy costs as much as the distances (docs/decisions/0013-first-centroids.md).
 constexpr std::int64_t most_columns_of_cover = 5;
 constexpr std::int64_t fewest_chosen_by_filter = 6;
 
-/// `expected`: how many rows will be chosen.
 bool is_filtered(std::int64_t columns, std::int64_t expected, SeedingFilter filter) {
   if (columns > ByteRows<float>::most_columns || filter == SeedingFilter::never || filter == SeedingFilter::dense)
     return false;
@@ -24,8 +23,7 @@ bool is_filtered(std::int64_t columns, std::int64_t expected, SeedingFilter filt
   return columns > most_columns_of_cover && expected >= fewest_chosen_by_filter;
 }
 
-/// Whether all distances of k-means++ are measured, for to leave some out takes longer (docs/decisions/
-/// 0013-first-centroids.md).
+/// Returns true if avoiding some distances of k-means++ takes longer (docs/decisions/0013-first-centroids.md).
 bool is_dense(std::int64_t columns, std::int64_t clusters, SeedingFilter filter) {
   if (filter != SeedingFilter::where_it_pays) return filter == SeedingFilter::dense;
   return clusters <= (columns <= few_columns ? 64 : columns <= 24 ? 32 : 10);
@@ -43,8 +41,8 @@ CoverKind cover_kind(std::int64_t columns, bool weighted, std::int64_t expected,
 
 double first_distances(KMeansInit init, std::int64_t clusters, std::int64_t columns) {
   const auto k = static_cast<double>(clusters);
-  // The products of bytes that rule most pairs out made the whole choice 7 to 100 times as fast (docs/results/
-  // kmeans-first-centroids-16-cores-h200.txt): a pair counts a tenth.
+  // The byte products that exclude most pairs made the whole choice 7 to 100 times as fast
+  // (docs/results/kmeans-first-centroids-16-cores-h200.txt), so a pair counts as a tenth.
   const auto filtered = [&](std::int64_t expected) {
     return is_filtered(columns, expected, SeedingFilter::where_it_pays) ? 0.1 : 1.0;
   };
@@ -70,7 +68,7 @@ std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter f
     const std::uint64_t bytes = of_cover(shape.points, shape.clusters);
     const int trials = trials_of_a_step(shape.clusters);
     if (cover_kind(shape.dimensions, shape.weighted, shape.clusters, false, filter) != CoverKind::dense) return bytes;
-    // No less than without room for it.
+    // At least what a fallback without this memory needs.
     return copy +
            std::max(DenseCover<float>::bytes(shape.points, shape.dimensions, trials), of_plain_cover(shape.points));
   }

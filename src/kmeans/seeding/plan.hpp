@@ -1,4 +1,4 @@
-// How the choice of first centroids goes about its work: a pure function of shape, method and memory.
+// Plan for choosing the first centroids: a pure function of shape, method and memory.
 #pragma once
 
 #include <cstdint>
@@ -7,33 +7,32 @@
 
 namespace gradus::kmeans_detail {
 
-/// Whether the choice among points in host memory takes the memory for a copy in 8 bits (byte_rows.hpp), or for all
-/// distances (dense_cover.hpp; `dense`: wherever it can). Its result does not depend on it.
+/// Selects how much memory the choice uses for points in host memory: for an 8-bit copy (byte_rows.hpp) or for all
+/// distances (dense_cover.hpp; `dense`: wherever possible). The result does not depend on it.
 enum class SeedingFilter { where_it_pays, never, always, dense };
 
-// Rounds of k-means|| and, in multiples of k, the rows that each is expected to choose: Bahmani et al. found that five
-// rounds of 2k already give seeds as good as k-means++ does.
+// Rounds of k-means||, and the expected number of rows per round in multiples of k. Bahmani et al. found that five
+// rounds of 2k give seeds as good as k-means++ does.
 inline constexpr int oversampling_rounds = 5;
 inline constexpr std::uint64_t oversampling_factor = 2;
 
-/// Rows that k-means|| chooses in all rounds, about.
+/// Returns the approximate number of rows that k-means|| chooses in all rounds.
 constexpr std::int64_t sample_rows(std::int64_t clusters) {
   return static_cast<std::int64_t>(oversampling_factor) * oversampling_rounds * clusters + 1;
 }
 
-/// Candidates of a step of greedy k-means++.
+/// Returns the number of candidates per step of greedy k-means++.
 int trials_of_a_step(std::int64_t clusters);
 
 /// The class that measures distances to chosen rows in host memory.
 enum class CoverKind { dense, filtered, plain };
-/// `expected`: how many rows will be chosen; `groups`: whether weights_of_chosen() will be asked for.
+/// `expected`: how many rows will be chosen. `groups`: true if weights_of_chosen() will be called.
 CoverKind cover_kind(std::int64_t columns, bool weighted, std::int64_t expected, bool groups, SeedingFilter filter);
 
-/// What the choice takes in host memory, with points there; `copy`: of it the copy that is wanted beside.
+/// Returns the host memory that the choice needs in addition to the points. `copy`: the part wanted for the 8-bit copy.
 std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter, std::uint64_t copy = 0);
 
-/// Distances of each point that the choice of `clusters` first centroids takes: all pairs, or the share of them that
-/// the filter costs where it is used.
+/// Returns the distances per point that choosing the first centroids costs: all, or the share that the filter leaves.
 double first_distances(KMeansInit init, std::int64_t clusters, std::int64_t columns);
 
 }  // namespace gradus::kmeans_detail

@@ -1,7 +1,7 @@
-// A SeedingCover of points in host memory: sums, draws and samples, over the distances that the derived class measures.
+// A SeedingCover of points in host memory: sums, draws and samples over the distances that the derived class measures.
 //
-// On ranks each has the distances of its own rows, while row numbers, and the rows that are chosen or tried, are of
-// all: KnownRows brings the latter. Between two additions the ranks know each other's totals.
+// With several ranks, each rank has the distances of its rows. Row numbers are global, and KnownRows fetches the
+// chosen or tried rows. Between two calls of add() every rank knows the totals of the others.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace gradus::kmeans_detail {
 template <class T>
 class Potential : public SeedingCover {
  public:
-  const std::int64_t most_candidates;  ///< of one call of gains()
+  const std::int64_t most_candidates;  ///< per call of gains()
 
   std::uint64_t total() const final { return totals_.total(); }
   const std::vector<std::int64_t>& chosen() const final { return chosen_; }
@@ -72,22 +72,22 @@ class Potential : public SeedingCover {
   }
 
  protected:
-  static constexpr std::int64_t stretch = 16 * RowSums::block_rows;  // rows between two looks
+  static constexpr std::int64_t rows_per_poll = 16 * RowSums::block_rows;  // rows between two polls of the stop token
 
-  /// This and all that works on all rows ends with InterruptedError after a stop request. The derived class calls
-  /// begin(). `points`, `weights`: this rank's `rows`.
+  /// The constructor, and every function over all rows, throws InterruptedError after a stop request. The derived class
+  /// must call begin(). `points` and `weights` are this rank's part of `rows`.
   Potential(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, int threads,
             const std::stop_token& stop, std::int64_t candidates_of_a_call, const core::RankRows& rows)
       : most_candidates(candidates_of_a_call), points_(points), weights_(weights), stop_(stop), closest_(points.rows()),
         sums_(points.rows()), chosen_{first}, known_(rows, points) {
     known_.bring(chosen_);
-    // Waking a thread costs about as much as 16384 differences.
+    // Waking a thread costs about as much as 16384 coordinate differences.
     const double differences = static_cast<double>(points_.rows()) * static_cast<double>(points_.columns());
     threads_ = static_cast<int>(std::clamp(differences / 16384, 1.0, static_cast<double>(threads)));
     largest_weight_ = known_.ranks().greatest([&] {
       double largest = 0;
       for (std::int64_t row = 0; row < weights_.size(); ++row) {
-        if (row % core::operations_between_looks == 0) honour_stop();
+        if (row % core::operations_between_polls == 0) honour_stop();
         largest = std::max(largest, static_cast<double>(weights_[row]));
       }
       return largest;
@@ -102,18 +102,16 @@ class Potential : public SeedingCover {
     rescale();
   }
 
-  /// The same of this rank's points.
   virtual std::vector<std::uint64_t> own_gains(std::span<const std::int64_t> candidates) = 0;
-  /// At most most_candidates.
+  /// Adds at most most_candidates rows.
   virtual void own_add(std::span<const std::int64_t> rows) = 0;
   virtual std::vector<std::uint64_t> own_weights_of_chosen() const = 0;
 
-  /// Of a row that is chosen or tried, by its number.
+  /// Returns a chosen or tried row by its global number.
   const T* row_of(std::int64_t number) const { return known_.row(number); }
-  /// Of all ranks together.
   std::int64_t all_rows() const { return known_.rank_rows().all(); }
 
-  // From here on rows are counted from this rank's first one.
+  // From here on, row numbers are local to this rank.
 
   std::uint64_t integer(std::int64_t row) const { return quantize_(weight(row) * closest_[row]); }
 
@@ -122,7 +120,7 @@ class Potential : public SeedingCover {
   }
   void honour_stop() const { core::honour_stop(stop_, "stopped while choosing the first centroids"); }
 
-  /// Sets a row's distance to a smaller one. Threads must not share a block of the sums.
+  /// Sets a row's distance to a smaller one. Two threads must not share a block of the sums.
   void lower(std::int64_t row, double distance) {
     const std::uint64_t before = integer(row);
     closest_[row] = distance;
@@ -143,10 +141,10 @@ class Potential : public SeedingCover {
     {
       std::vector<std::int64_t> partial;
 #pragma omp for schedule(static)
-      for (std::int64_t first = 0; first < points_.rows(); first += stretch) {
+      for (std::int64_t first = 0; first < points_.rows(); first += rows_per_poll) {
         if (stop_.stop_requested() || failure.happened()) continue;
         failure.run([&] {
-          for (std::int64_t row = first; row < std::min(first + stretch, points_.rows()); ++row) {
+          for (std::int64_t row = first; row < std::min(first + rows_per_poll, points_.rows()); ++row) {
             const std::uint64_t share = integer(row);
             if (share > 0 && is_drawn(wanted, share, all, random.bits(draw_index(round, first_row + row))))
               partial.push_back(first_row + row);
@@ -162,7 +160,7 @@ class Potential : public SeedingCover {
     return rows;
   }
 
-  /// The sums of work()'s `count` integers over all ranks.
+  /// Returns the sums of work()'s `count` integers over all ranks.
   template <class Work>
   std::vector<std::uint64_t> of_all(std::size_t count, const Work& work) const {
     std::vector<std::uint64_t> integers;
@@ -173,7 +171,7 @@ class Potential : public SeedingCover {
     return integers;
   }
 
-  /// Brings the sums up to date after work(), which changes blocks of them.
+  /// Updates the sums after work(), which changes blocks of them.
   template <class Work>
   void refresh(const Work& work) {
     totals_ = RankTotals(known_.ranks().gather([&] {
@@ -183,16 +181,16 @@ class Potential : public SeedingCover {
     }));
   }
 
-  /// Integers relative to the largest w * D of now. Done again only when the total has fallen to a quarter: until then
-  /// the sums are kept up to date where they change.
+  /// Rescales the integers relative to the current largest w * D. This is repeated only when the total has fallen to a
+  /// quarter; until then changes update the sums in place.
   void rescale() {
     const std::int64_t n = points_.rows();
     const double most = known_.ranks().greatest([&] {
       double largest = 0;
 #pragma omp parallel for num_threads(threads_) schedule(static) reduction(max : largest)
-      for (std::int64_t first = 0; first < n; first += stretch) {
+      for (std::int64_t first = 0; first < n; first += rows_per_poll) {
         if (stop_.stop_requested()) continue;
-        for (std::int64_t row = first; row < std::min(first + stretch, n); ++row)
+        for (std::int64_t row = first; row < std::min(first + rows_per_poll, n); ++row)
           largest = std::max(largest, weight(row) * closest_[row]);
       }
       return largest;
@@ -217,7 +215,7 @@ class Potential : public SeedingCover {
   std::stop_token stop_;
   int threads_ = 1;
   double largest_weight_ = 0;
-  double weight_unit_ = 1;  ///< a power of two that brings the weights below 1, so that no product overflows
+  double weight_unit_ = 1;  ///< a power of two that brings the weights below 1, so that products cannot overflow
   Buffer<double> closest_;  ///< per row: the squared distance to the nearest chosen row
   Quantizer quantize_;
   RowSums sums_;

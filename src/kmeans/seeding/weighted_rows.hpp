@@ -1,4 +1,4 @@
-// Rows drawn by weight, for the first row of a choice and for KMeansInit::random.
+// Draws rows by weight: the first row of a choice, and all rows for KMeansInit::random.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,6 @@ namespace gradus::kmeans_detail {
 
 inline constexpr std::string_view while_choosing = "stopped while choosing the first centroids";
 
-/// Draws rows by weight, none of them twice. The weights are those of this rank's rows.
 template <class T>
 class WeightedRows {
  public:
@@ -30,9 +29,9 @@ class WeightedRows {
     rescale();
   }
 
-  /// Whether all rows of positive weight are drawn.
+  /// Returns true if all rows of positive weight are drawn.
   bool is_exhausted() {
-    if (total() == 0) rescale();  // what is left is too light to count beside what was drawn
+    if (total() == 0) rescale();  // the remaining weights are too small next to the drawn ones
     return total() == 0;
   }
 
@@ -58,7 +57,7 @@ class WeightedRows {
     std::uint64_t integer;
   };
 
-  /// Of this rank's rows.
+  /// `target` is relative to this rank's rows.
   Drawn take(std::uint64_t target) {
     const std::int64_t row = sums_.row_at(target, [this](std::int64_t each) { return integer_of(each); });
     const std::uint64_t integer = integer_of(row);
@@ -77,7 +76,7 @@ class WeightedRows {
     const auto find_largest = [&] {
       double largest = 0;
       for (std::int64_t row = 0; row < weights_.size(); ++row) {
-        if (row % core::operations_between_looks == 0) core::honour_stop(stop_, while_choosing);
+        if (row % core::operations_between_polls == 0) core::honour_stop(stop_, while_choosing);
         largest = std::max(largest, left(row));
       }
       return largest;
@@ -85,7 +84,7 @@ class WeightedRows {
     const auto add_up = [&] {
       for (std::int64_t row = 0; row < weights_.size(); row += RowSums::block_rows) sums_.block_of(row) = 0;
       for (std::int64_t row = 0; row < weights_.size(); ++row) {
-        if (row % core::operations_between_looks == 0) core::honour_stop(stop_, while_choosing);
+        if (row % core::operations_between_polls == 0) core::honour_stop(stop_, while_choosing);
         sums_.block_of(row) += integer_of(row);
       }
       sums_.refresh();
@@ -101,10 +100,10 @@ class WeightedRows {
   VectorView<const T> weights_;
   const core::RankRows& rows_;
   const std::stop_token& stop_;
-  RowSums sums_;  ///< of this rank's rows
+  RowSums sums_;
   RankTotals totals_;
   std::vector<bool> drawn_;
-  double unit_ = 1;  ///< a power of two, for weights so small that the quantizer would lose them
+  double unit_ = 1;  ///< a power of two, for weights so small that the quantizer would round them to zero
   Quantizer quantize_;
 };
 

@@ -1,5 +1,4 @@
-// Mean, scale and standardized rows (gradus/kmeans_standardization.hpp). Sums are exact, so that no bit depends on the
-// order in which threads and ranks add.
+// Mean, scale and standardized rows (gradus/kmeans_standardization.hpp). Sums are exact: their order does not matter.
 #include "kmeans/standardization/standardization.hpp"
 
 #include <omp.h>
@@ -24,12 +23,12 @@ using core::ExactAccumulator;
 constexpr std::string_view standardizing_stopped = "stopped while standardizing the columns";
 constexpr std::int64_t operations_of_a_sum = 16;
 
-/// Exact sums over this rank's rows of what each(row, sums) adds for a row.
+/// Returns exact sums over this rank's rows of the terms that each(row, sums) adds.
 template <class Each>
 std::vector<ExactAccumulator> own_sums(std::int64_t rows, std::size_t count, int threads, const std::stop_token& stop,
                                        const Each& each) {
   const std::int64_t stretch =
-      core::stretch_length(rows, operations_of_a_sum * static_cast<std::int64_t>(count), threads);
+      core::chunk_length(rows, operations_of_a_sum * static_cast<std::int64_t>(count), threads);
   std::vector<std::vector<ExactAccumulator>> parts(static_cast<std::size_t>(threads),
                                                    std::vector<ExactAccumulator>(count));
 #pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1 && rows > stretch)
@@ -44,7 +43,7 @@ std::vector<ExactAccumulator> own_sums(std::int64_t rows, std::size_t count, int
   return std::move(parts.front());
 }
 
-/// The same over the rows of all ranks.
+/// Returns the same sums over the rows of all ranks.
 template <class Each>
 std::vector<ExactAccumulator> exact_sums(const core::RankRows& rows, std::size_t count, int threads,
                                          const std::stop_token& stop, const Each& each) {
@@ -56,10 +55,10 @@ std::vector<ExactAccumulator> exact_sums(const core::RankRows& rows, std::size_t
   return sums;
 }
 
-/// `first`: the number of the first of these rows among all.
+/// `first`: global number of the first row.
 template <class T>
 void require_finite(MatrixView<const T> points, std::int64_t first, const std::stop_token& stop) {
-  core::RareLook look(stop, standardizing_stopped);
+  core::RarePoll look(stop, standardizing_stopped);
   for (std::int64_t row = 0; row < points.rows(); ++row) {
     look.honour_stop();
     for (std::int64_t column = 0; column < points.columns(); ++column)
@@ -71,7 +70,7 @@ void require_finite(MatrixView<const T> points, std::int64_t first, const std::s
   }
 }
 
-/// Appends mean and scale of the columns from `first` on.
+/// Appends mean and scale of `columns` columns starting at `first`.
 template <class T>
 void add_columns(MatrixView<const T> points, const core::RankRows& rank_rows, std::int64_t first, std::int64_t columns,
                  int threads, const std::stop_token& stop, KMeansStandardization& by) {
@@ -85,7 +84,7 @@ void add_columns(MatrixView<const T> points, const core::RankRows& rank_rows, st
       });
   std::vector<double> mean;
   for (const ExactAccumulator& sum : sums) mean.push_back(sum.quotient<double>(rows));
-  // About the rounded mean: what its rounding adds to the squares is subtracted again.
+  // Moments about the rounded mean. The rounding's share of the squares is subtracted below.
   const std::vector<ExactAccumulator> moments =
       exact_sums(rank_rows, 2 * count, threads, stop, [&](std::int64_t row, ExactAccumulator* own) {
         for (std::int64_t column = 0; column < columns; ++column) {
@@ -110,7 +109,7 @@ void add_columns(MatrixView<const T> points, const core::RankRows& rank_rows, st
 }  // namespace
 
 int standardizing_threads(std::int64_t rows, std::int64_t columns, const Execution& execution) {
-  // More columns would not matter, and the product might not fit 63 bits.
+  // A cap on the columns, which does not affect the result and keeps the product below 2^63.
   const std::int64_t operations = operations_of_a_sum * rows * std::min<std::int64_t>(columns, 1 << 20);
   return cpu::start_team(cpu::threads_for(operations, cpu::thread_count(execution)));
 }
@@ -118,7 +117,7 @@ int standardizing_threads(std::int64_t rows, std::int64_t columns, const Executi
 template <class T>
 KMeansStandardization standardization_of(MatrixView<const T> points, const core::RankRows& rows, int threads,
                                          const std::stop_token& stop) {
-  // A sum takes a kilobyte: with all columns at a time, many of them would take more memory than the points.
+  // A sum takes about a kilobyte, so with all columns at once, many columns would need more memory than the points.
   constexpr std::int64_t columns_at_a_time = 512;
   rows.ranks().agree([&] { require_finite(points, rows.first(), stop); });
   KMeansStandardization by;
@@ -130,7 +129,7 @@ KMeansStandardization standardization_of(MatrixView<const T> points, const core:
 template <class T>
 void standardize_rows(MatrixView<const T> rows, MatrixView<T> standardized, const KMeansStandardization& by,
                       int threads, const std::stop_token& stop) {
-  const std::int64_t stretch = core::stretch_length(rows.rows(), 4 * rows.columns(), threads);
+  const std::int64_t stretch = core::chunk_length(rows.rows(), 4 * rows.columns(), threads);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows.rows() > stretch)
   for (std::int64_t first = 0; first < rows.rows(); first += stretch) {
     if (stop.stop_requested()) continue;

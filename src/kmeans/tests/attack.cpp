@@ -1,4 +1,4 @@
-// k-means: every variant that runs here, compared with the reference.
+// k-means: compares every variant that runs here with the reference.
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +21,7 @@ namespace {
 using kmeans_detail::Shape;
 using kmeans_detail::Variant;
 
-/// A case, flat in memory, with views in its options.
+/// A case in contiguous memory, with views in its options.
 template <class T>
 class Job {
  public:
@@ -123,7 +123,7 @@ std::string exact_difference(const KMeansResult<T>& is, const KMeansAnswer<T>& e
       [&] { return history_inertia_difference(is, expected); });
 }
 
-/// For variants that keep the textbook's arithmetic, on tame input.
+/// For variants with textbook arithmetic, on tame input.
 template <class T>
 std::string tame_difference(const KMeansResult<T>& is, const KMeansAnswer<T>& expected, double tolerance) {
   return first_difference([&] { return difference("label", copy(is.labels.view()), expected.labels); },
@@ -144,7 +144,7 @@ std::string tame_difference(const KMeansResult<T>& is, const KMeansAnswer<T>& ex
                           });
 }
 
-/// A result as an answer, for cases without a reference: the first variant's, against which the others are held.
+/// Converts the first variant's result to an answer that serves as reference for the others, for cases without one.
 template <class T>
 KMeansAnswer<T> answer_of(const KMeansResult<T>& result) {
   KMeansAnswer<T> answer;
@@ -166,7 +166,7 @@ class Check {
 
   const Job<T>& job() const { return job_; }
 
-  /// What the fit must be, computed when it is first asked for.
+  /// Returns the expected fit, computed on first use.
   const Outcome<KMeansAnswer<T>>& expected() {
     if (expected_) return *expected_;
     if (has_reference_) expected_ = outcome_of([&] { return kmeans_reference(job_.points(), job_.options()); });
@@ -174,7 +174,7 @@ class Check {
     return *expected_;
   }
 
-  /// What is wrong with a fit, or nothing.
+  /// Returns what is incorrect in a fit, or "".
   std::string fit_fault(const Run& run) {
     const auto is = outcome_of([&] { return job_.run(run.execution); });
     if (std::string wrong = status_difference(is, expected()); !wrong.empty() || !is.answer) return wrong;
@@ -183,7 +183,7 @@ class Check {
     return exact_difference(*is.answer, *expected().answer);
   }
 
-  /// What must be true of the fit however it began: its labels, counts and inertia are those of its centroids.
+  /// Checks what must hold for any initial centroids: labels, counts and inertia belong to the result's centroids.
   std::string self_fault(const Run&) {
     if (has_reference_ || !expected().answer || job_.options().metric == KMeansMetric::cosine) return "";
     const KMeansAnswer<T>& answer = *expected().answer;
@@ -195,7 +195,7 @@ class Check {
                             [&] { return difference_of_one("inertia", answer.inertia, again.answer->inertia); });
   }
 
-  /// The first centroids chosen with the copy in 8 bits, or from all distances, are those chosen without.
+  /// Checks that seeding chooses the same initial centroids with and without the 8-bit copy and all-distances path.
   std::string seeding_fault(const Run& run) {
     if (!expected().answer) return "";
     for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel}) {
@@ -297,11 +297,11 @@ std::string full_text(const KMeansCase<T>& made, bool with_queries) {
   return text;
 }
 
-/// The n-th simpler case; see shrunk().
+/// Makes the `step`-th simpler case; see shrunk().
 template <class T>
 bool make_simpler(KMeansCase<T>& made, std::int64_t step) {
   KMeansJob<T>& options = made.options;
-  const auto take = [&step](auto count) {  // whether the step is one of the next `count`
+  const auto take = [&step](auto count) {  // true if the step is one of the next `count`
     const auto all = static_cast<std::int64_t>(count);
     if (step < all) return true;
     step -= all;
@@ -387,7 +387,7 @@ class Attack {
       if (run.contract == core::Contract::same_bits || (made.tame && made.has_reference))
         judge("kmeans", run, &Check<T>::fit_fault);
     for (std::size_t at = 0; at < runs.size(); ++at)
-      if (at + 1 == runs.size() || runs[at].execution.variant != runs[at + 1].execution.variant)  // its last way
+      if (at + 1 == runs.size() || runs[at].execution.variant != runs[at + 1].execution.variant)  // its last run
         for (const auto fault : {&Check<T>::predict_fault, &Check<T>::weighted_predict_fault})
           judge("predict", runs[at], fault);
     if (!runs.empty()) {

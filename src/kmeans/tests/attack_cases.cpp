@@ -52,7 +52,7 @@ class Maker {
     const double clusters = random_.uniform();
     k_ = clusters < 0.5 ? random_.between(1, 6) : clusters < 0.6 ? n_ : clusters < 0.65 ? 1 : random_.between(1, 80);
     k_ = std::min(k_, n_);
-    if (random_.chance(0.015)) {  // so many that threads share them
+    if (random_.chance(0.015)) {  // large enough that threads share them
       n_ = random_.between(8193, 30000);
       d_ = random_.between(1, 3);
       k_ = random_.between(1, 6);
@@ -65,7 +65,7 @@ class Maker {
     }
   }
 
-  /// Groups so far apart that arithmetic in T cannot change a label.
+  /// Makes groups so far apart that arithmetic in T cannot change a label.
   void make_tame() {
     made_.tame = true;
     made_.kind = "tame";
@@ -80,8 +80,8 @@ class Maker {
       for (std::int64_t row = 0; row < n_; ++row) made_.weights.push_back(static_cast<T>(random_.uniform(0.5, 2)));
   }
 
-  /// Points that are nearly as far from their second nearest first centroid as from the nearest: what a filter of low
-  /// precision must leave open.
+  /// Makes points almost equally far from their two nearest initial centroids, which a low-precision filter cannot
+  /// decide.
   void make_near_bisectors() {
     made_.kind = "near bisectors";
     const double scale = random_.pick<double>({1, 1, 1, 1e-30, 1e30, 255});
@@ -115,7 +115,7 @@ class Maker {
       for (std::size_t dim = 0; dim < point.size(); ++dim)
         between += std::pow(static_cast<double>(b[dim]) - static_cast<double>(a[dim]), 2);
       if (between == 0) continue;
-      // To the bisector, and a little to one side of it.
+      // Move to the bisector, and slightly to one side of it.
       const double step = (by_distance[1].first - by_distance[0].first) / (2 * between) +
                           random_.sign() * std::exp2(random_.uniform(least, -5));
       for (std::size_t dim = 0; dim < point.size(); ++dim)
@@ -126,7 +126,7 @@ class Maker {
     if (different_points() < k_) made_.centroids.resize(size(k_ = different_points()));
   }
 
-  /// Of positive weight.
+  /// Returns the number of different points of positive weight.
   std::int64_t different_points() const {
     std::set<std::vector<T>> different;
     for (std::int64_t row = 0; row < n_; ++row)
@@ -138,7 +138,7 @@ class Maker {
     made_.points = columns(n_, made_.kind);
     disturb_rows();
     make_weights();
-    if (!random_.chance(0.02)) k_ = std::min(k_, different_points());  // fewer points than clusters are refused
+    if (!random_.chance(0.02)) k_ = std::min(k_, different_points());  // fewer points than clusters are an error
     make_centroids();
   }
 
@@ -302,7 +302,7 @@ class Maker {
     scaled(made_.centroids);
   }
 
-  /// A value that must be refused.
+  /// Inserts a value that must be rejected.
   void spoil() {
     made_.kind += "; spoilt";
     const auto bad = [this] {

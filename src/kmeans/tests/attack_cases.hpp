@@ -1,4 +1,4 @@
-// Awkward inputs of k-means.
+// Difficult inputs of k-means.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@ namespace gradus::attack {
 
 template <class T>
 struct KMeansCase {
-  std::string kind;           ///< what it is made of, human-readable
+  std::string kind;           ///< human-readable description
   bool tame = false;          ///< ordinary enough for variants whose contract is a tolerance
-  bool has_reference = true;  ///< false: the first centroids come from the library's random numbers
+  bool has_reference = true;  ///< false: the initial centroids depend on the library's random numbers
   Rows<T> points;
-  std::vector<T> weights;   ///< one for each point, or none
-  Rows<T> centroids;        ///< where options.init is `given`
+  std::vector<T> weights;   ///< one per point, or none
+  Rows<T> centroids;        ///< used if options.init is `given`
   Rows<T> queries;          ///< for predict and transform
-  std::int64_t room = 0;    ///< elements between two rows
-  bool own_labels = false;  ///< labels go to memory of the caller's
+  std::int64_t room = 0;    ///< elements between rows
+  bool own_labels = false;  ///< true if labels go to the caller's memory
   KMeansJob<T> options;     ///< without its views
 };
 
-/// Case `number` of `seed`.
+/// Returns case `number` of `seed`.
 template <class T>
 KMeansCase<T> make_kmeans_case(std::uint64_t seed, std::uint64_t number);
 

@@ -21,7 +21,7 @@ Rows<T> rows_of(MatrixView<const T> view) {
   return rows;
 }
 
-/// Scales to unit length; false for a row of zeros, which stays.
+/// Scales to unit length. Returns false for a row of zeros, which stays unchanged.
 template <class T>
 bool to_unit_length(std::vector<T>& row) {
   double largest = 0;
@@ -40,7 +40,7 @@ bool to_unit_length(std::vector<T>& row) {
 
 constexpr double limit = 0x1p500;
 
-/// Refuses what no fit takes: NaN, infinity, values beyond the limit.
+/// Rejects values that no fit accepts: NaN, infinity, values beyond the limit.
 template <class T>
 void check_values(const Rows<T>& rows) {
   for (const std::vector<T>& row : rows)
@@ -48,7 +48,7 @@ void check_values(const Rows<T>& rows) {
       if (!(std::abs(static_cast<double>(value)) <= limit)) throw InputError("a value is not finite or too large");
 }
 
-/// What the fit works on: the rows themselves, or with the cosine metric those of unit length.
+/// Returns the rows that the fit uses: the rows themselves, or rows of unit length with the cosine metric.
 template <class T>
 Rows<T> prepared(MatrixView<const T> view, KMeansMetric metric) {
   Rows<T> rows = rows_of(view);
@@ -59,7 +59,7 @@ Rows<T> prepared(MatrixView<const T> view, KMeansMetric metric) {
   return rows;
 }
 
-/// Centroids; those of a fit are at unit length already, but for what rounding leaves, and stay.
+/// Prepares centroids. Centroids of a fit already have unit length up to rounding and stay unchanged.
 template <class T>
 Rows<T> prepared_centroids(MatrixView<const T> view, KMeansMetric metric) {
   Rows<T> rows = prepared(view, metric);
@@ -98,7 +98,7 @@ std::int32_t nearest(const std::vector<T>& point, const Rows<T>& centroids) {
   return static_cast<std::int32_t>(best);
 }
 
-/// Refuses rows that differ though all of their squared distances are zero in double.
+/// Rejects rows that differ although all their squared distances are zero in double.
 template <class T>
 void check_distances(const Rows<T>& points, const Rows<T>& centroids) {
   bool differ = false;
@@ -150,7 +150,7 @@ class Fit {
     return answer;
   }
 
-  /// The final assignment.
+  /// Performs the final assignment.
   void finish(KMeansAnswer<T>& answer) {
     assign();
     answer.inertia = inertia();
@@ -169,9 +169,9 @@ class Fit {
     return squared_distance(points_[point], centroids_[at(labels_[point])]);
   }
 
-  /// What sums need again and again: weights and products of weights and coordinates, exactly.
+  /// Computes exact weights, and products of weights and coordinates, for later sums.
   void examine() {
-    std::set<std::vector<T>> different;  // -0 and 0 are the same there
+    std::set<std::vector<T>> different;  // -0 and 0 compare equal here
     for (std::size_t point = 0; point < n_; ++point) {
       if (weights_[point] > 0) different.insert(points_[point]);
       exact_weights_.push_back(in_steps(weights_[point]));
@@ -193,7 +193,7 @@ class Fit {
     return changed;
   }
 
-  /// Infinite beyond the range of double.
+  /// Returns infinity beyond the range of double.
   double inertia() const {
     mpz_class sum = 0;
     for (std::size_t point = 0; point < n_; ++point)
@@ -202,7 +202,7 @@ class Fit {
     return options_.metric == KMeansMetric::cosine ? 0.5 * rounded : rounded;
   }
 
-  /// What the header promises of the history's inertia.
+  /// Returns the error bound that the header promises for the history's inertia.
   double inertia_bound() {
     if (extents_.empty()) {
       Rows<T> all = points_;
@@ -224,7 +224,7 @@ class Fit {
     for (std::size_t dim = 0; dim < d_; ++dim)
       bound += 0x1p-51 * terms * extents_[dim] * weight * extents_[dim] +
                0x1p-72 * extents_[dim] * static_cast<double>(n_) * largest * magnitudes_[dim] +
-               2 * weight * std::numeric_limits<double>::min();  // what small squares lose
+               2 * weight * std::numeric_limits<double>::min();  // loss of small squares
     return bound;
   }
 
@@ -237,9 +237,9 @@ class Fit {
     return sum;
   }
 
-  /// New centroids; tells whether a cluster was relocated.
+  /// Computes new centroids. Returns true if a cluster was relocated.
   bool update() {
-    std::vector<std::int64_t> members(k_);  // of positive weight, and not taken away
+    std::vector<std::int64_t> members(k_);  // points of positive weight that are not taken away
     for (std::size_t point = 0; point < n_; ++point) members[at(labels_[point])] += weights_[point] > 0;
     std::vector<std::size_t> empty;
     for (std::size_t cluster = 0; cluster < k_; ++cluster)
@@ -260,7 +260,7 @@ class Fit {
       }
       std::stable_sort(farthest_first.begin(), farthest_first.end(),
                        [&](std::size_t a, std::size_t b) { return distances[a] > distances[b]; });
-      // Without a cluster of their own are so many different points.
+      // The number of different points that are not a centroid.
       const std::size_t missing = different_ - std::min(different_, k_ - empty.size());
       while (empty.size() > missing && different_ < k_) {
         surplus.push_back(empty.back());
@@ -269,7 +269,7 @@ class Fit {
       auto empty_cluster = empty.begin();
       for (const std::size_t point : farthest_first) {
         if (empty_cluster == empty.end()) break;
-        if (!(weights_[point] > 0) || members[at(labels_[point])] < 2) continue;  // passed over for good
+        if (!(weights_[point] > 0) || members[at(labels_[point])] < 2) continue;  // skipped for good
         --members[at(labels_[point])];
         taken[point] = true;
         relocated = true;
@@ -303,7 +303,7 @@ class Fit {
     return mean;
   }
 
-  /// Of the points without their weights.
+  /// Ignores weights.
   double mean_column_variance() const {
     std::vector<T> mean;
     for (std::size_t dim = 0; dim < d_; ++dim) {
@@ -323,12 +323,12 @@ class Fit {
   std::size_t n_;
   std::size_t d_;
   std::size_t k_;
-  std::size_t different_ = 0;  // points of positive weight
+  std::size_t different_ = 0;  // number of different points of positive weight
   std::vector<std::int32_t> labels_;
   std::vector<mpz_class> exact_weights_;
   std::vector<mpz_class> products_;  // n x d
-  std::vector<double> extents_;      // per column, of points and first centroids
-  std::vector<double> magnitudes_;   // the largest
+  std::vector<double> extents_;      // per column, of points and initial centroids
+  std::vector<double> magnitudes_;   // largest magnitudes
 };
 
 template <class T>

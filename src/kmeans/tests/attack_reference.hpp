@@ -1,4 +1,4 @@
-// k-means as include/gradus/kmeans.hpp defines it, one line after the other, in exact arithmetic where the definition
+// k-means as include/gradus/kmeans.hpp defines it, in plain sequential code, with exact arithmetic where the definition
 // says "exact". It shares no code with the library.
 #pragma once
 
@@ -13,7 +13,7 @@ struct KMeansStep {
   std::int64_t changed = 0;
   double shift = 0;
   double inertia = 0;
-  double inertia_bound = 0;  ///< how far the history's inertia may be off; infinite or NaN: unknown
+  double inertia_bound = 0;  ///< error bound of the history's inertia; infinite or NaN: unknown
 };
 
 template <class T>
@@ -27,17 +27,16 @@ struct KMeansAnswer {
   std::vector<KMeansStep> history;
 };
 
-/// A whole fit. Only options.init `given` and `first` are known. Throws what kmeans() must throw.
+/// Computes a whole fit. Supports only options.init `given` and `first`. Throws the same errors as kmeans().
 template <class T>
 KMeansAnswer<T> kmeans_reference(MatrixView<const T> points, const KMeansJob<T>& options);
 
-/// Labels, counts and inertia of an assignment to `centroids`, as kmeans_predict() has it; with `weights` that of a
-/// fit.
+/// Computes labels, counts and inertia of an assignment to `centroids`; without `weights`, like kmeans_predict().
 template <class T>
 KMeansAnswer<T> predict_reference(MatrixView<const T> centroids, MatrixView<const T> points,
                                   VectorView<const T> weights, KMeansMetric metric);
 
-/// n x k distances.
+/// Computes n x k distances.
 template <class T>
 std::vector<T> transform_reference(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric);
 

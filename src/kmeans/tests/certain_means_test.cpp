@@ -1,5 +1,4 @@
-// What vectors of doubles call a certain mean is what integers of 128 bits call so, also beside ties; and means from
-// the middle have the bits of the plain loop.
+// Vectors of doubles and 128-bit integers find the same certain means; means from the middle match the plain loop.
 #include "kmeans/means/certain_means.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +26,7 @@ class Columns {
  public:
   Columns(std::int64_t count, std::int64_t summands) : count_(count), summands_(summands) {}
 
-  /// A sum that lies `off` steps from `mean` times count.
+  /// Adds a sum that is `off` steps away from `mean` times count.
   void add(int exponent, double mean, std::int64_t off) {
     const core::Grid grid(exponent, summands_);
     bits_ = grid.bits;
@@ -41,7 +40,7 @@ class Columns {
     units_.push_back(grid.unit);
   }
 
-  /// How many of the columns are certain; fails where one of them should not be, or is another number.
+  /// Returns the number of certain columns. Fails if an uncertain column is reported as certain or a mean differs.
   std::int64_t check(bool exact) const {
     const auto columns = std::ssize(sums_);
     std::vector<T> means(sums_.size());
@@ -65,7 +64,7 @@ class Columns {
     return columns - left;
   }
 
-  /// Whether means_from_middle() takes them; fails where it gives other bits than the functions that it stands for.
+  /// Returns true if means_from_middle() accepts the sums. Fails if its bits differ from the functions it replaces.
   bool check_from_middle() const {
     std::vector<double> middle;
     for (std::size_t column = 0; column < sums_.size(); ++column)
@@ -115,7 +114,7 @@ TYPED_TEST(CertainMeans, AreThoseOfIntegers) {
   };
   std::int64_t certain = 0;
   std::int64_t all = 0;
-  std::int64_t decided = 0;  // where nothing was lost to the grid
+  std::int64_t decided = 0;  // if nothing was lost to the grid
   std::int64_t from_middle = 0;
   for (const std::int64_t target : cpu::compiled_targets()) {
     const cpu::ForcedTarget forced(target);
@@ -128,13 +127,13 @@ TYPED_TEST(CertainMeans, AreThoseOfIntegers) {
       const std::int64_t d = between(1, 40);
       for (std::int64_t column = 0; column < d; ++column) {
         const int exponent = static_cast<int>(round % 4 == 0 ? between(-984, 500) : between(-20, 20));
-        // A number of T, or half-way to the next one.
+        // A number of T, or halfway to the next one.
         T mean = static_cast<T>(std::ldexp(std::uniform_real_distribution<double>(-1, 1)(random),
                                            exponent - static_cast<int>(between(0, 30))));
         double exact = static_cast<double>(mean);
         if (between(0, 1) == 0) {
           const T above = std::nextafter(mean, std::numeric_limits<T>::infinity());
-          exact = 0.5 * (exact + static_cast<double>(above));  // rounds for double, which is the number itself
+          exact = 0.5 * (exact + static_cast<double>(above));  // in double it rounds to a number of T
         }
         const std::int64_t off =
             between(0, 2) == 0 ? between(-3, 3) : between(-(std::int64_t{1} << 40), std::int64_t{1} << 40);
@@ -149,7 +148,7 @@ TYPED_TEST(CertainMeans, AreThoseOfIntegers) {
   const std::vector<std::int64_t> targets = cpu::compiled_targets();
   const bool has_vectors =
       std::ranges::any_of(targets, [](std::int64_t target) { return target == HWY_AVX3 || target == HWY_AVX2; });
-  EXPECT_EQ(has_vectors, certain > 0);  // elsewhere integers find all of them
+  EXPECT_EQ(has_vectors, certain > 0);  // without vectors integers find all of them
   EXPECT_EQ(has_vectors, certain < decided);
   EXPECT_EQ(has_vectors, from_middle > 0);
   EXPECT_LT(decided, all);

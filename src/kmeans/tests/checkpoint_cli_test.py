@@ -1,4 +1,4 @@
-"""Fits that end early and go on, as a person or a batch system meets them. tests/cli/run.py runs this."""
+"""Fits that end early and resume, as a user or a batch system sees them. tests/cli/run.py runs this."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import zipfile
 
 from kit import GRADUS, Case, InterruptCase, content
 
-# What may differ between a fit that nothing interrupted and one that went on: times, the machine, the variant.
+# Fields that may differ between an uninterrupted and a resumed fit: times, machine and variant.
 FREE = {"seconds", "command", "variant", "device", "threads", "rechecked", "memory_bytes", "resumed"}
 
 
@@ -34,7 +34,7 @@ class FitCase(InterruptCase):
         return job
 
     def results(self, out):
-        """All that must be the same."""
+        """Returns everything that must be the same."""
         summary = json.loads(content(os.path.join(out, "summary.json")))
         for iteration in summary["history"]:
             del iteration["seconds"]
@@ -44,7 +44,7 @@ class FitCase(InterruptCase):
 
 
 class KillCase(FitCase):
-    """SIGKILL, and SIGTERM, at random moments; what is left goes on with other threads and by another variant."""
+    """SIGKILL and SIGTERM at random moments; the fit resumes with other threads and another variant."""
 
     def check_kills(self, kills, seed):
         self.generate(60000, 6)
@@ -68,10 +68,11 @@ class KillCase(FitCase):
             _, stderr = job.communicate(timeout=120)
             resumed += "is resumed" in stderr
             is_there = os.path.exists(os.path.join(out, "summary.json"))
-            if is_there:  # also where it was killed behind its work
+            if is_there:  # also if it was killed after its work
                 self.assertEqual(self.results(out), expected, f"seed {seed}, after {killed} kills")
             shutil.rmtree(out, ignore_errors=True)  # a killed job leaves an empty folder
-            if job.returncode in (-signal.SIGKILL, -signal.SIGTERM, 130):  # the second one before it awaits signals
+            if job.returncode in (-signal.SIGKILL, -signal.SIGTERM, 130):  # exit by SIGTERM itself if it came before
+                                                                           # the handler
                 killed += 1
                 continue
             self.assertEqual((job.returncode, is_there), (0, True), stderr)
@@ -91,11 +92,11 @@ class Signals(FitCase):
         self.generate(200000, 8)
         return self.start("--max-iterations", 100000, "--init", "random", "--checkpoint", self.checkpoint, *more)
 
-    def command(self, *more):  # the last one of an option's values is not taken: it may be given once
+    def command(self, *more):  # an option may be given only once, so `more` must not repeat one
         return ["kmeans", self.points_file, "-k", 200, "--tolerance", "0", "--threads", 1, *more]
 
     def resumed(self, iterations):
-        """What the program says where the job goes on; it is not waited for."""
+        """Returns the program's message on resuming, without waiting for the job."""
         job = self.start("--max-iterations", iterations, "--init", "random", "--checkpoint", self.checkpoint, "--resume")
         line = job.stderr.readline()
         job.kill()
@@ -125,7 +126,7 @@ class Signals(FitCase):
             job.send_signal(number)
             _, stderr = job.communicate(timeout=60)
             self.assertEqual(job.returncode, 130, stderr)
-            self.assertIn(f"with --resume it goes on from '{self.checkpoint}'", stderr)
+            self.assertIn(f"--resume continues it from '{self.checkpoint}'", stderr)
             self.assertIn("is resumed: after iteration ", self.resumed(100000))
             before = content(self.checkpoint)
             self.assertIn("is resumed: after iteration ", self.resumed(90000))  # with another limit
@@ -141,7 +142,7 @@ class Checkpoints(FitCase):
         job = self.command("--checkpoint", self.checkpoint, "--resume", "-o")
         first = self.succeed(*job, self.path("a"))
         self.assertIn("there is no checkpoint", first.stderr)
-        self.assertIn("begins anew", first.stderr)
+        self.assertIn("starts from the beginning", first.stderr)
         second = self.succeed(*job, self.path("b"))
         self.assertIn("the fit was done", second.stderr)
         self.succeed(*self.command("-o", self.path("c")))
@@ -178,7 +179,7 @@ class Checkpoints(FitCase):
         result = self.succeed(*self.command("--checkpoint", self.path("full.npz"), "--checkpoint-every", 3, "-o", self.path("out")))
         self.assertEqual(result.stderr.count("No space left on device"), 1, "said once")
         self.assertIn("No space left on device; the fit goes on", result.stderr)
-        # The message may be meant for the same full disk.
+        # Messages may go to the same full disk.
         job = self.command("--checkpoint", self.path("full.npz"), "--checkpoint-every", 3, "-o", self.path("other"))
         with open("/dev/full", "w") as full:
             self.assertEqual(subprocess.run([GRADUS, *map(str, job)], stdout=subprocess.DEVNULL, stderr=full).returncode, 0)

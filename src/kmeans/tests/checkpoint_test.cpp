@@ -1,5 +1,5 @@
-// A fit that ends early and goes on elsewhere (by another variant, on another number of threads or ranks) ends with the
-// bits of the fit that nothing interrupted; and a file from which it cannot go on is refused, and stays.
+// An interrupted fit that resumes elsewhere (another variant, another number of threads or ranks) gives the bits of an
+// uninterrupted fit. A file from which it cannot resume is refused and left unchanged.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -41,8 +41,8 @@ using tests::ThreadRanks;
 // Problems
 
 enum class Data {
-  plain,      ///< some places, and much between them: many iterations
-  wild,       ///< magnitudes far apart: sums do not decide all means
+  plain,      ///< some centres with much between them: many iterations
+  wild,       ///< very different magnitudes: sums do not decide all means
   duplicates  ///< few different rows, and exact ties everywhere
 };
 
@@ -97,7 +97,7 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
   job.options.init = init;
   job.options.tolerance = 0;
   accept_coinciding_points(job.options);
-  for (std::int64_t cluster = 0; cluster < k; ++cluster)  // some of them will have no point
+  for (std::int64_t cluster = 0; cluster < k; ++cluster)  // some centroids get no points
     for (std::int64_t dim = 0; dim < d; ++dim) job.given(cluster, dim) = static_cast<T>(1 + cluster * cluster * 9);
   return job;
 }
@@ -105,41 +105,40 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
 // ---------------------------------------------------------------------------------------------------------------------
 // Runs
 
-/// How it is run.
-struct Way {
-  std::string variant;  ///< empty: the library's choice
+/// The configuration of a run.
+struct RunSettings {
+  std::string variant;  ///< empty: automatic choice
   int threads = 1;
-  int ranks = 0;  ///< 0: none, one process
+  int ranks = 0;  ///< 0: no ranks, one process
   bool on_gpu = false;
 };
 
-std::string name_of(const Way& way) {
+std::string name_of(const RunSettings& way) {
   return (way.variant.empty() ? "any variant" : way.variant) + ", " + std::to_string(way.threads) + " threads, " +
          std::to_string(way.ranks) + " ranks";
 }
 
-/// Told by a run: the words of notes, and how many iterations it made.
-struct Told {
+/// The output of a run: its notes and counts.
+struct RunLog {
   std::string notes;
   int iterations = 0;
-  int choices = 0;  ///< steps of the choice of first centroids
+  int choices = 0;  ///< steps of seeding
 };
 
-/// Called on each rank with the number of iterations that the run has made, of all restarts; or of the reports of the
-/// choice of first centroids.
+/// Called on each rank with the number of iterations over all restarts, or of progress reports of seeding.
 using AtIteration = std::function<void(int)>;
 
-/// The result of all ranks as that of one process.
+/// Returns the combined result of all ranks.
 template <class T>
-KMeansResult<T> run(const Job<T>& job, const Way& way, const KMeansCheckpoint& checkpoint, Told* told = nullptr,
-                    const AtIteration& at_iteration = {}, const std::stop_token& stop = {},
+KMeansResult<T> run(const Job<T>& job, const RunSettings& way, const KMeansCheckpoint& checkpoint,
+                    RunLog* log = nullptr, const AtIteration& at_iteration = {}, const std::stop_token& stop = {},
                     const AtIteration& at_choice = {}) {
   const auto make = [&](Communicator* communicator, std::int64_t first, std::int64_t rows) {
     const bool is_first = communicator == nullptr || communicator->rank() == 0;
     KMeansOptions options = job.options;
     options.checkpoint = checkpoint;
     options.checkpoint.note = [&](std::string_view text) {
-      if (told != nullptr) told->notes += std::string(text) + "\n";
+      if (log != nullptr) log->notes += std::string(text) + "\n";
     };
     Execution execution;
     execution.variant = way.variant;
@@ -151,12 +150,12 @@ KMeansResult<T> run(const Job<T>& job, const Way& way, const KMeansCheckpoint& c
     execution.progress = [&](const Progress& progress) {
       if (progress.phase == "initialize") {
         ++choices;
-        if (told != nullptr && is_first) told->choices = choices;
+        if (log != nullptr && is_first) log->choices = choices;
         if (at_choice) at_choice(choices);
       }
       if (progress.phase != "iteration") return;
       ++iterations;
-      if (told != nullptr && is_first) told->iterations = iterations;
+      if (log != nullptr && is_first) log->iterations = iterations;
       if (at_iteration) at_iteration(iterations);
     };
     return kmeans(job.points.view().slice(first, rows), options, job.memory(first, rows), execution);
@@ -181,8 +180,7 @@ KMeansResult<T> run(const Job<T>& job, const Way& way, const KMeansCheckpoint& c
   return all;
 }
 
-/// `exact_history`: the contract leaves a variant the last bits of the inertia and the shift of an iteration, of which
-/// those of a GPU make use.
+/// `exact_history`: false ignores last bits of inertia and shift, in which GPU variants may differ by contract.
 template <class T>
 std::string difference(const KMeansResult<T>& a, const KMeansResult<T>& b, bool exact_history = true) {
   if (!same_bits(a.centroids, b.centroids)) return "centroids";
@@ -204,7 +202,7 @@ std::string difference(const KMeansResult<T>& a, const KMeansResult<T>& b, bool 
   return "";
 }
 
-/// A process that ends without another word, as far as a thread can.
+/// Simulates a killed process as far as a thread can.
 struct Killed {};
 
 AtIteration kill_at(int last) {
@@ -217,12 +215,12 @@ bool runs_here(const Variant& variant) {
   return tests::runs_on_cpu(variant) || execution::why_no_gpu(execution::this_machine()).empty();
 }
 
-/// The production variants that take the job here, a way for each.
+/// Returns the production variants that support the job here, one configuration each.
 template <class T>
-std::vector<Way> production_ways(const Job<T>& job, int threads) {
+std::vector<RunSettings> production_ways(const Job<T>& job, int threads) {
   const kmeans_detail::Shape shape{job.points.rows(), job.points.columns(), job.options.clusters,
                                    static_cast<int>(sizeof(T)), !job.weights.empty()};
-  std::vector<Way> ways;
+  std::vector<RunSettings> ways;
   for (const Variant& variant : variants())
     if (variant.contract.kind == core::Contract::same_bits && runs_here(variant) &&
         variant.supports(shape, execution::this_machine()))
@@ -261,30 +259,30 @@ class KMeansCheckpoints : public testing::Test {
     stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   }
 
-  /// What is wrong with a fit that is killed in its iteration `last` and goes on in another way.
+  /// Kills a fit in iteration `last` and resumes it in another configuration. Returns the first defect.
   template <class U>
-  std::string wrong(const Job<U>& job, const KMeansResult<U>& whole, int all_iterations, int last, const Way& from,
-                    const Way& to) const {
+  std::string wrong(const Job<U>& job, const KMeansResult<U>& whole, int all_iterations, int last,
+                    const RunSettings& from, const RunSettings& to) const {
     std::filesystem::remove(file());
     try {
       run<U>(job, from, each_iteration(), nullptr, kill_at(last));
       return "was not killed";
     } catch (const Killed&) {
-    } catch (const Error& error) {  // the ranks that wait for another's words
+    } catch (const Error& error) {  // other ranks fail while they wait for a killed one
       if (from.ranks < 2) return error.what();
     }
     if (last > 1 && !std::filesystem::exists(file())) return "no checkpoint";
-    Told told;
-    const KMeansResult<U> again = run<U>(job, to, to_resume(), &told);
+    RunLog log;
+    const KMeansResult<U> again = run<U>(job, to, to_resume(), &log);
     if (std::string what = difference(whole, again, !from.on_gpu && !to.on_gpu); !what.empty()) return what;
     if (again.resumed != (last > 1)) return "does not say whether it was resumed";
-    // The checkpoint is of the iteration before. (An iteration with which a fit ends has none of its own.)
-    if (told.iterations > all_iterations - last + 2) return "made " + std::to_string(told.iterations) + " iterations";
+    // The checkpoint is of the previous iteration. (The last iteration of a fit writes none.)
+    if (log.iterations > all_iterations - last + 2) return "made " + std::to_string(log.iterations) + " iterations";
     return "";
   }
 
  private:
-  /// In memory, where that can be: to wait for a disk after each iteration would take minutes.
+  /// Prefers a directory in memory, because waiting for a disk after each iteration would take minutes.
   static std::filesystem::path place() {
     std::error_code unused;
     const std::filesystem::path memory = "/dev/shm";
@@ -308,12 +306,12 @@ TYPED_TEST(KMeansCheckpoints, go_on_after_each_iteration_by_any_variant) {
     const Job<T> job = make_job<T>(700, d, 12, Data::plain, KMeansInit::kmeans_plus_plus);
     const KMeansResult<T> whole = run<T>(job, {}, {});
     ASSERT_GT(whole.iterations, 6);
-    const std::vector<Way> from = production_ways(job, 1);
-    const std::vector<Way> to = production_ways(job, 3);
+    const std::vector<RunSettings> from = production_ways(job, 1);
+    const std::vector<RunSettings> to = production_ways(job, 3);
     ASSERT_GE(from.size(), 2U);
     int last = 1;
-    for (const Way& first : from)
-      for (const Way& second : to)
+    for (const RunSettings& first : from)
+      for (const RunSettings& second : to)
         for (int step = 0; step < 5; ++step) {
           EXPECT_EQ(this->wrong(job, whole, whole.iterations, last, first, second), "")
               << name_of(first) << ", then " << name_of(second) << ", killed in iteration " << last << " of "
@@ -335,8 +333,9 @@ TYPED_TEST(KMeansCheckpoints, go_on_on_another_number_of_ranks) {
     for (const int from : {0, 1, 2, 5})
       for (const int to : {0, 1, 3, 8})
         for (int step = 0; step < 3; ++step) {
-          const tests::UpdateIs shared(step > 0);
-          EXPECT_EQ(this->wrong(job, whole, whole.iterations, last, Way{"", 1, from}, Way{"", 1, to}), "")
+          const tests::ForceSharedUpdate shared(step > 0);
+          EXPECT_EQ(this->wrong(job, whole, whole.iterations, last, RunSettings{"", 1, from}, RunSettings{"", 1, to}),
+                    "")
               << from << " ranks, then " << to << ", killed in iteration " << last;
           last = last % whole.iterations + 1;
         }
@@ -364,17 +363,17 @@ TYPED_TEST(KMeansCheckpoints, know_all_options) {
     for (const KMeansInit init : inits) {
       Job<T> job = make_job<T>(300, 3, 10, Data::plain, init);
       change(job);
-      Told told;
-      const KMeansResult<T> whole = run<T>(job, {}, {}, &told);
-      for (int last = 1; last <= told.iterations; last += 1 + told.iterations / 3, ++runs)
-        EXPECT_EQ(this->wrong(job, whole, told.iterations, last, Way{"", 1}, Way{"", 2}), "")
+      RunLog log;
+      const KMeansResult<T> whole = run<T>(job, {}, {}, &log);
+      for (int last = 1; last <= log.iterations; last += 1 + log.iterations / 3, ++runs)
+        EXPECT_EQ(this->wrong(job, whole, log.iterations, last, RunSettings{"", 1}, RunSettings{"", 2}), "")
             << name << ", init " << static_cast<int>(init) << ", killed in iteration " << last << " of "
-            << told.iterations;
+            << log.iterations;
     }
   EXPECT_GE(runs, 100);
 }
 
-// The whole file of a job of several fits: the best one comes out of it with labels and counts.
+// The file of a finished job with several fits yields the best fit with labels and counts.
 TYPED_TEST(KMeansCheckpoints, go_on_from_the_end) {
   using T = TypeParam;
   for (const int restarts : {1, 4})
@@ -384,16 +383,16 @@ TYPED_TEST(KMeansCheckpoints, go_on_from_the_end) {
       job.options.restarts = restarts;
       const KMeansResult<T> whole = run<T>(job, {}, {});
       KMeansCheckpoint checkpoint = this->to_resume();
-      Told told;
-      EXPECT_EQ(difference(whole, run<T>(job, {}, checkpoint, &told)), "");
-      EXPECT_TRUE(contains(told.notes, "begins anew")) << told.notes;
+      RunLog log;
+      EXPECT_EQ(difference(whole, run<T>(job, {}, checkpoint, &log)), "");
+      EXPECT_TRUE(contains(log.notes, "starts from the beginning")) << log.notes;
       const std::string before = this->content();
-      told = {};
-      const KMeansResult<T> again = run<T>(job, {"", 2, ranks}, checkpoint, &told);
+      log = {};
+      const KMeansResult<T> again = run<T>(job, {"", 2, ranks}, checkpoint, &log);
       EXPECT_EQ(difference(whole, again), "");
       EXPECT_TRUE(again.resumed);
-      EXPECT_EQ(told.iterations, 0);
-      EXPECT_TRUE(contains(told.notes, "the fit was done")) << told.notes;
+      EXPECT_EQ(log.iterations, 0);
+      EXPECT_TRUE(contains(log.notes, "the fit was done")) << log.notes;
       EXPECT_EQ(this->content(), before);
     }
 }
@@ -414,20 +413,21 @@ TYPED_TEST(KMeansCheckpoints, are_written_when_they_are_due) {
                           kill_at(last)(iteration);
                         }),
                  Killed);
-    Told told;
-    EXPECT_EQ(difference(whole, run<T>(job, {}, this->to_resume(), &told)), "");
-    return told.notes;
+    RunLog log;
+    EXPECT_EQ(difference(whole, run<T>(job, {}, this->to_resume(), &log)), "");
+    return log.notes;
   };
   KMeansCheckpoint checkpoint;
   checkpoint.file = this->file();
-  EXPECT_TRUE(contains(resumed_from(checkpoint, 9, nullptr, 0), "begins anew")) << "ten minutes have not passed";
+  EXPECT_TRUE(contains(resumed_from(checkpoint, 9, nullptr, 0), "starts from the beginning"))
+      << "ten minutes have not passed";
   checkpoint.iterations = 3;
   EXPECT_TRUE(contains(resumed_from(checkpoint, 9, nullptr, 0), "after iteration 6"));
   checkpoint.iterations = 0;
   checkpoint.seconds = 1e-9;
   EXPECT_TRUE(contains(resumed_from(checkpoint, 9, nullptr, 0), "after iteration 8"));
   checkpoint.seconds = std::numeric_limits<double>::infinity();
-  EXPECT_TRUE(contains(resumed_from(checkpoint, 9, nullptr, 0), "begins anew"));
+  EXPECT_TRUE(contains(resumed_from(checkpoint, 9, nullptr, 0), "starts from the beginning"));
   std::atomic<bool> request{false};
   checkpoint.request = &request;
   EXPECT_TRUE(contains(resumed_from(checkpoint, 9, &request, 5), "after iteration 5"));
@@ -451,15 +451,15 @@ TYPED_TEST(KMeansCheckpoints, are_written_at_a_stop_request) {
                        },
                        stop.get_token()),
                    InterruptedError);
-      Told told;
-      EXPECT_EQ(difference(whole, run<T>(job, {}, this->to_resume(), &told)), "");
+      RunLog log;
+      EXPECT_EQ(difference(whole, run<T>(job, {}, this->to_resume(), &log)), "");
       // Ranks see the request in different iterations.
-      if (ranks == 0) EXPECT_TRUE(contains(told.notes, "after iteration " + std::to_string(last))) << told.notes;
-      else EXPECT_TRUE(contains(told.notes, "after iteration")) << told.notes;
+      if (ranks == 0) EXPECT_TRUE(contains(log.notes, "after iteration " + std::to_string(last))) << log.notes;
+      else EXPECT_TRUE(contains(log.notes, "after iteration")) << log.notes;
     }
 }
 
-// Nothing is left to do but the last assignment.
+// Only the last assignment is left to do.
 TYPED_TEST(KMeansCheckpoints, go_on_from_the_last_iteration) {
   using T = TypeParam;
   Job<T> job = make_job<T>(700, 2, 12, Data::plain, KMeansInit::random);
@@ -472,12 +472,12 @@ TYPED_TEST(KMeansCheckpoints, go_on_from_the_last_iteration) {
                    },
                    stop.get_token()),
                InterruptedError);
-  Told told;
-  EXPECT_EQ(difference(run<T>(job, {}, {}), run<T>(job, {}, this->to_resume(), &told)), "");
-  EXPECT_TRUE(contains(told.notes, "after iteration 5")) << told.notes;
+  RunLog log;
+  EXPECT_EQ(difference(run<T>(job, {}, {}), run<T>(job, {}, this->to_resume(), &log)), "");
+  EXPECT_TRUE(contains(log.notes, "after iteration 5")) << log.notes;
 }
 
-// As long as no fit has ended, nothing in the file depends on the limit.
+// Until a fit has ended, nothing in the file depends on the limit.
 TYPED_TEST(KMeansCheckpoints, go_on_to_another_limit) {
   using T = TypeParam;
   const auto with_limit = [](int limit, int restarts = 1) {
@@ -492,9 +492,9 @@ TYPED_TEST(KMeansCheckpoints, go_on_to_another_limit) {
       EXPECT_THROW(run<T>(with_limit(5), {}, this->each_iteration(), nullptr, kill_at(3)), Killed);
       const KMeansResult<T> whole = run<T>(with_limit(limit), {}, {});
       ASSERT_EQ(whole.iterations, limit);
-      Told told;
-      EXPECT_EQ(difference(whole, run<T>(with_limit(limit), {"", 1, ranks}, this->to_resume(), &told)), "");
-      EXPECT_TRUE(contains(told.notes, "after iteration ")) << told.notes;
+      RunLog log;
+      EXPECT_EQ(difference(whole, run<T>(with_limit(limit), {"", 1, ranks}, this->to_resume(), &log)), "");
+      EXPECT_TRUE(contains(log.notes, "after iteration ")) << log.notes;
     }
   const auto refused = [&](const Job<T>& job) {
     const std::string before = this->content();
@@ -502,7 +502,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_to_another_limit) {
     EXPECT_EQ(this->content(), before);
     return message;
   };
-  EXPECT_TRUE(contains(refused(with_limit(10)), "max_iterations=9 there, but max_iterations=10 here"));  // it has ended
+  EXPECT_TRUE(contains(refused(with_limit(10)), "max_iterations=9 there, but max_iterations=10 here"));  // ended
   std::filesystem::remove(this->file());
   EXPECT_THROW(run<T>(with_limit(5), {}, this->each_iteration(), nullptr, kill_at(4)), Killed);
   EXPECT_TRUE(contains(refused(with_limit(1)), "more iterations than the limit"));
@@ -512,9 +512,8 @@ TYPED_TEST(KMeansCheckpoints, go_on_to_another_limit) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// First centroids
+// Initial centroids
 
-/// Remembers each state.
 class EachStep final : public SeedingCheckpoints {
  public:
   bool is_due() const override { return true; }
@@ -545,7 +544,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_of_first_centroids) {
             const auto again = choose({&state, &rest});
             EXPECT_EQ(again.rows, whole.rows) << state.rounds.size() << " rounds, " << state.chosen.size() << " rows";
             ASSERT_LT(rest.states.size(), steps.states.size());
-            // It goes on, and keeps the same from there.
+            // It resumes, and saves the same states from there.
             const std::size_t done = steps.states.size() - rest.states.size();
             for (std::size_t step = 0; step < rest.states.size(); ++step) {
               EXPECT_EQ(rest.states[step].chosen, steps.states[done + step].chosen);
@@ -565,8 +564,8 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_from_a_file_and_on_ranks) {
       for (const int to : {0, 2}) {
         std::filesystem::remove(this->file());
         const Job<T> job = make_job<T>(500, 3, 40, Data::plain, init);
-        Told told;
-        const KMeansResult<T> whole = run<T>(job, {}, {}, &told);
+        RunLog log;
+        const KMeansResult<T> whole = run<T>(job, {}, {}, &log);
         KMeansCheckpoint checkpoint;
         checkpoint.file = this->file();
         checkpoint.seconds = 1e-9;
@@ -577,14 +576,14 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_from_a_file_and_on_ranks) {
         } catch (const Error& error) {
           EXPECT_EQ(from, 3) << error.what();
         }
-        Told again;
+        RunLog again;
         EXPECT_EQ(difference(whole, run<T>(job, {"", 1, to}, this->to_resume(), &again)), "");
         EXPECT_TRUE(contains(again.notes, "before the first iteration")) << again.notes;
-        EXPECT_LT(again.choices, told.choices) << "rows are chosen anew";
+        EXPECT_LT(again.choices, log.choices) << "rows are chosen again";
       }
 }
 
-// Killed again and again while they are chosen.
+// The run is killed several times during seeding.
 TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_more_than_once) {
   using T = TypeParam;
   for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel})
@@ -616,14 +615,14 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_more_than_once) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Files from which nothing goes on
+// Files that cannot be resumed
 
 TYPED_TEST(KMeansCheckpoints, refuse_a_damaged_file_and_leave_it) {
   using T = TypeParam;
   Job<T> job = make_job<T>(12, 1, 2, Data::plain, KMeansInit::first);
   job.options.restarts = 2;
   job.options.max_iterations = 2;
-  // In the second fit, so that all there is to write is there.
+  // In the second fit, so that the file has every part.
   EXPECT_THROW(run<T>(job, {}, this->each_iteration(), nullptr, kill_at(4)), Killed);
   const std::string whole = this->content();
   ASSERT_GT(whole.size(), 1000U);
@@ -695,11 +694,11 @@ TYPED_TEST(KMeansCheckpoints, that_cannot_be_written) {
     const std::string message = error_of<Error>([&] { run<T>(job, {"", 1, ranks}, checkpoint); });
     EXPECT_TRUE(contains(message, checkpoint.file)) << message;
   }
-  checkpoint.file = "/dev/full";  // whose disk is full
-  Told told;
-  EXPECT_EQ(difference(run<T>(job, {}, {}), run<T>(job, {}, checkpoint, &told)), "");
-  EXPECT_TRUE(contains(told.notes, "no checkpoint was made")) << told.notes;
-  EXPECT_TRUE(contains(told.notes, "No space left")) << told.notes;
+  checkpoint.file = "/dev/full";  // a device whose disk is full
+  RunLog log;
+  EXPECT_EQ(difference(run<T>(job, {}, {}), run<T>(job, {}, checkpoint, &log)), "");
+  EXPECT_TRUE(contains(log.notes, "no checkpoint was made")) << log.notes;
+  EXPECT_TRUE(contains(log.notes, "No space left")) << log.notes;
 }
 
 TYPED_TEST(KMeansCheckpoints, are_refused_where_they_make_no_sense) {
@@ -724,7 +723,7 @@ TYPED_TEST(KMeansCheckpoints, are_refused_where_they_make_no_sense) {
   }
   EXPECT_GE(others, 5);
   EXPECT_FALSE(std::filesystem::exists(this->file()));
-  // Ranks that do not all want the same.
+  // Ranks with different checkpoint options.
   for (const bool all_write : {false, true}) {
     ThreadRanks ranks(2);
     const auto thrown = ranks.run([&](Communicator& communicator) {

@@ -1,4 +1,4 @@
-// kmeans_choose() beside the fits and criteria that it compares, each made alone.
+// Compares kmeans_choose() with separate fits and criteria.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class Choose : public testing::Test {};
 using Elements = testing::Types<float, double>;
 TYPED_TEST_SUITE(Choose, Elements);
 
-/// Four groups, and a column of large values that tells nothing of them.
+/// Returns four groups, and a column of large values that is unrelated to them.
 template <class T>
 Matrix<T> four_groups(std::int64_t n) {
   std::mt19937 random(8);
@@ -171,9 +171,9 @@ TEST(ChooseCalls, RefuseWhatCannotBe) {
                           {"at least 1, not 0", {.clusters = {0, 3}}},
                           {"criterion: 9", {.clusters = {2, 3}, .criterion = static_cast<KMeansCriterion>(9)}},
                           {"at least 2 points, not 1", {.clusters = {2, 3}, .silhouette_points = 1}},
-                          {"init: the given centroids are those of one fit", {.clusters = {2, 3}}, given},
-                          {"dump_graph: the graph is that of one fit", {.clusters = {2, 3}}, {}, graph},
-                          {"checkpoint: the file is that of one fit", {.clusters = {2, 3}}, kept},
+                          {"init: the given centroids belong to one fit", {.clusters = {2, 3}}, given},
+                          {"dump_graph: the graph belongs to one fit", {.clusters = {2, 3}}, {}, graph},
+                          {"checkpoint: the file belongs to one fit", {.clusters = {2, 3}}, kept},
                           {"restarts must be at least 1", {.clusters = {2, 3}}, {.restarts = 0}}}) {
     const std::string message = error_of<UsageError>([&, &choice = choice, &options = options, &execution = execution] {
       kmeans_choose(points, options, choice, {}, execution);

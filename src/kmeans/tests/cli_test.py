@@ -1,4 +1,4 @@
-"""The commands of k-means, as a person uses them. tests/cli/run.py runs this."""
+"""The k-means commands as a user runs them. tests/cli/run.py runs this."""
 
 import fcntl
 import json
@@ -19,7 +19,7 @@ from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase
                  write_npy)
 
 
-# What tests/cli/cli_test.py wants to know: see tests/cli/run.py.
+# For tests/cli/cli_test.py: see tests/cli/run.py.
 def json_jobs(case):
     points, centroids = case.points(), case.file("c.csv", "0,0,0\n1,1,1\n")
     return {
@@ -30,7 +30,7 @@ def json_jobs(case):
     }
 
 
-def repeated_jobs(case):  # tests/repeat_test.py has more of them
+def repeated_jobs(case):  # tests/repeat_test.py has more
     return {"kmeans": [([case.points(), "-k", 3, "--tolerance", "0.30000000000000004"], ""), ([case.points(), "-k", 2], None)]}
 
 
@@ -83,7 +83,7 @@ class KMeans(Case):
             self.assertEqual(labels[point], distances.index(min(distances)))
             inertia += min(distances)
         self.assertLess(abs(inertia - summary["inertia"]), 1e-6 * inertia)
-        # The table: a line per cluster, its size in the second column.
+        # The table has a line per cluster, with its size in the second column.
         lines = result.stdout.splitlines()
         self.assertEqual(lines[0].split()[:3], ["cluster", "size", "share"])
         self.assertEqual([int(line.split()[1]) for line in lines[1:6]], summary["counts"])
@@ -188,7 +188,7 @@ class KMeans(Case):
             self.assertIn(option, self.succeed("kmeans", "--help").stdout)
         self.refused(2, "kmeans", points, "-k", 3, "--variant", "openmp_locked", "--lock", "clh", says=["--lock", "clh_lock"])
         self.refused(2, "kmeans", points, "-k", "2..3", "--variant", "tbb_flow_graph", "--dump-graph", self.path("x.dot"),
-                     says=["--dump-graph: the graph is that of one fit"])
+                     says=["--dump-graph: the graph belongs to one fit"])
 
     def test_weights_of_a_prediction(self):
         points = write_npy(self.path("p.npy"), "<f4", (4, 1), [0, 1, 10, 14])
@@ -233,7 +233,7 @@ class KMeans(Case):
                 continue
             result = gradus("kmeans", points, "-k", 3, "--variant", row["name"].replace("_", "-"), "--json")
             if result.returncode == 4:
-                self.assertIn("cannot run here", result.stderr)  # made for other shapes
+                self.assertIn("cannot run here", result.stderr)  # designed for other shapes
             else:
                 self.assertEqual(json.loads(result.stdout)["variant"], row["name"])
 
@@ -258,7 +258,7 @@ class Usage(Case):
             (["kmeans", points, "-k"], ["-k", "missing"]),
             (["kmeans", points, "-k", "0"], ["-k", "'0'", "from 1"]),
             (["kmeans", points, "-k", "-3"], ["-k", "'-3'"]),
-            (["kmeans", points, "-k", "2.5"], ["'2.5'", "whole number"]),
+            (["kmeans", points, "-k", "2.5"], ["'2.5'", "an integer"]),
             (["kmeans", points, "-k", "99999999999999999999"], ["-k"]),
             (["kmeans", points, "-k", "2", "-k", "3"], ["more than once"]),
             (["kmeans", points, "-k", "2", "--standardize", "--seed"], ["--seed", "missing"]),
@@ -299,14 +299,14 @@ class Usage(Case):
             return self.succeed(*arguments, cwd=self.folder).stdout
 
         self.assertIn("3 points", succeed("kmeans", "-k", 2, "--", "-x.csv"))
-        self.assertIn("2 points", succeed("kmeans", "-k", 2, "--", "--json"))  # not the option
+        self.assertIn("2 points", succeed("kmeans", "-k", 2, "--", "--json"))  # a file name, not the option
         self.assertEqual(succeed("predict", "--", "-x.csv", "-x.csv"), "0\n1\n2\n")
         self.assertEqual(succeed("predict", "-x.csv".replace("-", "./-"), "--", "-x.csv"), "0\n1\n2\n")
         self.assertIn("3 points", succeed("kmeans", "-k", 2, "./-x.csv", "--"))
         for arguments, says in [
             (["kmeans", "-k", 2, "-x.csv"], ["there is no option '-x.csv'"]),
             (["kmeans", "--", "-x.csv"], ["-k, --clusters N is missing"]),
-            (["kmeans", "--", "-x.csv", "-k", 2], ["-k, --clusters N is missing"]),  # it is a file's name there
+            (["kmeans", "--", "-x.csv", "-k", 2], ["-k, --clusters N is missing"]),  # here -k is a file name
             (["predict", "--", "-x.csv", "-x.csv", "-y.csv"], ["one argument too many: '-y.csv'"]),
             (["predict", "./-x.csv", "./-x.csv", "--", "--json"], ["one argument too many: '--json'"]),
             (["predict", "./-x.csv", "./-x.csv", "--", "list"], ["one argument too many: 'list'"]),
@@ -337,7 +337,7 @@ class Usage(Case):
         ]:
             self.refused(2, *arguments, says=says)
         self.assertFalse(os.path.exists(out))
-        # The same options where they have one.
+        # The same options where they have an effect.
         self.succeed("kmeans", points, "-k", 2, "--init", "first", "--restarts", 1)
         self.succeed("kmeans", points, "-k", 2, "--init", "random", "--restarts", 2, "--seed", 3)
 
@@ -358,7 +358,7 @@ class Usage(Case):
             self.succeed(*job, "--memory-limit", limit)
         for limit in ("0", "1.5", "0.1", "-1M", "1.5X", "1,5M", "M", "", "1e3M", "inf", "nanM", "1.5MB ", "99999999T", "0x10"):
             self.refused(2, *job, "--memory-limit", limit, says=["--memory-limit", "1.5G"])
-        # A job that labels points by centroids has memory of its own, too.
+        # A job that labels points by centroids needs memory too.
         centroids = self.file("c.csv", "0,0\n1,1\n")
         self.refused(1, "predict", centroids, points, "--memory-limit", "100K", says=["the memory limit allows only 102400 bytes (100 KiB)"])
         self.succeed("predict", centroids, points, "--memory-limit", "4M", "-o", self.path("l.npy"))
@@ -374,7 +374,7 @@ class Usage(Case):
 
 
 class BadInput(Case):
-    """Each bad input: a clear message, the right exit status, no output."""
+    """Each invalid input gives a clear message, the correct exit status and no output."""
 
     def refuse(self, status, *arguments, says=(), **options):
         out = self.path("parent/out")
@@ -580,13 +580,13 @@ class Output(Case):
         self.assertIn("quantized.png", os.listdir(out))
         for foreign in ([], ["mine.txt"]):
             for name in foreign:
-                self.file(os.path.join(out, name), "of a person")
+                self.file(os.path.join(out, name), "of the user")
             self.refused(3, "kmeans", self.points(), "-k", 2000, "-o", out)
             self.assertIn("quantized.png", os.listdir(out))
             self.succeed("kmeans", self.points(), "-k", 3, "-o", out)
             self.assertEqual(sorted(os.listdir(out)), sorted(["centroids.npy", "labels.npy", "summary.json", *foreign]))
             self.succeed("kmeans", picture, "-k", 3, "-o", out)
-        self.assertEqual(content(os.path.join(out, "mine.txt"), "r"), "of a person")
+        self.assertEqual(content(os.path.join(out, "mine.txt"), "r"), "of the user")
 
     def test_summary_names_its_files_and_readers_check_them(self):
         points = self.points()
@@ -604,11 +604,11 @@ class Output(Case):
                    ["kmeans", points, "-k", 3, "--init", centroids]]
         for reader in readers:
             self.succeed(*reader)
-        # Centroids of another run beside the summary.
+        # Centroids of another run next to the summary.
         shutil.copy(os.path.join(other, "centroids.npy"), centroids)
         for reader in readers:
             self.refused(3, *reader, says=["centroids.npy", "summary.json", "written in part"])
-        # A summary of something else, or none, says nothing.
+        # Without a k-means summary nothing is checked.
         summary = os.path.join(out, "summary.json")
         for text in ["no JSON", "[]", "{}", '{"problem": "other", "files": {"centroids.npy": {}}}', '{"problem": 3}',
                      '{"problem": "kmeans", "files": 3}', None]:
@@ -679,7 +679,7 @@ class Interrupt(InterruptCase):
         centroids = self.path("c.npy")
         self.succeed("generate", "uniform", "-n", 200, "-d", 2, "-o", centroids)
 
-        def has_written(job):  # the file under construction may have no name: it is one of the job's own
+        def has_written(job):  # the file under construction may have no name, so look through the job's descriptors
             files = f"/proc/{job.pid}/fd"
             for number in os.listdir(files):
                 try:
@@ -687,7 +687,7 @@ class Interrupt(InterruptCase):
                     if (target.startswith(self.folder) and target != points and target != centroids
                             and os.stat(f"{files}/{number}").st_size > 1000000):
                         return True
-                except OSError:  # closed meanwhile
+                except OSError:  # closed in the meantime
                     pass
             return False
 
@@ -702,7 +702,7 @@ class Interrupt(InterruptCase):
         def pending(job):
             return struct.unpack("i", fcntl.ioctl(job.stdout, termios.FIONREAD, struct.pack("i", 0)))[0]
 
-        def waits(job):  # it cannot end: the labels are more than the pipe holds
+        def waits(job):  # it cannot end: the labels exceed the capacity of the pipe
             self.wait_until(job, lambda: pending(job) >= 4096)
             time.sleep(0.5)
         centroids = self.file("c.csv", "1,2\n3,4\n")
@@ -725,7 +725,7 @@ class Interrupt(InterruptCase):
 
 
 class Headers(Case):
-    """What is taken for a header is asked for, or said."""
+    """A first line that may be a header is reported, or the user is asked."""
 
     def rows(self, text, *options):
         result = self.succeed("predict", self.centroids, self.file("p.csv", text), *options)
@@ -741,7 +741,7 @@ class Headers(Case):
                             ("id,2019,2020", 2), ("1st,2nd,3rd", 2), ("x,N/A,y", 2)]:
             rows, said = self.rows(line + below)
             self.assertEqual(rows, count, line)
-            self.assertIn("p.csv:1: the first line, '%s', is taken as %s" % (line, "a row" if count == 3 else "names"), said)
+            self.assertIn("p.csv:1: the first line, '%s', is read as %s" % (line, "a row" if count == 3 else "names"), said)
             self.assertEqual(self.rows(line + below, "--quiet"), (count, ""))
             self.assertEqual(self.rows(line + below, "--header", "yes"), (2, ""), line)
         for line, count in [("x,y,z", 2), ("2.5,0,1", 3), ("7,7,7", 3), (",x,y", 2)]:
@@ -851,13 +851,13 @@ class Predict(Case):
         self.assertFalse(os.path.exists(out))
 
     def test_ending_of_the_output(self):
-        missing = self.path("missing.npy")  # it says so before anything is read
+        missing = self.path("missing.npy")  # reported before anything is read
         for command in ("predict", "transform"):
             self.refused(2, command, missing, missing, "-o", self.path("l.json"), says=["--output", ".npy, .csv or .txt"])
 
 
 class Tables(Case):
-    """Tables with names and text beside the numbers."""
+    """Tables with names and text next to the numbers."""
 
     FLOWERS = ("id,length,width,species\n" + "".join(
         "f%d,%s,%s,%s\n" % (row, length, width, species) for row, (length, width, species) in enumerate([
@@ -917,7 +917,7 @@ class Tables(Case):
         expected = self.succeed("transform", centroid, plain).stdout
         result = self.succeed("transform", centroid, comma)
         self.assertEqual(result.stdout, expected)
-        self.assertIn("b.csv: decimals are taken to follow a comma", result.stderr)
+        self.assertIn("b.csv: decimals are assumed to follow a comma", result.stderr)
         for table, options in ((comma, ["--decimal", "comma"]), (groups, ["--thousands", "."]), (groups, ["--thousands", "point"])):
             result = self.succeed("transform", centroid, table, *options)
             self.assertEqual((result.stdout, result.stderr), (expected, ""))
@@ -947,7 +947,7 @@ class Tables(Case):
         self.assertEqual(content(os.path.join(out, "labels.csv"), "r"), "name,label\nA,0\nD,0\n")
         self.assertEqual(self.succeed("predict", out, table, *left).stdout, "name,label\nA,0\nD,0\n")
         self.assertEqual(json.loads(self.succeed("predict", out, table, *left, "--json").stdout)["inertia"], summary["inertia"])
-        # Without names the rows keep their numbers, and weights of a file are those of all rows.
+        # Without names the rows keep their numbers, and a file of weights has one for every row.
         plain = self.file("p.csv", "x\n1\n\"\"\n5\n")
         more = self.file("q.csv", "x\n7\nNA\n9\n")
         weights = self.file("w.csv", "1\n8\n3\n1\n8\n1\n")
@@ -994,7 +994,7 @@ class Tables(Case):
         self.refused(2, "kmeans", self.points(), "-k", 2, "--comment", "%", says=["--comment is for tables of text"])
 
     def test_headers_of_numbers(self):
-        """What the first line is follows from all of it, also where columns are chosen by their numbers."""
+        """All lines together decide what the first line is, also if columns are chosen by number."""
         spectra = self.file("s.csv", "name,400.3,402.7,405.2\n" + "".join(f"s{row},0.{row},0.2{row},0.3{row}\n" for row in range(1, 9)))
         for options in (["--id-column", "1"], ["--drop-columns", "1"], ["--columns", "2-"], ["--id-column", "name"]):
             answer = json.loads(self.succeed("kmeans", spectra, "-k", 2, *options, "--json").stdout)
@@ -1026,14 +1026,14 @@ class Tables(Case):
         self.assertEqual(lines[0], "length,width")
         values = [float(field) for line in lines[1:] for field in line.split(",")]
         self.assertEqual(values, read_npy(os.path.join(out, "centroids.npy"))[2])
-        # Without names rows count from 0; what would be taken apart stands in quotes.
+        # Without names rows count from 0. Text with separators is quoted.
         out = self.path("plain")
         self.succeed("kmeans", self.flowers(), "-k", 2, "--columns", "2,3", "-o", out)
         self.assertEqual(content(os.path.join(out, "labels.csv"), "r").splitlines()[:2], ["row,label", "0,%d" % labels[0]])
         out = self.path("species")
         self.succeed("kmeans", self.flowers(), "-k", 2, "--columns", "2,3", "--id-column", "species", "-o", out)
         self.assertRegex(content(os.path.join(out, "labels.csv"), "r"), '\n"virginica, or so",[01]\n$')
-        # They go when another result takes their place.
+        # They are removed when another result replaces them.
         self.succeed("kmeans", self.points(), "-k", 2, "-o", out)
         self.assertEqual(sorted(os.listdir(out)), ["centroids.npy", "labels.npy", "summary.json"])
 
@@ -1043,7 +1043,7 @@ class Tables(Case):
         self.assertIn("cluster", self.succeed("kmeans", self.points(), "-k", 2, "--quiet").stdout)
 
     def test_standardize(self):
-        # Mean 3 and 500, scale 2 and 100; a column of equal values stays.
+        # Mean 3 and 500, scale 2 and 100; a column of equal values stays unchanged.
         rows = [(1, 400, 7), (1, 600, 7), (5, 400, 7), (5, 600, 7)]
         table = self.file("t.csv", "a,b,c\n" + "".join("%d,%d,%d\n" % row for row in rows))
         out = self.path("out")
@@ -1072,7 +1072,7 @@ class Tables(Case):
                 self.succeed("kmeans", points, "-k", 5, "--standardize", "--threads", threads, "-o", out)
                 seen.add(tuple(content(os.path.join(out, name)) for name in ("centroids.npy", "labels.npy")) +
                          (json.dumps(self.summary(out)["standardize"]),))
-                # Mean 0 and variance 1, as the labels of the folder's prediction show, too.
+                # Mean 0 and variance 1, as the labels predicted from the folder also show.
                 self.succeed("predict", out, points, "-o", self.path("l.npy"))
                 self.assertEqual(content(self.path("l.npy")), content(os.path.join(out, "labels.npy")))
             self.assertEqual(len(seen), 1, dtype)
@@ -1152,7 +1152,7 @@ class Tables(Case):
         ]:
             self.refused(3, "predict", out, self.file("more.csv", text), *options, says=["more.csv", "fit"] + says)
         self.assertEqual(len(self.succeed("predict", out, self.file("more.csv", "5.5,2.5\n")).stdout.splitlines()), 1)
-        # Names say which columns are meant, in whatever order and whatever else there is.
+        # Names select the columns, in any order and with any other columns.
         expected = self.succeed("transform", out, self.file("more.csv", "length,width\n2,1\n")).stdout
         for text, left_out in [("width,length\n1,2\n", ""), ("more,width,note,length\n1,1,a,2\n", "'more' and 'note' are left out")]:
             result = self.succeed("transform", out, self.file("more.csv", text))
@@ -1294,7 +1294,7 @@ class WhichK(Case):
             lines = file.read().splitlines()
         self.assertEqual(lines[0], "k,inertia,silhouette,calinski_harabasz,davies_bouldin,iterations,seconds")
         self.assertEqual([float(line.split(",")[2]) for line in lines[1:]], [fit["silhouette"] for fit in fits])
-        # The fit that is kept is the fit of that k alone.
+        # The stored fit is the fit of that k alone.
         alone = json.loads(self.succeed("kmeans", points, "-k", best["k"], "--restarts", 5, "--json").stdout)
         self.assertEqual((alone["inertia"], alone["counts"]), (summary["inertia"], summary["counts"]))
         for criterion, k in takes.items():

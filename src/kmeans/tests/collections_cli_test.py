@@ -1,8 +1,8 @@
-"""Compares `gradus kmeans` with pandas on every table of text that some packages of Python ship.
+"""Compares `gradus kmeans` with pandas on every table of text that some Python packages ship.
 
-The program is called as somebody would who follows its advice and knows from pandas which columns hold numbers. A file counts
-as one of: agree (rows, columns and inertia of one cluster are those of pandas), refused (with a message), wrong. tests/cli/run.py
-runs this; it prints the table where GRADUS_PRINT_TABLE is set.
+The program is called as a user would who follows its advice and knows from pandas which columns are numeric. The result
+of a file is one of: agree (rows, columns and inertia of one cluster equal the values from pandas), refused (with a
+message), wrong. tests/cli/run.py runs this; it prints the table if GRADUS_PRINT_TABLE is set.
 """
 
 import importlib.util
@@ -35,7 +35,7 @@ def files():
 
 
 def is_number(name):
-    """Whether a name of a column is a number, also where pandas has told equal ones apart by ".1"."""
+    """Returns True if a column name is a number, also if pandas has made it unique by a suffix like ".1"."""
     parts = str(name).split(".")
     return any(map(is_float, (str(name), ".".join(parts[:-1]))))
 
@@ -48,7 +48,7 @@ def is_float(text):
 
 
 def read(path):
-    """The frame of a file, with the separator that gives more than one column if there is such a one."""
+    """Returns the frame of a file, with the separator that gives several columns if there is one."""
     for separator in ("\t", ";", ",", r"\s+"):
         header = pandas.read_csv(path, sep=separator, skipinitialspace=True, nrows=0).columns
         if len(header) > 1:
@@ -58,14 +58,14 @@ def read(path):
         # R leaves the column of row names without a heading.
         is_named = frame.index.nlevels == 1 and not frame.index.equals(pandas.RangeIndex(len(frame)))
         return frame.reset_index(names="Unnamed: 0") if is_named else frame
-    # Otherwise pandas takes any first line for a header.
+    # Otherwise pandas would use any first line as header.
     frame = pandas.read_csv(path, sep=separator, skipinitialspace=True, header=None)
     frame.columns = [str(number) for number in range(1, frame.shape[1] + 1)]
     return frame
 
 
 class KnownByPandas(Input):
-    """A table as pandas reads it: its frame says which columns hold numbers and which lack some."""
+    """A table as pandas reads it: its frame says which columns are numeric and which have missing numbers."""
 
     def __init__(self, path):
         with warnings.catch_warnings():
@@ -76,7 +76,7 @@ class KnownByPandas(Input):
         self.kind, self.reason = "", ""
 
     def named(self, items):
-        """The frame's columns that a list of --drop-columns names; None where it names another."""
+        """Returns the frame's columns that a list of --drop-columns names, or None if the list names others."""
         found = []
         for item in items.split(","):
             item = item.strip('"') or "Unnamed: 0"
@@ -98,7 +98,7 @@ class KnownByPandas(Input):
         if advice.option != "--drop-columns":
             return False
         columns = self.named(advice.value) or list(self.numbers)
-        # Text, a row counter, or a column that lacks half of its numbers.
+        # Text, a row counter, or a column with half of its numbers missing.
         return all(name not in self.numbers or str(name).startswith("Unnamed") or self.frame[name].isna().mean() >= 0.5
                    for name in columns)
 

@@ -1,5 +1,4 @@
-// Clusters six points of two groups, and checks the answer and an error, through nothing but the public
-// header.
+// Clusters six points of two groups and checks the result and an error, using only the public header.
 #include <gradus/kmeans.hpp>
 #include <gradus/variants.hpp>
 #include <gradus/version.hpp>
@@ -38,12 +37,12 @@ int main() {
   }
 
   if (gradus::version() != GRADUS_VERSION_STRING) {
-    std::fprintf(stderr, "the library's version is not that of its headers\n");
+    std::fprintf(stderr, "the versions of the library and its headers differ\n");
     return 1;
   }
 #ifdef CONSUMER_EXPECTS_VERSION
   if (gradus::version() != CONSUMER_EXPECTS_VERSION) {
-    std::fprintf(stderr, "the library's version is not that of its package\n");
+    std::fprintf(stderr, "the versions of the library and its package differ\n");
     return 1;
   }
 #endif
@@ -56,7 +55,7 @@ int main() {
     return 1;
   }
 
-  // An exception of the library is caught by its type across the border of a shared library.
+  // Exceptions of the library can be caught by type across the boundary of a shared library.
   options.clusters = 0;
   try {
     gradus::kmeans(points, options);

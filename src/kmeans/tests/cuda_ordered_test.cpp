@@ -1,4 +1,4 @@
-// What cuda_ordered's exactness and speed rest on: the bound over a box, and the order along the curve.
+// The foundations of cuda_ordered's exactness and speed: the bound over a box, and the order along the curve.
 #include "kmeans/persistent/ordered_limits.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace gradus::kmeans_detail {
 namespace {
 
-/// Uniform in [-1, 1].
+/// Uniform numbers in [-1, 1].
 class Uniform {
  public:
   explicit Uniform(std::uint64_t seed) : random_(seed) {}
@@ -59,7 +59,7 @@ void expect_ruled_out_is_farther() {
   for (int trial = 0; trial < 200000; ++trial) {
     const double width = std::ldexp(1.0, -(trial % 24));
     double middle[Columns];
-    double corner[Columns];  // of the box, as points are before they are rounded
+    double corner[Columns];  // of the box; not rounded, like original points
     Box<Columns> box;
     for (int dim = 0; dim < Columns; ++dim) {
       middle[dim] = (1 - width) * uniform();
@@ -89,7 +89,7 @@ TEST(BoxBound, WhatIsRuledOutIsFarther) {
   expect_ruled_out_is_farther<4>();
 }
 
-/// All cells of the coarsest `side`^Columns grid, in the curve's order: each is the neighbour of the one before.
+/// Checks that each cell of the coarsest `side`^Columns grid is a neighbour of its predecessor on the curve.
 template <int Columns>
 void expect_neighbours_follow(int side_bits) {
   const int side = 1 << side_bits;

@@ -1,4 +1,4 @@
-// The error bound of cuda_tensor's filter, against tensor cores as they are known to round, imitated in integers.
+// Compares the error bound of cuda_tensor's filter with the known rounding of tensor cores, emulated with integers.
 #include "kmeans/assign/tensor_limits.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace gradus::kmeans_detail {
 namespace {
 
-/// To FP16, ties to even; for what FP16 holds without overflow.
+/// Rounds to FP16, ties to even, for values that do not overflow.
 double to_half(double value) {
   int exponent = 0;
   std::frexp(value, &exponent);
@@ -22,8 +22,7 @@ double to_half(double value) {
 
 double cut_off(double value, double step) { return std::trunc(value / step) * step; }
 
-/// Adds `products` to a sum as a tensor core does that takes `block` at a time: all are aligned to the largest, and
-/// what lies below 24 bits of that is cut off.
+/// Adds `products` like a tensor core: aligns blocks of `block` numbers to the largest and truncates below 24 bits.
 double accumulate(double sum, const std::vector<double>& products, std::size_t block) {
   for (std::size_t first = 0; first < products.size(); first += block) {
     double largest = std::abs(sum);
@@ -102,12 +101,12 @@ TEST(cuda_tensor_bound, holds_for_every_block_of_products) {
 }
 
 TEST(cuda_tensor_bound, every_part_of_it_is_needed) {
-  // What rounding to FP16 took away, in the worst direction: it lies along the other row.
+  // The rounding error of FP16 in the worst direction, parallel to the other row.
   const TensorLengths coarse{1.0f, 0.01f};
   const TensorLengths fine{1.0f, 0.0f};
   EXPECT_GE(tensor_bound(coarse, fine, 16), 0.01f);
   EXPECT_GE(tensor_bound(fine, coarse, 16), 0.01f);
-  // A point far from the middle and a centroid in it: the canonical chain rounds as if there were no middle.
+  // A point far from the middle: the canonical chain rounds relative to the original coordinates.
   EXPECT_GE(tensor_bound({1e6f, 0.0f}, {0.0f, 0.0f}, 16), 1e12f * 0x1p-50f);
   EXPECT_GT(tensor_bound({0.0f, 0.0f}, {0.0f, 0.0f}, 16), 0.0f);
 }

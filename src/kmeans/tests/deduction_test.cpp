@@ -1,5 +1,4 @@
-// What may be given to the room's calls where they ask for a matrix or a vector, and what may not. What must not
-// compile is checked by concepts.
+// Types that the room's calls accept or reject as matrices and vectors; concepts check what must not compile.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -80,7 +79,7 @@ static_assert(!PredictsByModel<double, Matrix<float>>);
 static_assert(IsModelled<const KMeansResult<float>&> && !IsModelled<KMeansResult<float>>);  // the fit must outlive it
 static_assert(Transforms<Matrix<float>, Matrix<float>, MatrixView<float>>);
 static_assert(Transforms<Matrix<float>, Matrix<float>, Matrix<float>&>);
-static_assert(!Transforms<Matrix<float>, Matrix<float>, MatrixView<const float>>);  // nothing can be written there
+static_assert(!Transforms<Matrix<float>, Matrix<float>, MatrixView<const float>>);  // the result must be writable
 static_assert(!Transforms<Matrix<float>, Matrix<float>, const Matrix<float>&>);
 static_assert(!Transforms<Matrix<float>, Matrix<float>, MatrixView<double>>);
 

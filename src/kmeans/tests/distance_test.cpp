@@ -1,4 +1,4 @@
-// The bulk distances have the bits of the plain chain, on every instruction set that this machine has.
+// Bulk distances have the bits of the plain chain on every instruction set of this machine.
 #include "kmeans/assign/distance.hpp"
 
 #include <gtest/gtest.h>

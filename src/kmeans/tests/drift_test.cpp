@@ -1,5 +1,4 @@
-// Files on disk, the table of variants and the documents agree: whoever adds a rung to one of them and forgets another
-// is told which.
+// Files on disk, the table of variants and the documents agree. A rung that is missing from one of them is reported.
 #include <gtest/gtest.h>
 
 #include "kmeans/problem.hpp"
@@ -19,7 +18,7 @@ TEST(ladder_drift, files_table_and_documents_agree) {
   for (const std::string& line : drift(room)) ADD_FAILURE() << line;
 }
 
-// The check itself: each thing taken away or added is noticed.
+// Tests of the check itself: it reports each removed or added item.
 TEST(ladder_drift, notices_a_missing_table_row) {
   Room room = this_room();
   room.table.pop_back();

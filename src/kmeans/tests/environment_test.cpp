@@ -1,4 +1,4 @@
-// The floating-point environment of the caller changes no answer, and no answer changes it.
+// The caller's floating-point environment does not change results, and calls do not change the environment.
 #include "tests/float_environments.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace gradus {
 namespace {
 
-/// Points in two columns around some centres, times `unit`.
+/// Returns points in two columns around some centres, times `unit`.
 template <class T>
 Matrix<T> points_of(std::int64_t rows, T unit) {
   Matrix<T> points(rows, 2);

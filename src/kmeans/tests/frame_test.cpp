@@ -1,5 +1,4 @@
-// What every variant owes to the frame around it: options, refusals, empty clusters, stop rules, invariances. (Whether
-// its figures are right is kmeans_test's business.)
+// Duties of every variant to the driver: options, errors, empty clusters, stopping rules, invariances.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <sched.h>
@@ -58,8 +57,7 @@ MatrixView<const T> view(const Matrix<T>& values) {
   return values.view();
 }
 
-// Whole numbers: every sum of some thousand of them is exact in any order, so that also the teaching rungs give the
-// same bits in any order.
+// Sums of some thousand integers are exact in any order, so the teaching rungs give the same bits too.
 template <class T>
 Matrix<T> whole_numbers(std::int64_t rows, std::int64_t columns, std::uint64_t seed, std::uint64_t below = 1000) {
   Matrix<T> points(rows, columns);
@@ -95,7 +93,7 @@ Execution with_threads(int threads) {
 
 class Frame : public tests::WithRow<Variant> {
  protected:
-  /// The most columns, of those given, that the variant takes.
+  /// Returns the largest number of columns up to `wanted` that the variant supports.
   std::int64_t columns(std::int64_t wanted) const {
     while (!GetParam()->supports(Shape{100, wanted, 3, 8, false}, execution::this_machine())) --wanted;
     return wanted;
@@ -125,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::ValuesIn(tests::rows_that(variants(), [](const Variant& variant) { return variant.deterministic; })),
     tests::RowName());
 
-// Two groups of points and a third centroid that is nobody's nearest.
+// Two groups of points, and a third centroid that is nearest to no point.
 struct EmptyThird {
   Matrix<double> points = matrix<double>(7, 1, {0, 1, 2, 10, 11, 12, 19});
   Matrix<double> first = matrix<double>(3, 1, {1, 11, 500});
@@ -155,14 +153,14 @@ TEST_P(Frame, empty_cluster_is_kept_where_asked) {
 TEST_P(Frame, empty_cluster_moves_to_the_farthest_point) {
   const EmptyThird data;
   const KMeansResult<double> result = kmeans(view(data.points), from(data.first), on(2));
-  EXPECT_EQ(result.centroids(2, 0), 19);  // 8 from its centroid 11; no other is farther than 1
-  EXPECT_EQ(result.centroids(1, 0), 11);  // the mean without the point that moved
+  EXPECT_EQ(result.centroids(2, 0), 19);  // 8 from its centroid 11; no other point is farther than 1
+  EXPECT_EQ(result.centroids(1, 0), 11);  // the mean without the relocated point
   EXPECT_EQ(result.counts, (std::vector<std::int64_t>{3, 3, 1}));
   EXPECT_EQ(result.inertia, 4);
 }
 
 TEST_P(Frame, of_equally_far_points_the_lowest_row_moves) {
-  // Rows 1, 2 and 4 are all 5 from their centroids, in different clusters.
+  // Rows 1, 2 and 4 are all at distance 5 from their centroids, in different clusters.
   const Matrix<double> points = matrix<double>(6, 2, {0, 0, 3, 4, 100, 5, 100, 0, 0, -5, 100, 1});
   const Matrix<double> first = matrix<double>(3, 2, {0, 0, 100, 0, 0, 9000});
   KMeansJob<double> options = from(first);
@@ -273,7 +271,7 @@ TEST_P(Frame, stop_rules) {
   options.tolerance = 1e-3;
   const KMeansResult<double> settled = kmeans(view(points), options, on(2));
   EXPECT_EQ(settled.stop_reason, KMeansStopReason::centroids_settled);
-  // The columns are uniform in 0 .. 999: their variance is near 1000^2 / 12.
+  // The columns are uniform in 0 .. 999, so their variance is near 1000^2 / 12.
   EXPECT_LE(settled.history.back().shift, 1.1 * 1e-3 * 1e6 / 12);
   EXPECT_GT(settled.history.at(settled.history.size() - 2).shift, 0.9 * 1e-3 * 1e6 / 12);
 }
@@ -296,7 +294,7 @@ TEST_P(Frame, labels_counts_and_centroids_belong_together) {
   const Matrix<double> points = whole_numbers<double>(2500, 3, 6);
   const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 9));
   KMeansJob<double> options = from(first);
-  options.max_iterations = 4;  // not converged: the labels must be of the last centroids all the same
+  options.max_iterations = 4;  // not converged, but the labels must still belong to the last centroids
   const KMeansResult<double> result = kmeans(view(points), options, on(3));
   std::vector<std::int64_t> counts(9);
   double inertia = 0;
@@ -318,7 +316,7 @@ TEST_P(Frame, labels_counts_and_centroids_belong_together) {
   EXPECT_TRUE(std::abs(result.inertia - inertia) <= 1e-12 * inertia);
 }
 
-// A float counter stops at 2^24 and a float sum soon after.
+// A float counter stops at 2^24, and a float sum soon after.
 TEST_P(Frame, counts_and_sums_beyond_what_a_float_can_count) {
 #ifdef GRADUS_SANITIZED
   GTEST_SKIP() << "16 million points by every variant; the release build runs them";
@@ -360,7 +358,7 @@ TEST_P(Frame, predict_and_transform_agree_with_the_fit) {
   }
 }
 
-// The centroids are at unit length, rounded: to scale them once more would move the tie.
+// The centroids have unit length, rounded; scaling them again would move the tie.
 TEST_P(Frame, predict_labels_a_tie_of_cosines_as_the_fit_did) {
   if (columns(2) != 2) return;
   const Matrix<double> points = matrix<double>(8, 2, {10, 1, 12, 2, 1, 10, 2, 12, 7, 7, 4, 4, 3, 3, 4, 4});
@@ -374,7 +372,7 @@ TEST_P(Frame, predict_labels_a_tie_of_cosines_as_the_fit_did) {
   EXPECT_TRUE(std::abs(prediction.inertia - fit.inertia) <= 1e-15);
 }
 
-// ... and to the bit with weights, where the inertia is exact.
+// Exact to the bit with weights, if the inertia is exact.
 TEST_P(Frame, weights_count_in_the_inertia_of_a_prediction) {
   const Matrix<double> points = whole_numbers<double>(700, columns(5), 7);
   std::vector<double> weights;
@@ -449,7 +447,7 @@ TEST_P(Frame, strided_rows_equal_contiguous_ones) {
   for (const std::int64_t d : {std::int64_t{3}, columns(40)}) {
     const Matrix<float> points = whole_numbers<float>(900, d, 8);
     const Matrix<float> first = Matrix<float>::copy_of(view(points).slice(0, 8));
-    Buffer<float> wide(900 * (d + 3), std::numeric_limits<float>::quiet_NaN());  // not a byte between the rows counts
+    Buffer<float> wide(900 * (d + 3), std::numeric_limits<float>::quiet_NaN());  // bytes between rows must not matter
     for (std::int64_t point = 0; point < 900; ++point) std::copy_n(points.row(point), d, wide.data() + point * (d + 3));
     const KMeansJob<float> options = from(first);
     const KMeansResult<float> contiguous = kmeans(view(points), options, on(1));
@@ -493,7 +491,7 @@ TEST_P(Frame, one_thread_or_many_give_the_same_where_sums_are_exact) {
   }
 }
 
-// Fractions, so that the sums are rounded: they must at least not depend on the threads' timing.
+// Fractions, whose sums are rounded: these must not depend on the timing of threads.
 TEST_P(Repeatable, same_bits_again_on_the_same_number_of_threads) {
   Matrix<double> points = whole_numbers<double>(6000, 3, 11);
   for (std::int64_t index = 0; index < 18000; ++index) points.data()[index] = std::sqrt(points.data()[index]);
@@ -508,7 +506,7 @@ TEST_P(Repeatable, same_bits_again_on_the_same_number_of_threads) {
   }
 }
 
-// Permuting the points permutes their labels. Empty clusters are kept: which point moves into one depends on the rows.
+// Permuting the points permutes their labels. Empty clusters are kept, because relocation depends on the order of rows.
 TEST_P(Frame, permuting_points_permutes_labels) {
   const bool holds = rc::check("permuting points permutes labels", [this] {
     const auto n = *rc::gen::inRange<std::int64_t>(1, 200);
@@ -542,8 +540,8 @@ TEST_P(Frame, permuting_points_permutes_labels) {
   EXPECT_TRUE(holds);
 }
 
-// Translating by a power of two changes nothing but the place. Clusters of four points far apart, at whole numbers,
-// have means that a float holds exactly both before and after.
+// Translating by a power of two only moves the result. Distant clusters of four points with integer coordinates have
+// means that a float holds exactly before and after.
 TEST_P(Frame, translating_by_a_power_of_two_changes_nothing) {
   const bool holds = rc::check("translating by a power of two changes nothing", [this] {
     const auto d = *rc::gen::inRange<std::int64_t>(1, columns(20));
@@ -607,13 +605,12 @@ TEST_P(Frame, restarts_keep_the_least_inertia) {
     inertias.push_back(kmeans(view(points), from(first), on(1)).inertia);
   }
   const auto least = std::min_element(inertias.begin(), inertias.end());
-  EXPECT_LT(*least, *std::max_element(inertias.begin(), inertias.end()));  // otherwise nothing was to be chosen
+  EXPECT_LT(*least, *std::max_element(inertias.begin(), inertias.end()));  // otherwise there was nothing to choose
   EXPECT_EQ(best.inertia, *least);
   EXPECT_EQ(best.restart, least - inertias.begin());
 }
 
-// Threads that were bound for a job, those of a runtime's pool too, are free again after it.
-// Whole numbers, so that the textbook's sums are exact too.
+// Integers, so that the textbook's sums are exact too.
 struct FewPoints {
   std::string name;
   Matrix<double> points;
@@ -649,10 +646,10 @@ TEST_P(Frame, fewer_different_points_than_clusters_are_accepted_where_asked) {
       for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random,
                                     KMeansInit::first, KMeansInit::given})
         for (const int restarts : {1, 3}) {
-          if (metric == KMeansMetric::cosine && few.different != 1) continue;  // several have the same direction
+          if (metric == KMeansMetric::cosine && few.different != 1) continue;  // several points have the same direction
           SCOPED_TRACE(few.name + ", init " + std::to_string(static_cast<int>(init)) + ", metric " +
                        std::to_string(static_cast<int>(metric)) + ", restarts " + std::to_string(restarts));
-          Matrix<double> first(few.clusters, few.points.columns());  // where there are no points
+          Matrix<double> first(few.clusters, few.points.columns());  // at places without points
           std::fill_n(first.data(), first.rows() * first.columns(), 1.0);
           for (std::int64_t cluster = 0; cluster + 1 < few.clusters; ++cluster)
             first(cluster, 0) = static_cast<double>(7 * cluster % 60);
@@ -747,7 +744,7 @@ TEST_P(Frame, first_centroids_are_rows_and_begin_the_fit) {
             EXPECT_TRUE(std::abs(product / std::sqrt(length) - 1) <= 1e-12);
           }
         }
-        if (metric == KMeansMetric::cosine) continue;  // given rows are scaled once more
+        if (metric == KMeansMetric::cosine) continue;  // given rows are scaled again
         const KMeansResult<double> fit = kmeans(view(points), options, on(2));
         options.init = KMeansInit::given;
         options.initial_centroids = view(first.centroids);
@@ -760,7 +757,7 @@ TEST_P(Frame, first_centroids_are_rows_and_begin_the_fit) {
 
 TEST_P(Frame, pinning_ends_with_the_job) {
   const auto affinities = [] {
-    std::map<std::string, int> processors;  // by the kernel's number of the thread
+    std::map<std::string, int> processors;  // by kernel thread id
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
       cpu_set_t set;
       if (sched_getaffinity(std::stoi(entry.path().filename()), sizeof set, &set) == 0)
@@ -781,7 +778,7 @@ TEST_P(Frame, pinning_ends_with_the_job) {
   }
 }
 
-// The GPU hands over its sums without the space that the host leaves between rows of three columns.
+// The GPU delivers its sums without the padding that the host uses for rows of three columns.
 TEST(ExactSums, takes_over_sums_without_gaps) {
   for (const std::int64_t d : {1, 2, 3, 4}) {
     const Matrix<double> points = whole_numbers<double>(50, d, 11);
@@ -856,7 +853,7 @@ TEST_P(Frame, task_graph_is_written_or_refused) {
     EXPECT_TRUE(contains(message, graph)) << message;
     if (GetParam()->backend == core::Backend::cuda) return;  // CUDA draws its graph itself
     EXPECT_TRUE(dot.starts_with("digraph " + std::string(GetParam()->name) + " {\n")) << dot;
-    // Every point is assigned in exactly one task; every task follows from the start and leads to the total.
+    // Every point is assigned in exactly one task. Every task depends on the start and leads to the total.
     const std::regex range("assign points ([0-9]+) to ([0-9]+)");
     std::int64_t next = 0;
     for (std::sregex_iterator match(dot.begin(), dot.end(), range); match != std::sregex_iterator(); ++match) {
@@ -882,7 +879,7 @@ TEST_P(Frame, task_graph_is_written_or_refused) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Bad input and impossible options: the same whatever the variant
+// Invalid input and impossible options: the same errors for every variant
 
 const Matrix<double>& some_points() {
   static const Matrix<double> points = whole_numbers<double>(30, 3, 16);
@@ -923,7 +920,7 @@ TEST(Refusal, weights) {
   weights.assign(30, 0.0);
   EXPECT_TRUE(contains(attempt(30), "all weights are zero"));
   weights[3] = weights[4] = 1;
-  EXPECT_TRUE(contains(attempt(30), "2 different points"));  // those without weight do not count
+  EXPECT_TRUE(contains(attempt(30), "2 different points"));  // points without weight do not count
 }
 
 TEST(Refusal, more_clusters_than_points) {
@@ -989,7 +986,7 @@ TEST(Refusal, points_on_a_gpu_where_there_is_none) {
   error_of<UnsupportedError>([&] { kmeans(view(points), options); });
 }
 
-// Whether or not there is a GPU: where its memory may lie is a matter of the variant alone.
+// With or without a GPU: the variant alone determines where memory may be.
 TEST(Refusal, memory_of_a_gpu_for_a_variant_that_wants_the_hosts) {
   const std::vector<double> weights(30, 1.0);
   std::vector<std::int32_t> labels(30);
@@ -1001,15 +998,15 @@ TEST(Refusal, memory_of_a_gpu_for_a_variant_that_wants_the_hosts) {
   KMeansJob<double> options;
   options.weights = {weights.data(), 30, MemoryPlace::on_gpu(0)};
   const std::string there =
-      "in host memory, but they lie on GPU 0; the variants that use them there: 'cuda_update_kernel', "
+      "in host memory, but they are on GPU 0; the variants that use them there: 'cuda_update_kernel', "
       "'cuda_all_gpu', 'cuda_graph', 'cuda_small_dim', 'cuda_ordered', 'cuda_tensor'";
   EXPECT_EQ(message(options, "cuda_naive"), "kmeans variant 'cuda_naive' needs weights " + there);
-  EXPECT_TRUE(contains(message(options, "simd_small_dim"), "weights: they lie on GPU 0, but the job runs on the CPU"));
+  EXPECT_TRUE(contains(message(options, "simd_small_dim"), "weights: they are on GPU 0, but the job runs on the CPU"));
   options.weights = {};
   options.labels = {labels.data(), 30, MemoryPlace::on_gpu(0)};
   EXPECT_EQ(message(options, "cuda_shared"), "kmeans variant 'cuda_shared' needs labels " + there);
   options.labels = {labels.data(), 30, MemoryPlace::on_gpu(1)};
-  EXPECT_TRUE(contains(message(options, "cuda_shared"), "they lie on GPU 1, but the job runs on GPU 0"));
+  EXPECT_TRUE(contains(message(options, "cuda_shared"), "they are on GPU 1, but the job runs on GPU 0"));
 }
 
 TEST(Labels, go_to_memory_of_the_callers) {
@@ -1051,7 +1048,7 @@ TEST(Distances, are_refused_where_they_take_more_than_the_limit) {
   const std::string message = error_of<OutOfMemoryError>(
       [&] { kmeans_transform(centroids, view(points), KMeansMetric::euclidean, execution); });
   EXPECT_TRUE(contains(message, "the memory limit allows only")) << message;
-  // The caller's memory is no business of the limit; rows of unit length are.
+  // The caller's memory does not count towards the limit, but rows of unit length do.
   Matrix<double> distances(4000, 100);
   execution.memory_limit = 64000;
   const auto write = [&](KMeansMetric metric) {
@@ -1143,7 +1140,7 @@ TEST(Refusal, no_points_or_no_columns) {
 }
 
 TEST(Refusal, more_rows_or_columns_than_are_counted) {
-  const float one = 1;  // never looked at
+  const float one = 1;  // never read
   const auto expect_refused = [&](std::int64_t rows, std::int64_t columns, const std::string& reason) {
     const MatrixView<const float> vast(&one, rows, columns);
     const std::string message = error_of<InputError>([&] { kmeans(vast, KMeansOptions{}); });
@@ -1180,7 +1177,7 @@ TEST(Refusal, unknown_variant_suggests_the_nearest) {
 }
 
 TEST(Choice, a_gpu_with_less_shared_memory_gets_what_runs_there) {
-  // What a block may have at compute capability 8.6, 8.9 and 12.0; at 8.0; at 9.0 and 10.0.
+  // Shared memory per block at compute capability 8.6, 8.9 and 12.0; at 8.0; at 9.0 and 10.0.
   for (const std::uint64_t shared : {101376, 166912, 232448}) {
     execution::Machine machine = tests::machine_with_gpu();
     execution::Gpu gpu = machine.gpus().front();
@@ -1205,17 +1202,17 @@ TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
   EXPECT_EQ(name({1 << 24, 16, 64, 8, false}), "cuda_small_dim");
   EXPECT_EQ(name({1 << 20, 128, 1024, 4, false}), "cuda_tensor");
   EXPECT_EQ(name({1 << 20, 16, 1024, 4, false}), "cuda_tensor");
-  EXPECT_EQ(name({1000, 2, 8, 8, false}), "simd_small_dim");  // done before the GPU is ready
+  EXPECT_EQ(name({1000, 2, 8, 8, false}), "simd_small_dim");  // finished before the GPU is ready
   EXPECT_EQ(name({1 << 24, 2, 16, 8, false}), "simd_grid");
-  EXPECT_EQ(name({4000, 1, 129, 4, false}), "simd_grid");  // between many clusters on a line a float is in doubt
+  EXPECT_EQ(name({4000, 1, 129, 4, false}), "simd_grid");  // the float filter is in doubt between many clusters
   EXPECT_EQ(name({4000, 1, 128, 4, false}), "simd_small_dim");
   EXPECT_EQ(name({4000, 2, 129, 4, false}), "simd_small_dim");
-  EXPECT_EQ(name({1 << 24, 2, 16, 8, false, 80}), "cuda_ordered");  // first centroids by k-means++
+  EXPECT_EQ(name({1 << 24, 2, 16, 8, false, 80}), "cuda_ordered");  // initial centroids by k-means++
   EXPECT_EQ(name({1000, 2, 8, 8, false}, Device::gpu), "cuda_small_dim");
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}), "simd_bounds");  // 1 TB of points
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}, Device::gpu),
             "cuda_tensor");  // refused later, with both numbers
-  // Where the tiles would count beyond 32 bits, though memory would suffice.
+  // The tile counters would overflow 32 bits, although memory would suffice.
   EXPECT_EQ(name({30, 1 << 24, 2, 4, false}), "cuda_tensor");
   EXPECT_EQ(name({30, (1 << 24) + 1, 2, 4, false}), "simd_bounds");
   EXPECT_EQ(name({1 << 26, 20, 1 << 26, 4, false}), "cuda_tensor");

@@ -1,5 +1,5 @@
-// Points that lie on a GPU: the same bits as from host memory, for the fit, the first centroids, prediction and
-// distances; what is refused, and with which words. Without a GPU the tests say so and are skipped.
+// Points on a GPU give the same bits as points in host memory, for fits, initial centroids, prediction and distances.
+// Also tests errors and their messages. Without a GPU the tests are skipped with a message.
 #include <cmath>
 #include <limits>
 #include <random>
@@ -71,7 +71,7 @@ std::unique_ptr<GpuPoints<T>> points_on_gpu(MatrixView<const T> points, VectorVi
 
 // ------------------------------------------------------------------------------------------------ fits
 
-/// A fit whose points, weights, first centroids and labels all lie on the GPU.
+/// Fits with points, weights, initial centroids and labels on the GPU.
 template <class T>
 std::string check_on_device(const PreparedCase<T>& prepared, const Variant& variant, std::int64_t offset) {
   const OnDevice<T> points(prepared.points(), offset);
@@ -108,7 +108,7 @@ TEST_P(DeviceCases, double_equals_oracle) { check_cases<double>(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(kmeans, DeviceCases, testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 
-// The best variant for points on a GPU is one of the GPU, however few they are; restarts, tolerance and k-means++ too.
+// For points on a GPU the best variant is always a GPU variant. Restarts, tolerance and k-means++ work too.
 TEST_F(OnGpu, a_whole_fit_has_the_bits_of_the_host) {
   const Matrix<float> points = normal_points<float>(5000, 6);
   const OnDevice<float> device(points.view());
@@ -125,7 +125,7 @@ TEST_F(OnGpu, a_whole_fit_has_the_bits_of_the_host) {
   EXPECT_TRUE(same_bits(plain.labels.data(), truth.labels.data(), 5000));
   EXPECT_EQ(plain.inertia, truth.inertia);
   EXPECT_EQ(plain.restart, truth.restart);
-  // Labels of the best of several fits, on the device and into host memory.
+  // Labels of the best of several fits, on the device and in host memory.
   cuda::DeviceBuffer<std::int32_t> labels(5000);
   options.labels = {labels.data(), 5000, here};
   EXPECT_EQ(kmeans(device.view(), options).labels.size(), 0);
@@ -136,7 +136,7 @@ TEST_F(OnGpu, a_whole_fit_has_the_bits_of_the_host) {
   EXPECT_TRUE(same_bits(on_host.data(), truth.labels.data(), 5000));
 }
 
-// What is done in host memory on the way (standardized copies, criteria) changes no bit either.
+// Steps in host memory (standardized copies, criteria) do not change bits either.
 TEST_F(OnGpu, standardized_fits_and_the_choice_of_k_have_the_bits_of_the_host) {
   constexpr std::int64_t n = 3000;
   const Matrix<float> points = normal_points<float>(n, 5);
@@ -190,7 +190,7 @@ TEST_F(OnGpu, work_in_the_stream_comes_first) {
   EXPECT_TRUE(same_bits(result.centroids, kmeans(points.view(), options).centroids));
 }
 
-// Also where the results alone lie on the GPU: what the stream still writes there must not come after them.
+// Also if only the results are on the GPU: earlier writes of the stream must not overwrite them.
 TEST_F(OnGpu, work_in_the_stream_comes_before_results) {
   const Matrix<float> points = normal_points<float>(1000, 3);
   cuda::DeviceBuffer<char> elsewhere(std::int64_t{1} << 30);
@@ -224,7 +224,7 @@ TEST_F(OnGpu, work_in_the_stream_comes_before_results) {
   EXPECT_TRUE(same_bits(fetch(distances).data(), nearest.data(), 5000));
 }
 
-// Each shape wants another amount of shared memory for the same kernels.
+// Each shape needs another amount of shared memory for the same kernels.
 TEST_F(OnGpu, jobs_of_different_shapes_run_at_the_same_time) {
   for (const char* variant : {"cuda_tensor", "cuda_small_dim"}) {
     const bool few_columns = std::string(variant) == "cuda_small_dim";
@@ -313,12 +313,12 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_extremes) {
   check_first_centroids<T>(normal_points<T>(4000, 2), weights, "a heavy point", {1, 20});
 }
 
-// The blocks of the grid take several blocks of rows each, of one tile of columns and of several.
+// Each block of the grid processes several blocks of rows, with one tile of columns and with several.
 TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_several_rounds) {
   using T = TypeParam;
   check_first_centroids<T>(normal_points<T>(600001, 3), some_weights<T>(600001), "600001x3", {3});
   check_first_centroids<T>(normal_points<T>(300001, 40), {}, "300001x40", {3});
-  // So many clusters that a step has more candidates than are compared side by side.
+  // With this many clusters a step has more candidates than are compared at a time.
   check_first_centroids<T>(normal_points<T>(3000, 17), {}, "3000x17", {1200});
   const Matrix<T> points = normal_points<T>(300001, 40);
   const OnDevice<T> device(points.view());
@@ -328,8 +328,8 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_several_rounds) {
             mean_column_variance<T>(HostPoints<T>(points.view(), {}, 2), statistics));
 }
 
-// Points in groups far apart: the first rows of a round lower the sum so far that the integers are made anew before the
-// others are added. Then rows that cannot be read by 16 bytes, and enough columns for more bytes than a warp keeps.
+// Points in distant groups: the first rows of a round reduce the sum enough that the integers are recomputed. Then rows
+// that cannot be read in units of 16 bytes, and more columns than a warp keeps bytes for.
 TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_groups) {
   using T = TypeParam;
   struct Shape {
@@ -345,7 +345,7 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_groups) {
   }
 }
 
-// More than 256 sums of 256 blocks of 256 rows: the search for a row looks through them in several rounds.
+// More than 256 sums of 256 blocks of 256 rows, which the search for a row scans in several rounds.
 TEST_F(OnGpu, rows_are_drawn_from_millions) {
   const Matrix<float> points = normal_points<float>(17 << 20, 1);
   const OnDevice<float> device(points.view());
@@ -358,8 +358,7 @@ TEST_F(OnGpu, rows_are_drawn_from_millions) {
   EXPECT_EQ(found.rows, truth.rows);
 }
 
-// ------------------------------------------------------------------------------------------------ the look at the
-// points
+// ------------------------------------------------------------------------------------------------ statistics
 
 TYPED_TEST(FirstCentroids, ranges_and_variance_equal_those_of_the_host) {
   using T = TypeParam;
@@ -381,7 +380,7 @@ TYPED_TEST(FirstCentroids, ranges_and_variance_equal_those_of_the_host) {
     }
 }
 
-// Values that three limbs do not hold: the GPU leaves the sum of a column to the host.
+// For values that three limbs do not hold, the GPU leaves the sum of a column to the host.
 TEST_F(OnGpu, variances_of_values_far_apart_are_the_hosts) {
   Matrix<double> points = normal_points<double>(3000, 3);
   points(1234, 1) = 1e-30;
@@ -465,7 +464,7 @@ TYPED_TEST(FirstCentroids, prediction_and_distances_equal_those_of_the_host) {
     }
 }
 
-// More centroids than a grid of blocks is high, 64 to a block.
+// More centroids than the maximum grid height times 64 per block.
 TEST_F(OnGpu, distances_to_millions_of_centroids) {
   const std::int64_t k = std::int64_t{65535} * 64 + 100;
   const Matrix<float> centroids = normal_points<float>(k, 1);
@@ -486,11 +485,11 @@ TEST_F(OnGpu, requests_that_contradict_themselves_are_refused) {
   Execution execution;
   execution.device = Device::cpu;
   std::string message = error_of<UnsupportedError>([&] { kmeans(device.view(), options, execution); });
-  EXPECT_NE(message.find("they lie on GPU 0, but the CPU was asked for"), std::string::npos) << message;
+  EXPECT_NE(message.find("they are on GPU 0, but the CPU was asked for"), std::string::npos) << message;
   execution = on_gpu();
   execution.gpu = 1;
   message = error_of<UsageError>([&] { kmeans(device.view(), options, execution); });
-  EXPECT_NE(message.find("they lie on GPU 0, but GPU 1 was asked for"), std::string::npos) << message;
+  EXPECT_NE(message.find("they are on GPU 0, but GPU 1 was asked for"), std::string::npos) << message;
   for (const char* variant : {"simd_large_dim", "cuda_naive"}) {
     execution = {};
     execution.variant = variant;
@@ -504,7 +503,7 @@ TEST_F(OnGpu, requests_that_contradict_themselves_are_refused) {
   execution = {};
   execution.device = Device::cpu;
   message = error_of<UnsupportedError>([&] { kmeans(points.view(), options, execution); });
-  EXPECT_NE(message.find("weights: they lie on GPU 0, but the job runs on the CPU"), std::string::npos) << message;
+  EXPECT_NE(message.find("weights: they are on GPU 0, but the job runs on the CPU"), std::string::npos) << message;
   options.weights = {};
   Buffer<std::int32_t> labels(99);
   options.labels = labels.view();
@@ -527,10 +526,10 @@ TEST_F(OnGpu, a_view_that_lies_is_refused) {
   message = error_of<UsageError>([&] { kmeans(device.view(), options); });
   EXPECT_NE(message.find("labels"), std::string::npos) << message;
   options.labels = {};
-  EXPECT_NO_THROW(kmeans(device.view(), options));  // nothing was left behind
+  EXPECT_NO_THROW(kmeans(device.view(), options));  // no state is left behind
 }
 
-// No byte is touched before the estimate is compared with what is free.
+// The estimate is compared with the free memory before any byte is touched.
 TEST_F(OnGpu, what_does_not_fit_is_refused_with_both_numbers) {
   const cuda::DeviceBuffer<float> small(64);
   const MatrixView<const float> vast(small.data(), std::numeric_limits<std::int32_t>::max() - 1, 100, here);

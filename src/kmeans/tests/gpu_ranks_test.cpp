@@ -1,6 +1,5 @@
-// Ranks that work on a GPU, all of them or some beside others on the processor, give the bits of one process on the
-// processor. The ranks are threads, which share the GPUs that there are. Without a GPU the tests say so and are
-// skipped.
+// Ranks on a GPU, all or some of them, give the bits of one CPU process. The ranks are threads that share the GPUs of
+// the machine. Without a GPU the tests are skipped with a message.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -38,7 +37,7 @@ bool takes(const Variant& variant, const Size& size, bool weighted) {
   return static_cast<bool>(variant.supports({size.n, size.d, size.k, sizeof(T), weighted}, execution::this_machine()));
 }
 
-/// Which ranks work on a GPU.
+/// The ranks that use a GPU.
 enum class Mix { all, first, last, odd };
 constexpr Mix all_mixes[] = {Mix::all, Mix::first, Mix::last, Mix::odd};
 
@@ -59,7 +58,7 @@ Execution on_processor() {
   return execution;
 }
 
-/// Of one of several ranks. `variant`: of those on a GPU, the others choose.
+/// Returns the execution of one of several ranks. `variant`: for ranks on a GPU; the others choose automatically.
 Execution of_rank(Communicator& communicator, Mix mix, std::string_view variant) {
   Execution execution = on_processor();
   execution.communicator = &communicator;
@@ -99,7 +98,7 @@ TYPED_TEST_SUITE(KMeansGpuRanks, Elements);
 
 TYPED_TEST(KMeansGpuRanks, give_the_bits_of_one_process) {
   using T = TypeParam;
-  // Fewer rows than ranks; one column; sizes off every tile; few and many clusters; columns for each of the variants.
+  // Fewer rows than ranks; one column; sizes not aligned to tiles; few and many clusters; every variant.
   const Size sizes[] = {{5, 2, 3}, {700, 1, 6}, {611, 3, 9}, {523, 9, 5}, {400, 40, 33}, {900, 16, 270}};
   const int ranks[] = {1, 2, 3, 5};
   const std::string hows[] = {"even", "holes", "last"};
@@ -144,7 +143,7 @@ TYPED_TEST(KMeansGpuRanks, know_all_options) {
       }
 }
 
-// Many tiles; labels that settle, so that the tensor variant orders its points anew.
+// Many tiles, and labels that settle, so that the tensor variant reorders its points.
 TYPED_TEST(KMeansGpuRanks, work_on_many_rows) {
   using T = TypeParam;
   for (const Size size : {Size{300000, 2, 20}, Size{60000, 12, 40}, Size{40000, 24, 300}}) {
@@ -160,7 +159,7 @@ TYPED_TEST(KMeansGpuRanks, work_on_many_rows) {
   }
 }
 
-// Two ranks on the processor beside one on the GPU; and whatever the library chooses.
+// Two ranks on the CPU next to one on the GPU, and automatic choices.
 TYPED_TEST(KMeansGpuRanks, choose_a_variant_that_runs) {
   using T = TypeParam;
   for (const Size size : {Size{500, 3, 7}, Size{500, 12, 7}, Size{500, 12, 200}, Size{500, 30, 7}})
@@ -221,7 +220,7 @@ TYPED_TEST(KMeansGpuRanks, choose_the_first_centroids_of_one_process) {
   for (const std::exception_ptr& each : thrown) EXPECT_EQ(each, nullptr);
 }
 
-// A fit that is stopped goes on with the GPU on other ranks, or without.
+// A stopped fit resumes with the GPU on other ranks, or without a GPU.
 TYPED_TEST(KMeansGpuRanks, go_on_from_a_checkpoint) {
   using T = TypeParam;
   const std::filesystem::path file =
@@ -287,7 +286,7 @@ TEST_F(KMeansGpuRanksCalls, are_one_in_an_iteration) {
   }
 }
 
-// What goes wrong on the GPU of one rank ends all of them, with its error.
+// An error on the GPU of one rank ends all ranks with this error.
 TEST_F(KMeansGpuRanksCalls, end_together) {
   const Matrix<double> points = make_points<double>(200, 3, Data::plain);
   const tests::OnDevice<double> on_gpu(points.view());
@@ -325,7 +324,7 @@ TEST_F(KMeansGpuRanksCalls, end_together) {
   const std::string place = error([&](int rank, Execution&, MatrixView<const double>& rows) {
     if (rank == 1) rows = on_gpu.view();
   });
-  EXPECT_TRUE(contains(place, "rank 1 of 3: points: they lie on GPU 0") && contains(place, "host memory")) << place;
+  EXPECT_TRUE(contains(place, "rank 1 of 3: points: they are on GPU 0") && contains(place, "host memory")) << place;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Sizes at which every loop of the exact GPU variants takes several rounds, for what a round leaves in shared memory
-// must not disturb the next one. The cases of the ladder are too small for that: a GPU of 132 multiprocessors works on
-// some hundred thousand points at once. Without a GPU the tests say so and are skipped.
+// Sizes at which every loop of the exact GPU variants runs several rounds. Leftovers of a round in shared memory must
+// not disturb the next round. The cases of the ladder are too small for this: a GPU with 132 multiprocessors processes
+// some hundred thousand points at once. Without a GPU the tests are skipped with a message.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -37,8 +37,8 @@ CaseData weighted(CaseData data) {
   return data;
 }
 
-/// Clusters in groups with the same centroid, so that no filter can tell the nearest one: the first half of them in one
-/// group, the others by twos.
+/// Returns clusters with equal centroids, so that no filter can find the nearest: half in one group, the others in
+/// pairs.
 CaseData doubtful(std::int64_t n, std::int64_t d, std::int64_t clusters) {
   CaseData data = spread(n, d, clusters);
   for (std::int64_t index = 0; index < n * d; ++index)
@@ -75,7 +75,7 @@ class Rounds : public tests::OnGpu {
     expect_oracle<double>(data);
   }
 
-  /// Where the oracle would take minutes, an exact variant of the processor speaks for it.
+  /// If the oracle would take minutes, compares with an exact CPU variant.
   template <class T>
   static void expect_processor(std::int64_t n, std::int64_t d, std::int64_t clusters, int block_size,
                                const std::vector<std::string>& names, int iterations = 2) {
@@ -104,8 +104,8 @@ class Rounds : public tests::OnGpu {
   }
 };
 
-// In the second iteration more than half a million points move, but not half of all: their entries are ordered, those
-// of the first one, of all points, too.
+// In the second iteration more than half a million points move, but less than half of all. So both orders of entries
+// run: of all points in the first iteration, and of moved points in the second.
 TEST_F(Rounds, many_points_move) {
   CaseData data = spread(3000000, 1, 2);
   data.points(0, 0) = 0;
@@ -113,7 +113,7 @@ TEST_F(Rounds, many_points_move) {
   expect_oracle_in_both_types(data);
 }
 
-// The kernels that are made for a number of columns, for few points (below 2048 for each multiprocessor) and for many.
+// Kernels for fixed numbers of columns, with few points (below 2048 per multiprocessor) and with many.
 TEST_F(Rounds, few_columns) {
   for (const std::int64_t d : {1, 2, 3, 4}) {
     expect_oracle_in_both_types(spread(200001, d, 5));
@@ -130,22 +130,21 @@ TEST_F(Rounds, more_columns) {
   expect_oracle_in_both_types(weighted(spread(300001, 7, 6)));
 }
 
-// All points are compared by the chain, with more candidates than there is room for: with resident and with streamed
-// points.
+// The chain compares all points, with more candidates than there is room for, with resident and with streamed points.
 TEST_F(Rounds, all_points_are_doubtful) {
   expect_oracle_in_both_types(doubtful(80000, 20, 24));
   expect_oracle_in_both_types(doubtful(80000, 257, 8));
 }
 
-// Clusters beyond those whose counters fit shared memory, and beyond the width of the blocks that sum over clusters.
+// More clusters than counters fit in shared memory, and than the blocks that sum over clusters are wide.
 TEST_F(Rounds, thousands_of_clusters) {
   expect_processor<float>(1200001, 1, 9000, 0, {"cuda_tensor"});
   expect_processor<double>(30000, 1, 9000, 0, {"cuda_tensor"});
   expect_processor<float>(30000, 100, 3500, 0, {"cuda_tensor"});
 }
 
-// Every kind of tiles, with more points than all multiprocessors take at once, and as many iterations as it takes until
-// few labels change: then the points are put in the order of their labels.
+// Every kind of tile, with more points than all multiprocessors process at once and enough iterations that few labels
+// change, so that points are ordered by label.
 TEST_F(Rounds, tiles_of_ordered_points) {
   expect_processor<float>(70001, 20, 300, 0, {"cuda_tensor"}, 9);
   expect_processor<float>(70001, 100, 400, 0, {"cuda_tensor"}, 9);
@@ -154,8 +153,7 @@ TEST_F(Rounds, tiles_of_ordered_points) {
   expect_processor<float>(40001, 200, 500, 0, {"cuda_tensor"}, 9);
 }
 
-// So many clusters that a multiprocessor holds one block, and that of two warps: the queue of tiles is filled and
-// emptied several times.
+// With this many clusters a multiprocessor holds one block of two warps, whose queue is filled several times.
 TEST_F(Rounds, small_blocks_with_large_tables) {
   const std::vector<std::string> resident = {"cuda_small_dim", "cuda_ordered"};
   expect_processor<float>(2400001, 1, 1500, 64, resident);
@@ -165,7 +163,7 @@ TEST_F(Rounds, small_blocks_with_large_tables) {
   expect_processor<float>(2400001, 4, 700, 64, resident);
 }
 
-// The rungs that promise a tolerance.
+// The rungs whose contract is a tolerance.
 TEST_F(Rounds, teaching_rungs) {
   const CaseData data = spread(600001, 3, 5);
   const PreparedCase<float> prepared(data);

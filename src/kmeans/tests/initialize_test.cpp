@@ -1,4 +1,4 @@
-// The first centroids: the same for any number of threads, the same as the plain algorithms', and good.
+// The initial centroids do not depend on the number of threads, equal the choice of the plain algorithms, and are good.
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/tests/job.hpp"
 
@@ -28,7 +28,7 @@ struct Data {
   MatrixView<const T> view() const { return points.view(); }
 };
 
-/// `blobs` normal clouds of unit size, their centres `distance` apart on average. A sixth of the weights is zero.
+/// Returns `blobs` unit normal clouds with centres `distance` apart on average. A sixth of the weights is zero.
 template <class T>
 Data<T> blobs(std::int64_t n, std::int64_t d, std::int64_t blobs, double distance, bool weighted, double offset = 0) {
   std::mt19937_64 random(static_cast<unsigned>(n + d));
@@ -78,7 +78,7 @@ std::vector<std::int64_t> rows_found(const Data<T>& data, const Matrix<T>& centr
   return found;
 }
 
-/// Greedy k-means++ and k-means|| as anyone would write them: all distances, all sums anew.
+/// Greedy k-means++ and k-means|| in plain code that recomputes all distances and sums.
 template <class T>
 class Plain {
  public:
@@ -128,7 +128,7 @@ class Plain {
       }
       choose(drawn);
     }
-    // Each row that is the nearest of any, by the weight of those.
+    // The rows that are nearest to any point, weighted by these points.
     std::vector<std::uint64_t> weights(chosen_.size());
     const double grid = scale_for(heaviest_);
     for (std::int64_t row = 0; row < rows(); ++row) {
@@ -175,7 +175,7 @@ class Plain {
     return squared_distance(data_.view().row(a), data_.view().row(b), data_.points.columns());
   }
 
-  /// The integers are made anew where a step or a round left less than a quarter of what they were made for.
+  /// The integers are recomputed after a step or round that left less than a quarter of the sum they were made for.
   void choose(const std::vector<std::int64_t>& rows_of_step) {
     for (const std::int64_t chosen : rows_of_step) {
       for (std::int64_t row = 0; row < rows(); ++row) {
@@ -258,7 +258,7 @@ TYPED_TEST(Initialize, TakesRowsOfTheDataThatHaveWeight) {
   }
 }
 
-// Of weights, only the ratios matter. Those of float cannot be so small that it would be hard.
+// Only the ratios of weights matter. Weights in float cannot be small enough to be difficult.
 TEST(InitializeTiny, DrawsByTheSmallestWeightsAsByOrdinaryOnes) {
   const Data<double> data = blobs<double>(3000, 4, 10, 5, true);
   for (const int exponent : {-300, -800, -942, -960, -1000, -1022, -1050, -1074}) {
@@ -270,7 +270,7 @@ TEST(InitializeTiny, DrawsByTheSmallestWeightsAsByOrdinaryOnes) {
   }
 }
 
-// When the heavy rows are drawn, the others count.
+// After the heavy rows are drawn, the light ones count.
 TEST(InitializeTiny, DrawsTheSmallestWeightsAfterOrdinaryOnes) {
   Data<double> data = blobs<double>(50, 2, 10, 5, true);
   for (std::size_t row = 0; row < 50; ++row) data.weights[row] = row < 5 ? 1.0 : 0x1p-1074;
@@ -314,8 +314,7 @@ TYPED_TEST(Initialize, PlusPlusIsThePlainAlgorithm) {
     check(blobs<T>(1100, 1, 1, 0, weighted), 80, 4);
     check(blobs<T>(1500, 5, 8, 1000, weighted, 1e5), 25, 5);
   }
-  // A grid: the bound of the triangle inequality is met exactly, again and again. Its rows repeat, so only the
-  // coordinates tell.
+  // A grid meets the bound of the triangle inequality exactly. Its rows repeat, so only coordinates identify them.
   Data<T> grid{Matrix<T>(2048, 2), {}};
   for (std::int64_t row = 0; row < 2048; ++row) {
     grid.points(row, 0) = static_cast<T>(row * 37 % 32);
@@ -328,7 +327,7 @@ TYPED_TEST(Initialize, PlusPlusIsThePlainAlgorithm) {
         << "step " << cluster;
 }
 
-// More rows a round than any path adds at once.
+// More rows per round than any path adds at once.
 TYPED_TEST(Initialize, ParallelIsThePlainAlgorithm) {
   using T = TypeParam;
   const auto check = [](const Data<T>& data, std::int64_t k, std::uint64_t seed) {

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Kills `gradus kmeans -o DIR` at random moments and looks at what it left.
+"""Kills `gradus kmeans -o DIR` at random moments and examines what it left.
 
-Each job writes over an older result with another number of clusters, so that a file tells which job wrote it. After each
+Each job overwrites an older result with another number of clusters, which shows the job that wrote a file. After each
 kill the folder holds one of:
 
   whole     centroids, labels and summary of one job
   refused   a summary that says that the result is unfinished; `gradus predict` refuses the centroids
   mixed     anything else
 
-In a folder of its own there is nothing but whole ones. Beside somebody's file (--foreign) there may be refused ones.
+In a separate folder only "whole" is allowed. Next to a file of the user (--foreign) "refused" is allowed too.
 
 usage: kill_writers.py GRADUS [--kills N] [--seed N] [--foreign] [--folder DIR]
 """
@@ -79,7 +79,7 @@ def main():
                 "-o", out, "--quiet"]
 
     def run(clusters, delay=None):
-        """Whether the job was killed, and its seconds. It has a session of its own, as from a terminal."""
+        """Returns True if the job was killed, and its seconds. The job has a separate session, as from a terminal."""
         start = time.monotonic()
         job = subprocess.Popen(command(clusters), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if delay is not None:

@@ -1,4 +1,4 @@
-// Every variant of the table, on every case, in both types, against the oracle: a new row is tested by its row alone.
+// Compares every variant of the table with the oracle on every case, in both types. A new row is tested automatically.
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 [[maybe_unused]] const bool registered = tests::register_ladder<Trial>();
 
-// The loop itself, on a few cases: what it must not let pass.
+// Tests of the loop itself on a few cases: it must report these faults.
 struct FewCases : Trial {
   static const std::vector<Case>& cases() {
     static const std::vector<Case> few = [] {
@@ -36,9 +36,9 @@ Variant row_called(std::string_view name) { return core::find_variant(variants()
 
 TEST(LadderLoop, runs_a_row_on_what_it_promises_and_takes) {
   ASSERT_EQ(FewCases::cases().size(), 3U);
-  EXPECT_EQ(tests::run_row<FewCases>(row_called("sequential")).ran, 4);  // not where ties decide
+  EXPECT_EQ(tests::run_row<FewCases>(row_called("sequential")).ran, 4);  // not the case where ties decide
   const tests::RowOutcome outcome = tests::run_row<FewCases>(row_called("simd_small_dim"));
-  EXPECT_EQ(outcome.ran, 4);  // not 70 columns
+  EXPECT_EQ(outcome.ran, 4);  // not the case of 70 columns
   EXPECT_TRUE(tests::contains(outcome.refusal, "columns, not 70")) << outcome.refusal;
   EXPECT_TRUE(outcome.differences.empty());
 }
@@ -78,8 +78,9 @@ TEST(LadderLoop, where_a_gpu_is_required_its_absence_fails) {
   if (!required) unsetenv("GRADUS_REQUIRE_GPU");
 }
 
-// No factor makes these points floats that differ, so they are no case: beside a constant column, differences so small
-// that a power of two which brings them near 1 takes the rounding of the column's mean beyond all bounds.
+// This is not a shared case, because no factor turns these points into distinct floats. The differences next to a
+// constant column are so small that scaling them to 1 by a power of two makes the rounding of the column's mean
+// overflow.
 TEST(Ladder, doubles_beside_a_constant_column) {
   for (const auto& [clusters, columns] : {std::pair<std::int64_t, std::int64_t>{7, 3}, {90, 3}, {20, 40}}) {
     CaseData data;
@@ -100,8 +101,7 @@ TEST(Ladder, doubles_beside_a_constant_column) {
   }
 }
 
-// The filters for many columns, on every instruction set that this machine has, with dot-product instructions and
-// without.
+// The filters for many columns on every instruction set of this machine, with and without dot-product instructions.
 class IntegerFilterTargets : public testing::TestWithParam<Case> {};
 
 template <class T>
@@ -125,7 +125,7 @@ void check_targets(const Case& data) {
 TEST_P(IntegerFilterTargets, float_equals_oracle) { check_targets<float>(GetParam()); }
 TEST_P(IntegerFilterTargets, double_equals_oracle) { check_targets<double>(GetParam()); }
 
-/// All cases; under a sanitizer every eighth, for each takes twenty times as long.
+/// Returns all cases; under a sanitizer every eighth, because each takes twenty times as long.
 std::vector<Case> target_cases() {
   std::vector<Case> all = cases();
 #ifdef GRADUS_SANITIZED

@@ -1,4 +1,4 @@
-"""The enumeration of mpirun_test.py, with ten times as many of its combinations."""
+"""The enumeration of mpirun_test.py with ten times as many combinations."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""`gradus kmeans` on several ranks, as mpirun starts them: the files of one process, and every fault said once."""
+"""`gradus kmeans` on several ranks under mpirun: the files equal those from one process, and every error appears once."""
 
 import functools
 import json
@@ -17,12 +17,12 @@ from advice import advice_in
 from kit import GRADUS, content, gradus, write_npy
 from mpirun import ENVIRONMENT, RanksCase
 
-# What may differ between one process and several: what says where and how long it ran.
+# Fields that may differ between one process and several.
 OF_THE_RUN = ("variant", "command", "device", "threads", "rechecked", "memory_bytes", "seconds", "resumed")
 
 
 def lattice(n, d, seed=1, levels=7):
-    """Points with many ties and repetitions."""
+    """Returns points with many ties and repetitions."""
     numbers = random.Random(seed)
     return [numbers.randrange(levels) - levels // 2 + (0.25 if column % 3 == 0 else 0) for _ in range(n) for column in range(d)]
 
@@ -38,7 +38,7 @@ class KMeansCase(RanksCase):
         for iteration in summary["history"]:
             del iteration["seconds"]
         summary.pop("input")
-        # The bytes, and not only what they are equal to.
+        # Compares bytes, not only values.
         return dict(files, summary=json.dumps(summary))
 
     def one(self, *arguments):
@@ -58,7 +58,7 @@ class KMeansCase(RanksCase):
         self.assertEqual(self.several(ranks, *arguments, **more), self.one(*arguments), (ranks, arguments))
 
     def parts(self, dtype, d, values, cuts, name="part-%d.npy"):
-        """The rows in several files, the first one of which begins at row 0 and the others at the cuts."""
+        """Writes the rows to several files; the first one starts at row 0 and the others at the cuts."""
         n = len(values) // d
         files = []
         for index, (begin, end) in enumerate(zip([0, *cuts], [*cuts, n])):
@@ -91,7 +91,7 @@ OPTIONS = (
 
 
 class Enumerated(KMeansCase):
-    """Every number of ranks, shape, initialisation and option with others, in an order that is not by any of them."""
+    """Combines numbers of ranks, shapes, initialisations and options in an order that is not sorted by any of them."""
 
     STEPS = 16
 
@@ -120,14 +120,14 @@ class Enumerated(KMeansCase):
 
     @functools.cache
     def accepting(self):
-        """The option that lets points coincide, as the error for too few different ones recommends it."""
+        """Returns the option that accepts coinciding points, as the error for too few different points recommends it."""
         (advice,) = advice_in(self.refused(3, "kmeans", self.file("equal.csv", "1\n1\n"), "-k", 2).stderr)
         return advice.option, advice.value
 
     def test_the_files_are_those_of_one_process(self):
         seen = set()
         for step in range(self.STEPS):
-            # The numbers of them have hardly a factor in common.
+            # The lengths of the lists have few common factors.
             ranks, shape = RANKS[step % len(RANKS)], SHAPES[step % len(SHAPES)]
             init, option = INITS[step % len(INITS)], OPTIONS[(step + step // 24) % len(OPTIONS)]
             seen |= {ranks, shape, init, option}
@@ -136,7 +136,7 @@ class Enumerated(KMeansCase):
         self.assertEqual(seen, {*RANKS, *SHAPES, *INITS, *OPTIONS})
 
     def test_many_centroids_of_which_each_rank_makes_a_share(self):
-        """More than 5,600 means, from where one thread a rank shares them out (lloyd/cluster_shares.hpp)."""
+        """More than 5,600 means, from which ranks with one thread each share them (lloyd/cluster_shares.hpp)."""
         points = write_npy(self.path("many.npy"), "<f4", (900, 40), lattice(900, 40))
         for ranks, init in ((2, "first"), (5, "random"), (16, "first")):
             with self.subTest(ranks=ranks):
@@ -152,7 +152,7 @@ class Inputs(KMeansCase):
             files = self.parts("<f4", 4, values, cuts)
             self.assertEqual(self.one(*files, "-k", 6), expected)
             self.assertEqual(self.several(3, *files, "-k", 6), expected)
-        # Of a pattern, by the numbers in the names: 10 comes after 2.
+        # A pattern sorts by the numbers in the names: 10 comes after 2.
         folder = self.path("many")
         os.mkdir(folder)
         self.parts("<f4", 4, values, range(50, 700, 50), "many/%d.npy")
@@ -170,13 +170,13 @@ class Inputs(KMeansCase):
         for of_rows in ("w-{rank}.npy", "w.npy"):
             self.assertEqual(self.several(3, self.path("part-{rank}.npy"), "--input-per-rank", "-k", 6,
                                           "--weights", self.path(of_rows)), expected)
-        # Tables whose columns have other names are not one table.
+        # Tables with different column names are not one table.
         for rank, names in enumerate(("a,b", "b,a")):
             self.file("named-%d.csv" % rank, names + "\n" + "\n".join("%d,%d" % (row % 5, row % 7) for row in range(20)))
         self.all_refused((2, 3, self.path("named-{rank}.csv"), "--input-per-rank", "-k", 2,
                           {"says": ["named-1.csv'", "other names", "named-0.csv'"]}))
         self.refused(3, "kmeans", self.path("named-0.csv"), self.path("named-1.csv"), "-k", 2, says=["named-1.csv'", "other names"])
-        # Files that no rank would read are not left out unsaid.
+        # Files that no rank would read are reported.
         of_ranks = [self.path("part-{rank}.npy"), "--input-per-rank", "-k", 6]
         self.refused(2, "kmeans", *of_ranks, says=["part-1.npy' exists too", "one process reads a file"])
         self.all_refused((2, 2, *of_ranks, {"says": ["part-2.npy' exists too", "2 ranks read a file"]}))
@@ -192,7 +192,7 @@ class Inputs(KMeansCase):
         self.assertEqual(self.several(3, "-", "-k", 4, stdin=text), expected)
         two = [self.file("1.csv", "a,b,c\n" + "\n".join(rows[:40]) + "\n"), self.file("2.csv", "\n".join(rows[40:]) + "\n")]
         self.assertEqual(self.several(2, *two, "-k", 4), expected)
-        # By columns, of which none of the ranks has a whole one.
+        # By columns, none of which is complete on any rank.
         values = [index % 13 for index in range(200)]
         by_columns = write_npy(self.path("by_columns.npy"), "<f4", (50, 4), values,
                                header="{'descr': '<f4', 'fortran_order': True, 'shape': (50, 4), }")
@@ -277,14 +277,14 @@ class Faults(KMeansCase):
         points = self.points()
         other = self.points("other.npy", n=100)
         self.all_refused(*[
-            (1, 2, points, *own, {"beside": [points, *theirs], "says": says}) for own, theirs, says in [
+            (1, 2, points, *own, {"others": [points, *theirs], "says": says}) for own, theirs, says in [
                 (["-k", 3], ["-k", 4], ["rank 1 of 3", "--clusters 4", "--clusters 3", "same arguments"]),
                 (["-k", 3], ["-k", 3, "--seed", 1], ["--seed 1", "nothing of that"]),
                 (["-k", 3, "--seed", 1], ["-k", 3], ["--seed 1", "nothing of that"]),
                 (["-k", 3, "--init", points], ["-k", 3, "--init", other], ["--init", "other.npy"]),
-                (["-k", 3], ["-k", "three"], ["rank 1 of 3", "'three' is not a whole number"])]])
+                (["-k", 3], ["-k", "three"], ["rank 1 of 3", "'three' is not an integer"])]])
         for line in self.all_refused(*[(3, 2, points, *words, {}) for words in (["-k", 0], ["-k", 3, "--frobnicate"])]):
-            self.assertNotIn("rank", line)  # all of them were given the same
+            self.assertNotIn("rank", line)  # all ranks were given the same
 
     def test_commands_that_differ_between_ranks(self):
         points = self.points()
@@ -361,7 +361,7 @@ class Faults(KMeansCase):
         for size, rank in (("PMI_SIZE", "PMI_RANK"), ("SLURM_STEP_NUM_TASKS", "PMIX_RANK")):
             first = gradus("kmeans", points, "-k", 2, "-o", self.path("out"), env={size: "2", rank: "0"})
             self.assertEqual((first.returncode, first.stdout), (4, ""), first.stderr)
-            self.assertIn("mpirun is that of another MPI", first.stderr)
+            self.assertIn("mpirun belongs to another MPI", first.stderr)
             other = gradus("kmeans", points, "-k", 2, "-o", self.path("out"), env={size: "2", rank: "1"})
             self.assertEqual((other.returncode, other.stdout, other.stderr), (4, "", ""))
         self.assertFalse(os.path.exists(self.path("out")))
@@ -383,7 +383,7 @@ class Faults(KMeansCase):
         self.assertIn("but only 65536 bytes (64 KiB) are free", self.said(result)[0])
 
     def test_room_that_ends_while_the_labels_are_written(self):
-        """A limit on the size of files, which is found out when all ranks have done their work."""
+        """A limit on the size of files, which is hit when all ranks have finished their work."""
         points = self.points(n=30000)
         program = self.file("limited", '#!/bin/sh\nulimit -f 64\nexec "%s" "$@"\n' % GRADUS)  # blocks of 512 bytes
         os.chmod(program, 0o755)
@@ -391,21 +391,20 @@ class Faults(KMeansCase):
 
 
 class Ended(KMeansCase):
-    """Processes that end, or stop, in the middle of it: nobody waits for long, and no result is left."""
+    """Processes that end or stop in the middle of a job: no other process waits for long, and no result is left."""
 
     def setUp(self):
         super().setUp()
         self.succeed("generate", "uniform", "-n", 200000, "-d", 8, "-o", self.path("points.npy"))
 
     def end(self, number, rank, *, seconds, within, options=(), more=()):
-        """What is said when this signal came to the rank, or to mpirun where it is None; or, without a signal, when the
-        points are cut."""
+        """Returns the output after this signal to a rank, or to mpirun if `rank` is None; without a signal, after the points were truncated."""
         points, out = self.path("points.npy"), self.path("out-%d" % next(self.numbers))
         job = self.start(3, "kmeans", points, "-k", 300, "--tolerance", 0, "--max-iterations", 1000000, "-o", out, *more,
                          options=options)
         self.addCleanup(job.kill)
         deadline = time.time() + 30
-        while len(self.ranks_of(out)) < 3 or not os.path.exists(out):  # MPI has started, and the files are opened
+        while len(self.ranks_of(out)) < 3 or not os.path.exists(out):  # MPI has started, and the files are open
             self.assertLess(time.time(), deadline)
             self.assertIsNone(job.poll())
             time.sleep(0.02)
@@ -495,7 +494,7 @@ class Ended(KMeansCase):
         self.assertFalse(os.path.exists(self.path("early-out")))
 
     def test_a_process_that_was_stopped_at_its_end_goes_on(self):
-        """The time in which it was stopped is none that it has waited for others."""
+        """The time during which a process was stopped does not count as waiting for others."""
         out = self.path("stopped-out")
         job = self.start(2, "kmeans", self.path("points.npy"), "-k", 3, "--stall-timeout", 3, "--quiet", "-o", out,
                          options=self.signals_at("end"))
@@ -516,7 +515,7 @@ class Ended(KMeansCase):
 
 
 class Scaling(RanksCase):
-    """bench/scaling/scaling.py, on inputs that are too small to say anything of speed."""
+    """bench/scaling/scaling.py on inputs that are too small for meaningful speeds."""
 
     def scaling(self, program, *more):
         script = os.path.join(os.path.dirname(kit.DATA), "bench", "scaling", "scaling.py")
@@ -543,7 +542,7 @@ class Scaling(RanksCase):
                 by_name = dict(zip(shown[0], row))
                 self.assertEqual([float(by_name[name]) for name in ("ranks", "measured", "floor", "model")],
                                  [point[key] for key in ("ranks", "seconds", "floor_seconds", "model_seconds")])
-        # A group for each input, each row of which has its samples; the floor is of the sums that were measured.
+        # One group per input, each of whose rows has its samples; the floor covers the measured sums.
         self.assertEqual([len(group["rows"]) for group in answer["groups"]], [4, 4, 1, 1, 1, 1, 1])
         for group in answer["groups"]:
             self.assertTrue(all(len(row["samples"]) == 2 for row in group["rows"]))
@@ -565,7 +564,7 @@ if [ "$OMPI_COMM_WORLD_RANK" = 0 ] && [ "$OMPI_COMM_WORLD_SIZE" = 2 ]; then for 
         os.chmod(wrong, 0o755)
         result = self.scaling(wrong, "--files-gib", 0)
         self.assertEqual(result.returncode, 1)
-        self.assertIn("the result of 2 ranks is not that of one process", result.stderr)
+        self.assertIn("the result of 2 ranks differs from the result of one process", result.stderr)
         self.assertFalse(os.path.exists(self.path("s.json")))
 
 

@@ -21,8 +21,7 @@ class Projection : public testing::Test {};
 using Elements = testing::Types<float, double>;
 TYPED_TEST_SUITE(Projection, Elements);
 
-/// A grid of 9 x 3 points in the plane of two directions at right angles, of lengths 1 and `width` a step, about a
-/// mean.
+/// Returns a grid of 9 x 3 points around a mean, in the plane of two orthogonal directions with steps of 1 and `width`.
 template <class T>
 Matrix<T> grid(double scale, double width) {
   const double along[3] = {0.6, 0.8, 0};
@@ -44,7 +43,7 @@ TYPED_TEST(Projection, FindsTheDirectionsInWhichPointsSpreadMost) {
       SCOPED_TRACE(testing::Message() << scale << ", " << width);
       const KMeansProjection found = kmeans_projection(grid<TypeParam>(scale, width));
       ASSERT_EQ(found.rows.size(), 27U);
-      const double first = found.places(8, 0) > 0 ? 1 : -1;  // a direction has two signs
+      const double first = found.places(8, 0) > 0 ? 1 : -1;  // the sign of a direction is arbitrary
       const double second = found.places(26, 1) > 0 ? 1 : -1;
       for (std::int64_t row = 0; row < 27; ++row) {
         EXPECT_EQ(found.rows[static_cast<std::size_t>(row)], row);

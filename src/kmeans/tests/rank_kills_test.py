@@ -1,8 +1,8 @@
-"""Ranks that are killed, stopped or asked to end, at random moments: nobody hangs, no file is torn, and what is left goes
-on, on another number of ranks, to the bytes of the job that nothing interrupted.
+"""Ranks that are killed, stopped or asked to end at random moments. No process hangs, no file is torn, and the job
+resumes on another number of ranks and gives the bytes of an uninterrupted job.
 
-GRADUS_RANK_KILLS says how many (4), GRADUS_RANK_KILLS_SEED with which seed, GRADUS_RANK_KILLS_BESIDE how many jobs run side by
-side (2). ./dev test --full asks for 300.
+GRADUS_RANK_KILLS sets the number of kills (4), GRADUS_RANK_KILLS_SEED the seed, GRADUS_RANK_KILLS_BESIDE the number of
+concurrent jobs (2). ./dev test --full runs 300.
 """
 
 import collections
@@ -21,14 +21,14 @@ from kit import write_npy
 
 _ranks = kit.load(os.path.join(os.path.dirname(os.path.abspath(__file__)), "mpirun_test.py"))
 
-STALL = 5  # seconds; on a busy machine a job may come to the end of them by itself
-GRACE = 10  # beyond that no process is left
+STALL = 5  # seconds; on a busy machine a job may reach this limit by itself
+GRACE = 10  # seconds after which no process may be left
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM)
-WORKS = ("read", "seed", "iterate", "write")  # what of it takes long
+WORKS = ("read", "seed", "iterate", "write")  # phases that take long
 
 
 def progress_of(checkpoint):
-    """What a job had come to. The archive is whole, or this throws."""
+    """Returns the progress stored in a checkpoint. Throws unless the archive is complete."""
     if not os.path.exists(checkpoint):
         return "before the first checkpoint"
     with zipfile.ZipFile(checkpoint) as archive:
@@ -42,13 +42,14 @@ def progress_of(checkpoint):
 
 class RankKillCase(_ranks.KMeansCase):
     def make_works(self):
-        """Of each work the arguments, and of the job that nothing interrupts the files and its seconds, to the moment when the
-        ranks have started and opened their files, and from there."""
+        """Creates, for each kind of work, its arguments, the files of an uninterrupted job, and its seconds before and after all
+        ranks have opened their files.
+        """
         self.works = {}
         for work in WORKS:
             points = self.path(work + ".npy")
             if work == "read":
-                points = self.path(work + ".csv")  # rank 0 reads it, and sends the others their rows
+                points = self.path(work + ".csv")  # rank 0 reads it and sends the other ranks their rows
                 self.succeed("generate", "uniform", "-n", 120000, "-d", 6, "-o", points)
                 fit = [points, "-k", 20, "--max-iterations", 8, "--init", "first"]
             elif work == "seed":
@@ -75,7 +76,7 @@ class RankKillCase(_ranks.KMeansCase):
             self.works[work] = fit, expected, begun - started, time.monotonic() - begun
 
     def left_of(self, out, limit, but=()):
-        """What is left of the job after so many seconds, but these processes: each rank with its state."""
+        """Returns the ranks of the job that are left after `limit` seconds, except the processes `but`, with their states."""
         deadline = time.monotonic() + limit
         while left := {rank: process for rank, process in self.ranks_of(out).items() if process not in but}:
             if time.monotonic() > deadline:
@@ -88,11 +89,12 @@ class RankKillCase(_ranks.KMeansCase):
             with open(f"/proc/{process}/status", encoding="ascii") as status:
                 return next(line for line in status if line.startswith("State:")).strip()
         except OSError:
-            return "gone meanwhile"
+            return "gone"
 
     def waits_for_itself(self, job, out):
-        """Whether mpirun waits for a lock instead of an event, when its processes have all ended: Open MPI 4.1 with PMIx 4.2 does
-        so now and then where any program's process is killed while MPI starts (docs/results/killed-ranks.txt)."""
+        """Returns True if mpirun waits for a lock instead of an event after its processes have ended. Open MPI 4.1 with PMIx 4.2
+        sometimes does so if any program's process is killed while MPI starts (docs/results/killed-ranks.txt).
+        """
         children = subprocess.run(["ps", "--ppid", str(job.pid), "-o", "stat="], capture_output=True, text=True, check=False).stdout
         try:
             with open(f"/proc/{job.pid}/wchan", encoding="ascii") as file:
@@ -102,7 +104,7 @@ class RankKillCase(_ranks.KMeansCase):
         return not self.ranks_of(out) and all(state.startswith("Z") for state in children.split()) and "futex" in waits_in
 
     def explain(self, about, job, out, moments):
-        """What the processes that are left do, and when what happened."""
+        """Describes the remaining processes and the times of events."""
         now = time.monotonic()
         lines = [f"\nLEFT: {about}", "  load: %.1f %.1f %.1f" % os.getloadavg()]
         lines += [f"  {now - moment:.1f} s ago: {what}" for what, moment in moments.items()]
@@ -128,7 +130,7 @@ class RankKillCase(_ranks.KMeansCase):
         print("\n".join(lines), flush=True)
 
     def one_kill(self, number, seed):
-        """What is to be counted of it."""
+        """Kills one job and returns its outcome."""
         chance = random.Random(f"{seed} {number}")
         work = WORKS[number % len(WORKS)]
         fit, expected, of_start, of_work = self.works[work]
@@ -146,7 +148,7 @@ class RankKillCase(_ranks.KMeansCase):
         moments = {"mpirun was started": time.monotonic()}
         job = self.start(ranks, "kmeans", *fit, *saved, "--stall-timeout", STALL, "-o", out,
                          options=[] if cleans_up else ["--enable-recovery"])
-        said = []  # read as it comes, so that nobody waits for who reads
+        said = []  # read while it arrives, so that no writer blocks on a full pipe
         readers = [threading.Thread(target=lambda stream=stream: said.append(stream.read())) for stream in (job.stdout, job.stderr)]
         for reader in readers:
             reader.start()
@@ -167,7 +169,7 @@ class RankKillCase(_ranks.KMeansCase):
             stopped = {process} if how == signal.SIGSTOP and process and not cleans_up else set()
             limit = GRACE + (STALL if how == signal.SIGSTOP or not cleans_up else 0)
             left = self.left_of(out, limit, stopped)
-            # A process that is stopped when the others need nothing more of it: they have ended well, and the launcher waits.
+            # If a process is stopped when the others no longer need it, they end normally and the launcher waits.
             behind = how == signal.SIGSTOP and os.path.exists(out) and "summary.json" in os.listdir(out) and self.ranks_of(out) == {victim: process}
             if left and behind:
                 stopped = {process}
@@ -175,10 +177,10 @@ class RankKillCase(_ranks.KMeansCase):
                 if left:
                     self.explain(about, job, out, moments)
                 self.assertEqual(left, [], f"{about}, rank {victim}: processes are left after {limit} s")
-            if stopped:  # which the launcher leaves as it is: where it goes on, it ends as well
+            if stopped:  # the launcher leaves stopped processes; when they continue, they end too
                 for one in stopped:
                     os.kill(one, signal.SIGCONT)
-                self.assertEqual(self.left_of(out, GRACE + STALL), [], f"{about}: it goes on without the others")
+                self.assertEqual(self.left_of(out, GRACE + STALL), [], f"{about}: it continues without the others")
             moments["no rank was left"] = time.monotonic()
             took = time.monotonic() - started
             try:
@@ -200,7 +202,7 @@ class RankKillCase(_ranks.KMeansCase):
         if left:
             self.assertNotIn("--stall-timeout", "".join(said), f"{about}: the others knew of it, but it was left")
             self.assertEqual(job.returncode, 0, f"{about}: {said}")
-        # Whole, or not there at all. A result that is there may be one from before the kill.
+        # The result is complete or absent. An existing result may be from before the kill.
         files = os.listdir(out) if os.path.exists(out) else []
         whole = bool(files)
         if whole:
@@ -222,7 +224,7 @@ class RankKillCase(_ranks.KMeansCase):
             again = self.mpirun(others, *words, timeout=300)
         self.assertEqual(again.returncode, 0, f"{about}, then {others}: {again.stderr}")
         self.assertEqual(self.files_of(out), expected, f"{about}, then {others} ranks after '{before}'")
-        says = "begins anew" if before == "before the first checkpoint" else "the fit was done" if before == "behind a fit" else "is resumed"
+        says = "starts from the beginning" if before == "before the first checkpoint" else "the fit was done" if before == "behind a fit" else "is resumed"
         self.assertTrue(says in again.stderr or before == "behind a fit" and "is resumed" in again.stderr, f"{about}: {again.stderr}")
         self.assertEqual(sorted(os.listdir(folder)), ["fit.npz", "out"], about)
         shutil.rmtree(folder)
@@ -234,7 +236,7 @@ class RankKillCase(_ranks.KMeansCase):
         self.make_works()
         results, wrong, killed, begun = [], [], [], 0
         with concurrent.futures.ThreadPoolExecutor(beside) as pool:
-            # Some are done before their moment comes.
+            # Some jobs end before they can be killed.
             while len(killed) + len(wrong) < kills and begun < 5 * kills + 20:
                 more = range(begun, begun + kills - len(killed) - len(wrong))
                 begun = more.stop
@@ -245,7 +247,7 @@ class RankKillCase(_ranks.KMeansCase):
                         wrong.append(str(error))
                         print(f"\nWRONG: {error}", flush=True)
                 killed = [one for one in results if not one[1].startswith("none")]
-        print(f"\nseed {seed}: {begun} jobs, {len(killed)} of them hit while they ran; {len(wrong)} wrong; each other one went on to the bytes of "
+        print(f"\nseed {seed}: {begun} jobs, {len(killed)} of them hit while they ran; {len(wrong)} wrong; all others resumed to the bytes of "
               "the job that nothing interrupted")
         for title, key in (("signal", 1), ("work", 0), ("found", 2)):
             counts = collections.Counter(one[key] for one in killed)

@@ -1,5 +1,4 @@
-// What a rank makes of an engine that only makes passes and keeps its labels, as those on a GPU do; here one on the
-// processor stands in for it, beside ranks of other kinds.
+// A rank whose engine only makes passes and keeps its labels, as GPU engines do, next to ranks of other kinds.
 #include <gtest/gtest.h>
 
 #include "kmeans/assign/simd_rows.hpp"
@@ -19,8 +18,8 @@ using tests::make_job;
 using tests::split;
 using tests::ThreadRanks;
 
-/// What is asked of an engine, and what it fails in.
-struct Asked {
+/// A record of the calls to an engine, and the call in which it fails.
+struct EngineCalls {
   int started = 0;
   int passes = 0;
   int labels = 0;
@@ -28,18 +27,18 @@ struct Asked {
   bool fails_to_bring_labels = false;
 };
 
-/// The definition, point by point.
+/// An engine that follows the definition point by point.
 template <class T>
 class PlainPasses final : public RankPasses<T> {
  public:
-  PlainPasses(const Problem<T>& problem, Asked& asked)
-      : problem_(problem), asked_(asked), sums_(problem), labels_(static_cast<std::size_t>(problem.n()), -1) {
-    ++asked.started;
-    if (asked.fails_to_start) throw OutOfMemoryError("the GPU is full");
+  PlainPasses(const Problem<T>& problem, EngineCalls& calls)
+      : problem_(problem), calls_(calls), sums_(problem), labels_(static_cast<std::size_t>(problem.n()), -1) {
+    ++calls.started;
+    if (calls.fails_to_start) throw OutOfMemoryError("the GPU is full");
   }
 
   std::int64_t make_pass(MatrixView<const T> centroids) override {
-    ++asked_.passes;
+    ++calls_.passes;
     centroids_ = Matrix<T>::copy_of(centroids);
     std::int64_t changed = 0;
     for (std::int64_t point = 0; point < problem_.n(); ++point) {
@@ -57,8 +56,8 @@ class PlainPasses final : public RankPasses<T> {
   const ExactSums<T>& sums() const override { return sums_; }
 
   void bring_labels(std::int32_t* labels) override {
-    ++asked_.labels;
-    if (asked_.fails_to_bring_labels) throw Error("the GPU has fallen off the bus");
+    ++calls_.labels;
+    if (calls_.fails_to_bring_labels) throw Error("the GPU has fallen off the bus");
     std::ranges::copy(labels_, labels);
   }
 
@@ -86,16 +85,16 @@ class PlainPasses final : public RankPasses<T> {
   }
 
   const Problem<T>& problem_;
-  Asked& asked_;
+  EngineCalls& calls_;
   ExactSums<T> sums_;
   std::vector<std::int32_t> labels_;
   Matrix<T> centroids_;
 };
 
-/// One rank's part of a fit from given centroids. `asked`: of the ranks whose engine makes passes; null: another.
+/// Runs one rank's part of a fit. `calls`: the record of a rank whose engine makes passes; null: an ordinary engine.
 template <class T>
 KMeansResult<T> fit_of_rank(const Job<T>& job, Communicator& communicator, std::int64_t from, std::int64_t rows,
-                            Asked* asked) {
+                            EngineCalls* calls) {
   core::Ranks ranks(communicator, {});
   return ranks.run([&] {
     core::ExactAccumulator inertia;
@@ -114,10 +113,10 @@ KMeansResult<T> fit_of_rank(const Job<T>& job, Communicator& communicator, std::
     const Execution execution = job.execution(&communicator);
     std::vector<Phase> phases;
     if (rows == 0) return idle_rank(problem, execution, phases);
-    if (asked == nullptr)
+    if (calls == nullptr)
       return core::find_variant(variants(), "simd_small_dim", Room::name).run(problem, execution, phases);
     return fit_by_passes<T>(problem, execution, phases,
-                            [&](std::vector<Phase>&) { return std::make_shared<PlainPasses<T>>(problem, *asked); });
+                            [&](std::vector<Phase>&) { return std::make_shared<PlainPasses<T>>(problem, *calls); });
   });
 }
 
@@ -130,10 +129,10 @@ Job<T> fit_from_given(Data data, bool weighted, KMeansEmptyCluster empty = KMean
   return job;
 }
 
-/// Every second rank makes passes, or all of them.
-std::vector<Asked*> asked_of(std::vector<Asked>& asked, bool all) {
-  std::vector<Asked*> some;
-  for (std::size_t rank = 0; rank < asked.size(); ++rank) some.push_back(all || rank % 2 == 0 ? &asked[rank] : nullptr);
+/// Every second rank makes passes, or all ranks do.
+std::vector<EngineCalls*> calls_of(std::vector<EngineCalls>& calls, bool all) {
+  std::vector<EngineCalls*> some;
+  for (std::size_t rank = 0; rank < calls.size(); ++rank) some.push_back(all || rank % 2 == 0 ? &calls[rank] : nullptr);
   return some;
 }
 
@@ -149,31 +148,31 @@ TYPED_TEST(KMeansRankPasses, give_the_bits_of_one_process) {
       for (const KMeansEmptyCluster empty : {KMeansEmptyCluster::relocate, KMeansEmptyCluster::keep})
         for (const bool all : {false, true})
           for (const int size : {1, 2, 5}) {
-            const tests::UpdateIs shared(all == weighted);
+            const tests::ForceSharedUpdate shared(all == weighted);
             const Job<T> job = fit_from_given<T>(data, weighted, empty);
             const KMeansResult<T> one = kmeans(job.points, job.options, job.memory(0, 400), job.execution(nullptr));
-            std::vector<Asked> asked(static_cast<std::size_t>(size));
-            const std::vector<Asked*> some = asked_of(asked, all);
+            std::vector<EngineCalls> calls(static_cast<std::size_t>(size));
+            const std::vector<EngineCalls*> some = calls_of(calls, all);
             const auto call = [&](Communicator& communicator, std::int64_t from, std::int64_t rows) {
               return fit_of_rank(job, communicator, from, rows, some[static_cast<std::size_t>(communicator.rank())]);
             };
             EXPECT_EQ(tests::differs(one, size, "holes", call), "")
                 << static_cast<int>(data) << ", weighted " << weighted << ", empty " << static_cast<int>(empty) << ", "
                 << size << " ranks, all " << all;
-            EXPECT_EQ(asked.front().started, 1);
-            EXPECT_GE(asked.front().passes, one.iterations);
+            EXPECT_EQ(calls.front().started, 1);
+            EXPECT_GE(calls.front().passes, one.iterations);
           }
 }
 
-// n labels do not travel where nobody looks at them.
+// The labels are not transferred if no caller needs them.
 TYPED_TEST(KMeansRankPasses, keep_their_labels_to_the_end) {
   using T = TypeParam;
   const auto brought = [](Job<T> job, bool from_rows) {
     if (from_rows)
       for (std::int64_t cluster = 0; cluster < job.given.rows(); ++cluster)
         std::copy_n(job.points.row(cluster), job.points.columns(), job.given.row(cluster));
-    std::vector<Asked> asked(3);
-    const std::vector<Asked*> some = asked_of(asked, true);
+    std::vector<EngineCalls> calls(3);
+    const std::vector<EngineCalls*> some = calls_of(calls, true);
     const KMeansResult<T> one = kmeans(job.points, job.options, job.memory(0, 400), job.execution(nullptr));
     EXPECT_EQ(tests::differs(one, 3, "even",
                              [&](Communicator& communicator, std::int64_t from, std::int64_t rows) {
@@ -182,8 +181,8 @@ TYPED_TEST(KMeansRankPasses, keep_their_labels_to_the_end) {
                              }),
               "");
     EXPECT_GT(one.iterations, 2);
-    EXPECT_LE(asked[1].labels, asked[1].passes + 1);
-    return asked[1].labels;
+    EXPECT_LE(calls[1].labels, calls[1].passes + 1);
+    return calls[1].labels;
   };
   EXPECT_EQ(brought(fit_from_given<T>(Data::plain, false), true), 1);
   EXPECT_GT(brought(fit_from_given<T>(Data::wild, false), false), 1) << "means that the sums do not decide";
@@ -191,15 +190,15 @@ TYPED_TEST(KMeansRankPasses, keep_their_labels_to_the_end) {
 
 TYPED_TEST(KMeansRankPasses, fail_on_all_ranks) {
   using T = TypeParam;
-  const auto error = [](const std::function<void(Asked&)>& change) {
+  const auto error = [](const std::function<void(EngineCalls&)>& change) {
     const Job<T> job = fit_from_given<T>(Data::wild, false);
-    std::vector<Asked> asked(3);
-    change(asked[1]);
+    std::vector<EngineCalls> calls(3);
+    change(calls[1]);
     const std::vector<std::int64_t> first = split(400, 3, "even");
     ThreadRanks ranks(3);
     const auto thrown = ranks.run([&](Communicator& communicator) {
       const auto rank = static_cast<std::size_t>(communicator.rank());
-      fit_of_rank(job, communicator, first[rank], first[rank + 1] - first[rank], rank == 1 ? &asked[rank] : nullptr);
+      fit_of_rank(job, communicator, first[rank], first[rank + 1] - first[rank], rank == 1 ? &calls[rank] : nullptr);
     });
     std::string common;
     for (const std::exception_ptr& each : thrown) try {
@@ -211,8 +210,8 @@ TYPED_TEST(KMeansRankPasses, fail_on_all_ranks) {
       }
     return common;
   };
-  EXPECT_EQ(error([](Asked& asked) { asked.fails_to_start = true; }), "rank 1 of 3: the GPU is full");
-  EXPECT_EQ(error([](Asked& asked) { asked.fails_to_bring_labels = true; }),
+  EXPECT_EQ(error([](EngineCalls& calls) { calls.fails_to_start = true; }), "rank 1 of 3: the GPU is full");
+  EXPECT_EQ(error([](EngineCalls& calls) { calls.fails_to_bring_labels = true; }),
             "rank 1 of 3: the GPU has fallen off the bus");
 }
 

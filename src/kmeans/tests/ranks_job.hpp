@@ -1,4 +1,4 @@
-// Problems whose rows are split over ranks, and how what a rank has is compared with what one process gave.
+// Problems whose rows are split over ranks, and the comparison of each rank's results with the results of one process.
 #pragma once
 
 #include <algorithm>
@@ -22,13 +22,13 @@ namespace gradus::tests {
 // Problems
 
 enum class Data {
-  plain,       ///< whole and half numbers about some places
-  wild,        ///< magnitudes far apart: sums do not decide all means
+  plain,       ///< integers and halves around some centres
+  wild,        ///< very different magnitudes: sums do not decide all means
   duplicates,  ///< few different rows, and exact ties everywhere
-  ends         ///< all rows of a kind one after the other, the last ones far away
+  ends         ///< rows sorted by kind, the last ones far away
 };
 
-/// What a fit may be asked for beside the usual.
+/// A change of options relative to the default fit.
 struct Change {
   const char* name;
   void (*make)(KMeansOptions& options);
@@ -72,7 +72,7 @@ Matrix<T> make_points(std::int64_t n, std::int64_t d, Data data) {
   return points;
 }
 
-/// Some are zero, and the largest is the last.
+/// Returns weights, some of them zero; the largest is the last.
 template <class T>
 std::vector<T> make_weights(std::int64_t n) {
   std::vector<T> weights;
@@ -83,12 +83,12 @@ std::vector<T> make_weights(std::int64_t n) {
   return weights;
 }
 
-/// The first row of each rank, and the number of all.
+/// Returns the first row of each rank, and the number of all rows.
 inline std::vector<std::int64_t> split(std::int64_t n, int ranks, const std::string& how) {
   std::vector<std::int64_t> first{0};
   for (int rank = 1; rank < ranks; ++rank) {
     if (how == "even") first.push_back(n * rank / ranks);
-    else if (how == "last") first.push_back(0);  // which has all
+    else if (how == "last") first.push_back(0);  // the last rank has all rows
     else first.push_back(std::min(n, first.back() + (rank % 2 == 0 ? 0 : 1 + n / 3)));
   }
   first.push_back(n);
@@ -96,7 +96,7 @@ inline std::vector<std::int64_t> split(std::int64_t n, int ranks, const std::str
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What is compared
+// Comparison
 
 inline std::string difference(const std::vector<KMeansIteration>& a, const std::vector<KMeansIteration>& b) {
   if (a.size() != b.size()) return "the number of iterations";
@@ -107,7 +107,7 @@ inline std::string difference(const std::vector<KMeansIteration>& a, const std::
   return "";
 }
 
-/// Empty where a rank has what one process gave.
+/// Returns "" if a rank's result equals the result of one process.
 template <class T>
 std::string difference(const KMeansResult<T>& one, const KMeansResult<T>& rank, std::int64_t first, std::int64_t rows) {
   if (!same_bits(one.centroids, rank.centroids)) return "centroids";
@@ -157,13 +157,12 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
   job.options.seed = 5;
   accept_coinciding_points(job.options);
   job.given = Matrix<T>(k, d);
-  for (std::int64_t cluster = 0; cluster < k; ++cluster)  // some of them will have no point
+  for (std::int64_t cluster = 0; cluster < k; ++cluster)  // some centroids get no points
     for (std::int64_t dim = 0; dim < d; ++dim) job.given(cluster, dim) = static_cast<T>(cluster * cluster * 50);
   return job;
 }
 
-/// What differs on any rank from what one process gave; or the error that one of them ended with. `call(communicator,
-/// first row, rows)` is what each of them does.
+/// Runs call(communicator, first row, rows) on each rank. Returns the first difference from one process, or the error.
 template <class T, class Call>
 std::string differs(const KMeansResult<T>& one, int size, const std::string& how, const Call& call) {
   const std::vector<std::int64_t> first = split(one.labels.size(), size, how);

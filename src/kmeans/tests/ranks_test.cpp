@@ -1,5 +1,4 @@
-// On any number of ranks, however the rows are split over them, k-means gives the bits of one process; and whatever
-// goes wrong on one of them ends the job on all, with one error.
+// k-means gives the bits of one process on any number of ranks. An error on one rank ends the job on all ranks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,6 +25,7 @@ using tests::all_inits;
 using tests::common_error;
 using tests::contains;
 using tests::Data;
+using tests::ForceSharedUpdate;
 using tests::Job;
 using tests::make_job;
 using tests::make_points;
@@ -33,9 +33,7 @@ using tests::same_bits;
 using tests::Size;
 using tests::split;
 using tests::ThreadRanks;
-using tests::UpdateIs;
 
-/// A communicator with a fault.
 enum class Fault { none, own_greatest, rows_from_zero, own_rows_alone, next_ranks_share };
 
 class Faulty final : public Communicator {
@@ -55,12 +53,12 @@ class Faulty final : public Communicator {
   void gather(std::span<const std::byte> own, std::span<std::byte> all) override {
     right_.gather(own, all);
     if (fault_ == Fault::next_ranks_share) {
-      // The calls with more than a few words tell centroids.
+      // Calls with more than a few words exchange centroids.
       if (own.size() > 64) std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(own.size()), all.end());
       return;
     }
     if (std::exchange(gathered_, true) || fault_ == Fault::none || fault_ == Fault::own_greatest) return;
-    // The first call tells how many rows the ranks have, each in a word at the beginning of what it says.
+    // The first call exchanges the number of rows of each rank, in the first word of its message.
     for (int other = 0; other < size(); ++other)
       if (other < rank() || (other > rank() && fault_ == Fault::own_rows_alone)) {
         std::byte* const said = all.data() + own.size() * static_cast<std::size_t>(other);
@@ -69,7 +67,7 @@ class Faulty final : public Communicator {
         std::memcpy(&rows, said, sizeof rows);
         std::memcpy(said, &none, sizeof none);
         if (fault_ == Fault::own_rows_alone) continue;
-        // They follow behind those of this rank, or if it is the last one, nowhere.
+        // The message of the next rank follows, or nothing after the last rank.
         std::byte* const last = all.data() + own.size() * static_cast<std::size_t>(size() - 1);
         std::int64_t behind = 0;
         std::memcpy(&behind, last, sizeof behind);
@@ -85,7 +83,7 @@ class Faulty final : public Communicator {
   bool gathered_ = false;
 };
 
-/// What differs on any rank; or the error that one of them ended with.
+/// Returns the first difference on any rank, or the error that a rank threw.
 template <class T>
 std::string differs(const Job<T>& job, int size, const std::string& how, Fault fault = Fault::none) {
   const std::int64_t n = job.points.rows();
@@ -105,8 +103,7 @@ TYPED_TEST_SUITE(KMeansRanks, Elements);
 
 TYPED_TEST(KMeansRanks, give_the_bits_of_one_process) {
   using T = TypeParam;
-  // Fewer rows than ranks; one column; sizes off every block; few and many clusters; columns for each of the variants
-  // and of the ways to choose first centroids.
+  // Fewer rows than ranks; one column; sizes not aligned to blocks; few and many clusters; every variant and seeding.
   const Size sizes[] = {{1, 1, 1}, {5, 2, 3}, {700, 1, 6}, {611, 2, 9}, {300, 3, 70}, {523, 20, 5}, {400, 40, 33}};
   const std::string hows[] = {"even", "last", "holes"};
   int number = 0;
@@ -141,11 +138,11 @@ TYPED_TEST(KMeansRanks, know_all_options) {
 
 TYPED_TEST(KMeansRanks, share_the_update_to_the_bit) {
   using T = TypeParam;
-  // More and fewer clusters than ranks; a share that is not full, and ranks with none.
+  // More and fewer clusters than ranks; a partial share, and ranks without a share.
   const Size sizes[] = {{5, 2, 3}, {700, 1, 6}, {611, 2, 9}, {300, 3, 70}, {523, 20, 17}, {400, 40, 33}};
   const std::string hows[] = {"even", "last", "holes"};
   int number = 0;
-  const UpdateIs shared(true);
+  const ForceSharedUpdate shared(true);
   for (const Size size : sizes)
     for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::first, KMeansInit::given})
       for (const bool weighted : {false, true})
@@ -163,7 +160,7 @@ TYPED_TEST(KMeansRanks, share_the_update_to_the_bit) {
 
 TYPED_TEST(KMeansRanks, share_the_update_with_all_options) {
   using T = TypeParam;
-  const UpdateIs shared(true);
+  const ForceSharedUpdate shared(true);
   for (const auto& [name, change] : tests::changes_of_options)
     for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::given})
       for (const bool weighted : {false, true})
@@ -179,7 +176,7 @@ TYPED_TEST(KMeansRanks, share_the_update_with_all_options) {
           }
 }
 
-// As the library decides by itself.
+// With the automatic decision.
 TYPED_TEST(KMeansRanks, share_the_update_of_many_centroids) {
   using T = TypeParam;
   const std::int64_t k = 150;
@@ -196,7 +193,7 @@ TYPED_TEST(KMeansRanks, run_every_variant_that_says_so) {
   using T = TypeParam;
   int run = 0;
   for (const Variant& variant : variants()) {
-    if (!variant.on_ranks || tests::runs_on_gpu(variant)) continue;  // those: gpu_ranks_test.cpp
+    if (!variant.on_ranks || tests::runs_on_gpu(variant)) continue;  // gpu_ranks_test.cpp tests these
     for (const std::int64_t d : {1, 3, 16}) {
       if (!variant.supports({900, d, 12, sizeof(T), false}, execution::this_machine())) continue;
       Job<T> job = make_job<T>(900, d, 12, Data::plain, KMeansInit::kmeans_plus_plus, false);
@@ -208,7 +205,7 @@ TYPED_TEST(KMeansRanks, run_every_variant_that_says_so) {
   EXPECT_GE(run, 4);
 }
 
-// A communicator that forgets what all of this is about must be found out.
+// The tests must detect a communicator that does not combine the ranks.
 TYPED_TEST(KMeansRanks, differ_where_a_rank_takes_its_rows_for_all) {
   using T = TypeParam;
   const auto found = [](KMeansInit init, bool weighted, Data data, Fault fault) {
@@ -220,7 +217,7 @@ TYPED_TEST(KMeansRanks, differ_where_a_rank_takes_its_rows_for_all) {
   EXPECT_TRUE(found(KMeansInit::kmeans_parallel, false, Data::plain, Fault::rows_from_zero)) << "rows in a draw";
   EXPECT_TRUE(found(KMeansInit::given, false, Data::duplicates, Fault::rows_from_zero)) << "the farthest of equals";
   EXPECT_FALSE(found(KMeansInit::kmeans_parallel, false, Data::plain, Fault::none));
-  const UpdateIs shared(true);
+  const ForceSharedUpdate shared(true);
   EXPECT_TRUE(found(KMeansInit::first, false, Data::plain, Fault::next_ranks_share)) << "another rank's centroids";
   EXPECT_FALSE(found(KMeansInit::first, false, Data::plain, Fault::none));
 }
@@ -251,7 +248,7 @@ TYPED_TEST(KMeansRanks, choose_the_rows_of_one_process) {
 
 TYPED_TEST(KMeansRanks, standardize_by_all_rows) {
   using T = TypeParam;
-  // Two shapes exceed the columns whose sums are measured at a time; ranks hold a part of the rows, none, or all.
+  // Two shapes have more columns than are summed at a time. Ranks hold some of the rows, none, or all.
   for (const auto& [n, d] : {std::pair{1, 1}, {2, 3}, {333, 5}, {40, 600}, {11, 1100}})
     for (const Data data : {Data::plain, Data::wild, Data::ends})
       for (const auto& [size, how] : {std::pair{1, "even"}, {3, "even"}, {3, "last"}, {5, "holes"}}) {
@@ -330,10 +327,10 @@ TYPED_TEST(KMeansRanks, predict_and_transform_their_rows) {
   }
 }
 
-// One sum an iteration, beside what is done once; and where they share the update one gather.
+// One sum per iteration in addition to the work done once, and one gather if the ranks share the update.
 TEST(KMeansRanks, meet_once_in_an_iteration) {
   const auto calls = [](int iterations, bool is_shared) {
-    const UpdateIs shared(is_shared);
+    const ForceSharedUpdate shared(is_shared);
     Job<double> job = make_job<double>(700, 3, 12, Data::plain, KMeansInit::first, false);
     job.options.max_iterations = iterations;
     job.options.tolerance = 0;
@@ -358,7 +355,7 @@ TEST(KMeansRanks, share_the_update_where_that_pays) {
   EXPECT_FALSE(pays_to_share(1024, 128, 4, 4, 16));
   EXPECT_FALSE(pays_to_share(std::int64_t{1} << 20, 128, 8, 1000, 64));
   EXPECT_FALSE(pays_to_share(std::int64_t{1} << 28, 128, 8, 16, 1)) << "a share of 16 GiB";
-  // The shares are all clusters, one after the other.
+  // The shares are contiguous and cover all clusters.
   for (const std::int64_t clusters : {1, 2, 7, 16, 17, 1024})
     for (const int ranks : {1, 2, 3, 5, 16}) {
       const kmeans_detail::ClusterShares shares(clusters, ranks);
@@ -373,13 +370,13 @@ TEST(KMeansRanks, share_the_update_where_that_pays) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What goes wrong
+// Errors
 
 class KMeansRanksErrors : public testing::Test {
  protected:
-  static constexpr std::int64_t rows = 50;  // of each rank
+  static constexpr std::int64_t rows = 50;  // per rank
 
-  /// With options and memory that change() may make others on some ranks.
+  /// Options and memory that change() may modify on some ranks.
   struct Call {
     Matrix<double> points = make_points<double>(rows, 3, Data::plain);
     std::vector<double> weights;
@@ -552,7 +549,7 @@ TEST_F(KMeansRanksErrors, come_from_calls_that_know_no_ranks) {
 
 TEST_F(KMeansRanksErrors, a_stop_request_on_one_rank_ends_all) {
   for (const int at : {0, 1, 4, -1, -4}) {
-    const UpdateIs shared(at < 0);
+    const ForceSharedUpdate shared(at < 0);
     const std::string stopped = common_error<InterruptedError>(3, [&](Communicator& communicator) {
       Execution execution;
       execution.threads = 1;
@@ -572,7 +569,7 @@ TEST_F(KMeansRanksErrors, a_stop_request_on_one_rank_ends_all) {
   }
 }
 
-// Also where a rank fails in its share of the update.
+// Also if a rank fails in its share of the update.
 TEST_F(KMeansRanksErrors, of_an_exchange_are_common) {
   for (const int size : {1, 2, 5})
     for (const std::size_t bytes : {0, 1, 7, 8, 13}) {
@@ -608,7 +605,7 @@ TEST_F(KMeansRanksErrors, of_an_exchange_are_common) {
     }
 }
 
-// What is thrown by one rank alone, and cannot be told to the others in time.
+// An error of one rank that it cannot communicate to the others in time.
 TEST_F(KMeansRanksErrors, nobody_waits_for_a_rank_that_has_left) {
   ThreadRanks ranks(3);
   const auto thrown = ranks.run([](Communicator& communicator) {

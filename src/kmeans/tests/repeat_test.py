@@ -6,7 +6,7 @@ import shutil
 
 from kit import Case, content
 
-# Numbers whose shortest text must lead to the same bits. test_every_choice() adds all enumerators.
+# Numbers whose shortest text must give the same bits. test_every_choice() adds all enumerators.
 RUNS = [
     ["-k", 4],
     ["-k", 3, "--init", "random", "--seed", 2**64 - 1, "--restarts", 3],
@@ -20,12 +20,12 @@ RUNS = [
 
 class Repeated(Case):
     def files(self, folder):
-        """The content of all files of a result, and of its summary what does not depend on time and place."""
+        """Returns the content of all files of a result, and the parts of its summary that do not depend on time and place."""
         found = {name: content(os.path.join(folder, name)) for name in os.listdir(folder)}
         summary = json.loads(found.pop("summary.json"))
         for fit in [*summary["history"], *summary.get("choice", {}).get("fits", [])]:
             del fit["seconds"]
-        for name in ("seconds", "command", "directory", "input", "files"):  # choice.csv has seconds, too
+        for name in ("seconds", "command", "directory", "input", "files"):  # choice.csv has seconds too
             summary.pop(name)
         found.pop("choice.csv", None)
         return found, summary
@@ -70,7 +70,7 @@ class Repeated(Case):
         self.assertEqual((summary["options"]["tolerance"], values["tolerance"]), (1e-4, "0.0001"))
         for name, value in summary["options"].items():
             self.assertTrue(value is False or values[name] == value or float(values[name]) == value, name)
-        again = self.succeed(*words[1:], "--json")  # the words themselves are a command line
+        again = self.succeed(*words[1:], "--json")  # the words are a valid command line
         self.assertEqual(json.loads(again.stdout)["inertia"], summary["inertia"])
 
     def test_aliases_are_recorded_by_the_canonical_name(self):
@@ -96,7 +96,8 @@ class Repeated(Case):
         again = self.summary("--repeat", first, "-k", 2, "--init", "random")
         self.assertEqual([again[key] for key in ("k", "seed", "init", "inertia")],
                          [expected[key] for key in ("k", "seed", "init", "inertia")])
-        self.assertEqual(self.summary("--repeat", first, "--init", "first")["init"], "first")  # --seed of the record rests
+        self.assertEqual(self.summary("--repeat", first, "--init", "first")["init"], "first")  # --seed of the record is
+                                                                                               # ignored
         self.refused(2, "kmeans", "--repeat", first, "--init", "first", "--seed", 3, says=["--seed has no effect"])
         other = self.file("other.csv", "1,2\n3,4\n5,6\n7,9\n9,9\n")
         self.assertEqual(self.summary(other, "--repeat", first)["n"], 5)

@@ -1,17 +1,17 @@
-// Whether ranks share the update of the centroids, in tests with few of them.
+// Forces ranks to share the update of the centroids, or not, in tests with few centroids.
 #pragma once
 
 #include "kmeans/means/cluster_shares.hpp"
 
 namespace gradus::tests {
 
-/// As long as it exists, they do, or do not, whatever it costs.
-class UpdateIs {
+/// Forces or forbids sharing during its lifetime.
+class ForceSharedUpdate {
  public:
-  explicit UpdateIs(bool shared) { kmeans_detail::update_is_shared = shared; }
-  UpdateIs(const UpdateIs&) = delete;
-  UpdateIs& operator=(const UpdateIs&) = delete;
-  ~UpdateIs() { kmeans_detail::update_is_shared.reset(); }
+  explicit ForceSharedUpdate(bool shared) { kmeans_detail::update_is_shared = shared; }
+  ForceSharedUpdate(const ForceSharedUpdate&) = delete;
+  ForceSharedUpdate& operator=(const ForceSharedUpdate&) = delete;
+  ~ForceSharedUpdate() { kmeans_detail::update_is_shared.reset(); }
 };
 
 }  // namespace gradus::tests

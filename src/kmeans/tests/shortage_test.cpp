@@ -1,4 +1,4 @@
-// Where memory runs out, at whichever allocation: a public call ends with gradus::OutOfMemoryError.
+// Public calls throw gradus::OutOfMemoryError at whichever allocation memory runs out.
 #include "tests/shortage.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 namespace room = kmeans_detail;
 
-// Several chunks of the choice of first centroids, so that its threads have work too.
+// Several chunks for seeding, so that its threads have work too.
 Matrix<float> some_points() {
   Matrix<float> points(2100, 3);
   core::generate_points<float>({.kind = core::Generator::uniform, .seed = 3, .low = 0, .high = 10}, 0, points.view(),

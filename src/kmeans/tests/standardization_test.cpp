@@ -1,5 +1,4 @@
-// Standardized columns: mean and scale beside exact integers, and calls that standardize beside the same calls on a
-// copy standardized before.
+// Compares mean and scale with exact integers, and standardizing calls with calls on a standardized copy.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +24,7 @@ class Standardized : public testing::Test {};
 using Elements = testing::Types<float, double>;
 TYPED_TEST_SUITE(Standardized, Elements);
 
-/// Columns of quite different sizes, and one of equal values.
+/// Returns columns of very different magnitudes, and one of equal values.
 template <class T>
 Matrix<T> some_points(std::int64_t n, std::int64_t d) {
   std::mt19937 random(5);
@@ -66,7 +65,7 @@ void expect_same(const KMeansResult<T>& one, const KMeansResult<T>& other) {
 }
 
 TYPED_TEST(Standardized, ColumnsOfIntegersHaveTheExactMeanAndScale) {
-  // Of 2^p rows the mean has few bits, and so do the differences from it: integers, in units of 2^-p.
+  // The mean of 2^p rows and the differences from it are integers in units of 2^-p.
   std::mt19937 random(3);
   for (const int power : {0, 1, 4, 9}) {
     const std::int64_t n = std::int64_t{1} << power;

@@ -1,4 +1,4 @@
-"""Tables as people have them: whoever follows the messages about one to the letter has the right points in the end."""
+"""Tables as users have them: a user who follows every message literally ends up with the correct points."""
 
 import csv
 import fractions
@@ -18,13 +18,13 @@ MISSING = ["", "NA", "nan", "N/A"]
 
 class Column:
     def __init__(self, role, values, name=None):
-        self.role = role  # coordinate; or text, index, empty: no coordinate
+        self.role = role  # coordinate; or text, index, empty: not a coordinate
         self.values = values  # fractions for coordinates, None where missing; or texts
         self.name = name
 
 
 class TableInput(Input):
-    """A table, and how it is written down."""
+    """A table and its notation."""
 
     def __init__(self, seed):
         self.random = chance = random.Random(seed)
@@ -55,7 +55,7 @@ class TableInput(Input):
         self.directive = self.separator in ";|" and chance.random() < 0.2
 
     def lead(self, rows):
-        """A column before the coordinates."""
+        """Adds a column before the coordinates."""
         kind = self.random.choice(["none", "none", "index", "ids", "people", "hashes", "rising"])
         if kind == "index":
             first = self.random.choice([0, 1])
@@ -78,7 +78,7 @@ class TableInput(Input):
         named = [column for column in self.columns if column.role == "text"] or led
         kind = chance.choice(["words", "words", "none", "numbers", "years", "counts"])
         if kind == "none" and led and self.columns[0].role == "index":
-            kind = "words"  # nobody could tell an index from a coordinate
+            kind = "words"  # an index could not be distinguished from a coordinate
         self.header = kind != "none"
         if not self.header:
             return
@@ -98,7 +98,7 @@ class TableInput(Input):
         for column, name in zip(self.columns, names):
             column.name = name
         if self.columns[0].role == "index" and (len(self.columns[0].values) < 5 or chance.random() < 0.5):
-            self.columns[0].name = ""  # a name and few rows do not tell
+            self.columns[0].name = ""  # a name and few rows are ambiguous
 
     def coordinates(self):
         return [column for column in self.columns if column.role == "coordinate"]
@@ -130,13 +130,13 @@ class TableInput(Input):
             writer.writerow([self.shown(column, row) for column in self.columns])
         return self.mark + out.getvalue()
 
-    # ---- What a person who knows the table takes of the advice ----
+    # ---- Advice that a user who knows the table accepts ----
 
     def lacks(self, column):
         return column.role == "coordinate" and None in column.values
 
     def named(self, items):
-        """The columns that a list means by the documented rule."""
+        """Returns the columns that a list selects by the documented rule."""
         found = []
         for item in re.findall(r'"(?:[^"]|"")*"|[^,]+', items):
             name = item[1:-1].replace('""', '"') if item.startswith('"') else None
@@ -151,7 +151,7 @@ class TableInput(Input):
         if advice.option == "--header":
             return advice.value == ("yes" if self.header else "no")
         if advice.option == "--comment":
-            return advice.value == "none"  # all lines that have as many fields are rows here
+            return advice.value == "none"  # all lines with as many fields are rows here
         if advice.option == "--decimal":
             return advice.value == ("comma" if self.decimal == "," else "point")
         if advice.option == "--missing":
@@ -165,7 +165,7 @@ class TableInput(Input):
         return (all(column.role != "coordinate" or self.lacks(column) for column in columns)
                 and any(column not in out for column in self.coordinates()))
 
-    # ---- What comes out ----
+    # ---- Results ----
 
     def check(self, case, end):
         told = (self.text(), end.steps)

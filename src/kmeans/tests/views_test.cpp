@@ -1,4 +1,4 @@
-// Every public call of k-means refuses what cannot be true.
+// Every public call of k-means rejects malformed views.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -136,7 +136,7 @@ TYPED_TEST(Views, MemoryRefusesImpossibleSizes) {
   many.clusters = std::numeric_limits<std::int32_t>::max();
   Execution threads;
   threads.threads = 4096;
-  // So many sums wrapped around 64 bits.
+  // The number of sums would wrap around 64 bits.
   expect_usage([&] { kmeans_memory({many.clusters, std::int64_t{1} << 25, sizeof(T)}, many, threads); }, "overflow");
   EXPECT_GT(kmeans_memory({1000, 3, sizeof(T)}, options).host, 4000u);
   EXPECT_EQ(kmeans_memory({1000, 3, sizeof(T)}, options, {.device = Device::cpu}).device, 0u);
@@ -163,7 +163,7 @@ TYPED_TEST(Views, GivenCentroidsAreForInitGiven) {
 TYPED_TEST(Views, ResultsOverlapNoInput) {
   using T = TypeParam;
   constexpr std::int64_t n = 12;
-  Matrix<T> wide(n, 8);  // columns 0 to 2: points; 3 to 5: a result; 6 and 7: nothing
+  Matrix<T> wide(n, 8);  // columns 0 to 2: points; 3 to 5: a result; 6 and 7: unused
   for (std::int64_t row = 0; row < n; ++row)
     for (std::int64_t column = 0; column < 8; ++column) wide(row, column) = static_cast<T>((row * 7 + column * 3) % 11);
   const auto columns = [&](std::int64_t first, std::int64_t count) {
@@ -172,12 +172,12 @@ TYPED_TEST(Views, ResultsOverlapNoInput) {
   const MatrixView<const T> points = columns(0, 3);
   const Matrix<T> centroids = Matrix<T>::copy_of(points.slice(0, 3));
   const auto distances_to = [&](MatrixView<T> distances) { kmeans_transform(centroids, points, distances); };
-  expect_usage([&] { distances_to(columns(0, 3)); }, "distances: their memory overlaps that of the points");
-  expect_usage([&] { distances_to(columns(2, 3)); }, "distances: their memory overlaps that of the points");
+  expect_usage([&] { distances_to(columns(0, 3)); }, "distances: their memory overlaps the memory of the points");
+  expect_usage([&] { distances_to(columns(2, 3)); }, "distances: their memory overlaps the memory of the points");
   EXPECT_NO_THROW(distances_to(columns(3, 3)));
   Matrix<T> both(n, 3);
   expect_usage([&] { kmeans_transform(both.view().slice(4, 3), points, both.view()); },
-               "overlaps that of the centroids");
+               "overlaps the memory of the centroids");
 
   KMeansJob<T> job;
   job.clusters = 3;
@@ -190,12 +190,13 @@ TYPED_TEST(Views, ResultsOverlapNoInput) {
     job.initial_centroids = first;
     expect_usage([&] { kmeans(points, job); }, says);
   };
-  refused(wide.data(), centroids.view(), "labels: their memory overlaps that of the points");
-  refused(weights.data(), centroids.view(), "labels: their memory overlaps that of the weights");
-  refused(both.data(), both.view().slice(1, 3), "labels: their memory overlaps that of the initial centroids");
-  expect_usage([&] { kmeans_predict(centroids, points, labels_at(wide.row(n - 1))); }, "overlaps that of the points");
+  refused(wide.data(), centroids.view(), "labels: their memory overlaps the memory of the points");
+  refused(weights.data(), centroids.view(), "labels: their memory overlaps the memory of the weights");
+  refused(both.data(), both.view().slice(1, 3), "labels: their memory overlaps the memory of the initial centroids");
+  expect_usage([&] { kmeans_predict(centroids, points, labels_at(wide.row(n - 1))); },
+               "overlaps the memory of the points");
   expect_usage([&] { kmeans_predict(both.view().slice(0, 3), points, labels_at(both.data())); },
-               "overlaps that of the centroids");
+               "overlaps the memory of the centroids");
 }
 
 TYPED_TEST(Views, EmptyOnesAreNoPoints) {

@@ -16,31 +16,31 @@ namespace gradus::life_detail {
 
 namespace {
 
-PlacedTree placed(const Given& given, const LifeOptions& options) { return {*given.tree, options.left, options.top}; }
+PlacedTree placed(const Input& input, const LifeOptions& options) { return {*input.tree, options.left, options.top}; }
 
 std::string_view way_out(const Shape& shape) {
-  return shape.stepwise ? "hashes and a search for cycles look at all of it in each generation; without them "
+  return shape.stepwise ? "hashes and a search for cycles examine all of it in each generation; without them "
                           "'hashlife' takes it as it is"
                         : "'hashlife' takes it as it is";
 }
 
-Shape describe(const Given& given, const LifeOptions& options) {
-  if (given.tree == nullptr) return life_detail::describe(given.cells.height, given.cells.width, options);
-  const Box box = box_of(placed(given, options));
+Shape describe(const Input& input, const LifeOptions& options) {
+  if (input.tree == nullptr) return life_detail::describe(input.cells.height, input.cells.width, options);
+  const Box box = box_of(placed(input, options));
   return life_detail::describe(box.height(), box.width(), options, true);
 }
 
-const Variant& choose(const Given& given, const Shape& shape, const LifeOptions& options, const Execution& execution) {
-  // Before anything is reckoned with a rectangle that may be too large to be counted in bytes.
+const Variant& choose(const Input& input, const Shape& shape, const LifeOptions& options, const Execution& execution) {
+  // Checks the bounding box before any arithmetic with its size in bytes, which could overflow.
   const auto takes_plane = [&] {
     return execution::wanted_variant(variants(), life_detail::choose, shape, execution, Room::name).facts.plane;
   };
-  if (given.tree != nullptr && !takes_plane()) check_rectangle(placed(given, options), way_out(shape), execution);
+  if (input.tree != nullptr && !takes_plane()) check_rectangle(placed(input, options), way_out(shape), execution);
   return life_detail::choose(shape, execution);
 }
 
-/// Returns a number by the work between two barriers. A long job does not depend on what else runs when it begins: it
-/// finds out by itself whether its team pays.
+/// Returns the number of threads by the work between two barriers. Long jobs ignore the load at their start: they
+/// measure at run time whether more threads pay.
 int chosen_threads(const Shape& shape, const Variant& variant, const Execution& execution) {
   if (variant.backend == core::Backend::sequential) return 1;
   if (execution.threads > 0) return execution.threads;
@@ -62,11 +62,10 @@ void take(Solved solved, const LifeOptions& options, LifeResult& result) {
   result.generations = options.generations;
 }
 
-/// What a variant is run on.
 struct Run {
   const Variant& variant;
   LifeGridView cells;
-  LifeOptions options;  ///< with the place of the first cell, or of the tree's middle
+  LifeOptions options;  ///< includes the place of the first cell, or of the tree's centre
   const LifeMemory& memory;
   const Execution& execution;
   int threads;
@@ -83,7 +82,7 @@ struct Run {
   }
 };
 
-/// A plane that the variant supports as it is.
+/// Runs a variant that supports the plane directly.
 void run_on_plane(const Run& run, const LifeTree* tree, LifeResult& result) {
   Problem problem = run.problem();
   problem.left = run.options.left;
@@ -92,8 +91,8 @@ void run_on_plane(const Run& run, const LifeTree* tree, LifeResult& result) {
   take(run.variant.run(problem, run.execution, run.phases), run.options, result);
 }
 
-/// Cells or memory for the result on the GPU that the request names.
-void run_there(const Run& run, LifeResult& result) {
+/// Runs a variant with cells or result in the memory of the requested GPU.
+void run_in_gpu_memory(const Run& run, LifeResult& result) {
   LifeGridSpan to = run.memory.cells;
   if (to.words == nullptr) {
     result.cells = LifeGrid(run.cells.height, run.cells.width, LifeGrid::Uninitialised{});
@@ -119,7 +118,7 @@ void take(World& world, LifeResult& result) {
   result.top = world.top();
 }
 
-/// Generations of a world in host memory. `completed_by` becomes the successor if the run was handed over to it.
+/// Runs generations of a world in host memory. If the successor completes the run, sets `completed_by` to it.
 void run_in_world(const Run& run, const Shape& shape, const Variant* successor, const Variant*& completed_by,
                   LifeResult& result) {
   Job job{.cells = run.cells,
@@ -128,7 +127,7 @@ void run_in_world(const Run& run, const Shape& shape, const Variant* successor, 
           .execution = &run.execution,
           .phases = &run.phases,
           .threads = run.threads};
-  // What is compared with earlier generations needs the first one to the end.
+  // Cycle detection needs the first generation until the end, so an in-place run copies it.
   LifeGrid first;
   if (run.options.until_stable && run.memory.cells.words == run.cells.words && run.cells.words != nullptr) {
     first = LifeGrid(run.cells.height, run.cells.width, LifeGrid::Uninitialised{});
@@ -151,16 +150,16 @@ void run_in_world(const Run& run, const Shape& shape, const Variant* successor, 
 
 }  // namespace
 
-LifeResult compute(const Given& given, const LifeOptions& options, const LifeMemory& memory, Execution execution,
+LifeResult compute(const Input& input, const LifeOptions& options, const LifeMemory& memory, Execution execution,
                    execution::Timing timing) {
-  const Shape shape = describe(given, options);
-  const Variant& variant = choose(given, shape, options, execution);
+  const Shape shape = describe(input, options);
+  const Variant& variant = choose(input, shape, options, execution);
   LifeGrid of_tree;
-  LifeGridView cells = given.cells;
+  LifeGridView cells = input.cells;
   LifeOptions placed_options = options;
-  if (given.tree != nullptr && !variant.facts.plane) {
+  if (input.tree != nullptr && !variant.facts.plane) {
     const core::PhaseTimer timer(timing.phases, "place");
-    GridOfTree unfolded = grid_of(placed(given, options), way_out(shape), execution);
+    GridOfTree unfolded = grid_of(placed(input, options), way_out(shape), execution);
     of_tree = std::move(unfolded.cells);
     cells = of_tree.view();
     placed_options.left = unfolded.left;
@@ -176,8 +175,8 @@ LifeResult compute(const Given& given, const LifeOptions& options, const LifeMem
   {
     const cpu::PinnedTeam team(threads, execution.pinning);
     const Run run{variant, cells, placed_options, memory, execution, threads, timing.phases};
-    if (variant.facts.plane) run_on_plane(run, given.tree, result);
-    else if (!cells.place.is_host() || !memory.cells.place.is_host()) run_there(run, result);
+    if (variant.facts.plane) run_on_plane(run, input.tree, result);
+    else if (!cells.place.is_host() || !memory.cells.place.is_host()) run_in_gpu_memory(run, result);
     else run_in_world(run, shape, successor, completed_by, result);
   }
   execution::deliver(result.report, *completed_by, execution, completed_by == &variant ? threads : 1,

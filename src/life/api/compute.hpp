@@ -1,4 +1,4 @@
-// From checked cells to the result.
+// Computes the result from checked cells.
 #pragma once
 
 #include "execution/report.hpp"
@@ -7,14 +7,13 @@
 
 namespace gradus::life_detail {
 
-/// Cells of a call.
-struct Given {
+struct Input {
   LifeGridView cells = {};
-  const LifeTree* tree = nullptr;  ///< instead of the cells; its middle is at LifeOptions::left and top
+  const LifeTree* tree = nullptr;  ///< replaces `cells`; its centre is at LifeOptions::left and top
 };
 
-/// Takes the steps of life() after `check`.
-LifeResult compute(const Given& given, const LifeOptions& options, const LifeMemory& memory, Execution execution,
+/// Performs the steps of life() after `check`.
+LifeResult compute(const Input& input, const LifeOptions& options, const LifeMemory& memory, Execution execution,
                    execution::Timing timing = {});
 
 }  // namespace gradus::life_detail

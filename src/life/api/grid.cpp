@@ -28,14 +28,14 @@ void check_memory_views(const LifeGridView& cells, const LifeOptions& options, c
   }
   if (memory.hashes.empty()) return;
   if (!options.hashes) throw UsageError(about("memory for hashes") + "there is some, but hashes is not set");
-  if (!memory.hashes.place().is_host()) throw UsageError(about("memory for hashes") + "it must lie in host memory");
+  if (!memory.hashes.place().is_host()) throw UsageError(about("memory for hashes") + "it must be in host memory");
   if (memory.hashes.size() - 1 != options.generations)
     throw UsageError(about("memory for hashes") + "there is room for " + std::to_string(memory.hashes.size()) +
                      "; for generations 0 to " + std::to_string(options.generations) + " there are " +
                      std::to_string(static_cast<std::uint64_t>(options.generations) + 1));
 }
 
-/// Returns the request, with the GPU on which cells reside as the one to run on.
+/// Returns the request; if the cells reside on a GPU, the request names this GPU.
 Execution check(const LifeGridView& cells, const LifeOptions& options, const LifeMemory& memory,
                 const Execution& execution) {
   execution::check_execution(execution);
@@ -44,7 +44,7 @@ Execution check(const LifeGridView& cells, const LifeOptions& options, const Lif
   check_memory_views(cells, options, memory);
   const execution::NamedPlace places[] = {{cells.place, "cells"}, {memory.cells.place, "memory for cells"}};
   for (const execution::NamedPlace& one : places) room::check_stays_there(one.place, one.what, options);
-  return execution::where_views_lie<room::Variant>(places, room::variants(), room::Room::name, execution);
+  return execution::run_on_gpu_of_views<room::Variant>(places, room::variants(), room::Room::name, execution);
 }
 
 }  // namespace

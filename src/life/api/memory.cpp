@@ -1,4 +1,4 @@
-// life_memory()
+// life_memory().
 #include "core/float_environment.hpp"
 #include "cpu/threads.hpp"
 #include "life/api/steps.hpp"
@@ -9,14 +9,14 @@ namespace room = life_detail;
 
 namespace {
 
-/// Returns the request, with the GPU on which the cells reside as the one to run on.
+/// Returns the request; if the cells reside on a GPU, the request names this GPU.
 Execution check(const LifeShape& shape, const LifeOptions& options, const Execution& execution) {
   execution::check_execution(execution);
   room::check(options);
   room::check_sizes(shape.height, shape.width);
   room::check_stays_there(shape.place, "cells", options);
   const execution::NamedPlace places[] = {{shape.place, "cells"}};
-  return execution::where_views_lie<room::Variant>(places, room::variants(), room::Room::name, execution);
+  return execution::run_on_gpu_of_views<room::Variant>(places, room::variants(), room::Room::name, execution);
 }
 
 }  // namespace

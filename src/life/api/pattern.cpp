@@ -1,4 +1,4 @@
-// life() of a pattern, life_options()
+// life() of a pattern, and life_options().
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -16,18 +16,18 @@ namespace room = life_detail;
 
 namespace {
 
-/// Returns the options with the places of the pattern.
+/// Returns the options with the coordinates of the pattern.
 LifeOptions check(const LifePattern& pattern, const LifeOptions& options, const Execution& execution) {
   execution::check_execution(execution);
   room::check(options);
   LifeOptions placed = options;
   if (!room::is_near(pattern.left) || !room::is_near(pattern.top) || !room::is_near(placed.left += pattern.left) ||
       !room::is_near(placed.top += pattern.top))
-    throw UsageError(about("pattern") + "its first cell must lie within 2^62 of (0, 0)");
+    throw UsageError(about("pattern") + "its first cell must be within 2^62 of (0, 0)");
   return placed;
 }
 
-/// The place of the pattern's first cell, or of the middle of its tree, on a grid of this size.
+/// Returns the place of the pattern's first cell, or of the centre of its tree, on a grid of this size.
 std::pair<std::int64_t, std::int64_t> place_on_grid(const LifePattern& pattern, std::int64_t height,
                                                     std::int64_t width) {
   if (!pattern.unplaced) return {pattern.left, pattern.top};
@@ -41,7 +41,7 @@ std::string would_hold(std::int64_t width, std::int64_t height) {
   return "; " + std::to_string(width) + " x " + std::to_string(height) + " would hold them";
 }
 
-/// Names a grid about (0, 0) that holds these columns and rows. Empty if they are too far away.
+/// Names a grid centred at (0, 0) that holds these columns and rows, or "" if they are too far away.
 std::string sufficient_grid(std::int64_t left, std::int64_t right, std::int64_t top, std::int64_t bottom) {
   constexpr std::int64_t far = std::int64_t{1} << 38;
   if (left < -far || right > far || top < -far || bottom > far) return "";
@@ -51,7 +51,7 @@ std::string sufficient_grid(std::int64_t left, std::int64_t right, std::int64_t 
   return would_hold(side(left, right), side(top, bottom));
 }
 
-/// The world of a bounded pattern. Throws InputError if a live cell is outside.
+/// Returns the world of a bounded pattern. Throws InputError if a live cell is outside.
 LifeGrid grid_of_world(const LifePattern& pattern, std::int64_t height, std::int64_t width,
                        const Execution& execution) {
   auto [left, top] = place_on_grid(pattern, height, width);
@@ -70,7 +70,7 @@ LifeGrid grid_of_world(const LifePattern& pattern, std::int64_t height, std::int
   const room::LifeBox world = room::world_box(width, height);
   if (!box.empty() && (first_column < world.left || first_row < world.top || last_column >= world.left + width ||
                        last_row >= world.top + height))
-    throw InputError(about("cells") + "live cells lie in columns " + std::to_string(first_column) + " to " +
+    throw InputError(about("cells") + "live cells are in columns " + std::to_string(first_column) + " to " +
                      std::to_string(last_column) + " and rows " + std::to_string(first_row) + " to " +
                      std::to_string(last_row) + ", and the grid of " + std::to_string(width) + " x " +
                      std::to_string(height) + " begins at (" + std::to_string(world.left) + ", " +
@@ -83,7 +83,6 @@ LifeGrid grid_of_world(const LifePattern& pattern, std::int64_t height, std::int
   return grid;
 }
 
-/// A bounded world, which holds the pattern.
 LifeResult compute_in_grid(const LifePattern& pattern, const LifeOptions& options, std::int64_t height,
                            std::int64_t width, const Execution& here, execution::Timing timing) {
   room::check_sizes(height, width);

@@ -17,14 +17,14 @@ void check(const LifeOptions& options) {
   if ((options.rule.birth | options.rule.survival) >= 1U << 9)
     throw UsageError(about("rule") + "a list of neighbours has bits 0 to 8 alone");
   if (!is_near(options.left) || !is_near(options.top))
-    throw UsageError(about("left and top") + "the first cell must lie within 2^62 of (0, 0)");
+    throw UsageError(about("left and top") + "the first cell must be within 2^62 of (0, 0)");
 }
 
 void check_sizes(std::int64_t height, std::int64_t width) {
   if (height < 0 || width < 0)
     throw UsageError(about("cells") + "the sizes " + std::to_string(height) + " x " + std::to_string(width) +
                      " must not be negative");
-  // So that sums of a few sizes and places never overflow.
+  // Ensures that sums of a few sizes and coordinates never overflow.
   constexpr std::int64_t most = std::int64_t{1} << 48;
   if (height > most || width > most)
     throw UsageError(about("cells") + "the sizes " + std::to_string(height) + " x " + std::to_string(width) +
@@ -47,7 +47,7 @@ void check_stays_there(MemoryPlace place, const char* what, const LifeOptions& o
                            : options.until_stable                  ? "a search for cycles"
                                                                    : nullptr;
   if (wish != nullptr)
-    throw UnsupportedError(about(what) + "they lie on " + execution::gpu_number(place.gpu) + ", and " + wish +
+    throw UnsupportedError(about(what) + "they are on " + execution::gpu_number(place.gpu) + ", and " + wish +
                            " needs them in host memory; copy them there");
 }
 

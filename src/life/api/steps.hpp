@@ -9,10 +9,9 @@
 
 namespace gradus::life_detail {
 
-/// Returns true if a place is within 2^62 of 0.
+/// Returns true if a coordinate is within 2^62 of 0.
 bool is_near(std::int64_t place);
 
-/// Throws UsageError for options that no job has.
 void check(const LifeOptions& options);
 void check_sizes(std::int64_t height, std::int64_t width);
 /// Throws UsageError for a malformed view.
@@ -22,13 +21,12 @@ void check_stays_there(MemoryPlace place, const char* what, const LifeOptions& o
 
 Shape describe(std::int64_t height, std::int64_t width, const LifeOptions& options, bool tree = false);
 
-/// Returns the variant that `execution` names, or else the best one for the shape and this machine.
+/// Returns the variant that `execution` names, or the best one for the shape and this machine.
 inline const Variant& choose(const Shape& shape, const Execution& execution) {
   return execution::choose(variants(), choose, shape, execution, Room::name);
 }
 
-/// Memory of the job. Grids have a bit for each cell: the result, and copies of it for what is stepped through,
-/// compared or grows.
+/// Returns the memory of the job. Grids take a bit per cell: the result, and copies for stepping, comparing or growing.
 core::Memory estimate(const Shape& shape, const Variant& variant, const LifeOptions& options, int threads);
 
 }  // namespace gradus::life_detail

@@ -12,9 +12,9 @@ namespace gradus::life_detail {
 
 namespace {
 
-constexpr std::string_view while_looking = "stopped while looking at cells";
+constexpr std::string_view while_looking = "stopped while scanning cells";
 
-/// 64 cells of the row from column x on, which need not be a multiple of 64 or lie within the row.
+/// Returns 64 cells of the row from column x, which may be unaligned or outside the row.
 std::uint64_t cells_from(const LifeGridView& from, const std::uint64_t* row, std::int64_t x) {
   const std::int64_t words = from.row_words();
   const auto word_at = [&](std::int64_t word) -> std::uint64_t {
@@ -27,7 +27,7 @@ std::uint64_t cells_from(const LifeGridView& from, const std::uint64_t* row, std
   return word_at(word) >> shift | word_at(word + 1) << (64 - shift);
 }
 
-/// Spreads the bits of a word, and of the place where it lies, over 64 bits (the finalizer of SplitMix64).
+/// Spreads the bits of a word and its position over 64 bits (the finalizer of SplitMix64).
 constexpr std::uint64_t mixed(std::uint64_t bits) {
   bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9;
   bits = (bits ^ bits >> 27) * 0x94D049BB133111EB;
@@ -47,7 +47,7 @@ void copy_cells(const LifeGridView& from, std::int64_t down, std::int64_t across
       continue;
     }
     const std::uint64_t* const source = from.row(y + down);
-    // Words of which both parts are within the row take no comparisons.
+    // Words whose two parts are both inside the row need no comparisons.
     std::int64_t word = 0;
     if (across % 64 == 0 && across >= 0) {
       const std::int64_t whole = std::clamp<std::int64_t>(from.width / 64 - across / 64, 0, words);
@@ -62,7 +62,7 @@ void copy_cells(const LifeGridView& from, std::int64_t down, std::int64_t across
 Box live_box(const LifeGridView& cells, const std::stop_token& stop) {
   const std::int64_t words = cells.row_words();
   Box box{cells.height, 0, cells.width, 0};
-  std::int64_t first = words;  // words in which there are live cells
+  std::int64_t first = words;  // range of words with live cells
   std::int64_t last = -1;
   for (std::int64_t y = 0; y < cells.height; ++y) {
     if (y % 64 == 0) core::honour_stop(stop, while_looking);
@@ -92,7 +92,7 @@ Box live_box(const LifeGridView& cells, const std::stop_token& stop) {
 std::uint64_t population(const LifeGridView& cells, int threads, const std::stop_token& stop) {
   std::uint64_t count = 0;
   const std::int64_t words = cells.row_words();
-  // Rows that go on from one another are one.
+  // Treats contiguous rows as one.
   const std::int64_t rows =
       words == cells.stride ? std::max<std::int64_t>((1 << 14) / std::max<std::int64_t>(words, 1), 1) : 1;
   const int team = cpu::threads_for(cells.height * words / 4, threads);

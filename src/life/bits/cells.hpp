@@ -1,4 +1,4 @@
-// Packed cells: copied from place to place, counted, hashed, and the rectangle that holds the live ones.
+// Operations on packed cells: copying, counting, hashing, and the bounding box of live cells.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace gradus::life_detail {
 
-/// The bits of a row's last word that are cells.
+/// Returns the mask of the cells in a row's last word.
 constexpr std::uint64_t last_word_mask(std::int64_t width) {
   return width % 64 == 0 ? ~std::uint64_t{0} : (std::uint64_t{1} << (width % 64)) - 1;
 }
 
-/// A rectangle of rows and columns; ends are one beyond the last.
+/// A rectangle of rows and columns; ends are exclusive.
 struct Box {
   std::int64_t top = 0;
   std::int64_t bottom = 0;
@@ -25,23 +25,23 @@ struct Box {
   bool empty() const { return bottom <= top || right <= left; }
 };
 
-/// Writes all words of `to`: cell (y, x) is that of `from` at (y + down, x + across), dead where there is none. The
-/// memory is not the same. Code that copies much gives a token; what is not copied after a stop request is garbage.
+/// Writes all words of `to`: cell (y, x) becomes cell (y + down, x + across) of `from`, or dead if that is outside. The
+/// grids must not overlap. For long copies, pass a stop token; after a stop request the rest of `to` is garbage.
 void copy_cells(const LifeGridView& from, std::int64_t down, std::int64_t across, const LifeGridSpan& to,
                 const std::stop_token& stop = {});
 
-/// The smallest box that holds all live cells; an empty one where there are none. Bits past the width must be 0.
-/// InterruptedError after a stop request, as of the next two.
+/// Returns the smallest box that holds all live cells, or an empty box if there are none. Bits past the width must be
+/// 0. Like the next two functions, throws InterruptedError after a stop request.
 Box live_box(const LifeGridView& cells, const std::stop_token& stop = {});
 
-/// Bits past the width must be 0. Threads share the rows.
+/// Counts live cells; threads share the rows. Bits past the width must be 0.
 std::uint64_t population(const LifeGridView& cells, int threads = 1, const std::stop_token& stop = {});
 
-/// The hash of gradus/life.hpp of cells the first of which lies at column `left` of row `top`. Bits past the width must
-/// be 0.
+/// Returns the hash that gradus/life.hpp defines. The first cell has column `left` and row `top`. Bits past the width
+/// must be 0.
 std::uint64_t hash_of(const LifeGridView& cells, std::int64_t left, std::int64_t top, const std::stop_token& stop = {});
 
-/// Whether all cells of two grids of the same size are the same. Bits past the width must be 0.
+/// Returns true if two grids of the same size have the same cells. Bits past the width must be 0.
 bool same_cells(const LifeGridView& one, const LifeGridView& other);
 
 }  // namespace gradus::life_detail

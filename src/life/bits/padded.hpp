@@ -1,5 +1,5 @@
-// A grid of packed cells with room around it, as the kernels of rows take it: a word on each side of a row and a row at
-// each end, which hold what lies beyond the grid.
+// A grid of packed cells with a margin, as the row kernels need it: a word on each side of a row, and a row at each
+// end, hold the cells beyond the grid.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace gradus::life_detail {
 
-/// So many rows at a time go through the kernel, which passes over them column by column: a column's neighbours are
-/// still in the first cache then.
+/// The kernel processes this many rows at a time, column by column, so that a column's neighbours are still in the L1
+/// cache.
 inline constexpr std::int64_t cached_rows = 32;
 
 class Padded {
@@ -37,19 +37,20 @@ class Padded {
   std::uint64_t* row(std::int64_t y) { return first_ + y * pitch_; }
   const std::uint64_t* row(std::int64_t y) const { return first_ + y * pitch_; }
 
-  /// Rows [first, last) of the next generation, in `next`, what lies at their sides included. Rows first - 1 to `last`
-  /// of this grid are closed.
+  /// Computes rows [first, last) of the next generation in `next`, including their margins. In this grid, the rows
+  /// from `first` - 1 to `last` must have closed margins.
   void advance_rows(const Step& step, Padded& next, std::int64_t first, std::int64_t last) const {
     if (first >= last) return;
     advance_band(step, {row(first), next.row(first), pitch_, last - first, words_});
     next.close_sides(first, last);
   }
 
-  /// What lies left of the first and right of the last cell of these rows: dead cells, or those of the other side. In
-  /// between, a word that was written as part of a register is garbage that no cell sees.
+  /// Sets the cells left of the first and right of the last cell of these rows: dead cells, or the cells of the
+  /// opposite side. Words between these cells and the row's end may hold garbage from full-register stores, which no
+  /// cell reads.
   void close_sides(std::int64_t first, std::int64_t last) {
     const auto rest = static_cast<int>(width_ % 64);
-    if (!torus_ && rest == 0 && words_ % longest_lanes == 0) return;  // zeros, for nobody writes there
+    if (!torus_ && rest == 0 && words_ % longest_lanes == 0) return;  // zeros that no kernel overwrites
     const std::uint64_t mask = last_word_mask(width_);
     for (std::int64_t y = first; y < last; ++y) {
       std::uint64_t* const words = row(y);
@@ -64,7 +65,8 @@ class Padded {
     }
   }
 
-  /// Above the first row lies the last one, below the last one the first. Without a torus: zeros, since begin().
+  /// On a torus, copy the last row above the first one, and the first row below the last one. Otherwise these rows keep
+  /// the zeros of begin().
   void close_top() { close_end(-1, height_ - 1); }
   void close_bottom() { close_end(height_, 0); }
   void close_ends() {
@@ -72,26 +74,27 @@ class Padded {
     close_bottom();
   }
 
-  /// Before the first generation: what lies beyond the ends.
+  /// Clears the margin above and below. Call it before the first generation.
   void begin() {
     std::memset(row(-1) - line, 0, static_cast<std::size_t>(line + pitch_ - 1) * 8);
     std::memset(row(height_) - 1, 0, static_cast<std::size_t>(pitch_ + 1) * 8);
   }
-  /// Likewise what lies beside rows [first, last); by the thread that will compute them. The word left of a row is its
-  /// own, the words before that are those of the row above: another thread may have closed that one already. This,
-  /// which may be the first to touch the memory, load_rows() and store_rows() return early after a stop request.
+  /// Clears the margins next to rows [first, last). Call it in the thread that will compute these rows, because it may
+  /// be the first to touch their memory. Of the words left of a row it clears only the nearest: the others belong to
+  /// the row above, which another thread may have closed already. begin_rows(), load_rows() and store_rows() return
+  /// early after a stop request.
   void begin_rows(std::int64_t first, std::int64_t last, const std::stop_token& stop) {
     for (std::int64_t y = first; y < last; ++y) {
-      if (y % rows_between_looks == 0 && stop.stop_requested()) return;
+      if (y % rows_between_polls == 0 && stop.stop_requested()) return;
       row(y)[-1] = 0;
       std::memset(row(y) + words_, 0, static_cast<std::size_t>(pitch_ - 1 - words_) * 8);
     }
   }
-  /// Rows [first, last), and what lies beside them.
+  /// Copies rows [first, last) from the cells and sets their margins.
   void load_rows(const LifeGridView& cells, std::int64_t first, std::int64_t last, const std::stop_token& stop) {
     const std::uint64_t mask = last_word_mask(width_);
     for (std::int64_t y = first; y < last; ++y) {
-      if (y % rows_between_looks == 0 && stop.stop_requested()) return;
+      if (y % rows_between_polls == 0 && stop.stop_requested()) return;
       begin_rows(y, y + 1, stop);
       std::memcpy(row(y), cells.row(y), static_cast<std::size_t>(words_) * 8);
       row(y)[words_ - 1] &= mask;
@@ -101,16 +104,16 @@ class Padded {
   void store_rows(std::int64_t first, std::int64_t last, const LifeGridSpan& cells, const std::stop_token& stop) const {
     const std::uint64_t mask = last_word_mask(width_);
     for (std::int64_t y = first; y < last; ++y) {
-      if (y % rows_between_looks == 0 && stop.stop_requested()) return;
+      if (y % rows_between_polls == 0 && stop.stop_requested()) return;
       std::memcpy(cells.row(y), row(y), static_cast<std::size_t>(words_) * 8);
       cells.row(y)[words_ - 1] &= mask;
     }
   }
 
  private:
-  static constexpr std::int64_t rows_between_looks = 64;  ///< at the stop request
-  /// Words of a cache line. One line stands before each row: its last word is what lies left of the row, its first one
-  /// may be what lies right of the row before.
+  static constexpr std::int64_t rows_between_polls = 64;
+  /// Words per cache line. One line precedes each row: its last word is the row's left margin, and its first word may
+  /// be the right margin of the row before.
   static constexpr std::int64_t line = 8;
   static_assert(line % longest_lanes == 0);
 
@@ -120,7 +123,7 @@ class Padded {
     close_sides(beyond, beyond + 1);
   }
 
-  /// An odd number of lines, so that rows one below the other are in different sets of the caches.
+  /// Returns an odd number of cache lines, so that vertically adjacent rows are in different cache sets.
   static std::int64_t pitch_of(std::int64_t width) {
     const std::int64_t lines = (width / 64 + (width % 64 > 0 ? 1 : 0) + line - 1) / line + 1;
     return (lines | 1) * line;
@@ -135,7 +138,7 @@ class Padded {
   std::uint64_t* first_;
 };
 
-/// Memory of the variants that take turns between two such grids.
+/// Returns the memory of variants that alternate between two padded grids.
 inline core::Memory two_padded_grids(const Shape& shape, int) {
   return {.host = core::checked_multiply(Padded::bytes(shape.height, shape.width), std::uint64_t{2}, "two grids")};
 }

@@ -1,4 +1,4 @@
-// The row of a format of patterns, and how such files are read.
+// The row of a pattern format, and the options for reading such files.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,23 @@ class TextOutput;
 struct LifeReadOptions {
   std::stop_token stop = {};  ///< a stop request ends the reading with InterruptedError
   ReadProgress progress = nullptr;
-  /// Bytes that the cells of a text may take: a few letters can stand for any number of live cells. Error above.
+  /// Maximum bytes of the cells of a text, in which a few letters can stand for any number of live cells. Larger cells
+  /// throw Error.
   std::uint64_t memory_limit = std::uint64_t{4} << 30;
 };
 
-/// A format of patterns. The file of its reader ends with its row, and pattern.cpp lists the rows.
+/// A pattern format. The row is at the end of its reader's file, and pattern.cpp lists the rows.
 struct LifeFormat {
-  std::string_view id;  ///< of its fuzzer and the fuzzer's corpus: "life_rle"
+  std::string_view id;  ///< name of its fuzzer and the fuzzer's corpus: "life_rle"
   Format file;
   bool is_picture = false;                          ///< a cell is a pixel
-  bool (*begins)(std::string_view text) = nullptr;  ///< contents that begin with the name of their format
-  /// Other contents, by the first line that is no comment of RLE; `blocks`: the text begins as blocks of Life 1.05 do.
+  bool (*begins)(std::string_view text) = nullptr;  ///< recognises contents that begin with the format's name
+  /// Recognises other contents by the first line that is no RLE comment. `blocks`: the text begins like blocks of
+  /// Life 1.05.
   bool (*has_line)(std::string_view line, bool blocks) = nullptr;
   std::unique_ptr<LifeReader> (*reader)(std::string name, const LifeReadOptions& options);
-  // For writers: the endings of files that are written, and how, as text, packed or not, or else as a file.
+  // For writers: the extensions of written files, and one of two functions, for text (optionally compressed) or for
+  // files.
   std::string_view written = {};
   void (*write)(TextOutput& output, const LifePattern& pattern, std::string_view ending, std::int64_t scale) = nullptr;
   void (*write_file)(core::AtomicFile& file, const LifePattern& pattern, std::int64_t scale) = nullptr;

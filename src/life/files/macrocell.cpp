@@ -1,4 +1,4 @@
-// Life patterns as quadtrees with shared parts (Macrocell), as Golly writes them.
+// Life patterns as quadtrees with shared parts (Macrocell), in Golly's format.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::int32_t leaf_level = 3;
 constexpr std::int64_t most_level = 120;
-/// Golly counts rows upwards: the root covers the rows from -2^(level-1) + 1 to 2^(level-1), seen downwards. So the
-/// middle of a file's tree is at row 1.
+/// Golly's y axis points up: the root covers the rows from -2^(level-1) + 1 to 2^(level-1), counted downwards, so the
+/// centre of a file's tree is at row 1.
 constexpr std::int64_t row_of_middle = 1;
 
 class MacrocellReader final : public LifeReader {
@@ -32,13 +32,13 @@ class MacrocellReader final : public LifeReader {
       fail("the file is empty; the first line of Macrocell begins with [M2]");
     }
     pattern_.top = row_of_middle;
-    if (numbers_.size() == 1) {  // what Golly writes of an empty plane
+    if (numbers_.size() == 1) {  // Golly writes an empty plane like this
       if (!has_rule_)
         fail("the file ends without a rule (#R B3/S23) or a square of cells; a part of it may be missing");
       pattern_.tree = std::move(tree_);
       return std::move(pattern_);
     }
-    // What a file ends with is its root, into which all others fit.
+    // The last square of a file is its root, and must be the largest.
     if (const auto greatest = std::ranges::max_element(levels_.begin(), levels_.end() - 1); *greatest >= levels_.back())
       fail("the file ends with square " + std::to_string(levels_.size() - 1) + " of level " +
            std::to_string(levels_.back()) + ", which should be all of the pattern, but square " +
@@ -78,7 +78,7 @@ class MacrocellReader final : public LifeReader {
     }
   }
 
-  /// The number of a node follows from its line; empty nodes have many, but are one of the tree.
+  /// Adds a node, whose number in the file follows from its line. All empty nodes map to node 0 of the tree.
   void add(const LifeTree::Node& node) {
     const bool is_empty = node.cells == 0 && node.quarters == std::array<std::uint32_t, 4>{};
     numbers_.push_back(is_empty ? 0 : static_cast<std::uint32_t>(tree_.nodes.size()));
@@ -86,7 +86,7 @@ class MacrocellReader final : public LifeReader {
     if (!is_empty) tree_.nodes.push_back(node);
   }
 
-  /// "..*$.*$": 8 x 8 cells, the dead ones at the end of a row or of the square left out.
+  /// Parses "..*$.*$": 8 x 8 cells, without trailing dead cells of a row or of the square.
   void take_leaf(std::string_view text, std::size_t column) {
     LifeTree::Node leaf{.level = leaf_level};
     int x = 0;
@@ -110,7 +110,7 @@ class MacrocellReader final : public LifeReader {
     add(leaf);
   }
 
-  /// "LEVEL NW NE SW SE"
+  /// Parses "LEVEL NW NE SW SE".
   void take_node(std::string_view line) {
     LifeTree::Node node;
     std::size_t at = 0;
@@ -146,7 +146,7 @@ class MacrocellReader final : public LifeReader {
 
   LifeTree tree_;
   bool has_rule_ = false;
-  std::vector<std::uint32_t> numbers_{0};  ///< of the file's nodes, those of the tree
+  std::vector<std::uint32_t> numbers_{0};  ///< maps the file's node numbers to the tree's
   std::vector<std::int8_t> levels_{0};
 };
 
@@ -160,7 +160,8 @@ std::string leaf_text(std::uint64_t cells) {
   return text + "\n";
 }
 
-/// The nodes of a tree, each behind its quarters. If equal squares are one node, the text depends on the cells alone.
+/// Writes the nodes of a tree, each after its quarters. If equal squares share a node, the text depends only on the
+/// cells.
 class MacrocellText {
  public:
   MacrocellText(TextOutput& output, const LifeTree& tree)
@@ -198,9 +199,9 @@ class MacrocellText {
 
   TextOutput& output_;
   const LifeTree& tree_;
-  std::vector<std::uint32_t> numbers_;  ///< of nodes that are written; 0: not yet
+  std::vector<std::uint32_t> numbers_;  ///< file numbers of the nodes; 0: not written yet
   std::uint32_t count_ = 0;
-  core::RareLook look_;
+  core::RarePoll look_;
 };
 
 }  // namespace
@@ -214,7 +215,7 @@ void write_macrocell(TextOutput& output, const LifePattern& pattern) {
   if (!pattern.tree) made = life_detail::life_tree(pattern.cells, pattern.left, top, stop);
   else if (pattern.left != 0 || top != 0) made = life_detail::moved(*pattern.tree, pattern.left, top, stop);
   else if (pattern.tree->nodes[pattern.tree->root].level == leaf_level) made = *pattern.tree;
-  // A file's root has quarters.
+  // A root in a file must have quarters.
   if (made.root != 0 && made.nodes[made.root].level == leaf_level) life_detail::expand(made);
   const LifeTree& tree = made.nodes.empty() ? *pattern.tree : made;
 
@@ -231,7 +232,7 @@ extern constinit const LifeFormat life_macrocell_format{
     .file = {.name = "Macrocell",
              .endings = ".mc",
              .rules =
-                 "Macrocell, of two states: a tree in which equal squares are there once. Cells may lie 2^119 away. "
+                 "Macrocell, of two states: a tree in which equal squares are stored once. Cells may be 2^119 away. "
                  "Rows are counted as in Golly: the root of level k covers the rows from -2^(k-1) + 1 to 2^(k-1). A "
                  "file whose last square is not the largest was cut off, and is refused; one with a rule and no "
                  "square is an empty plane"},

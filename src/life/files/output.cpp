@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view stopped = "stopped while writing a pattern";
 constexpr std::size_t bytes_at_once = std::size_t{1} << 20;
-/// Blocks of a tree that are written cell by cell: 1.5 GiB of memory.
+/// Limit for writing a tree cell by cell: 1.5 GiB of blocks.
 constexpr std::size_t most_blocks = std::size_t{1} << 26;
 
 }  // namespace
@@ -86,7 +86,7 @@ void write_comments(TextOutput& output, const LifePattern& pattern, std::string_
   for (const std::string& comment : pattern.comments) {
     if (comment.find_first_of("\r\n") != std::string::npos) continue;
     const std::string_view text = std::string_view(comment).substr(std::min<std::size_t>(1, comment.size()));
-    // As it stands it would be read as a rule, a place or a generation.
+    // Unchanged, the line would be read as a rule, a place or a generation.
     const bool means_more = !text.empty() && (std::string_view("RrPG").find(text.front()) != std::string_view::npos ||
                                               text.starts_with("CXRLE"));
     output.write(mark);
@@ -107,7 +107,7 @@ LifeRuns::LifeRuns(const LifePattern& pattern, const LifeTarget& target) : patte
     throw Error("cannot write '" + target.name + "': " + why + "; Macrocell (.mc) can hold them");
   };
   const std::optional<life_detail::LifeBox> box = life_detail::bounding_box(*pattern.tree, pattern.left, pattern.top);
-  if (!box) refuse("the live cells lie further apart than 2^62");
+  if (!box) refuse("the live cells are further apart than 2^62");
   std::optional<std::vector<life_detail::LifeBlock>> blocks =
       life_detail::blocks_of(*pattern.tree, most_blocks, target.stop);
   if (!blocks) refuse("there are too many live cells");

@@ -1,4 +1,5 @@
-// What the writers of patterns share: text, packed or not, and the runs of live cells of a grid or a tree.
+// Tools that the writers of patterns share: text, optionally gzip-compressed, and the runs of live cells of a grid or
+// tree.
 #pragma once
 
 #include <functional>
@@ -14,13 +15,13 @@
 
 namespace gradus::files {
 
-/// Where a pattern goes: what it is called, and whether it is to stop.
+/// The destination of a pattern: its name for messages, and a stop token.
 struct LifeTarget {
   std::string name;
   std::stop_token stop;
 };
 
-/// Text on its way to a file, packed by gzip if asked for, or into memory.
+/// Writes text to memory or to a file, gzip-compressed if `packed` is set.
 class TextOutput {
  public:
   TextOutput(core::AtomicFile& file, bool packed);
@@ -29,7 +30,7 @@ class TextOutput {
   TextOutput& operator=(const TextOutput&) = delete;
   ~TextOutput();
   void write(std::string_view text);
-  /// After the last text; the file is not committed.
+  /// Ends the text; does not commit the file.
   void finish();
   const LifeTarget& target() const { return target_; }
 
@@ -44,14 +45,14 @@ class TextOutput {
   std::unique_ptr<Packing> packing_;
 };
 
-/// The live cells of a pattern as runs. The pattern stays with the caller.
+/// The live cells of a pattern as runs. The caller keeps the pattern alive.
 class LifeRuns {
  public:
-  /// Error, with the target's name, where they lie so far apart or are so many that only Macrocell can hold them.
+  /// Throws Error with the target's name if the cells are so far apart or so numerous that only Macrocell can hold
+  /// them.
   LifeRuns(const LifePattern& pattern, const LifeTarget& target);
-  /// The smallest rectangle that holds them.
   const life_detail::LifeBox& box() const { return box_; }
-  /// Calls use(x, y, count) row by row from the top, each row from the left. Runs may touch each other.
+  /// Calls use(x, y, count) row by row from the top, from left to right within a row. Runs may touch. Throws
   /// InterruptedError after a stop request.
   void for_each(const std::function<void(std::int64_t x, std::int64_t y, std::int64_t count)>& use) const;
 
@@ -64,9 +65,10 @@ class LifeRuns {
   std::vector<life_detail::LifeBlock> blocks_;
 };
 
-/// "B3/S23", with the topology behind it where there is one.
+/// Returns "B3/S23", followed by the topology if there is one.
 std::string rule_text(const LifePattern& pattern);
-/// A line for each comment, whose first character becomes `mark`; "#C " where '#' alone would make more of it.
+/// Writes a line per comment and replaces its first character by `mark`. Writes "#C " if '#' alone would give the line
+/// another meaning.
 void write_comments(TextOutput& output, const LifePattern& pattern, std::string_view mark);
 
 }  // namespace gradus::files

@@ -14,7 +14,7 @@
 
 namespace gradus::files {
 
-// The formats, in the order in which a name or a content is tried and in which texts list them. The CMake files of the
+// The formats, in the order in which names and contents are matched and documents list them. The CMake files of the
 // fuzzers read this list.
 // clang-format off
 #define GRADUS_LIFE_FORMATS \
@@ -65,12 +65,12 @@ const LifeFormat* format_of_name(const std::string& path) {
   return first_that([&](const LifeFormat* format) { return format->file.names(path); });
 }
 
-/// Of contents that begin with the name of their format.
+/// Returns the format of contents that begin with the format's name.
 const LifeFormat* format_of_beginning(std::string_view text) {
   return first_that([&](const LifeFormat* format) { return format->begins != nullptr && format->begins(text); });
 }
 
-/// Of the others, by the first line that is no comment of RLE.
+/// Returns the format of other contents, by the first line that is not an RLE comment.
 const LifeFormat* format_of_lines(std::string_view text) {
   const bool blocks = text.starts_with("#P ");
   while (!text.empty()) {

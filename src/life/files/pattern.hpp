@@ -1,4 +1,4 @@
-// Patterns of Life in files of any of their formats.
+// Reads and writes Life patterns in all file formats.
 #pragma once
 
 #include <cstddef>
@@ -15,39 +15,38 @@
 
 namespace gradus::files {
 
-/// In the order in which a name or a content is tried.
+/// Returns the formats in the order in which names or contents are matched.
 std::span<const LifeFormat* const> life_formats();
 
-/// Reads the pattern of a file, or of standard input where the path is "-", packed by gzip or not. The format follows
-/// from the content where that begins with its name ([M2], #Life 1.06, P1 …, PNG), otherwise from the ending of the
-/// file's name, otherwise from what its lines look like. The file of each format says what it understands.
+/// Reads a pattern from a file, or from standard input if the path is "-". Accepts gzip-compressed data. The format
+/// follows from the content if it begins with the format's name ([M2], #Life 1.06, P1 …, PNG), otherwise from the file
+/// extension, otherwise from the look of the lines. The file of each format documents the features it supports.
 ///
-/// Cells are a grid, or a tree where they lie so far apart that a grid would be mostly empty and large. InputError
-/// with file:line:column for anything that is wrong; what other programs know and this does not (more states, rules
-/// that are not B/S, other topologies) by its name.
+/// The cells become a grid, or a tree if a grid would be large and mostly empty. Throws InputError with
+/// file:line:column for malformed input, and names unsupported features (more states, rules that are not B/S, other
+/// topologies).
 LifePattern read_life(const std::string& path, const LifeReadOptions& options = {});
 
-/// The same from memory; `name` stands in messages. Null: the format by the content.
+/// Parses a pattern in memory; `name` is for messages. A null format is detected from the content.
 LifePattern parse_life(std::span<const std::byte> bytes, std::string_view name, const LifeFormat* format,
                        const LifeReadOptions& options = {});
 
-/// How a pattern is written: by the ending of the name, LifeFormat::written; texts also with .gz behind it. Nothing for
-/// other names.
+/// A way to write a pattern, selected by the file extension (LifeFormat::written). Text formats may be followed by .gz.
 struct LifeOutputKind {
   const LifeFormat* format = nullptr;
   std::string_view ending;
-  bool packed = false;  ///< by gzip
+  bool packed = false;
   bool is_picture() const { return format->is_picture; }
 };
 std::optional<LifeOutputKind> life_output(const std::string& path);
 
-/// Writes cells, rule, topology, generation and comments, as far as the format knows them. RLE, plaintext and pictures
-/// hold the smallest rectangle of live cells; of a bounded world pictures hold all of it, so that a sequence of them
-/// is of one size. Error, which names Macrocell, for cells that lie too far apart.
-/// `scale`: pixels of a picture for a cell, in both directions.
+/// Writes cells, rule, topology, generation and comments, as far as the format supports them. RLE, plaintext and
+/// pictures hold the smallest rectangle of live cells. Pictures of a bounded world hold all of it, so that a sequence
+/// has one size. `scale` is the number of pixels per cell in both directions. Throws Error, which recommends Macrocell,
+/// if the cells are too far apart.
 void write_life(core::AtomicFile& file, const LifePattern& pattern, const LifeOutputKind& kind, std::int64_t scale = 1);
 
-/// The same as text, as in a file with that ending.
+/// Returns the text of a file with that extension.
 std::string life_text(const LifePattern& pattern, const std::string& ending, const std::stop_token& stop = {});
 
 }  // namespace gradus::files

@@ -1,4 +1,4 @@
-// Life patterns as pictures: PBM and PGM by themselves, PNG and JPEG by the readers of pictures.
+// Life patterns as pictures: PBM and PGM are read here, PNG and JPEG by the picture readers.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -18,7 +18,7 @@ bool is_space(char letter) {
   return is_blank(letter) || letter == '\n' || letter == '\r' || letter == '\v' || letter == '\f';
 }
 
-/// The first cell of a byte is bit 0 of a row's words, and the highest bit of PBM's bytes.
+/// Reverses the bits of each byte: the first cell is bit 0 in a grid's words but the highest bit in PBM's bytes.
 constexpr std::uint64_t with_bytes_reversed(std::uint64_t word) {
   word = (word & 0x5555555555555555) << 1 | (word >> 1 & 0x5555555555555555);
   word = (word & 0x3333333333333333) << 2 | (word >> 2 & 0x3333333333333333);
@@ -29,7 +29,7 @@ void from_pbm(const unsigned char* bytes, std::int64_t width, std::uint64_t* wor
   for (std::int64_t x = 0; x < width; x += 64, bytes += 8) {
     const std::int64_t cells = std::min<std::int64_t>(width - x, 64);
     std::uint64_t word = 0;
-    if (cells == 64)  // one load, as compilers know
+    if (cells == 64)  // compilers turn the loop into one load
       for (int byte = 0; byte < 8; ++byte) word |= std::uint64_t{bytes[byte]} << (8 * byte);
     else
       for (int byte = 0; byte < (cells + 7) / 8; ++byte) word |= std::uint64_t{bytes[byte]} << (8 * byte);
@@ -90,7 +90,6 @@ class NetpbmReader final : public LifeReader {
  private:
   bool is_gray() const { return kind_ == 2 || kind_ == 5; }
   bool is_binary() const { return kind_ >= 4; }
-  /// Words of the header.
   int needed() const { return is_gray() ? 4 : 3; }
 
   void count_lines(std::string_view text) {
@@ -104,7 +103,7 @@ class NetpbmReader final : public LifeReader {
     fail_at(at - (before.rfind('\n') + 1) + 1, what);
   }
 
-  /// Past blanks and comments; false where the text ends before something else.
+  /// Skips blanks and comments. Returns false if the text ends first.
   static bool skip(std::string_view text, std::size_t& at) {
     std::size_t next = at;
     for (; next < text.size(); ++next) {
@@ -133,7 +132,7 @@ class NetpbmReader final : public LifeReader {
       for (const char letter : word) {
         if (!is_digit(letter) || value > most)
           fail_in(text, begin,
-                  std::string(what) + ": " + core::excerpt(word) + " is no whole number up to " + std::to_string(most));
+                  std::string(what) + ": " + core::excerpt(word) + " is not an integer up to " + std::to_string(most));
         value = value * 10 + (letter - '0');
       }
       if (value < 1 || value > most)
@@ -157,7 +156,7 @@ class NetpbmReader final : public LifeReader {
     }
     at = end;
     if (++header_ < needed()) return;
-    // One blank alone ends the header of binary ones.
+    // A single blank ends the header of binary formats.
     if (is_binary() && at < text.size()) ++at;
     else if (is_binary() && !last) fail_in(text, begin, "nothing follows the header");
     const auto bytes = static_cast<std::uint64_t>(width_ / 64 + 1) * 8 * static_cast<std::uint64_t>(height_);
@@ -168,7 +167,7 @@ class NetpbmReader final : public LifeReader {
     promised_ = true;
   }
 
-  /// A row of the grid is made when it is there: a header alone takes no memory.
+  /// Adds a row to the grid when it arrives: a header alone takes no memory.
   std::uint64_t* next_row() {
     const std::int64_t words = width_ / 64 + (width_ % 64 > 0 ? 1 : 0);
     rows_.resize(rows_.size() + static_cast<std::size_t>(words));
@@ -227,7 +226,7 @@ class NetpbmReader final : public LifeReader {
     }
   }
 
-  int header_ = 0;  ///< words that were read
+  int header_ = 0;
   int kind_ = 1;
   std::int64_t width_ = 0;
   std::int64_t height_ = 0;
@@ -254,7 +253,7 @@ class ImageReader final : public LifeReader {
     const Image image = parse_image(std::as_bytes(std::span(bytes_)), name_, most_pixels, options_.stop);
     const std::int64_t channels = image.shape.channels;
     pattern_.cells = LifeGrid(image.shape.height, image.shape.width);
-    core::RareLook look(options_.stop, "stopped while reading a picture");
+    core::RarePoll look(options_.stop, "stopped while reading a picture");
     for (std::int64_t y = 0; y < image.shape.height; ++y)
       for (std::int64_t x = 0; x < image.shape.width; ++x) {
         look.honour_stop();
@@ -272,7 +271,7 @@ class ImageReader final : public LifeReader {
   std::string bytes_;
 };
 
-/// As many cells as the box has, from (left, top) on; dead ones beyond the given.
+/// Copies a window of the box's size from (left, top); cells outside the given grid are dead.
 LifeGrid window_of(const LifeGridView& cells, std::int64_t left, std::int64_t top, const life_detail::LifeBox& box,
                    const LifeTarget& target) {
   LifeGrid window(box.height, box.width);
@@ -292,13 +291,13 @@ LifeGrid window_of(const LifeGridView& cells, std::int64_t left, std::int64_t to
   return window;
 }
 
-/// What a picture shows: the world of a bounded one, otherwise the smallest rectangle of live cells.
+/// Returns the cells of a picture: the bounded world, or the smallest rectangle of live cells.
 LifeGrid picture_of(const LifePattern& pattern, const LifeTarget& target, std::int64_t scale) {
   const LifeRuns runs(pattern, target);
   life_detail::LifeBox box = runs.box();
   if (pattern.boundary && *pattern.boundary != LifeBoundary::plane)
     box = life_detail::world_box(pattern.width, pattern.height);
-  if (box.width < 1 || box.height < 1) box = {0, 0, 1, 1};  // there are no pictures without a pixel
+  if (box.width < 1 || box.height < 1) box = {0, 0, 1, 1};  // a picture needs at least a pixel
   if (scale > most_pixels / scale || box.height > most_pixels / (scale * scale) / box.width)
     throw Error("cannot write '" + target.name + "': " + std::to_string(box.width) + " x " +
                 std::to_string(box.height) + " cells of " + std::to_string(scale) + " x " + std::to_string(scale) +
@@ -312,14 +311,14 @@ LifeGrid picture_of(const LifePattern& pattern, const LifeTarget& target, std::i
   return cells;
 }
 
-/// A row of cells as gray pixels: white ones, and black where a cell is alive.
+/// Paints a row as gray pixels: white for dead cells, black for live ones.
 template <class Byte>
 void paint_row(const LifeGrid& cells, std::int64_t y, std::int64_t scale, Byte* pixels) {
   for (std::int64_t x = 0; x < cells.width(); ++x)
     std::fill_n(pixels + x * scale, scale, static_cast<Byte>(cells(y, x) ? 0 : 255));
 }
 
-/// A row with `scale` cells for each, in `words`.
+/// Repeats each cell of a row `scale` times, using the buffer `words`.
 const std::uint64_t* scaled(const LifeGrid& cells, std::int64_t y, std::int64_t scale,
                             std::vector<std::uint64_t>& words) {
   words.assign(static_cast<std::size_t>(cells.width() * scale / 64 + 1), 0);

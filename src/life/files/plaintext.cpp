@@ -1,4 +1,4 @@
-// Life patterns as rows of dots and letters (.cells, Life 1.05), and as a list of live cells (Life 1.06).
+// Life patterns as rows of dots and letters (.cells, Life 1.05), and as lists of live cells (Life 1.06).
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -47,7 +47,7 @@ class PlaintextReader final : public LifeReader {
   std::int64_t height_ = 0;
 };
 
-/// Blocks of cells, each at a place of its own.
+/// Reads blocks of cells, each with a position.
 class Life105Reader final : public LifeReader {
  public:
   Life105Reader(std::string name, const LifeReadOptions& options)
@@ -74,7 +74,8 @@ class Life105Reader final : public LifeReader {
 
   void take_comment(std::string_view line) {
     if (line.starts_with("#P")) {
-      // Without a place it stays where it is, which is (0, 0) at first. Otherwise there is room for a line of cells.
+      // Without a position, the block continues at the current one, which is initially (0, 0). The limit leaves room
+      // for a line of cells.
       const std::string_view place = trimmed(line.substr(2));
       if (!place.empty()) std::tie(left_, y_) = place_in(line, place, farthest_cell / 2);
     } else if (line.starts_with("#N")) {
@@ -159,7 +160,7 @@ void write_plaintext(TextOutput& output, const LifePattern& pattern) {
                  std::string(static_cast<std::size_t>(count), 'O'));
     x = first + count;
   });
-  output.write(box.height > 0 ? "\n" : ".\n");  // a file without a byte is no pattern
+  output.write(box.height > 0 ? "\n" : ".\n");  // an empty file is no pattern
 }
 
 }  // namespace
@@ -182,7 +183,7 @@ extern constinit const LifeFormat life_105_format{
                  "Life 1.05: blocks of `.` and `*` behind lines `#P x y`; a block behind `#P` alone follows the one "
                  "before, or begins at (0, 0)"},
     .begins = [](std::string_view text) { return text.starts_with("#Life 1.05"); },
-    // Blocks whose first line is missing.
+    // Recognises blocks whose first line is missing.
     .has_line = [](std::string_view line,
                    bool blocks) { return blocks && line.find_first_not_of(".*") == std::string_view::npos; },
     .reader = make_life_reader<Life105Reader>,

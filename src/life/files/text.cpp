@@ -49,7 +49,7 @@ std::int64_t LifeReader::whole(std::string_view text, std::size_t column, std::s
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error == std::errc::invalid_argument || end != text.data() + text.size())
-    fail_at(column, std::string(what) + ": " + core::excerpt(text) + " is no whole number");
+    fail_at(column, std::string(what) + ": " + core::excerpt(text) + " is not an integer");
   if (error != std::errc() || value < least || value > most)
     fail_at(column, std::string(what) + ": " + core::excerpt(text) + " is out of range, which is " +
                         std::to_string(least) + " to " + std::to_string(most));
@@ -71,7 +71,7 @@ std::pair<std::int64_t, std::int64_t> LifeReader::place_in(std::string_view line
 void LifeReader::take_generation(std::string_view text, std::size_t column) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pattern_.generation);
   if (error == std::errc() && end == text.data() + text.size()) return;
-  fail_at(column, "the generation: " + core::excerpt(text) + " is no whole number from 0 to 2^64 - 1");
+  fail_at(column, "the generation: " + core::excerpt(text) + " is not an integer from 0 to 2^64 - 1");
 }
 
 void LifeReader::fail_memory(std::size_t column) const {
@@ -115,7 +115,7 @@ LifeWorld parse_life_world(std::string_view text, std::size_t* place) {
     throw UsageError("topology " + core::excerpt(topology) + ": " + why +
                      "; :T64,48 is a torus, :P64,48 has dead cells around it");
   };
-  const char kind = topology.empty() ? '\0' : static_cast<char>(topology.front() & ~0x20);  // a large letter
+  const char kind = topology.empty() ? '\0' : static_cast<char>(topology.front() & ~0x20);  // upper case
   if (kind == 'T') world.boundary = LifeBoundary::torus;
   else if (kind == 'P') world.boundary = LifeBoundary::dead;
   else if (kind == 'K') refuse("a Klein bottle is not supported");
@@ -134,7 +134,7 @@ LifeWorld parse_life_world(std::string_view text, std::size_t* place) {
       refuse("a world without bounds in one direction is not supported");
     if (error == std::errc() && end == digits.data() + digits.size() && length <= longest) return length;
     stand_at(colon + 2 + offset);
-    throw UsageError("the size of the topology: " + core::excerpt(digits) + " is no whole number from 1 to 2^48");
+    throw UsageError("the size of the topology: " + core::excerpt(digits) + " is not an integer from 1 to 2^48");
   };
   world.width = side(sizes.substr(0, comma), 0);
   world.height = comma == std::string_view::npos ? world.width : side(sizes.substr(comma + 1), comma + 1);
@@ -145,10 +145,10 @@ LifeWorld parse_life_world(std::string_view text, std::size_t* place) {
 
 namespace {
 
-/// A grid that may be made before anything is known of its cells.
+/// The size up to which a grid is allocated before any cell is known.
 constexpr std::uint64_t small_grid_bytes = std::uint64_t{16} << 20;
 
-/// Bytes of a grid, or as many as there can be where they overflow.
+/// Returns the bytes of a grid, saturating on overflow.
 std::uint64_t grid_bytes(std::int64_t width, std::int64_t height) {
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(static_cast<std::uint64_t>(width / 64 + 1) * 8, static_cast<std::uint64_t>(height),
@@ -189,7 +189,7 @@ void LifeCells::become_grid() {
   for (const life_detail::LifeBlock& block : slots_)
     for (std::int64_t row = 0; row < 8; ++row) {
       const std::uint64_t bits = block.cells >> (8 * row) & 0xff;
-      // Blocks begin where a multiple of 8 cells does, so that none lies in two words.
+      // Blocks are aligned to 8 columns, so that none spans two words.
       if (bits != 0) grid_.words()[(block.y * 8 + row) * grid_.stride() + block.x / 8] |= bits << (block.x % 8 * 8);
     }
   slots_ = {};
@@ -207,7 +207,8 @@ life_detail::LifeBlock& LifeCells::block_at(std::int64_t x, std::int64_t y) {
   return slots_[slot];
 }
 
-/// Room for more blocks, or a grid where that takes no more. False where neither fits into the memory.
+/// Makes room for more blocks, or switches to a grid if it needs no more memory. Returns false if neither fits the
+/// limit.
 bool LifeCells::grow() {
   const std::size_t larger = std::max<std::size_t>(2 * slots_.size(), 1024);
   const std::uint64_t bytes = std::uint64_t{larger} * sizeof(life_detail::LifeBlock);
@@ -234,7 +235,7 @@ bool LifeCells::add(std::int64_t x, std::int64_t y, std::int64_t count) {
       if (!grow()) return false;
       continue;
     }
-    // Arithmetic shifts, so that places before 0 have blocks as well.
+    // Arithmetic shifts, so that negative coordinates work too.
     const std::int64_t next = std::min(end, ((x >> 3) + 1) * 8);
     const std::uint64_t bits = ((std::uint64_t{1} << (next - x)) - 1) << (x & 7);
     block_at(x >> 3, y >> 3).cells |= bits << (8 * (y & 7));
@@ -267,7 +268,7 @@ std::optional<life_detail::LifeBox> LifeCells::box() const {
   return box;
 }
 
-/// The block's cells lie elsewhere now, as many as four blocks.
+/// Moves all blocks; a moved block covers up to four aligned ones.
 void LifeCells::move_to(std::int64_t left, std::int64_t top) {
   std::vector<life_detail::LifeBlock> moved;
   for (const life_detail::LifeBlock& block : slots_) {
@@ -277,7 +278,7 @@ void LifeCells::move_to(std::int64_t left, std::int64_t top) {
     const int across = static_cast<int>(x & 7);
     const int down = static_cast<int>(y & 7);
     const std::uint64_t western =
-        std::uint64_t{0x0101010101010101} * ((1U << (8 - across)) - 1);  // what stays west of the seam
+        std::uint64_t{0x0101010101010101} * ((1U << (8 - across)) - 1);  // columns that stay in the western block
     const std::uint64_t west = (block.cells & western) << across;
     const std::uint64_t east = across == 0 ? 0 : (block.cells & ~western) >> (8 - across);
     const auto put = [&](std::uint64_t cells, std::int64_t at_x, std::int64_t at_y) {
@@ -301,7 +302,7 @@ void LifeCells::finish(LifePattern& pattern, const std::stop_token& stop) {
       pattern.tree = life_detail::life_tree(std::move(slots_), stop);
       return;
     }
-    // The grid's first cell is its corner.
+    // The grid starts at the corner of the bounding box.
     if ((live->left | live->top) != 0) move_to(-live->left, -live->top);
     pattern.left += live->left;
     pattern.top += live->top;

@@ -1,5 +1,4 @@
-// Generations one launch after the other: where each reads, and where it writes, so that the last one writes the
-// result.
+// Runs generations launch by launch. The passes alternate between two grids so that the last one writes the result.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace gradus::life_detail {
 
-/// Passes take turns between two grids. The last one writes to `last`, the one before to `other`.
+/// Two alternating grids. The last pass writes to `last`, the one before to `other`.
 template <class Grid>
 struct Turns {
   Grid last;
@@ -20,13 +19,13 @@ struct Turns {
   std::int64_t passes;
 
   GRADUS_HOST_DEVICE Grid target(std::int64_t pass) const { return (passes - 1 - pass) % 2 == 0 ? last : other; }
-  /// Where that pass reads, but for pass 0.
+  /// Returns the source of a pass after pass 0.
   GRADUS_HOST_DEVICE Grid source(std::int64_t pass) const { return target(pass - 1); }
 };
 
-/// Calls launch(first, number) for ranges of passes of `generations` each, with looks at the stop request between them,
-/// and tells of progress. `cells_at_once`: cell updates of the first launches, which even a slow GPU does in a tenth of
-/// a second.
+/// Calls launch(first, number) for ranges of passes of `generations` each. Between ranges, polls the stop request and
+/// reports progress. `cells_at_once` is the number of cell updates of the first ranges, which even a slow GPU completes
+/// in 0.1 s.
 template <class Launch>
 void for_passes(const Problem& problem, const Execution& execution, std::int64_t passes, std::int64_t generations,
                 double cells_at_once, const Launch& launch) {

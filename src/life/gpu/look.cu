@@ -8,7 +8,7 @@ namespace gradus::life_detail {
 
 namespace {
 
-// Launch shape: blocks of 256 threads that stride over the words of all rows.
+// Launch shape: blocks of 256 threads with a grid-stride loop over the words of all rows.
 constexpr int block_threads = 256;
 
 unsigned int blocks_for_words(std::int64_t words) {
@@ -39,13 +39,13 @@ __global__ void count_words(LifeGridView cells, unsigned long long* population) 
 
 }  // namespace
 
-void copy_there(const LifeGridView& from, const LifeGridSpan& to, cuda::Job& job) {
+void copy_on_gpu(const LifeGridView& from, const LifeGridSpan& to, cuda::Job& job) {
   copy_words<<<blocks_for_words(to.height * to.row_words()), block_threads, 0, job.stream()>>>(
       from, to, last_word_mask(to.width));
   cuda::check_launch("copy_words");
 }
 
-std::uint64_t count_there(const LifeGridView& cells, cuda::Job& job) {
+std::uint64_t count_on_gpu(const LifeGridView& cells, cuda::Job& job) {
   unsigned long long* const count = cuda::zero_part<unsigned long long>(job.memory(), 1, job.stream());
   count_words<<<blocks_for_words(cells.height * cells.row_words()), block_threads, 0, job.stream()>>>(cells, count);
   cuda::check_launch("count_words");

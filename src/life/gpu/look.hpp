@@ -1,4 +1,4 @@
-// Grids that stay on a GPU: copied and counted there.
+// Copies and counts grids that stay on a GPU.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,10 @@
 
 namespace gradus::life_detail {
 
-/// Copies cells on the job's GPU to another grid of the same size there; bits past the width become 0. In the stream.
-void copy_there(const LifeGridView& from, const LifeGridSpan& to, cuda::Job& job);
-/// Live cells of a grid on the job's GPU, whose bits past the width are 0. Waits for the stream.
-std::uint64_t count_there(const LifeGridView& cells, cuda::Job& job);
+/// Copies cells to another grid of the same size on the job's GPU, asynchronously in its stream. Bits past the width
+/// become 0.
+void copy_on_gpu(const LifeGridView& from, const LifeGridSpan& to, cuda::Job& job);
+/// Counts the live cells of a grid on the job's GPU. Bits past the width must be 0. Waits for the stream.
+std::uint64_t count_on_gpu(const LifeGridView& cells, cuda::Job& job);
 
 }  // namespace gradus::life_detail

@@ -1,4 +1,4 @@
-// Memory that the GPU variants take.
+// The memory of the GPU variants.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gradus::life_detail {
 
-/// On the GPU: the cells, the result, and `grids` with `bits` bits for each cell.
+/// Returns the GPU memory for the cells, the result, and `grids` grids with `bits` bits per cell.
 template <int grids, int bits>
 core::Memory grids_on_gpu(const Shape& shape, int) {
   const auto height = static_cast<std::uint64_t>(shape.height);

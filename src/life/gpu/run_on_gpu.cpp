@@ -19,7 +19,7 @@ std::uint64_t run_on_gpu(const Problem& given, const Variant& variant, const Exe
     problem.gpu = job.get();
     const std::int64_t words = given.cells.row_words();
     const auto copy = [&] { return job->memory().take<std::uint64_t>(given.cells.height * words); };
-    // A variant reads and writes different memory.
+    // Variants need different memory for input and output.
     const bool in_place = given.cells.words == given.result.words;
     if (!given.cells.place.is_host()) job->admit(given.cells.words, "cells");
     if (given.cells.place.is_host() || in_place) {
@@ -31,10 +31,10 @@ std::uint64_t run_on_gpu(const Problem& given, const Variant& variant, const Exe
     else job->admit(given.result.words, "memory for cells");
   }
   if (problem.generations > 0) variant.run(problem, execution, phases);
-  else copy_there(problem.cells, problem.result, *job);
+  else copy_on_gpu(problem.cells, problem.result, *job);
   if (!given.result.place.is_host()) {
     const core::PhaseTimer timer(phases, "count");
-    return count_there(problem.result, *job);
+    return count_on_gpu(problem.result, *job);
   }
   const core::PhaseTimer timer(phases, "to_host");
   job->copy_back(rows_of(LifeGridView(problem.result)), rows_of(given.result));

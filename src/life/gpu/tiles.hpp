@@ -1,4 +1,4 @@
-// How a grid is cut into tiles of cuda_resident: pure numbers, which the processor can check.
+// Cuts a grid into the tiles of cuda_resident. Pure arithmetic, which the CPU can test.
 #pragma once
 
 #include <algorithm>
@@ -6,32 +6,30 @@
 
 namespace gradus::life_detail {
 
-/// A tile is what a block of threads holds in registers: 32 words side by side, one for each lane of a warp, and in
-/// each thread some rows of that word; the warps of a block lie one below the other. Around the cells that it is
-/// responsible for, a tile holds a border of what its neighbours are responsible for, in which wrong cells creep
-/// inwards by one in each generation.
+/// A tile is what a block of threads holds in registers. It is 32 words wide, one per lane of a warp. Each thread holds
+/// some rows of its word, and the warps of a block are stacked vertically. Around the cells it owns, a tile has a
+/// border of its neighbours' cells, in which incorrect cells spread inwards by one cell per generation.
 struct Tiling {
   static constexpr int lanes = 32;
-  static constexpr int most_depth = 32;  ///< generations: as many as the border is wide
+  static constexpr int most_depth = 32;  ///< generations: as many as the border has cells
 
-  int rows = 16;               ///< of a thread
-  int warps = 1;               ///< of a block
-  int border_words = 1;        ///< left and right; 0 where a tile is as wide as the torus
-  std::int64_t own_words = 0;  ///< for which a tile is responsible, side by side
-  std::int64_t own_rows = 0;   ///< and one below the other
-  std::int64_t across = 0;     ///< tiles side by side
-  std::int64_t down = 0;       ///< and one below the other
-  int depth = most_depth;      ///< generations of a pass
-  bool stays = false;          ///< all tiles are held at once, and keep their cells from pass to pass
+  int rows = 16;
+  int warps = 1;
+  int border_words = 1;        ///< left and right; 0 if a tile is as wide as the torus
+  std::int64_t own_words = 0;  ///< words that a tile owns, horizontally
+  std::int64_t own_rows = 0;   ///< rows that a tile owns
+  std::int64_t across = 0;     ///< tiles horizontally
+  std::int64_t down = 0;       ///< tiles vertically
+  int depth = most_depth;      ///< generations per pass
+  bool stays = false;          ///< all tiles fit at once and keep their cells between passes
 
   std::int64_t tiles() const { return across * down; }
   int threads() const { return warps * lanes; }
 };
 
-/// Warps of a block for so many rows of each thread: as many as registers suffice for.
+/// Returns the maximum number of warps per block, limited by registers, for this many rows per thread.
 constexpr int most_warps(int rows) { return rows > 16 ? 16 : 32; }
 
-/// Columns of tiles.
 inline void cut_across(Tiling& tiling, std::int64_t words, bool one_wraps) {
   if (one_wraps) {
     tiling.border_words = 0;
@@ -46,12 +44,12 @@ inline void cut_across(Tiling& tiling, std::int64_t words, bool one_wraps) {
   tiling.across = (words + tiling.own_words - 1) / tiling.own_words;
 }
 
-/// The tiling of a grid of `height` rows of `words` words; `one_wraps`: the torus is as wide as a warp. `blocks`: that
-/// the GPU runs at once. `short_rows`: threads may have 8 rows.
+/// Returns the tiling of a grid of `height` rows of `words` words. `one_wraps`: the torus is as wide as a warp.
+/// `blocks`: the number that the GPU runs at once. `short_rows`: threads may have 8 rows.
 ///
-/// Where all tiles find room at once, the cells stay in registers and passes are separated by a barrier of all blocks,
-/// which takes as long as some generations; otherwise each pass reads and writes the memory, and larger tiles mean less
-/// that is computed twice.
+/// If all tiles fit at once, the cells stay in registers, and a barrier of all blocks separates the passes; it takes as
+/// long as some generations. Otherwise each pass reads and writes memory, and larger tiles reduce redundant
+/// computation.
 inline Tiling tiling_of(std::int64_t height, std::int64_t words, bool one_wraps, std::int64_t generations, int blocks,
                         bool short_rows) {
   Tiling tiling;
@@ -73,7 +71,7 @@ inline Tiling tiling_of(std::int64_t height, std::int64_t words, bool one_wraps,
   }
   tiling.rows = 16;
   tiling.stays = false;
-  // As deep as the border allows, in passes of nearly the same length.
+  // Uses the full depth of the border, in passes of nearly equal length.
   const std::int64_t passes = (generations + Tiling::most_depth - 1) / Tiling::most_depth;
   tiling.depth = static_cast<int>((generations + passes - 1) / passes);
   tiling.warps = most_warps(tiling.rows);

@@ -1,4 +1,4 @@
-// Packed cells on a GPU: words of 32, as many as a register holds, and the networks of network/ on them.
+// Packed cells on a GPU: words of 32 bits, the size of a register, and the networks of network/ on them.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace gradus::life_detail {
 using Word = std::uint32_t;
 inline constexpr int word_bits = 32;
 
-/// A grid in GPU memory, in words of 32: bit i of word c of a row is column 32 c + i.
+/// A grid in GPU memory, in words of 32 bits: bit i of word c of a row is column 32 c + i.
 struct Words {
   Word* words;
-  std::int64_t stride;  ///< words from one row to the next
+  std::int64_t stride;  ///< words between rows
   __device__ Word* row(std::int64_t y) const { return words + y * stride; }
 };
 struct ConstWords {
@@ -26,15 +26,15 @@ struct ConstWords {
   __device__ const Word* row(std::int64_t y) const { return words + y * stride; }
 };
 
-/// What all grids of a job have in common.
+/// The properties that all grids of a job share.
 struct Extent {
   std::int64_t height;
   std::int64_t width;
   bool torus;
 
-  /// Words of a row in memory: whole words of 64 cells.
+  /// Returns the words per row in memory, a multiple of 64 cells.
   GRADUS_HOST_DEVICE std::int64_t row_words() const { return (width + 63) / 64 * 2; }
-  /// The bits of word `column` that are cells.
+  /// Returns the mask of the cells in word `column`.
   __device__ Word mask(std::int64_t column) const {
     const std::int64_t cells = column < 0 ? 0 : width - column * word_bits;
     return cells >= word_bits ? ~Word{0} : cells <= 0 ? Word{0} : (Word{1} << cells) - 1;
@@ -48,7 +48,6 @@ inline ConstWords words_of(const LifeGridView& grid) {
   return {reinterpret_cast<const Word*>(grid.words), grid.stride * 2};
 }
 inline Words words_of(const LifeGridSpan& grid) { return {reinterpret_cast<Word*>(grid.words), grid.stride * 2}; }
-/// A grid with nothing between its rows, in a job's memory.
 inline Words take_words(const Extent& extent, cuda::Arena& memory) {
   return {memory.take<Word>(extent.height * extent.row_words()), extent.row_words()};
 }
@@ -62,10 +61,10 @@ __device__ inline std::int64_t wrapped(std::int64_t value, std::int64_t size) {
   return value < 0 ? value + size : value;
 }
 
-/// Cells 32 `column` to 32 `column` + 31 of any row, where `column` may lie anywhere: beyond a border they are dead,
-/// and on a torus those of the other side. What other blocks have written meanwhile is seen.
+/// Loads the cells 32 `column` to 32 `column` + 31 of any row. `column` may be outside the grid: beyond a border the
+/// cells are dead, and on a torus they come from the opposite side. Sees words that other blocks have written.
 ///
-/// The seam of a torus whose width is no multiple of 32 lies within a word: then the cells come from up to three words.
+/// If the width of a torus is no multiple of 32, its seam is inside a word, and the cells come from up to three words.
 class Column {
  public:
   __device__ Column(const Extent& extent, std::int64_t column) {
@@ -100,7 +99,7 @@ class Column {
   }
 
  private:
-  /// Of a torus narrower than a word, whose cells come again and again.
+  /// Repeats the cells of a torus that is narrower than a word.
   __device__ Word repeated(Word word) const {
     std::uint64_t cells = word & ((Word{1} << period_) - 1);
     for (int known = period_; known < 2 * word_bits; known *= 2) cells |= cells << known;
@@ -111,11 +110,11 @@ class Column {
   Word mask_ = ~Word{0};
   int shift_ = 0;
   int before_seam_ = word_bits;  ///< cells
-  int period_ = 0;               ///< of a narrow torus its width
+  int period_ = 0;               ///< width of a narrow torus
   bool is_apart_ = false;
 };
 
-/// For network-inl.hpp.
+/// The operations for network-inl.hpp.
 struct WordOps {
   using V = Word;
   template <Table table>
@@ -139,7 +138,7 @@ inline AnyRule any_rule(const Problem& problem) {
   return {{coefficients_of(problem.even), coefficients_of(problem.odd)}};
 }
 
-/// Row sums of a word, and of the words left and right of it.
+/// Returns the row sums of a word, given the words left and right of it.
 __device__ __forceinline__ RowSums<Word> sums_of(Word left, Word here, Word right) {
   return row_sums<WordOps>(__funnelshift_l(left, here, 1), here, __funnelshift_r(here, right, 1));
 }

@@ -20,21 +20,21 @@ constexpr std::uint64_t placed_bit = std::uint64_t{1} << index_bits;
 constexpr std::uint64_t index_mask = placed_bit - 1;
 constexpr std::uint64_t records_of_a_growth = std::uint64_t{1} << 14;
 constexpr int least_slot_bits = 13;
-/// New records of one call of advance_node() between two looks at the room there is: five blocks, four blocks of their
-/// futures, the future, and a record of steps.
+/// New records per call of make_future() between two checks for room: five blocks, four blocks of their futures, the
+/// future, and a record of steps.
 constexpr std::uint64_t records_of_a_call = 11;
-/// Of the 13 blocks of 32 x 32 cells in the lowest of these calls: a leaf and a record of steps.
+/// A leaf and a record of steps for each of the 13 blocks of 32 x 32 cells in the lowest call.
 constexpr std::uint64_t records_of_blocks = 26;
 constexpr std::uint64_t reserve = records_of_a_call * most_tree_levels + records_of_blocks;
 
-/// Both halves of the product: each bit of the result depends on each of the factors.
+/// Combines both halves of the product, so that each bit of the result depends on both factors.
 std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(a) * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-// Odd numbers of random digits.
+// Random odd numbers.
 constexpr std::uint64_t key0 = 0xa0761d6478bd642f;
 constexpr std::uint64_t key1 = 0xe7037ed1a0b428db;
 constexpr std::uint64_t key2 = 0x8ebc6af09c88c6e3;
@@ -49,11 +49,12 @@ std::uint64_t hash_of(const std::array<std::uint64_t, 4>& cells) {
   return fold(cells[0] ^ key0, cells[1] ^ key1) ^ fold(cells[2] ^ key2, cells[3] ^ key3);
 }
 
-/// What of the hash stands in the table; its lowest bit tells leaves from nodes, which could have the same bytes.
+/// Returns the part of the hash that the table stores. Its lowest bit distinguishes leaves from nodes, which could have
+/// the same bytes.
 std::uint32_t tag_of(std::uint64_t hash, bool leaf) {
   return (static_cast<std::uint32_t>(hash >> 32) & ~1U) | (leaf ? 1U : 0U);
 }
-bool tells_leaf(std::uint64_t entry) { return (entry >> 32 & 1) != 0; }
+bool is_leaf_entry(std::uint64_t entry) { return (entry >> 32 & 1) != 0; }
 
 template <class T>
 T* map_zeros(std::uint64_t count) {
@@ -88,11 +89,11 @@ Universe::Universe(const LifeRule& rule, std::uint64_t memory_limit, std::stop_t
                            core::size_text(most_records_ * sizeof(Record)) + " of address space (ulimit -v)");
   }
   end_ = 1;
-  marks_ = {1};  // the empty square is none to take
+  marks_ = {1};  // index 0 is the empty square, which is never free
 }
 
-/// Address space for all records that the limit allows. Where the system gives less (ulimit -v), half of what it gives:
-/// the table and the result need some too.
+/// Reserves address space for all records that the limit allows. If the system grants less (ulimit -v), uses half of
+/// what it grants, because the table and the result need some too.
 void Universe::reserve_records() {
   const std::uint64_t wanted = most_records_;
   const auto halve = [&] { most_records_ = std::max(most_records_ / 2, 2 * reserve); };
@@ -113,7 +114,7 @@ Universe::Counts Universe::counts() const { return {end_ - 1 - spare_, collectio
 
 // ---- Records ----
 
-/// Without the call of a function that a comparison of arrays is.
+/// Compares arrays without a library call.
 bool same(const std::array<std::uint32_t, 4>& a, const std::array<std::uint32_t, 4>& b) {
   return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
 }
@@ -151,7 +152,7 @@ Universe::Index Universe::find_node(const Quarters& quarters) {
   return find_or_add(quarters, tag_of(hash_of(quarters), false));
 }
 
-/// Several at a time: the memory that they need is on its way before the first one is looked for.
+/// Finds several nodes and prefetches the memory for all before the first look-up.
 template <std::size_t count>
 void Universe::find_nodes(const std::array<Quarters, count>& keys, Index* found) {
   std::array<std::uint32_t, count> tags;
@@ -175,7 +176,7 @@ Universe::Index Universe::find_leaf(const LeafCells& cells) {
   return find_or_add(cells, tag_of(hash_of(cells), true));
 }
 
-/// The next one that was not marked when last collected. make_room() saw to it that there is one.
+/// Returns the next record that was unmarked at the last collection. make_room() guarantees that there is one.
 Universe::Index Universe::take_record() {
   std::uint64_t word = ~marks_[next_ / 64] & (~std::uint64_t{0} << (next_ % 64));
   while (word == 0) {
@@ -198,7 +199,7 @@ void Universe::refuse_limit() const {
                          " do not suffice for this pattern; give it more memory, or fewer generations at a time");
 }
 
-/// Sees to it that all calls that are under way can add what they may add before the next look.
+/// Guarantees room for all records that the active calls may add before the next check.
 void Universe::make_room(const Frame* frame) {
   if (spare_ >= reserve) return;
   if (grow_records()) return;
@@ -212,7 +213,7 @@ bool Universe::grow_records() {
   const std::uint64_t least = reserve + records_of_a_growth;
   const std::uint64_t wanted = std::min(end_ + std::max(least, end_ / 8), most_records_);
   if (wanted < end_ + least) return false;
-  // Slots for all of them, at most three in four taken; while the table grows, the old one is still there.
+  // Slots for all records at a load factor of at most 3/4. The old table still exists while the new one is filled.
   int bits = slot_bits_;
   while ((std::uint64_t{3} << bits) / 4 < wanted) ++bits;
   const std::uint64_t table = bits == slot_bits_ ? 0 : sizeof(std::uint64_t) << bits;
@@ -226,7 +227,7 @@ bool Universe::grow_records() {
   return true;
 }
 
-/// False where the system gives no address space for it.
+/// Returns false if the system grants no address space.
 bool Universe::grow_table(int bits) {
   std::uint64_t* const larger = map_zeros<std::uint64_t>(std::uint64_t{1} << bits);
   if (!larger) return false;
@@ -256,7 +257,7 @@ void Universe::mark(Index index, int level, bool with_futures) {
   if (index == empty || set_mark(index)) return;
   ++marked_;
   if (level == leaf_level) return;
-  look_at_stop();
+  poll_stop();
   Node& square = records_[index].node;
   for (const Index quarter : square.quarters) mark(quarter, level - 1, with_futures);
   if (!with_futures) return;
@@ -269,8 +270,8 @@ void Universe::mark(Index index, int level, bool with_futures) {
   }
 }
 
-/// Frees the records that neither the root nor a call under way needs: with `keep_futures` neither what squares become,
-/// as far as it is known, nor theirs; without, only where it is in use otherwise.
+/// Frees the records that neither the root nor an active call needs. With `keep_futures`, the known futures of needed
+/// squares count as needed. Otherwise a future is kept only if it is needed for another reason.
 void Universe::collect(const Frame* frame, bool keep_futures) {
   ++collections_;
   std::fill(marks_.begin(), marks_.end(), 0);
@@ -288,17 +289,17 @@ void Universe::collect(const Frame* frame, bool keep_futures) {
   spare_ = end_ - 1 - marked_;
 }
 
-/// After the marking: nothing points to a record that was not marked.
+/// Clears pointers to futures that were not marked.
 void Universe::forget_unmarked_futures() {
   const std::uint64_t count = std::uint64_t{1} << slot_bits_;
   const auto forget = [&](Index& future) {
     if (future != unknown && future != empty && !is_marked(future)) future = unknown;
   };
   for (std::uint64_t slot = 0; slot < count; ++slot) {
-    look_at_stop();
+    poll_stop();
     const std::uint64_t entry = slots_[slot];
     const auto index = static_cast<Index>(entry & index_mask);
-    if (entry == 0 || !is_marked(index) || tells_leaf(entry)) continue;
+    if (entry == 0 || !is_marked(index) || is_leaf_entry(entry)) continue;
     Node& square = records_[index].node;
     forget(square.future);
     forget(square.step_future);
@@ -306,21 +307,21 @@ void Universe::forget_unmarked_futures() {
   }
 }
 
-/// Takes the entries of unmarked records out of the table, and moves the others as if those had never been there.
+/// Removes unmarked records from the table and moves the other entries as if the former had never existed.
 void Universe::place_marked() {
   const std::uint64_t count = std::uint64_t{1} << slot_bits_;
   const std::uint64_t mask = count - 1;
   taken_slots_ = 0;
   for (std::uint64_t slot = 0; slot < count; ++slot) {
-    look_at_stop();
+    poll_stop();
     if (slots_[slot] == 0) continue;
     if (is_marked(static_cast<Index>(slots_[slot] & index_mask))) ++taken_slots_;
     else slots_[slot] = 0;
   }
-  // An entry that was placed stays there, and is stepped over; one that was not yet gives up its slot.
+  // An entry that has been placed stays there and is skipped; an entry not yet placed gives up its slot.
   placed_ ^= placed_bit;
   for (std::uint64_t slot = 0; slot < count; ++slot) {
-    look_at_stop();
+    poll_stop();
     std::uint64_t entry = slots_[slot];
     if (entry == 0 || (entry & placed_bit) == placed_) continue;
     slots_[slot] = 0;
@@ -332,7 +333,7 @@ void Universe::place_marked() {
   }
 }
 
-void Universe::look_at_stop() {
+void Universe::poll_stop() {
   if (++looks_ % 1024 != 0) return;
   core::honour_stop(stop_, stopped);
   if (progress_) progress_(done_);
@@ -361,7 +362,7 @@ void Universe::load(const LifeTree& given) {
   }
   std::vector<Index> found(tree->nodes.size());
   for (std::size_t index = 1; index < found.size(); ++index) {
-    look_at_stop();
+    poll_stop();
     const LifeTree::Node& square = tree->nodes[index];
     if (square.level < leaf_level) continue;
     if (square.level > leaf_level) {
@@ -381,11 +382,11 @@ void Universe::load(const LifeTree& given) {
   level_ = tree->nodes[tree->root].level;
 }
 
-/// The record as a node of `tree`, and what it consists of before it.
+/// Adds the record to `tree` as a node, after the nodes it consists of.
 std::uint32_t Universe::copy(Index index, int level, LifeTreeBuilder& tree, std::vector<std::uint32_t>& copies) {
   if (index == empty) return 0;
   if (copies[index] != 0) return copies[index];
-  look_at_stop();
+  poll_stop();
   Quarters parts;
   for (std::size_t quarter = 0; quarter < 4; ++quarter) {
     if (level > leaf_level) {

@@ -1,11 +1,10 @@
-// The networks of plan.hpp carried out. Included within a namespace, once for each set of instructions (or by CUDA
-// code), by a file that defines GRADUS_LIFE_INLINE: what its functions are declared with, such as HWY_INLINE or
-// __device__ __forceinline__.
+// Evaluates the networks of plan.hpp. Included inside a namespace, once per instruction set (or by CUDA code), by a
+// file that defines GRADUS_LIFE_INLINE as the function specifier, such as HWY_INLINE or __device__ __forceinline__.
 //
-// An `Ops` is a struct with a type `V`, bits in parallel; lut<table>(a, b, c), a three-input operation; and
-// load(word), all of V's words the same.
+// An `Ops` is a struct with a vector-of-bits type `V`; lut<table>(a, b, c), a three-input operation; and load(word),
+// which broadcasts a word to V.
 
-/// A row's three cells at each place, added up; the row of the cell itself gives the cell too.
+/// The sum of three horizontally adjacent cells at each position.
 template <class V>
 struct RowSums {
   V sum;
@@ -17,7 +16,7 @@ GRADUS_LIFE_INLINE RowSums<V> row_sums(V left, V cell, V right) {
   return {Ops::template lut<xor_table>(left, cell, right), Ops::template lut<majority_table>(left, cell, right)};
 }
 
-/// The nine cells at each place.
+/// The sum of the nine cells at each position.
 template <class V>
 struct NineSums {
   V ones;
@@ -42,11 +41,11 @@ GRADUS_LIFE_INLINE V one_of(V cell, V ones, V v, V u) {
   else return u;
 }
 
-/// Of a rule that is known at compile time.
+/// The network of a rule that is known at compile time.
 template <class Ops, int rule_index>
 struct CompiledNetwork {
   using V = typename Ops::V;
-  static constexpr Plan plan = plan_of(compiled_rules[rule_index].rule);  // outside next(): the table is the host's
+  static constexpr Plan plan = plan_of(compiled_rules[rule_index].rule);  // not in next(): the table is host code
 
   GRADUS_LIFE_INLINE explicit CompiledNetwork(const Coefficients*) {}
 
@@ -74,7 +73,7 @@ struct CompiledNetwork {
   }
 };
 
-/// Of any rule: its table is data.
+/// The network of any rule, with the rule as data.
 template <class Ops>
 struct GeneralNetwork {
   using V = typename Ops::V;

@@ -1,20 +1,21 @@
-// From a rule to a network of three-input operations, in which 64 cells, or as many as a register has bits, are looked
-// up at once. Here a rule known at compile time becomes a plan; network-inl.hpp carries it out, on any device.
+// Compiles a rule into a network of three-input operations that process as many cells in parallel as a register has
+// bits. This file turns a rule known at compile time into a plan; network-inl.hpp evaluates the plan on any device.
 //
-// A row of cells w c e (a cell's left neighbour, itself, its right neighbour) is added up to sum = w ^ c ^ e and carry
-// = majority(w, c, e), once for the three rows of cells that need it. Of three such rows
+// The three cells w, c, e of a row (left neighbour, cell, right neighbour) are added to sum = w ^ c ^ e and carry =
+// majority(w, c, e). The result serves three rows of cells. From three such rows,
 //
 //   ones  = xor of the sums,       carry = majority of the sums,
 //   twos  = xor of the carries,    fours = majority of the carries,
 //
-// so that the cell and its neighbours together are T = ones + 2 K alive, K = carry + twos + 2 fours, 0 <= K <= 4. What
-// becomes of the cell is a function of T and of the cell itself: a live one has T - 1 live neighbours, a dead one T.
-// K is coded in two bits, u and v: its own two lower bits, and 4 is given the code of another K where the rule makes no
-// difference between them. Then a function of four bits is left, (u, v, ones, cell), for which the cheapest of all
-// pairs of three-input operations is looked for; three always suffice. Together that is 2 operations for a row's sums,
-// 4 for those of three rows, 2 for u and v, and 2 for the rule: B3/S23 takes 10, any rule at most 14.
+// so that the cell and its neighbours sum to T = ones + 2 K, where K = carry + twos + 2 fours and 0 <= K <= 4. The next
+// state is a function of T and the cell: a live cell has T - 1 live neighbours, a dead one T. K is encoded in two bits,
+// u and v. Values 0 to 3 use their binary code; 4 shares the code of another K if the rule does not distinguish the
+// two. What remains is a function of four bits (u, v, ones, cell). The cheapest pair of three-input operations for it
+// is searched; three operations always suffice. In total, 2 operations form a row's sums, 4 combine three rows, 2 form
+// u and v, and 2 apply the rule: 10 for B3/S23, at most 14 for any rule.
 //
-// Source: full adders of bits in parallel are folklore; the nine-cell sum spares the middle row sums of its own.
+// Source: bit-parallel full adders are folklore. Summing nine cells, including the centre, avoids separate sums for the
+// middle row.
 #pragma once
 
 #include <cstdint>
@@ -24,25 +25,25 @@
 
 namespace gradus::life_detail {
 
-/// The table of a three-input operation on (a, b, c): bit 4 a + 2 b + c, as vpternlog and LOP3 have it.
+/// The truth table of a three-input operation on (a, b, c), indexed by 4 a + 2 b + c as in vpternlog and LOP3.
 using Table = std::uint8_t;
 
 inline constexpr Table xor_table = 0x96;
 inline constexpr Table majority_table = 0xE8;
 
-/// The bits that are left after K was coded, by which Plan names them.
+/// The input bits of the rule after K is encoded, as Plan names them.
 enum : int { of_cell = 0, of_ones = 1, of_v = 2, of_u = 3 };
 
 struct Plan {
-  Table u = 0;  ///< of (fours, twos, carry)
-  Table v = 0;  ///< likewise
-  /// The rule: result = outer(inner(first, second, third), fourth, fifth); or, where `muxed`, inner or `other` of the
-  /// same three bits, as `fourth` is 1 or 0.
+  Table u = 0;  ///< u as a function of (fours, twos, carry)
+  Table v = 0;  ///< v as a function of (fours, twos, carry)
+  /// The rule: result = outer(inner(first, second, third), fourth, fifth). If `muxed`, the result is inner(first,
+  /// second, third) where `fourth` is 1, and other(first, second, third) where it is 0.
   bool muxed = false;
   int first = 0, second = 0, third = 0, fourth = 0, fifth = 0;
   Table inner = 0, other = 0, outer = 0;
-  /// K = 4 has no code. Then `joined`, of (K is 4, result, `at_four`), is the result; at_four is one of the bits, or
-  /// where that does not suffice, ones ^ cell.
+  /// True if K = 4 has no code. Then the result is joined(K is 4, result, at_four), where at_four is one of the bits
+  /// or, if `four_takes_two`, ones ^ cell.
   bool four_apart = false;
   bool four_takes_two = false;
   int at_four = 0;
@@ -58,7 +59,7 @@ constexpr std::uint8_t outcome(LifeRule rule, int total, int cell) {
   return ((cell != 0 ? rule.survival : rule.birth) >> (total - cell) & 1) != 0 ? yes : no;
 }
 
-/// Two-input operations that a table costs where there are none of three inputs: a measure of how simple it is.
+/// Returns the number of two-input operations for the table, as a measure of its simplicity.
 constexpr int cost_of_two(int table) {
   constexpr int costs[16] = {0, 2, 1, 1, 1, 1, 1, 2, 1, 2, 0, 2, 0, 2, 1, 0};
   return costs[table];
@@ -73,7 +74,7 @@ constexpr int cost_by_first(int table) {
   if (low == 15) return 2 + cost_of_two(high);
   return 2 + cost_of_two(low) + cost_of_two(low ^ high);
 }
-/// The table with its inputs turned: that of (b, c, a), so that b comes first.
+/// Returns the table of the rotated inputs (b, c, a), so that b comes first.
 constexpr int turned(int table) {
   int result = 0;
   for (int index = 0; index < 8; ++index) {
@@ -91,16 +92,17 @@ constexpr int cost_of(int table) {
   return least;
 }
 
-/// The function of (u, v, ones, cell) by index 8 u + 4 v + 2 ones + cell.
+/// A function of (u, v, ones, cell), indexed by 8 u + 4 v + 2 ones + cell.
 struct Four {
   std::uint8_t of[16];
 };
 
-/// Finds the inner and the outer operation of which the latter also takes bits `fourth` and `fifth`; false where there
-/// are none. `of_inner` is the index of the former's three bits at each of the sixteen places.
+/// Finds an inner operation and an outer one that also takes the bits `fourth` and `fifth`; returns false if there are
+/// none. `of_inner` maps each of the sixteen indices to the index of the inner operation's three bits.
 ///
-/// The inner operation tells two groups of its eight indices apart. Two indices cannot be in the same group where they
-/// want different outcomes of the same two other bits: that is a graph, and it must have two colours.
+/// The inner operation splits its eight indices into two groups. Two indices must be in different groups if they need
+/// different outcomes for the same values of the other two bits. These conflicts form a graph, which must be
+/// 2-colourable.
 constexpr bool find_pair(const Four& wanted, const int* of_inner, int fourth, int fifth, int& inner, int& outer) {
   std::uint8_t wants[8][4];
   for (auto& of_index : wants)
@@ -142,7 +144,7 @@ constexpr bool find_pair(const Four& wanted, const int* of_inner, int fourth, in
   return true;
 }
 
-/// Gives `plan` the cheapest inner and outer operation, or two that `fourth` chooses between.
+/// Stores in `plan` the cheapest inner and outer operation, or two operations selected by `fourth`.
 constexpr void find_operations(const Four& wanted, Plan& plan) {
   int least = 1000;
   for (int left_out = 0; left_out < 4; ++left_out) {
@@ -165,7 +167,7 @@ constexpr void find_operations(const Four& wanted, Plan& plan) {
         plan.inner = static_cast<Table>(inner);
         plan.outer = static_cast<Table>(outer);
       }
-    int tables[2]{};  // where the bit that is left out is 0, 1
+    int tables[2]{};  // the rule where the omitted bit is 0 and where it is 1
     for (int index = 0; index < 16; ++index)
       if (wanted.of[index] == yes) tables[index >> left_out & 1] |= 1 << of_inner[index];
     const int cost = 30 + cost_of(tables[0]) + cost_of(tables[1]);
@@ -180,7 +182,6 @@ constexpr void find_operations(const Four& wanted, Plan& plan) {
 
 }  // namespace plan_detail
 
-/// The plan of a rule.
 constexpr Plan plan_of(LifeRule rule) {
   using namespace plan_detail;
   Four wanted{};
@@ -189,7 +190,7 @@ constexpr Plan plan_of(LifeRule rule) {
     wanted.of[index] = outcome(rule, 2 * k + (index >> of_ones & 1), index & 1);
   }
   Plan plan;
-  // Another K whose code 4 may have.
+  // Searches a K that can share its code with 4.
   int code_of_four = -1;
   for (int k = 0; k < 4 && code_of_four < 0; ++k) {
     Four both = wanted;
@@ -211,7 +212,7 @@ constexpr Plan plan_of(LifeRule rule) {
     plan.u = static_cast<Table>(plan.u | (code & 1) << index);
     plan.v = static_cast<Table>(plan.v | (code >> 1) << index);
   }
-  // The result at K = 4 by its bit: a dead cell of eight neighbours, a live one of seven, a live one of eight.
+  // The outcomes at K = 4: a dead cell with eight neighbours, a live one with seven, a live one with eight.
   const int dead_of_eight = outcome(rule, 8, 0);
   const int alive_of_seven = outcome(rule, 8, 1);
   const int alive_of_eight = outcome(rule, 9, 1);
@@ -228,8 +229,8 @@ constexpr Plan plan_of(LifeRule rule) {
   return plan;
 }
 
-/// What a rule that is known at run time gives the general network: for each K the outcome as a polynomial of ones and
-/// cell over bits, c0 ^ (c1 & ones) ^ (c2 & cell) ^ (c3 & ones & cell), all bits of a coefficient alike.
+/// A rule known at run time, as data of the general network. For each K, the outcome is a polynomial of ones and cell
+/// over GF(2), c0 ^ (c1 & ones) ^ (c2 & cell) ^ (c3 & ones & cell). All 64 bits of a coefficient are equal.
 struct Coefficients {
   std::uint64_t of[5][4];
 };
@@ -248,11 +249,11 @@ constexpr Coefficients coefficients_of(LifeRule rule) {
   return result;
 }
 
-/// Rules that are compiled; all others take the general network.
+/// The rules with compiled kernels; all others use the general network.
 inline constexpr auto& compiled_rules = named_life_rules;
 inline constexpr int compiled_rule_count = sizeof compiled_rules / sizeof compiled_rules[0];
 
-/// The rule's place in this list, or -1.
+/// Returns the rule's index in this list, or -1.
 constexpr int compiled_index(LifeRule rule) {
   for (int index = 0; index < compiled_rule_count; ++index)
     if (compiled_rules[index].rule == rule) return index;

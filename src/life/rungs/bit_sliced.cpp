@@ -1,16 +1,16 @@
-// bit_sliced: 64 cells in a word, added up by logic operations on whole registers; one core.
+// bit_sliced: 64 cells per word, added by logic operations on whole registers; one core.
 //
-// What changes from `openmp_bytes`: a cell is one bit instead of eight, and the sum of its neighbours is never a
-// number: bit by bit, full adders of bits in parallel form it for 64 cells of a word, and for 512 of a register, at
-// once. The sums of a row's three neighbours are formed once and serve the rows above and below too. Where the
-// processor has operations of three inputs (AVX-512: vpternlog), a full adder is two of them, and B3/S23 takes 10,
-// beside the shifts by which neighbours come side by side. plan.hpp has the network, for every rule.
+// What changes from `openmp_bytes`: a cell is one bit instead of eight. Bit-parallel full adders compute the sum of its
+// neighbours, one binary digit after another, for the 64 cells of a word or the 512 of a register at once. The sums of
+// a row's three horizontal neighbours are computed once and also serve the rows above and below. If the CPU has
+// three-input operations (AVX-512: vpternlog), a full adder takes two of them and B3/S23 takes 10, plus the shifts that
+// align neighbours. plan.hpp builds the network for every rule.
 //
-// In a grid of a few words across, registers hold words of several rows instead of several words of a row: otherwise
+// If a grid is only a few words wide, registers hold words of several rows instead of several words of a row. Otherwise
 // most of a register would be empty.
 //
-// Work, in AVX-512: 12 operations for 512 cells, two at a time: 6 clocks. AVX2: about 30 for 256. Memory: two grids of
-// a bit a cell; each passes by once in a generation, a sixteenth of a byte each way per four cells.
+// Work, with AVX-512: 12 operations for 512 cells, two at a time: 6 cycles. AVX2: about 30 for 256. Memory: two grids
+// of one bit per cell. A generation reads one and writes the other, 1/8 byte per cell in each direction.
 //
 // Limits: none. One core.
 //
@@ -25,7 +25,7 @@ namespace gradus::life_detail {
 
 namespace {
 
-/// Rows of several words.
+/// Computes wide grids row by row.
 void advance_wide(const Problem& problem, const Step* steps, Ticker& tick, std::vector<Phase>& phases) {
   const std::int64_t height = problem.cells.height;
   Padded now(height, problem.cells.width, problem.is_torus());
@@ -58,7 +58,7 @@ void advance_wide(const Problem& problem, const Step* steps, Ticker& tick, std::
   core::honour_stop(problem.stop, while_computing);
 }
 
-/// Columns of words.
+/// Computes narrow grids by columns of words.
 void advance_narrow(const Problem& problem, const Step* steps, Ticker& tick, std::vector<Phase>& phases) {
   const std::int64_t height = problem.cells.height;
   const std::int64_t words = problem.cells.row_words();
@@ -86,7 +86,7 @@ void advance_narrow(const Problem& problem, const Step* steps, Ticker& tick, std
   }
   {
     const core::PhaseTimer timer(phases, "generations");
-    const std::int64_t generations_between_looks = std::max<std::int64_t>(core::operations_between_looks / area, 1);
+    const std::int64_t generations_between_looks = std::max<std::int64_t>(core::operations_between_polls / area, 1);
     for (std::int64_t generation = 0; generation < problem.generations; ++generation) {
       if (generation % generations_between_looks == 0) core::honour_stop(problem.stop, while_computing);
       std::swap(current, other);
@@ -106,8 +106,8 @@ void advance_narrow(const Problem& problem, const Step* steps, Ticker& tick, std
 Solved bit_sliced(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   const Step steps[] = {step_of(problem.even), step_of(problem.odd)};
   Ticker tick(problem, execution);
-  // A column at a time takes four more operations for what comes from above and below; a row of few words leaves most
-  // of a register empty.
+  // Columns need four more operations to align the words above and below, but rows of few words leave most of a
+  // register empty.
   if (problem.cells.row_words() <= lanes_here() / 2) advance_narrow(problem, steps, tick, phases);
   else advance_wide(problem, steps, tick, phases);
   return {};
@@ -116,7 +116,7 @@ Solved bit_sliced(const Problem& problem, const Execution& execution, std::vecto
 extern constinit const Variant bit_sliced_rung{
     .name = "bit_sliced",
     .summary = "64 cells in a word, added up by logic operations on registers, on one core",
-    .change = "a cell is a bit; full adders of bits in parallel for 512 cells at once",
+    .change = "a cell is a bit; bit-parallel full adders for 512 cells at once",
     .backend = core::Backend::sequential,
     .memory = two_padded_grids,
     .run = {bit_sliced},

@@ -1,17 +1,17 @@
-// cuda_bit_sliced: 32 cells in a word, whose neighbours are counted by a network of logic operations, all 32 at once.
+// cuda_bit_sliced: 32 cells per word; a network of logic operations counts the neighbours of all 32 at once.
 //
-// What changes from `cuda_shared`: a thread has a word instead of a cell. Of each of the three rows it loads its own
-// word and those left and right of it, shifts the outer ones' bits in, and adds up by full adders, bit by bit: sums and
-// carries are words too (network/plan.hpp). A LOP3 instruction is any function of three words, so that a rule takes
-// some ten of them. Nothing is unpacked: the cells stay the caller's bits.
+// What changes from `cuda_shared`: a thread computes a word instead of a cell. In each of three rows it loads its word
+// and the words left and right, shifts in the bits of these neighbours, and adds with bit-parallel full adders: sums
+// and carries are words too (network/plan.hpp). A LOP3 instruction is any function of three words, so a rule takes
+// about ten. Nothing is unpacked: the cells stay in the caller's format.
 //
-// Bytes: a bit is read and a bit is written for each cell, an eighth of `cuda_shared`; the two other rows and columns
-// are in the caches. Operations: for 32 cells nine loads, six shifts and some 27 logic operations. A pass over memory
-// for each generation is the floor of large grids; small ones wait for launches.
+// Bytes: one bit is read and one written per cell, an eighth of `cuda_shared`; the other rows and columns come from the
+// caches. Operations: nine loads, six shifts and about 27 logic operations per 32 cells. For large grids, the floor is
+// one pass over memory per generation; small grids are limited by launches.
 //
 // Limits: none.
 //
-// Source: bits in parallel, L. Lamport, "Multiple byte processing with full-word instructions" (1975).
+// Source: bit-parallel operations: L. Lamport, "Multiple byte processing with full-word instructions" (1975).
 #include "life/gpu/memory.hpp"
 #include "life/problem.hpp"
 
@@ -24,7 +24,7 @@ namespace gradus::life_detail {
 
 namespace {
 
-// A thread for each word. Launch shape: blocks of 256 threads, side by side over the words of all rows.
+// One thread per word. Launch shape: blocks of 256 threads, linear over the words of all rows.
 constexpr int block_threads = 256;
 
 __global__ void next_generation_of_words(ConstWords from, Words to, Extent extent,
@@ -37,7 +37,7 @@ __global__ void next_generation_of_words(ConstWords from, Words to, Extent exten
   const Column left(extent, column - 1);
   const Column here(extent, column);
   const Column right(extent, column + 1);
-  Word cells = 0;  // of this word, in the row that was added up last
+  Word cells = 0;  // this word in the row that was added last
   const auto sums_of_row = [&](std::int64_t at) {
     cells = 0;
     if (extent.torus) at = wrapped(at, extent.height);
@@ -83,7 +83,7 @@ namespace gradus::life_detail {
 extern constinit const Variant cuda_bit_sliced_rung{
     .name = "cuda_bit_sliced",
     .summary = "32 cells in a word, counted by a network of logic operations",
-    .change = "an eighth of the bytes; some 27 operations for 32 cells",
+    .change = "an eighth of the bytes; about 27 operations for 32 cells",
     .backend = core::Backend::cuda,
     .device_input = true,
     .supports = execution::on_gpu,

@@ -1,12 +1,11 @@
-// cuda_naive: a byte for each cell in GPU memory, and a thread for each cell of a generation.
+// cuda_naive: one byte per cell in GPU memory, and one thread per cell of a generation.
 //
-// What changes from the processor's rungs: the loops over rows and columns are gone. Each thread looks up the eight
-// neighbours of its cell and the cell itself, adds up, and writes the cell of the next generation. A launch is a
-// generation: the next one begins when all of it is there.
+// What changes from the CPU rungs: there are no loops over rows and columns. Each thread loads its cell and the eight
+// neighbours, adds, and writes the cell of the next generation. A launch computes a generation; the next launch starts
+// when it is complete.
 //
-// Bytes: nine are read for each cell, most of them from the first-level cache, since the threads of a warp read
-// neighbours; one is written. Operations: some forty for each cell, of which the nine loads and the sums are the larger
-// part.
+// Bytes: nine loads per cell, most of them from the L1 cache, since the threads of a warp read adjacent cells; one byte
+// is written per cell. Operations: about forty per cell, mostly for the nine loads and the sums.
 //
 // Limits: none.
 //
@@ -21,7 +20,7 @@ namespace gradus::life_detail {
 
 namespace {
 
-// Launch shape: blocks of 32 x 8 threads, side by side over the grid.
+// Launch shape: blocks of 32 x 8 threads that tile the grid.
 constexpr int block_width = 32;
 constexpr int block_height = 8;
 
@@ -59,8 +58,8 @@ namespace gradus::life_detail {
 
 extern constinit const Variant cuda_naive_rung{
     .name = "cuda_naive",
-    .summary = "a byte for each cell in GPU memory, a thread for each cell of a generation",
-    .change = "tens of thousands of threads; a launch for each generation",
+    .summary = "a byte per cell in GPU memory, a thread per cell of a generation",
+    .change = "tens of thousands of threads; a launch per generation",
     .backend = core::Backend::cuda,
     .device_input = true,
     .supports = execution::on_gpu,

@@ -1,30 +1,31 @@
 // cuda_resident: cells stay in registers for many generations.
 //
-// What changes from `cuda_bit_sliced`: there each generation goes through memory and costs a launch, and each word's
-// neighbours are loaded and added up again for the rows above and below. Here a thread holds a word of 8 or 16 rows in
-// registers, a warp a strip of 1024 columns, a block a tile of such strips:
+// What changes from `cuda_bit_sliced`: there, each generation passes through memory and costs a launch, and each word
+// is loaded and added again for the rows above and below. Here, a thread holds one word of 8 or 16 rows in registers, a
+// warp a strip of 1024 columns, and a block a tile of such strips:
 //
-// * left and right neighbours come from the lanes beside, by two shuffles a word; those above and below are in the
-//   thread itself, but for its first and last row, whose sums go through shared memory, with one barrier a generation;
-// * sums of a row are formed once for the three rows that need them: 2 shuffles, 2 shifts and some 10 logic operations
-//   for 32 cells are all there is;
-// * a tile has a border of 32 columns and up to 32 rows that belongs to its neighbours. What is wrong at its rim creeps
-//   inwards by a cell a generation, so that up to 32 generations are right without hearing from the neighbours;
-// * where all tiles find room on the GPU at once, they stay: of each pass only the rims are written, for the
-//   neighbours, and the borders read again, with a barrier of all blocks in between. Larger grids go through memory
-//   once a pass instead of once a generation.
+// * Left and right neighbours come from adjacent lanes by two shuffles per word. Neighbours above and below are in the
+//   same thread, except for its first and last row, whose sums pass through shared memory with one barrier per
+//   generation.
+// * The sums of a row are computed once for the three rows that need them. In total, 32 cells take 2 shuffles, 2
+//   shifts and about 10 logic operations.
+// * A tile includes a border of 32 columns and up to 32 rows of its neighbours' cells. Incorrect cells spread inwards
+//   from its rim by one cell per generation, so up to 32 generations are correct without communication.
+// * If all tiles fit on the GPU at once, they stay in registers. Each pass writes only the rims for the neighbours and
+//   reads the borders again, with a barrier of all blocks in between. Larger grids pass through memory once per pass
+//   instead of once per generation.
 //
-// Operations: 12 that one unit does, of each word, and once more for the borders: 6 % of the columns, and of the rows
-// from a tenth to a third. That rate is the floor (1.67e13 operations a second of an NVIDIA H200: 4.4e13 cells).
-// Bytes: of large grids a quarter of a byte for each cell and pass.
+// Operations: 12 per word on the limiting unit, plus the borders: 6 % of the columns, and 10 to 33 % of the rows. The
+// rate of that unit is the floor (1.67e13 operations per second on an NVIDIA H200: 4.4e13 cells). Bytes: for large
+// grids, 1/4 byte per cell and pass.
 //
-// Rules of network/plan.hpp's list are compiled, each a network of its own; all others, and those that change from
-// generation to generation, go through the general one at half the rate.
+// Each rule in the list of network/plan.hpp has a compiled network. All other rules, and rules that change between
+// generations, use the general network at half the rate.
 //
 // Limits: none.
 //
 // Source: temporal blocking in registers, for example K. Matsumura et al., "AN5D: automated stencil framework for
-// high-degree temporal blocking on GPUs" (2020); bits in parallel as `cuda_bit_sliced`.
+// high-degree temporal blocking on GPUs" (2020); bit-parallel addition as in `cuda_bit_sliced`.
 #include "life/gpu/memory.hpp"
 #include "life/problem.hpp"
 
@@ -44,11 +45,11 @@ namespace {
 
 constexpr int no_compiled_rule = -1;
 
-/// Sums of a warp's first and last row, for the warps above and below: with room for a row of each that is not there.
+/// The sums of each warp's first and last row, for the warps above and below, with an unused row at each end.
 using Seams = RowSums<Word>[2][most_warps(8) + 2][Tiling::lanes];
 
-/// The sums of a row of a warp's words, one in each lane. Beyond lanes 0 and 31 lies what is at the other end: on a
-/// torus as wide as the warp the right cells, otherwise the rim of the border.
+/// Returns the sums of a row of a warp's words, one per lane. Lanes 0 and 31 take their outer neighbour from each
+/// other. On a torus as wide as the warp that is correct; otherwise it only affects the rim of the border.
 __device__ __forceinline__ RowSums<Word> sums_in_warp(Word here) {
   const int lane = static_cast<int>(threadIdx.x);
   return sums_of(__shfl_sync(~0u, here, lane + 31), here, __shfl_sync(~0u, here, lane + 1));
@@ -62,8 +63,8 @@ __device__ __forceinline__ Word next_word(const AnyRule& rule, std::int64_t gene
   else return CompiledNetwork<WordOps, rule_index>(nullptr).next(above, here, below, cells);
 }
 
-/// `count` generations of a block's tile. `bordered`: cells beyond the grid die again in each of them: those outside
-/// `mask`, and the thread's rows before `begin` and from `end` on.
+/// Advances a block's tile by `count` generations. If `bordered`, clears the cells beyond the grid in each generation:
+/// cells outside `mask`, and the thread's rows before `begin` and from `end` on.
 template <int rows, int rule_index, bool bordered>
 __device__ __forceinline__ void advance(Word (&cells)[rows], Seams (&seams)[2], const AnyRule& rule,
                                         std::int64_t generation, int count, Word mask, int begin, int end) {
@@ -74,7 +75,7 @@ __device__ __forceinline__ void advance(Word (&cells)[rows], Seams (&seams)[2], 
     else return row >= begin && row < end ? word & mask : Word{0};
   };
   for (int step = 0; step < count; ++step) {
-    Seams& seam = seams[step % 2];  // of the generation before others may still read
+    Seams& seam = seams[step % 2];  // slower warps may still read the other buffer
     const RowSums<Word> first = sums_in_warp(cells[0]);
     const RowSums<Word> last = sums_in_warp(cells[rows - 1]);
     seam[0][warp + 1][lane] = first;
@@ -89,7 +90,7 @@ __device__ __forceinline__ void advance(Word (&cells)[rows], Seams (&seams)[2], 
       above = here;
       here = below;
     }
-    __syncthreads();  // the neighbours' sums are there
+    __syncthreads();  // the neighbours' sums are complete
     const RowSums<Word> before = seam[1][warp][lane];
     const RowSums<Word> after = seam[0][warp + 2][lane];
     cells[0] = inside(0, next_word<rule_index>(rule, generation + step, before, first, second, cells[0]));
@@ -98,18 +99,18 @@ __device__ __forceinline__ void advance(Word (&cells)[rows], Seams (&seams)[2], 
   }
 }
 
-/// What is computed: passes [first_pass, first_pass + count) of `depth` generations, the last one of as many as are
-/// left.
+/// The passes [first, first + count) of a run. Each has `depth` generations, the last one of the run the remaining
+/// ones.
 struct Passes {
   ConstWords cells;  ///< generation 0
   Turns<Words> turns;
-  std::int64_t generations;  ///< in all
+  std::int64_t generations;
   std::int64_t first;
   std::int64_t count;
 };
 
-// Launch shape: tiling.threads() in a block, a block for each tile. Where `count` is more than 1: cooperative, and the
-// tiles stay.
+// Launch shape: a block of tiling.threads() threads per tile. If `count` exceeds 1, the launch is cooperative and the
+// tiles stay in registers.
 template <int rows, int rule_index, bool bordered>
 __global__ void __launch_bounds__(most_warps(rows) * Tiling::lanes, 1)
     advance_tiles(const __grid_constant__ Passes passes, const __grid_constant__ Tiling tiling,
@@ -123,8 +124,8 @@ __global__ void __launch_bounds__(most_warps(rows) * Tiling::lanes, 1)
   const std::int64_t first_row = top - tiling.depth + warp * rows;
   const std::int64_t column = blockIdx.x % tiling.across * tiling.own_words + lane - tiling.border_words;
   const bool is_own = lane >= tiling.border_words && lane < tiling.border_words + tiling.own_words && column < words;
-  // Words that a neighbour's border shows: the outermost ones, and on a torus, whose seam may lie within a word, those
-  // of which it shows a part at the other side.
+  // Words that appear in a neighbour's border: the outermost words and, on a torus whose seam may be inside a word, the
+  // words that are partly visible from the other side.
   const bool is_rim = lane <= tiling.border_words || lane + 1 >= tiling.border_words + tiling.own_words ||
                       column + 3 >= words || column < 3;
   const Word mask = extent.mask(column);
@@ -154,7 +155,7 @@ __global__ void __launch_bounds__(most_warps(rows) * Tiling::lanes, 1)
     advance<rows, rule_index, bordered>(cells, seams, rule, done, count, mask, begin, end);
     const Words to = passes.turns.target(pass);
     const bool is_last = pass + 1 == passes.first + passes.count;
-    // Rows between the upper and the lower rim are nobody else's, until the last pass.
+    // Other tiles do not read the rows between the upper and the lower rim, so these are written in the last pass only.
     const int inner_begin = is_last || is_rim ? rows : of_thread(top + tiling.depth);
     const int inner_end = of_thread(bottom - tiling.depth);
     Word* to_row = to.row(first_row) + column;
@@ -186,8 +187,8 @@ void launch(const Passes& passes, const Tiling& tiling, const Extent& extent, co
 
 using Launch = void (*)(const Passes&, const Tiling&, const Extent&, const AnyRule&, const cuda::Stream&);
 
-/// B3/S23 and rules that are not compiled: for tiles of fewer rows of a thread too, of which more warps hide more of
-/// the time that small grids wait.
+/// Returns true for B3/S23 and rules that are not compiled: they also have tiles with fewer rows per thread. On small
+/// grids more warps hide more latency.
 constexpr bool has_short_rows(int rule_index) { return rule_index <= 0; }
 
 template <bool bordered, int... index>

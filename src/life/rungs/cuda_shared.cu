@@ -1,12 +1,12 @@
-// cuda_shared: a tile of cells in shared memory, read once for all threads of a block.
+// cuda_shared: tiles of cells in shared memory, loaded once for all threads of a block.
 //
-// What changes from `cuda_naive`: there each cell is loaded nine times. Here a block loads its tile of 32 x 32 cells
-// and a border of one cell around it, each cell once, and after a barrier all threads find their neighbours in shared
-// memory. A thread has four cells, one below the other's tile row.
+// What changes from `cuda_naive`: there, each cell is loaded nine times. Here, a block loads its tile of 32 x 32 cells
+// and a border of one cell, each cell once. After a barrier, all threads find their neighbours in shared memory. A
+// thread computes four cells, eight rows apart.
 //
-// Bytes: 34 x 34 are read from memory for 32 x 32 cells instead of nine times as many from the first-level cache; one
-// is written for each. Where that cache holds the three rows anyway, as it does since Volta, little is won: the loads
-// from shared memory take the place of those that hit.
+// Bytes: 34 x 34 cells are loaded per 32 x 32 cells, instead of nine loads per cell from the L1 cache; one byte is
+// written per cell. Since Volta, the L1 cache holds the three rows anyway, so little is gained: loads from shared
+// memory replace cache hits.
 //
 // Limits: none.
 //
@@ -34,7 +34,7 @@ __global__ void next_generation_by_tiles(Bytes from, Bytes to, Lists rule) {
          place += tile * block_height)
       cells[place / (tile + 2)][place % (tile + 2)] =
           static_cast<unsigned char>(from.alive(top + place / (tile + 2) - 1, left + place % (tile + 2) - 1));
-    __syncthreads();  // the tile and its border are there
+    __syncthreads();  // the tile and its border are complete
     const int column = static_cast<int>(threadIdx.x) + 1;
     for (int row = static_cast<int>(threadIdx.y) + 1; row <= tile; row += block_height) {
       const int neighbours = cells[row - 1][column - 1] + cells[row - 1][column] + cells[row - 1][column + 1] +
@@ -44,7 +44,7 @@ __global__ void next_generation_by_tiles(Bytes from, Bytes to, Lists rule) {
       const std::int64_t x = left + column - 1;
       if (y < to.extent.height && x < to.extent.width) to.at(y, x) = rule.lives(cells[row][column], neighbours) ? 1 : 0;
     }
-    __syncthreads();  // all have read it before the next tile takes its place
+    __syncthreads();  // all threads have read the tile before it is replaced
   }
 }
 
@@ -70,7 +70,7 @@ namespace gradus::life_detail {
 extern constinit const Variant cuda_shared_rung{
     .name = "cuda_shared",
     .summary = "tiles of cells in shared memory, each cell read once",
-    .change = "a load of each cell instead of nine",
+    .change = "one load per cell instead of nine",
     .backend = core::Backend::cuda,
     .device_input = true,
     .supports = execution::on_gpu,

@@ -1,20 +1,18 @@
-// hashlife: squares that look alike are calculated once, in space and in time.
+// hashlife: equal squares are computed once, in space and in time.
 //
-// Idea. The plane is a tree of squares, each of four quarters half as wide. Equal squares are one record, wherever and
-// whenever they appear. What the middle half of a square of 2^n x 2^n cells will be depends on the square alone for
-// 2^(n-2) generations. It is found from nine overlapping squares of half the size, their futures put together, and the
-// futures of these; then it is kept with the record. Whatever happens a second time, somewhere or later, is a look-up,
-// and a pattern that repeats itself a million times costs as much as once. At the bottom 32 x 32 cells are calculated
-// for eight generations in registers, by the adders of bit_sliced. A number of generations is a sum of powers of two:
-// one step for each of its digits, in which squares that are too large for a whole step look no further ahead than the
-// step.
+// Idea. The plane is a quadtree of squares. Equal squares share one record, wherever and whenever they appear. The
+// central half of a square of 2^n x 2^n cells is determined by the square alone for 2^(n-2) generations. This future is
+// computed from nine overlapping squares of half the size: first their futures, then the futures of four squares put
+// together from these. The result is stored with the record. Whatever happens again, elsewhere or later, is a look-up,
+// so a pattern that repeats itself a million times costs no more than once. At the bottom, 32 x 32 cells are computed
+// for eight generations in registers by the adders of bit_sliced. A number of generations is a sum of powers of two,
+// with one step for each. Squares that are too large for a whole step compute their future only as far as the step.
 //
-// Work: for each square that was not there before 13 others and 10 look-ups in a table, each a miss of the caches in a
-// large universe; nothing for a square that was. Memory: 32 bytes for each different square and 11 to 21 for its place
-// in the table.
+// Work: for each new square, 13 other squares and 10 hash table look-ups, each a cache miss in a large universe;
+// nothing for a known square. Memory: 32 bytes per distinct square, plus 11 to 21 bytes for its place in the table.
 //
-// Limits: the plane, without B0, hashes and a watch for cycles, which look at each generation. Soups gain little:
-// hardly two squares of them are alike. One core.
+// Limits: only the plane, without B0, hashes or cycle detection, which need each generation. Soups gain little, because
+// they contain hardly any equal squares. One core.
 //
 // Source: R. W. Gosper, "Exploiting regularities in large cellular spaces", Physica D 10 (1984); T. Rokicki, "An
 // algorithm for compressing space and time", Dr. Dobb's Journal (2006).
@@ -35,8 +33,7 @@ namespace gradus::life_detail {
 
 // ---- The future of a square ----
 
-/// The middle half of a square: 2^(level - 2) generations later where that is no more than the step, otherwise after
-/// the step.
+/// Returns the central half of a square after 2^(level - 2) generations or after the step, whichever is less.
 Universe::Index Universe::future_of(Index index, int level, const Frame* above) {
   if (index == empty) return empty;
   const Node& square = node(index);
@@ -63,7 +60,7 @@ void Universe::keep_step(Index index, Index future) {
     square.step_exponent = exponent;
     return;
   }
-  // There is a future of another step already: the newer ones go behind.
+  // The node holds the future of another step already; futures of later steps go into a linked list.
   Index more = records_[index].node.more_steps;
   if (more == 0 || records_[more].steps.count == Steps::most) {
     const Index added = take_record();
@@ -75,10 +72,10 @@ void Universe::keep_step(Index index, Index future) {
   steps.exponents[steps.count++] = static_cast<std::uint8_t>(exponent);
 }
 
-/// Four leaves side by side: 32 x 32 cells, calculated one by one.
+/// Computes the future of four leaves, 32 x 32 cells, cell by cell.
 Universe::Index Universe::make_block_future(Index index) {
   const Quarters& leaves = quarters(index);
-  // A word of a leaf has four rows of 16 cells, one of the block two of 32.
+  // A word of a leaf holds four rows of 16 cells; a word of the block holds two rows of 32.
   constexpr std::uint64_t western = 0x0000ffff0000ffff;
   const auto apart = [](std::uint64_t two_rows) { return (two_rows | two_rows << 16) & western; };
   const auto together = [](std::uint64_t two_rows) { return (two_rows & 0xffff) | (two_rows >> 16 & 0xffff0000); };
@@ -103,7 +100,7 @@ Universe::Index Universe::make_block_future(Index index) {
   return future;
 }
 
-/// The middle of four squares of a level, which is as large as one of them.
+/// Returns the centre of four adjacent squares of a level, which has their size.
 Universe::Index Universe::middle(Index nw, Index ne, Index sw, Index se, int level) {
   if (level > leaf_level) return find_node({quarters(nw)[3], quarters(ne)[2], quarters(sw)[1], quarters(se)[0]});
   LeafCells cells;
@@ -115,7 +112,7 @@ Universe::Index Universe::middle(Index nw, Index ne, Index sw, Index se, int lev
   return find_leaf(cells);
 }
 
-/// The nine squares of half the size whose middles are side by side.
+/// Finds the nine overlapping squares of half the size, whose centres are adjacent.
 void Universe::find_blocks(const Quarters& whole, std::array<Index, 9>& blocks) {
   const Quarters& nw = quarters(whole[0]);
   const Quarters& ne = quarters(whole[1]);
@@ -132,7 +129,7 @@ void Universe::find_blocks(const Quarters& whole, std::array<Index, 9>& blocks) 
 }
 
 Universe::Index Universe::make_future(Index index, int level, const Frame* above) {
-  look_at_stop();
+  poll_stop();
   Frame frame{above, level, index, {}, {}};
   make_room(&frame);
   find_blocks(quarters(index), frame.blocks);
@@ -165,7 +162,7 @@ Universe::Index Universe::make_future(Index index, int level, const Frame* above
 
 // ---- The future of the plane ----
 
-/// Empty space all around: the root becomes the middle of one of twice the size.
+/// Surrounds the root with empty space: it becomes the centre of a square of twice the size.
 void Universe::expand() {
   if (level_ == most_levels)
     throw Error("hashlife: the pattern reaches further than 2^" + std::to_string(most_levels - 1) + " cells");
@@ -175,7 +172,7 @@ void Universe::expand() {
   ++level_;
 }
 
-/// The root becomes its middle, where there is nothing around that; otherwise false.
+/// Replaces the root by its centre if everything around the centre is empty, otherwise returns false.
 bool Universe::shrink() {
   if (level_ == least_root_level) return false;
   const Quarters whole = quarters(root_);
@@ -196,7 +193,8 @@ void Universe::step(int exponent) {
   make_room(nullptr);
   while (shrink()) {
   }
-  // All cells lie within half of the root's half: so far from its border as the half that is found later is wide.
+  // The cells are in the central quarter of the root, at least 2^exponent cells inside its central half. So after the
+  // step they are still in that half, which future_of() returns.
   expand();
   expand();
   while (level_ < exponent + 3) expand();
@@ -207,7 +205,7 @@ void Universe::step(int exponent) {
 void Universe::advance(std::uint64_t generations, std::function<void(std::uint64_t)> progress) {
   progress_ = std::move(progress);
   done_ = 0;
-  // The short steps first, while the pattern is small.
+  // Short steps come first, while the pattern is small.
   for (int exponent = 0; exponent < 64; ++exponent) {
     if ((generations >> exponent & 1) == 0) continue;
     step(exponent);
@@ -220,17 +218,17 @@ void Universe::advance(std::uint64_t generations, std::function<void(std::uint64
 
 namespace {
 
-/// A rectangle that is given back as a grid, however empty it is.
+/// A bounding box up to this size is returned as a grid, however empty it is.
 constexpr std::uint64_t small_grid_bytes = std::uint64_t{64} << 20;
 
-/// What the universe may take: the rest of the job needs some as well.
+/// Returns the memory limit of the universe: three quarters, because the rest of the job needs some too.
 std::uint64_t memory_of_universe(const Execution& execution) {
   const std::uint64_t available = cpu::available_memory();
   const std::uint64_t limit = execution.memory_limit > 0 ? std::min(execution.memory_limit, available) : available;
   return limit / 4 * 3;
 }
 
-/// The middle of the tree is at (left, top).
+/// Converts a tree centred at (left, top).
 Solved solution_of(LifeTree tree, std::int64_t left, std::int64_t top, const std::stop_token& stop) {
   Solved solved;
   const std::optional<LifePopulation> population = population_of(tree);
@@ -263,17 +261,17 @@ Solved hashlife(const Problem& problem, const Execution& execution, std::vector<
   }
   {
     const core::PhaseTimer timer(phases, "generations");
-    core::Clock::time_point told;
+    core::Clock::time_point last_report;
     universe->advance(static_cast<std::uint64_t>(problem.generations), [&](std::uint64_t done) {
-      if (!execution.progress || core::seconds_since(told) < 0.05) return;
+      if (!execution.progress || core::seconds_since(last_report) < 0.05) return;
       execution.progress({"generation", static_cast<std::int64_t>(done), problem.generations, {}});
-      told = core::Clock::now();
+      last_report = core::Clock::now();
     });
   }
   const core::PhaseTimer timer(phases, "unload");
   LifeTree tree = universe->tree();
   universe.reset();
-  // Cells are where they say in their tree. A given tree stays as it is, so that its equal parts stay equal.
+  // The tree of a grid is centred at (0, 0). A given tree keeps its centre, so that its equal parts stay equal.
   return problem.tree ? solution_of(std::move(tree), problem.left, problem.top, problem.stop)
                       : solution_of(std::move(tree), 0, 0, problem.stop);
 }
@@ -288,8 +286,8 @@ core::Support unwatched_plane(const Shape& shape, const execution::Machine&) {
   return core::Support::yes();
 }
 
-/// The squares of a pattern in which no two are alike, twice. What becomes of them finds room, or the run says that
-/// there is none.
+/// Returns twice the squares of a pattern without equal squares. If later squares exceed the memory limit, the run
+/// reports it.
 core::Memory tree_of_squares(const Shape& shape, int) {
   constexpr std::uint64_t least = std::uint64_t{4} << 20;
   if (shape.tree) return {.host = least, .device = 0};
@@ -303,8 +301,8 @@ core::Memory tree_of_squares(const Shape& shape, int) {
 
 extern constinit const Variant hashlife_rung{
     .name = "hashlife",
-    .summary = "squares that look alike are calculated once, in space and in time",
-    .change = "what repeats itself costs nothing, however large or late; the plane alone",
+    .summary = "equal squares are computed once, in space and in time",
+    .change = "repetitions are free, at any scale in space and time; only the plane",
     .backend = core::Backend::sequential,
     .supports = unwatched_plane,
     .memory = tree_of_squares,

@@ -1,10 +1,10 @@
-// openmp: the same cells and sums, with the rows of a generation shared among threads.
+// openmp: the cells and sums of `sequential`, the rows of a generation shared among threads.
 //
-// What changes from `sequential`: a generation depends on the one before alone, so its rows may be computed in any
-// order and at once. All threads wait for each other after each generation: small grids feel it. Rows are always the
-// same thread's, which finds most of them in its core's caches again; of large grids all threads wait for memory.
+// What changes from `sequential`: a generation depends only on the previous one, so its rows can be computed in any
+// order and in parallel. A barrier follows each generation, which slows down small grids. Each thread always computes
+// the same rows and finds most of them in its core's caches. For large grids all threads wait for memory.
 //
-// Work: as `sequential`; a barrier for each generation. Memory: likewise.
+// Work: as `sequential`; one barrier per generation. Memory: as `sequential`.
 //
 // Limits: none.
 //
@@ -20,7 +20,7 @@ namespace gradus::life_detail {
 Solved openmp(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   const std::int64_t height = problem.cells.height;
   const std::int64_t width = problem.cells.width;
-  // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the teams below are of so many
+  // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): sets the size of the teams below
   const int threads = threads_for_rows(problem, execution, 1);
   const std::stop_token& stop = problem.stop;
   Numbers<int> now(height, width);
@@ -50,7 +50,7 @@ Solved openmp(const Problem& problem, const Execution& execution, std::vector<Ph
         lives[0][neighbours] = rule.birth >> neighbours & 1;
         lives[1][neighbours] = rule.survival >> neighbours & 1;
       }
-      // The barrier at the end: the next generation reads rows of neighbours.
+      // The implicit barrier is needed: the next generation reads rows of other threads.
 #pragma omp parallel for num_threads(threads) schedule(static)
       for (std::int64_t y = 0; y < height; ++y) {
         if (stop.stop_requested()) continue;

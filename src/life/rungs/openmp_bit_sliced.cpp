@@ -1,11 +1,11 @@
-// openmp_bit_sliced: the rows of a generation of packed cells among threads.
+// openmp_bit_sliced: packed cells, the rows of a generation shared among threads.
 //
-// What changes from `bit_sliced`: as from `sequential` to `openmp`, each thread computes its share of the rows, and all
-// wait for each other after each generation. A generation of 4096 x 4096 cells takes a core a tenth of a millisecond
-// now, so that waiting counts, and memory does: all cores together pass over both grids in each generation, at a bit a
+// What changes from `bit_sliced`: as from `sequential` to `openmp`, each thread computes its share of the rows, and a
+// barrier follows each generation. A core now computes a generation of 4096 x 4096 cells in 0.1 ms, so the cost of
+// barriers matters. Memory matters too: all cores together pass over both grids in each generation, at one bit per
 // cell.
 //
-// Work: as `bit_sliced`; a barrier for each generation. Memory: likewise.
+// Work: as `bit_sliced`; one barrier per generation. Memory: as `bit_sliced`.
 //
 // Limits: none.
 //
@@ -23,7 +23,7 @@ namespace gradus::life_detail {
 
 Solved openmp_bit_sliced(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   const std::int64_t height = problem.cells.height;
-  // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the teams below are of so many
+  // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): sets the size of the teams below
   const int threads = threads_for_rows(problem, execution, 4);
   const std::stop_token& stop = problem.stop;
   const Step steps[] = {step_of(problem.even), step_of(problem.odd)};
@@ -45,7 +45,7 @@ Solved openmp_bit_sliced(const Problem& problem, const Execution& execution, std
   {
     const core::PhaseTimer timer(phases, "generations");
     Ticker tick(problem, execution);
-    // A team stays together for some milliseconds; then the calling thread tells of progress and looks at the stop
+    // A parallel region lasts some milliseconds. Between regions the calling thread reports progress and polls the stop
     // request.
     const std::int64_t together = generations_of_a_team(problem);
     for (std::int64_t done = 0; done < problem.generations;) {
@@ -59,11 +59,11 @@ Solved openmp_bit_sliced(const Problem& problem, const Execution& execution, std
           for (std::int64_t y = rows.begin; y < rows.end && !stop.stop_requested(); y += cached_rows)
             from.advance_rows(steps[generation % 2], to, y, std::min(y + cached_rows, rows.end));
           if (problem.is_torus()) {
-            // Who has the first row and who has the last one bring them to the other end.
+            // The threads that own the first and the last row copy them to the opposite margin.
             if (rows.begin == 0) to.close_bottom();
             if (rows.end == height) to.close_top();
           }
-#pragma omp barrier  // the next generation reads rows of neighbours, and writes what they read
+#pragma omp barrier  // the next generation reads neighbouring rows, and overwrites rows that neighbours read
         }
       }
       core::honour_stop(stop, while_computing);

@@ -1,16 +1,16 @@
-// openmp_bytes: a byte for each cell, as many at once as a vector register holds.
+// openmp_bytes: one byte per cell, processed a vector register at a time.
 //
-// What changes from `openmp`: a number up to nine fits a byte, so that four times as many cells pass by in the same
-// time, and a register of 16, 32 or 64 bytes adds up as many cells with one instruction. The rule is a table of sixteen
-// bytes that lies in a register too and is looked up for all cells at once. Nine cells are added, the cell itself
-// included, so that all cells are treated alike: a live cell with n live neighbours is looked up at n + 1.
+// What changes from `openmp`: a count up to nine fits in a byte, so memory delivers four times as many cells in the
+// same time, and one instruction adds 16, 32 or 64 cells, depending on the register width. The rule is a table of
+// sixteen bytes in another register, and one instruction looks up all cells. The sum includes the cell itself, so that
+// all nine cells are treated alike: a live cell with n live neighbours uses entry n + 1.
 //
-// Work: nine loads, eight additions, two look-ups and a choice for as many cells as a register has bytes; a barrier for
-// each generation. Memory: two grids of a byte a cell.
+// Work: nine loads, eight additions, two look-ups and a selection per register of cells; one barrier per generation.
+// Memory: two grids of a byte per cell.
 //
-// Limits: none. Without vector instructions the loop is that of `openmp`, over bytes.
+// Limits: none. Without vector instructions, the loop is the one of `openmp` over bytes.
 //
-// Source: the look-up in a register is folklore (pshufb, tbl).
+// Source: table look-up in a register is folklore (pshufb, tbl).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "life/rungs/openmp_bytes.cpp"
 // clang-format off
@@ -25,12 +25,12 @@
 #include "life/problem.hpp"
 #include "life/textbook.hpp"
 
-#ifndef GRADUS_LIFE_BYTE_RULE  // the file is compiled several times
+#ifndef GRADUS_LIFE_BYTE_RULE  // Highway compiles this file several times.
 #define GRADUS_LIFE_BYTE_RULE
 namespace gradus::life_detail {
 namespace {
 
-/// What becomes of a dead and of a live cell, by the number of live cells of the nine.
+/// The next state of a dead and of a live cell, indexed by the number of live cells among the nine.
 struct ByteRule {
   alignas(16) std::uint8_t dead[16];
   alignas(16) std::uint8_t alive[16];
@@ -48,7 +48,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// A row of cells from the rows above, here and below.
+/// Computes a row of cells from the rows above, here and below.
 void advance_row_of_bytes(const std::uint8_t* above, const std::uint8_t* here, const std::uint8_t* below,
                           const ByteRule& rule, std::uint8_t* to, std::int64_t width) {
   std::int64_t x = 0;
@@ -96,7 +96,7 @@ Solved openmp_bytes(const Problem& problem, const Execution& execution, std::vec
 
   const std::int64_t height = problem.cells.height;
   const std::int64_t width = problem.cells.width;
-  // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the teams below are of so many
+  // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): sets the size of the teams below
   const int threads = threads_for_rows(problem, execution, 1);
   const std::stop_token& stop = problem.stop;
   Numbers<std::uint8_t> now(height, width);
@@ -120,7 +120,7 @@ Solved openmp_bytes(const Problem& problem, const Execution& execution, std::vec
     Ticker tick(problem, execution);
     for (std::int64_t generation = 0; generation < problem.generations; ++generation) {
       if (problem.is_torus()) now.wrap_ends();
-        // The barrier at the end: the next generation reads rows of neighbours.
+        // The implicit barrier is needed: the next generation reads rows of other threads.
 #pragma omp parallel for num_threads(threads) schedule(static)
       for (std::int64_t y = 0; y < height; ++y) {
         if (stop.stop_requested()) continue;
@@ -143,7 +143,7 @@ Solved openmp_bytes(const Problem& problem, const Execution& execution, std::vec
 
 extern constinit const Variant openmp_bytes_rung{
     .name = "openmp_bytes",
-    .summary = "a byte for each cell, as many at once as a vector register holds",
+    .summary = "a byte per cell, a vector register of cells at a time",
     .change = "a quarter of the bytes; 64 cells (AVX-512) with one instruction, the rule looked up in a register",
     .backend = core::Backend::openmp,
     .memory = two_grids<std::uint8_t>,

@@ -1,25 +1,25 @@
-// openmp_temporal: several generations in one pass over the grid, and no cell computed twice.
+// openmp_temporal: several generations in one pass over the grid, without redundant computation.
 //
-// What changes from `openmp_bit_sliced`: a generation takes less time than to fetch the grid from memory, or from a
-// cache that cores share. So as soon as a few rows of a generation are there, the next generation of those is computed
-// whose neighbours are there too, and the next: K generations follow one another down the grid, each a row behind the
-// one before, and only the rows between the first and the last of them must be in the core's own cache. Two grids
-// suffice, one of even and one of odd generations, for when a row is overwritten by the generation after next,
-// everything that depended on it was computed.
+// What changes from `openmp_bit_sliced`: computing a generation takes less time than fetching the grid from memory, or
+// from a cache that cores share. So as soon as a few rows of a generation are complete, the next generation is computed
+// for the rows whose neighbours are complete, and so on. K generations move down the grid together, each one row behind
+// the previous one, and only the rows between the first and the last of them must fit the core's private cache. Two
+// grids suffice, one for even and one for odd generations: when a row is overwritten by the generation after next,
+// every row that depends on it has been computed.
 //
-// Threads share the rows. A share has neighbours, the rows of which are not there: so it shrinks by a row on each side
-// with each generation, a trapezoid. When all have waited for each other, each fills the triangle that is left between
-// its share and the one below it, which grows by two rows with each generation. Two barriers stand for K generations
-// instead of K. On a torus the triangle after the last share lies across the seam.
+// Threads share the rows. The neighbours of a share belong to other threads, so the computable part shrinks by a row on
+// each side per generation, which gives a trapezoid. After a barrier, each thread fills the triangle between its share
+// and the next one below, which grows by two rows per generation. K generations need two barriers instead of K. On a
+// torus, the triangle after the last share crosses the seam.
 //
 //   generation K     +------+        +------+
-//                   /        \  2.   /        \      1. trapezoids, from rows of the thread's own
+//                   /        \  2.   /        \      1. trapezoids, from the rows of one thread
 //   generation 0   +----------+----+----------+     2. triangles, between two threads
 //
-// Work: as `bit_sliced`, no cell twice; 2 / K barriers for each generation. Memory: two grids of a bit a cell pass by
-// once in K generations.
+// Work: as `bit_sliced`, each cell computed once; 2 / K barriers per generation. Memory: two grids of one bit per cell,
+// which pass by once per K generations.
 //
-// Limits: none. Where a share has fewer than 2 K rows, K is smaller.
+// Limits: none. If a share has fewer than 2 K rows, K is reduced.
 //
 // Source: D. Wonnacott, "Using time skewing to eliminate idle time due to memory bandwidth and network limitations"
 // (2000); trapezoids: M. Frigo, V. Strumpen, "Cache oblivious stencil computations" (2005).
@@ -35,27 +35,27 @@ namespace gradus::life_detail {
 
 namespace {
 
-// Of the core's own cache, what a block may take.
+// The part of a core's private cache that a block may use.
 constexpr std::int64_t private_cache_bytes = 64 << 10;
 
 struct Pass {
-  Padded* grids[2];  ///< of even and odd generations
+  Padded* grids[2];  ///< the grids of even and odd generations
   const Step* steps;
-  std::int64_t first;        ///< generation at the beginning
+  std::int64_t first;        ///< generation at the start of the pass
   std::int64_t generations;  ///< K
-  std::int64_t block;        ///< rows that are taken through all generations before the next ones
+  std::int64_t block;        ///< rows that pass through all generations before the next rows start
   const std::stop_token& stop;
 
   std::int64_t height() const { return grids[0]->height(); }
   bool is_torus() const { return grids[0]->is_torus(); }
 
-  /// Of generation first + step, from the one before.
+  /// Computes rows [begin, end) of generation first + step from the previous generation.
   void advance(std::int64_t step, std::int64_t begin, std::int64_t end) const {
     const std::int64_t from = (first + step - 1) % 2;
     grids[from]->advance_rows(steps[from], *grids[1 - from], begin, end);
   }
 
-  /// Of a thread's share the rows that depend on nothing but the share.
+  /// Computes the rows that depend only on the thread's share.
   void trapezoid(cpu::Range share, bool shrinks_above, bool shrinks_below) const {
     const std::int64_t above = shrinks_above ? 1 : 0;
     const std::int64_t below = shrinks_below ? 1 : 0;
@@ -65,7 +65,7 @@ struct Pass {
       for (std::int64_t step = 1; step <= generations; ++step) {
         const std::int64_t least = share.begin + step * above;
         const std::int64_t most = share.end - step * below;
-        // A row behind the generation before, whose next row is needed.
+        // One row behind the previous generation, because its next row is needed.
         const std::int64_t from = begin == share.begin ? least : std::max(begin - step, least);
         const std::int64_t to = is_last ? most : std::min(begin + block - step, most);
         advance(step, from, to);
@@ -73,7 +73,7 @@ struct Pass {
     }
   }
 
-  /// The rows that are left around the border below row `border` - 1.
+  /// Computes the remaining rows around the boundary before row `border`.
   void triangle(std::int64_t border) const {
     if (border < height()) {
       for (std::int64_t step = 1; step <= generations; ++step) advance(step, border - step, border + step);
@@ -97,13 +97,13 @@ Solved openmp_temporal(const Problem& problem, const Execution& execution, std::
   Padded even(height, problem.cells.width, torus);
   Padded odd(height, problem.cells.width, torus);
 
-  // Rows of both grids between the first and the last generation of a block fit the core's own cache; K is so large
-  // that memory is no burden.
+  // A block is small enough that its rows of both grids fit the private cache during all generations. K is large enough
+  // to hide the memory traffic.
   const std::int64_t rows_in_cache = private_cache_bytes / (2 * even.pitch() * 8);
   const std::int64_t block = std::clamp<std::int64_t>(rows_in_cache / 2, 16, 32);
   const int threads = threads_for_rows(problem, execution, 16);
   const std::int64_t least_share = height / threads;
-  // On one core a grid with a dead border is one block after the other, with nothing to shrink.
+  // On one core, a grid with a dead border needs no trapezoids: its blocks follow one another.
   const std::int64_t most_generations =
       threads == 1 && !torus ? block : std::clamp<std::int64_t>(least_share / 2, 1, block);
   {
@@ -138,7 +138,7 @@ Solved openmp_temporal(const Problem& problem, const Execution& execution, std::
             pass.trapezoid(cpu::share(height, part, threads), torus || part > 0, torus || part < threads - 1);
         }
         if (threads == 1 && !torus) continue;
-          // A triangle reads what both of its neighbours have made.
+          // A triangle reads the trapezoids on both sides.
 #pragma omp barrier
         {
           const cpu::PayingTeam::Share own_time(timed);
@@ -169,7 +169,7 @@ Solved openmp_temporal(const Problem& problem, const Execution& execution, std::
 extern constinit const Variant openmp_temporal_rung{
     .name = "openmp_temporal",
     .summary = "packed cells, several generations in one pass over the grid",
-    .change = "a grid passes by once for many generations, and threads wait twice in that time",
+    .change = "one pass over the grid, and two barriers, for many generations",
     .backend = core::Backend::openmp,
     .memory = two_padded_grids,
     .run = {openmp_temporal},

@@ -1,7 +1,7 @@
-// sequential: a whole number for each cell, its eight neighbours added up, and the rule looked up.
+// sequential: one integer per cell; adds the eight neighbours and looks up the rule.
 //
-// Work: eight additions, seven or eight loads and a look-up for each cell; a few clocks each. Memory: two grids of four
-// bytes a cell, both of which pass by in each generation, so that large grids run at the speed of memory on top.
+// Work: eight additions, seven or eight loads and a look-up per cell, a few cycles each. Memory: two grids of four
+// bytes per cell. Both pass by in each generation, so large grids are limited by memory bandwidth.
 //
 // Limits: none. One core.
 //
@@ -69,7 +69,7 @@ Solved sequential(const Problem& problem, const Execution& execution, std::vecto
 
 extern constinit const Variant sequential_rung{
     .name = "sequential",
-    .summary = "a whole number for each cell, its neighbours added up, on one core",
+    .summary = "an integer per cell, the neighbours added up, on one core",
     .backend = core::Backend::sequential,
     .memory = two_grids<int>,
     .run = {sequential},

@@ -1,6 +1,6 @@
-// The kernels of the bit-sliced rungs, for each set of instructions. Everything here is plain data and vectors: inline
-// functions of others, the standard library's included, must not be compiled for instructions that not all machines
-// have.
+// The kernels of the bit-sliced rungs, compiled for each instruction set. Everything here is plain data and vectors.
+// Inline functions from elsewhere, including the standard library's, must not be compiled for instructions that some
+// machines lack.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "life/simd/steps.cpp"
 // clang-format off
@@ -25,7 +25,7 @@ using Vector = hn::Vec<Tag>;
 constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(Tag()));
 
 #if HWY_TARGET > HWY_AVX3
-/// The two-input operation of a table on (b, c).
+/// Applies the two-input operation of a table to (b, c).
 template <int table>
 HWY_INLINE Vector of_two(Vector b, Vector c) {
   const Tag d;
@@ -47,7 +47,7 @@ HWY_INLINE Vector of_two(Vector b, Vector c) {
   else return hn::Not(hn::Zero(d));
 }
 
-/// The three-input operation, by what it is where a is 0 and where a is 1.
+/// Applies a three-input operation, composed of its halves for a = 0 and a = 1.
 template <int table>
 HWY_INLINE Vector by_first(Vector a, Vector b, Vector c) {
   constexpr int low = table & 15;
@@ -58,12 +58,12 @@ HWY_INLINE Vector by_first(Vector a, Vector b, Vector c) {
   else if constexpr (high == 0) return hn::AndNot(a, of_two<low>(b, c));
   else if constexpr (high == 15) return hn::Or(a, of_two<low>(b, c));
   else if constexpr (low == 15) return hn::Or(hn::Not(a), of_two<high>(b, c));
-  // Of a majority of three: it has b ^ c in common with their sum.
+  // Suits majorities: it shares b ^ c with the sum.
   else return hn::Xor(of_two<low>(b, c), hn::And(a, of_two<low ^ high>(b, c)));
 }
 #endif
 
-/// Bits of a register at once: see network-inl.hpp.
+/// The bits of a register, as the Ops of network-inl.hpp.
 struct Bits {
   using V = Vector;
 
@@ -84,9 +84,9 @@ struct Bits {
   }
 };
 
-// Words shifted by a bit, with the bit that comes from the neighbour.
+// Shift words by a bit and insert the bit of the neighbouring word.
 
-/// By shifts and an or.
+/// Uses shifts and an or.
 struct Shifts {
   static HWY_INLINE Vector from_left(Vector before, Vector here) {
     return hn::Or(hn::ShiftLeft<1>(here), hn::ShiftRight<63>(before));
@@ -97,8 +97,8 @@ struct Shifts {
 };
 
 #if HWY_TARGET <= HWY_AVX3
-/// By the double shifts of AVX512-VBMI2, one instruction each. In the assembler's words they need no flag for the file,
-/// so that nothing else here is compiled for such a machine.
+/// Uses the double shifts of AVX512-VBMI2, one instruction each. Inline assembly needs no compiler flag, so that
+/// nothing else in this file is compiled for such machines.
 struct DoubleShifts {
   static HWY_INLINE Vector from_left(Vector before, Vector here) {
     Vector result;
@@ -113,8 +113,8 @@ struct DoubleShifts {
 };
 #endif
 
-/// What a register holds, `bytes` further on, the end of the register before in front; and `bytes` further back. A word
-/// is 8 of them.
+/// Shifts words across registers, for columns: `here` moves by `bytes`, away from the start, and the end of the
+/// register `before` fills the gap. from_below() is the opposite. A word has 8 bytes.
 template <int bytes>
 HWY_INLINE Vector from_above(Vector before, Vector here) {
 #if HWY_TARGET <= HWY_AVX3
@@ -158,7 +158,7 @@ HWY_INLINE RowSums<Vector> sums_at(const std::uint64_t* word, Vector& cell) {
                         Shift::from_right(cell, hn::LoadU(d, word + 1)));
 }
 
-/// A register's column of words after the other, each from top to bottom: the sums of a row are formed once.
+/// Processes one register-wide column of words after another, from top to bottom. The sums of a row are computed once.
 template <class Network, class Shift>
 void advance_rows(const Step& step, const Band& band) {
   const Network network(&step.coefficients);
@@ -169,7 +169,7 @@ void advance_rows(const Step& step, const Band& band) {
   for (std::int64_t x = 0; x < words; x += lanes) {
     const std::uint64_t* from = band.from + x;
     std::uint64_t* to = band.to + x;
-    // Three rows whose sums take turns at being those above, here and below.
+    // Three rows whose sums rotate through the roles above, here and below.
     Vector first_cell;
     Vector second_cell;
     Vector third_cell;
@@ -200,33 +200,33 @@ void advance_rows(const Step& step, const Band& band) {
 
 // ---- Columns ----
 
-/// What one column of words sees of the others.
-struct Beside {
+/// The neighbouring columns of a column of words.
+struct NeighbourColumns {
   const std::uint64_t* here;
-  const std::uint64_t* left;   ///< null: there is nothing
-  const std::uint64_t* right;  ///< likewise
-  int left_shift;              ///< brings the last cell of `left` to its last bit
-  const std::uint64_t* more;   ///< a column whose first cell comes behind the last one of `here`, or null
+  const std::uint64_t* left;   ///< null: none
+  const std::uint64_t* right;  ///< null: none
+  int left_shift;              ///< moves the last cell of `left` to its last bit
+  const std::uint64_t* more;   ///< the column whose first cell follows the last one of `here`, or null
   int more_shift;
 };
 
 template <class Shift>
-HWY_INLINE RowSums<Vector> sums_of(const Beside& beside, std::int64_t row, Vector& cell) {
+HWY_INLINE RowSums<Vector> sums_of(const NeighbourColumns& columns, std::int64_t row, Vector& cell) {
   const Tag d;
-  cell = hn::Load(d, beside.here + row);
+  cell = hn::Load(d, columns.here + row);
   Vector joined = cell;
-  if (beside.more != nullptr)
-    joined = hn::Or(joined, hn::ShiftLeftSame(hn::Load(d, beside.more + row), beside.more_shift));
+  if (columns.more != nullptr)
+    joined = hn::Or(joined, hn::ShiftLeftSame(hn::Load(d, columns.more + row), columns.more_shift));
   const Vector left =
-      beside.left == nullptr ? hn::Zero(d) : hn::ShiftLeftSame(hn::Load(d, beside.left + row), beside.left_shift);
-  const Vector right = beside.right == nullptr ? hn::Zero(d) : hn::Load(d, beside.right + row);
+      columns.left == nullptr ? hn::Zero(d) : hn::ShiftLeftSame(hn::Load(d, columns.left + row), columns.left_shift);
+  const Vector right = columns.right == nullptr ? hn::Zero(d) : hn::Load(d, columns.right + row);
   return row_sums<Bits>(Shift::from_left(left, joined), cell, Shift::from_right(joined, right));
 }
 
 void close_ends(std::uint64_t* column, std::int64_t height, bool torus) {
   const Tag d;
   if (height % lanes == 0) {
-    if (!torus) return;  // zeros, for nobody writes there
+    if (!torus) return;  // zeros that no kernel overwrites
     hn::Store(hn::Load(d, column + height - lanes), d, column - lanes);
     hn::Store(hn::Load(d, column), d, column + height);
     return;
@@ -244,25 +244,25 @@ void advance_by_columns(const Step& step, const Columns& grid) {
   for (std::int64_t x = 0; x < words; ++x) {
     const std::uint64_t* const here = grid.from + x * grid.pitch;
     const bool is_last = x == words - 1;
-    Beside beside{here, nullptr, nullptr, 0, nullptr, 0};
+    NeighbourColumns columns{here, nullptr, nullptr, 0, nullptr, 0};
     if (x > 0) {
-      beside.left = here - grid.pitch;
+      columns.left = here - grid.pitch;
     } else if (grid.torus) {
-      beside.left = grid.from + (words - 1) * grid.pitch;
-      beside.left_shift = rest == 0 ? 0 : 64 - rest;
+      columns.left = grid.from + (words - 1) * grid.pitch;
+      columns.left_shift = rest == 0 ? 0 : 64 - rest;
     }
-    if (!is_last) beside.right = here + grid.pitch;
-    else if (grid.torus && rest == 0) beside.right = grid.from;
-    else if (grid.torus) beside.more = grid.from, beside.more_shift = rest;
+    if (!is_last) columns.right = here + grid.pitch;
+    else if (grid.torus && rest == 0) columns.right = grid.from;
+    else if (grid.torus) columns.more = grid.from, columns.more_shift = rest;
     const Vector mask = hn::Set(d, is_last && rest != 0 ? (std::uint64_t{1} << rest) - 1 : ~std::uint64_t{0});
 
     std::uint64_t* const to = grid.to + x * grid.pitch;
     Vector cell;
     Vector cell_after;
-    RowSums<Vector> before = sums_of<Shift>(beside, -lanes, cell);
-    RowSums<Vector> now = sums_of<Shift>(beside, 0, cell);
+    RowSums<Vector> before = sums_of<Shift>(columns, -lanes, cell);
+    RowSums<Vector> now = sums_of<Shift>(columns, 0, cell);
     for (std::int64_t row = 0; row < grid.height; row += lanes) {
-      const RowSums<Vector> after = sums_of<Shift>(beside, row + lanes, cell_after);
+      const RowSums<Vector> after = sums_of<Shift>(columns, row + lanes, cell_after);
       const RowSums<Vector> above{from_above<8>(before.sum, now.sum), from_above<8>(before.carry, now.carry)};
       const RowSums<Vector> below{from_below<8>(now.sum, after.sum), from_below<8>(now.carry, after.carry)};
       hn::Store(hn::And(network.next(above, now, below, cell), mask), d, to + row);
@@ -276,8 +276,8 @@ void advance_by_columns(const Step& step, const Columns& grid) {
 
 // ---- Blocks ----
 
-/// All rows at once, in registers from the first generation to the last. A row's first cell takes the last one of the
-/// row beside it for its neighbour, and the first row itself for the one above: such errors go a cell further in each
+/// Keeps all rows in registers from the first generation to the last. A row's first cell uses the last cell of the
+/// adjacent row as its neighbour, and the first row uses itself as the row above. These errors spread by one cell per
 /// generation.
 template <class Network>
 void advance_whole_block(const Step& step, std::uint64_t* words, int generations) {

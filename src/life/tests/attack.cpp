@@ -1,5 +1,6 @@
-// Life: every variant that runs here, compared with a reference that shares no code with the library: cells one by one,
-// in a set of places. Grids of all shapes and strides, with anything past their widths; all rules; in place or not.
+// Compares every variant that runs here with a reference that shares no code with the library: cells one by one, in a
+// set of coordinates. Covers grids of all shapes and strides with garbage past their widths, all rules, in place or
+// not.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -15,7 +16,7 @@ namespace {
 
 using Place = std::pair<std::int64_t, std::int64_t>;  // row, column
 
-/// The cells that are not as all others.
+/// The cells that differ from the background.
 struct State {
   std::set<Place> cells;
   bool background = false;
@@ -26,7 +27,7 @@ struct LifeCase {
   std::int64_t height = 0;
   std::int64_t width = 0;
   std::int64_t stride = 0;
-  std::vector<std::uint64_t> words;  ///< with anything past the width and between the rows
+  std::vector<std::uint64_t> words;  ///< with garbage past the width and between the rows
   LifeOptions options;
   bool in_place = false;
   bool given_memory = false;
@@ -81,7 +82,7 @@ State first_state(const LifeCase& made) {
   return state;
 }
 
-/// By counting, for each place that has a neighbour unlike the background, how many are.
+/// Counts, for each cell with a neighbour that differs from the background, how many neighbours differ.
 State next_state(const LifeCase& made, const State& now) {
   const LifeBoundary boundary = made.options.boundary;
   std::map<Place, int> unlike;

@@ -1,4 +1,4 @@
-"""The command `gradus life`, as a person uses it. tests/cli/run.py runs this."""
+"""Tests the command `gradus life` as users run it. Run by tests/cli/run.py."""
 
 import fcntl
 import gzip
@@ -18,7 +18,7 @@ from kit import DATA, GRADUS, Case, InterruptCase, content
 GLIDER = "x = 3, y = 3, rule = B3/S23\nbob$2bo$3o!\n"
 
 
-# What tests/cli/cli_test.py wants to know: see tests/cli/run.py.
+# A hook of tests/cli/cli_test.py: see tests/cli/run.py.
 def json_jobs(case):
     path = case.path("glider.rle")
     with open(path, "w") as file:
@@ -72,7 +72,7 @@ class Life(Case):
         answer = json.loads(dead.stdout)
         self.assertEqual((answer["population"], answer["width"], answer["height"]), (4, 10, 8))
         self.refused(2, "life", self.pattern(), "--size", "10", "--boundary", "plane", says=["--size"])
-        self.refused(3, "life", self.pattern(), "--size", "2", says=["pattern.rle", "live cells lie in columns -1 to 1", "; 3 x 3 would hold"])
+        self.refused(3, "life", self.pattern(), "--size", "2", says=["pattern.rle", "live cells are in columns -1 to 1", "; 3 x 3 would hold"])
         self.succeed("life", self.pattern(), "-g", 0, "--size", "3x3")
         for size in ("20x", "x20"):
             self.refused(2, "life", self.pattern(), "--size", size, says=["--size: '" + size + "'", "WxH"])
@@ -82,7 +82,7 @@ class Life(Case):
         self.assertEqual((answer["cycle"], answer["generations"]), ({"preperiod": 0, "period": 32}, 32))
         answer = json.loads(self.succeed("life", self.pattern(), "-g", 3, "--rule", "1357/1357", "--hashes", "--json").stdout)
         self.assertEqual((answer["rule"], len(answer["hashes"])), ("B1357/S1357", 4))
-        # Without a number of generations it looks on until there is a cycle.
+        # Without a number of generations it searches until there is a cycle.
         answer = json.loads(self.succeed("life", os.path.join(DATA, "life", "pulsar.rle"), "--until-stable", "--json").stdout)
         self.assertEqual((answer["cycle"], answer["generations"]), ({"preperiod": 0, "period": 3}, 3))
         answer = json.loads(self.succeed("life", self.pattern(), "--size", 8, "--until-stable", "--json").stdout)
@@ -123,7 +123,7 @@ class Life(Case):
             ("x = 3, y = 3, rule = B3/S23:K64,64\no!\n", ":1:29: topology 'K64,64': a Klein bottle"),
             ("x = 3, y = 3, rule = B3/S23:T64+2,64\no!\n", "shifted or twisted"),
             ("x = 3, y = 3, rule = B3/S23:T0,64\no!\n", ":1:29: topology 'T0,64': a world without bounds"),
-            ("x = 3, y = 3, rule = B3/S23:T64,6x\no!\n", ":1:33: the size of the topology: '6x' is no whole number"),
+            ("x = 3, y = 3, rule = B3/S23:T64,6x\no!\n", ":1:33: the size of the topology: '6x' is not an integer"),
             ("x = -3, y = 3\no!\n", ":1:5: the width x: '-3' is out of range"),
             ("x = 3\no!\n", ":1: a header without x and y"),
             ("x = 3, y = 3, z = 3\no!\n", ":1:15: 'z' where a header"),
@@ -132,7 +132,7 @@ class Life(Case):
             self.malformed(text, says)
 
     def test_what_takes_too_much_memory(self):
-        """The file is right, so the status is that of a failure."""
+        """The file is correct, so the status is a failure's."""
         huge = self.pattern("x = 576460752303423488, y = 1\n576460752303423488o!\n")
         self.refused(1, "life", huge, says=["pattern.rle:2:1:", "take more than"])
 
@@ -161,7 +161,7 @@ class Life(Case):
             self.refused(2, "life", self.pattern(), "-g=" + text, says=["from 0 to 2^63 - 1, as 1000, 2^30 or 1e6"])
 
     def test_far_places_read_back(self):
-        """What is written can be read: places up to 2^62, generations up to 2^64 - 1."""
+        """Checks that output reads back: coordinates up to 2^62, generations up to 2^64 - 1."""
         for text in ("#CXRLE Pos=4611686018427387000,-4611686018427387904 Gen=18446744073709551000\n"
                      "x = 3, y = 3, rule = B3/S23\nbo$2bo$3o!\n",
                      "#CXRLE Pos=-4611686018427387904,0 Gen=9223372036854775808\n"
@@ -178,7 +178,8 @@ class Life(Case):
         self.assertEqual(self.succeed("life", self.pattern(text), "-g", 0).stdout.splitlines()[0], "#CXRLE Pos=1,2")
 
     def test_places_are_those_of_golly(self):
-        """The cells of three generations; bgolly 3.3 has the same at the same places (golly_cli_test.py asks it)."""
+        """Checks the cells of three generations. bgolly 3.3 has the same cells at the same coordinates
+        (golly_cli_test.py compares)."""
         glider = {0: "1 0, 2 1, 0 2, 1 2, 2 2", 1: "0 1, 2 1, 1 2, 2 2, 1 3", 37: "9 10, 11 10, 10 11, 11 11, 10 12"}
         for name, text, wanted in (
             ("plane.rle", "x = 5, y = 4\nbo$2bo$3o!\n", glider),
@@ -202,7 +203,7 @@ class Life(Case):
                 for by_way in ("", "tree.mc", "runs.rle"):
                     with self.subTest(name=name, generations=generations, by_way=by_way):
                         path, rest = self.pattern(text, name), generations
-                        if by_way:  # written at half the time, and read again
+                        if by_way:  # written after half of the generations, and read again
                             self.succeed("life", path, "-g", rest // 2, "-o", self.path("half-" + by_way), "--quiet")
                             path, rest = self.path("half-" + by_way), rest - rest // 2
                         self.succeed("life", path, "-g", rest, "-o", self.path("out.lif"), "--quiet")
@@ -218,7 +219,7 @@ class Life(Case):
                              "#CXRLE Pos=0,0\n#C as pasted\nx = 3, y = 3, rule = B3/S23\nbo$2bo$3o!\n")
 
     def malformed(self, text, says, name="pattern.rle"):
-        """The file is refused with this message, and nothing is written."""
+        """Checks that the file is refused with this message and that nothing is written."""
         with self.subTest(text):
             output = self.path("later.rle")
             if os.path.exists(output):
@@ -306,7 +307,7 @@ class LifeFiles(Case):
         self.refused(2, "life", gun, "--every", 2, says=["--every"])
         self.refused(2, "life", gun, "--scale", 2, says=["--scale"])
         self.refused(2, "life", gun, "--until-stable", "-o", film, says=["--until-stable"])
-        # Frames of another run, with names of another length, would stand among the new ones.
+        # Frames of another run, with names of another length, would mix with the new ones.
         self.refused(2, "life", gun, "-g", 3, "--frames", folder, says=["--frames", folder, "pgm"])
         self.assertEqual(sorted(os.listdir(folder)), ["00.pgm", "06.pgm", "12.pgm"])
 
@@ -321,13 +322,13 @@ class LifeFiles(Case):
         first = self.path("first.png")
         self.succeed("life", gun, "-g", 0, "--boundary", "torus", "--size", "50x40", "-o", first, "--quiet")
         self.assertEqual(self.pictures_of(page), {"generation 0: 50 x 40 cells": content(first), "generation 40: 50 x 40 cells": content(last)})
-        # By trees, and of cells too far apart for a picture.
+        # With trees, and with cells too far apart for a picture.
         answer = json.loads(self.succeed("life", gun, "-g", 2**30, "--report", page, "--json").stdout)
         self.assertLess(len(answer["history"]), 600)
         self.assertEqual(answer["history"][-1], {"generation": 2**30, "population": answer["population"]})
         self.assertEqual(list(self.pictures_of(page)), ["generation 0: 36 x 9 cells"])
-        self.assertIn("the cells lie too far apart for a picture", content(page, "r"))
-        # Larger than a picture: the share of live ones. And nothing alive.
+        self.assertIn("the cells are too far apart for a picture", content(page, "r"))
+        # Larger than a picture: the share of live cells. And without a live cell.
         self.succeed("life", gun, "-g", 3000, "--report", page, "--quiet")
         self.assertRegex(list(self.pictures_of(page))[1], r"^generation 3000: \d{3} x \d{3} cells, 2 x 2 to a pixel$")
         self.succeed("life", self.file("none.rle", "x = 0, y = 0\n!\n"), "--report", page, "--quiet")
@@ -352,7 +353,7 @@ class LifeFiles(Case):
                 "D2-": [lambda f: turn(turn(mirror(f)))], "D4+": [mirror, lambda f: turn(turn(f))],
                 "D4x": [swap, lambda f: turn(turn(f))], "D8": [turn, mirror]}
         for symmetry, images in same.items():
-            # The rectangle of live cells is all of it, or the middle would be another one.
+            # The bounding box of live cells covers the whole grid, otherwise the centre would differ.
             found = cells("--size", side, "--density", 0.6, "--symmetry", symmetry)
             self.assertEqual((max(x for x, y in found), max(y for x, y in found)), (side - 1, side - 1), symmetry)
             for image in images:
@@ -399,7 +400,7 @@ class LifeFiles(Case):
 
 class LifeStops(InterruptCase):
     def test_frames_of_a_run_that_did_not_finish(self):
-        """Neither they nor the folders that it made are left."""
+        """Checks that neither the frames nor the folders of an interrupted run remain."""
         soup, interrupted = self.path("soup.rle"), os.path.join(self.path("of"), "interrupted")
         self.succeed("generate", "life-soup", "--size", "300", "-o", soup)
         def some_frames(job):
@@ -410,10 +411,10 @@ class LifeStops(InterruptCase):
 
 
 class LifeView(Case):
-    """The live view, in a terminal of this test's own."""
+    """Tests the live view in a pseudo-terminal."""
 
     def watch(self, keys, *arguments, size=(24, 80)):
-        """Presses (after seconds, bytes or a signal or a size); returns what was seen, the status, and the terminal's
+        """Sends (delay in seconds, bytes or signal or size) events. Returns the output, the status, and the terminal
         settings before and after."""
         master, slave = pty.openpty()
         fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
@@ -448,7 +449,7 @@ class LifeView(Case):
         os.close(master)
         os.close(slave)
         self.assertIn(b"\x1b[?1049h", seen)
-        # The screen of before, with its cursor, comes back last.
+        # The final output restores the previous screen with its cursor.
         self.assertGreater(seen.rfind(b"\x1b[?25h\x1b[?1049l"), seen.rfind(b"\x1b[H"))
         self.assertEqual(before, after)
         frames = seen.decode(errors="replace").split("\x1b[?1049l")[0].split("\x1b[H")[1:]
@@ -462,7 +463,7 @@ class LifeView(Case):
         lines = [frame.splitlines() for frame in frames]
         self.assertEqual({len(frame) for frame in lines}, {24})
         shown = ["".join(frame[:-1]) for frame in lines]
-        # Lying and upright, as half and whole characters.
+        # Horizontal and vertical blinkers, as half and whole characters.
         self.assertTrue(any("▀▀▀" in frame or "▄▄▄" in frame for frame in shown))
         self.assertTrue(any("█" in frame for frame in shown))
         self.assertTrue(any("paused" in frame[-1] for frame in lines))
@@ -470,7 +471,7 @@ class LifeView(Case):
         generations = [int(match) for match in re.findall(r"generation (\d+)", "".join(frames))]
         self.assertEqual(generations, sorted(generations))
         steps = [b - a for a, b in zip(generations, generations[1:])]
-        self.assertEqual(max(steps), 2)  # of the last step, two generations a frame
+        self.assertEqual(max(steps), 2)  # two generations per frame, also in the last step
 
     def test_every_way_out_restores_the_terminal(self):
         gun = os.path.join(DATA, "life", "gosper_gun.rle")
@@ -478,7 +479,7 @@ class LifeView(Case):
             with self.subTest(way):
                 _, status, _ = self.watch([(0.3, way)], gun)
                 self.assertEqual(status, wanted)
-        # An error: in odd generations all of the plane is alive.
+        # An error: in odd generations the whole plane is alive.
         _, status, seen = self.watch([], gun, "--rule", "B03/S23")
         self.assertEqual(status, 4)
         self.assertIn("no pattern file can say", seen.decode(errors="replace"))
@@ -503,5 +504,5 @@ class LifeView(Case):
         generations = [int(match) for match in re.findall(r"generation (\d+)", "".join(frames))]
         self.assertEqual(sorted(set(generations)), [0, 2, 4, 5, 7])
         self.assertIn("20/s", frames[0])
-        # All of the keys, on a line of 80 columns.
+        # All keys fit on a line of 80 columns.
         self.assertIn("q quit", frames[-1].splitlines()[-1])

@@ -1,4 +1,4 @@
-// Two generations of a glider, and an error, through nothing but the public header.
+// Runs two generations of a glider, and an error, using only the public header.
 #include <gradus/life.hpp>
 
 #include <cstdio>
@@ -16,7 +16,7 @@ int main() {
     return 1;
   }
 
-  // An exception of the library is caught by its type across the border of a shared library.
+  // An exception keeps its type across the boundary of a shared library.
   try {
     gradus::life_rule("B2-a/S12");
   } catch (const gradus::UsageError&) {

@@ -1,4 +1,4 @@
-// Files on disk, the table of variants and the documents agree. The check itself is tested in the room of k-means.
+// Checks that files on disk, the table of variants and the documents agree. The check itself is tested with k-means.
 #include <gtest/gtest.h>
 
 #include "life/problem.hpp"

@@ -1,5 +1,5 @@
-// Readers and writers of Life patterns: what they make of every format, that what was written reads back, and what they
-// refuse with which words and at which place.
+// Tests readers and writers of Life patterns: results for every format, round trips, and the messages and positions of
+// errors.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ LifePattern parse(std::string_view text, const LifeFormat* format = nullptr, con
   return parse_life(bytes_of(text), "test", format, options);
 }
 
-/// What is wrong with the text.
+/// Returns the error message for the text.
 std::string refusal(std::string_view text, const LifeFormat* format = nullptr, const LifeReadOptions& options = {}) {
   try {
     parse(text, format, options);
@@ -46,7 +46,7 @@ std::string refusal(std::string_view text, const LifeFormat* format = nullptr, c
   return "accepted";
 }
 
-/// What is wrong with the memory that a right text takes.
+/// Returns the error message of a valid text that needs too much memory.
 std::string shortage(std::string_view text, const LifeReadOptions& options) {
   try {
     parse(text, {}, options);
@@ -58,7 +58,7 @@ std::string shortage(std::string_view text, const LifeReadOptions& options) {
   return "accepted";
 }
 
-/// Live cells as (x, y), row by row.
+/// Returns the live cells as (x, y), row by row.
 Cells cells_of(const LifePattern& pattern) {
   const LifeTree tree = pattern.tree ? *pattern.tree : life_detail::life_tree(pattern.cells.view(), 0, 0);
   Cells cells;
@@ -140,14 +140,14 @@ TEST(LifePatterns, OddSpellingsAreRead) {
   EXPECT_NE(refusal("[M2] (golly 3.3)\n").find("without a rule"), std::string::npos);
 }
 
-// What Golly writes for a cell at (0, 0), and reads at that place.
+// Golly writes this file for a cell at (0, 0), and reads the cell at that place.
 TEST(LifePatterns, MacrocellCountsRowsAsGollyDoes) {
   const std::string text = "[M2] (gradus)\n#R B3/S23\n$$$$$$$*$\n4 0 1 0 0\n";
   const Cells origin{{0, 0}};
   EXPECT_EQ(cells_of(parse(text)), origin);
   EXPECT_EQ(life_text(parse("x = 1, y = 1\no!"), ".mc"), text);
   EXPECT_EQ(life_text(parse(text), ".mc"), text);
-  // The same cells make the same file, from a grid and from trees of any size and place.
+  // The same cells give the same file, from a grid and from trees of any size and place.
   LifePattern tree;
   tree.tree = life_detail::life_tree({{1000, -700, 1}, {-1, 3, 0x8000000000000001}});
   tree.left = 5;
@@ -197,12 +197,12 @@ TEST(LifePatterns, CellsTwoToThe63Apart) {
   EXPECT_FALSE(life_detail::bounding_box(*pattern.tree).has_value());
   EXPECT_THROW((void)life_text(pattern, ".rle"), Error);
   EXPECT_EQ(life_text(parse(life_text(pattern, ".mc")), ".mc"), life_text(pattern, ".mc"));
-  // A header that would not read back is not written either.
+  // A header that could not be read back is refused.
   EXPECT_THROW((void)life_text(parse("#Life 1.06\n4611686018427387902 0\n-4611686018427387904 0\n"), ".rle"), Error);
 }
 
 TEST(LifePatterns, HeadersAreRead) {
-  // A rule before the header, as older programs write it.
+  // Older programs write the rule before the header.
   EXPECT_EQ(parse("#r 23/36\nx = 1, y = 1\no!").rule, (LifeRule{1 << 3 | 1 << 6, 1 << 2 | 1 << 3}));
   EXPECT_EQ(parse("#r 23/36\nx = 1, y = 1, rule = B3/S23\no!").rule, LifeRule{});
   const LifePattern torus = parse("#CXRLE Pos=-5,7 Gen=123\n#C a comment\nx = 1, y = 1, rule = b36/s23:T64,48\no!");
@@ -235,16 +235,16 @@ TEST(LifePatterns, CellsFarApartMakeATree) {
   ASSERT_TRUE(list.tree.has_value());
   constexpr std::int64_t far = std::int64_t{1} << 60;
   EXPECT_EQ(cells_of(list), (Cells{{far, -7}, {-far, far}}));
-  // A place by which cells move by no multiple of eight.
+  // A position that is no multiple of eight.
   const LifePattern moved = parse("#CXRLE Pos=-3,5\nx = 400000000001, y = 400000000003\no400000000002$400000000000bo!");
   EXPECT_EQ(cells_of(moved), (Cells{{-3, 5}, {399999999997, 400000000007}}));
-  // Dense enough is a grid, also where it is not small.
+  // Dense cells become a grid, even a large one.
   std::string wide = "x = 20000, y = 10000\n";
   for (int row = 0; row < 10000; ++row) wide += "20000o$\n";
   EXPECT_FALSE(parse(wide + "!").tree.has_value());
 }
 
-/// Patterns that look different in each of their corners, at many places.
+/// Returns patterns at many places whose corners all differ.
 std::vector<LifePattern> awkward_patterns() {
   std::vector<LifePattern> patterns;
   const core::Philox random(17);
@@ -268,8 +268,8 @@ std::vector<LifePattern> awkward_patterns() {
     }
     patterns.push_back(std::move(pattern));
   }
-  patterns.emplace_back();  // nothing at all
-  LifePattern leaf;         // a tree of one leaf
+  patterns.emplace_back();  // empty
+  LifePattern leaf;
   leaf.tree = LifeTree{{{}, {.level = 3, .cells = 0x8000000000000001}}, 1};
   patterns.push_back(std::move(leaf));
   return patterns;
@@ -295,7 +295,7 @@ TEST(LifePatterns, WhatIsWrittenReadsBack) {
       EXPECT_EQ(back.generation, pattern.generation) << name;
       EXPECT_EQ(back.comments, pattern.comments) << name;
     }
-    // Formats without a place: the live rectangle's middle.
+    // Formats without a position: the pattern is centred.
     for (const std::string name : {"a.cells", "a.cells.gz", "a.pbm", "a.pgm", "a.png", "a.pgm.gz"}) {
       write(folder / name, pattern);
       const LifePattern back = read_life(folder / name);
@@ -308,7 +308,7 @@ TEST(LifePatterns, WhatIsWrittenReadsBack) {
 }
 
 TEST(LifePatterns, CommentsStayComments) {
-  // What a comment of one format says is a rule, a place or a generation in another, or before the header.
+  // A comment in one format may mean a rule, a place or a generation in another format or before the header.
   for (const std::string comment : {"!R 1/1", "!Replicator", "!r 1/1", "!P 5 6", "!G 7", "!CXRLE Pos=8,9", "!"}) {
     const LifePattern pattern = parse(comment + "\nO\n", called("life_plaintext"));
     for (const char* const output : {".rle", ".mc"}) {
@@ -338,7 +338,7 @@ TEST(LifePatterns, TopologiesAreWrittenAndPicturesShowAllOfABoundedWorld) {
   std::int64_t black = 0;
   for (std::int64_t pixel = 0; pixel < image.pixels.size(); ++pixel) black += image.pixels[pixel] == 0 ? 1 : 0;
   EXPECT_EQ(black, 5 * 9);
-  EXPECT_EQ(image.pixels[30 * 9 + 18], 0);  // the cell (1, 0)
+  EXPECT_EQ(image.pixels[30 * 9 + 18], 0);  // cell (1, 0)
 }
 
 TEST(LifePatterns, BitsOfPbmAreWhereTheCellsAre) {
@@ -402,7 +402,7 @@ TEST(LifePatterns, MalformedOnesAreRefusedWithTheirPlace) {
       {"[M2]\n*$\n5 1 0 0 0\n", called("life_macrocell"), "test:3:3: quarter 1 has level 3; it should have 4"},
       {"[M2]\n*$\n4 1 0 0\n", called("life_macrocell"), "test:3:8: the line ends where a quarter is expected"},
       {"[M2]\n*$\n4 1 0 0 0 0\n", called("life_macrocell"), "test:3:11: '0' follows the four quarters"},
-      {"[M2]\n*$\n4 1 0 0 x\n", called("life_macrocell"), "test:3:9: a quarter: 'x' is no whole number"},
+      {"[M2]\n*$\n4 1 0 0 x\n", called("life_macrocell"), "test:3:9: a quarter: 'x' is not an integer"},
       {"[M2]\n1 0 1 0 2\n", called("life_macrocell"), "rules with more than two states"},
       {"[M2]\n121 0 0 0 0\n", called("life_macrocell"), "test:2:1: a node of level 121; 4 to 120 are supported"},
       {"[M2]\n.........*$\n", called("life_macrocell"), "test:2:9: more than 8 cells in a row"},
@@ -415,12 +415,12 @@ TEST(LifePatterns, MalformedOnesAreRefusedWithTheirPlace) {
       {"#Life 1.05\n#P 0 0\n*\n", called("life_106"), "test:1:1: '#Life 1.05' where '#Life 1.06' is expected"},
       {"1 2\n", called("life_106"), "test:1:1: '1 2' where '#Life 1.06' is expected"},
       {"#Life 1.06\n1\n", called("life_106"), "test:2:2: the line ends where y is expected"},
-      {"#Life 1.06\n 1 2 3\n", called("life_106"), "test:2:4: y: '2 3' is no whole number"},
+      {"#Life 1.06\n 1 2 3\n", called("life_106"), "test:2:4: y: '2 3' is not an integer"},
       {"#Life 1.06\n4611686018427387904 0\n", called("life_106"), "test:2:1: x: '4611686018427387904' is out of range"},
       {"#Life 1.06\n99999999999999999999 0\n", called("life_106"), "out of range"},
       {"", called("life_106"), "test:1: the file is empty"},
       {"P3\n1 1\n255\n0 0 0\n", called("life_netpbm"), "test:1:1: a picture in colours (PPM)"},
-      {"P1\n2 x\n", called("life_netpbm"), "test:2:3: the height: 'x' is no whole number"},
+      {"P1\n2 x\n", called("life_netpbm"), "test:2:3: the height: 'x' is not an integer"},
       {"P1\n0 3\n", called("life_netpbm"), "test:2:1: the width: '0' is out of range"},
       {"P1\n2 2\n0 1 1\n", called("life_netpbm"), "the file ends in row 2 of 2"},
       {"P1\n2 2\n0 1\n1 2\n", called("life_netpbm"), "test:4:3: '2' where 0 or 1 is expected"},
@@ -430,7 +430,7 @@ TEST(LifePatterns, MalformedOnesAreRefusedWithTheirPlace) {
       {"P5\n2147483647 2147483647 255\n", called("life_netpbm"), "which take more than"},
       {"P5\n2147483648 1 255\n", called("life_netpbm"), "out of range"},
       {"P5\n2", called("life_netpbm"), "the file ends within the header"},
-      {"x = 3\x01, y = 3\no!", called("life_rle"), "test:1:5: the width x: '3\\x01' is no whole number"},
+      {"x = 3\x01, y = 3\no!", called("life_rle"), "test:1:5: the width x: '3\\x01' is not an integer"},
   };
   for (const auto& [text, format, says] : wrong)
     EXPECT_NE(refusal(text, format).find(says), std::string::npos) << text << "\n" << refusal(text, format);
@@ -488,7 +488,7 @@ TEST(Gif, FramesAreOfTheSizeAndOrderThatWasAsked) {
   ASSERT_TRUE(content.starts_with("GIF89a\x05"s + "\0\x04\0"s));
   EXPECT_TRUE(content.ends_with(';'));
   EXPECT_NE(content.find("NETSCAPE2.0\x03\x01"s + "\0\0\0"s), std::string::npos);
-  // Rectangles of the frames: all, then what changed, and a pixel where nothing did.
+  // Frame rectangles: the whole picture, then only the changed part, or one pixel if nothing changed.
   const std::array<std::string, 4> places{"\x2c\0\0\0\0\x05\0\x04\0"s, "\x2c\x01\0\x01\0\x01\0\x01\0"s,
                                           "\x2c\x02\0\x02\0\x01\0\x01\0"s, "\x2c\0\0\x03\0\x01\0\x01\0"s};
   std::size_t place = 0;

@@ -1,4 +1,5 @@
-// Jobs in forked children. A single test, for what a process did before a fork is what it is about.
+// Runs jobs in forked children. The file has a single test, because the test depends on what the process did before the
+// fork.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the entry points do around the variants: rules as text, patterns and their places, trees, known populations,
+// Tests the entry points around the variants: rules as text, patterns and their places, trees, known populations,
 // hashes, cycles, memory, stop requests.
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST(LifeRules, AreReadInAllTheirForms) {
   EXPECT_EQ(life_rule("SEEDS"), life_rule("B2/S"));
   EXPECT_EQ(life_rule("B/S"), (LifeRule{0, 0}));
   EXPECT_EQ(life_rule("/"), (LifeRule{0, 0}));
-  // A list that is missing is empty; one letter is enough. As in Golly.
+  // A missing list is empty, and one letter suffices, as in Golly.
   for (const char* text : {"B234", "b234/", "B234/S", "/B234", "B234S", "/234"})
     EXPECT_EQ(life_rule(text), (LifeRule{7 << 2, 0})) << text;
   EXPECT_EQ(life_rule("S23"), (LifeRule{0, 3 << 2}));
@@ -153,7 +153,7 @@ TEST(LifeUntilStable, TellsPreperiodAndPeriod) {
   EXPECT_EQ(cycle(drawn({"oooooooooo"}), plane, 500), (LifeCycle{2, 15}));  // a pentadecathlon
   const auto diehard = cycle(drawn({"......o.", "oo......", ".o...ooo"}), plane, 500);
   EXPECT_EQ(diehard, (LifeCycle{130, 1}));
-  // A soup against all of its generations.
+  // A soup, compared with all of its generations.
   const LifeGrid cells = soup(13, 11, 0.4, 9);
   const LifeCycle found = cycle(cells, torus, 5000).value();
   Field field = oracle(cells, {.boundary = torus, .generations = 0}).field;
@@ -213,7 +213,7 @@ TEST(LifePatterns, TreesLieWhereTheySay) {
     EXPECT_EQ(std::tie(result.left, result.top), std::tie(expected.left, expected.top)) << variant;
     EXPECT_EQ(result.population, expected.population);
   }
-  // A result that stays a tree is where the given one was.
+  // A result that stays a tree keeps its position.
   LifePattern far;
   far.tree = life_tree({{0, 0, 1}, {std::int64_t{1} << 40, 0, 1}});
   far.left = 7;
@@ -223,8 +223,8 @@ TEST(LifePatterns, TreesLieWhereTheySay) {
   EXPECT_EQ(result.top, -9);
 }
 
-// On the plane (0, 0); on a grid about the middle if the file's rectangle fits, otherwise from the grid's first cell
-// on.
+// A pattern without a place starts at (0, 0) on the plane. On a grid it is centred if the file's rectangle fits,
+// otherwise it starts at the grid's first cell.
 TEST(LifePatterns, WithoutAPlaceLieWhereGollyPutsThem) {
   LifePattern pattern;
   pattern.cells = drawn({"o.......", "........", "........"});
@@ -258,7 +258,7 @@ TEST(LifePatterns, WithoutAPlaceLieWhereGollyPutsThem) {
 }
 
 TEST(LifeHandover, GoesToHashlifeWhereThatIsDoneSooner) {
-  LifePattern pattern;  // three cells far apart: hours by any other variant
+  LifePattern pattern;  // three distant cells: hours with any other variant
   pattern.tree = life_tree({{-1, 0, std::uint64_t{1} << 35}, {131071, 0, std::uint64_t{1} << 42}, {0, 0, 1}});
   const LifeBox box = bounding_box(*pattern.tree).value();
   pattern.cells = grid_of(*pattern.tree, box);
@@ -283,7 +283,7 @@ Solved without_end(const Problem& problem, const Execution& execution, std::vect
   }
 }
 
-// Attempts that fail leave the run as it was.
+// Failed attempts do not change the run.
 TEST(LifeHandover, AnAttemptThatFailsChangesNothing) {
   const LifeGrid cells = soup(150, 150, 0.4, 3);
   const LifeOptions options{.rule = life_rule("B3/S23"), .generations = 1500, .left = -70, .top = 9};
@@ -309,7 +309,7 @@ TEST(LifeHandover, AnAttemptThatFailsChangesNothing) {
     EXPECT_EQ(world.left(), expected.left);
     EXPECT_EQ(world.top(), expected.top);
   }
-  // A stop request ends the run during an attempt, too.
+  // A stop request also ends an attempt.
   std::stop_source source;
   Execution stopped = named;
   stopped.stop = source.get_token();
@@ -323,7 +323,7 @@ TEST(LifeHandover, AnAttemptThatFailsChangesNothing) {
   EXPECT_THROW((void)finish_plane(world, stoppable, endless, patient), InterruptedError);
 }
 
-// Two spaceships that fly apart are few cells in a rectangle that no memory holds.
+// Two diverging spaceships are few cells in a bounding box that no memory can hold.
 TEST(LifeHandover, FewCellsInALargeRectangleAreATree) {
   LifePattern pattern;
   pattern.cells =
@@ -349,14 +349,14 @@ TEST(LifePatterns, LieAsFarAsFilesCanSay) {
     EXPECT_EQ(result.top, pattern.top - 1);
   }
   EXPECT_THROW(life(pattern, {.generations = 1, .left = 200}, 0, 0), UsageError);
-  // It cannot be told of a spaceship which has gone further where it is.
+  // It is not a spaceship that has moved out of the grid.
   pattern.cells = drawn({".o.", "..o", "ooo"});
   Execution execution;
   execution.variant = "bit_sliced";
   try {
     life(pattern, {.generations = 2000}, 0, 0, execution);
   } catch (const InputError&) {
-    ADD_FAILURE() << "the pattern was right";
+    ADD_FAILURE() << "the pattern was valid";
   } catch (const Error&) {
   }
 }
@@ -399,7 +399,7 @@ TEST(LifeStop, EveryVariantStopsSoon) {
   }
 }
 
-// Memory that is touched for the first time is a good part of such a call.
+// The first touch of memory takes a large part of such a call.
 TEST(LifeStop, IsSeenWhileCellsAreBroughtToAGrid) {
   LifePattern pattern;
   pattern.cells = drawn({"ooo"});

@@ -1,7 +1,8 @@
-"""Golly's collection of patterns, generation by generation: `gradus life` and Golly's own program `bgolly` hold the same
-cells at the same places. tests/cli/run.py runs this.
+"""Golly's pattern collection, generation by generation: `gradus life` and Golly's program `bgolly` produce the same
+cells at the same coordinates. Run by tests/cli/run.py.
 
-Both write Macrocell, and the files are compared here, by a reader that shares no code with the project."""
+Both programs write Macrocell. A reader that shares no code with the project compares the files.
+"""
 
 import gzip
 import json
@@ -19,7 +20,7 @@ BGOLLY = os.environ.get("GRADUS_BGOLLY") or shutil.which("bgolly")
 PATTERNS = pathlib.Path(os.environ.get("GRADUS_GOLLY_PATTERNS") or "/usr/share/golly/Patterns")
 ENDINGS = (".rle", ".mc", ".lif", ".cells", ".mcl")
 GENERATIONS = (0, 1, 37, 1024)
-SECONDS = 60  # of a program; what takes longer is counted as such
+SECONDS = 60  # limit per program; slower patterns are counted separately
 
 # The families of rules, and the worlds, that Gradus names when it refuses a pattern.
 REASONS = ("Larger than Life", "rules of a table", "Generations", "von Neumann", "hexagonal", "Hensel", "MAP", "one dimension",
@@ -33,7 +34,7 @@ def text_of(path):
 
 
 def is_two_state(text):
-    """Whether the file names a rule B/S, or none, which is B3/S23."""
+    """Returns true if the file names a B/S rule, or none, which means B3/S23."""
     if text.startswith("#MCell"):
         return False
     rules = re.findall(r"^(?:x\s*=.*rule\s*=|#[rR])\s*([^\s,]+)", text, re.MULTILINE)
@@ -41,7 +42,7 @@ def is_two_state(text):
 
 
 class Squares:
-    """Squares of cells of any number of files: equal ones are one number."""
+    """Squares of cells from any number of files; equal squares share a number."""
 
     def __init__(self):
         self.known = {}
@@ -52,7 +53,7 @@ class Squares:
         return self.known.setdefault((level, *parts), len(self.known) + 1)
 
     def of_file(self, path):
-        """(level, four quarters) of the smallest root around the middle, or None of an empty plane."""
+        """Returns (level, four quarters) of the smallest root around the centre, or None for an empty plane."""
         numbers, levels, parts, top = [0], [0], {0: (0, 0, 0, 0)}, 0
         for line in text_of(path).splitlines()[1:]:
             if not line or line[0] == "#":
@@ -86,7 +87,7 @@ class GollyCollection(Case):
                        capture_output=True, timeout=SECONDS, check=True)
 
     def same_population(self, path, generations):
-        """bgolly does not write the places of a rule with B0, which its HashLife refuses, but counts cells."""
+        """Compares populations only: bgolly's HashLife refuses B0 rules, so bgolly writes no coordinates for them."""
         theirs = subprocess.run([BGOLLY, "-i", str(max(generations, 1)), "-m", str(generations), path],
                                 capture_output=True, text=True, timeout=SECONDS, check=True)
         ours = subprocess.run([kit.GRADUS, "life", path, "-g", str(generations), "--json"], capture_output=True, text=True,
@@ -94,7 +95,7 @@ class GollyCollection(Case):
         return f"{generations}: {json.loads(ours.stdout)['population']}" in theirs.stdout.replace(",", "").splitlines()
 
     def outcome(self, path):
-        """Of all generations: "agrees", "refused", "slow", or what is wrong."""
+        """Compares all generations. Returns "agrees", "refused", "slow", or a description of the difference."""
         two_states = is_two_state(text_of(path))
         agreed, refused = 0, 0
         for generations in GENERATIONS:
@@ -121,7 +122,7 @@ class GollyCollection(Case):
             if squares.of_file(pathlib.Path(ours)) != squares.of_file(pathlib.Path(theirs)):
                 return f"other cells at generation {generations}"
             agreed += 1
-        # A rule with B0 is refused at odd generations, where all of the plane is alive.
+        # A B0 rule is refused in odd generations, in which the whole plane is alive.
         return "agrees" if agreed > 0 else "refused"
 
     @unittest.skipUnless(BGOLLY, "bgolly is not installed")

@@ -1,5 +1,5 @@
-// Grids in the memory of a GPU; grids so large, or so shaped, that every way of cutting them into tiles is used; what
-// is refused. Without a GPU the tests say so and are skipped, all but those of the tiles.
+// Tests grids in GPU memory, grids whose size or shape exercises every tiling, and refusals. Without a GPU, all tests
+// except the tiling tests are skipped.
 #include <random>
 
 #include "life/bits/cells.hpp"
@@ -24,7 +24,7 @@ Execution by(std::string_view variant) {
   return execution;
 }
 
-/// Words of a grid whose rows begin `stride` words apart; between them, and past the width, lies rubbish.
+/// Returns the words of a grid whose rows are `stride` words apart, with garbage between them and past the width.
 std::vector<std::uint64_t> random_words(std::int64_t height, std::int64_t width, std::int64_t stride, unsigned seed) {
   std::mt19937_64 random(seed);
   std::vector<std::uint64_t> words(static_cast<std::size_t>(height * stride), rubbish);
@@ -34,7 +34,6 @@ std::vector<std::uint64_t> random_words(std::int64_t height, std::int64_t width,
   return words;
 }
 
-/// A copy on GPU 0.
 class OnDevice {
  public:
   OnDevice(const std::vector<std::uint64_t>& words, std::int64_t height, std::int64_t width, std::int64_t stride)
@@ -57,7 +56,7 @@ class OnDevice {
   cuda::DeviceBuffer<std::uint64_t> memory_;
 };
 
-/// The processor's result, in words `stride` apart with rubbish between the rows.
+/// Returns the CPU's result in words `stride` apart, with garbage between the rows.
 std::vector<std::uint64_t> truth_of(const std::vector<std::uint64_t>& words, std::int64_t height, std::int64_t width,
                                     std::int64_t stride, const LifeOptions& options, std::uint64_t& population) {
   std::vector<std::uint64_t> result(words.size(), rubbish);
@@ -84,20 +83,20 @@ TEST_F(life_gpu, takes_grids_that_lie_there) {
           OnDevice result(std::vector<std::uint64_t>(words.size(), rubbish), height, width, stride);
           LifeMemory memory;
           memory.cells = result.grid();
-          // There and there.
+          // From GPU to GPU.
           EXPECT_EQ(life(cells.grid(), options, memory, by(variant.name)).population.low, population) << name;
           EXPECT_TRUE(result.read() == truth) << name;
           EXPECT_TRUE(cells.read() == words) << name;
-          // There and back.
+          // From GPU to host.
           const LifeResult back = life(cells.grid(), options, by(variant.name));
           EXPECT_EQ(back.population.low, population) << name;
           EXPECT_TRUE(same_cells(back.cells, LifeGridView{truth.data(), height, width, stride})) << name;
-          // From here.
+          // From host to GPU.
           OnDevice other(std::vector<std::uint64_t>(words.size(), rubbish), height, width, stride);
           memory.cells = other.grid();
           life(LifeGridView{words.data(), height, width, stride}, options, memory, by(variant.name));
           EXPECT_TRUE(other.read() == truth) << name;
-          // In place; what lies between the rows stays.
+          // In place; the words between the rows stay unchanged.
           memory.cells = cells.grid();
           life(cells.grid(), options, memory, by(variant.name));
           EXPECT_TRUE(cells.read() == truth) << name;

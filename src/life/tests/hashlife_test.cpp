@@ -1,5 +1,5 @@
-// HashLife: against the oracle on soups, against what is known of old patterns, in closed form after 2^40 generations,
-// and under a limit of memory that it reaches time and again.
+// Tests HashLife against the oracle on soups, against known facts about old patterns, in closed form after 2^40
+// generations, and under a memory limit that it reaches repeatedly.
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint64_t plenty = std::uint64_t{1} << 30;
 
-/// Rows of '.' and 'O', separated by '/'.
+/// Parses rows of '.' and 'O', separated by '/'.
 LifeTree pattern(std::string_view rows, std::int64_t left = 0, std::int64_t top = 0) {
   std::int64_t width = 0;
   std::int64_t height = 1;
@@ -103,13 +103,13 @@ TEST(life_hashlife, soups_against_the_oracle) {
 }
 
 TEST(life_hashlife, any_number_of_generations) {
-  // A glider is a cell further after four generations, wherever it is.
+  // A glider moves by one cell in four generations, anywhere.
   for (const std::uint64_t generation : {1U, 2U, 3U, 4U, 5U, 7U, 8U, 100U, 1000003U}) {
     const LifeTree is = later(pattern(glider, -3, 60), generation);
     const auto cells = static_cast<std::int64_t>(generation / 4);
     EXPECT_TRUE(same_cells(is, later(pattern(glider, -3 + cells, 60 + cells), generation % 4))) << generation;
   }
-  // The gun's state comes back each 30 generations with a glider more.
+  // The gun returns to its state every 30 generations, with one more glider.
   for (const std::uint64_t extra : {0U, 1U, 7U, 12345U}) {
     const std::uint64_t generation = (std::uint64_t{1} << 40) + extra;
     const std::uint64_t phase = population(later(pattern(gun), 300 + generation % 30)).low;
@@ -128,7 +128,7 @@ TEST(life_hashlife, generations_past_2_to_the_60) {
   EXPECT_EQ(box.top, cells + phase.top);
   const std::uint64_t whole = population(later(pattern(gun), 300 + generation % 30)).low;
   EXPECT_EQ(population(later(pattern(gun), generation)).low, whole + 5 * ((generation - 300 - generation % 30) / 30));
-  // Again and again: the plane has no end, but the tree has.
+  // Repeated advances: the plane is unbounded, but the tree is not.
   Universe universe({}, plenty, {});
   universe.load(pattern(glider));
   for (int step = 0; step < 4; ++step) universe.advance(~std::uint64_t{0});
@@ -149,7 +149,7 @@ TEST(life_hashlife, places_far_apart) {
 }
 
 TEST(life_hashlife, steps_are_kept_apart) {
-  // The same squares at steps of all sizes, forth and back.
+  // The same squares with steps of all sizes, in both directions.
   Universe universe({}, plenty, {});
   universe.load(pattern(acorn));
   std::uint64_t generation = 0;
@@ -170,7 +170,7 @@ TEST(life_hashlife, collects_under_a_small_limit) {
   EXPECT_TRUE(same_cells(small.tree(), expected));
   EXPECT_GT(small.counts().collections, 0U);
   EXPECT_LE(small.counts().bytes, std::uint64_t{1} << 20);
-  // Steps of one generation fill the memory with what is of no more use.
+  // Steps of one generation fill the memory with obsolete records.
   Universe slow({}, std::uint64_t{1} << 20, {});
   slow.load(pattern(acorn));
   for (int generation = 0; generation < 5206; ++generation) slow.advance(1);
@@ -189,7 +189,7 @@ TEST(life_hashlife, a_limit_that_is_too_small) {
   EXPECT_TRUE(tests::contains(tests::error_of<OutOfMemoryError>([&] { run.advance(1 << 20); }), "do not suffice"));
 }
 
-// What `ulimit -v` does.
+// Simulates `ulimit -v`.
 TEST(life_hashlife, little_address_space) {
   const auto in_use = [] {
     std::uint64_t pages = 0;
@@ -225,7 +225,7 @@ TEST(life_hashlife, little_address_space) {
 TEST(life_hashlife, stops_soon) {
   const LifeGrid cells = soup(2000, 2000, 0.4, 1);
   const LifeTree tree = life_tree(cells.view(), 0, 0);
-  // Once while squares are made, once while they are collected as well.
+  // A stop during the construction of squares, and one that also hits collections.
   for (const std::uint64_t limit : {plenty, std::uint64_t{48} << 20})
     tests::expect_to_stop_soon(0.5, 1, [&](const std::stop_token& stop) {
       Universe universe({}, limit, stop);

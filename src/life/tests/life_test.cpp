@@ -1,4 +1,4 @@
-// Every variant of the table, on every case, against the oracle: a new row is tested by its row alone.
+// Tests every variant of the table on every case against the oracle. A new row needs no further test.
 #include "life/cases.hpp"
 #include "tests/ladder_test.hpp"
 

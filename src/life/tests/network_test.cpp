@@ -1,4 +1,4 @@
-// Networks of any rule against the rule itself, on all 512 neighbourhoods; and the kernels of each set of instructions.
+// Checks networks against their rules on all 512 neighbourhoods, and the kernels of each instruction set.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -42,7 +42,7 @@ struct Words {
 #include "life/network/network-inl.hpp"
 #undef GRADUS_LIFE_INLINE
 
-/// What Plan says, step by step.
+/// Interprets a Plan step by step.
 struct Interpreted {
   Plan plan;
 
@@ -65,7 +65,7 @@ struct Interpreted {
   }
 };
 
-/// Neighbourhoods of which the network says something else than the rule.
+/// Counts the neighbourhoods in which network and rule differ.
 template <class Network>
 int wrong_ones(const Network& network, LifeRule rule) {
   int wrong = 0;
@@ -101,7 +101,7 @@ TEST(LifeNetworks, OfCompiledRules) {
   for (int index = 0; index < compiled_rule_count; ++index)
     EXPECT_EQ(compiled_index(compiled_rules[index].rule), index) << "there is one of them";
   EXPECT_EQ(compiled_index({1 << 3, 1 << 2}), -1);
-  // The check itself finds what is wrong.
+  // The check detects a wrong network.
   EXPECT_GT(wrong_ones(CompiledNetwork<Words, 0>(nullptr), compiled_rules[1].rule), 0);
 }
 
@@ -116,7 +116,7 @@ TEST(LifeNetworks, OfAnyRule) {
   }
 }
 
-/// Every second case, and the oracle's answers.
+/// Returns every second case with the oracle's answer.
 const std::vector<std::pair<std::string, PreparedCase<void>>>& some_cases() {
   static const auto all = [] {
     std::vector<std::pair<std::string, PreparedCase<void>>> some;
@@ -128,7 +128,7 @@ const std::vector<std::pair<std::string, PreparedCase<void>>>& some_cases() {
   return all;
 }
 
-/// Every variant that has kernels, with those of one set of instructions.
+/// Checks every variant that has kernels, with the kernels of one instruction set.
 void check_kernels(const std::string& of) {
   SCOPED_TRACE(of);
   Execution execution;

@@ -1,5 +1,5 @@
-"""Patterns in all the spellings that files have, some of them damaged. A message that says what to do is followed to the
-letter, up to three times; the end is the right cells at the right places. tests/cli/run.py runs this."""
+"""Patterns in all spellings that files use, some of them damaged. The test follows each remedy in an error message
+literally, up to three times, and must end with the correct cells at the correct places. Run by tests/cli/run.py."""
 
 import gzip
 import random
@@ -12,7 +12,7 @@ ENDS = ("\n", "\r\n", "\r")
 
 
 def later(cells, generations, boundary, width, height):
-    """B3/S23, cell by cell."""
+    """Computes B3/S23 cell by cell."""
     left, top = -(width // 2), -(height // 2)
     for _ in range(generations):
         counts = {}
@@ -29,7 +29,7 @@ def later(cells, generations, boundary, width, height):
 
 
 class Pattern:
-    """Cells in a rectangle, the file that spells them, and what is wrong with it."""
+    """Cells in a rectangle, the file that spells them, and the file's faults."""
 
     def __init__(self, seed):
         self.draw = random.Random(seed)
@@ -43,7 +43,7 @@ class Pattern:
         return ["".join(alive if (x, y) in self.cells else dead for x in range(self.width)) for y in range(self.height)]
 
     def world(self, rule):
-        """The rule, with a topology perhaps that does not hold the pattern."""
+        """Returns the rule, possibly with a topology too small for the pattern."""
         if self.draw.random() < 0.5:
             return rule
         letter, self.boundary = self.draw.choice((("T", "torus"), ("p", "dead")))
@@ -58,7 +58,7 @@ class Pattern:
             lines = [f"#CXRLE Pos={self.place[0]},{self.place[1]} Gen=0", *lines]
         if self.has_header:
             shown = (self.width, self.height)
-            if self.draw.random() < 0.2:  # of another pattern
+            if self.draw.random() < 0.2:  # the size of another pattern
                 shown = (max(self.width - 2, 0), max(self.height - 1, 0))
             rule = self.world(self.draw.choice(("B3/S23", "b3s23", "23/3", "S23/B3", "B3_S23", "B3/23")))
             lines.append(f"x = {shown[0]}, y = {shown[1]}, rule = {rule}")
@@ -82,7 +82,7 @@ class Pattern:
         return ["#Life 1.06", *(f"{x - 3} {y + 11}" for x, y in self.cells)]
 
     def spell_mc(self):
-        """One square of 32 x 32 cells. The middle of its side is a corner of the cell (0, 1), as in Golly."""
+        """Writes one square of 32 x 32 cells. As in Golly, the centre is a corner of cell (0, 1)."""
         self.place = (-16, -15)
         leaves = {}
         for x, y in self.cells:
@@ -108,7 +108,8 @@ class Pattern:
         return gzip.compress(data) if self.draw.random() < 0.2 else data
 
     def placed(self):
-        """The cells at their places: on a bounded world about the middle if the rectangle fits, or from its first cell on."""
+        """Returns the cells at their places. In a bounded world they are centred if they fit, otherwise they start at
+        its first cell."""
         left, top = self.place or (0, 0)
         if self.place is None and self.boundary != "plane":
             fits = self.width <= self.size[0] and self.height <= self.size[1]
@@ -117,7 +118,7 @@ class Pattern:
         return {(x + left, y + top) for x, y in self.cells}
 
     def follow(self, message):
-        """Does what the message says, as a person who knows the pattern. Returns false if it says nothing to do."""
+        """Follows the remedy in the message, with knowledge of the pattern. Returns false if there is no remedy."""
         if match := re.search(r"the header says that ([xy]) = (\d+); correct that number", message):
             right = {"x": self.width, "y": self.height}[match[1]]
             self.lines = [re.sub(rf"{match[1]} = {match[2]},", f"{match[1]} = {right},", line) if line.startswith("x") else line

@@ -1,4 +1,4 @@
-// Every public call of Life refuses what cannot be true.
+// Checks that every public call of Life refuses malformed views.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct GridLie {
   std::string says;
 };
 
-/// Grids of 10 x 100 that cannot be true; `words` holds 20.
+/// Returns malformed grids of 10 x 100; `words` has 20 elements.
 std::vector<GridLie> lies(std::uint64_t* words) {
   auto* const odd = tests::pointer_at<std::uint64_t>(tests::address_of(words) + 1);
   auto* const last = tests::pointer_at<std::uint64_t>(~std::uintptr_t{0} - 7);
@@ -56,7 +56,7 @@ TEST_F(LifeViews, AreRefusedWhereTheyLie) {
   for (const GridLie& lie : lies(others_)) {
     LifeMemory memory;
     memory.cells = lie.grid;
-    if (lie.grid.words == nullptr) continue;  // no memory is given
+    if (lie.grid.words == nullptr) continue;  // a null pointer here means that no memory is given
     expect_usage([&] { life(grid_, torus_, memory); }, lie.says);
   }
   for (const auto& lie : tests::vector_lies<std::uint64_t>(others_)) {

@@ -1,11 +1,10 @@
-// array_lock: tickets, and for each number a cache line at which it is called.
+// array_lock: tickets, each announced on a separate cache line.
 //
-// What changes from `ticket_lock`: each who waits watches a slot of its own, so that a hand-off is one transfer,
-// however many wait.
+// What changes from `ticket_lock`: each waiting thread polls a separate slot, so a hand-off transfers one cache line.
 //
-// Cost: one addition to come in, a write to let go. Memory: 8448 bytes a lock, with 64 slots.
-// Limits: the memory is for as many as might wait, though none does. With more threads than slots it stays right, and
-// several watch one slot.
+// Cost: one atomic addition to acquire, one write to release. Memory: 8448 bytes per lock, with 64 slots.
+// Limits: the memory is reserved for the maximum number of waiting threads, even if none waits. With more threads than
+// slots the lock stays correct, and several threads poll one slot.
 // The code: include/gradus/locks/array_lock.hpp.
 // Source: T. E. Anderson, "The performance of spin lock alternatives for shared-memory multiprocessors" (1990).
 #include "gradus/locks/array_lock.hpp"
@@ -21,8 +20,8 @@ Result array_lock(const Problem& problem, const Execution& execution, std::vecto
 
 extern constinit const Variant array_lock_rung{
     .name = "array_lock",
-    .summary = "tickets, each called at a cache line of its own",
-    .change = "a hand-off disturbs nobody but the next",
+    .summary = "tickets, each on a separate cache line",
+    .change = "a hand-off touches only the next thread",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

@@ -1,15 +1,15 @@
-// clh_lock: a queue of threads, each of which watches the one before it.
+// clh_lock: a queue of threads, each of which polls the node of its predecessor.
 //
-// What changes from `array_lock`: the slots are nodes that threads bring along and hand on, so that there are as many
-// as there are threads and locks, and not as many as there might be threads at each lock.
+// What changes from `array_lock`: the slots are nodes that threads bring with them and pass on. So there are as many
+// nodes as threads and locks, instead of a slot at each lock for every thread that might wait.
 //
-// Cost: one exchange to come in, a write to let go. Memory: 256 bytes, and a node of 128 for each lock and each thread
-// that holds or wants one.
-// Limits: it watches memory that another thread wrote last; on machines where that is far away, `mcs_lock` watches its
-// own.
+// Cost: one atomic exchange to acquire, one write to release. Memory: 256 bytes per lock, and a node of 128 bytes for
+// each lock and each thread that holds or waits for one.
+// Limits: a thread polls memory that another thread wrote last. On machines where such memory is remote, `mcs_lock`
+// polls local memory instead.
 // The code: include/gradus/locks/clh_lock.hpp and node_pool.hpp.
-// Sources: T. S. Craig, "Building FIFO and priority-queuing spin locks from atomic swap" (1993); P. Magnusson,
-// A. Landin and E. Hagersten, "Queue locks on cache coherent multiprocessors" (1994).
+// Sources: T. S. Craig, "Building FIFO and priority-queuing spin locks from atomic swap" (1993); P. Magnusson, A.
+// Landin and E. Hagersten, "Queue locks on cache coherent multiprocessors" (1994).
 #include "gradus/locks/clh_lock.hpp"
 
 #include "locks/contend.hpp"
@@ -24,7 +24,7 @@ Result clh_lock(const Problem& problem, const Execution& execution, std::vector<
 extern constinit const Variant clh_lock_rung{
     .name = "clh_lock",
     .summary = "a queue in which each thread watches the one before it",
-    .change = "as many cache lines as there are threads, not as there might be",
+    .change = "one cache line per actual thread, not per possible thread",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

@@ -1,10 +1,11 @@
-// cna_lock: the queue of `mcs_lock`, in which threads near the holder's memory go first, within bounds.
+// cna_lock: the queue of `mcs_lock`, in which threads on the holder's NUMA node go first, within bounds.
 //
-// What changes from `mcs_lock`: who lets go prefers a thread on its own node of the machine's memory, so that what the
-// lock guards stays in that node's caches. Those that were passed come first again after 256 such hand-offs.
+// What changes from `mcs_lock`: a releasing thread prefers a successor on its own NUMA node, so that the guarded data
+// stays in the caches of that node. After 256 such hand-offs the threads that were overtaken go first.
 //
-// Cost: that of `mcs_lock`; with several nodes a walk along the queue to the first near thread. Memory: 256 bytes.
-// Limits: on one node it gains nothing. Threads of other nodes are overtaken, though not for ever.
+// Cost: as `mcs_lock`, plus a walk along the queue to the first thread of the same node if there are several nodes.
+// Memory: 256 bytes.
+// Limits: on a single node it gains nothing. Threads of other nodes are overtaken, but not for ever.
 // The code: include/gradus/locks/cna_lock.hpp.
 // Source: D. Dice and A. Kogan, "Compact NUMA-aware locks" (2019).
 #include "gradus/locks/cna_lock.hpp"
@@ -20,8 +21,8 @@ Result cna_lock(const Problem& problem, const Execution& execution, std::vector<
 
 extern constinit const Variant cna_lock_rung{
     .name = "cna_lock",
-    .summary = "the same queue, threads near the holder's memory first, within bounds",
-    .change = "what is guarded stays in one node's caches",
+    .summary = "the same queue, threads on the holder's node first, within bounds",
+    .change = "guarded data stays in one node's caches",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

@@ -1,11 +1,11 @@
-// mcs_lock: a queue of threads, each of which lets in the one behind it.
+// mcs_lock: a queue of threads, each of which admits its successor.
 //
-// What changes from `clh_lock`: who waits watches a node of its own, on its stack, and who leaves writes to it. No node
-// is needed by a thread that does not wait, and none outlives the wait.
+// What changes from `clh_lock`: a waiting thread polls a node on its own stack, and the releasing thread writes to it.
+// A thread that does not wait needs no node, and no node outlives the wait.
 //
-// Cost: a compare-and-exchange to come in and one to let go where nobody waits; otherwise an exchange, a link to the
-// thread before, and a write. Memory: 256 bytes.
-// Limits: who lets go may have to wait for the next thread to link itself.
+// Cost: without contention one compare-and-swap to acquire and one to release; otherwise an exchange, a link from the
+// predecessor, and a write. Memory: 256 bytes.
+// Limits: a releasing thread may have to wait until its successor has linked itself.
 // The code: include/gradus/locks/mcs_lock.hpp.
 // Source: J. M. Mellor-Crummey and M. L. Scott, "Algorithms for scalable synchronization on shared-memory
 // multiprocessors" (1991); M. L. Scott, "Shared-Memory Synchronization" (2013), section 4.3.
@@ -23,7 +23,7 @@ Result mcs_lock(const Problem& problem, const Execution& execution, std::vector<
 extern constinit const Variant mcs_lock_rung{
     .name = "mcs_lock",
     .summary = "a queue in which each thread knows the next",
-    .change = "watches its own memory; a node only while it waits",
+    .change = "polls its own memory; a node only while waiting",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

@@ -1,11 +1,11 @@
-// openmp_critical: one critical section of OpenMP.
+// openmp_critical: an OpenMP critical section.
 //
-// What changes from `no_lock`: one thread at a time is inside. A critical section has a name and no object: all that
-// share the name exclude each other, wherever they are in the program.
+// What changes from `no_lock`: one thread at a time is inside. A critical section has a name but is not an object: all
+// sections with the same name exclude each other, anywhere in the program.
 //
-// Cost: the runtime's lock. GNU's waits by spinning for a while, then sleeps; the environment's OMP_WAIT_POLICY and
-// GOMP_SPINCOUNT say how long.
-// Limits: it guards a block and not an object; there is no try_lock(), and no condition variable waits with it.
+// Cost: the lock of the runtime. GNU's runtime spins for a while and then sleeps; the environment variables
+// OMP_WAIT_POLICY and GOMP_SPINCOUNT set the time.
+// Limits: it guards a block, not an object. It has no try_lock() and works with no condition variable.
 // Source: the OpenMP specification's `critical` construct.
 #include "locks/contend.hpp"
 #include "locks/problem.hpp"
@@ -22,10 +22,10 @@ template <>
 struct Guard<OmpCritical> {
   template <class Section>
   static bool with(OmpCritical&, const Section& section) {
-    bool goes_on = false;
+    bool wants_more = false;
 #pragma omp critical(gradus_locks)
-    goes_on = section();
-    return goes_on;
+    wants_more = section();
+    return wants_more;
   }
 };
 
@@ -36,7 +36,7 @@ Result openmp_critical(const Problem& problem, const Execution& execution, std::
 extern constinit const Variant openmp_critical_rung{
     .name = "openmp_critical",
     .summary = "OpenMP's critical construct",
-    .change = "one thread at a time; a name, and no object",
+    .change = "one thread at a time; a name, not an object",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

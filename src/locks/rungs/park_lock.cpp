@@ -1,11 +1,11 @@
-// park_lock: look for some microseconds, then sleep until the lock is free.
+// park_lock: spins for some microseconds, then sleeps until the lock is free.
 //
-// What changes from `ttas_lock`: who has looked in vain sleeps, and leaves its processor to others. Who lets go wakes
-// one, and whoever is awake may have the lock meanwhile.
+// What changes from `ttas_lock`: a thread that has polled in vain sleeps and leaves its CPU to other threads. A
+// releasing thread wakes one sleeper, but any running thread may take the lock first.
 //
-// Cost: a compare-and-exchange to come in and one to let go; a system call each for who sleeps and who wakes.
-// Memory: 128 bytes.
-// Limits: no order of arrival; to be woken takes some microseconds.
+// Cost: one compare-and-swap to acquire and one to release; one system call to sleep and one to wake. Memory: 128
+// bytes.
+// Limits: no order of arrival; waking a thread takes some microseconds.
 // The code: include/gradus/locks/park_lock.hpp.
 // Source: A. R. Karlin and others, "Empirical studies of competitive spinning for a shared-memory multiprocessor"
 // (1991); U. Drepper, "Futexes are tricky" (2005).
@@ -22,8 +22,8 @@ Result park_lock(const Problem& problem, const Execution& execution, std::vector
 
 extern constinit const Variant park_lock_rung{
     .name = "park_lock",
-    .summary = "look for some microseconds, then sleep",
-    .change = "leaves its processor to others",
+    .summary = "spin for some microseconds, then sleep",
+    .change = "leaves the CPU to others",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

@@ -1,11 +1,11 @@
 // pthread_mutex: the mutex of POSIX threads.
 //
-// What changes from `openmp_critical`: it is an object. A thread that does not get it sleeps in the kernel until the
-// holder wakes it; nobody spins.
+// What changes from `openmp_critical`: the lock is an object. A thread that does not get it sleeps in the kernel until
+// the holder wakes it; no thread spins.
 //
-// Cost: a compare-and-exchange to come in and an exchange to let go; a system call each for who sleeps and who wakes.
-// Limits: to sleep and to be woken takes some microseconds, much more than a short section.
-// Source: IEEE Std 1003.1; U. Drepper, "Futexes are tricky" (2005), for how Linux does it.
+// Cost: one compare-and-swap to acquire and one exchange to release; one system call to sleep and one to wake.
+// Limits: sleeping and waking take some microseconds, much longer than a short section.
+// Source: IEEE Std 1003.1; U. Drepper, "Futexes are tricky" (2005), for the implementation on Linux.
 #include "cpu/posix_locks.hpp"
 #include "locks/contend.hpp"
 #include "locks/problem.hpp"
@@ -19,7 +19,7 @@ Result pthread_mutex(const Problem& problem, const Execution& execution, std::ve
 extern constinit const Variant pthread_mutex_rung{
     .name = "pthread_mutex",
     .summary = "the mutex of POSIX threads",
-    .change = "an object; who waits sleeps",
+    .change = "an object; waiters sleep",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

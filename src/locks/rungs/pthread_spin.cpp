@@ -1,11 +1,11 @@
 // pthread_spin: the spin lock of POSIX threads.
 //
-// What changes from `std_mutex`: who waits stays awake, and so needs no wake. The C library's lock tries once, then
-// looks until it is free and tries again.
+// What changes from `std_mutex`: a waiting thread stays awake, so no wake-up is needed. The C library's lock tries
+// once, then polls until the lock is free and tries again.
 //
-// Cost: one locked instruction to come in, a write to let go.
-// Limits: it never gives its processor away: with more threads than processors those that wait keep the holder from
-// running for whole time slices. 4 bytes, so that two of them share a cache line, and with them their contention.
+// Cost: one locked instruction to acquire, one write to release.
+// Limits: it never yields its CPU. With more threads than CPUs, waiting threads keep the holder from running for whole
+// time slices. It has 4 bytes, so two locks may share a cache line and its contention.
 // Source: IEEE Std 1003.1, pthread_spin_lock().
 #include "cpu/posix_locks.hpp"
 #include "locks/contend.hpp"
@@ -20,7 +20,7 @@ Result pthread_spin(const Problem& problem, const Execution& execution, std::vec
 extern constinit const Variant pthread_spin_rung{
     .name = "pthread_spin",
     .summary = "the spin lock of POSIX threads",
-    .change = "who waits stays awake, and keeps its processor",
+    .change = "waiters stay awake and keep their CPUs",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

@@ -1,9 +1,9 @@
 // std_mutex: the standard library's mutex.
 //
-// What changes from `pthread_mutex`: the interface, and that an error is an exception. It is what a C++ program has
-// without us, and what each lock below must be measured against.
+// What changes from `pthread_mutex`: the interface, and errors are exceptions. This is what every C++ program already
+// has, and the baseline of all locks below.
 //
-// Cost and limits: those of `pthread_mutex`, which it is on Linux.
+// Cost and limits: as `pthread_mutex`, by which it is implemented on Linux.
 // Source: ISO/IEC 14882, [thread.mutex].
 #include <mutex>
 

@@ -1,11 +1,12 @@
-// tas_lock: test-and-set. One flag, which all who wait set until it was free.
+// tas_lock: test-and-set. Every waiting thread sets one flag until its previous value was clear.
 //
-// What changes from `pthread_spin`: it is ours, to begin with, on cache lines of its own, and a thread that has waited
-// for some microseconds gives its processor away. All who wait write to the flag, again and again.
+// What changes from `pthread_spin`: this lock is our own code, on separate cache lines, and a thread yields its CPU
+// after waiting for some microseconds. All waiting threads write to the flag again and again.
 //
-// Cost: one exchange to come in, a write to let go; while threads wait, a transfer of the cache line for each of
-// their looks. Memory: 128 bytes.
-// Limits: the holder, too, must win the line back to let go. No order of arrival: a thread may wait for ever.
+// Cost: one atomic exchange to acquire, one write to release; while threads wait, every attempt transfers the cache
+// line. Memory: 128 bytes.
+// Limits: the holder must get the cache line back before it can release the lock. No order of arrival: a thread may
+// wait for ever.
 // The code: include/gradus/locks/tas_lock.hpp.
 // Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor Programming" (2008), chapter 7.
 #include "gradus/locks/tas_lock.hpp"
@@ -22,7 +23,7 @@ Result tas_lock(const Problem& problem, const Execution& execution, std::vector<
 extern constinit const Variant tas_lock_rung{
     .name = "tas_lock",
     .summary = "test and set one flag until it was free",
-    .change = "ours; cache lines of its own; gives its processor away after some microseconds",
+    .change = "ours; separate cache lines; yields its CPU after some microseconds",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

@@ -1,10 +1,10 @@
 // ticket_lock: draw a number, and wait until it is called.
 //
-// What changes from `ttas_lock`: order. Who comes draws a number, who leaves calls the next, and nobody is overtaken.
+// What changes from `ttas_lock`: order. A thread draws a number, a release calls the next one: no overtaking.
 //
-// Cost: one addition to come in, a write to let go, which all who wait then read again. Memory: 256 bytes.
-// Limits: a hand-off takes a transfer of the line for each that waits. A lock that is handed on in order waits for a
-// thread that has no processor: with more threads than processors each hand-off may take a time slice.
+// Cost: one atomic addition to acquire; one write to release, which all waiting threads then read. Memory: 256 bytes.
+// Limits: a hand-off transfers the cache line to every waiting thread. A lock with a fixed order must wait for the next
+// thread even if it has no CPU: with more threads than CPUs each hand-off may take a time slice.
 // The code: include/gradus/locks/ticket_lock.hpp.
 // Source: J. M. Mellor-Crummey and M. L. Scott, "Algorithms for scalable synchronization on shared-memory
 // multiprocessors" (1991).
@@ -22,7 +22,7 @@ Result ticket_lock(const Problem& problem, const Execution& execution, std::vect
 extern constinit const Variant ticket_lock_rung{
     .name = "ticket_lock",
     .summary = "draw a number and wait until it is called",
-    .change = "nobody is overtaken",
+    .change = "no overtaking",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

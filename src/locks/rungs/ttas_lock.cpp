@@ -1,12 +1,13 @@
-// ttas_lock: test and test-and-set. Look first, set when it is free, rest longer from look to look.
+// ttas_lock: test and test-and-set. Read the flag first, set it only if it is clear, and back off between attempts.
 //
-// What changes from `tas_lock`: who waits reads, in its own cache, and writes only when the flag was free. So that not
-// all of them rush for it then, each rests between its looks, twice as long each time.
+// What changes from `tas_lock`: a waiting thread reads the flag in its own cache and writes only after the flag was
+// clear. So that the threads do not all write at once, each pauses between two reads, twice as long each time
+// (exponential backoff).
 //
-// Cost: one exchange to come in, a write to let go; when it is let go, a transfer for those who look just then.
-// Memory: 128 bytes.
-// Limits: who just let go finds the flag in its own cache and is often the next; others starve. The best rest
-// depends on the machine and on the section.
+// Cost: one atomic exchange to acquire, one write to release; after a release, one transfer for each thread that reads
+// just then. Memory: 128 bytes.
+// Limits: the releasing thread finds the flag in its own cache and is often the next holder, so others starve. The best
+// pause depends on the machine and on the section.
 // The code: include/gradus/locks/ttas_lock.hpp.
 // Source: T. E. Anderson, "The performance of spin lock alternatives for shared-memory multiprocessors" (1990).
 #include "gradus/locks/ttas_lock.hpp"
@@ -22,8 +23,8 @@ Result ttas_lock(const Problem& problem, const Execution& execution, std::vector
 
 extern constinit const Variant ttas_lock_rung{
     .name = "ttas_lock",
-    .summary = "look first, then set the flag; rest twice as long from look to look",
-    .change = "who waits reads in its own cache; no rush",
+    .summary = "read first, then set the flag; exponential backoff between reads",
+    .change = "waiters read their own caches; no rush",
     .contract = excludes_others,
     .backend = core::Backend::openmp,
     .deterministic = false,

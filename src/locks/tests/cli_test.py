@@ -5,9 +5,9 @@ import json
 from kit import Case
 
 
-# What tests/cli/cli_test.py wants to know: see tests/cli/run.py.
+# For tests/cli/cli_test.py: see tests/cli/run.py.
 def json_jobs(case):
-    return {}  # no command of its own
+    return {}  # locks have no command
 
 
 NARROWED = {

@@ -1,4 +1,4 @@
-// Takes two locks at once in several threads, through nothing but the public headers.
+// Acquires two locks at once in several threads, using only the public headers.
 #include <gradus/locks.hpp>
 
 #include <cstdio>

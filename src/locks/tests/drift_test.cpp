@@ -1,4 +1,4 @@
-// Files on disk, the table of variants and the documents agree. The check itself is tested in the room of k-means.
+// Files on disk, the table of variants and the documents agree. The tests of k-means cover the check itself.
 #include <gtest/gtest.h>
 
 #include "locks/variants.hpp"

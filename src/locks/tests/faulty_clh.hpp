@@ -1,5 +1,4 @@
-// The textbook's CLH lock, with a flag in each node and a node for each thread, right or with a fault: the controls of
-// the tests of locks.
+// The textbook's CLH lock, correct or with a planted fault: the negative control of the tests of locks.
 #pragma once
 
 #include <array>
@@ -9,8 +8,8 @@ namespace gradus::locks_detail {
 
 enum class Fault {
   none,
-  late_flag,  ///< a thread raises its flag when it is in the queue already: the next one may find it down
-  weak_order  ///< unlock() lowers the flag without release
+  late_flag,  ///< a thread raises its flag after it has entered the queue, so its successor may find it down
+  weak_order  ///< unlock() lowers the flag without release order
 };
 
 template <class Policy, Fault fault>

@@ -1,4 +1,4 @@
-// What a lock owes to those who use it as the standard's Lockable: who may take it, where, when and in which order.
+// Duties of a lock to users of the standard's Lockable: which threads may acquire it, where, when and in which order.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,7 +131,7 @@ TYPED_TEST(Lockable, ConditionVariablesWaitWithIt) {
   EXPECT_EQ(sum, 500500);
 }
 
-// Nodes that a thread brought along are still looked at when it has ended.
+// Nodes of ended threads are still read.
 TYPED_TEST(Lockable, OutlivesItsThreads) {
   TypeParam lock;
   long count = 0;
@@ -168,13 +168,13 @@ TYPED_TEST(Lockable, ManyComeAndGo) {
   }
 }
 
-// In destructors of thread_local objects, whichever is destroyed first.
+// In destructors of thread_local objects, in either order of destruction.
 template <class Lock>
 struct Late {
   Lock* lock;
   long* count;
   ~Late() {
-    for (int round = 0; round < 40; ++round) {  // more than a thread keeps nodes
+    for (int round = 0; round < 40; ++round) {  // more than the nodes that a thread keeps
       Lock other;
       const std::scoped_lock both(*lock, other);
       ++*count;
@@ -189,7 +189,7 @@ TYPED_TEST(Lockable, WorksInDestructorsOfThreadLocalObjects) {
   for (int thread = 0; thread < 4; ++thread)
     team.emplace_back([&, thread] {
       if (thread % 2 == 0) {
-        const std::scoped_lock guard(lock);  // what the lock keeps for the thread comes before the object
+        const std::scoped_lock guard(lock);  // constructs the lock's thread-local data before the object
         ++count;
       }
       thread_local Late<TypeParam> late{&lock, &count};
@@ -201,7 +201,7 @@ TYPED_TEST(Lockable, WorksInDestructorsOfThreadLocalObjects) {
   EXPECT_EQ(count, 2 + 4 + 4 * 40);
 }
 
-// Eight of them by the standard's algorithm, which tries and goes back, each thread in another order.
+// Eight locks by the standard's algorithm, which tries and backs off; each thread names them in another order.
 TYPED_TEST(Lockable, ManyAreTakenAtOnceInAnyOrder) {
   constexpr std::size_t count = 8;
   std::vector<TypeParam> locks(count);
@@ -221,8 +221,7 @@ TYPED_TEST(Lockable, ManyAreTakenAtOnceInAnyOrder) {
   EXPECT_EQ(sum, 200);
 }
 
-// try_lock() may fail where the lock has just become free, but somebody who tries again comes in: also while others
-// take it and let go all the time.
+// try_lock() may fail although the lock has just become free, but repeated attempts succeed under contention.
 TYPED_TEST(Lockable, WhoTriesAgainComesIn) {
   TypeParam lock;
   std::atomic<bool> done{false};
@@ -248,8 +247,8 @@ TYPED_TEST(Lockable, WhoTriesAgainComesIn) {
   lock.unlock();
 }
 
-// All of them wait when the lock is let go of, most at the same slot of array_lock; and each ends as soon as it has had
-// it, with the node that the next one may still look at.
+// All threads wait when the lock is released, most of them at the same slot of array_lock. Each ends right after its
+// section, although its successor may still read its node.
 TYPED_TEST(Lockable, AThousandThreadsWaitAndEnd) {
 #ifdef GRADUS_SANITIZED
   constexpr int threads = 150;
@@ -273,18 +272,18 @@ TYPED_TEST(Lockable, AThousandThreadsWaitAndEnd) {
   EXPECT_EQ(count, threads);
 }
 
-// The standard's other users of a Lockable: a lock is moved from guard to guard and let go of before its guard's end.
+// Other standard uses of a Lockable: guards pass a lock on, and release it before they end.
 TYPED_TEST(Lockable, GuardsPassItOn) {
   TypeParam lock;
   std::unique_lock one(lock);
   std::unique_lock other(std::move(one));
   EXPECT_FALSE(
-      one.owns_lock());  // NOLINT(bugprone-use-after-move,clang-analyzer-cplusplus.Move): it says what it has become
+      one.owns_lock());  // NOLINT(bugprone-use-after-move,clang-analyzer-cplusplus.Move): tests the moved-from state
   EXPECT_TRUE(other.owns_lock());
   other.unlock();
   EXPECT_TRUE(another_thread_can_take(lock));
   other.lock();
-  EXPECT_THROW(other.lock(), std::system_error);  // the guard, not the lock, knows who has it
+  EXPECT_THROW(other.lock(), std::system_error);  // the guard, not the lock, knows its owner
   const std::lock_guard adopted(lock, std::adopt_lock);
   other.release();
 }
@@ -302,7 +301,7 @@ TYPED_TEST(Lockable, AConditionVariableWaitsNoLongerThanItIsTold) {
   EXPECT_FALSE(another_thread_can_take(lock));
 }
 
-// A child has a copy of each lock, and of the nodes, of which its only thread goes on to use some and make others.
+// A child has copies of the locks and the nodes. Its only thread uses some nodes and makes others.
 TYPED_TEST(Lockable, WorksInAForkedChild) {
   EXPECT_EXIT(
       {
@@ -343,7 +342,7 @@ TYPED_TEST(Lockable, WorksBeforeMain) {
   EXPECT_TRUE(another_thread_can_take(static_lock<TypeParam>));
 }
 
-// And after it: where this went wrong the program would end with an error, or not at all.
+// After the test: a failure would end the program with an error, or never.
 template <class Lock>
 struct AtExit {
   ~AtExit() {
@@ -393,7 +392,7 @@ TYPED_TEST(TimedLockable, SucceedsWhereItIsFreeOrBecomesFree) {
 }
 
 TYPED_TEST(TimedLockable, WhoGivesUpTakesNoWakeAlong) {
-  // The holder lets go while some give up: none of the others may sleep on.
+  // The holder releases while some threads give up; none of the others may sleep for ever.
   for (int round = 0; round < 200; ++round) {
     TypeParam lock;
     lock.lock();
@@ -411,7 +410,7 @@ TYPED_TEST(TimedLockable, WhoGivesUpTakesNoWakeAlong) {
   }
 }
 
-/// Which no lock may take for the past: what is far away need not fit into the clock's own ticks.
+/// No lock may mistake a distant time for the past: it need not fit into the clock's ticks.
 TYPED_TEST(TimedLockable, WaitsHoweverLong) {
   using Days = std::chrono::duration<std::int64_t, std::ratio<86400>>;
   const auto becomes_free = [](const auto& take) {
@@ -432,7 +431,7 @@ TYPED_TEST(TimedLockable, WaitsHoweverLong) {
   waits_for(Days::max());
   waits_for(std::chrono::duration<double>(1e300));
   waits_for(std::chrono::duration<float>(std::numeric_limits<float>::infinity()));
-  // Ticks that are no multiple of the clock's, and longer ones than the clock has range.
+  // Ticks that are not multiples of the clock's ticks, and ticks longer than the range of the clock.
   using Samples = std::chrono::duration<std::int64_t, std::ratio<1, 44100>>;
   using Millennia = std::chrono::duration<int, std::ratio_multiply<std::chrono::years::period, std::kilo>>;
   waits_for(Samples(std::int64_t{44100} * 86400 * 365));
@@ -488,7 +487,7 @@ TYPED_TEST(TimedLockable, DoesNotWaitForThePast) {
   EXPECT_TRUE(another_thread_can_take(lock));
 }
 
-/// Of 10 milliseconds a tick; and which fails the third time it is asked.
+/// A clock with ticks of 10 milliseconds, and a clock that throws on its third reading.
 struct CoarseClock {
   using duration = std::chrono::duration<int, std::centi>;
   using rep = duration::rep;
@@ -535,7 +534,7 @@ TYPED_TEST(TimedLockable, AClockThatThrowsLeavesNobodyBehind) {
       FailingClock::looks_left = allowed;
       EXPECT_THROW(lock.try_lock_until(FailingClock::time_point::max()), std::runtime_error);
     }).join();
-    // Whoever comes next is woken, and by the first unlock().
+    // Later threads are woken, by the first unlock().
     std::vector<std::jthread> waiting;
     for (int thread = 0; thread < 2; ++thread) waiting.emplace_back([&] { const std::scoped_lock guard(lock); });
     std::this_thread::sleep_for(milliseconds(2));

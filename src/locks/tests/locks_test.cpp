@@ -1,4 +1,4 @@
-// Every lock of the table in every case: a new row is tested by its row alone.
+// Tests every lock of the table in every case. A new row is tested automatically.
 #include "locks/cases.hpp"
 #include "tests/ladder_test.hpp"
 

@@ -1,5 +1,4 @@
-// What befalls locks at bad moments: many that come at once, a lock that ends as soon as it may, threads that are to be
-// cancelled, and no memory.
+// Locks in bad moments: simultaneous arrivals, early destruction, cancelled threads, and no memory.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -17,8 +16,8 @@
 
 #include "gradus/locks.hpp"
 
-// Of the program's allocations those of nodes, which alone are refused; sanitizers have allocations of their own. Not
-// inline, for what g++ then sees of new and free() it takes for a mistake.
+// Refuses only the allocations of nodes; sanitizers replace allocation themselves. Not inline, because g++ would
+// otherwise warn about mismatched new and free().
 #ifndef GRADUS_SANITIZED
 #define NOT_INLINE __attribute__((noinline))
 namespace {
@@ -37,15 +36,16 @@ NOT_INLINE void operator delete[](void* place, std::size_t, std::align_val_t) no
 namespace gradus::locks_detail {
 namespace {
 
-// --- park_lock: as many as come at once ------------------------------------------------------------------------------
+// --- park_lock: many threads that arrive at once
+// ----------------------------------------------------------------------
 
-/// Threads that come all see the lock before any of them has said that it watches; who watches does not look again
-/// before the lock is let go of; and who let it go is slower than all others.
+/// Arriving threads all read the lock before any has registered as a watcher. Watchers do not read again before the
+/// lock is released. The releasing thread is slower than all others.
 struct AllAtOnce : lock_policy {
   static inline std::barrier<>* all_here = nullptr;
   static inline std::atomic<bool> is_let_go{false};
   static inline std::atomic<bool> is_destroyed{false};
-  static inline std::atomic<int> late{0};  ///< accesses to a lock that is no more
+  static inline std::atomic<int> late{0};  ///< accesses to a destroyed lock
   static inline thread_local bool comes = false;
   static inline thread_local bool lets_go = false;
 
@@ -85,7 +85,7 @@ struct AllAtOnce : lock_policy {
       while (!is_let_go.load()) std::this_thread::yield();
     }
   };
-  // Before it wakes a sleeper. Sleepers there may be, who wait for that, and then the lock does not end before.
+  // Called before the lock wakes a sleeper. Sleepers may wait for that, and then the lock is not destroyed earlier.
   static void pause(unsigned) {
     if (!lets_go) return;
     is_let_go.store(true);
@@ -94,7 +94,7 @@ struct AllAtOnce : lock_policy {
   }
 };
 
-// Whoever has the lock last may destroy it. Who let it go before, and wakes nobody, must not look at it any more.
+// The last holder may destroy the lock. A thread that released it before and wakes no other must not access it again.
 TEST(LocksMalice, ParkLockIsNotTouchedOnceAllHaveHadIt) {
   for (int threads = 2; threads <= 6; ++threads) {
     AllAtOnce::is_let_go = false;
@@ -113,7 +113,7 @@ TEST(LocksMalice, ParkLockIsNotTouchedOnceAllHaveHadIt) {
         if (have_had_it.fetch_add(1) + 1 == threads) AllAtOnce::is_destroyed = true;
       });
     all_here.arrive_and_wait();
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // they are counted
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // all threads are registered
     AllAtOnce::lets_go = true;
     lock.unlock();
     AllAtOnce::lets_go = false;
@@ -123,14 +123,15 @@ TEST(LocksMalice, ParkLockIsNotTouchedOnceAllHaveHadIt) {
   }
 }
 
-// --- threads that are to be cancelled --------------------------------------------------------------------------------
+// --- cancelled threads
+// ------------------------------------------------------------------------------------------------
 
 template <class Lock>
 class LocksOfCancelled : public testing::Test {};
 using Locks = testing::Types<tas_lock, ttas_lock, ticket_lock, array_lock, clh_lock, mcs_lock, cna_lock, park_lock>;
 TYPED_TEST_SUITE(LocksOfCancelled, Locks);
 
-// As std::mutex: who waits goes on waiting, and has the lock in the end.
+// As with std::mutex, a waiting thread continues to wait and finally gets the lock.
 TYPED_TEST(LocksOfCancelled, WhoWaitsGoesOnWaiting) {
   TypeParam lock;
   lock.lock();
@@ -139,7 +140,7 @@ TYPED_TEST(LocksOfCancelled, WhoWaitsGoesOnWaiting) {
     const std::scoped_lock guard(lock);
     had_it = true;
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));  // it naps by now
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));  // the thread naps by now
   pthread_cancel(waiting.native_handle());
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   lock.unlock();
@@ -150,7 +151,7 @@ TYPED_TEST(LocksOfCancelled, WhoWaitsGoesOnWaiting) {
 #ifndef GRADUS_SANITIZED
 // --- no memory -------------------------------------------------------------------------------------------------------
 
-// However often it was tried meanwhile, the first nodes are the first, and not behind many that were never made.
+// After any number of failed attempts the first nodes are still the first, not behind nodes that were never made.
 TEST(LocksMalice, NoNodeIsLostWhereThereWasNoMemory) {
   const auto pool = std::make_unique<lock_node_pool<lock_policy>>();
   using Node = lock_node_pool<lock_policy>::node;
@@ -162,7 +163,7 @@ TEST(LocksMalice, NoNodeIsLostWhereThereWasNoMemory) {
 }
 
 TEST(LocksMalice, ClhLockComesInAgainWhenThereIsMemory) {
-  std::thread([] {                       // which has no node yet
+  std::thread([] {                       // this thread has no node yet
     std::vector<clh_lock> others(1000);  // more than the pool has made
     refuses = true;
     std::size_t taken = 0;

@@ -1,6 +1,6 @@
-// Every lock under the checker that tries out all orders of events and all values that C++ lets a load see
-// (tests/model/model.hpp): the code that programs use, with two and three threads. And with each of its memory orders
-// made weaker, one after the other: each must be missed.
+// Runs every lock in the model checker, which explores all orders of events and all values that C++ lets a load return
+// (tests/model/model.hpp). It tests the production code with two and three threads. Then it weakens each memory order
+// in turn, and each weakening must cause a violation.
 #include "tests/model/model.hpp"
 
 #include <gtest/gtest.h>
@@ -26,11 +26,11 @@ struct Job {
   Taking taking;
 };
 std::string text(const Job& job) {
-  return std::to_string(job.threads) + " threads, " + std::to_string(job.rounds) + " rounds, manner " +
+  return std::to_string(job.threads) + " threads, " + std::to_string(job.rounds) + " rounds, mode " +
          std::to_string(static_cast<int>(job.taking));
 }
 
-/// Threads that add to a variable under the lock.
+/// Threads that increment a variable under the lock.
 template <class Lock>
 Scenario additions(const Job& job) {
   struct State {
@@ -47,7 +47,7 @@ Scenario additions(const Job& job) {
         if (job.taking == Taking::one_tries && thread == 0) {
           if (!lock.try_lock()) continue;
         } else if (job.taking == Taking::two_give_up && thread < 2) {
-          // Of the checker's semaphore a wait that may end does so or not, whatever the time.
+          // A timed wait on the checker's semaphore may time out or not, for any duration.
           if constexpr (requires(Lock other) { other.try_lock_for(std::chrono::hours(1)); }) {
             if (!lock.try_lock_for(std::chrono::hours(1))) continue;
           } else {
@@ -79,7 +79,7 @@ const std::vector<Job>& usual_jobs() {
 
 using Make = std::function<Scenario()>;
 
-/// No execution of any has a violation, and with a weaker order at any place (of this file) one has.
+/// Checks that no execution has a violation, and that a weaker order at any site (of this file) causes one.
 void check_all(const std::vector<std::pair<std::string, Make>>& scenarios, const std::string& only_file = "") {
   std::set<Site> sites;
   for (const auto& [name, make] : scenarios) {
@@ -117,14 +117,13 @@ TEST(LocksModel, Ticket) { check_lock<basic_ticket_lock<model::policy>>(usual_jo
 TEST(LocksModel, Array) { check_lock<basic_array_lock<4, model::policy>>(usual_jobs()); }
 TEST(LocksModel, ArrayOfFewerSlotsThanThreads) { check_lock<basic_array_lock<2, model::policy>>(usual_jobs()); }
 TEST(LocksModel, ArrayOfOneSlot) { check_lock<basic_array_lock<1, model::policy>>(usual_jobs()); }
-// The pool of its nodes has a test of its own, in which more happens to it.
+// The pool of its nodes has a separate, more demanding test.
 TEST(LocksModel, Clh) { check_lock<basic_clh_lock<model::policy>>(usual_jobs(), "clh_lock.hpp"); }
 TEST(LocksModel, Mcs) { check_lock<basic_mcs_lock<model::policy>>(usual_jobs()); }
 TEST(LocksModel, Cna) { check_lock<basic_cna_lock<model::policy>>(usual_jobs()); }
 TEST(LocksModel, Park) { check_lock<basic_park_lock<model::policy>>(usual_jobs()); }
 
-// The first and the third thread are near each other: where the second waits before the third, it is passed, and goes
-// first when that has happened once.
+// The first and third thread are on one node. A second thread waiting before the third is overtaken only once.
 TEST(LocksModel, CnaPassesThreadsOfOtherNodes) {
   std::set<std::vector<int>> orders;
   using Lock = basic_cna_lock<model::policy>;
@@ -151,10 +150,10 @@ TEST(LocksModel, CnaPassesThreadsOfOtherNodes) {
   EXPECT_EQ(orders.size(), 6U);
 }
 
-// The nodes of clh_lock, with a chunk of two at first, so that there are several of them.
+// The nodes of clh_lock, with a first chunk of two, so that there are several chunks.
 TEST(LocksModel, NodePool) {
   using Pool = lock_node_pool<model::policy>;
-  // Each thread takes so many at once, and gives them back.
+  // Each thread takes that many nodes at once and returns them.
   const auto make = [](std::vector<int> threads, int rounds, int on_stack = 1) -> Make {
     return [=] {
       struct State {
@@ -171,7 +170,7 @@ TEST(LocksModel, NodePool) {
             std::array<Pool::word, 2> words{};
             for (int at = 0; at < count; ++at) {
               words[static_cast<std::size_t>(at)] = Pool::next_use(pool.take_used());
-              state->owner[words[static_cast<std::size_t>(at)] % 8] = model::thread_index();  // a race of two owners
+              state->owner[words[static_cast<std::size_t>(at)] % 8] = model::thread_index();  // races if not unique
             }
             for (int at = 0; at < count; ++at) {
               const Pool::word word = words[static_cast<std::size_t>(at)];
@@ -191,8 +190,8 @@ TEST(LocksModel, NodePool) {
              {"1, 1, 1", make({1, 1, 1}, 1)}});
 }
 
-// --- the controls: what must be found
-// -----------------------------------------------------------------------------------
+// --- negative controls: faults that must be found
+// ---------------------------------------------------------------------
 
 template <Fault fault>
 Outcome faulty(bool only_interleavings) {

@@ -1,5 +1,5 @@
-// Threads of the machine in forced delays: before and after each access to a lock's own variables a thread may give its
-// processor away, or sleep, so that the windows between two accesses are wide open. The same code that programs use.
+// Real threads with forced delays: before and after each access to a lock's variables a thread may yield or sleep,
+// which widens the windows between two accesses. It tests the production code.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,7 +15,7 @@
 namespace gradus::locks_detail {
 namespace {
 
-/// Now and then a delay, by a random number of the thread's own.
+/// Sometimes delays, depending on a thread-local random number.
 void delay() {
   static std::atomic<unsigned> seeds{1};
   thread_local unsigned state = seeds.fetch_add(1, std::memory_order_relaxed) * 2654435761U;
@@ -25,7 +25,6 @@ void delay() {
   else if (draw % 8 == 0) std::this_thread::yield();
 }
 
-/// lock_policy, with delays.
 struct Delaying : lock_policy {
   template <class T>
   class atomic {
@@ -85,7 +84,7 @@ constexpr int rounds = 300;
 constexpr int rounds = 1000;
 #endif
 
-/// Sections in which somebody else was seen, of `threads` that enter `rounds` each; enter(thread, section).
+/// Returns in how many sections another thread was seen; `threads` threads call enter(thread, section) `rounds` times.
 template <class Enter>
 int overlaps(int threads, const Enter& enter) {
   std::atomic<int> inside{-1};
@@ -113,7 +112,7 @@ TYPED_TEST_SUITE(LocksStress, Locks);
 
 TYPED_TEST(LocksStress, ExcludesOthers) {
   TypeParam lock;
-  int plain = 0;  // the thread sanitizer looks at it
+  int plain = 0;  // checked by the thread sanitizer
   EXPECT_EQ(overlaps(4,
                      [&](int, const auto& section) {
                        const std::scoped_lock guard(lock);
@@ -165,7 +164,7 @@ TYPED_TEST(TimedLocksStress, ExcludesThoseWhoGiveUp) {
   EXPECT_EQ(plain, 4 * rounds);
 }
 
-// The control: a lock that raises its flag too late is caught. Each attempt has thousands of chances.
+// Negative control: a lock that raises its flag too late is detected. Each attempt has thousands of chances.
 TEST(LocksStressControl, FindsTheLogicFault) {
   int seen = 0;
   for (int attempt = 0; attempt < 20 && seen == 0; ++attempt) {

@@ -1,5 +1,5 @@
-// One lock under the code of a program and of two libraries, each compiled by itself with -fvisibility=hidden: they
-// share the nodes of clh_lock all the same. tests/install_test.sh compiles this three times: with LIBRARY=one,
+// Uses one lock in a program and two libraries, each compiled separately with -fvisibility=hidden, which must still
+// share the nodes of clh_lock. tests/install_test.sh compiles this file three times: with LIBRARY=one, with
 // LIBRARY=two, and without.
 #include <gradus/locks.hpp>
 

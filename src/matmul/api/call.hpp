@@ -16,7 +16,7 @@ std::string size_of(MatmulView<T> view) {
   return std::to_string(view.rows()) + " x " + std::to_string(view.columns());
 }
 
-/// UsageError unless there is a product of A and B; the number of them.
+/// Returns the number of products of A and B. Throws UsageError if A and B cannot be multiplied.
 template <class A, class B>
 std::int64_t batches_of(MatmulView<const A> a, MatmulView<const B> b) {
   if (a.columns() != b.rows())
@@ -28,11 +28,11 @@ std::int64_t batches_of(MatmulView<const A> a, MatmulView<const B> b) {
                    std::to_string(b.batches()) + "; these numbers must be the same, or one of them 1");
 }
 
-/// A batch that is one product in fact: the matrices A lie one below the other, as those of C do, and B is the same for
-/// all; or likewise side by side.
+/// Turns a batch that is a single product in memory into that product: the matrices A and C are stacked vertically and
+/// all products share one B. The same holds if the matrices B and C are adjacent horizontally and share one A.
 template <class T>
 void join_batch(Problem<T>& problem) {
-  // Sizes that there are in memory multiply to what fits; where there is nothing to multiply they may be anything.
+  // Sizes that exist in memory have products that fit 64 bits. Without any terms, sizes are arbitrary.
   if (problem.batches <= 1 || problem.m == 0 || problem.n == 0 || problem.k == 0) return;
   const auto below = [&](const auto& operand) { return operand.batch_stride == problem.m * operand.row_stride; };
   const auto beside = [&](const auto& operand) { return operand.batch_stride == problem.n * operand.column_stride; };
@@ -42,29 +42,27 @@ void join_batch(Problem<T>& problem) {
   problem.batches = 1;
 }
 
-/// The matrices, and where they are multiplied.
 template <class T, class A, class B>
 struct Call {
   const MatmulOptions& options;
   Input<T, A> a;
   Input<T, B> b;
   MatmulView<T> c;
-  bool given = false;  ///< the memory of C
-  bool reads = false;  ///< A and B; otherwise they may be anything
+  bool given = false;  ///< C is in memory that the caller passed
+  bool reads = false;  ///< A and B are read; otherwise their contents are arbitrary
   std::int64_t batches = 0;
   std::int64_t m = 0;
   std::int64_t n = 0;
   execution::NamedPlace places[3] = {};
   Execution execution = {};
-  There there = {};
+  OnGpu there = {};
 
-  /// Returns what is read of an operand: all or nothing.
+  /// Returns all of an operand, or an empty view if the call does not read it.
   template <class From>
   MatmulView<const T> read(const Input<T, From>& input) const {
     return reads ? input.view() : MatmulView<const T>();
   }
 
-  /// As the caller gives it.
   Problem<T> problem() const {
     Problem<T> of = problem_of<T>(a.view(), b.view(), c, options.alpha, options.beta);
     of.stop = execution.stop;
@@ -78,7 +76,7 @@ struct Call {
   }
 };
 
-/// Throws UsageError or UnsupportedError unless there is such a product, and memory for it.
+/// Throws UsageError or UnsupportedError if the product is not defined or its result does not fit in memory.
 template <class T, class A, class B>
 Call<T, A, B> check(MatmulView<const A> a, MatmulView<const B> b, const MatmulOptions& options,
                     const MatmulMemory<T>& memory, const Execution& asked) {
@@ -99,7 +97,7 @@ Call<T, A, B> check(MatmulView<const A> a, MatmulView<const B> b, const MatmulOp
   call.places[0] = {a.place(), "A"};
   call.places[1] = {b.place(), "B"};
   call.places[2] = {call.c.place(), "C"};
-  call.execution = execution::where_views_lie<Variant>(call.places, variants(), Room::name, asked);
+  call.execution = execution::run_on_gpu_of_views<Variant>(call.places, variants(), Room::name, asked);
   call.there = {!a.place().is_host(), !b.place().is_host(), !call.c.place().is_host()};
   if (!call.given) call.c = MatmulView<T>(nullptr, call.m, call.n, call.n, 1).batch(call.batches, call.m * call.n);
   return call;

@@ -14,7 +14,7 @@ namespace room = matmul_detail;
 
 namespace {
 
-/// Returns the request, with the GPU on which the matrices reside as the one to run on.
+/// Returns the request, with the GPU that holds the matrices as the device to run on.
 Execution check(const MatmulShape& shape, const MatmulOptions& options, const Execution& execution) {
   execution::check_execution(execution);
   execution::check_element_bytes(shape.element_bytes);
@@ -25,7 +25,7 @@ Execution check(const MatmulShape& shape, const MatmulOptions& options, const Ex
   execution::check_size({shape.batches, shape.rows, shape.depth, shape.element_bytes}, "A");
   execution::check_size({shape.batches, shape.depth, shape.columns, shape.element_bytes}, "B");
   const execution::NamedPlace places[] = {{shape.place, "the matrices"}};
-  return execution::where_views_lie<room::Variant>(places, room::variants(), room::Room::name, execution);
+  return execution::run_on_gpu_of_views<room::Variant>(places, room::variants(), room::Room::name, execution);
 }
 
 room::Shape describe(const MatmulShape& shape, const MatmulOptions& options, const Execution& here) {
@@ -40,7 +40,7 @@ room::Shape describe(const MatmulShape& shape, const MatmulOptions& options, con
   return sizes;
 }
 
-/// Returns the bytes of the elements that are kept until the error is measured.
+/// Returns the bytes of the elements that are kept for measuring the error.
 template <class T>
 std::uint64_t sample_bytes(const MatmulShape& shape, const MatmulOptions& options) {
   room::Problem<T> problem;
@@ -55,9 +55,9 @@ std::uint64_t sample_bytes(const MatmulShape& shape, const MatmulOptions& option
 MemoryEstimate estimate(const room::Shape& sizes, const room::Variant& variant, const MatmulShape& shape,
                         const MatmulOptions& options, int threads) {
   MemoryEstimate most = variant.memory(sizes, threads);
-  // A batch with one A or one B for all may become one product.
+  // A batch that shares one A or one B may become a single product.
   for (std::int64_t room::Shape::*const side : {&room::Shape::m, &room::Shape::n}) {
-    if (sizes.operations() == 0) break;  // then sizes may be anything
+    if (sizes.operations() == 0) break;  // sizes are arbitrary in this case
     room::Shape joined = sizes;
     joined.*side *= joined.batches;
     joined.batches = 1;

@@ -37,7 +37,7 @@ const room::Variant& choose(const room::Call<T, A, B>& call, const room::Shape& 
   return variant;
 }
 
-/// Returns bytes of host memory.
+/// Returns the bytes of host memory that the call needs.
 template <class T, class A, class B>
 std::uint64_t estimate(const room::Call<T, A, B>& call, const room::Shape& shape, const room::Variant& variant,
                        int threads) {
@@ -49,7 +49,7 @@ std::uint64_t estimate(const room::Call<T, A, B>& call, const room::Shape& shape
   return bytes;
 }
 
-/// beta C, where there is nothing to be added to it.
+/// Computes beta C, the result when there are no products to add.
 template <class T>
 void scale(const room::Problem<T>& problem) {
   for (std::int64_t batch = 0; batch < problem.batches; ++batch) {
@@ -61,9 +61,8 @@ void scale(const room::Problem<T>& problem) {
   }
 }
 
-/// The products, by the variant, in whichever memory they lie.
 template <class T>
-void multiply(const room::Variant& variant, const room::Problem<T>& problem, const room::There& there, int& threads,
+void multiply(const room::Variant& variant, const room::Problem<T>& problem, const room::OnGpu& there, int& threads,
               const Execution& execution, std::vector<Phase>& phases) {
   if (variant.device_input) {
     threads = cpu::start_team(cpu::chosen_threads(std::numeric_limits<double>::infinity(), execution));
@@ -82,7 +81,6 @@ void multiply(const room::Variant& variant, const room::Problem<T>& problem, con
   variant.run(problem, *request, phases);
 }
 
-/// Gives C of the call new memory.
 template <class T, class A, class B>
 Matrix<T> allocate(room::Call<T, A, B>& call) {
   Matrix<T> product(call.batches * call.m, call.n);
@@ -91,7 +89,6 @@ Matrix<T> allocate(room::Call<T, A, B>& call) {
   return product;
 }
 
-/// Returns elements of C before it is written.
 template <class T, class A, class B>
 room::ErrorSample<T> sample_before(const room::Call<T, A, B>& call) {
   room::Problem<T> before = call.problem();
@@ -114,7 +111,7 @@ MatmulError measure_error(const room::Call<T, A, B>& call, const room::ErrorSamp
   return sample.measure(after, cpu::start_team(threads), call.execution.stop);
 }
 
-/// The products, and their error if that is wanted. `threads`: of the estimate; afterwards those that ran.
+/// Computes the products and, if requested, their error. `threads`: the estimated count, on return the actual one.
 template <class T, class A, class B>
 MatmulResult<T> run(room::Call<T, A, B>& call, const room::Variant& variant, int& threads, std::vector<Phase>& phases) {
   if (call.reads) {

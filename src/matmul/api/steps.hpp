@@ -6,13 +6,13 @@
 
 namespace gradus::matmul_detail {
 
-/// Throws UsageError or UnsupportedError for options that no product of such elements has.
+/// Throws UsageError or UnsupportedError if no product of such elements supports the options.
 void check(const MatmulOptions& options, int element_bytes);
 
-/// Returns the accuracy of the variant that is named, otherwise that of the options. Throws UsageError if they differ.
+/// Returns the accuracy of the named variant, or the requested one. Throws UsageError if they differ.
 MatmulAccuracy wanted_accuracy(const MatmulOptions& options, const Execution& execution);
 
-/// Returns the variant that `execution` names, or else the best one for the shape and this machine.
+/// Returns the variant that `execution` names, or the best one for the shape and this machine.
 inline const Variant& choose(const Shape& shape, const Execution& execution) {
   return execution::choose(variants(), choose, shape, execution, Room::name);
 }

@@ -1,4 +1,4 @@
-// Matrices on their way between the caller's memory and the job's GPU. `Job` is cuda::Job.
+// Transfers matrices between the caller's memory and the job's GPU. `Job` is cuda::Job.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 
 namespace gradus::matmul_detail {
 
-/// Calls visit(matrix, row, number of the row among all) for all rows of all matrices, on the job's threads.
+/// Calls visit(matrix, row, index of the row among all rows) for every row of every matrix, on the job's threads.
 template <class T, class Job, class Visit>
-void for_packed_rows(const Given<T>& given, const Job& job, const Visit& visit) {
+void for_packed_rows(const CallerMatrix<T>& given, const Job& job, const Visit& visit) {
   const std::int64_t lines = given.matrices() * given.rows;
-  const std::int64_t stretch = core::stretch_length(lines, given.columns, job.threads());
+  const std::int64_t stretch = core::chunk_length(lines, given.columns, job.threads());
 #pragma omp parallel for num_threads(job.threads()) schedule(static)
   for (std::int64_t first = 0; first < lines; first += stretch) {
     if (job.stop().stop_requested()) continue;
@@ -25,9 +25,9 @@ void for_packed_rows(const Given<T>& given, const Job& job, const Visit& visit) 
   core::honour_stop(job.stop(), "stopped while matrices were packed");
 }
 
-/// Matrices in host memory as rows with nothing between them.
+/// Returns a contiguous, row-major copy of matrices in host memory.
 template <class T, class Job>
-Buffer<std::remove_const_t<T>> packed(const Given<T>& given, const Job& job) {
+Buffer<std::remove_const_t<T>> packed(const CallerMatrix<T>& given, const Job& job) {
   Buffer<std::remove_const_t<T>> copy(given.elements());
   for_packed_rows(given, job, [&](const Operand<T>& from, std::int64_t row, std::int64_t line) {
     for (std::int64_t column = 0; column < given.columns; ++column)
@@ -36,29 +36,30 @@ Buffer<std::remove_const_t<T>> packed(const Given<T>& given, const Job& job) {
   return copy;
 }
 
-/// Rows with nothing between them, at `data`, for matrices like these.
+/// Returns an operand at `data` for contiguous, row-major matrices of the same sizes.
 template <class T, class U>
-Operand<U> in_rows(const Given<T>& given, U* data) {
+Operand<U> in_rows(const CallerMatrix<T>& given, U* data) {
   return {data, given.columns, 1, given.matrices() == 1 ? 0 : given.rows * given.columns};
 }
 
-/// The matrices where they lie on the GPU already; strides without a meaning are those of rows.
+/// Returns the operand of matrices that are already on the GPU in the required layout. Replaces meaningless strides.
 template <class T>
-Operand<T> in_place(const Given<T>& given) {
+Operand<T> in_place(const CallerMatrix<T>& given) {
   Operand<T> operand = given.operand;
   operand.column_stride = 1;
   if (given.rows == 1) operand.row_stride = given.columns;
   return operand;
 }
 
-/// Copies matrices in host memory to rows with nothing between them on the job's GPU; returns when they are there, or
-/// in the job's stream. `unturned`: room there for as many elements, for those that are sent and turned.
+/// Copies matrices from host memory into contiguous rows on the job's GPU. The copy is complete on return, or queued in
+/// the job's stream. `unturned` points to as many elements of scratch memory for matrices that are transposed on the
+/// GPU.
 template <class T, class Element, class Job>
-void fill(const Given<T>& given, Way way, Element* to, Element* unturned, Job& job) {
-  switch (way) {
-    case Way::sent: job.copy_here(MatrixView<const Element>(*given.lines()), to); break;
-    case Way::sent_and_turned: {
-      const Given<T> turned = given.transposed();
+void fill(const CallerMatrix<T>& given, Transfer transfer, Element* to, Element* unturned, Job& job) {
+  switch (transfer) {
+    case Transfer::uploaded: job.copy_here(MatrixView<const Element>(*given.lines()), to); break;
+    case Transfer::uploaded_and_transposed: {
+      const CallerMatrix<T> turned = given.transposed();
       job.copy_here(MatrixView<const Element>(*turned.lines()), unturned);
       turn(Operand<const Element>(in_rows<T, const Element>(turned, unturned).transposed()), in_rows(given, to),
            given.matrices(), given.rows, given.columns, job);
@@ -71,14 +72,14 @@ void fill(const Given<T>& given, Way way, Element* to, Element* unturned, Job& j
   }
 }
 
-/// The matrices on the job's GPU, with elements side by side in rows. Without `filled`, memory for them that is not
-/// written. UsageError for a view that does not lie where it says.
+/// Returns the matrices on the job's GPU, in rows of contiguous elements. If `filled` is false, returns uninitialized
+/// memory for them. Throws UsageError if a view is not in the memory that it claims.
 template <class T, class Job>
-Operand<T> bring(const Given<T>& given, const char* what, bool filled, Job& job) {
+Operand<T> bring(const CallerMatrix<T>& given, const char* what, bool filled, Job& job) {
   using Element = std::remove_const_t<T>;
-  const Way way = way_of(given);
+  const Transfer transfer = transfer_of(given);
   if (given.there) job.admit(given.operand.data, what);
-  if (way == Way::in_place) return in_place(given);
+  if (transfer == Transfer::in_place) return in_place(given);
   Element* const copy = job.memory().template take<Element>(given.elements());
   const Operand<Element> here = in_rows(given, copy);
   const Operand<T> result{copy, here.row_stride, here.column_stride, here.batch_stride};
@@ -86,31 +87,33 @@ Operand<T> bring(const Given<T>& given, const char* what, bool filled, Job& job)
   const auto read_only = [](const Operand<T>& operand) {
     return Operand<const Element>{operand.data, operand.row_stride, operand.column_stride, operand.batch_stride};
   };
-  switch (way) {
-    case Way::in_place: break;
-    case Way::turned: turn(read_only(given.operand), here, given.matrices(), given.rows, given.columns, job); break;
-    case Way::sent_and_turned:
-      fill(given, way, copy, job.memory().template take<Element>(given.elements()), job);
+  switch (transfer) {
+    case Transfer::in_place: break;
+    case Transfer::turned:
+      turn(read_only(given.operand), here, given.matrices(), given.rows, given.columns, job);
       break;
-    default: fill(given, way, copy, static_cast<Element*>(nullptr), job);
+    case Transfer::uploaded_and_transposed:
+      fill(given, transfer, copy, job.memory().template take<Element>(given.elements()), job);
+      break;
+    default: fill(given, transfer, copy, static_cast<Element*>(nullptr), job);
   }
   return result;
 }
 
-/// Copies what a variant has written for bring() to where the caller wants it.
+/// Copies what a variant has written into the memory from bring() to the caller's layout.
 template <class T, class Job>
-void take_back(const Operand<T>& result, const Given<T>& given, Job& job) {
+void take_back(const Operand<T>& result, const CallerMatrix<T>& given, Job& job) {
   const MatrixView<const T> rows(result.data, given.matrices() * given.rows, given.columns, job.place());
-  switch (way_of(given)) {
-    case Way::in_place: break;
-    case Way::turned:
+  switch (transfer_of(given)) {
+    case Transfer::in_place: break;
+    case Transfer::turned:
       turn(Operand<const T>{result.data, result.row_stride, result.column_stride, result.batch_stride}, given.operand,
            given.batches, given.rows, given.columns, job);
       job.stream().wait();
       break;
-    case Way::sent: job.copy_back(rows, *given.lines()); break;
-    case Way::sent_and_turned:
-    case Way::packed: {
+    case Transfer::uploaded: job.copy_back(rows, *given.lines()); break;
+    case Transfer::uploaded_and_transposed:
+    case Transfer::packed: {
       Buffer<T> copy(given.elements());
       job.copy_back(rows, MatrixView<T>(copy.data(), rows.rows(), rows.columns()));
       for_packed_rows(given, job, [&](const Operand<T>& to, std::int64_t row, std::int64_t line) {

@@ -1,4 +1,4 @@
-// Portions of A and B on their way to shared memory, past the registers.
+// Copies portions of A and B to shared memory without passing through registers.
 #pragma once
 
 #include "cuda/async_copy.cuh"
@@ -7,26 +7,25 @@
 
 namespace gradus::matmul_detail {
 
-/// Which vectors of 16 bytes may be loaded and stored.
+/// The operands that allow 16-byte loads and stores.
 struct Wide {
   bool b;
   bool c;
 };
 
-/// The copies of a thread: the same elements of every portion, one portion after the other. A stage holds a portion of
-/// A by k, each with its elements of all rows side by side, Shape::a_pitch apart, and behind it, from Shape::a_elements
-/// on, one of B, rows Shape::b_pitch apart. A is turned on its way, which only copies of single elements can.
+/// Issues a thread's copies: the same elements of every portion in turn. A stage holds a portion of A ordered by k: all
+/// rows for one k are contiguous, and consecutive k are Shape::a_pitch apart. A portion of B follows at
+/// Shape::a_elements, with rows Shape::b_pitch apart. A is transposed on the way, which requires element-wise copies.
 template <class T, class Shape>
 class Copies {
  public:
-  /// From k = `first` on. Rows beyond the last one of A are copies of it, and the elements of C that come from them are
-  /// not stored.
+  /// Starts at k = `first`. Rows past the end of A repeat its last row; their elements of C are not stored.
   __device__ Copies(const Product<T>& product, std::int64_t top, std::int64_t left, std::int64_t first,
                     const Wide& wide)
       : wide_(wide.b), b_stride_(product.b.row_stride), a_stride_(product.a.row_stride) {
     const int thread = static_cast<int>(threadIdx.x);
     const int row = thread / Shape::portion;
-    const std::int64_t last = product.m - 1 - top;  // row of the tile that is there
+    const std::int64_t last = product.m - 1 - top;  // last row of the tile inside A
     a_rows_ = static_cast<int>(max(std::int64_t{0}, min(last - row, std::int64_t{Shape::rows})));
     a_left_ = product.k - first - thread % Shape::portion;
     a_ = &product.a(top + min(std::int64_t{row}, last), first + thread % Shape::portion);
@@ -39,7 +38,6 @@ class Copies {
     b_to_ = Shape::a_elements + inner * Shape::b_pitch + thread % b_in_a_row * vector;
   }
 
-  /// Puts those of the next portion into `stage`.
   __device__ __forceinline__ void order(T* stage) {
 #pragma unroll
     for (int turn = 0; turn < Shape::rows * Shape::portion / Shape::threads; ++turn) {
@@ -80,10 +78,10 @@ class Copies {
   const T* b_;
   std::int64_t b_stride_;
   std::int64_t a_stride_;
-  std::int64_t a_left_;  ///< of k, from the own element on
+  std::int64_t a_left_;  ///< remaining k, counted from the thread's element
   std::int64_t b_left_;
-  int a_rows_;   ///< from the own one on to the last that is there
-  int b_there_;  ///< elements of the own vector that there are
+  int a_rows_;   ///< rows of A from the thread's first row to the last
+  int b_there_;  ///< number of elements of the thread's vector that are inside B
   int a_to_;
   int b_to_;
 };

@@ -1,4 +1,4 @@
-// cuBLAS as the rungs that are it use it: opened when it is first asked for, so that nothing here depends on it.
+// Access to cuBLAS for its rungs. The library is opened on first use, so that nothing here depends on it.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace gradus::matmul_detail {
 
-/// Whether the library is here, or why not.
+/// Reports whether the library is available, or why not.
 core::Support cublas_is_here();
 
 }  // namespace gradus::matmul_detail
@@ -24,18 +24,16 @@ namespace gradus::matmul_detail::cublas_library {
 
 using Handle = void*;
 
-// Of the library's interface.
 inline constexpr int success = 0;
 inline constexpr int not_transposed = 0;
-inline constexpr int use_always = 2;  // an emulation, where there is one
+inline constexpr int use_always = 2;  // use emulation wherever it is available
 
-/// How it may compute.
 enum class Math : int {
-  native = 0,      ///< no TF32, nothing emulated
-  fixed_point = 8  ///< double by several passes of the tensor cores over whole numbers
+  native = 0,      ///< no TF32 and no emulation
+  fixed_point = 8  ///< double emulated by several tensor-core passes over integers
 };
 
-/// The functions of the library that are used. It counts columns first: its A is our B, transposed.
+/// A product function of the library. It is column-major, so its A is our B transposed.
 template <class T>
 using Multiply = int (*)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const T*, const T*, std::int64_t,
                          long long, const T*, std::int64_t, long long, const T*, T*, std::int64_t, long long,
@@ -67,7 +65,7 @@ class Library {
 
   bool emulates() const { return set_strategy_ != nullptr; }
 
-  /// Of the current GPU, which has this number; kept, for it takes the library long to make one.
+  /// Returns the handle of the current GPU, whose number is `gpu`. Handles are cached because creating one is slow.
   Handle handle(int gpu, Math math) const {
     static std::map<std::pair<int, Math>, Handle> handles;
     Handle& handle = handles[{gpu, math}];
@@ -101,7 +99,7 @@ class Library {
   int (*create_)(Handle*) = nullptr;
   int (*set_stream_)(Handle, cudaStream_t) = nullptr;
   int (*set_math_mode_)(Handle, int) = nullptr;
-  int (*set_strategy_)(Handle, int) = nullptr;  ///< from version 13 on
+  int (*set_strategy_)(Handle, int) = nullptr;  ///< since version 13
   const char* (*status_text_)(int) = nullptr;
   Multiply<float> single_ = nullptr;
   Multiply<double> double_ = nullptr;
@@ -113,16 +111,16 @@ inline const Library& library() {
   return all;
 }
 
-/// A product, or a batch of them, in one call of the library at least.
+/// Computes a product or a batch of products with one library call per portion.
 template <class T>
 void multiply(const Problem<T>& problem, Math math, const Execution& execution, std::vector<Phase>& phases) {
-  static std::mutex one_at_a_time;  // a handle has one stream, and is no thread's own
+  static std::mutex one_at_a_time;  // a handle has one stream and is not thread-safe
   const std::lock_guard<std::mutex> lock(one_at_a_time);
   const cuda::Stream& stream = problem.gpu->stream();
   const Handle handle = library().handle(problem.gpu->gpu(), math);
   library().set_stream(handle, stream);
   const core::PhaseTimer timer(phases, "multiply");
-  const bool one = problem.batches == 1;  // in portions of rows, otherwise of products
+  const bool one = problem.batches == 1;  // portions consist of rows, otherwise of products
   const std::int64_t count = one ? problem.m : problem.batches;
   const double operations =
       static_cast<double>(problem.n) * static_cast<double>(problem.k) * (one ? 1 : static_cast<double>(problem.m));

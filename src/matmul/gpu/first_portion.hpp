@@ -1,12 +1,12 @@
-// How much the GPU variants do at first, before they know how fast they are.
+// Size of the first launch of a GPU variant, before its speed is known.
 #pragma once
 
 #include "cuda/launch.hpp"
 
 namespace gradus::matmul_detail {
 
-/// Multiplications and additions of the first launch, see cuda::Portions: the slowest rung takes a third of a second,
-/// and what the fastest does in one launch is large enough for it not to be cut.
+/// Returns the number of multiply-adds of the first launch, see cuda::Portions. The slowest rung needs a third of a
+/// second for it, and it is large enough that the fastest rung rarely divides its work.
 template <class T>
 double first_portion() {
   constexpr double seconds_at_best = 0.02;

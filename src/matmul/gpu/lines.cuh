@@ -1,5 +1,5 @@
-// Products that are no tiles: with a single row or column, which read each element of the matrix once and wait for
-// memory, and tiny ones; and blocks of k that are shared among blocks of threads.
+// Kernels for products that are not tiled: products with a single row or column, which read each element of the matrix
+// once and are limited by memory, and tiny products. Also distributes blocks of k among blocks of threads.
 #pragma once
 
 #include "cuda/warpgroup.cuh"
@@ -8,32 +8,30 @@
 
 namespace gradus::matmul_detail {
 
-/// What there is of k for a block of threads, and where its sums go.
+/// Describes how k is split among blocks of threads and where their sums are stored.
 template <class T>
 struct Split {
-  T* sums = nullptr;          ///< of each block of k one element for each of C, side by side in rows; null: not split
-  std::int64_t elements = 0;  ///< of C in all products
-  std::int64_t first = 0;     ///< block of k that is first in `sums`
-  std::int64_t end = 0;       ///< behind the last one
-  std::int64_t at_once = 0;   ///< of a block of threads
-  std::int64_t parts = 1;     ///< blocks of threads for a tile
+  T* sums = nullptr;  ///< for each block of k, one sum per element of C in row-major order; null if k is not split
+  std::int64_t elements = 0;  ///< number of elements of C in all products
+  std::int64_t first = 0;     ///< the first block of k in `sums`
+  std::int64_t end = 0;       ///< one past the last block of k in `sums`
+  std::int64_t at_once = 0;   ///< blocks of k per block of threads
+  std::int64_t parts = 1;     ///< blocks of threads per tile
 
-  /// Where sums of a block of k go: element (0, 0) of a product.
   __device__ T* slice(std::int64_t block, std::int64_t of_a_product, std::int64_t batch) const {
     return sums + (block - first) * elements + batch * of_a_product;
   }
 };
 
-/// What a block of threads works on.
 struct Share {
   std::int64_t batch;
-  std::int64_t row;  ///< of tiles
+  std::int64_t row;
   std::int64_t column;
-  std::int64_t first_block;  ///< of k
+  std::int64_t first_block;
   std::int64_t end_block;
 };
 
-/// Tiles are numbered part after part.
+/// Returns the calling block's share. All parts of a tile have consecutive numbers.
 template <class T>
 __device__ Share share_of(const Tiles& tiles, const Split<T>& split) {
   const std::int64_t number = tiles.first + blockIdx.x;
@@ -47,14 +45,14 @@ __device__ Share share_of(const Tiles& tiles, const Split<T>& split) {
 
 constexpr int line_threads = 128;
 
-// A warp has 32 rows, a thread one of them. Elements come 32 rows x 32 columns at a time: the warp reads 32 neighbours
-// of a row at once, all rows before it waits, and each thread takes its own row from shared memory. The next 32 x 32
-// are on their way while one is used. Launch shape: a block of 4 warps for each 128 rows of C, or for each part of k of
-// them.
+// Matrix times column. A warp computes 32 rows, one per thread, and loads 32 x 32 elements at a time. The warp issues
+// loads of 32 neighbours in each of its rows before it waits, then each thread reads its own row from shared memory.
+// The next 32 x 32 elements are loaded while the current ones are used. Launch shape: a block of 4 warps per 128 rows
+// of C, or per part of k of these rows.
 template <class T>
 __global__ void __launch_bounds__(line_threads) multiply_rows(Product<T> product, Tiles tiles, Split<T> split) {
   constexpr int side = 32;
-  __shared__ T a_tiles[line_threads / 32][side][side + 1];  // +1: so that a column's elements lie in different banks
+  __shared__ T a_tiles[line_threads / 32][side][side + 1];  // +1 avoids bank conflicts in a column
   __shared__ T b_tiles[line_threads / 32][side];
   const Share share = share_of(tiles, split);
   product.select(share.batch);
@@ -80,11 +78,11 @@ __global__ void __launch_bounds__(line_threads) multiply_rows(Product<T> product
   std::int64_t block = share.first_block;
   order(block * block_depth);
   for (std::int64_t first = block * block_depth; first < end; first += side) {
-    __syncwarp();  // all have read the elements before
+    __syncwarp();  // the previous elements have been read
 #pragma unroll
     for (int row = 0; row < side; ++row) a_tile[row][lane] = on_their_way[row];
     b_tile[lane] = b_on_its_way;
-    __syncwarp();  // all elements are there
+    __syncwarp();  // all elements have arrived
     if (first + side < end) order(first + side);
 #pragma unroll
     for (int inner = 0; inner < side; ++inner) sum = fma(a_tile[lane][inner], b_tile[inner], sum);
@@ -97,21 +95,21 @@ __global__ void __launch_bounds__(line_threads) multiply_rows(Product<T> product
   if (split.sums == nullptr) product.finish(top + lane, 0, total);
 }
 
-// The same by the copy engine, for rows that begin at multiples of 16 bytes: one warp orders 512 bytes of each of 32
-// rows and of the column, the other has a row for each thread. The 16 bytes between rows let eight threads read
-// different banks. Memory gives the more the more is under way; this is 34 KiB of a block, six blocks of a
-// multiprocessor, and no register holds any of it.
+// Matrix times column with the copy engine, for rows that begin at multiples of 16 bytes. One warp issues copies of 512
+// bytes of each of 32 rows and of the column; the threads of the other warp compute one row each. A gap of 16 bytes
+// between rows lets eight threads read different banks. Throughput grows with the bytes in flight: 34 KiB per block and
+// six blocks per multiprocessor, without using registers.
 struct LongRows {
   static constexpr int rows = 32;
   static constexpr int threads = 64;
   static constexpr int stages = 2;
-  static constexpr int bytes = 512;  ///< of a row
+  static constexpr int bytes = 512;  ///< bytes of a row per stage
   static constexpr int pitch = bytes + 16;
   static constexpr int stage_bytes = rows * pitch + bytes;
 };
 
-/// Whether rows and column may be copied so. Only float: double, with half as many additions for the bytes, waits for
-/// memory alone by multiply_rows() too.
+/// Returns true if the copy engine can fetch the rows and the column. Only for float: double needs half as many
+/// additions per byte, so multiply_rows() is already limited by memory alone.
 template <class T>
 bool has_long_rows(const Problem<T>& problem) {
   if (sizeof(T) != sizeof(float)) return false;
@@ -120,7 +118,7 @@ bool has_long_rows(const Problem<T>& problem) {
          problem.k % vector_length<T> == 0;
 }
 
-// Launch shape: a block of two warps for each 32 rows of C, or for each part of k of them.
+// Launch shape: a block of two warps per 32 rows of C, or per part of k of these rows.
 template <class T>
 __global__ void __launch_bounds__(LongRows::threads)
     multiply_long_rows(Product<T> product, Tiles tiles, Split<T> split) {
@@ -140,7 +138,7 @@ __global__ void __launch_bounds__(LongRows::threads)
     }
     cuda::make_barriers_known();
   }
-  __syncthreads();  // the barriers are there
+  __syncthreads();  // the barriers are initialized
   const Share share = share_of(tiles, split);
   product.select(share.batch);
   const std::int64_t top = share.row * Shape::rows;
@@ -158,13 +156,13 @@ __global__ void __launch_bounds__(LongRows::threads)
     const T* const row = &product.a(has_row ? top + lane : top, 0);
     const auto rows = static_cast<unsigned int>(min(std::int64_t{Shape::rows}, product.m - top));
     for (std::int64_t first = share.first_block * block_depth; first < end; first += columns, advance()) {
-      emptied[stage].wait(parity ^ 1);  // the first time around, they are
+      emptied[stage].wait(parity ^ 1);  // passes immediately in the first round
       const auto bytes = static_cast<unsigned int>(min(std::int64_t{columns}, end - first) * sizeof(T));
       if (lane == 0) {
         filled[stage].arrive_for((rows + 1) * bytes);
         filled[stage].copy(memory[stage] + Shape::rows * Shape::pitch, product.b.data + first, bytes);
       }
-      __syncwarp();  // how much will come is said before it does
+      __syncwarp();  // the barrier must expect the bytes before they arrive
       if (has_row) filled[stage].copy(memory[stage] + lane * Shape::pitch, row + first, bytes);
     }
     return;
@@ -188,7 +186,7 @@ __global__ void __launch_bounds__(LongRows::threads)
     } else {
       for (int inner = 0; inner < static_cast<int>(end - first); inner += vector) add(inner);
     }
-    __syncwarp();  // all have read
+    __syncwarp();  // all lanes have read the stage
     if (lane == 0) emptied[stage].arrive();
     advance();
     if ((first + columns) % block_depth != 0 && first + columns < end) continue;
@@ -203,8 +201,9 @@ __global__ void __launch_bounds__(LongRows::threads)
 #endif
 }
 
-// A thread has a vector of neighbouring columns, whose elements it reads one below the other, its neighbours theirs
-// beside them. Launch shape: a block for each 128 vectors of columns of C, or for each part of k of them.
+// Row times matrix. A thread computes a vector of neighbouring columns and walks down their rows; neighbouring threads
+// read neighbouring vectors. Launch shape: one block per 128 vectors of columns of C, or per part of k of these
+// columns.
 template <class T>
 __global__ void __launch_bounds__(line_threads)
     multiply_columns(Product<T> product, Tiles tiles, Split<T> split, bool wide) {
@@ -251,7 +250,7 @@ __global__ void __launch_bounds__(line_threads)
 // ---------------------------------------------------------------------------------------------------------------------
 // Tiny products
 
-// Launch shape: a thread for each element of C, product after product.
+// Launch shape: one thread per element of C, over all products.
 template <class T>
 __global__ void multiply_cells(Product<T> product, std::int64_t first, std::int64_t elements) {
   const std::int64_t element = first + std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;

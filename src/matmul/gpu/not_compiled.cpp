@@ -1,11 +1,11 @@
-// What GPU code defines, in a build without CUDA.
+// Definitions of the GPU functions for a build without CUDA.
 #include "core/not_compiled.hpp"
 #include "matmul/gpu/run_on_gpu.hpp"
 
 namespace gradus::matmul_detail {
 
 template <class T>
-void run_on_gpu(const Problem<T>&, const There&, const Variant&, const Execution&, std::vector<Phase>&) {
+void run_on_gpu(const Problem<T>&, const OnGpu&, const Variant&, const Execution&, std::vector<Phase>&) {
   core::not_compiled("CUDA");
 }
 
@@ -15,7 +15,7 @@ void scale_on_gpu(const Problem<T>&, const Execution&) {
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                                       \
-  template void run_on_gpu(const Problem<T>&, const There&, const Variant&, const Execution&, std::vector<Phase>&); \
+  template void run_on_gpu(const Problem<T>&, const OnGpu&, const Variant&, const Execution&, std::vector<Phase>&); \
   template void scale_on_gpu(const Problem<T>&, const Execution&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

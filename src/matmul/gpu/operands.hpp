@@ -1,5 +1,5 @@
-// The matrices of a job on a GPU: where the caller has them, and how they come to lie there as variants take them, with
-// elements side by side in rows. Plain C++: also in builds without CUDA, for the estimate of memory.
+// Describes where the caller's matrices are, and how they reach the GPU in the layout that variants expect: rows of
+// contiguous elements. Plain C++, so that builds without CUDA can estimate memory.
 #pragma once
 
 #include <cstdint>
@@ -12,72 +12,70 @@
 
 namespace gradus::matmul_detail {
 
-/// A matrix, or a batch of them, as the caller has it.
+/// A matrix, or a batch of matrices, in the caller's layout.
 template <class T>
-struct Given {
+struct CallerMatrix {
   Operand<T> operand;
   std::int64_t batches = 1;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  bool there = false;  ///< on the GPU of the job
+  bool there = false;  ///< on the job's GPU
 
-  Given transposed() const { return {operand.transposed(), batches, columns, rows, there}; }
-  /// Matrices that there are in memory.
+  CallerMatrix transposed() const { return {operand.transposed(), batches, columns, rows, there}; }
+  /// Returns the number of distinct matrices in memory.
   std::int64_t matrices() const { return operand.batch_stride == 0 ? 1 : batches; }
   std::int64_t elements() const { return matrices() * rows * columns; }
-  /// The rows of all matrices as those of one, in host memory; nothing where they are not equally far apart, or their
-  /// elements not side by side.
+  /// Returns the rows of all matrices as one matrix in host memory, or nothing if they are not evenly spaced.
   std::optional<MatrixView<T>> lines() const {
     const std::int64_t between_rows = rows > 1 ? operand.row_stride : matrices() > 1 ? operand.batch_stride : columns;
     if (!has_rows() || between_rows < columns) return std::nullopt;
     if (rows > 1 && matrices() > 1 && operand.batch_stride != rows * operand.row_stride) return std::nullopt;
     return MatrixView<T>(operand.data, matrices() * rows, columns, between_rows);
   }
-  /// Whether elements lie side by side, and rows one behind the other.
+  /// Returns true if rows are contiguous and do not overlap.
   bool has_rows() const {
     return (columns == 1 || operand.column_stride == 1) && (rows == 1 || operand.row_stride >= columns) &&
            operand.batch_stride >= 0;
   }
 };
 
-/// How a matrix comes to lie on the GPU as it is wanted.
-enum class Way : std::uint8_t {
-  in_place,         ///< it does so
-  turned,           ///< copied there, in the order that is wanted
-  sent,             ///< row after row from host memory
-  sent_and_turned,  ///< column after column from host memory, and copied there
-  packed            ///< copied in host memory, and sent
+/// The transfer that brings a matrix to the GPU in the required layout.
+enum class Transfer : std::uint8_t {
+  in_place,                 ///< already there
+  turned,                   ///< copied into the required order on the GPU
+  uploaded,                 ///< by rows
+  uploaded_and_transposed,  ///< by columns, then transposed on the GPU
+  packed                    ///< packed in host memory, then uploaded
 };
 
 template <class T>
-Way way_of(const Given<T>& given) {
-  if (given.there) return given.has_rows() ? Way::in_place : Way::turned;
-  if (given.lines()) return Way::sent;
-  // What is written comes back the same way, which a copy in host memory keeps simple.
-  return std::is_const_v<T> && given.transposed().lines() ? Way::sent_and_turned : Way::packed;
+Transfer transfer_of(const CallerMatrix<T>& given) {
+  if (given.there) return given.has_rows() ? Transfer::in_place : Transfer::turned;
+  if (given.lines()) return Transfer::uploaded;
+  // Results take the reverse transfer, which a copy in host memory keeps simple.
+  return std::is_const_v<T> && given.transposed().lines() ? Transfer::uploaded_and_transposed : Transfer::packed;
 }
 
-/// What the way takes.
 template <class T>
-core::Memory memory_of(const Given<T>& given) {
+core::Memory memory_of(const CallerMatrix<T>& given) {
   const auto bytes = cuda::part_bytes(given.elements(), sizeof(T));
-  switch (way_of(given)) {
-    case Way::in_place: return {};
-    case Way::turned:
-    case Way::sent: return {.device = bytes};
-    case Way::sent_and_turned: return {.device = 2 * bytes};
-    case Way::packed: return {.host = bytes, .device = bytes};
+  switch (transfer_of(given)) {
+    case Transfer::in_place: return {};
+    case Transfer::turned:
+    case Transfer::uploaded: return {.device = bytes};
+    case Transfer::uploaded_and_transposed: return {.device = 2 * bytes};
+    case Transfer::packed: return {.host = bytes, .device = bytes};
   }
   return {};
 }
 
-/// The operands of C = A B, or of C' = B' A', whichever leaves less to be copied.
+/// The operands of C = A B or of C' = B' A', whichever copies less.
 template <class T>
 struct GpuOperands {
-  Problem<T> problem;  ///< with the operands as they are given
-  Given<const T> a;
-  Given<const T> b;
-  Given<T> c;
+  Problem<T> problem;  ///< in the caller's layout
+  CallerMatrix<const T> a;
+  CallerMatrix<const T> b;
+  CallerMatrix<T> c;
 
   core::Memory memory() const {
     core::Memory sum;
@@ -89,15 +87,14 @@ struct GpuOperands {
   }
 };
 
-/// Which of the operands lie on the GPU of the job.
-struct There {
+struct OnGpu {
   bool a = false;
   bool b = false;
   bool c = false;
 };
 
 template <class T>
-GpuOperands<T> gpu_operands(const Problem<T>& problem, const There& there) {
+GpuOperands<T> gpu_operands(const Problem<T>& problem, const OnGpu& there) {
   const auto as_they_are = [](const Problem<T>& one, bool a_there, bool b_there, bool c_there) {
     return GpuOperands<T>{one,
                           {one.a, one.batches, one.m, one.k, a_there},
@@ -110,7 +107,7 @@ GpuOperands<T> gpu_operands(const Problem<T>& problem, const There& there) {
   return cost(transposed) < cost(straight) ? transposed : straight;
 }
 
-/// At most, for matrices of this shape in whatever order.
+/// Returns an upper bound of the transfer's memory for matrices of this shape in any layout.
 inline core::Memory most_to_bring(const Shape& shape, bool there) {
   const auto bytes = [&](std::int64_t rows, std::int64_t columns) {
     return cuda::part_bytes(shape.batches * rows * columns, static_cast<std::size_t>(shape.element_bytes));

@@ -1,4 +1,4 @@
-// Plain elements packed in panels (panels.hpp), in the order that a consumer of them wants.
+// Packs unmodified elements in panels (panels.hpp), in the order that their consumer requires.
 #pragma once
 
 #include "matmul/gpu/panels.cuh"
@@ -7,11 +7,11 @@ namespace gradus::matmul_detail {
 
 inline constexpr int packing_threads = 256;
 
-/// A block's tile: which, and what of the matrices it holds.
+/// The position of a block's tile in the matrices.
 struct PackedTile {
   std::int64_t matrix;
   std::int64_t first_line;
-  std::int64_t first;  ///< of k
+  std::int64_t first;
 
   __device__ explicit PackedTile(const Panels& panels) {
     const std::int64_t deep = panels.tiles_deep();
@@ -22,11 +22,12 @@ struct PackedTile {
   }
 };
 
-// Reads along the rows of the matrices, and writes along the tile; in between elements are in shared memory.
-// `along_k`: rows of the matrices are lines (A), otherwise they lie across them (B). `beyond`: what is beyond k.
-// Order::line(place) and Order::k(place) say which element lies where in a tile; Order::depth of k lie together.
+// Packs by reading along the rows of the matrices and writing along the tile, with shared memory in between. `along_k`:
+// rows of the matrices are lines (A); otherwise columns are (B). `beyond`: the value past the end of k.
+// Order::line(place) and Order::k(place) give the element at a place of a tile. Groups of Order::depth values of k are
+// stored together.
 //
-// Launch shape: a block for each tile.
+// Launch shape: one block per tile.
 template <class T, class Order, bool along_k>
 __global__ void __launch_bounds__(packing_threads)
     pack_plain(Operand<const T> matrices, Panels panels, T beyond, T* packed) {
@@ -51,17 +52,16 @@ __global__ void __launch_bounds__(packing_threads)
         value = along_k ? from[of_line * matrices.row_stride + of_k] : from[of_k * matrices.row_stride + of_line];
       turned[line][inner] = value;
     }
-    __syncthreads();  // all elements are there
+    __syncthreads();  // all elements have arrived
 #pragma unroll
     for (int turn = 0; turn < together / packing_threads; ++turn) {
       const int to = first * panel_lines + turn * packing_threads + static_cast<int>(threadIdx.x);
       tile[to] = turned[Order::line(to)][Order::k(to) - first];
     }
-    __syncthreads();  // all have read them
+    __syncthreads();  // all elements have been read
   }
 }
 
-/// Packs an operand on the GPU.
 template <class T, class Order, bool along_k>
 T* packed_operand(const Operand<const T>& matrices, const Panels& panels, T beyond, cuda::Arena& memory,
                   const cuda::Stream& stream) {
@@ -72,12 +72,12 @@ T* packed_operand(const Operand<const T>& matrices, const Panels& panels, T beyo
   return packed;
 }
 
-/// A product with both operands packed, each in an order of its own.
+/// Packs both operands of a product, each in its own order.
 template <class T, class OrderOfA, class OrderOfB>
 PackedProduct<T> packed_product(const Problem<T>& problem, cuda::Arena& memory, const cuda::Stream& stream) {
   const auto a = plain_panels<T>(problem.a.batch_stride == 0 ? 1 : problem.batches, problem.m, problem.k);
   const auto b = plain_panels<T>(problem.b.batch_stride == 0 ? 1 : problem.batches, problem.n, problem.k);
-  // The product of what is beyond k is -0, which changes no sum.
+  // Products past the end of k are -0, which changes no sum.
   const T* const packed_a = packed_operand<T, OrderOfA, true>(problem.a, a, T(-0.0), memory, stream);
   const T* const packed_b = packed_operand<T, OrderOfB, false>(problem.b, b, T(0), memory, stream);
   return {problem, a, b, reinterpret_cast<const unsigned char*>(packed_a),

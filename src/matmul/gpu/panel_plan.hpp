@@ -1,4 +1,4 @@
-// How cuda_panels cuts a product: for the table, and for the variant. Plain C++: also in builds without CUDA.
+// Chooses the panels of cuda_panels, for the table and for the variant. Plain C++.
 #pragma once
 
 #include <algorithm>
@@ -11,31 +11,31 @@
 
 namespace gradus::matmul_detail {
 
-/// Rows and columns of a panel are multiples of this, but for the last ones.
+/// Panels have a multiple of this many rows or columns, except the last ones.
 inline constexpr std::int64_t panel_granule = 128;
 
-/// A step is a block of C: a panel of rows of A times a panel of columns of B, or some whole products of a batch.
+/// A step multiplies a panel of rows of A by a panel of columns of B, or computes whole products of a batch.
 struct PanelPlan {
-  std::int64_t rows = 0;  ///< of A's panels; 0: nothing fits
+  std::int64_t rows = 0;  ///< rows in a panel of A; 0 if nothing fits
   std::int64_t columns = 0;
-  std::int64_t products = 1;  ///< of a batch at a time; more than 1 only where they are whole
-  std::int64_t a_places = 1;  ///< for panels on the GPU
+  std::int64_t products = 1;  ///< products of the batch per step; more than 1 only if each is computed whole
+  std::int64_t a_places = 1;  ///< panels of A that the GPU holds at a time
   std::int64_t b_places = 1;
   bool rows_outside =
-      true;                 ///< all columns for a panel of rows, then the next panel of rows; otherwise likewise turned
-  std::uint64_t bytes = 0;  ///< that it takes
-  std::uint64_t working_bytes = 0;                           ///< of these, for a step beyond its panels
-  double seconds = std::numeric_limits<double>::infinity();  ///< estimated
+      true;  ///< visits all columns for a panel of rows before the next panel of rows; if false, the reverse
+  std::uint64_t bytes = 0;
+  std::uint64_t working_bytes = 0;  ///< part of `bytes` that a step needs in addition to its panels
+  double seconds = std::numeric_limits<double>::infinity();
 };
 
-/// What a plan has to reckon with beside the shape.
+/// Requirements of a plan in addition to the shape.
 struct PanelNeeds {
-  bool a_is_turned = true;  ///< a panel of A comes with its columns side by side: it needs another place
+  bool a_is_turned = true;  ///< panels of A arrive by columns and need a second buffer to be transposed
   bool b_is_turned = true;
-  std::function<std::uint64_t(const Shape& step)> working;  ///< GPU memory that a step takes beyond its panels
+  std::function<std::uint64_t(const Shape& step)> working;  ///< GPU memory that a step needs in addition to its panels
 };
 
-/// Of any step of the plan.
+/// Returns the largest working memory of any step of the plan.
 inline std::uint64_t working_bytes(const Shape& shape, const PanelPlan& plan, const PanelNeeds& needs) {
   std::uint64_t most = 0;
   const auto last = [](std::int64_t whole, std::int64_t piece) { return whole - (pieces(whole, piece) - 1) * piece; };
@@ -49,7 +49,7 @@ inline std::uint64_t working_bytes(const Shape& shape, const PanelPlan& plan, co
   return most;
 }
 
-/// Bytes of a panel of A and of B as steps have them, and of a block of C.
+/// Bytes of a step's panels of A and B and of its block of C.
 struct PanelBytes {
   std::uint64_t a, b, c;
 
@@ -61,7 +61,7 @@ struct PanelBytes {
   }
 };
 
-/// The plan with so many places for panels, and what it takes.
+/// Returns the plan with the given numbers of panels on the GPU, and with its memory.
 inline PanelPlan with_places(const Shape& shape, PanelPlan plan, const PanelNeeds& needs, std::int64_t a_places,
                              std::int64_t b_places) {
   const PanelBytes bytes(shape, plan);
@@ -76,7 +76,7 @@ inline PanelPlan with_places(const Shape& shape, PanelPlan plan, const PanelNeed
   return plan;
 }
 
-/// Places without which a step cannot be made ready during the one before.
+/// Returns the panels that must fit so that a step can be prepared during the previous one.
 inline std::int64_t least_a_places(const Shape& shape, const PanelPlan& plan) {
   return std::min<std::int64_t>(2, pieces(shape.batches, plan.products) * pieces(shape.m, plan.rows));
 }
@@ -84,11 +84,11 @@ inline std::int64_t least_b_places(const Shape& shape, const PanelPlan& plan) {
   return std::min<std::int64_t>(2, pieces(shape.batches, plan.products) * pieces(shape.n, plan.columns));
 }
 
-/// Fills in the rest of a plan whose rows, columns and products are given: which panels stay, and in which order steps
-/// follow, so that it takes the least time. No rows where nothing fits.
+/// Completes a plan with given rows, columns and products. Chooses the fastest combination of panels that stay on the
+/// GPU and order of steps. Returns a plan with 0 rows if nothing fits.
 inline PanelPlan panel_plan(const Shape& shape, const PanelPlan& plan, const PanelNeeds& needs,
                             std::uint64_t most_bytes) {
-  // Bytes and operations per second of an H200; how many a host moves differs much.
+  // Bytes and operations per second of an H200. The transfer rate varies much between hosts.
   constexpr double bytes_per_second = 22e9;
   const double operations_per_second = shape.element_bytes == sizeof(float) ? 23e12 : 27e12;
   constexpr double seconds_of_a_step = 1e-4;
@@ -111,7 +111,7 @@ inline PanelPlan panel_plan(const Shape& shape, const PanelPlan& plan, const Pan
         double moved = whole_a + whole_b + steps * static_cast<double>(bytes.c);
         if (rows_outside && b_places < column_panels) moved += static_cast<double>(row_panels - 1) * whole_b;
         if (!rows_outside && a_places < row_panels) moved += static_cast<double>(column_panels - 1) * whole_a;
-        // Nothing is computed while the first panels come and the last block goes.
+        // Nothing is computed during the transfers of the first panels and the last block.
         one.seconds = std::max(moved / bytes_per_second, shape.operations() / operations_per_second) +
                       static_cast<double>(bytes.a + bytes.b + bytes.c) / bytes_per_second + seconds_of_a_step * steps;
         if (one.seconds < best.seconds) best = one;
@@ -120,7 +120,7 @@ inline PanelPlan panel_plan(const Shape& shape, const PanelPlan& plan, const Pan
   return best;
 }
 
-/// The plan that takes the least time of those that fit.
+/// Returns the fastest plan that fits.
 inline PanelPlan plan_panels(const Shape& shape, const PanelNeeds& needs, std::uint64_t most_bytes) {
   PanelPlan best;
   const auto consider = [&](const PanelPlan& plan) {
@@ -138,7 +138,7 @@ inline PanelPlan plan_panels(const Shape& shape, const PanelNeeds& needs, std::u
   return best;
 }
 
-/// What the plan with the smallest panels takes; sizes above 0.
+/// Returns the memory of the plan with the smallest panels. All sizes must be positive.
 inline std::uint64_t least_panel_bytes(const Shape& shape, const PanelNeeds& needs) {
   const PanelPlan smallest{.rows = std::min(shape.m, panel_granule), .columns = std::min(shape.n, panel_granule)};
   return with_places(shape, smallest, needs, least_a_places(shape, smallest), least_b_places(shape, smallest)).bytes;

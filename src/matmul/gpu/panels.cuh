@@ -1,5 +1,4 @@
-// Products of packed operands: the frame of a kernel whose warps have roles. What multiplies, and what it does with the
-// sums, is the rung's.
+// The kernel driver for products of packed operands. The rung supplies the multiplication and the use of the sums.
 #pragma once
 
 #include "cuda/warpgroup.cuh"
@@ -8,11 +7,10 @@
 
 namespace gradus::matmul_detail {
 
-/// A product whose operands are packed.
 template <class T>
 struct PackedProduct {
   Product<T> product;
-  Tiles tiles;  ///< of C, 128 x 128
+  Tiles tiles;  ///< 128 x 128 tiles of C
   Panels a_panels;
   Panels b_panels;
   const unsigned char* a;
@@ -23,7 +21,6 @@ struct PackedProduct {
       : product(problem), tiles(tiles_of(problem, panel_lines, panel_lines)), a_panels(a_in), b_panels(b_in),
         a(packed_a), b(packed_b) {}
 
-  /// The first tile of a panel.
   __device__ static const unsigned char* panel(const unsigned char* packed, const Panels& panels, std::int64_t batch,
                                                std::int64_t number) {
     const std::int64_t matrix = panels.matrices == 1 ? 0 : batch;
@@ -31,14 +28,14 @@ struct PackedProduct {
   }
 
 #ifdef GRADUS_WARPGROUP_PRODUCT
-  /// What is copied for a tile of C, step of k after step.
+  /// Issues the copies for a tile of C, one step of k after another.
   class Source {
    public:
     __device__ Source(const PackedProduct& packed, const Tiles::Place& place)
         : a_(panel(packed.a, packed.a_panels, place.batch, place.row)),
           b_(panel(packed.b, packed.b_panels, place.batch, place.column)),
           bytes_(static_cast<unsigned int>(packed.a_panels.tile_bytes)) {}
-    /// Orders the copies for the next step, B behind A.
+    /// Issues the copies for the next step. B follows A in the stage.
     __device__ void order(unsigned char* stage, cuda::Barrier& filled) {
       filled.arrive_for(2 * bytes_);
       filled.copy(stage, a_, bytes_);
@@ -55,32 +52,30 @@ struct PackedProduct {
 #endif
 };
 
-/// Of a block: one warpgroup copies, two multiply.
+/// Threads of a block: one warpgroup copies, two multiply.
 inline constexpr int copying_threads = 128;
 inline constexpr int multiplying_threads = 256;
 inline constexpr int packed_threads = copying_threads + multiplying_threads;
 
-/// Shared memory of a block: the stages, then what the consumer wants for itself; with what it takes to begin at a
-/// multiple of 1024.
+/// Shared memory of a block: stages, the consumer's memory, and padding for an alignment of 1024 bytes.
 template <class Consumer>
 constexpr std::size_t packed_shared_bytes =
     std::size_t{1024} + std::size_t{Consumer::stages} * Consumer::stage_bytes + Consumer::own_shared_bytes;
 
-// One thread orders copies, a tile of A's panel and one of B's for each stage; two warpgroups multiply them, and add
-// up. Who waits for whom stands in two barriers of each stage, `filled` and `emptied`: there is none of the whole
-// block, so that while some warps add up or store, products of the others run. Most registers go to those that
-// multiply.
+// One thread issues copies of a tile of A's panel and of B's for each stage. Two warpgroups multiply the tiles and add
+// the sums. Each stage has two barriers, `filled` and `emptied`. No barrier stops the whole block, so some warps
+// multiply while others add or store. Most registers are assigned to the multiplying warps.
 //
-// A Consumer has the constants `stages`, `stage_bytes` and `own_shared_bytes`, the type `Job` (a PackedProduct, or what
-// is derived from one, with a Source of its own), a constructor from (job, its shared memory), and
-//   multiply(stage, number)   what Source::order() has brought there
-//   add(number, is_last)      what is to be done with the sums, when the stage is free again
+// A Consumer has the constants `stages`, `stage_bytes` and `own_shared_bytes`, the type `Job` (a PackedProduct or a
+// class derived from it, with its own Source), a constructor from (job, private shared memory), and
+//   multiply(stage, number)   multiplies the tiles that Source::order() has brought
+//   add(number, is_last)      processes the sums after the stage is released
 //   finish(place)             stores the tile of C
-// One that `loads_ahead` has load(stage) for the first stage, and multiply(stage, next stage, wait), which loads from
-// the next one when it has called wait().
+// A Consumer with `loads_ahead` also has load(stage) for the first stage. Its multiply(stage, next stage, wait) loads
+// from the next stage after calling wait().
 //
-// Launch shape: packed_threads, a block for each tile of C. (Blocks that stay, and take tiles in turn, come apart from
-// each other after some tiles, share less in the second-level cache and are slower.)
+// Launch shape: packed_threads per block, one block per tile of C. (Persistent blocks that take tiles in turn drift
+// apart after some tiles, share less in the L2 cache and are slower.)
 template <class Consumer>
 __global__ void __launch_bounds__(packed_threads, 1)
     multiply_panels(const __grid_constant__ typename Consumer::Job job, std::int64_t first_tile) {
@@ -98,7 +93,7 @@ __global__ void __launch_bounds__(packed_threads, 1)
     }
     cuda::make_barriers_known();
   }
-  __syncthreads();  // the barriers are there
+  __syncthreads();  // the barriers are initialized
   const Tiles::Place place = job.tiles.place_in_strips(first_tile + blockIdx.x);
   const std::int64_t tiles_deep = job.a_panels.tiles_deep();
   int stage = 0;
@@ -114,7 +109,7 @@ __global__ void __launch_bounds__(packed_threads, 1)
     if (threadIdx.x != 0) return;
     typename Consumer::Job::Source source(job, place);
     for (std::int64_t tile = 0; tile < tiles_deep; ++tile) {
-      emptied[stage].wait(parity ^ 1);  // the first time around, they are
+      emptied[stage].wait(parity ^ 1);  // passes immediately in the first round
       source.order(memory + stage * bytes, filled[stage]);
       advance();
     }
@@ -129,7 +124,7 @@ __global__ void __launch_bounds__(packed_threads, 1)
         const int now = stage;
         advance();
         const bool is_last = tile + 1 == tiles_deep;
-        // Behind the last one nothing comes, and what is loaded from there is not used.
+        // After the last stage nothing arrives. What is loaded from the next stage is not used.
         const bool is_there = is_last || filled[stage].has_ended(parity);
         consumer.multiply(memory + now * bytes, memory + stage * bytes, [&] {
           if (!is_there) filled[stage].wait(parity);
@@ -154,7 +149,7 @@ __global__ void __launch_bounds__(packed_threads, 1)
 #endif
 }
 
-/// Multiplies packed operands; long work is cut where a stop request is honoured.
+/// Multiplies packed operands. Divides long work into launches so that a stop request takes effect in time.
 template <class Consumer>
 void multiply_packed(const typename Consumer::Job& job, const Execution& execution, std::stop_token stop,
                      std::int64_t batches, const cuda::Stream& stream) {
@@ -163,7 +158,7 @@ void multiply_packed(const typename Consumer::Job& job, const Execution& executi
   cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared);
   const std::int64_t count = batches * job.tiles.of_a_product;
   const double operations = static_cast<double>(panel_lines * panel_lines) * static_cast<double>(job.a_panels.depth);
-  // What comes here is several times as fast as the slowest.
+  // These kernels are several times as fast as the slowest rung.
   cuda::Portions(std::move(stop), 4 * first_portion<decltype(job.product.alpha)>())
       .run(count, operations, 1, stream, [&](std::int64_t first, std::int64_t number) {
         if (execution.progress) execution.progress({"multiply", first, count, {}});

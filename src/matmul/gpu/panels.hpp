@@ -1,10 +1,10 @@
-// Operands packed for the copy engine of a GPU: how large they are. Plain C++: also in builds without CUDA, for the
-// estimate of memory.
+// Sizes of operands that are packed for the copy engine of a GPU. Plain C++, so that builds without CUDA can estimate
+// memory.
 //
-// A panel has 128 rows of A, or 128 columns of B, and is cut along k into tiles. Each tile is in memory as it will lie
-// in shared memory, so that an instruction copies it whole; those of a panel follow each other. What the elements are
-// and how they lie in a tile is the matter of who packs and multiplies them. Beyond the borders are elements whose
-// products change no sum.
+// A panel holds 128 rows of A or 128 columns of B and is divided along k into tiles. Each tile has the layout of shared
+// memory, so one instruction copies it. The tiles of a panel are contiguous. The code that packs and multiplies the
+// elements defines their type and their order within a tile. Past the borders, panels hold elements whose products
+// change no sum.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace gradus::matmul_detail {
 
-inline constexpr int panel_lines = 128;  ///< rows of A, or columns of B
+inline constexpr int panel_lines = 128;  ///< rows of A or columns of B in a panel
 
-/// Panels of all matrices A, or of all B.
+/// The panels of all matrices A or of all matrices B.
 struct Panels {
   std::int64_t matrices;
-  std::int64_t lines;  ///< rows of A, or columns of B, of one
+  std::int64_t lines;  ///< rows of A or columns of B in one matrix
   std::int64_t depth;  ///< k
   int tile_depth;
   int tile_bytes;
@@ -30,19 +30,18 @@ struct Panels {
   std::int64_t bytes() const { return tiles() * tile_bytes; }
 };
 
-/// k that a tile of plain elements holds: of float 64, of double 16.
+/// Number of k in a tile of unmodified elements: 64 for float, 16 for double.
 template <class T>
 constexpr int plain_tile_depth = sizeof(T) == sizeof(float) ? 64 : 16;
 template <class T>
 constexpr int plain_tile_bytes = panel_lines* plain_tile_depth<T>* static_cast<int>(sizeof(T));
 
-/// Of plain elements.
 template <class T>
 Panels plain_panels(std::int64_t matrices, std::int64_t lines, std::int64_t depth) {
   return {matrices, lines, depth, plain_tile_depth<T>, plain_tile_bytes<T>};
 }
 
-/// Of the GPU's memory, for both operands where no matrix is repeated.
+/// Returns the GPU memory for the panels of both operands if no matrix is repeated.
 inline std::uint64_t plain_panel_bytes(std::int64_t batches, std::int64_t m, std::int64_t n, std::int64_t k,
                                        int element_bytes) {
   std::uint64_t bytes = 0;

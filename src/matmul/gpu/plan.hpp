@@ -1,5 +1,4 @@
-// How cuda_pipelined works on a product: by which kernel, and whether the sums of its blocks of k are found side by
-// side. Plain C++: also in builds without CUDA, for the estimate of memory.
+// Chooses the kernel of cuda_pipelined, and whether blocks of k are summed in parallel. Plain C++.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +16,11 @@ namespace gradus::matmul_detail {
 inline std::int64_t pieces(std::int64_t whole, std::int64_t piece) { return (whole + piece - 1) / piece; }
 
 enum class Kernel : std::uint8_t {
-  cells,      ///< a thread for each element: products of a few elements each
-  rows,       ///< a matrix times a column
-  long_rows,  ///< likewise, by the copy engine
-  columns,    ///< a row times a matrix
-  large,      ///< tiles; their sizes are in PipelineShape
+  cells,      ///< one thread per element, for products of a few elements each
+  rows,       ///< matrix times column
+  long_rows,  ///< matrix times column, with the copy engine
+  columns,    ///< row times matrix
+  large,      ///< tiled; tile sizes are in PipelineShape
   medium,
   small,
   tall,  ///< for few columns
@@ -32,10 +31,10 @@ struct TileSize {
   std::int64_t rows;
   std::int64_t columns;
 };
-/// Of C, that a block has.
+/// Returns the part of C that a block of threads computes.
 constexpr TileSize tile_of(Kernel kernel, int element_bytes) {
   switch (kernel) {
-    case Kernel::cells: return {1, 256};  // of all elements in a row
+    case Kernel::cells: return {1, 256};  // counted in row-major order over all products
     case Kernel::rows: return {128, 1};
     case Kernel::long_rows: return {32, 1};
     case Kernel::columns: return {1, 128 * 16 / element_bytes};
@@ -48,19 +47,19 @@ constexpr TileSize tile_of(Kernel kernel, int element_bytes) {
   return {};
 }
 
-/// Multiprocessors of a large GPU, and threads that keep it busy with waiting for memory. How many there are on the
-/// job's GPU does not change what is right, and the plan is to be the same for the estimate and for the job.
+/// Multiprocessors of a large GPU, and the number of threads that hides its memory latency. They are constants, not the
+/// values of the job's GPU, so that the estimate and the job use the same plan. The result does not depend on them.
 inline constexpr std::int64_t multiprocessors = 132;
 inline constexpr std::int64_t many_threads = 256 * multiprocessors;
-/// Where C has more elements than this, its tiles alone occupy a GPU.
+/// The largest C whose k is split. Tiles of a larger C occupy the GPU by themselves.
 inline constexpr std::int64_t most_split_elements = std::int64_t{1} << 21;
-/// For sums of blocks, at most.
+/// Memory limit for the sums of blocks of k.
 inline constexpr std::uint64_t most_sum_bytes = std::uint64_t{64} << 20;
 
 inline std::int64_t blocks_of_k(const Shape& shape) { return pieces(shape.k, block_depth); }
 
-/// The blocks of k whose sums are in memory at a time where they are found side by side; 0 where they never are. The
-/// same for the transposed product, and for a batch joined to one.
+/// Returns the number of blocks of k whose sums are in memory at a time if they are summed in parallel, or 0 if they
+/// never are. The result is the same for the transposed product and for a batch that is joined to one product.
 inline std::int64_t slices_of(const Shape& shape) {
   const std::int64_t blocks = blocks_of_k(shape);
   if (blocks < 2 || static_cast<double>(shape.batches) * static_cast<double>(shape.m) * static_cast<double>(shape.n) >
@@ -74,17 +73,16 @@ inline std::int64_t slices_of(const Shape& shape) {
 
 struct Plan {
   Kernel kernel = Kernel::large;
-  /// Blocks of k whose sums are found side by side, then added in their order; 0: one thread has all blocks of an
-  /// element.
+  /// Blocks of k that are summed in parallel and then added in order. If 0, one thread sums all blocks of an element.
   std::int64_t slices = 0;
-  std::int64_t blocks_at_once = 1;  ///< of `slices`, that a block of threads finds one after the other
+  std::int64_t blocks_at_once = 1;  ///< how many of `slices` a block of threads sums in sequence
 };
 
-/// Of a block, by any of the kernels.
+/// Upper bound of the shared memory of a block of threads, for all kernels.
 inline constexpr std::uint64_t most_shared_bytes = std::uint64_t{88} << 10;
 
-/// Whether packing A and B for the copy engine takes less time than it saves: elements are copied once for each row and
-/// column, and multiplied as many times as the other side is long.
+/// Returns true if packing A and B for the copy engine saves more time than it costs. Each element is copied once per
+/// row or column and used as many times as the other side is long.
 inline bool packing_pays(const Shape& shape) {
   const auto m = static_cast<double>(shape.m);
   const auto n = static_cast<double>(shape.n);
@@ -92,7 +90,6 @@ inline bool packing_pays(const Shape& shape) {
   return 2 * m * n / (m + n) >= least_side && shape.k >= 2 * block_depth;
 }
 
-/// Threads of a block.
 constexpr int threads_of(Kernel kernel) {
   switch (kernel) {
     case Kernel::cells:
@@ -103,9 +100,9 @@ constexpr int threads_of(Kernel kernel) {
   }
 }
 
-// What is the fastest for a shape is estimated. Tiles: a multiprocessor does those that fall to it one after the other,
-// each at the cost of its kind, whether or not the matrices fill it; sums that are stored and added cost a fifth more.
-// The other kernels wait for memory, for which they need many threads.
+// Estimates the fastest kernel for a shape. Tiled kernels: a multiprocessor processes its tiles in sequence, each at
+// the cost of its kind, even if the matrices do not fill the tile. Storing and adding split sums costs another fifth.
+// The other kernels are limited by memory latency and need many threads.
 inline Plan plan_of(const Shape& shape) {
   Plan plan;
   const auto tiles = [&](Kernel kernel) {
@@ -146,8 +143,8 @@ inline Plan plan_of(const Shape& shape) {
   return plan;
 }
 
-/// The plan for a matrix times a column, where the copy engine can bring it: in as many parts as are at work at once,
-/// of no more slices than the plan for any GPU.
+/// Returns the plan for a matrix times a column that the copy engine can fetch. Splits k into as many parts as run
+/// concurrently, within the slices of the original plan.
 inline Plan by_long_rows(Plan plan, const Shape& shape) {
   constexpr std::int64_t at_once = 6 * multiprocessors;
   plan.kernel = Kernel::long_rows;
@@ -158,8 +155,8 @@ inline Plan by_long_rows(Plan plan, const Shape& shape) {
   return plan;
 }
 
-/// GPU memory for the sums of blocks, and for the total of those before: of the product, or of the transposed one; at
-/// most, where a batch may be joined to one.
+/// Returns an upper bound of the GPU memory for the sums of blocks and their running total. Covers the product, its
+/// transpose, and a batch joined to one product.
 inline std::uint64_t sum_bytes(const Shape& shape) {
   Shape transposed = shape;
   std::swap(transposed.m, transposed.n);

@@ -1,9 +1,9 @@
-// What the CUDA rungs share: a product as kernels see it, the numbers of its tiles, and the launches.
+// Common code of the CUDA rungs: a product as kernels see it, the numbering of its tiles, and the launches.
 //
-// Two zeros. A chain of the canonical result starts from +0, and the total of its chains from the first of them; a
-// total that starts from -0 is the same, for -0 + x is x, whatever x. Beyond its borders A is -0 and B is +0: the
-// product of these is -0, which changes no sum, so that chains may run on to the end of a tile. With +0 in both a sum
-// of -0 would become +0.
+// Signed zeros. A chain of the canonical result starts from +0, and the total of the chains starts from the first
+// chain. A total that starts from -0 has the same value, because -0 + x is x for every x. Past its borders A is -0 and
+// B is +0. Their product is -0, which changes no sum, so a chain may continue to the end of a tile. If both were +0, a
+// sum of -0 would become +0.
 #pragma once
 
 #include "core/phases.hpp"
@@ -16,7 +16,7 @@
 
 namespace gradus::matmul_detail {
 
-/// A Problem without what is of no use to a kernel.
+/// The part of a Problem that kernels need.
 template <class T>
 struct Product {
   std::int64_t m;
@@ -32,46 +32,42 @@ struct Product {
       : m(problem.m), n(problem.n), k(problem.k), a(problem.a), b(problem.b), c(problem.c), alpha(problem.alpha),
         beta(problem.beta) {}
 
-  /// Moves to one of the batch.
   __device__ void select(std::int64_t batch) {
     a = a.at(batch);
     b = b.at(batch);
     c = c.at(batch);
   }
-  /// Elements as if the matrices had no borders.
+  /// Loads an element, or a value that changes no sum past the borders.
   __device__ T load_a(std::int64_t row, std::int64_t inner) const {
     return row < m && inner < k ? a(row, inner) : T(-0.0);
   }
   __device__ T load_b(std::int64_t inner, std::int64_t column) const {
     return inner < k && column < n ? b(inner, column) : T(0);
   }
-  /// The end of an element's computation.
   __device__ void finish(std::int64_t row, std::int64_t column, T total) const {
     if (row < m && column < n) finish(c(row, column), total);
   }
   __device__ void finish(T& cell, T total) const { cell = finished(total, alpha, beta, beta == 0 ? T(0) : cell); }
 };
 
-/// The tiles of C for all products of a batch, numbered along the rows of tiles, product after product. A block has
-/// one.
+/// The tiles of C for a batch, numbered row by row, one product after another. A block computes one tile.
 struct Tiles {
-  std::int64_t across = 1;        ///< side by side
-  std::int64_t of_a_product = 1;  ///< altogether
-  std::int64_t first = 0;         ///< of the launch
+  std::int64_t across = 1;        ///< tiles in a row of tiles
+  std::int64_t of_a_product = 1;  ///< tiles in a product
+  std::int64_t first = 0;         ///< first tile of the launch
 
   struct Place {
     std::int64_t batch;
-    std::int64_t row;  ///< counted in tiles
+    std::int64_t row;  ///< in tiles
     std::int64_t column;
   };
-  /// Where the block's tile lies.
   __device__ Place place() const {
     const std::int64_t tile = first + blockIdx.x;
     const std::int64_t within = tile % of_a_product;
     return {tile / of_a_product, within / across, within % across};
   }
-  /// Where a tile lies if eight rows of tiles are taken at a time, column after column of them: those that follow each
-  /// other, which are worked on together, share A and B in the second-level cache.
+  /// Returns the position of a tile if tiles are numbered column by column within strips of eight rows of tiles.
+  /// Consecutive tiles, which run concurrently, then share A and B in the L2 cache.
   __device__ Place place_in_strips(std::int64_t tile) const {
     constexpr std::int64_t rows_at_once = 8;
     const std::int64_t within = tile % of_a_product;
@@ -90,8 +86,8 @@ Tiles tiles_of(const Problem<T>& problem, std::int64_t rows, std::int64_t column
   return tiles;
 }
 
-/// Calls launch(product, tiles, blocks), which launches so many blocks, until all tiles of rows x columns were worked
-/// on; long work is cut where a stop request is honoured.
+/// Calls launch(product, tiles, blocks) until all tiles of rows x columns elements are computed. Each call launches
+/// `blocks` blocks. Divides long work into launches so that a stop request takes effect in time.
 template <class T, class Launch>
 void for_tiles(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases, std::int64_t rows,
                std::int64_t columns, const Launch& launch) {

@@ -9,7 +9,7 @@
 namespace gradus::matmul_detail {
 
 template <class T>
-void run_on_gpu(const Problem<T>& given, const There& there, const Variant& variant, const Execution& execution,
+void run_on_gpu(const Problem<T>& given, const OnGpu& there, const Variant& variant, const Execution& execution,
                 std::vector<Phase>& phases) {
   const GpuOperands<T> operands = gpu_operands(given, there);
   Shape shape = operands.problem.shape();
@@ -38,7 +38,7 @@ void scale_on_gpu(const Problem<T>& given, const Execution& execution) {
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                                       \
-  template void run_on_gpu(const Problem<T>&, const There&, const Variant&, const Execution&, std::vector<Phase>&); \
+  template void run_on_gpu(const Problem<T>&, const OnGpu&, const Variant&, const Execution&, std::vector<Phase>&); \
   template void scale_on_gpu(const Problem<T>&, const Execution&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

@@ -1,4 +1,4 @@
-// A job's part on a GPU: what matmul() does around a variant that works there.
+// Runs a GPU variant: the steps of matmul() around the variant.
 #pragma once
 
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace gradus::matmul_detail {
 
-/// As variant.run() for a variant that works on a GPU: brings the matrices there, and C back.
+/// Uploads the matrices, runs a GPU variant, and copies C back. Has the signature of variant.run() plus the variant.
 template <class T>
-void run_on_gpu(const Problem<T>& given, const There& there, const Variant& variant, const Execution& execution,
+void run_on_gpu(const Problem<T>& given, const OnGpu& there, const Variant& variant, const Execution& execution,
                 std::vector<Phase>& phases);
 
-/// beta C, for a C on a GPU, where there is nothing to be added to it.
+/// Computes beta C for a C on a GPU, the result when there are no products to add.
 template <class T>
 void scale_on_gpu(const Problem<T>& given, const Execution& execution);
 

@@ -1,4 +1,4 @@
-// For the rows of GPU variants: where they run, and the memory that they take there.
+// Support and memory functions for the rows of GPU variants.
 #pragma once
 
 #include "cuda/sizes.hpp"
@@ -9,11 +9,11 @@
 
 namespace gradus::matmul_detail {
 
-/// The rung to which the others turn for products that they do not take.
+/// Runs the rung that other rungs fall back to for products that they do not support.
 template <class T>
 Done cuda_pipelined(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases);
 
-// The matrices, and what they pass through on their way.
+// Memory for the matrices and for their transfer.
 inline core::Memory gpu_memory(const Shape& shape, int) {
   return {.host = cuda::staging_bytes + shape.bring.host, .device = shape.bring.device};
 }
@@ -27,18 +27,18 @@ inline core::Support pipelined_on_gpu(const Shape& shape, const execution::Machi
   return execution::fits_shared(most_shared_bytes, "tiles", machine);
 }
 
-// Packed operands, or sums of blocks of k that are found side by side.
+// Adds packed operands, or the sums of blocks of k that are summed in parallel.
 inline core::Memory pipelined_memory(const Shape& shape, int threads) {
   core::Memory memory = gpu_memory(shape, threads);
   memory.device += shape.element_bytes == sizeof(float) && packing_pays(shape) ? packed_bytes(shape) : sum_bytes(shape);
   return memory;
 }
 
-// Panels of the tensor cores, and what `strict` takes where they cannot be used.
+// Tensor-core rungs need memory for their panels, and for `strict` if the tensor cores cannot be used.
 inline core::Support on_tensor_cores(const Shape& shape, const execution::Machine& machine) {
   if (core::Support gpu = pipelined_on_gpu(shape, machine); !gpu) return gpu;
   if (shape.element_bytes != sizeof(float))
-    return core::Support::no("made for float; products of double by cuda_tensor_f64");
+    return core::Support::no("supports only float; use cuda_tensor_f64 for double");
   return execution::has_warpgroup_products(machine);
 }
 

@@ -1,4 +1,4 @@
-// Matrices on a GPU, copied from one order to another, and scaled.
+// Copies matrices on a GPU from one layout to another, and scales them.
 #include "matmul/gpu/product.cuh"
 #include "matmul/gpu/turn.hpp"
 
@@ -9,20 +9,20 @@ namespace {
 constexpr int side = 32;
 constexpr int rows_at_once = 8;
 
-/// Whether neighbours in a column lie closer to each other than those in a row.
+/// Returns true if neighbours in a column are closer in memory than neighbours in a row.
 template <class T>
 bool runs_down(const Operand<T>& operand) {
   const auto distance = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
   return distance(operand.row_stride) < distance(operand.column_stride);
 }
 
-// A warp reads neighbours, and writes neighbours: where these are not the same, by way of shared memory.
-// Launch shape: a block of 32 x 8 threads for each tile of 32 x 32 elements.
+// Transposes or copies tiles. A warp reads contiguous elements and writes contiguous elements, through shared memory if
+// the two orders differ. Launch shape: a block of 32 x 8 threads per tile of 32 x 32 elements.
 template <class T>
 __global__ void __launch_bounds__(side* rows_at_once)
     turn_tiles(Operand<const T> from, Operand<T> to, Tiles tiles, std::int64_t rows, std::int64_t columns,
                bool read_down, bool write_down) {
-  __shared__ T tile[side][side + 1];  // +1: so that a column's elements lie in different banks
+  __shared__ T tile[side][side + 1];  // +1 avoids bank conflicts in a column
   const Tiles::Place place = tiles.place();
   from = from.at(place.batch);
   to = to.at(place.batch);
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(side* rows_at_once)
     if (place.row * side + row < rows && place.column * side + column < columns)
       tile[row][column] = from(place.row * side + row, place.column * side + column);
   }
-  __syncthreads();  // all elements are there
+  __syncthreads();  // all elements have arrived
   for (int y = static_cast<int>(threadIdx.y); y < side; y += rows_at_once) {
     const int row = write_down ? x : y;
     const int column = write_down ? y : x;
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(side* rows_at_once)
   }
 }
 
-// Launch shape: a thread for each element, in whichever order neighbours lie side by side.
+// Launch shape: one thread per element, in the order in which elements are contiguous.
 template <class T>
 __global__ void scale_elements(Product<T> product, std::int64_t elements) {
   const std::int64_t element = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;

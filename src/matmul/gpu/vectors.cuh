@@ -1,4 +1,4 @@
-// Elements side by side, 16 bytes of them with an instruction.
+// Loads and stores of 16 bytes of contiguous elements per instruction.
 #pragma once
 
 #include "matmul/gpu/product.cuh"
@@ -13,8 +13,7 @@ struct alignas(16) Vector {
   T at[vector_length<T>];
 };
 
-/// Whether the operand's elements may be loaded and stored so: every multiple of vector_length in a row lies at a
-/// multiple of 16 bytes.
+/// Returns true if 16-byte loads and stores are possible at every multiple of vector_length in every row.
 template <class T>
 GRADUS_HOST_DEVICE bool has_vectors(const Operand<T>& operand) {
   constexpr std::int64_t length = vector_length<T>;
@@ -22,7 +21,7 @@ GRADUS_HOST_DEVICE bool has_vectors(const Operand<T>& operand) {
          operand.batch_stride % length == 0;
 }
 
-/// Likewise for two neighbours, the first of them at an even place.
+/// Returns true if pairs of neighbours can be loaded and stored, the first of them at an even index.
 template <class T>
 bool has_pairs(const Operand<T>& operand) {
   return reinterpret_cast<std::uintptr_t>(operand.data) % (2 * sizeof(T)) == 0 && operand.row_stride % 2 == 0 &&
@@ -38,7 +37,7 @@ __device__ __forceinline__ void store_vector(T* to, const Vector<T>& vector) {
   *reinterpret_cast<Vector<T>*>(to) = vector;
 }
 
-/// Neighbours along k, as if A had no borders. `wide`: has_vectors().
+/// Loads neighbours along k, with values past the borders that change no sum. `wide`: has_vectors().
 template <class T>
 __device__ __forceinline__ Vector<T> load_along_a(const Product<T>& product, std::int64_t row, std::int64_t inner,
                                                   bool wide) {
@@ -48,7 +47,7 @@ __device__ __forceinline__ Vector<T> load_along_a(const Product<T>& product, std
   for (int index = 0; index < vector_length<T>; ++index) vector.at[index] = product.load_a(row, inner + index);
   return vector;
 }
-/// Likewise neighbours in a row of B.
+/// Loads neighbours in a row of B, with values past the borders that change no sum. `wide`: has_vectors().
 template <class T>
 __device__ __forceinline__ Vector<T> load_along_b(const Product<T>& product, std::int64_t inner, std::int64_t column,
                                                   bool wide) {
@@ -60,7 +59,6 @@ __device__ __forceinline__ Vector<T> load_along_b(const Product<T>& product, std
   return vector;
 }
 
-/// The end of the computation of neighbours in a row of C.
 template <class T>
 __device__ __forceinline__ void finish_along_row(const Product<T>& product, std::int64_t row, std::int64_t column,
                                                  Vector<T> totals, bool wide) {

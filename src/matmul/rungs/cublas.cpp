@@ -1,12 +1,13 @@
-// cublas: cuBLAS, NVIDIA's library for products of matrices on its GPUs. A baseline, for comparison, never chosen.
+// cublas: cuBLAS, NVIDIA's library for matrix products on its GPUs. A baseline for comparison, never chosen.
 //
-// What changes from `cuda_pipelined`: other people's kernels, in f64 with the tensor cores' multiply-add. In f32 they
-// are left out, for TF32 has fewer digits: all is computed in f32. The order of the sums depends on the GPU, the shape
-// and the library's version, and so do the bits. All products of a batch are one call.
+// What changes from `cuda_pipelined`: third-party kernels. In f64 they use the tensor cores' multiply-add. In f32 TF32
+// is disabled because it has fewer digits, so everything is computed in f32. The order of the sums depends on the GPU,
+// the shape and the version of the library, and so do the bits of the result. All products of a batch are one call.
 //
-// The library is opened when it is first asked for, so that nothing here depends on it: that of CUDA 13, or of CUDA 12.
-// Limits: a stop request waits for one product where there is a batch of them. What the library takes of the GPU's
-// memory for itself is in no estimate.
+// The library of CUDA 13 or CUDA 12 is opened on first use, so that nothing here depends on it.
+//
+// Limits: a stop request takes effect between the products of a batch. Estimates do not include the GPU memory that the
+// library allocates for itself.
 // Source: https://docs.nvidia.com/cuda/cublas
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
@@ -47,7 +48,7 @@ core::Support with_cublas(const Shape& shape, const execution::Machine& machine)
 extern constinit const Variant cublas_rung{
     .name = "cublas",
     .summary = "NVIDIA's library cuBLAS, for comparison",
-    .change = "other people's kernels; f32 without TF32",
+    .change = "third-party kernels; f32 without TF32",
     .contract = textbook,
     .backend = core::Backend::cuda,
     .deterministic = false,

@@ -1,11 +1,11 @@
-// cublas_emulated: cuBLAS once more, double made of whole numbers. A baseline, for comparison, never chosen.
+// cublas_emulated: cuBLAS with double emulated by integers. A baseline for comparison, never chosen.
 //
-// What changes from `cublas`: each double is cut into slices of a few bits with a common exponent, and the tensor cores
-// multiply the slices as whole numbers of eight bits, many passes. That pays on GPUs whose tensor cores do little in
-// double and much in small whole numbers. It is asked for always, whether it pays or not; what the library then does is
-// its own affair.
+// What changes from `cublas`: each double is cut into slices of a few bits with a common exponent. The tensor cores
+// multiply the slices as 8-bit integers, in many passes. This pays on GPUs whose tensor cores are slow in double and
+// fast in small integers. Emulation is always requested, even where it does not pay; the library decides whether to use
+// it.
 //
-// Limits: double; versions of the library from 13 on. As `cublas`.
+// Limits: double only; version 13 of the library or later. Otherwise as `cublas`.
 // Source: H. Ootomo, K. Ozaki and R. Yokota, "DGEMM on integer matrix multiplication unit" (2024).
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
@@ -35,7 +35,7 @@ namespace gradus::matmul_detail {
 namespace {
 
 core::Support with_emulation(const Shape& shape, const execution::Machine& machine) {
-  if (shape.element_bytes != sizeof(double)) return core::Support::no("made for double; products of float by cublas");
+  if (shape.element_bytes != sizeof(double)) return core::Support::no("supports only double; use cublas for float");
   core::Support support = execution::on_gpu(shape, machine);
 #ifdef GRADUS_HAS_CUDA
   if (support) support = cublas_emulates();
@@ -47,8 +47,8 @@ core::Support with_emulation(const Shape& shape, const execution::Machine& machi
 
 extern constinit const Variant cublas_emulated_rung{
     .name = "cublas_emulated",
-    .summary = "the same, double by passes over slices of whole numbers",
-    .change = "the tensor cores' whole numbers of eight bits in place of their double",
+    .summary = "cuBLAS with double emulated by integer slices",
+    .change = "the tensor cores' 8-bit integers in place of their double",
     .contract = textbook,
     .backend = core::Backend::cuda,
     .deterministic = false,

@@ -1,15 +1,15 @@
-// cuda_hoisted: what the loops compute again and again stands before them.
+// cuda_hoisted: values that the loops recompute in every pass are computed once, before the loops.
 //
-// What changes from `cuda_unrolled`: there each tile costs two addresses worked out from row, column and stride in
-// 64-bit products, and four comparisons with the borders. Here a thread has two pointers that walk, one along its row
-// of A and one down its column of B, and knows from the beginning whether they lie within the matrices; the border of k
-// is looked at once for 32 tiles and not in each. The addresses in shared memory are pointers of the thread too.
+// What changes from `cuda_unrolled`: there, each tile needs two addresses, computed from row, column and stride by
+// 64-bit multiplications, and four comparisons with the borders. Here, each thread advances two pointers, one along its
+// row of A and one down its column of B. It checks once whether they are inside the matrices, and it checks the border
+// of k once per 32 tiles instead of in every tile. Its addresses in shared memory are pointers, too.
 //
-// What is kept costs registers: the launch bounds say how many there are.
+// The hoisted values occupy registers, so the launch bounds limit how many the compiler may use.
 //
 // Barriers, operations and bytes: as `cuda_tiled`. Limits: as `cuda_tiled`.
-// Source: loop-invariant code motion; A. Aho, R. Sethi, J. Ullman, "Compilers" (1986), section 9.5. A compiler moves
-// what it can prove, and 64-bit products behind a comparison it does not.
+// Source: loop-invariant code motion; A. Aho, R. Sethi, J. Ullman, "Compilers" (1986), section 9.5. Compilers move what
+// they can prove invariant, but not a 64-bit multiplication that depends on a comparison.
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
 
@@ -24,21 +24,21 @@ constexpr int side = 32;
 constexpr int at_once = 8;
 static_assert(block_depth % side == 0 && side % at_once == 0);
 
-/// What a thread knows before it begins.
+/// The values that a thread computes before the loops.
 template <class T>
 struct Walk {
-  const T* a;  ///< its next element of A
+  const T* a;  ///< the next element of A to load
   const T* b;
   std::int64_t b_step;  ///< from a tile of B to the one below
-  bool in_a;            ///< it has a row of A
+  bool in_a;            ///< the thread's row is inside A
   bool in_b;
-  T* a_place;  ///< where it puts them
+  T* a_place;  ///< where the thread stores its element of the tile, in shared memory
   T* b_place;
-  const T* a_row;     ///< in shared memory
-  const T* b_column;  ///< likewise
+  const T* a_row;     ///< the row that it reads, in shared memory
+  const T* b_column;  ///< the column that it reads, in shared memory
 };
 
-/// sum goes on by way of a tile, of which `depth` products are within the matrices.
+/// Extends the chain `sum` by one tile, of which `depth` products are inside the matrices.
 template <class T, bool whole>
 __device__ __forceinline__ T add_tile(Walk<T>& walk, T sum, int depth) {
   const bool a_is_there = walk.in_a && (whole || static_cast<int>(threadIdx.x) < depth);
@@ -47,7 +47,7 @@ __device__ __forceinline__ T add_tile(Walk<T>& walk, T sum, int depth) {
   *walk.b_place = b_is_there ? *walk.b : T(0);
   walk.a += side;
   walk.b += walk.b_step;
-  __syncthreads();  // both tiles are there
+  __syncthreads();  // both tiles are filled
 #pragma unroll
   for (int inner = 0; inner < side; inner += at_once) {
     T here[at_once];
@@ -60,14 +60,14 @@ __device__ __forceinline__ T add_tile(Walk<T>& walk, T sum, int depth) {
 #pragma unroll
     for (int index = 0; index < at_once; ++index) sum = fma(here[index], there[index], sum);
   }
-  __syncthreads();  // all have read them
+  __syncthreads();  // both tiles have been read
   return sum;
 }
 
-// Launch shape: a block for each tile of C, in it a thread for each element. Two blocks at a time on a multiprocessor,
-// so that one multiplies while the other waits at its barrier: a thread may have 32 registers then. What stands before
-// the loops lives in registers all along, and left to itself the compiler takes 44 of double, with which there is room
-// for one block alone.
+// Launch shape: one block per tile of C, one thread per element. The launch bounds ask for two blocks per
+// multiprocessor, so that one multiplies while the other waits at its barrier; a thread may then use 32 registers. The
+// hoisted values stay in registers throughout. Without the bounds the compiler uses 44 registers for double, which
+// leaves room for only one block.
 template <class T>
 __global__ void __launch_bounds__(side* side, 2) multiply(Product<T> product, Tiles tiles) {
   __shared__ alignas(16) T a_tile[side * side];
@@ -123,7 +123,7 @@ namespace gradus::matmul_detail {
 extern constinit const Variant cuda_hoisted_rung{
     .name = "cuda_hoisted",
     .summary = "addresses and comparisons with borders before the loops",
-    .change = "no 64-bit products and four comparisons for each tile",
+    .change = "no 64-bit products or border checks for each tile",
     .backend = core::Backend::cuda,
     .device_input = true,
     .supports = execution::on_gpu,

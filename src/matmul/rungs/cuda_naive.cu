@@ -1,14 +1,14 @@
-// cuda_naive: every element of C has a thread of its own, which walks along a row of A and a column of B.
+// cuda_naive: one thread per element of C, which walks along a row of A and a column of B.
 //
-// What changes from the processor's rungs: tens of thousands of threads at once. The 32 threads of a warp have
-// neighbours in a row of C: they read the same element of A, which is one transfer for all, and neighbours in a row of
-// B, which lie side by side. Waiting for memory is hidden by other warps and not by caches that were planned for.
+// What changes from the CPU rungs: tens of thousands of threads run at once. The 32 threads of a warp compute
+// neighbouring elements of a row of C. They read the same element of A, which is a single transfer, and contiguous
+// elements of a row of B. Other warps hide the memory latency; accesses are not planned for the caches.
 //
-// Operations: 2 m n k. Bytes: each multiply-add loads two elements, by a warp 33 elements for 32 of them: the
-// first-level cache gives out about one warp's load a clock and multiprocessor, which is what it waits for; from memory
-// come what the caches do not keep.
-// Limits: the matrices fit the GPU's memory. A stop request waits for a launch, which one long chain (k of many
-// millions) makes long. Sizes may be any: a thread beyond the border does nothing.
+// Operations: 2 m n k. Bytes: each multiply-add loads two elements, and a warp loads 33 elements for 32 multiply-adds.
+// The L1 cache delivers about one warp load per clock and multiprocessor, which limits the rate. Memory supplies what
+// the caches do not keep.
+// Limits: the matrices must fit the GPU's memory. A stop request waits for the end of a launch, which takes long if k
+// is many millions. All sizes are allowed: threads outside the matrix do nothing.
 // Source: the CUDA C++ Programming Guide, matrix multiplication without shared memory.
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
@@ -20,7 +20,7 @@ namespace gradus::matmul_detail {
 
 namespace {
 
-// Launch shape: a block for each tile of C, in it a thread for each element, 32 of them along a row.
+// Launch shape: one block per tile of C, one thread per element, 32 threads along a row.
 template <class T>
 __global__ void multiply(Product<T> product, Tiles tiles) {
   const Tiles::Place place = tiles.place();

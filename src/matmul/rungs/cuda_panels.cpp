@@ -1,22 +1,20 @@
-// cuda_panels: matrices in host memory pass through the GPU in panels, while it is at work: for those that are larger
-// than its memory, and for all whose way there takes as long as their product.
+// cuda_panels: matrices in host memory pass through the GPU in panels while it computes. Serves matrices that are
+// larger than the GPU's memory, and matrices whose transfer takes as long as their product.
 //
-// What changes from `cuda_pipelined`: not all matrices lie on the GPU before the first product begins. C is cut into
+// What changes from `cuda_pipelined`: the first product begins before all matrices are on the GPU. C is divided into
 // blocks, each the product of a panel of rows of A and a panel of columns of B. While the GPU computes a block, a
-// thread brings the panels that the next one needs and takes the block before away: copies in both directions are
-// hidden behind the arithmetic, but for the first panels and the last block.
+// thread uploads the panels of the next block and downloads the previous one. The arithmetic hides the copies in both
+// directions, except for the first panels and the last block.
+// * k is not divided. A block does not depend on the others and has the bits that it would have alone.
+// * The order of the blocks is known, so a panel is evicted only for one that is needed sooner. If all of A or all of B
+//   fits, it is transferred once. Otherwise one operand is transferred once, and the other once per panel of the first.
+// * gpu/panel_plan.hpp weighs panel sizes: many blocks hide more of the transfers, large blocks transfer less.
+// * In a batch of small products, several products form one step.
 //
-// * k is not cut: a block needs nothing of the others, and has the bits that it would have alone.
-// * Panels stay on the GPU until their place is needed for one that is needed sooner: the order of the blocks is known.
-//   Where all of A or all of B fits, it travels once; otherwise one of both travels once for each panel of the other.
-// * gpu/panel_plan.hpp weighs these: many blocks hide more of the way, larger ones travel less.
-// * Of a batch of small products some are a step together.
-//
-// Operations: as `cuda_pipelined`. Bytes to and from the GPU: each matrix once where it fits, otherwise A + B m / rows
-// of a panel. The slower of the two sets the pace.
-//
-// Limits: matrices in host memory. 128 rows of A and columns of B must fit the GPU's memory, twice.
-// Source: as the tiles of any product, a level further out.
+// Operations: as `cuda_pipelined`. Bytes to and from the GPU: each matrix once if it fits, otherwise A once and B m /
+// (rows of a panel) times. The slower of computation and transfer sets the pace.
+// Limits: matrices in host memory. 128 rows of A and columns of B must fit the GPU's memory twice.
+// Source: tiling as in any product, one level further out.
 #include "matmul/gpu/panel_plan.hpp"
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
@@ -38,12 +36,12 @@ namespace gradus::matmul_detail {
 
 namespace {
 
-/// A block of C: some of its rows and columns, in some of the products.
+/// A block of C: some rows and columns of some products of the batch.
 struct Step {
   std::int64_t first_product, products;
   std::int64_t first_row, rows;
   std::int64_t first_column, columns;
-  std::int64_t a_panel, b_panel;  ///< numbers of the panels
+  std::int64_t a_panel, b_panel;
 };
 
 std::vector<Step> steps_of(const Shape& shape, const PanelPlan& plan, bool one_a, bool one_b) {
@@ -54,7 +52,7 @@ std::vector<Step> steps_of(const Shape& shape, const PanelPlan& plan, bool one_a
     for (std::int64_t number = 0; number < row_panels * column_panels; ++number) {
       const std::int64_t inside = plan.rows_outside ? column_panels : row_panels;
       const std::int64_t outer = number / inside;
-      // There and back: the last panel of a pass is the first of the next.
+      // Alternates the direction, so that the last panel of a pass is the first panel of the next.
       const std::int64_t inner = outer % 2 == 0 ? number % inside : inside - 1 - number % inside;
       const std::int64_t row = plan.rows_outside ? outer : inner;
       const std::int64_t column = plan.rows_outside ? inner : outer;
@@ -72,7 +70,7 @@ std::vector<Step> steps_of(const Shape& shape, const PanelPlan& plan, bool one_a
   return steps;
 }
 
-/// Places on the GPU for panels of one operand.
+/// GPU memory for the panels of one operand.
 template <class T>
 class Places {
  public:
@@ -82,10 +80,10 @@ class Places {
 
   struct Place {
     T* memory;
-    bool is_filled;  ///< with the panel already
+    bool is_filled;  ///< already holds the panel
   };
-  /// That of the panel which a step wants: where it is, or that of the panel which is wanted last. `wanted` has the
-  /// numbers of the panels of all steps; the one before still uses its own.
+  /// Returns the place of the panel that a step needs. If the panel is not on the GPU, evicts the panel whose next use
+  /// is furthest away, except the one that the previous step still uses. `wanted` lists the panel numbers of all steps.
   Place place_for(std::size_t step, const std::vector<std::int64_t>& wanted) {
     Held* latest = nullptr;
     std::size_t when = 0;
@@ -112,18 +110,18 @@ class Places {
   std::vector<Held> places_;
 };
 
-/// Who may go on: steps that are ready, and blocks that are computed.
+/// Synchronizes the copying thread with the computing thread: counts steps that are ready and blocks that are computed.
 class Handover {
  public:
   void step_is_ready() { change(ready_); }
   void block_is_computed() { change(computed_); }
-  /// By the one that ends early: the other one's wait ends, too.
+  /// Ends the other thread's waits, when this thread ends early.
   void give_up() {
     const std::lock_guard<std::mutex> lock(mutex_);
     given_up_ = true;
     changed_.notify_all();
   }
-  /// Waits for so many; false where the other one gave up.
+  /// Waits until `count` steps are ready. Returns false if the other thread gave up.
   bool wait_for_ready(std::size_t count) { return wait_for(ready_, count); }
   bool wait_for_computed(std::size_t count) { return wait_for(computed_, count); }
 
@@ -190,7 +188,6 @@ class PanelRun {
   }
 
  private:
-  /// Where the panels of a step lie on the GPU.
   struct Ready {
     T* a;
     T* b;
@@ -207,8 +204,8 @@ class PanelRun {
     }
   }
 
-  /// By a thread of its own, with a stream of its own. A step is made ready while the one before is computed, after the
-  /// one before that, whose panels and place of C it may take.
+  /// Runs in a separate thread with a separate stream. Prepares a step while the previous one is computed. It starts
+  /// when the step before the previous one is done, because it may reuse that step's panels and block of C.
   void copy_all() {
     const std::shared_ptr<cuda::Job> job = execution::start_gpu_job(execution_);
     for (std::size_t step = 0; step < steps_.size(); ++step) {
@@ -229,39 +226,40 @@ class PanelRun {
     const Step& step = steps_[number];
     const auto a = a_places_.place_for(number, a_wanted_);
     const auto b = b_places_.place_for(number, b_wanted_);
-    if (!a.is_filled) fill(a_of(step), way_of_panel(a_of(step), a_unturned_), a.memory, a_unturned_, job);
-    if (!b.is_filled) fill(b_of(step), way_of_panel(b_of(step), b_unturned_), b.memory, b_unturned_, job);
-    const Given<T> c = c_of(step);
-    if (problem_.beta != 0) fill(c, way_of(c), c_places_[number % 2], static_cast<T*>(nullptr), job);
+    if (!a.is_filled) fill(a_of(step), transfer_of_panel(a_of(step), a_unturned_), a.memory, a_unturned_, job);
+    if (!b.is_filled) fill(b_of(step), transfer_of_panel(b_of(step), b_unturned_), b.memory, b_unturned_, job);
+    const CallerMatrix<T> c = c_of(step);
+    if (problem_.beta != 0) fill(c, transfer_of(c), c_places_[number % 2], static_cast<T*>(nullptr), job);
     job.stream().wait();
     ready_[number] = {a.memory, b.memory};
   }
 
   void take_away(std::size_t number, cuda::Job& job) {
-    const Given<T> c = c_of(steps_[number]);
+    const CallerMatrix<T> c = c_of(steps_[number]);
     take_back(in_rows(c, c_places_[number % 2]), c, job);
   }
 
-  /// A panel may have lines where the whole has none: where it is of one row, or a batch's last product alone. There is
-  /// a place to turn it only where the whole is turned.
-  static Way way_of_panel(const Given<const T>& panel, const T* unturned) {
-    const Way way = way_of(panel);
-    return way == Way::sent_and_turned && unturned == nullptr ? Way::packed : way;
+  /// Returns how to transfer one panel. A panel may be contiguous although the whole matrix is not, for example if it
+  /// has one row or is the last product of a batch. Memory for transposing exists only if the whole matrix is
+  /// transposed.
+  static Transfer transfer_of_panel(const CallerMatrix<const T>& panel, const T* unturned) {
+    const Transfer transfer = transfer_of(panel);
+    return transfer == Transfer::uploaded_and_transposed && unturned == nullptr ? Transfer::packed : transfer;
   }
 
-  Given<const T> a_of(const Step& step) const {
+  CallerMatrix<const T> a_of(const Step& step) const {
     Operand<const T> a = problem_.a.at(step.first_product);
     a.batch_stride = problem_.a.batch_stride;
     a.data = &a(step.first_row, 0);
     return {a, step.products, step.rows, problem_.k, false};
   }
-  Given<const T> b_of(const Step& step) const {
+  CallerMatrix<const T> b_of(const Step& step) const {
     Operand<const T> b = problem_.b.at(step.first_product);
     b.batch_stride = problem_.b.batch_stride;
     b.data = &b(0, step.first_column);
     return {b, step.products, problem_.k, step.columns, false};
   }
-  Given<T> c_of(const Step& step) const {
+  CallerMatrix<T> c_of(const Step& step) const {
     Operand<T> c = problem_.c.at(step.first_product);
     c.batch_stride = problem_.c.batch_stride;
     c.data = &c(step.first_row, step.first_column);
@@ -286,17 +284,17 @@ class PanelRun {
   const Problem<T>& problem_;
   const Execution& execution_;
   cuda::Job& job_;
-  Execution inner_execution_;  ///< steps are not reported one by one
+  Execution inner_execution_;  ///< without a progress callback for single steps
   std::vector<Step> steps_;
   std::vector<std::int64_t> a_wanted_;
   std::vector<std::int64_t> b_wanted_;
   Places<T> a_places_;
   Places<T> b_places_;
-  std::vector<Ready> ready_;  ///< of the steps that are
+  std::vector<Ready> ready_;  ///< indexed by step
   T* c_places_[2] = {};
-  T* a_unturned_ = nullptr;  ///< a panel as it comes, where columns lie side by side in host memory
+  T* a_unturned_ = nullptr;  ///< a panel as uploaded, if columns are contiguous in host memory
   T* b_unturned_ = nullptr;
-  cuda::Arena::Mark rest_;  ///< behind it is what a step takes
+  cuda::Arena::Mark rest_;  ///< the working memory of a step begins here
   Handover handover_;
 };
 
@@ -308,7 +306,8 @@ Done cuda_panels(const Problem<T>& problem, const Execution& execution, std::vec
   const std::uint64_t most = execution::gpu_memory_to_take(execution);
   const auto is_turned = [](const Operand<const T>& operand, std::int64_t batches, std::int64_t rows,
                             std::int64_t columns) {
-    return way_of(Given<const T>{operand, batches, rows, columns, false}) == Way::sent_and_turned;
+    return transfer_of(CallerMatrix<const T>{operand, batches, rows, columns, false}) ==
+           Transfer::uploaded_and_transposed;
   };
   const PanelNeeds needs{
       .a_is_turned = is_turned(problem.a, problem.batches, problem.m, problem.k),
@@ -339,13 +338,13 @@ PanelNeeds any_panels(const execution::Machine& machine) {
 core::Support panels_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (core::Support gpu = pipelined_on_gpu(shape, machine); !gpu) return gpu;
   if (shape.operations() > 0 &&
-      least_panel_bytes(shape, any_panels(machine)) > execution::to_plan_with(execution::least_gpu(machine)))
+      least_panel_bytes(shape, any_panels(machine)) > execution::plannable_memory(execution::least_gpu(machine)))
     return core::Support::no("panels of " + std::to_string(panel_granule) +
                              " rows and columns do not fit the GPU's memory");
   return core::Support::yes();
 }
 
-// What has to be there; with more it travels less.
+// The minimum. With more memory, less is transferred.
 core::Memory panels_memory(const Shape& shape, int) {
   const std::uint64_t least =
       shape.operations() > 0 ? least_panel_bytes(shape, any_panels(execution::this_machine())) : 0;
@@ -356,8 +355,8 @@ core::Memory panels_memory(const Shape& shape, int) {
 
 extern constinit const Variant cuda_panels_rung{
     .name = "cuda_panels",
-    .summary = "host matrices in panels, which come and go while the GPU is at work; also larger than its memory",
-    .change = "copies run during the arithmetic of other panels; nothing need fit the GPU's memory but some panels",
+    .summary = "host matrices pass through the GPU in panels while it computes; also larger than its memory",
+    .change = "copies overlap the arithmetic of other panels; only some panels must fit the GPU's memory",
     .backend = core::Backend::cuda,
     .supports = panels_on_gpu,
     .memory = panels_memory,

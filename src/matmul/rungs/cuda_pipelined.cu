@@ -1,26 +1,25 @@
-// cuda_pipelined: operands are on their way while the ones before them are worked on; a kernel for each kind of shape.
+// cuda_pipelined: operands are copied ahead of the arithmetic, and each kind of shape has its own kernel.
 //
 // What changes from `cuda_warp_tiled`:
-// * Copies from global to shared memory go past the registers (cp.async), some portions of k ahead of the arithmetic:
-//   three are under way while a fourth is used. They turn A on its way, element by element.
-// * A thread loads its operands for the next k while it multiplies those of this one.
-// * Large products of float, on GPUs that have a copy engine: A and B are packed, tile after tile as they will lie in
-//   shared memory. Then one thread of a block orders copies of 32 KiB each, and the others do nothing but load operands
-//   and multiply (RegisterTile, gpu/panels.cuh). No thread computes an address, and no barrier stops the whole block.
-// * Tiles of other sizes for small and for narrow products, a thread for each element of a batch of tiny ones, and
-//   kernels for products with a single row or column, which read each element of the matrix once and wait for memory
+// * Copies from global to shared memory bypass the registers (cp.async). They run several portions of k ahead: three
+//   portions are in flight while a fourth is used. A is transposed on the way, element by element.
+// * A thread loads its operands for the next k while it multiplies the operands of the current k.
+// * Large products of float, on GPUs with a copy engine: A and B are packed tile by tile in the layout of shared
+//   memory. One thread of a block then issues copies of 32 KiB each, and the other threads only load operands and
+//   multiply (RegisterTile, gpu/panels.cuh). No thread computes an address, and no barrier stops the whole block.
+// * Small and narrow products use other tile sizes. A batch of tiny products uses a thread per element. Products with a
+//   single row or column use kernels that read each element of the matrix once and are limited by memory
 //   (gpu/lines.cuh).
-// * Where C is too small to occupy the GPU and k is long, the sums of the blocks of 256 products are found side by
-//   side and stored; another kernel adds them in their order. Blocks do not depend on each other, so that the bits are
-//   the same.
+// * If C is too small to occupy the GPU and k is long, blocks of 256 products are summed in parallel and their sums are
+//   stored. Another kernel adds the sums in order. The blocks are independent, so the bits are the same.
 //
-// Barriers: one for each portion, when all copies of it have arrived, after which nobody reads the portion before it,
-// whose place the next copies take. Packed: two for each stage, between those who copy and those who multiply.
-//
-// Operations: 2 m n k, m and n rounded up to a tile. Bytes: as `cuda_warp_tiled`; packed operands are written and read
-// once more, the sums of split products are written and read once. The arithmetic sets the pace of large products,
-// memory that of one row or column.
-// Limits: as `cuda_naive`; a block size that is asked for has no effect. gpu/plan.hpp chooses the kernel.
+// Barriers: one per portion, after all of its copies have arrived. It also ensures that no thread still reads the
+// previous portion, which the next copies overwrite. With packed operands: two per stage, between the copying and the
+// multiplying threads.
+// Operations: 2 m n k, with m and n rounded up to a tile. Bytes: as `cuda_warp_tiled`. Packed operands are written and
+// read once more; the sums of split products are written and read once. Large products are limited by arithmetic,
+// products with one row or column by memory.
+// Limits: as `cuda_naive`. A requested block size has no effect. gpu/plan.hpp chooses the kernel.
 // Source: NVIDIA's CUTLASS, multistage and warp-specialized kernels; packing: K. Goto, R. van de Geijn, "Anatomy of
 // high-performance matrix multiplication" (2008); split-k: CUTLASS, but with its order of additions kept.
 #include "matmul/gpu/support.hpp"
@@ -40,9 +39,8 @@ namespace {
 // ---------------------------------------------------------------------------------------------------------------------
 // Tiles
 
-/// A block's tile: warps_down x warps_across warps of lanes_down x lanes_across threads, each with own_rows x
-/// own_columns elements. So many columns of A and rows of B are a portion; so many portions are in shared memory at
-/// once.
+/// A block's tile: warps_down x warps_across warps, each of lanes_down x lanes_across threads with own_rows x
+/// own_columns elements. A portion is `portion` columns of A and rows of B. Shared memory holds `stages` portions.
 template <class T, int warps_down_, int warps_across_, int lanes_down_, int own_rows_, int own_columns_, int portion_,
           int stages_, int blocks_per_multiprocessor_>
 struct PipelineShape {
@@ -81,9 +79,10 @@ struct ShapeOf<T, Kernel::tall> : PipelineShape<T, 4, 1, 8, 4, 4, sizeof(T) == 4
 template <class T>
 struct ShapeOf<T, Kernel::wide> : PipelineShape<T, 1, 4, 4, 4, 4, sizeof(T) == 4 ? 32 : 16, 4, 2> {};
 
-/// sums += A B for `depth` of k in shared memory, `a` and `b` at the thread's first row and first column, elements of
-/// the next k so many further. A thread has groups of neighbouring rows and columns, a vector each, `a_apart` and
-/// `b_apart` from the next. Operands are loaded one k before they are used.
+/// Adds the product of `depth` columns of A and rows of B in shared memory to the sums. `a` and `b` point to the
+/// thread's first row and column; a_pitch and b_pitch are the distances to the next k. A thread has groups of
+/// neighbouring rows and columns, one vector each, at distances a_apart and b_apart. Operands are loaded one k ahead of
+/// their use.
 template <int depth, int a_pitch, int b_pitch, int a_apart, int b_apart, class T, int rows, int columns>
 __device__ __forceinline__ void add_products(T (&sums)[rows][columns], const T* a, const T* b) {
   constexpr int vector = vector_length<T>;
@@ -105,14 +104,14 @@ __device__ __forceinline__ void add_products(T (&sums)[rows][columns], const T* 
     for (int r = 0; r < rows; ++r)
 #pragma unroll
       for (int turn = 0; turn < columns; ++turn) {
-        const int c = r % 2 == 0 ? turn : columns - 1 - turn;  // there and back: an operand stays for the next product
+        const int c = r % 2 == 0 ? turn : columns - 1 - turn;  // consecutive products share an operand
         sums[r][c] =
             fma(here[inner % 2][r / vector].at[r % vector], there[inner % 2][c / vector].at[c % vector], sums[r][c]);
       }
   }
 }
 
-// Launch shape: a block for each tile of C, or for each part of k of a tile.
+// Launch shape: one block per tile of C, or per part of k of a tile.
 template <class T, Kernel kernel>
 __global__ void __launch_bounds__(ShapeOf<T, kernel>::threads, ShapeOf<T, kernel>::blocks_per_multiprocessor)
     multiply_tiles(Product<T> product, Tiles tiles, Split<T> split, Wide wide) {
@@ -155,7 +154,7 @@ __global__ void __launch_bounds__(ShapeOf<T, kernel>::threads, ShapeOf<T, kernel
 #pragma unroll 1
   for (int now = 0; now < portions; ++now) {
     cuda::wait_for_copies<stages - 2>();
-    __syncthreads();  // this portion is there, and nobody reads the one before, whose place the next one takes
+    __syncthreads();  // this portion has arrived; the previous one may be overwritten
     if (const int next = now + stages - 1; next < portions)
       copies.order(shared + next % stages * Shape::stage_elements);
     cuda::end_group();
@@ -199,14 +198,14 @@ __global__ void __launch_bounds__(ShapeOf<T, kernel>::threads, ShapeOf<T, kernel
 // ---------------------------------------------------------------------------------------------------------------------
 // Large products: packed operands
 
-/// For each k the elements of all 128 lines, side by side.
+/// Packing order: for each k, the elements of all 128 lines are contiguous.
 struct ByK {
   static constexpr int depth = 16;
   __device__ static int line(int place) { return place % panel_lines; }
   __device__ static int k(int place) { return place / panel_lines; }
 };
 
-/// For multiply_panels(): eight warps of 4 x 8 threads, each with 8 x 8 elements.
+/// Consumer for multiply_panels(): eight warps of 4 x 8 threads, each with 8 x 8 elements.
 class RegisterTile {
  public:
   static constexpr bool loads_ahead = false;
@@ -278,8 +277,8 @@ class RegisterTile {
 // ---------------------------------------------------------------------------------------------------------------------
 // Sums of blocks to totals
 
-// Launch shape: a thread for each element of C, product after product. `totals` has those of the blocks before, where
-// there were some, and gets those up to the last one that is there.
+// Launch shape: one thread per element of C, over all products. `totals` holds the totals of the preceding blocks of k,
+// unless `are_first`, and receives the totals up to the last available block.
 template <class T>
 __global__ void add_sums(Product<T> product, Split<T> split, T* totals, bool are_first, bool are_last) {
   const std::int64_t element = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -414,7 +413,7 @@ Done cuda_pipelined(const Problem<T>& problem, const Execution& execution, std::
     add_sums<<<cuda::blocks_for(split.elements, threads), threads, 0, stream>>>(product, split, totals,
                                                                                 first_block == 0, split.end == blocks);
     cuda::check_launch("add_sums");
-    // Launches of many short portions would otherwise be ordered long before they run, and no stop request be seen.
+    // Without this wait, launches of many short portions are queued long before they run and see no stop request.
     if (split.end < blocks) stream.wait();
   }
   stream.wait();
@@ -429,7 +428,7 @@ namespace gradus::matmul_detail {
 extern constinit const Variant cuda_pipelined_rung{
     .name = "cuda_pipelined",
     .summary = "copies ahead of the arithmetic; a kernel for each kind of shape, long k split by its blocks",
-    .change = "copies run during the arithmetic; small C with long k, vectors and batches occupy the GPU",
+    .change = "copies overlap the arithmetic; small C with long k, vectors and batches occupy the GPU",
     .backend = core::Backend::cuda,
     .device_input = true,
     .supports = pipelined_on_gpu,

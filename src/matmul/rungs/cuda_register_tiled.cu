@@ -1,19 +1,18 @@
-// cuda_register_tiled: 64 elements of C of a thread stay in registers (f64: 16).
+// cuda_register_tiled: each thread keeps 64 elements of C in registers (f64: 16).
 //
-// What changes from `cuda_hoisted`: there every multiply-add loads two elements from shared memory, which gives out one
-// element a clock to each of 32 lanes: it, and not the arithmetic, sets the pace. Here a thread has 8 x 8 elements of
-// C. For each step of k it loads 8 elements of A's tile and 8 of B's, and does 64 multiply-adds with them: a quarter of
-// a load for each instead of two. A block of 16 x 16 threads has 128 x 128 elements, for which 8 columns of A and 8
-// rows of B are in shared memory at a time. The elements of a thread lie 16 apart in both directions: neighbours of a
-// warp then read neighbours, from different banks, and write them side by side.
+// What changes from `cuda_hoisted`: there, every multiply-add loads two elements from shared memory, which delivers one
+// element per clock to each of 32 lanes. These loads, and not the arithmetic, limit the rate. Here, each thread
+// computes 8 x 8 elements of C. For each k it loads 8 elements of A's tile and 8 of B's and performs 64 multiply-adds,
+// which is a quarter of a load per multiply-add instead of two. A block of 16 x 16 threads computes 128 x 128 elements
+// from 8 columns of A and 8 rows of B in shared memory. The elements of a thread are 16 apart in both directions, so
+// that neighbours in a warp read neighbouring elements from different banks and write contiguous elements.
 //
-// A thread has its sums twice, those of the block of 256 products that is under way and those of the blocks before:
-// 128 registers. Of f64, where an element takes two of them, it has 4 x 4.
+// A thread keeps two sets of sums, one for the current block of 256 products and one for the preceding blocks, in 128
+// registers. In f64 each element needs two registers, so a thread computes 4 x 4 elements.
 //
-// Barriers: as `cuda_tiled`, once for 8 steps of k.
-//
-// Operations: 2 m n k, m and n rounded up to multiples of 128 (f64: 64). Bytes: from global memory two elements for 128
-// multiply-adds, a sixteenth of a byte for each (f32); from shared memory one byte.
+// Barriers: as `cuda_tiled`, once per 8 steps of k.
+// Operations: 2 m n k, with m and n rounded up to multiples of 128 (f64: 64). Bytes (f32): from global memory two
+// elements per 128 multiply-adds, or 1/16 byte each; from shared memory one byte each.
 // Limits: as `cuda_tiled`.
 // Source: V. Volkov, J. W. Demmel, "Benchmarking GPUs to tune dense linear algebra" (2008).
 #include "matmul/gpu/support.hpp"
@@ -27,19 +26,19 @@ namespace gradus::matmul_detail {
 namespace {
 
 constexpr int depth = 8;          // columns of A and rows of B at a time
-constexpr int threads_side = 16;  // threads of a block either way
+constexpr int threads_side = 16;  // threads of a block in each direction
 constexpr int block_threads = threads_side * threads_side;
 static_assert(block_depth % depth == 0);
 
 template <class T>
-constexpr int own = sizeof(T) == 4 ? 8 : 4;  // rows, and columns, of a thread
+constexpr int own = sizeof(T) == 4 ? 8 : 4;  // rows and columns of elements per thread
 template <class T>
-constexpr int side = threads_side* own<T>;  // of the elements that a block has
+constexpr int side = threads_side* own<T>;  // rows and columns of elements per block
 
-// Launch shape: a block of 256 threads for each tile of C.
+// Launch shape: a block of 256 threads per tile of C.
 template <class T>
 __global__ void __launch_bounds__(block_threads) multiply(Product<T> product, Tiles tiles) {
-  __shared__ T a_tile[depth][side<T> + 1];  // by k, so that a warp's rows are neighbours; +1: so are not the banks of k
+  __shared__ T a_tile[depth][side<T> + 1];  // by k, so that a warp's rows are contiguous; +1 separates the banks
   __shared__ T b_tile[depth][side<T>];
   const Tiles::Place place = tiles.place();
   product.select(place.batch);
@@ -67,7 +66,7 @@ __global__ void __launch_bounds__(block_threads) multiply(Product<T> product, Ti
         b_tile[element / side<T>][element % side<T>] =
             product.load_b(first + element / side<T>, left + element % side<T>);
       }
-      __syncthreads();  // both tiles are there
+      __syncthreads();  // both tiles are filled
 #pragma unroll
       for (int inner = 0; inner < depth; ++inner) {
         T here[own<T>];
@@ -82,7 +81,7 @@ __global__ void __launch_bounds__(block_threads) multiply(Product<T> product, Ti
 #pragma unroll
           for (int c = 0; c < own<T>; ++c) sums[r][c] = fma(here[r], there[c], sums[r][c]);
       }
-      __syncthreads();  // all have read them
+      __syncthreads();  // both tiles have been read
     }
 #pragma unroll
     for (int r = 0; r < own<T>; ++r)

@@ -1,25 +1,21 @@
-// cuda_tensor_f64: the tensor cores' own arithmetic in double: the bits of `strict`, at the highest rate of double.
+// cuda_tensor_f64: the tensor cores compute in double. Gives the bits of `strict` at the highest rate for double.
 //
-// What changes from `cuda_pipelined`: the innermost step. A tensor core takes 16 x 8 elements of C eight products of k
-// further with one instruction of a warp (mma.sync in f64), twice as fast as the units of fma. It rounds as a chain of
-// fma with k ascending does, after each product, so that the sums are those of `strict`.
-//
-// * The copy engine finds a tile of A and one of B by row and column (cuda/tensor_map.hpp), and permutes units of 16
-// bytes
-//   on the way, so that the lanes of a warp read different banks. Where addresses or sizes do not allow it, A and B are
+// What changes from `cuda_pipelined`: the innermost step. One warp instruction (mma.sync in f64) advances 16 x 8
+// elements of C by four steps of k on a tensor core, twice as fast as the FMA units. It rounds after each product, like
+// a chain of fma in ascending k, so the sums equal the sums of `strict`.
+// * The copy engine addresses tiles of A and B by row and column (cuda/tensor_map.hpp). It permutes units of 16 bytes
+//   on the way, so that the lanes of a warp read different banks. If addresses or sizes rule this out, A and B are
 //   packed into the same order.
-// * A warp has 64 x 32 elements, 64 sums of each thread. The totals over the blocks of 256 of k would be another 128
-//   registers of a thread. They are touched once in 256 steps, and lie in shared memory.
-// * The two warps that share a tensor core come to the end of a tile at the same time. So the first operands of the
-// next
-//   tile are loaded between the last products of this one, and whether it is there is asked a whole step before.
+// * A warp computes 64 x 32 elements, 64 sums per thread. The totals over the blocks of 256 of k would need another 128
+//   registers per thread. They are accessed only once in 256 steps, so they are kept in shared memory.
+// * The two warps that share a tensor core finish a tile at the same time. To keep the core busy, a warp loads the
+//   first operands of the next tile between the last products of the current one, and tests whether that tile has
+//   arrived a whole step earlier.
 //
-// Operations: 2 m n k, m and n rounded up to 128. Bytes: as `cuda_pipelined`, without its packing.
-// The rate of the tensor cores is the floor.
-//
-// Limits: double; compute capability 9.0, whose instruction this is.
-//
-// Source: NVIDIA, PTX ISA: mma.sync.m16n8k4 for f64; how it rounds was measured (docs/decisions/matmul.md).
+// Operations: 2 m n k, with m and n rounded up to 128. Bytes: as `cuda_pipelined`, without its packing. The rate of the
+// tensor cores is the lower bound on the time.
+// Limits: double; compute capability 9.0, for this instruction.
+// Source: NVIDIA, PTX ISA: mma.sync.m16n8k4 for f64; its rounding was measured (docs/decisions/matmul.md).
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
 
@@ -33,11 +29,11 @@ namespace gradus::matmul_detail {
 namespace {
 
 constexpr int depth = plain_tile_depth<double>;
-constexpr int row_bytes = 128;  ///< in shared memory; eight units, permuted by the row
-constexpr int group = 16;       ///< neighbouring columns of B that have such a row for each k
+constexpr int row_bytes = 128;  ///< row length in shared memory: eight units, permuted by the row
+constexpr int group = 16;       ///< neighbouring columns of B that share such a row for each k
 static_assert(depth * sizeof(double) == row_bytes && group * sizeof(double) == row_bytes);
 
-/// Which element of a tile lies where: of A 16 of k of a line in a row, of B 16 lines in a row, k after k.
+/// Layouts of a tile: a row holds 16 values of k of one line of A, or 16 lines of B for one k.
 struct RowsOfA {
   static constexpr int depth = matmul_detail::depth;
   __device__ static int line(int place) { return place / 16; }
@@ -51,7 +47,7 @@ struct RowsOfB {
   }
 };
 
-/// A product whose operands the copy engine takes from where they are.
+/// A product whose operands the copy engine reads from their original memory.
 struct MappedProduct : PackedProduct<double> {
   CUtensorMap a_map;
   CUtensorMap b_map;
@@ -92,15 +88,15 @@ cuda::MappedMatrices matrices_of(const Operand<const double>& operand, std::int6
           operand.batch_stride};
 }
 
-/// sums += rows columns' for four of k: of a lane two rows at k = lane % 4, and a column at the same k; sums are those
-/// of these rows and of two columns.
+/// Adds the product of rows and columns over four values of k to the sums. A lane supplies two rows at k = lane % 4 and
+/// one column at the same k. It holds the sums of its two rows and of two columns.
 __device__ __forceinline__ void multiply_add(double (&sums)[4], const Vector<double>& rows, double column) {
   asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
                : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])
                : "d"(rows.at[0]), "d"(rows.at[1]), "d"(column));
 }
 
-/// For multiply_panels(): eight warps, 64 x 32 elements each.
+/// Consumer for multiply_panels(): eight warps with 64 x 32 elements each.
 template <class AnyJob>
 class TensorCells {
  public:
@@ -110,12 +106,12 @@ class TensorCells {
   static constexpr int stage_bytes = 2 * tile_bytes;
   static constexpr int warp_rows = 64;
   static constexpr int warp_columns = 32;
-  static constexpr int own_sums = warp_rows * warp_columns / 32;  ///< of a thread
+  static constexpr int own_sums = warp_rows * warp_columns / 32;  ///< sums per thread
   static constexpr std::size_t own_shared_bytes = sizeof(double) * own_sums * multiplying_threads;
   using Job = AnyJob;
 
-  // Lanes 4 i to 4 i + 3 read row i of eight and column i of eight, at k = 0 to 3. Which rows and columns these are is
-  // free; with these the 16 lanes that are served together read 16 different pairs of banks.
+  // Lanes 4 i to 4 i + 3 read row i and column i of eight at k = 0 to 3. The assignment of i to actual rows and columns
+  // is arbitrary. This assignment lets the 16 lanes that are served together read 16 different pairs of banks.
   __device__ TensorCells(const Job& job, unsigned char* shared) : job_(job) {
     const int thread = static_cast<int>(threadIdx.x) - copying_threads;
     const int lane = thread % 32;
@@ -133,13 +129,12 @@ class TensorCells {
     for (int index = 0; index < own_sums; ++index) sum(index) = 0;
   }
 
-  /// The operands of the first step.
   __device__ __forceinline__ void load(const unsigned char* tile) {
     load_columns(tile, 0);
 #pragma unroll
     for (int r = 0; r < down; ++r) load_rows(tile, 0, r);
   }
-  /// Multiplies a tile whose first operands are loaded, and loads those of the next one, for which wait() waits.
+  /// Multiplies a tile whose first operands are loaded. Loads the first operands of the next tile after calling wait().
   template <class Wait>
   __device__ __forceinline__ void multiply(const unsigned char* tile, const unsigned char* next, const Wait& wait) {
 #pragma unroll
@@ -200,13 +195,13 @@ class TensorCells {
   static constexpr int across = warp_columns / 8;
   static constexpr int steps = depth / 4;
 
-  /// For a step of four of k: of a lane rows row_ and 8 more at k = lane % 4.
+  /// Loads rows row_ and row_ + 8 at k = lane % 4 for a step of four values of k.
   __device__ __forceinline__ void load_rows(const unsigned char* tile, int step, int r) {
     const unsigned char* const from = tile + (a_ ^ step * 32) + r * 16 * row_bytes;
     rows_[step % 2][r] = {
         {*reinterpret_cast<const double*>(from), *reinterpret_cast<const double*>(from + 8 * row_bytes)}};
   }
-  /// Neighbouring columns lie in a unit, and become the same one of eight in two products.
+  /// Loads neighbouring columns, which share a unit. Each becomes the same column of eight in two different products.
   __device__ __forceinline__ void load_columns(const unsigned char* tile, int step) {
     const unsigned char* const from = tile + (b_ ^ step % 2 * 64) + step * 4 * row_bytes;
 #pragma unroll
@@ -217,9 +212,9 @@ class TensorCells {
   __device__ double& sum(int index) { return sums_[index / (4 * across)][index / 4 % across][index % 4]; }
 
   const Job& job_;
-  int row_;           ///< the first of the own ones
-  int first_column_;  ///< likewise
-  int a_;             ///< where the own elements lie in a tile, in bytes
+  int row_;
+  int first_column_;
+  int a_;  ///< byte offset of the thread's first element of A in a tile
   int b_;
   Vector<double>* totals_;
   double sums_[down][across][4];
@@ -236,7 +231,7 @@ Done cuda_tensor_f64(const Problem<T>& problem, const Execution& execution, std:
     const core::PhaseTimer timer(phases, "multiply");
     const cuda::MappedMatrices a = matrices_of(problem.a, problem.m, problem.k, problem.batches);
     const cuda::MappedMatrices b = matrices_of(problem.b, problem.k, problem.n, problem.batches);
-    // No tile ends beyond k, where the engine would bring +0, and the product of two of these changes a sum of -0.
+    // A tile must not extend past k: the engine fills with +0, and +0 times +0 would change a sum of -0.
     if (problem.k % depth == 0 && a.can_be_mapped() && b.can_be_mapped()) {
       const MappedProduct mapped{{problem, plain_panels<double>(a.matrices, problem.m, problem.k),
                                   plain_panels<double>(b.matrices, problem.n, problem.k), nullptr, nullptr},
@@ -251,7 +246,7 @@ Done cuda_tensor_f64(const Problem<T>& problem, const Execution& execution, std:
     stream.wait();
     return {};
   } else {
-    return cuda_pipelined(problem, execution, phases);  // the frame lets no float come here
+    return cuda_pipelined(problem, execution, phases);  // unreachable: `supports` refuses float
   }
 }
 
@@ -271,7 +266,7 @@ core::Memory packed_gpu_memory(const Shape& shape, int threads) {
 core::Support double_on_tensor_cores(const Shape& shape, const execution::Machine& machine) {
   if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
   if (shape.element_bytes != sizeof(double))
-    return core::Support::no("made for double; products of float by cuda_pipelined");
+    return core::Support::no("supports only double; use cuda_pipelined for float");
   return execution::has_warpgroup_products(machine);
 }
 
@@ -280,7 +275,7 @@ core::Support double_on_tensor_cores(const Shape& shape, const execution::Machin
 extern constinit const Variant cuda_tensor_f64_rung{
     .name = "cuda_tensor_f64",
     .summary = "double on the tensor cores, whose sums are the same chains",
-    .change = "512 multiply-adds with one instruction of a warp",
+    .change = "512 multiply-adds per warp instruction",
     .backend = core::Backend::cuda,
     .device_input = true,
     .supports = double_on_tensor_cores,

@@ -1,25 +1,24 @@
-// cuda_tensor_fast: the tensor cores multiply, in FP16; few digits at the highest rate. The accuracy `fast`.
+// cuda_tensor_fast: the tensor cores multiply in FP16, with few digits at the highest rate. The accuracy `fast`.
 //
-// What changes from `cuda_pipelined`: the units. A tensor core does 64 x 128 x 16 multiplications and additions with
-// one instruction of four warps (wgmma), which reads its operands from shared memory by itself: no thread loads an
-// operand, and there is no register of operands. What is left to threads is to keep it fed:
+// What changes from `cuda_pipelined`: the arithmetic units. One instruction of four warps (wgmma) performs 64 x 128 x
+// 16 multiply-adds on a tensor core. It reads its operands directly from shared memory, so no thread loads operands
+// into registers. The threads only keep the tensor cores supplied:
+// * Rows of A and columns of B are scaled by powers of two and packed as FP16, tile by tile in the layout of shared
+//   memory (tensor/packing.cuh).
+// * Warps have roles. One thread issues copies six tiles ahead, 16 KiB per instruction of the copy engine. Two
+//   warpgroups multiply, each 64 rows of the tile; while one adds or stores, the other's products run. Each stage has
+//   two barriers, `filled` and `emptied`. No barrier stops the whole block.
+// * A tensor core adds less accurately than other units (tensor/panels.hpp), so its sums are added in ordinary
+//   registers after each 64 of k.
 //
-// * Rows of A and columns of B are scaled by powers of two and packed as FP16, tile after tile, each as it will lie in
-//   shared memory (tensor/packing.cuh).
-// * A block has roles. One thread orders copies, six tiles ahead, 16 KiB with an instruction of the copy engine; two
-//   warpgroups multiply, 64 rows of the tile each: while one adds up or stores, the other's products run. Who waits for
-//   whom stands in two barriers for each stage, `filled` and `emptied`; there is none of the whole block.
-// * A tensor core adds with less care than other units (tensor/panels.hpp): after each 64 of k its sums are added up
-//   in ordinary registers.
+// The error of the result is dominated by rounding to FP16, at most 2^-11 per factor, the same as with TF32.
 //
-// The rounding to FP16, at most 2^-11 of each factor, is what the result is wrong by: as much as by TF32.
-//
-// Operations: 2 m n k, m and n rounded up to 128, k to 64. Bytes: A and B twice read and once written in FP16; panels
-// m n k / 64 elements from the second-level cache. The rate of the tensor cores is the floor, that cache comes close.
-//
-// Limits: float; compute capability 9.0. Lines of A and B whose elements span more than 2^28, or are not finite, are
-// computed as `strict`; where these are many, all is. k up to 16 is `strict`.
-//
+// Operations: 2 m n k, with m and n rounded up to 128 and k to 64. Bytes: A and B are read twice and written once in
+// FP16; m n k / 64 elements of panels come from the L2 cache. The rate of the tensor cores is the lower bound on the
+// time, and the L2 cache comes close to it.
+// Limits: float; compute capability 9.0. Rows of A and columns of B whose elements span a range of more than 2^28, or
+// are not finite, are computed as `strict`. If there are many, the whole product is. With k up to 16 the product is
+// `strict`.
 // Source: NVIDIA's CUTLASS, warp-specialized persistent kernels; scaling: see tensor/packing.cuh.
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"

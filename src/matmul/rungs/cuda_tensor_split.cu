@@ -1,24 +1,23 @@
-// cuda_tensor_split: each float is the sum of two FP16, and three products on the tensor cores give what one in float
-// would: `split`, the accuracy of float at a multiple of its rate.
+// cuda_tensor_split: each float is the sum of two FP16 numbers, and three tensor-core products replace one in float.
+// The accuracy `split`: the accuracy of float at a multiple of its rate.
 //
-// What changes from `cuda_tensor_fast`: with a = a_high + 2^-11 a_low, 11 bits each, and b likewise,
+// What changes from `cuda_tensor_fast`: with a = a_high + 2^-11 a_low, 11 bits each, and the same for b,
 //
-//   a b = a_high b_high + 2^-11 (a_high b_low + a_low b_high) + 2^-22 a_low b_low,
+//   a b = a_high b_high + 2^-11 (a_high b_low + a_low b_high) + 2^-22 a_low b_low.
 //
-// of which the last is as small as what the two parts leave away, and is left out. The products of high parts and the
-// cross products have sums of their own, for the factor; both are exact, 22 bits of FP16 times FP16. What then decides
-// is how they are added up. A tensor core cuts off where others round, always towards zero, which over a long k adds up
-// to far more than roundings in float: it adds no more than 64 products of high parts, and the sums go to ordinary
-// registers, 64 of each thread, that round. The cross products are so small that it may add all of them.
+// The last term is as small as the error of the two-part representation, and is omitted. The high products and the
+// cross products have separate sums because of the factor. Each product is exact, 22 bits from FP16 times FP16, so the
+// accuracy depends on the additions. A tensor core truncates towards zero instead of rounding, which over a long k
+// accumulates a far larger error than rounding in float. It therefore adds at most 64 high products; their sums are
+// then added with rounding in ordinary registers, 64 per thread. The cross products are so small that the tensor core
+// may add all of them.
 //
-// The tile stays, and so do the roles; a stage holds both parts of both operands, and three fit.
+// The tile and the roles stay the same. A stage holds both parts of both operands, and three stages fit.
 //
 // Operations: 6 m n k on the tensor cores. Bytes: as `cuda_tensor_fast`, with twice as much written and read back.
-//
 // Limits: as `cuda_tensor_fast`.
-//
 // Source: H. Ootomo and R. Yokota, "Recovering single precision accuracy from Tensor Cores while surpassing the FP32
-// theoretical peak performance" (2022), with the scaling of lines added, so that there is no narrower range.
+// theoretical peak performance" (2022). The scaling of rows and columns is added here, which avoids a narrower range.
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
 

@@ -1,16 +1,15 @@
-// cuda_tiled: a block's 32 x 32 elements of C share tiles of 32 x 32 of A and B in shared memory.
+// cuda_tiled: the 32 x 32 elements of C that a block computes share 32 x 32 tiles of A and B in shared memory.
 //
-// What changes from `cuda_naive`: what a block loads, all of it uses: an element of A or B comes from global memory
-// once for 32 multiply-adds and not for each. A thread loads one element of either tile; then it walks along its row of
-// the one and its column of the other.
+// What changes from `cuda_naive`: all threads of a block use what it loads. An element of A or B comes from global
+// memory once per 32 multiply-adds instead of once for each. A thread loads one element of each tile, then walks along
+// its row of A's tile and its column of B's.
 //
-// Barriers: when both tiles are there; and when nobody reads them any more, before they are overwritten.
-//
-// Operations: 2 m n k, sizes rounded up to multiples of 32. Bytes: from global memory two elements for 32
-// multiply-adds, a quarter of a byte for each (f32); from shared memory two elements for each, one of them the same for
-// the whole warp. These loads are what it waits for now. Limits: as `cuda_naive`. A tile has a thread for each element,
-// so that a block size that is asked for has no effect. Source: the CUDA C++ Programming Guide, matrix multiplication
-// with shared memory.
+// Barriers: after both tiles are filled, and after all threads have read them, before they are overwritten.
+// Operations: 2 m n k, with sizes rounded up to multiples of 32. Bytes (f32): from global memory two elements per 32
+// multiply-adds, or a quarter of a byte each; from shared memory two elements per multiply-add, one of them the same
+// for the whole warp. The loads from shared memory now limit the rate.
+// Limits: as `cuda_naive`. A tile has one thread per element, so a requested block size has no effect.
+// Source: the CUDA C++ Programming Guide, matrix multiplication with shared memory.
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
 
@@ -24,7 +23,7 @@ namespace {
 constexpr int side = 32;
 static_assert(block_depth % side == 0);
 
-// Launch shape: a block for each tile of C, in it a thread for each element.
+// Launch shape: one block per tile of C, one thread per element.
 template <class T>
 __global__ void __launch_bounds__(side* side) multiply(Product<T> product, Tiles tiles) {
   __shared__ T a_tile[side][side];
@@ -37,10 +36,10 @@ __global__ void __launch_bounds__(side* side) multiply(Product<T> product, Tiles
     for (std::int64_t first = block; first < min(block + block_depth, product.k); first += side) {
       a_tile[threadIdx.y][threadIdx.x] = product.load_a(place.row * side + threadIdx.y, first + threadIdx.x);
       b_tile[threadIdx.y][threadIdx.x] = product.load_b(first + threadIdx.y, place.column * side + threadIdx.x);
-      __syncthreads();  // both tiles are there
+      __syncthreads();  // both tiles are filled
 #pragma unroll 1
       for (int inner = 0; inner < side; ++inner) sum = fma(a_tile[threadIdx.y][inner], b_tile[inner][threadIdx.x], sum);
-      __syncthreads();  // all have read them
+      __syncthreads();  // both tiles have been read
     }
     total += sum;
   }

@@ -1,12 +1,12 @@
-// cuda_unrolled: the innermost loop is written out, and its operands come into registers some at a time.
+// cuda_unrolled: the innermost loop is unrolled, and its operands are loaded into registers several at a time.
 //
-// What changes from `cuda_tiled`: there each multiply-add has a comparison, a jump and two additions to addresses
-// beside it, and waits for its own two loads from shared memory. Here the loop over a tile has no end to look for and
-// constant offsets; eight elements of the row and eight of the column are loaded into registers before they are used,
-// so that the loads of one eight are under way together, and those of the next while this one is added up.
+// What changes from `cuda_tiled`: there, each multiply-add also costs a comparison, a jump and two address additions,
+// and waits for its own two loads from shared memory. Here, the loop over a tile needs no comparison and has constant
+// offsets. Eight elements of the row and eight of the column are loaded into registers before they are used. The loads
+// of one group of eight overlap each other, and the next loads overlap the multiply-adds of the current one.
 //
-// Barriers, operations and bytes: as `cuda_tiled`, whose loads from shared memory remain what limits it; elements of a
-// row lie side by side, and a compiler may load four of them at once. Limits: as `cuda_tiled`.
+// Barriers, operations and bytes: as `cuda_tiled`. Loads from shared memory remain the limit. Elements of a row are
+// contiguous, so a compiler may load four at once. Limits: as `cuda_tiled`.
 // Source: loop unrolling in the reduction of M. Harris, "Optimizing parallel reduction in CUDA" (2007).
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
@@ -22,7 +22,7 @@ constexpr int side = 32;
 constexpr int at_once = 8;
 static_assert(block_depth % side == 0 && side % at_once == 0);
 
-// Launch shape: a block for each tile of C, in it a thread for each element.
+// Launch shape: one block per tile of C, one thread per element.
 template <class T>
 __global__ void __launch_bounds__(side* side) multiply(Product<T> product, Tiles tiles) {
   __shared__ alignas(16) T a_tile[side][side];
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(side* side) multiply(Product<T> product, Tiles
     for (std::int64_t first = block; first < min(block + block_depth, product.k); first += side) {
       a_tile[threadIdx.y][threadIdx.x] = product.load_a(place.row * side + threadIdx.y, first + threadIdx.x);
       b_tile[threadIdx.y][threadIdx.x] = product.load_b(first + threadIdx.y, place.column * side + threadIdx.x);
-      __syncthreads();  // both tiles are there
+      __syncthreads();  // both tiles are filled
 #pragma unroll
       for (int inner = 0; inner < side; inner += at_once) {
         T here[at_once];
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(side* side) multiply(Product<T> product, Tiles
 #pragma unroll
         for (int index = 0; index < at_once; ++index) sum = fma(here[index], there[index], sum);
       }
-      __syncthreads();  // all have read them
+      __syncthreads();  // both tiles have been read
     }
     total += sum;
   }
@@ -75,8 +75,8 @@ namespace gradus::matmul_detail {
 
 extern constinit const Variant cuda_unrolled_rung{
     .name = "cuda_unrolled",
-    .summary = "the innermost loop written out, its operands in registers some at a time",
-    .change = "no comparison, jump or address beside each multiply-add",
+    .summary = "the innermost loop unrolled, its operands in registers several at a time",
+    .change = "no comparison, jump or address per multiply-add",
     .backend = core::Backend::cuda,
     .device_input = true,
     .supports = execution::on_gpu,

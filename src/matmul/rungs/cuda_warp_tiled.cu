@@ -1,23 +1,23 @@
-// cuda_warp_tiled: tiles of warps between those of blocks and threads, and 128 bits with every load.
+// cuda_warp_tiled: warp tiles between block tiles and thread tiles, and 128-bit loads.
 //
 // What changes from `cuda_register_tiled`:
-// * A warp has a tile of its own, 32 x 64 elements (f64: 16 x 32), its threads 4 x 8 of them: of each step of k a warp
-//   reads 32 elements of A and 64 of B from shared memory, where 2 rows and 16 columns of threads read 16 and 128.
-// * A thread's 8 rows are two groups of 4 neighbours, and so are its columns (f64: groups of 2): it loads 16 bytes with
-//   an instruction, 4 loads for 64 multiply-adds instead of 16. The groups of a warp's threads follow each other, so
-//   that 8 threads read 128 bytes side by side, all banks once.
-// * From global memory, too, come 16 bytes with an instruction, where address and stride are multiples of that.
-//   A's are turned on their way into shared memory, which is scattered by k.
-// * The next tiles are on their way to registers while these are used, and there are two pairs of tiles in shared
-//   memory: one barrier for each instead of two. Pointers walk as in `cuda_hoisted`; whether the tile of C lies within
-//   the matrices is asked once, and only what does not is loaded with an eye on the borders.
-// * The columns of a row are gone through there, and back in the next row, so that each multiply-add has an operand in
-//   common with the one before, which need not be read from the registers again.
-// * Tiles of C that follow each other are taken from eight rows of tiles, so that those under way share A and B in the
-//   second-level cache.
+// * A warp computes a tile of 32 x 64 elements (f64: 16 x 32) with 4 x 8 threads. For each k a warp reads 32 elements
+//   of A and 64 of B from shared memory. With 2 rows and 16 columns of threads it read 16 and 128.
+// * A thread's 8 rows are two groups of 4 neighbours, and so are its columns (f64: groups of 2). Each load instruction
+//   fetches 16 bytes, so 64 multiply-adds need 4 loads instead of 16. Groups of consecutive threads are contiguous, so
+//   8 threads read 128 contiguous bytes, each bank once.
+// * Loads from global memory also fetch 16 bytes if address and stride are multiples of 16 bytes. A is transposed on
+//   its way into shared memory, where it is ordered by k.
+// * The next tiles are loaded into registers while the current ones are used, and shared memory holds two pairs of
+//   tiles. Each pair needs one barrier instead of two. Pointers advance as in `cuda_hoisted`. Whether the tile of C is
+//   inside the matrices is checked once, and only tiles on the border check their loads.
+// * The columns of consecutive rows are visited in alternating directions. Each multiply-add then shares an operand
+//   with the previous one, which need not be read from the register file again.
+// * Consecutive tiles of C come from strips of eight rows of tiles, so that concurrent tiles share A and B in the L2
+//   cache.
 //
-// Operations: 2 m n k, m and n rounded up to multiples of 128 (f64: 64). Bytes: from global memory as
-// `cuda_register_tiled`; from shared memory the same for a thread, less for a warp, where threads of a row share one
+// Operations: 2 m n k, with m and n rounded up to multiples of 128 (f64: 64). Bytes: from global memory as
+// `cuda_register_tiled`. From shared memory the same per thread, but less per warp, because threads of a row share one
 // transfer.
 // Limits: as `cuda_tiled`.
 // Source: A. Kerr, D. Merrill, J. Demouth, J. Tran, "CUTLASS: fast linear algebra in CUDA C++" (2017).
@@ -33,30 +33,30 @@ namespace gradus::matmul_detail {
 namespace {
 
 constexpr int block_threads = 256;
-constexpr int warps_down = 4;  // of a block
+constexpr int warps_down = 4;  // per block
 constexpr int warps_across = 2;
-constexpr int lanes_down = 4;  // of a warp
+constexpr int lanes_down = 4;  // per warp
 constexpr int lanes_across = 8;
-constexpr int groups = 2;  // of a thread's rows, and of its columns
+constexpr int groups = 2;  // groups of rows and of columns per thread
 
 template <class T>
-constexpr int own = groups* vector_length<T>;  // rows, and columns, of a thread
+constexpr int own = groups* vector_length<T>;  // rows and columns per thread
 template <class T>
 constexpr int rows = warps_down* lanes_down* own<T>;
 template <class T>
 constexpr int columns = warps_across* lanes_across* own<T>;
-constexpr int depth = 16;  // of k, that a tile has
+constexpr int depth = 16;  // of k in a tile
 template <class T>
-constexpr int loads = rows<T>* depth / vector_length<T> / block_threads;  // of a thread, for each of both tiles
+constexpr int loads = rows<T>* depth / vector_length<T> / block_threads;  // load instructions per thread and tile
 static_assert(rows<float> == columns<float> && loads<float> > 0 && block_depth % depth == 0);
 static_assert(rows<double> == columns<double> && loads<double> > 0 && block_depth % depth == 0);
 
-// Launch shape: a block of 256 threads for each tile of C. `wide_a`: vectors of A may be loaded.
+// Launch shape: a block of 256 threads per tile of C. `wide_a`: A may be loaded in vectors.
 template <class T>
 __global__ void __launch_bounds__(block_threads, 1)
     multiply(Product<T> product, Tiles tiles, bool wide_a, bool wide_b, bool wide_c) {
   constexpr int vector = vector_length<T>;
-  // By k; the room turns banks from one k to the next.
+  // Indexed by k. The padding shifts the banks from one k to the next.
   __shared__ alignas(16) T a_tiles[2][depth][rows<T> + vector];
   __shared__ alignas(16) T b_tiles[2][depth][columns<T>];
   const Tiles::Place place = tiles.place_in_strips(tiles.first + blockIdx.x);
@@ -66,10 +66,10 @@ __global__ void __launch_bounds__(block_threads, 1)
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;
   const int warp = thread / 32;
-  // The first of the own rows and columns; those of the next group lie a warp's groups further.
+  // The thread's first row and column; its next groups follow after one group of each thread of the warp.
   const int row = warp / warps_across * (lanes_down * own<T>)+lane / lanes_across * vector;
   const int column = warp % warps_across * (lanes_across * own<T>)+lane % lanes_across * vector;
-  // What it copies first; then as much further as all threads do at once.
+  // The first elements that the thread copies; later ones follow at intervals of what all threads copy at once.
   const int a_row = thread / (depth / vector);
   const int a_inner = thread % (depth / vector) * vector;
   constexpr int a_rows_at_once = rows<T> / loads<T>;
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(block_threads, 1)
     }
   load(0);
   store(0);
-  __syncthreads();  // the first tiles are there
+  __syncthreads();  // the first tiles are filled
   int buffer = 0;
 #pragma unroll 1
   for (std::int64_t first = 0; first < product.k; first += depth) {
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(block_threads, 1)
     if (has_next) {
       buffer = 1 - buffer;
       store(buffer);
-      __syncthreads();  // the next tiles are there, and nobody reads the ones before
+      __syncthreads();  // the next tiles are filled, and the previous ones are no longer read
     }
     if ((first + depth) % block_depth != 0 && has_next) continue;
 #pragma unroll

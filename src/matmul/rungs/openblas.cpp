@@ -1,13 +1,12 @@
-// openblas: OpenBLAS, the library that Debian, NumPy and many others multiply by. A baseline, for comparison, never
-// chosen.
+// openblas: OpenBLAS, the library that Debian and NumPy use for products. A baseline for comparison, never chosen.
 //
-// What changes from `simd_packed`: other people's kernels, written in assembly for each processor, and threads of their
-// own. The order of its sums depends on the processor and on the number of threads, and so do the bits.
+// What changes from `simd_packed`: third-party kernels, written in assembly for each CPU, and the library's own
+// threads. The order of its sums depends on the CPU and on the number of threads, and so do the bits of the result.
 //
-// The library is opened when it is first asked for, so that nothing here depends on it: libopenblas.so.0, or the file
-// that the environment variable GRADUS_OPENBLAS names, for example that within a NumPy package.
-// Limits: fewer than 2^31 rows and columns. A matrix whose elements lie side by side neither in rows nor in columns is
-// copied.
+// The library is opened on first use, so that nothing here depends on it: libopenblas.so.0, or the file named by the
+// environment variable GRADUS_OPENBLAS (for example, the one inside a NumPy package).
+//
+// Limits: fewer than 2^31 rows and columns. A matrix that is contiguous along neither axis is copied.
 // Source: https://www.openblas.net
 #include <cstdlib>
 #include <limits>
@@ -24,17 +23,17 @@ namespace gradus::matmul_detail {
 
 namespace {
 
-// Of the C interface of BLAS.
 constexpr int row_major = 101;
 constexpr int not_transposed = 111;
 constexpr int transposed = 112;
 
-/// The functions of the library. Packages of NumPy have their own prefix, and integers of 64 bits.
+/// The functions of the library. NumPy's packages add a prefix to their names and use 64-bit integers.
 class Library {
  public:
   Library() : library_({file()}) {
     if (!library_) {
-      trouble_ = std::string("the library ") + file() + " is not here (Debian's package libopenblas0-pthread has it)";
+      trouble_ =
+          std::string("the library ") + file() + " was not found (install Debian's package libopenblas0-pthread)";
       return;
     }
     wide_ = library_.find("scipy_cblas_sgemm64_") != nullptr;
@@ -49,7 +48,7 @@ class Library {
 
   void set_threads(int threads) const { reinterpret_cast<void (*)(int)>(set_threads_)(threads); }
 
-  /// C = alpha A B + beta C, rows of C side by side.
+  /// Computes C = alpha A B + beta C. The rows of C are contiguous.
   template <class T>
   void multiply(int turn_a, int turn_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
                 std::int64_t a_line, const T* b, std::int64_t b_line, T beta, T* c, std::int64_t c_line) const {
@@ -90,7 +89,7 @@ const Library& library() {
   return all;
 }
 
-/// An operand as the library takes it: lines of elements side by side.
+/// An operand in the layout that the library accepts: contiguous rows or columns.
 template <class T>
 struct Lines {
   Lines(const Operand<const T>& operand, std::int64_t rows, std::int64_t columns) : data(operand.data) {
@@ -127,9 +126,9 @@ Done openblas(const Problem<T>& given, const Execution& execution, std::vector<P
   const core::PhaseTimer timer(phases, "multiply");
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   if (given.m > most || given.n > most || given.k > most)
-    throw UnsupportedError("OpenBLAS takes fewer than 2^31 rows and columns; use simd_packed");
+    throw UnsupportedError("OpenBLAS supports fewer than 2^31 rows and columns; use simd_packed");
   const Problem<T> problem = given.c.column_stride == 1 || given.c.row_stride != 1 ? given : given.transposed();
-  static std::mutex one_at_a_time;  // the number of threads is the library's, not the call's
+  static std::mutex one_at_a_time;  // the thread count is global to the library
   const std::lock_guard<std::mutex> lock(one_at_a_time);
   library().set_threads(cpu::thread_count(execution));
   for (std::int64_t batch = 0; batch < problem.batches; ++batch) {
@@ -159,7 +158,7 @@ Done openblas(const Problem<T>& given, const Execution& execution, std::vector<P
 extern constinit const Variant openblas_rung{
     .name = "openblas",
     .summary = "the library OpenBLAS, for comparison",
-    .change = "other people's kernels, in assembly for each processor",
+    .change = "third-party kernels, in assembly for each CPU",
     .contract = textbook,
     .backend = core::Backend::openmp,
     .deterministic = false,

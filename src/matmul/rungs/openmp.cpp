@@ -1,15 +1,14 @@
-// openmp: the rows of C among threads, and the two inner loops in the other order: a row of C is the sum of the rows of
-// B, each times an element of A.
+// openmp: the rows of C are shared among threads, and the two inner loops are swapped. A row of C becomes the sum of
+// the rows of B, each times an element of A.
 //
-// What changes from `sequential`: rows of C have nothing to do with each other, so each thread takes some. With the
-// columns innermost, the elements of a row of B and of the sums lie side by side: every byte of a cache line is used,
-// and the compiler puts several columns into a vector register, whose sums do not wait for each other.
+// What changes from `sequential`: the rows of C are independent, so each thread computes some of them. With the columns
+// innermost, the elements of a row of B and the sums are contiguous. Every byte of a cache line is used, and the
+// compiler puts several columns into one vector register. Their sums do not wait for each other.
 //
-// Work: m n k multiplications and additions. Bytes: for each of them an element of B and one of the sums are loaded and
-// one is stored, from a cache while B fits there; all of B passes by for each row.
-//
-// Limits: a thread has a row of sums beside the matrices. Products and sums are rounded one by one, in the order of k.
-//
+// Work: m n k multiplications and additions. Bytes: each of them loads an element of B and a sum and stores the sum,
+// from a cache as long as B fits in one. Each row of C reads all of B.
+// Limits: each thread needs a row of sums in addition to the matrices. Rounds every product and every sum, in the order
+// of k.
 // Source: G. H. Golub, C. F. Van Loan, "Matrix Computations", the "ikj" order, by rows (saxpy).
 #include <algorithm>
 
@@ -26,8 +25,8 @@ template <class T>
 Done openmp(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "multiply");
   const int threads = cpu::thread_count(execution);
-  const std::int64_t columns = core::stretch_length(problem.n, 1);
-  const std::int64_t rows = threads * core::stretch_length(problem.m, problem.n * problem.k, threads);
+  const std::int64_t columns = core::chunk_length(problem.n, 1);
+  const std::int64_t rows = threads * core::chunk_length(problem.m, problem.n * problem.k, threads);
   for_blocks(problem, execution, rows, columns, [&](auto a, auto b, auto c, const Block& block) {
 #pragma omp parallel num_threads(threads)
     {
@@ -61,7 +60,7 @@ Done openmp(const Problem<T>& problem, const Execution& execution, std::vector<P
 namespace {
 
 core::Memory row_of_sums(const Shape& shape, int threads) {
-  const std::int64_t columns = std::min(shape.n, core::stretch_length(shape.n, 1));
+  const std::int64_t columns = std::min(shape.n, core::chunk_length(shape.n, 1));
   return {.host = core::checked_multiply(
               core::checked_multiply(static_cast<std::uint64_t>(columns), static_cast<std::uint64_t>(threads), "sums"),
               static_cast<std::uint64_t>(shape.element_bytes), "sums")};
@@ -72,7 +71,7 @@ core::Memory row_of_sums(const Shape& shape, int threads) {
 extern constinit const Variant openmp_rung{
     .name = "openmp",
     .summary = "rows among threads; columns innermost, side by side in memory",
-    .change = "sums of neighbouring columns do not wait for each other, and share vectors and cache lines",
+    .change = "neighbouring columns share vectors and cache lines, and their sums do not wait",
     .contract = textbook,
     .backend = core::Backend::openmp,
     .memory = row_of_sums,

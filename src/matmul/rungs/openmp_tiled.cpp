@@ -1,17 +1,15 @@
-// openmp_tiled: tile by tile: a tile of C is the sum of products of a tile of A and one of B, which stay in the caches
-// until they have been used by all that need them.
+// openmp_tiled: C is computed in tiles. A tile of C is a sum of products of a tile of A and a tile of B, which stay in
+// the caches until every product that needs them is done.
 //
-// What changes from `openmp`: there all of B passes by for each row of C. Here a thread takes 64 rows of C and 256
-// columns at a time; 64 x 256 elements of A and 256 x 256 of B serve 64 x 256 x 256 products, so that an element comes
-// from memory once for 64 of them, or for 256. The tile of B is copied, so that its rows lie side by side whatever the
-// strides of B: rows a power of two apart would fall into a few sets of a cache and push each other out. Four rows of A
-// are taken together, which loads and stores the sums a quarter as often.
+// What changes from `openmp`: there, each row of C reads all of B. Here, a thread computes 64 rows by 256 columns of C
+// at a time. 64 x 256 elements of A and 256 x 256 elements of B serve 64 x 256 x 256 products, so an element of B comes
+// from memory once for 64 products, and an element of A once for 256. The tile of B is copied so that its rows are
+// contiguous whatever the strides of B. Without the copy, rows a power of two apart would map to a few sets of a cache
+// and evict each other. Four rows of A are processed together, so the sums are loaded and stored a quarter as often.
 //
-// Work: m n k multiplications and additions; bytes: m n k / 64 elements of B from memory or the last cache.
-//
-// Limits: a thread has a tile of B and one of sums beside the matrices (320 KiB in float). Products and sums are
-// rounded one by one, in the order of k.
-//
+// Work: m n k multiplications and additions. Bytes: m n k / 64 elements of B from memory or the last-level cache.
+// Limits: each thread needs a tile of B and a tile of sums in addition to the matrices (320 KiB in float). Rounds every
+// product and every sum, in the order of k.
 // Source: M. S. Lam, E. E. Rothberg, M. E. Wolf, "The cache performance and optimizations of blocked algorithms"
 // (1991).
 #include <algorithm>
@@ -29,14 +27,13 @@ constexpr std::int64_t tile_rows = 64;
 constexpr std::int64_t tile_columns = 256;
 constexpr std::int64_t tile_depth = 256;
 
-/// A thread's copy of a tile of B, and its tile of sums.
 template <class T>
 struct Tiles {
   Buffer<T> b = Buffer<T>(tile_depth * tile_columns);
   Buffer<T> totals = Buffer<T>(tile_rows * tile_columns);
 };
 
-/// totals += rows x depth elements of A times the copy of B.
+/// Adds the product of rows x depth elements of A and the copy of B to the totals.
 template <class T>
 void add_product(const Operand<const T>& a, std::int64_t first_row, std::int64_t rows, std::int64_t first_inner,
                  std::int64_t depth, Tiles<T>& tiles) {
@@ -69,7 +66,7 @@ void add_product(const Operand<const T>& a, std::int64_t first_row, std::int64_t
   }
 }
 
-/// The tile of C that begins there.
+/// Computes the tile of C whose first element is (first_row, first_column).
 template <class T>
 void multiply_tile(const Problem<T>& problem, std::int64_t batch, std::int64_t first_row, std::int64_t first_column,
                    Tiles<T>& tiles) {
@@ -106,9 +103,9 @@ Done openmp_tiled(const Problem<T>& problem, const Execution& execution, std::ve
   const std::int64_t across = (problem.n + tile_columns - 1) / tile_columns;
   const std::int64_t of_a_product = down * across;
   const std::int64_t count = problem.batches * of_a_product;
-  // One tile, or some where k is so small that to hand them out one by one would take longer.
+  // Hands out several tiles at a time if k is so small that scheduling would cost more than one tile.
   const std::int64_t stretch =
-      core::stretch_length(count, tile_rows * tile_columns * std::min(problem.k, tile_depth), threads);
+      core::chunk_length(count, tile_rows * tile_columns * std::min(problem.k, tile_depth), threads);
 #pragma omp parallel num_threads(threads)
   {
     Tiles<T> tiles;
@@ -136,8 +133,8 @@ core::Memory tiles_of_threads(const Shape& shape, int threads) {
 
 extern constinit const Variant openmp_tiled_rung{
     .name = "openmp_tiled",
-    .summary = "tiles that stay in the caches until all that need them have used them",
-    .change = "an element comes from memory once for 64 or 256 products; four rows share a load of B and of the sums",
+    .summary = "tiles that stay in the caches until all their products are done",
+    .change = "an element comes from memory once per 64 or 256 products; four rows share a load of B and the sums",
     .contract = textbook,
     .backend = core::Backend::openmp,
     .memory = tiles_of_threads,

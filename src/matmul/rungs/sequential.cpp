@@ -1,10 +1,10 @@
 // sequential: the textbook's three loops. Each element of C is the inner product of a row of A and a column of B.
 //
-// Work: m n k multiplications and additions. For each element a row and a column pass by; the column's elements lie a
-// row apart, so that each comes with a cache line of which nothing else is used before it is gone, once B outgrows the
-// caches. Each addition waits for the one before, some four clocks: one product in that time, whatever the width of the
-// vector registers.
-// Limits: none. One core. Products and sums are rounded one by one, in the order of k.
+// Work: m n k multiplications and additions. Each element of C reads a row of A and a column of B. Consecutive elements
+// of the column are a whole row apart in memory, so every one comes from a different cache line. Once B outgrows the
+// caches, each line is evicted before its other elements are used. Each addition waits about four clocks for the
+// previous one. The rate is therefore one product per four clocks, however wide the vector registers are.
+// Limits: none. Runs on one core. Rounds every product and every sum, in the order of k.
 // Source: the definition.
 #include <algorithm>
 
@@ -17,8 +17,8 @@ namespace gradus::matmul_detail {
 template <class T>
 Done sequential(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "multiply");
-  const std::int64_t columns = core::stretch_length(problem.n, problem.k);
-  const std::int64_t rows = core::stretch_length(problem.m, problem.n * problem.k);
+  const std::int64_t columns = core::chunk_length(problem.n, problem.k);
+  const std::int64_t rows = core::chunk_length(problem.m, problem.n * problem.k);
   for_blocks(problem, execution, rows, columns, [&](auto a, auto b, auto c, const Block& block) {
     for (std::int64_t row = block.row; row < block.end_row(); ++row)
       for (std::int64_t column = block.column; column < block.end_column(); ++column) {

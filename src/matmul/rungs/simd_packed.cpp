@@ -1,29 +1,25 @@
-// simd_packed: panels of A and B, packed in the order in which they are read, and a block of C whose sums stay in
-// vector registers. The canonical result; the production variant of the processor.
+// simd_packed: panels of A and B are packed in the order in which they are read, and the sums of a block of C stay in
+// vector registers. Computes the canonical result. The production variant on the CPU.
 //
-// What changes from `openmp_tiled`: there each product loads a sum and an element of B and stores the sum. Here
-// * 12 rows by two vectors of C (4 by three where there are 16 registers) stay in registers for a chain of 256 terms:
-//   two vectors of B and 12 elements of A are loaded for 24 fused multiplications and additions of a vector each, and
-//   nothing is stored. That many sums are more than the units have under way, so that none waits for another;
-// * what the five loops around it hold stays in the level of the memory that is fast enough for it: 256 terms of 12
-//   rows of A in the first cache, from where they serve a strip of columns of B; up to 4 KiB of each column of the
-//   strip in the second one, from where they serve all rows; the packed rows of A in the last one. C is loaded and
-//   stored once for each of these 4 KiB;
-// * A and B are packed: into slivers of 12 rows and panels of two vectors of columns, of which the innermost loop reads
-//   one element after the other. No page and no cache line is touched in vain, transposed matrices cost no more than
-//   others, and at the border there are zeros. What would be used once or twice only, or stays in the second cache
-//   anyway, is read where it lies;
-// * a vector times a matrix, which is a matter of the memory's bandwidth alone, is handed out in small pieces
-//   (simd/lines.hpp, simd/row.hpp), for no two processors read equally fast;
-// * the best instructions of the processor are taken at run time (AVX-512, AVX2, ...), by Highway.
+// What changes from `openmp_tiled`: there, each product loads an element of B and a sum and stores the sum. Here:
+// * 12 rows by two vectors of C (4 rows by three vectors if there are only 16 registers) stay in registers for a chain
+//   of 256 terms. Two vectors of B and 12 elements of A are loaded for 24 vector fused multiply-adds, and nothing is
+//   stored. The sums are independent and numerous enough to hide the latency of the units.
+// * The five loops around this kernel each keep their operands in a level of the memory hierarchy. 256 terms of 12 rows
+//   of A stay in the L1 cache and serve a strip of columns of B. Up to 4 KiB of each column of the strip stay in the L2
+//   cache and serve all rows. The packed rows of A stay in the last-level cache. C is loaded and stored once per 4 KiB
+//   of terms.
+// * A is packed into slivers of 12 rows and B into panels of two vectors of columns, which the innermost loop reads
+//   sequentially. Every page and cache line that is touched is used fully, transposed matrices cost the same, and zeros
+//   pad the borders. An operand that is used only once or twice, or that fits the L2 cache, is read in place.
+// * A vector times a matrix is limited by memory bandwidth. Its work is handed out in small pieces (simd/lines.hpp,
+//   simd/row.hpp), because cores do not all read equally fast.
+// * Highway selects the best instruction set of the CPU at run time (AVX-512, AVX2, ...).
 //
-// Work: m n k multiplications and additions, two vectors of them in a clock at best. Bytes: A and B are copied once for
-// each 8192 columns or rows of the other.
-//
-// Memory: the packed panels, at most 128 MiB, and C once more where beta is not 0.
-//
-// Limits: none. Without fused instructions (before 2013) the C library's fma takes their place, a call for each term.
-//
+// Work: m n k fused multiply-adds, at best two vectors of them per clock. Bytes: A and B are copied once per 8192
+// columns or rows of the other matrix.
+// Memory: at most 128 MiB of packed panels, plus a copy of C if beta is not 0.
+// Limits: none. On CPUs without fused instructions (before 2013), every term calls the C library's fma.
 // Source: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication" (2008); F. G. Van Zee, R. van
 // de Geijn, "BLIS: a framework for rapidly instantiating BLAS functionality" (2015).
 #include <omp.h>
@@ -52,48 +48,47 @@ constexpr std::int64_t rounded_up(std::int64_t count, std::int64_t granule) {
   return (count + granule - 1) / granule * granule;
 }
 
-constexpr std::int64_t chunk_bytes = 4096;  // of a row of A or a column of B that are packed at a time
-constexpr std::int64_t pass_lines = 8192;   // rows of A, and columns of B, that are packed at a time
+constexpr std::int64_t chunk_bytes = 4096;  // of a row of A or a column of B, packed at a time
+constexpr std::int64_t pass_lines = 8192;   // rows of A and columns of B, packed at a time
 
-/// Bytes: half of the second cache.
+/// Returns half the size of the L2 cache, in bytes.
 std::int64_t half_l2() {
   static const auto half =
       static_cast<std::int64_t>(std::max<std::uint64_t>(execution::this_machine().layout().l2_bytes, 1 << 18) / 2);
   return half;
 }
 
-/// Columns of the widest strip: half of the second cache holds so many terms of them.
+/// Returns the number of columns in the widest strip: half of the L2 cache holds `terms` elements of each.
 std::int64_t widest_strip(std::int64_t panel, std::int64_t terms, int element_bytes) {
-  constexpr std::int64_t few_terms = 512;  // bytes of them: sums of a wider strip would take more than its B
+  constexpr std::int64_t few_terms = 512;  // bytes; with fewer, the sums of a wider strip would outgrow its part of B
   const std::int64_t bytes = std::clamp(terms * element_bytes, few_terms, chunk_bytes);
   return std::max(half_l2() / bytes / panel, std::int64_t{1}) * panel;
 }
 
-/// How an operand is read.
 enum class Reading : std::uint8_t {
-  in_place,  ///< where it lies
-  shared,    ///< packed by all threads for all
-  own        ///< what a thread needs of it, packed by itself
+  in_place,  ///< where the caller stored it
+  shared,    ///< packed once, by all threads for all threads
+  own        ///< packed by each thread for itself
 };
 
-/// How a problem is cut. A pass is a part of C, for which a chunk of the terms after the other is multiplied.
+/// The division of a problem. A pass is a part of C; its terms are multiplied chunk by chunk.
 struct Plan {
-  /// `a_line`, `b_line`: elements from a row of A or B to the next, where those of a row lie side by side; otherwise 0.
+  /// `a_line`, `b_line`: elements from a row of A or B to the next if rows are contiguous, otherwise 0.
   Plan(std::int64_t m, std::int64_t n, std::int64_t k, int element_bytes, std::int64_t a_line, std::int64_t b_line,
        Geometry geometry, int threads)
       : panel(geometry.columns), sliver(geometry.rows) {
     const std::int64_t slivers = (m + sliver - 1) / sliver;
     const bool few_rows = slivers <= 4;
     const bool few_columns = n <= 3 * panel;
-    // Of so many threads each has so little to do that packing, and waiting until all have packed, is a large part.
+    // More threads than this have so little work each that packing and waiting are a large part of it.
     const bool large_team = threads > 8;
     const auto fits = [&](std::int64_t rows, std::int64_t columns, std::int64_t bytes) {
       return static_cast<double>(rows) * static_cast<double>(columns) * element_bytes <= static_cast<double>(bytes);
     };
     const std::int64_t l1 = std::int64_t{32} << 10;
-    // To pack what stays in the second cache anyway takes longer than to read it from where it lies.
+    // Packing an operand that stays in the L2 cache takes longer than reading it in place.
     const bool small_b = fits(k, n, large_team ? half_l2() / 2 * 3 : half_l2());
-    // Rows a power of two apart would push each other out of the caches before the next sliver needs them.
+    // Rows a power of two apart would evict each other from the caches before the next sliver needs them.
     const bool a_apart = a_line != 0 && a_line * element_bytes % 4096 != 0;
     const bool a_stays = fits(m, k, half_l2() / 4) || a_apart;
     const bool b_stays = b_line != 0 && geometry.masks && (slivers == 1 || b_line * element_bytes % 1024 != 0);
@@ -103,7 +98,7 @@ struct Plan {
     a = a_in_place ? Reading::in_place : few_rows ? Reading::own : Reading::shared;
     b = b_in_place ? Reading::in_place : few_rows || few_columns ? Reading::own : Reading::shared;
     by_strips = few_rows;
-    // With columns of its own a thread waits for nobody; where their panels give all threads nearly as much to do.
+    // A thread with private columns waits for no other. This pays if the panels divide nearly evenly among the threads.
     const std::int64_t all_panels = (n + panel - 1) / panel;
     const bool even = 10 * all_panels >= std::int64_t{7} * threads * ((all_panels + threads - 1) / threads);
     if (large_team && b == Reading::shared && slivers <= 24 && a_apart && even) {
@@ -113,13 +108,13 @@ struct Plan {
     }
     chunk = std::min(k, chunk_bytes / element_bytes);
     if (a == Reading::in_place && b == Reading::in_place && slivers == 1) {
-      constexpr std::int64_t between_looks = 1024 * block_depth;  // at the stop request
+      constexpr std::int64_t between_looks = 1024 * block_depth;  // terms between polls of the stop request
       chunk = std::min(k, between_looks);
     }
     chunks = (k + chunk - 1) / chunk;
     pass_m = m <= pass_lines / 2 ? m : std::min(m, pass_lines / sliver * sliver);
     pass_n = n <= pass_lines / 2 ? n : std::min(n, pass_lines / panel * panel);
-    // Strips of the same width, and as many as give each thread several slivers of one, if these are work enough.
+    // Strips of equal width. Each thread gets several slivers of a strip, if that is enough work.
     const std::int64_t panels = (pass_n + panel - 1) / panel;
     const std::int64_t rows = (pass_m + sliver - 1) / sliver;
     const std::int64_t widest = widest_strip(panel, chunk, element_bytes) / panel;
@@ -136,15 +131,15 @@ struct Plan {
   std::int64_t sliver;
   Reading a;
   Reading b;
-  bool by_strips;       ///< a thread takes all rows of a strip
-  std::int64_t chunk;   ///< terms
-  std::int64_t chunks;  ///< of them
+  bool by_strips;  ///< each thread computes all rows of a strip
+  std::int64_t chunk;
+  std::int64_t chunks;
   std::int64_t pass_m;
   std::int64_t pass_n;
   std::int64_t strip;
 
   bool waits() const { return a == Reading::shared || b == Reading::shared; }
-  /// Elements of packed memory: two chunks, so that one can be packed while another is still read.
+  /// Number of packed chunks: two, so that one can be packed while the other is still read.
   std::int64_t buffers() const { return chunks > 1 ? 2 : 1; }
   std::int64_t shared_a() const { return a == Reading::shared ? rounded_up(pass_m, sliver) * chunk : 0; }
   std::int64_t shared_b() const { return b == Reading::shared ? rounded_up(pass_n, panel) * chunk : 0; }
@@ -153,7 +148,6 @@ struct Plan {
   std::int64_t totals() const { return sliver * strip; }
 };
 
-/// Memory for a plan: what threads share, and what each has for itself.
 template <class T>
 class Workspace {
  public:
@@ -174,13 +168,14 @@ class Workspace {
   T* own_a(int thread) { return totals(thread) + part(plan_.totals()); }
   T* own_b(int thread) { return own_a(thread) + part(plan_.own_a()); }
 
-  /// Whether all threads leave after the barrier of a turn: said by one before it, and read by all behind it. The next
-  /// turn has a place of its own, for some may still read.
+  /// Makes all threads leave after the barrier of this turn. One thread sets the flag before the barrier, and all read
+  /// it after the barrier. Turns alternate between two flags because a slow thread may still be reading the previous
+  /// one.
   void end_after(std::int64_t turn) { ends_[turn % 2] = true; }
   bool ends_after(std::int64_t turn) const { return ends_[turn % 2]; }
 
  private:
-  /// Each begins on a cache line, not all of them on the same lines of a page.
+  /// Aligns each part to a cache line. The extra line makes parts start at different page offsets.
   static std::int64_t part(std::int64_t elements) { return elements == 0 ? 0 : rounded_up(elements, 64) + 64; }
   static std::int64_t of_thread(const Plan& plan) {
     return part(plan.totals()) + part(plan.own_a()) + part(plan.own_b());
@@ -192,38 +187,37 @@ class Workspace {
   bool ends_[2] = {};
 };
 
-/// Tells the caller now and then how far the calling thread is. What that throws ends the product.
-class Teller {
+/// Reports the progress of the calling thread at intervals. An exception from the callback stops the product.
+class ProgressReporter {
  public:
-  explicit Teller(const Execution& execution) : progress_(execution.progress) {}
+  explicit ProgressReporter(const Execution& execution) : progress_(execution.progress) {}
 
-  void tell(std::int64_t done, std::int64_t total) {
-    if (!progress_ || failure_.happened() || core::seconds_since(told_) < 0.05) return;
+  void report(std::int64_t done, std::int64_t total) {
+    if (!progress_ || failure_.happened() || core::seconds_since(last_report_) < 0.05) return;
     failure_.run([&] { progress_({"multiply", done, total, {}}); });
-    told_ = core::Clock::now();
+    last_report_ = core::Clock::now();
   }
   bool failed() const { return failure_.happened(); }
   void rethrow() const { failure_.rethrow(); }
 
  private:
   const std::function<void(const Progress&)>& progress_;
-  core::Clock::time_point told_;  // at first long ago: a small product does not pay for the time of day
+  core::Clock::time_point last_report_;  // the epoch at first, so that a small product need not read the clock
   core::FirstFailure failure_;
 };
 
-/// One product, by the threads of a team or by one alone.
+/// One thread's share of one product.
 template <class T>
 class Product {
  public:
-  /// `totals`: m x n, where sums on their way cannot stand in C; or null. `teller`: of the calling thread, which is
-  /// the first one; or null.
-  Product(const Problem<T>& problem, const Plan& plan, Workspace<T>& workspace, T* totals, Teller* teller, int thread,
-          int threads)
-      : problem_(problem), plan_(plan), workspace_(workspace), totals_(totals), teller_(teller), thread_(thread),
+  /// `totals`: m x n partial sums if they cannot stay in C, or null. `reporter`: of thread 0, or null.
+  Product(const Problem<T>& problem, const Plan& plan, Workspace<T>& workspace, T* totals, ProgressReporter* reporter,
+          int thread, int threads)
+      : problem_(problem), plan_(plan), workspace_(workspace), totals_(totals), reporter_(reporter), thread_(thread),
         threads_(threads) {}
 
-  /// What the thread does of it. All threads of the team come here, and after a stop request all leave at once: there
-  /// may be millions of chunks left, with a barrier each.
+  /// Runs this thread's share. Every thread of the team must call it. After a stop request all leave at the same
+  /// barrier, because millions of chunks, each with a barrier, may remain.
   void run() {
     for (std::int64_t column = 0; column < problem_.n; column += plan_.pass_n)
       for (std::int64_t row = 0; row < problem_.m; row += plan_.pass_m) {
@@ -239,23 +233,23 @@ class Product {
     std::int64_t row, rows, column, columns;
   };
 
-  bool stopped() const { return problem_.stop.stop_requested() || (teller_ != nullptr && teller_->failed()); }
+  bool stopped() const { return problem_.stop.stop_requested() || (reporter_ != nullptr && reporter_->failed()); }
 
-  void tell() const {
-    if (thread_ != 0 || teller_ == nullptr) return;
+  void report() const {
+    if (thread_ != 0 || reporter_ == nullptr) return;
     const std::int64_t passes =
         (problem_.m + plan_.pass_m - 1) / plan_.pass_m * ((problem_.n + plan_.pass_n - 1) / plan_.pass_n);
-    teller_->tell(turn_, passes * plan_.chunks);
+    reporter_->report(turn_, passes * plan_.chunks);
   }
 
-  /// Orders what the others packed before what this thread reads.
+  /// Waits at a barrier until the other threads have packed what this thread reads.
   void wait_for_others() const {
     if (threads_ > 1 && plan_.waits()) {
 #pragma omp barrier
     }
   }
 
-  /// Rows of A from the sliver `begin` of the pass on, to where that one's panel is.
+  /// Packs slivers of rows of A, each to its place in `to`.
   void pack_a(const Pass& pass, cpu::Range slivers, std::int64_t first, std::int64_t steps, T* to) const {
     for (std::int64_t sliver = slivers.begin; sliver < slivers.end && !stopped(); ++sliver) {
       const std::int64_t row = sliver * plan_.sliver;
@@ -264,7 +258,7 @@ class Product {
     }
   }
 
-  /// Likewise columns of B; the panel `origin` goes to the beginning.
+  /// Packs panels of columns of B. Panel `origin` goes to the beginning of `to`.
   void pack_b(const Pass& pass, cpu::Range panels, std::int64_t origin, std::int64_t first, std::int64_t steps,
               T* to) const {
     for (std::int64_t panel = panels.begin; panel < panels.end && !stopped(); ++panel) {
@@ -275,14 +269,14 @@ class Product {
     }
   }
 
-  /// False after a stop request, for all threads in the same turn where these wait for each other.
+  /// Returns false after a stop request. If threads wait for each other, all return false in the same turn.
   bool run_chunk(const Pass& pass, std::int64_t chunk) {
     const std::int64_t first = chunk * plan_.chunk;
     const std::int64_t steps = std::min(plan_.chunk, problem_.k - first);
     const std::int64_t slivers = (pass.rows + plan_.sliver - 1) / plan_.sliver;
     const std::int64_t panels = (pass.columns + plan_.panel - 1) / plan_.panel;
     const std::int64_t strips = (pass.columns + plan_.strip - 1) / plan_.strip;
-    // With one buffer all have to be done with what it holds.
+    // With a single buffer, all threads must have finished reading the previous chunk.
     if (plan_.buffers() == 1 && turn_ > 0) wait_for_others();
     T* const a = plan_.a == Reading::shared ? workspace_.shared_a(turn_) : workspace_.own_a(thread_);
     T* const b = plan_.b == Reading::shared ? workspace_.shared_b(turn_) : workspace_.own_b(thread_);
@@ -294,13 +288,13 @@ class Product {
     wait_for_others();
     if (wait ? workspace_.ends_after(turn_) : stopped()) return false;
 
-    // Strip by strip, so that a thread's strip of B stays in its second cache while the slivers pass by.
+    // Proceeds strip by strip, so that a thread's strip of B stays in its L2 cache for all slivers.
     const cpu::Range own = plan_.by_strips
                                ? times(cpu::share(strips, thread_, threads_), slivers)
                                : cpu::Range{unit_of(thread_, slivers, panels), unit_of(thread_ + 1, slivers, panels)};
     std::int64_t packed_strip = -1;
     for (std::int64_t unit = own.begin; unit < own.end && !stopped(); ++unit) {
-      tell();
+      report();
       const std::int64_t column = unit / slivers * plan_.strip;
       const std::int64_t row = unit % slivers * plan_.sliver;
       Strip<T> strip;
@@ -331,7 +325,7 @@ class Product {
     return true;
   }
 
-  /// The first unit, a sliver times a strip, of a thread: all get as many panels, for the last strip may be narrow.
+  /// Returns a thread's first unit (a sliver times a strip). Divides by panels because the last strip may be narrow.
   std::int64_t unit_of(int thread, std::int64_t slivers, std::int64_t panels) const {
     const std::int64_t width = plan_.strip / plan_.panel;
     const std::int64_t last = (panels + width - 1) / width - 1;
@@ -343,7 +337,7 @@ class Product {
 
   static cpu::Range times(cpu::Range range, std::int64_t factor) { return {range.begin * factor, range.end * factor}; }
 
-  /// The strip's operands are there; (row, column) is its place in C.
+  /// Multiplies one strip, whose operands are ready. (row, column) is its position in C.
   void run_strip(Strip<T>& strip, std::int64_t chunk, std::int64_t row, std::int64_t column) {
     const Operand<T>& c = problem_.c;
     const bool last = chunk + 1 == plan_.chunks;
@@ -375,14 +369,15 @@ class Product {
   const Plan& plan_;
   Workspace<T>& workspace_;
   T* totals_;
-  Teller* teller_;
+  ProgressReporter* reporter_;
   int thread_;
   int threads_;
   std::int64_t turn_ = 0;
 };
 
-/// The way round in which vectors lie along C's lines; or across them, where these are so short that a vector would be
-/// half empty, and there are enough of them, and of terms, to pay for putting the results in their places one by one.
+/// Returns the orientation of the problem in which vectors run along the contiguous lines of C. If the lines are so
+/// short that a vector would be half empty, vectors run across them instead, provided that there are enough lines and
+/// terms to pay for storing the results one by one.
 template <class T>
 Problem<T> turned(const Problem<T>& problem, Geometry geometry) {
   const bool lines_down = problem.c.row_stride == 1 && problem.c.column_stride != 1;
@@ -398,13 +393,13 @@ Plan plan_of(const Problem<T>& problem, Geometry geometry, int threads) {
   return {problem.m, problem.n, problem.k, sizeof(T), line(problem.a), line(problem.b), geometry, threads};
 }
 
-/// Whether sums of one chunk have to wait for the next somewhere else than in C.
+/// Returns true if the partial sums between chunks cannot be kept in C.
 template <class T>
 bool needs_totals(const Problem<T>& problem, const Plan& plan) {
   return plan.chunks > 1 && (problem.beta != 0 || problem.c.column_stride != 1);
 }
 
-/// Products of one shape, by packed panels or without them.
+/// Products of one shape, computed from packed panels or by the kernels for vectors.
 template <class T>
 class Products {
  public:
@@ -413,8 +408,8 @@ class Products {
         is_row_(!lines_.is_one && RowProduct<T>::suits(problem_, geometry)),
         plan_(plan_of(problem_, geometry, threads)), threads_(threads) {}
 
-  /// By a team of `threads`.
-  void multiply_one(std::int64_t batch, Teller& teller) const {
+  /// Computes one product with a team of `threads`.
+  void multiply_one(std::int64_t batch, ProgressReporter& reporter) const {
     const Problem<T> problem = problem_.at(batch);
     if (lines_.is_one) {
       if (threads_ == 1) return multiply_lines(problem, {0, problem.m});
@@ -442,13 +437,13 @@ class Products {
     }
     Workspace<T> workspace(plan_, threads_);
     Buffer<T> totals(needs_totals(problem, plan_) ? problem.m * problem.n : 0);
-    if (threads_ == 1) return Product<T>(problem, plan_, workspace, totals.data(), &teller, 0, 1).run();
+    if (threads_ == 1) return Product<T>(problem, plan_, workspace, totals.data(), &reporter, 0, 1).run();
 #pragma omp parallel num_threads(threads_)
-    Product<T>(problem, plan_, workspace, totals.data(), &teller, omp_get_thread_num(), omp_get_num_threads()).run();
+    Product<T>(problem, plan_, workspace, totals.data(), &reporter, omp_get_thread_num(), omp_get_num_threads()).run();
   }
 
-  /// All of the batch, each thread of the team whole products; `threads` was 1.
-  void multiply_each(int team, Teller& teller) const {
+  /// Computes the whole batch. Each thread of the team computes whole products, so the plan must be for one thread.
+  void multiply_each(int team, ProgressReporter& reporter) const {
     const std::int64_t totals_size = !lines_.is_one && needs_totals(problem_, plan_) ? problem_.m * problem_.n : 0;
 #pragma omp parallel num_threads(team)
     {
@@ -457,8 +452,8 @@ class Products {
       cpu::Scratch sums(is_row_ ? row_sums_bytes() : 0);
       const cpu::Range own = cpu::share(problem_.batches, omp_get_thread_num(), omp_get_num_threads());
       for (std::int64_t batch = own.begin; batch < own.end; ++batch) {
-        if (problem_.stop.stop_requested() || teller.failed()) break;
-        if (omp_get_thread_num() == 0) teller.tell(batch - own.begin, own.size());
+        if (problem_.stop.stop_requested() || reporter.failed()) break;
+        if (omp_get_thread_num() == 0) reporter.report(batch - own.begin, own.size());
         const Problem<T> problem = problem_.at(batch);
         if (lines_.is_one) {
           multiply_lines(problem, {0, problem.m});
@@ -494,7 +489,7 @@ core::Memory packed_memory(const Shape& shape, int threads) {
   std::int64_t elements = 0;
   for (const bool turned : {false, true})
     for (const std::int64_t a_line : {0, 1}) {
-      // Rows that do not lie side by side: all that can be packed is; or each thread packs columns of its own.
+      // The worst case is rows that are not contiguous: everything is packed, or each thread packs its columns.
       const Plan plan(turned ? shape.n : shape.m, turned ? shape.m : shape.n, shape.k, shape.element_bytes, a_line, 0,
                       geometry, shape.batches > 1 ? 1 : threads);
       const std::int64_t alone = Workspace<double>::elements(plan, 1) * threads;
@@ -522,31 +517,31 @@ template <class T>
 Done simd_packed(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "multiply");
   const int threads = cpu::thread_count(execution);
-  // A team's start and its barriers take as long as some million of products.
+  // Starting a thread team and its barriers costs as much as a few million products.
   const double each = problem.shape().operations() / static_cast<double>(problem.batches);
   const bool whole_products =
       problem.batches > 1 && problem.batches >= threads && (each < 1e7 || problem.batches >= 8 * std::int64_t{threads});
   const Products<T> products(problem, geometry<T>(), whole_products ? 1 : threads);
-  Teller teller(execution);
+  ProgressReporter reporter(execution);
   if (whole_products) {
-    products.multiply_each(threads, teller);
+    products.multiply_each(threads, reporter);
   } else {
     for (std::int64_t batch = 0; batch < problem.batches; ++batch) {
       core::honour_stop(problem.stop, "stopped while multiplying");
-      products.multiply_one(batch, teller);
-      teller.rethrow();
+      products.multiply_one(batch, reporter);
+      reporter.rethrow();
     }
   }
-  teller.rethrow();
+  reporter.rethrow();
   core::honour_stop(problem.stop, "stopped while multiplying");
   return {};
 }
 
 extern constinit const Variant simd_packed_rung{
     .name = "simd_packed",
-    .summary = "packed panels, sums in vector registers, each level of the memory with a block of its own",
+    .summary = "packed panels, sums in vector registers, a block size for each level of the memory",
     .change =
-        "no sum is loaded or stored for 256 terms; multiplication and addition in one instruction; the processor's "
+        "no sum is loaded or stored for 256 terms; fused multiply-add instructions; the CPU's "
         "best instructions; the canonical result",
     .backend = core::Backend::simd,
     .memory = packed_memory,

@@ -1,4 +1,4 @@
-// The innermost loops of simd_packed except multiply(), for each set of instructions.
+// The innermost loops of simd_packed except multiply(), compiled for each instruction set.
 #include "matmul/simd/kernels.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -17,8 +17,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 #if HWY_TARGET <= HWY_AVX2
-/// Eight rows of B at a time, as long as possible, as the processor's prefetchers like it. The chains on their way
-/// stand in the first cache.
+/// Processes eight rows of B over their full length, as prefetchers prefer. The chains stay in the L1 cache.
 template <class T>
 HWY_INLINE void chain_all_columns(const RowChains<T>& job) {
   const Tag<T> d;
@@ -56,10 +55,9 @@ HWY_INLINE void chain_all_columns(const RowChains<T>&) {}
 #endif
 
 // --- packing
-// ----------------------------------------------------------------------------------------------------------
 
 #if HWY_TARGET != HWY_SCALAR
-/// Within each block of 128 bits: elements (line, step) of four lines (of double: two) become (step, line).
+/// Transposes within each 128-bit block: elements (line, step) of four lines (double: two) become (step, line).
 template <class D, class V>
 HWY_INLINE void turn_within_blocks(D d, V* rows) {
   if constexpr (sizeof(hn::TFromD<D>) == 4) {
@@ -80,7 +78,7 @@ HWY_INLINE void turn_within_blocks(D d, V* rows) {
 }
 #endif
 
-/// As many lines as a vector has elements: squares of them are turned in registers. Returns the steps that are done.
+/// Packs a vector's number of lines, transposed in registers. Returns the number of packed steps.
 template <class T>
 HWY_INLINE std::int64_t pack_square([[maybe_unused]] const Packing<T>& job, [[maybe_unused]] std::int64_t line) {
   std::int64_t step = 0;
@@ -98,8 +96,7 @@ HWY_INLINE std::int64_t pack_square([[maybe_unused]] const Packing<T>& job, [[ma
     for (int row = 0; row < lanes; ++row) rows[row] = hn::LoadU(d, from + row * job.line_stride);
 #pragma GCC unroll 8
     for (int group = 0; group < blocks; ++group) turn_within_blocks(d, rows + group * of_block);
-      // Now vector `group * of_block + within` has, in its block number g, the group's lines of step g * of_block +
-      // within.
+      // Block g of vector `group * of_block + within` now holds the group's lines of step g * of_block + within.
 #pragma GCC unroll 4
     for (int within = 0; within < of_block; ++within) {
       if constexpr (blocks == 2) {
@@ -128,7 +125,7 @@ HWY_INLINE std::int64_t pack_square([[maybe_unused]] const Packing<T>& job, [[ma
   return step;
 }
 
-/// Lines of one block of 128 bits. Returns the steps that are done.
+/// Packs as many lines as fit a 128-bit block. Returns the number of packed steps.
 template <class T>
 HWY_INLINE std::int64_t pack_few([[maybe_unused]] const Packing<T>& job, [[maybe_unused]] std::int64_t line) {
   std::int64_t step = 0;
@@ -149,7 +146,7 @@ HWY_INLINE std::int64_t pack_few([[maybe_unused]] const Packing<T>& job, [[maybe
   return step;
 }
 
-/// Lines whose elements lie side by side in a step.
+/// Packs lines whose elements of one step are contiguous.
 template <class T>
 HWY_INLINE void pack_steps(const Packing<T>& job) {
   constexpr std::int64_t steps_ahead = 12;
@@ -157,7 +154,7 @@ HWY_INLINE void pack_steps(const Packing<T>& job) {
   for (std::int64_t step = 0; step < job.steps; ++step) {
     const T* const from = job.from + step * job.step_stride;
     T* const to = job.to + step * job.width;
-    // Each step is on another page, or nearly so: no prefetcher of the processor sees the next ones.
+    // Consecutive steps are usually on different pages, where the CPU's prefetchers do not follow.
     for (std::int64_t element = 0; element < job.lines; element += 64 / sizeof(T))
       __builtin_prefetch(from + steps_ahead * job.step_stride + element);
     std::int64_t line = 0;
@@ -184,7 +181,7 @@ HWY_INLINE void pack_lines(const Packing<T>& job) {
     for (; line + few <= job.lines; line += few) rest_of_steps(pack_few(job, line), few);
   }
   if (const std::int64_t left = job.lines - line; left > 0) rest_of_steps(0, left);
-  // As far as a vector goes that has a line in it.
+  // Fills the last vector of lines with zeros.
   const std::int64_t end = (job.lines + lanes_of<T> - 1) / lanes_of<T> * lanes_of<T>;
   const std::int64_t border = end < job.width ? end : job.width;
   for (std::int64_t step = 0; step < job.steps && job.lines < border; ++step)
@@ -192,7 +189,7 @@ HWY_INLINE void pack_lines(const Packing<T>& job) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// Lines as many as a vector has elements, one vector for each of the few.
+/// Stores a vector of lines for each of the few, interleaved.
 template <int few, class D, class V>
 HWY_INLINE void store_interleaved(D d, const V* values, hn::TFromD<D>* to) {
   if constexpr (few == 1) hn::StoreU(values[0], d, to);
@@ -232,22 +229,20 @@ HWY_INLINE void interleave_lines(const Interleaving<T>& job) {
   if (job.few == 2) return interleave_few<2>(job);
   if (job.few == 3) return interleave_few<3>(job);
   if (job.few == 4) return interleave_few<4>(job);
-  // In place, and then as lines that become a panel.
+  // Replaces NaN in place, then packs the sums like lines of a panel.
   interleave_few<1>(Interleaving<T>{job.sums, 1, job.few * job.lines, job.sums});
   pack_lines(Packing<T>{job.sums, job.lines, 1, job.few, job.lines, job.few, job.to});
 }
 
 // --- a few lines times many
-// -------------------------------------------------------------------------------------------------------------------
 
 #if HWY_TARGET <= HWY_AVX2
-// Vectors of 256 bits: the units turn more of them in a clock than of 512.
+// Uses 256-bit vectors, because the CPU transposes more of them per clock than 512-bit ones.
 template <class T>
 using LineTag = hn::FixedTag<T, 32 / sizeof(T)>;
 template <class T>
 constexpr std::int64_t side_by_side = 32 / sizeof(T);
 
-/// Where lines begin, one from the other: evenly, or as listed.
 struct Evenly {
   std::int64_t stride;
   std::int64_t operator()(int line) const { return line * stride; }
@@ -257,9 +252,9 @@ struct Listed {
   std::int64_t operator()(int line) const { return offsets[line]; }
 };
 
-/// A chain of each line of `units` times `side_by_side` and each of the few. A unit is `side_by_side` lines from
-/// lines[unit] on, and the few from few[unit] on; `one_few`: these are the same for all. Chains start from 0, or go on
-/// from `sums`.
+/// Computes a chain for each of units * side_by_side lines and each of the few. A unit is the `side_by_side` lines from
+/// lines[unit], with the few at few[unit]. `one_few`: all units share the same few. Chains start from 0, or continue
+/// from `sums` if `go_on`.
 template <int few_count, int units, bool one_few, bool far, bool go_on = false, class T, class Offset>
 HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const* few, const Lines<T>& job,
                             std::int64_t steps, T* sums) {
@@ -280,8 +275,8 @@ HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const
     for (int one = 0; one < few_count; ++one)
       chains[unit][one] = go_on ? hn::LoadU(d, sums + (unit * few_count + one) * side_by_side<T>) : hn::Zero(d);
   }
-  // Lines a power of two apart share a place in the first cache, which does not hold as many as are under way. So where
-  // they come from afar, a cache line of each is used up before the next unit's turn.
+  // Lines a power of two apart map to the same set of the L1 cache, which cannot hold as many as are in use. If lines
+  // come from memory, one cache line of each is therefore used up before the next unit's turn.
   constexpr int of_line = far ? 64 / sizeof(T) : of_block;
   constexpr int ahead = 4 * of_line;
   std::int64_t step = 0;
@@ -336,7 +331,7 @@ HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const
       hn::StoreU(chains[unit][one], d, sums + (unit * few_count + one) * side_by_side<T>);
 }
 
-/// Adds the sums of a chain of `count` lines from `line` on.
+/// Adds the chain sums of `count` lines, starting at `line`, to the totals.
 template <int few_count, class T>
 HWY_INLINE void add_sums(const Lines<T>& job, std::int64_t line, std::int64_t count, bool first, const T* sums) {
   const LineTag<T> d;
@@ -352,7 +347,7 @@ HWY_INLINE void add_sums(const Lines<T>& job, std::int64_t line, std::int64_t co
   }
 }
 
-/// `units` times `side_by_side` lines from `line` on: as many chains as the units have under way.
+/// Processes units * side_by_side lines from `line`, as many chains as hide the latency of an addition.
 template <int few_count, int units, bool far, class T>
 HWY_NOINLINE void add_units(const Lines<T>& job, std::int64_t line) {
   T sums[units * few_count * side_by_side<T>];
@@ -370,8 +365,7 @@ HWY_NOINLINE void add_units(const Lines<T>& job, std::int64_t line) {
   }
 }
 
-/// Up to `side_by_side` lines from `line` on, and `units` chains of each at once. Lines and chains that are not there
-/// are the first one again.
+/// Computes `units` chains of up to `side_by_side` lines at once. Missing lines and chains repeat the first one.
 template <int few_count, int units, class T>
 HWY_NOINLINE void add_chains(const Lines<T>& job, std::int64_t line) {
   constexpr std::int64_t of_unit = few_count * side_by_side<T>;
@@ -391,7 +385,6 @@ HWY_NOINLINE void add_chains(const Lines<T>& job, std::int64_t line) {
       few[unit] = job.few + step * job.few_step;
       if (there) chains = unit + 1;
     }
-    // The last chain may be shorter than the others.
     const std::int64_t of_last = rest < chains * job.block ? rest - (chains - 1) * job.block : job.block;
     chain_lines<few_count, units, false, false>(lines, Listed{offsets}, few, job, of_last, sums);
     if (chains > 1 && of_last < job.block) {
@@ -412,7 +405,7 @@ HWY_NOINLINE void add_chains(const Lines<T>& job, std::int64_t line) {
 
 template <int few_count, class T>
 HWY_INLINE void add_lines_of(const Lines<T>& job) {
-  // Four chains hide the time of an addition; of float each turns twice as many elements meanwhile.
+  // Four chains hide the latency of an addition. In float each of them transposes twice as many elements.
   constexpr int most = sizeof(T) == 4 && few_count == 1 ? 4 : 8 / few_count;
   constexpr int units = most > 2 ? (most == 8 ? 8 : 4) : few_count <= 4 || HWY_TARGET <= HWY_AVX3 ? 2 : 1;
   constexpr std::int64_t lines = side_by_side<T>;
@@ -421,7 +414,7 @@ HWY_INLINE void add_lines_of(const Lines<T>& job) {
     if (few_count <= 2 && job.far) add_units<few_count, units, few_count <= 2>(job, line);
     else add_units<few_count, units, false>(job, line);
   }
-  // The last ones are fewer than the units have under way: several chains of each, where it has them.
+  // Too few lines are left to hide the latency, so several chains of each are computed at once if k is long enough.
   if constexpr (few_count <= 4)
     if (job.steps <= job.block) {
       if constexpr (units > 4)

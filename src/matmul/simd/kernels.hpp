@@ -1,94 +1,92 @@
-// What of simd_packed is compiled for each set of instructions: packing, and the product of a sliver of rows and a
-// strip of columns.
+// The functions of simd_packed that are compiled for each instruction set.
 #pragma once
 
 #include <cstdint>
 
 namespace gradus::matmul_detail {
 
-/// A block of C in registers, of the instructions at hand: rows, of A; columns, of B.
+/// Size of a block of C in registers for the current instruction set: rows of A by columns of B.
 struct Geometry {
   std::int64_t rows;
   std::int64_t columns;
-  std::int64_t vector;  ///< elements of one
-  /// Whether a block may end within a vector of memory that is not packed.
+  std::int64_t vector;  ///< elements per vector
+  /// True if a block may end within a vector of unpacked memory.
   bool masks;
-  /// Lines whose sums add_lines() forms side by side; 0 where it is not better than to pack them.
+  /// Lines that add_lines() sums in parallel, or 0 if packing is at least as good.
   std::int64_t lines;
 };
 
-/// Lines, rows of A or columns of B, that become one packed panel: element (line, step) goes to step * width + line.
+/// Packs lines (rows of A or columns of B) into one panel. Element (line, step) goes to step * width + line.
 template <class T>
 struct Packing {
   const T* from;
   std::int64_t line_stride;
   std::int64_t step_stride;
-  std::int64_t lines;  ///< at most `width`; beyond them there will be zeros, as far as a vector goes
+  std::int64_t lines;  ///< at most `width`; zeros follow up to a full vector
   std::int64_t steps;
   std::int64_t width;
   T* to;
 };
 
-/// Finished sums of lines, of alpha 1 and beta 0, become rows of C that lie one after the other: sum `one` of a line
-/// stands at one * lines + line.
+/// Converts finished sums of lines (alpha = 1, beta = 0) to consecutive rows of C. Sum `one` of a line is at one *
+/// lines + line.
 template <class T>
 struct Interleaving {
-  T* sums;  ///< NaN among them becomes the usual one
+  T* sums;  ///< NaN is replaced by the canonical NaN
   std::int64_t few;
   std::int64_t lines;
   T* to;
 };
 
-/// A sliver of rows of A times a strip of columns of B. Sums start from those in `before`, stand in `totals` from one
-/// chain to the next, and end in `after`.
+/// A sliver of rows of A times a strip of columns of B. Sums start from `before`, are kept in `totals` between chains,
+/// and end in `after`.
 template <class T>
 struct Strip {
-  const T* a;                ///< the sliver; packed, its elements of a step lie side by side
-  bool a_packed;             ///< otherwise it is in the caller's matrix:
+  const T* a;                ///< the sliver; if packed, its elements of one step are contiguous
+  bool a_packed;             ///< if false, the sliver is in the caller's matrix, with the following strides
   std::int64_t a_row;        ///< from a row to the next
   std::int64_t a_step;       ///< from a step to the next
   const T* b;                ///< the first panel
   std::int64_t b_step;       ///< from a step of a panel to the next
   std::int64_t b_panel;      ///< from a panel to the next
-  bool b_padded;             ///< the last panel has as many columns as the others, whose results are of no use
-  std::int64_t rows;         ///< at most those of the geometry
+  bool b_padded;             ///< the last panel is padded to full width; results of the padding are discarded
+  std::int64_t rows;         ///< at most Geometry::rows
   std::int64_t columns;      ///< any number
   std::int64_t steps;        ///< terms of each sum
   std::int64_t block;        ///< terms of a chain
-  T* totals;                 ///< rows x columns, where there is more than one block: sums on their way
-  std::int64_t totals_line;  ///< from a row to the next; a multiple of a vector's elements, no less than `columns`
-  const T* before;           ///< totals of the terms before these, or null
+  T* totals;                 ///< rows x columns partial sums, if there is more than one chain
+  std::int64_t totals_line;  ///< from a row to the next; a multiple of a vector's elements and at least `columns`
+  const T* before;           ///< totals of the preceding terms, or null
   std::int64_t before_line;
-  T* after;  ///< where those with these terms go
+  T* after;  ///< destination of the totals
   std::int64_t after_line;
-  const T* next_a;  ///< the packed sliver that will be multiplied next, or this one
-  bool finish;      ///< they go through alpha, beta and the rule of NaN, C being at `after`
+  const T* next_a;  ///< the packed sliver to multiply next, or `a`
+  bool finish;      ///< apply alpha, beta and the NaN rule; `after` is then C
   T alpha;
   T beta;
 };
 
-/// Lines of which each is multiplied by a few others: rows of A by columns of B, or the other way round. The elements
-/// of a line lie side by side, and go through no packed memory: squares of them are turned in registers.
+/// Lines that are each multiplied by a few others: rows of A by columns of B, or the reverse. The elements of a line
+/// are contiguous. They are not packed; squares of them are transposed in registers.
 template <class T>
 struct Lines {
-  static constexpr std::int64_t most_few = sizeof(T) == 4 ? 8 : 4;  ///< half a vector of 512 bits
+  static constexpr std::int64_t most_few = sizeof(T) == 4 ? 8 : 4;  ///< half of a 512-bit vector
   const T* lines;
   std::int64_t line_stride;  ///< from a line to the next
-  std::int64_t count;        ///< of lines
+  std::int64_t count;        ///< number of lines
   const T* few;
   std::int64_t few_stride;  ///< from one of the few to the next
-  std::int64_t few_step;    ///< from an element of one to the next
+  std::int64_t few_step;    ///< from an element to the next
   std::int64_t few_count;   ///< at most `most_few`
   std::int64_t steps;       ///< terms of each sum
   std::int64_t block;       ///< terms of a chain
-  T* totals;                ///< sum of line i and number j of the few: j * totals_line + i
+  T* totals;                ///< the sum of line i and number j of the few is at j * totals_line + i
   std::int64_t totals_line;
-  bool first;  ///< nothing is in `totals` yet
-  bool far;    ///< the lines are together larger than the second cache
+  bool first;  ///< `totals` is still uninitialized
+  bool far;    ///< the lines together exceed the L2 cache
 };
 
-/// A chain of each column of B, of a few of its rows: sums[column] = the chain of row[step] * b(step, column). Rows of
-/// B lie in the caller's matrix, and come from memory.
+/// A chain per column over some rows of B: sums[column] = the chain of row[step] * b(step, column). Reads B in place.
 template <class T>
 struct RowChains {
   const T* row;

@@ -9,8 +9,8 @@ namespace gradus::matmul_detail {
 
 namespace {
 
-constexpr std::int64_t granule = 32;   // lines: as many as are under way at once
-constexpr std::int64_t portion = 512;  // of which sums are kept
+constexpr std::int64_t granule = 32;   // lines in flight at once
+constexpr std::int64_t portion = 512;  // lines whose sums are kept
 
 }  // namespace
 
@@ -19,9 +19,9 @@ std::int64_t lines_of_a_piece(std::int64_t lines, int threads) { return lines < 
 template <class T>
 void multiply_lines(const Problem<T>& problem, cpu::Range own) {
   T totals[Lines<T>::most_few * portion];
-  // Between looks at the stop request.
+  // Limits the work between polls of the stop request.
   const std::int64_t most_lines =
-      std::clamp(core::operations_between_looks / problem.k / granule * granule, granule, portion);
+      std::clamp(core::operations_between_polls / problem.k / granule * granule, granule, portion);
   for (std::int64_t row = own.begin; row < own.end; row += most_lines) {
     Lines<T> lines;
     lines.line_stride = problem.a.row_stride;
@@ -35,7 +35,7 @@ void multiply_lines(const Problem<T>& problem, cpu::Range own) {
     lines.totals = totals;
     lines.totals_line = lines.count;
     const std::int64_t most_steps =
-        std::max(core::operations_between_looks / most_lines / block_depth, std::int64_t{1}) * block_depth;
+        std::max(core::operations_between_polls / most_lines / block_depth, std::int64_t{1}) * block_depth;
     for (std::int64_t step = 0; step < problem.k; step += most_steps) {
       if (problem.stop.stop_requested()) return;
       lines.lines = &problem.a(row, step);

@@ -1,5 +1,5 @@
-// The product of a sliver of rows and a strip of columns, which takes the compiler long: multiply_f32.cpp and
-// multiply_f64.cpp compile it for a type each.
+// The product of a sliver of rows and a strip of columns. It takes long to compile, so multiply_f32.cpp and
+// multiply_f64.cpp compile it for one type each.
 
 #if defined(GRADUS_MATMUL_SIMD_MULTIPLY_TOGGLE) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRADUS_MATMUL_SIMD_MULTIPLY_TOGGLE
@@ -17,14 +17,14 @@ namespace gradus::matmul_detail {
 namespace HWY_NAMESPACE {
 namespace {
 
-/// Of a strip a block of C, and a chain of its terms.
+/// A block of C within a strip, and the chain of terms to add to it.
 template <class T>
 struct Block {
   const T* a;
   const T* b;
   std::int64_t steps;
-  std::int64_t rows;     ///< that are stored; packed slivers have zeros beyond
-  std::int64_t columns;  ///< of the last vector
+  std::int64_t rows;     ///< rows to store; a packed sliver is zero beyond them
+  std::int64_t columns;  ///< columns in the last vector
   const T* before;
   std::int64_t before_line;
   T* after;
@@ -32,14 +32,14 @@ struct Block {
   bool finish;
 };
 
-/// Memory that will be read soon, and elements of it for four steps of a block.
+/// Memory to prefetch, and the number of its elements per four steps of a block.
 template <class T>
 struct Ahead {
   const T* next;
   std::int64_t of_four_steps;
 };
 
-/// Which of a block's vectors is loaded and stored how: the last one in part.
+/// Loads or stores vector `v` of a block. If `in_part`, the last one is partial.
 template <int vectors, bool in_part, class D, class V = hn::Vec<D>>
 HWY_INLINE V load(D d, const hn::TFromD<D>* from, int v, hn::Mask<D> mask) {
   const hn::TFromD<D>* const there = from + v * static_cast<std::int64_t>(hn::MaxLanes(d));
@@ -53,7 +53,7 @@ HWY_INLINE void store(V value, D d, hn::TFromD<D>* to, int v, hn::Mask<D> mask) 
   else hn::StoreU(value, d, there);
 }
 
-/// Fetches what the sums are added to, and where they go: it comes from afar while they are formed.
+/// Prefetches the destination of the sums while they are computed.
 template <int rows, int vectors, class T>
 HWY_INLINE void prefetch_result(const Block<T>& block) {
   constexpr std::int64_t worth_it = 32;
@@ -62,8 +62,7 @@ HWY_INLINE void prefetch_result(const Block<T>& block) {
       for (int v = 0; v < vectors; ++v) __builtin_prefetch(block.after + row * block.after_line + v * lanes_of<T>, 1);
 }
 
-/// `packed`: of A. `in_part`: the last vector has `columns` elements in the caller's matrices, and also in B where that
-/// is not padded.
+/// Computes a block. `packed`: A is packed. `in_part`: the last vector of C, and of an unpadded B, is partial.
 template <int rows, int vectors, bool packed, bool in_part, class T>
 HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahead<T>& ahead) {
   const Tag<T> d;
@@ -76,7 +75,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
   for (int row = 0; row < rows; ++row)
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) sums[row][v] = hn::Zero(d);
-  // Three rows share a pointer, for there are fewer registers for pointers than rows.
+  // Three rows share a pointer, because there are fewer registers for pointers than rows.
   const std::int64_t a_row = packed ? 1 : strip.a_row;
   const std::int64_t a_step = packed ? block_rows : strip.a_step;
   const T* a[(rows + 2) / 3];
@@ -102,7 +101,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
   std::int64_t step = 0;
   if (packed) {
     for (; step + 4 <= block.steps; step += 4) {
-      // Now and then a line of what will be read next: many at once would hold up the loads of this block.
+      // Prefetches one cache line at a time. Many at once would delay the loads of this block.
       __builtin_prefetch(ahead.next, 0, 2);
       ahead.next += ahead.of_four_steps;
 #pragma GCC unroll 4
@@ -146,7 +145,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
         store<vectors, in_part>(sums[row][v], d, block.after + row * block.after_line, v, mask);
 }
 
-/// The last block of a row of them, by as few vectors as hold its columns.
+/// Computes the last block of a row of blocks, with as few vectors as hold its columns.
 template <int rows, int vectors, bool packed, class T>
 HWY_INLINE void multiply_last(const Strip<T>& strip, Block<T> block, std::int64_t columns, Ahead<T>& ahead) {
   if constexpr (vectors > 1)
@@ -157,7 +156,7 @@ HWY_INLINE void multiply_last(const Strip<T>& strip, Block<T> block, std::int64_
   if constexpr (masks) {
     multiply_block<rows, vectors, packed, true>(strip, block, ahead);
   } else {
-    // In memory of its own; B is padded.
+    // Without masks, computes the block in separate memory. B is padded.
     HWY_ALIGN T before[rows * vectors * lanes_of<T>];
     HWY_ALIGN T after[rows * vectors * lanes_of<T>];
     constexpr std::int64_t line = vectors * lanes_of<T>;
@@ -181,16 +180,16 @@ HWY_INLINE void multiply_last(const Strip<T>& strip, Block<T> block, std::int64_
   }
 }
 
-/// Rows of a strip from `first_row` on, `stored` of them wanted.
+/// Computes rows of a strip from `first_row`, of which `stored` are stored.
 template <int rows, bool packed, int vectors = block_vectors, class T>
 HWY_NOINLINE void multiply_rows(const Strip<T>& strip, std::int64_t first_row, std::int64_t stored) {
   constexpr bool wide = vectors != block_vectors;
   constexpr std::int64_t most = lanes_of<T> * vectors;
-  // Wide blocks of a row of them are of nearly the same width, for sums of a narrow last one would wait for each other.
+  // Keeps the widths of wide blocks nearly equal: a narrow one has too few sums to hide an addition's latency.
   const std::int64_t in_row = (strip.columns + most - 1) / most;
   const std::int64_t width =
       wide ? ((strip.columns + in_row - 1) / in_row + lanes_of<T> - 1) / lanes_of<T> * lanes_of<T> : most;
-  // The next sliver is on its way to the second cache while this one is multiplied.
+  // Prefetches the next sliver into the L2 cache while this one is multiplied.
   Ahead<T> ahead{strip.next_a,
                  !packed || strip.next_a == strip.a ? 0 : (std::int64_t{4} * block_rows + in_row - 1) / in_row};
   for (std::int64_t first = 0; first < strip.steps; first += strip.block) {
@@ -219,8 +218,8 @@ HWY_NOINLINE void multiply_rows(const Strip<T>& strip, std::int64_t first_row, s
 }
 
 #if HWY_TARGET <= HWY_AVX2
-/// As multiply_rows(), for a few rows and a strip of B that lies in the caller's matrix: so many vectors of it side by
-/// side that their sums hide the time of an addition, and that whole lines come from memory, several at a time.
+/// Computes a few rows of a strip of B in the caller's matrix. Blocks are so wide that their sums hide the latency of
+/// an addition and several whole cache lines of B are loaded at a time.
 template <int rows, bool packed, class T>
 HWY_INLINE void multiply_wide(const Strip<T>& strip, std::int64_t first_row, std::int64_t stored) {
   constexpr int registers = HWY_TARGET <= HWY_AVX3 ? 24 : 12;
@@ -255,7 +254,7 @@ HWY_INLINE void multiply_strip(const Strip<T>& strip) {
 #endif
     return multiply_rows<block_rows, true>(strip, 0, strip.rows);
   }
-  // Rows that are not there must not be read.
+  // Rows past the end of A must not be read.
   std::int64_t row = 0;
   for (; row + block_rows <= strip.rows; row += block_rows) multiply_rows<block_rows, false>(strip, row, block_rows);
 #if HWY_TARGET <= HWY_AVX3

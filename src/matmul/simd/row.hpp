@@ -1,9 +1,9 @@
-// Of simd_packed: a single row of A times a B that comes from memory, row after row, and is read once: the memory's
-// bandwidth is all that counts.
+// Part of simd_packed: a single row of A times a B that is read once from memory, row by row. Only memory bandwidth
+// matters.
 //
-// The chains of 256 terms do not wait for each other. So a piece of work is one chain of each of some columns, 256 rows
-// of B long, and threads take the next piece whenever they are ready: processors that share a core, or a memory
-// channel with a neighbour, are not equally fast. Sums of chains, 1/256 of B, are added in order at the end.
+// The chains of 256 terms are independent. A piece of work is one chain for each of several columns, that is, 256 rows
+// of B. Threads take the next piece when they are ready, because cores that share execution units or a memory channel
+// are not equally fast. The sums of the chains, 1/256 of the size of B, are added in order at the end.
 #pragma once
 
 #include <algorithm>
@@ -18,24 +18,24 @@ namespace gradus::matmul_detail {
 template <class T>
 class RowProduct {
  public:
-  /// Whether a product is one of a row: m = 1, rows of B in memory that the second cache does not hold.
+  /// Returns true if the product has a single row of A, B is contiguous along rows, and B exceeds the L2 cache.
   static bool suits(const Problem<T>& problem, Geometry geometry);
 
-  /// `sums`: sums_of() elements.
+  /// `sums` must have sums_of() elements.
   RowProduct(const Problem<T>& problem, T* sums, int threads)
       : problem_(problem), sums_(sums), blocks_((problem.k + block_depth - 1) / block_depth),
         strips_((problem.n + columns_of_a_piece - 1) / columns_of_a_piece), pieces_(blocks_ * strips_, threads, 1) {}
 
-  /// Sums of chains that wait to be added.
+  /// Returns the number of chain sums.
   static std::int64_t sums_of(std::int64_t n, std::int64_t k) { return (k + block_depth - 1) / block_depth * n; }
 
-  /// By each thread of the team: chains until there are none left. Returns early after a stop request.
+  /// Computes chains until none are left. Every thread of the team calls it. Returns early after a stop request.
   void chain(int thread);
-  /// By each, when all have done that: adds the sums of these columns.
+  /// Adds the sums of these columns. Every thread calls it after all have returned from chain().
   void add(cpu::Range columns) const;
 
  private:
-  static constexpr std::int64_t columns_of_a_piece = 16384 / sizeof(T);  ///< chains of them stay in the first cache
+  static constexpr std::int64_t columns_of_a_piece = 16384 / sizeof(T);  ///< their chains stay in the L1 cache
 
   const Problem<T>& problem_;
   T* sums_;

@@ -1,6 +1,6 @@
-// What the innermost loops of simd_packed have in common, for each set of instructions: hence the guard by Highway's
-// toggle. Here and in the loops everything is plain data and vectors: inline functions of others, the standard
-// library's included, must not be compiled for instructions that not all machines have.
+// Common definitions of the innermost loops of simd_packed, for each instruction set: hence the guard by Highway's
+// toggle. These loops use only plain data and vectors. Other inline functions, including the standard library's, must
+// not be compiled for instructions that some machines lack.
 
 #if defined(GRADUS_MATMUL_SIMD_VECTORS_TOGGLE) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRADUS_MATMUL_SIMD_VECTORS_TOGGLE
@@ -20,7 +20,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// As many sums as registers hold beside two or three vectors of B and an element of A.
+// Leaves registers for two or three vectors of B and an element of A in addition to the sums.
 #if HWY_TARGET <= HWY_AVX3
 constexpr int block_rows = 12;
 constexpr int block_vectors = 2;
@@ -28,7 +28,7 @@ constexpr int block_vectors = 2;
 constexpr int block_rows = 4;
 constexpr int block_vectors = HWY_TARGET <= HWY_AVX2 ? 3 : 2;
 #endif
-// Loads and stores of a part of a vector touch nothing of the rest.
+// True if partial loads and stores of a vector do not access the rest of it.
 constexpr bool masks = HWY_TARGET <= HWY_AVX2;
 
 template <class T>
@@ -36,7 +36,7 @@ using Tag = hn::ScalableTag<T>;
 template <class T>
 constexpr auto lanes_of = static_cast<std::int64_t>(hn::MaxLanes(Tag<T>()));
 
-/// a b + c, rounded once.
+/// Returns a b + c, rounded once.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V fused(D d, V a, V b, V c) {
 #if HWY_NATIVE_FMA

@@ -1,17 +1,17 @@
-// Products of packed panels by tensor cores, and what is left to other units.
+// Products of packed panels on tensor cores, and the parts of the job that run on other units.
 #pragma once
 
 #include "matmul/tensor/packing.cuh"
 
 namespace gradus::matmul_detail::tensor {
 
-/// A product whose operands are packed in parts.
+/// A product with operands that are packed in parts.
 struct HalfProduct : PackedProduct<float> {
   const int* a_lifts;
   const int* b_lifts;
-  bool pairs;  ///< neighbours in a row of C may be stored together
+  bool pairs;  ///< neighbours in a row of C may be stored as a pair
 
-  /// Of the matrices of a batch.
+  /// Returns the lifts of one product's matrix A.
   __device__ const int* a_lifts_of(std::int64_t batch) const {
     return a_lifts + (a_panels.matrices == 1 ? 0 : batch * product.m);
   }
@@ -20,7 +20,7 @@ struct HalfProduct : PackedProduct<float> {
   }
 };
 
-/// The end of an element's computation: in double, so that taking back the lifts, alpha and beta round once together.
+/// Stores the final element of C. Computes in double, so that removing the lifts, alpha and beta round only once.
 __device__ inline void finish_lifted(const Product<float>& product, float& cell, float total, int lift) {
   const double factor = __longlong_as_double(static_cast<long long>(1023 - lift) << 52);
   double value = static_cast<double>(product.alpha) * (static_cast<double>(total) * factor);
@@ -29,7 +29,7 @@ __device__ inline void finish_lifted(const Product<float>& product, float& cell,
   cell = rounded == rounded ? rounded : __uint_as_float(0x7fc00000u);
 }
 
-/// A warpgroup's 64 x 128 sums to C.
+/// Stores a warpgroup's 64 x 128 sums to C.
 __device__ inline void store(const HalfProduct& packed, const Tiles::Place& tile, const cuda::WarpgroupSums& totals,
                              int warpgroup) {
   Product<float> product = packed.product;
@@ -67,7 +67,7 @@ __device__ inline void store(const HalfProduct& packed, const Tiles::Place& tile
   }
 }
 
-/// For multiply_panels(): two warpgroups, 64 rows of the tile each.
+/// Consumer for multiply_panels(): two warpgroups, 64 rows of the tile each.
 template <int parts>
 class TensorCores {
  public:
@@ -86,7 +86,7 @@ class TensorCores {
       for (int index = 0; index < 4; ++index) totals_[column][index] = 0;
   }
 
-  /// sums = high high', cross += high low' + low high'.
+  /// Computes sums = high high' and cross += high low' + low high'.
   __device__ __forceinline__ void multiply(const unsigned char* tile, std::int64_t number) {
 #ifdef GRADUS_WARPGROUP_PRODUCT
     const unsigned int address = cuda::shared_address(tile);
@@ -103,13 +103,13 @@ class TensorCores {
       }
     }
     cuda::end_products();
-    // The other warpgroup's products keep the tensor cores busy meanwhile.
+    // During this wait, the other warpgroup's products keep the tensor cores busy.
     cuda::wait_for_products<0>();
     cuda::pin(sums_);
 #endif
   }
 
-  /// A tensor core cuts off where other units round, always towards zero: it gets no more than a tile to add.
+  /// Adds the sums of one tile to the totals. A tensor core truncates towards zero, so it accumulates only one tile.
   __device__ __forceinline__ void add(std::int64_t, bool) {
 #pragma unroll
     for (int column = 0; column < 16; ++column)
@@ -140,7 +140,7 @@ class TensorCores {
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Odd lines, as `strict` has them: chains of fma over blocks of k
+// Odd rows and columns, computed as `strict`: chains of fma over blocks of k
 
 constexpr int odd_threads = 128;
 
@@ -157,7 +157,7 @@ __device__ inline float strict_total(const Product<float>& product, std::int64_t
   return total;
 }
 
-/// Which products of the batch an odd line is in.
+/// The products of the batch that contain an odd line.
 struct Batches {
   std::int64_t first;
   std::int64_t end;
@@ -166,7 +166,7 @@ struct Batches {
       : first(panels.matrices == 1 ? 0 : line / panels.lines), end(panels.matrices == 1 ? batches : first + 1) {}
 };
 
-// Launch shape: a block for each 128 columns of C; blocks beside each other along y take the odd rows in turn.
+// Launch shape: one block per 128 columns of C. Blocks with different y take the odd rows in turn.
 static __global__ void __launch_bounds__(odd_threads)
     multiply_odd_rows(const __grid_constant__ HalfProduct packed, std::int64_t batches, const std::int64_t* lines,
                       std::int64_t count) {
@@ -184,7 +184,7 @@ static __global__ void __launch_bounds__(odd_threads)
   }
 }
 
-// Likewise a block for each 128 rows of C; those that are odd themselves are done.
+// Launch shape: one block per 128 rows of C. Rows that are odd themselves are already done.
 static __global__ void __launch_bounds__(odd_threads)
     multiply_odd_columns(const __grid_constant__ HalfProduct packed, std::int64_t batches, const std::int64_t* lines,
                          std::int64_t count) {
@@ -206,7 +206,7 @@ static __global__ void __launch_bounds__(odd_threads)
 // ---------------------------------------------------------------------------------------------------------------------
 // The whole job
 
-/// C from panels of so many parts. False, and C untouched, where so many lines are odd that `strict` is faster.
+/// Computes C. Returns false, and leaves C unchanged, if `strict` is faster because many lines are odd.
 template <int parts>
 bool multiply(const Problem<float>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const cuda::Stream& stream = problem.gpu->stream();
@@ -238,10 +238,10 @@ bool multiply(const Problem<float>& problem, const Execution& execution, std::ve
     pack_columns<parts>
         <<<static_cast<unsigned>(b.tiles()), packing_threads, 0, stream>>>(problem.b, b, b_lifts, b_packed);
     cuda::check_launch("pack");
-    cuda::fetch_part<int>(counts, odd, stream);  // waits for it all
+    cuda::fetch_part<int>(counts, odd, stream);  // waits for all preceding work
   }
   const core::PhaseTimer timer(phases, "multiply");
-  // Those are computed at a fraction of the speed of cuda_pipelined.
+  // Odd lines run at a fraction of the speed of cuda_pipelined.
   constexpr double few = 1.0 / 64;
   const double share = static_cast<double>(odd[0]) / static_cast<double>(a.matrices * a.lines) +
                        static_cast<double>(odd[1]) / static_cast<double>(b.matrices * b.lines);
@@ -252,8 +252,8 @@ bool multiply(const Problem<float>& problem, const Execution& execution, std::ve
   const auto multiply_odd = [&](auto kernel, const Panels& panels, const OddLines& lines, int count,
                                 std::int64_t across) {
     constexpr std::int64_t most_beside = 4096;
-    const std::int64_t products = panels.matrices == 1 ? problem.batches : 1;  // of a line
-    // Columns of A lie apart: that is slower by far than what portions are reckoned with.
+    const std::int64_t products = panels.matrices == 1 ? problem.batches : 1;  // products that contain a line
+    // The columns of A are strided, which is far slower than Portions assumes.
     constexpr double slower = 64;
     cuda::Portions(problem.stop, first_portion<float>() / slower)
         .run(count, static_cast<double>(products * across) * static_cast<double>(problem.k), 1, stream,

@@ -1,13 +1,14 @@
-// Floats packed for the tensor cores.
+// Packs floats for the tensor cores.
 //
-// FP16 has the 11 significant bits of TF32 at twice the rate of its products, and half the bytes, but a narrow range.
-// So each row of A and each column of B is lifted: multiplied by the power of two that puts its greatest magnitude into
-// [2^14, 2^15). What is at least 2^-14 then is split without loss of range; a line with smaller elements other than
-// zero, with infinity or NaN, is `odd`: its elements of C are computed as `strict` has them, by the kernels at the end
-// of multiply.cuh. Powers of two change no digit, and are taken back at the end.
+// FP16 has the 11 significant bits of TF32 at twice the rate and half the bytes, but a narrow range. Each row of A and
+// each column of B is therefore lifted: multiplied by the power of two that brings its largest magnitude into [2^14,
+// 2^15). Elements of at least 2^-14 are then split without loss of range. A line with smaller elements other than zero,
+// or with infinity or NaN, is `odd`. The kernels at the end of multiply.cuh compute its elements of C as `strict`.
+// Powers of two change no digit and are removed at the end.
 //
-// The tiles of a panel follow each other along k, the parts of a tile behind each other, each as it will lie in shared
-// memory: the copy engine takes them in one piece, and no thread computes an address. Beyond the borders are zeros.
+// The tiles of a panel are contiguous along k. The parts of a tile are contiguous, each in the layout of shared memory,
+// so the copy engine takes a tile in one piece and no thread computes an address. Past the borders are zeros.
+//
 // Source: splitting, and scaling the rest by 2^11: H. Ootomo and R. Yokota, "Recovering single precision accuracy from
 // Tensor Cores while surpassing the FP32 theoretical peak performance" (2022).
 #pragma once
@@ -22,11 +23,11 @@ static_assert(tile_depth == cuda::tile_depth && part_bytes == panel_lines * cuda
 
 inline constexpr int greatest_exponent = 14;
 inline constexpr int least_exponent = -14;
-inline constexpr int low_exponent = 11;      ///< of the factor of the lower part
-inline constexpr int odd_line = -(1 << 20);  ///< in place of a lift
+inline constexpr int low_exponent = 11;      ///< exponent of the factor of the lower part
+inline constexpr int odd_line = -(1 << 20);  ///< marks an odd line in place of a lift
 
-/// What is known of a line: the greatest magnitude, as bits, and 0x7fffffff less the least one that is not 0; 0 where
-/// there is none.
+/// The extremes of a line: the bits of the largest magnitude, and 0x7fffffff minus the bits of the smallest nonzero
+/// magnitude. Both are 0 if all elements are 0.
 struct Extremes {
   unsigned int greatest;
   unsigned int least;
@@ -40,7 +41,7 @@ struct Extremes {
     greatest = max(greatest, other.greatest);
     least = max(least, other.least);
   }
-  /// The exponent of the line's factor, or odd_line.
+  /// Returns the exponent of the line's factor, or odd_line.
   __device__ int lift() const {
     if (greatest == 0) return 0;
     if (greatest >= 0x7f800000u) return odd_line;
@@ -50,7 +51,7 @@ struct Extremes {
   }
 };
 
-/// Lines that are odd, in any order; `line` counts those of all matrices.
+/// List of odd lines, in any order. `lines` numbers the lines of all matrices consecutively.
 struct OddLines {
   int* count;
   std::int64_t* lines;
@@ -58,7 +59,7 @@ struct OddLines {
   __device__ void note(std::int64_t line) const { lines[atomicAdd(count, 1)] = line; }
 };
 
-// Launch shape: a block for each row.
+// Launch shape: one block per row.
 static __global__ void __launch_bounds__(packing_threads)
     find_lifts_of_rows(Operand<const float> matrices, Panels panels, bool wide, int* lifts, OddLines odd) {
   const std::int64_t line = blockIdx.x;
@@ -79,7 +80,7 @@ static __global__ void __launch_bounds__(packing_threads)
         {__shfl_xor_sync(0xffffffffu, extremes.greatest, lanes), __shfl_xor_sync(0xffffffffu, extremes.least, lanes)});
   __shared__ Extremes of_warps[packing_threads / 32];
   if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = extremes;
-  __syncthreads();  // all warps' extremes are there
+  __syncthreads();  // the extremes of all warps are ready
   if (threadIdx.x != 0) return;
   for (const Extremes& of_warp : of_warps) extremes.meet(of_warp);
   const int lift = extremes.lift();
@@ -87,9 +88,9 @@ static __global__ void __launch_bounds__(packing_threads)
   if (lift == odd_line) odd.note(line);
 }
 
-inline constexpr int stretch_of_columns = 128;  ///< elements of a column that a block looks at
+inline constexpr int stretch_of_columns = 128;  ///< elements of a column that a block scans
 
-// Launch shape: a block of threads for 32 columns of stretch_of_columns elements. `found` is zero before.
+// Launch shape: one block of threads per 32 columns of stretch_of_columns elements. `found` must be zero.
 static __global__ void __launch_bounds__(packing_threads)
     find_extremes_of_columns(Operand<const float> matrices, Panels panels, Extremes* found) {
   const std::int64_t across = (panels.lines + 31) / 32;
@@ -108,7 +109,7 @@ static __global__ void __launch_bounds__(packing_threads)
       extremes.meet(from[at * matrices.row_stride]);
   __shared__ Extremes of_warps[warps][32];
   of_warps[threadIdx.x / 32][threadIdx.x % 32] = extremes;
-  __syncthreads();  // all warps' extremes are there
+  __syncthreads();  // the extremes of all warps are ready
   if (threadIdx.x >= 32 || column >= panels.lines) return;
   for (int warp = 1; warp < warps; ++warp) extremes.meet(of_warps[warp][threadIdx.x]);
   Extremes& to = found[matrix * panels.lines + column];
@@ -116,7 +117,7 @@ static __global__ void __launch_bounds__(packing_threads)
   atomicMax(&to.least, extremes.least);
 }
 
-// Launch shape: a thread for each column.
+// Launch shape: one thread per column.
 static __global__ void find_lifts_of_columns(const Extremes* found, std::int64_t lines, int* lifts, OddLines odd) {
   const std::int64_t line = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (line >= lines) return;
@@ -125,7 +126,7 @@ static __global__ void find_lifts_of_columns(const Extremes* found, std::int64_t
   if (lift == odd_line) odd.note(line);
 }
 
-/// Powers of two as float factors: one may be beyond float's range, the product of two is not.
+/// A power of two as two float factors. A single factor may be out of float's range.
 struct Factors {
   float first;
   float second;
@@ -136,7 +137,7 @@ struct Factors {
   __device__ float operator()(float value) const { return value * first * second; }
 };
 
-/// Eight neighbours along k, in FP16; `unit`: their place in `tile`.
+/// Stores eight neighbours along k in FP16. `unit` is their position in `tile`.
 template <int parts>
 __device__ __forceinline__ void store_parts(const float (&values)[8], unsigned char* tile, unsigned int unit) {
   __half2 high[4];
@@ -152,7 +153,7 @@ __device__ __forceinline__ void store_parts(const float (&values)[8], unsigned c
   if constexpr (parts == 2) *reinterpret_cast<uint4*>(tile + part_bytes + unit) = *reinterpret_cast<const uint4*>(low);
 }
 
-// Rows of A. Launch shape: a block for each tile.
+// Packs rows of A. Launch shape: one block per tile.
 template <int parts>
 __global__ void __launch_bounds__(packing_threads)
     pack_rows(Operand<const float> matrices, Panels panels, bool wide, const int* lifts, unsigned char* packed) {
@@ -186,7 +187,7 @@ __global__ void __launch_bounds__(packing_threads)
   }
 }
 
-// Columns of B, turned on their way. Launch shape: a block for each tile.
+// Packs columns of B, transposed on the way. Launch shape: one block per tile.
 template <int parts>
 __global__ void __launch_bounds__(packing_threads)
     pack_columns(Operand<const float> matrices, Panels panels, const int* lifts, unsigned char* packed) {
@@ -203,7 +204,7 @@ __global__ void __launch_bounds__(packing_threads)
     const bool is_there = line < panels.lines && place.first + inner < panels.depth;
     turned[inner][column] = is_there ? factors(from[(place.first + inner) * matrices.row_stride]) : 0.0f;
   }
-  __syncthreads();  // the tile is there
+  __syncthreads();  // the tile is filled
   const int unit = static_cast<int>(threadIdx.x) % 8;
 #pragma unroll
   for (int turn = 0; turn < panel_lines * 8 / packing_threads; ++turn) {

@@ -1,5 +1,5 @@
-// Matrix multiplication: every variant that runs here, compared with a reference in whole numbers of any length, which
-// shares no code with the library: the canonical bits, and the bound of the error.
+// Compares every matmul variant that runs here with a reference in arbitrary-precision integers that shares no code
+// with the library: the canonical bits and the error bound.
 #include <gmpxx.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace gradus::attack {
 
 namespace {
 
-/// A matrix or a batch of them in memory with strides of any kind.
+/// A matrix or a batch of matrices in memory, with arbitrary strides.
 template <class T>
 struct Placed {
   std::vector<T> memory;
@@ -121,7 +121,7 @@ ProductCase<T> make_case(std::uint64_t seed, std::uint64_t number) {
   return made;
 }
 
-/// a b + c, rounded once. Additions of infinity, NaN and zero are the processor's.
+/// Returns a b + c, rounded once. Additions with infinity, NaN and zero are left to the CPU.
 template <class T>
 T fused(T a, T b, T c) {
   if (!std::isfinite(a) || !std::isfinite(b)) return a * b + c;
@@ -139,8 +139,8 @@ T one_nan(T value) {
 template <class T>
 struct Right {
   T strict = 0;
-  bool bounded = false;     ///< all is finite, and nothing can overflow
-  mpz_class exact = 0;      ///< in steps of 2^-3222, as all that follows
+  bool bounded = false;     ///< all values are finite, and nothing can overflow
+  mpz_class exact = 0;      ///< in units of 2^-3222, as are the following values
   mpz_class magnitude = 0;  ///< |alpha| |A| |B| + |beta| |C|
 };
 

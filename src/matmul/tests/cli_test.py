@@ -1,4 +1,4 @@
-"""The command `gradus matmul`, as a person uses it. tests/cli/run.py runs this."""
+"""The command `gradus matmul`, as the user runs it. Started by tests/cli/run.py."""
 
 import itertools
 import json
@@ -11,7 +11,7 @@ from fractions import Fraction
 from kit import Case, CompletionCase, InterruptCase, TerminalCase, content, gradus, read_npy, write_npy
 
 
-# What tests/cli/cli_test.py wants to know: see tests/cli/run.py.
+# The interface for tests/cli/cli_test.py; see tests/cli/run.py.
 def json_jobs(case):
     return {"matmul": [write_npy(case.path("left.npy"), "<f4", (2, 3), range(6)),
                        write_npy(case.path("right.npy"), "<f8", (3, 1), [1, 2, 3])]}
@@ -64,7 +64,7 @@ class Array:
         return Array(swap(self.shape), lambda position: self.at(swap(tuple(position))))
 
     def spread(self, shape):
-        """By NumPy's rules of broadcasting."""
+        """Multiplies by the broadcasting rules of NumPy."""
         missing = len(shape) - len(self.shape)
         assert missing >= 0 and all(mine in (1, size) for mine, size in zip(self.shape, shape[missing:]))
         return Array(shape, lambda position: self.at(
@@ -98,14 +98,14 @@ def nested(shape, values):
 
 
 def rounded(value, digits, least):
-    """A fraction to the nearest number of so many binary digits, none of them below `least`; ties to even."""
+    """Rounds a fraction to `digits` binary digits, no digit below `least`; ties to even."""
     if value == 0:
         return value
     exponent = abs(value).numerator.bit_length() - value.denominator.bit_length()
     if Fraction(2) ** exponent > abs(value):
         exponent -= 1
     unit = max(Fraction(2) ** (exponent - digits + 1), least)
-    return round(value / unit) * unit  # of a fraction, to even
+    return round(value / unit) * unit  # round() of a fraction rounds ties to even
 
 
 FORMATS = {"f4": (24, Fraction(1, 2**149)), "f8": (53, Fraction(1, 2**1074))}
@@ -129,7 +129,7 @@ class MatmulCase(Case):
         return Array.of(shape, random.Random(f"{shape} {seed}").choices(range(least, most + 1), k=math.prod(shape)))
 
     def product(self, *arguments, name="c.npy"):
-        """(dtype, shape, values) of the file that it writes."""
+        """Returns (dtype, shape, values) of the file that the command writes."""
         path = self.path(name)
         self.succeed("matmul", *arguments, "-o", path)
         return read_npy(path)
@@ -201,7 +201,7 @@ class Shapes(MatmulCase):
         self.refused(3, "matmul", self.path("b.npy"), scalar, says=["s.npy", "a single number"])
 
     def test_too_large(self):
-        """Two empty matrices have a product that no memory holds; no disk either; or no 64 bits count."""
+        """The product of two empty matrices may exceed memory, the disk, or 64 bits."""
         def empty(name, shape):
             return write_npy(self.path(name), "<f4", shape, [])
 
@@ -213,7 +213,7 @@ class Shapes(MatmulCase):
         a, b = self.array("a.npy", ones), self.array("b.npy", ones.transposed())
         self.refused(1, "matmul", a, b, "--memory-limit", "100K", says=["KiB"])
         self.succeed("matmul", a, b, "--memory-limit", "1M")
-        # Whatever is not used where the file has it counts too.
+        # Input that is not used in place also counts.
         plain = self.answer(a, b, "-o", self.path("c.npy"))["memory_bytes"]
         for dtype, beyond in (("i1", 4 * 600), ("f2", 4 * 600)):
             narrow = self.array("narrow_a.npy", ones, dtype), self.array("narrow_b.npy", ones.transposed(), dtype)
@@ -304,7 +304,7 @@ class Types(MatmulCase):
 
 
 class Sums(MatmulCase):
-    """alpha A B + beta C."""
+    """Computes alpha A B + beta C."""
 
     def test_factors(self):
         a, b, c = self.whole((2, 3)), self.whole((3, 4), 2), self.whole((2, 4), 3)
@@ -440,7 +440,7 @@ class Output(MatmulCase):
         for key in ("read", "matmul", "write", "total"):
             self.assertGreaterEqual(answer["seconds"][key], 0)
         self.assertGreater(answer["memory_bytes"], 8 * 4)
-        bound = Fraction(3 + 1 + 1, 2**24)  # the roundings of a chain, of a block and at the end
+        bound = Fraction(3 + 1 + 1, 2**24)  # roundings of a chain, of a block and of the final operation
         self.assertAlmostEqual(answer["error_bound"], float(bound / (1 - bound)), 20)
         written = self.answer(*files, "-o", self.path("c.npy"))
         self.assertNotIn("product", written)
@@ -453,7 +453,7 @@ class Output(MatmulCase):
             file.write("1;2\n3;4\n")
         result = self.succeed("matmul", path, path)
         self.assertEqual(result.stdout, "7,10\n15,22\n")
-        self.assertNotIn("taken as a row", result.stderr)
+        self.assertNotIn("read as a row", result.stderr)
 
     def test_what_ran_instead_of_what_was_permitted(self):
         files = self.pair()
@@ -497,7 +497,7 @@ class Output(MatmulCase):
         self.refused(3, "matmul", files[0], wide, "--dtype", "f32", "-o", target)
         self.assertEqual((content(target), sorted(os.listdir(self.folder))), (b"old", before))
         self.refused(1, "matmul", *files, "-o", self.path("none/c.npy"), says=["none/c.npy"])
-        self.check(self.a @ self.b, *files)  # over the old one
+        self.check(self.a @ self.b, *files)  # overwrites the previous file
 
     def test_no_input_is_overwritten(self):
         a, b = self.pair()

@@ -1,4 +1,4 @@
-// Multiplies two small matrices, and checks the answer and an error, through nothing but the public header.
+// Multiplies two small matrices and checks the answer and an error, using only the public header.
 #include <gradus/matmul.hpp>
 
 #include <cstdio>
@@ -9,11 +9,11 @@ int main() {
   const gradus::MatmulResult<float> result = gradus::matmul(a, b);
   if (result.product(0, 0) != 7 || result.product(0, 1) != -1 || result.product(1, 0) != 16 ||
       result.product(1, 1) != -1) {
-    std::fprintf(stderr, "the product of two small matrices is wrong\n");
+    std::fprintf(stderr, "the product of two small matrices is incorrect\n");
     return 1;
   }
 
-  // An exception of the library is caught by its type across the border of a shared library.
+  // Catches an exception of the library by its type across a shared-library boundary.
   try {
     gradus::matmul(a, a);
   } catch (const gradus::UsageError&) {

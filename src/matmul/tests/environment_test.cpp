@@ -1,4 +1,4 @@
-// The floating-point environment of the caller changes no answer, and no answer changes it.
+// The caller's floating-point environment does not affect answers, and calls do not change it.
 #include <gtest/gtest.h>
 
 #include "gradus/matmul.hpp"

@@ -1,4 +1,4 @@
-// Jobs in forked children. A single test, for what a process did before a fork is what it is about.
+// Jobs in forked children. This file has a single test, because it depends on what the process did before the fork.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -19,7 +19,7 @@ TEST(Fork, AChildSaysThatItCannotRunAJobOfSeveralThreads) {
     const Execution by{.device = Device::cpu, .variant = variant, .threads = threads};
     return matmul(a, a, {}, by).product;
   };
-  // Whole numbers below 2^24 times as many: the same in every order but for rounding; so each variant with itself.
+  // Sums round, and their order depends on the variant, so each variant is compared with itself.
   const auto ours = [](const Variant& variant) { return !variant.baseline && tests::runs_on_threads(variant); };
   tests::expect_children_without_threads(
       [&](int threads, const std::string& variant) {

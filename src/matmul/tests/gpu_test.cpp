@@ -1,6 +1,6 @@
-// Products of matrices in the memory of a GPU, in whatever order they lie there, beside others in host memory; every
-// kernel of cuda_pipelined on a shape that it is chosen for; what is refused. Without a GPU the tests say so and are
-// skipped, all but those of the plan.
+// Products of matrices in GPU memory, in any layout and together with matrices in host memory; every kernel of
+// cuda_pipelined on a shape for which it is chosen; refusals. Without a GPU only the tests of the
+// plan run.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -26,8 +26,7 @@ Execution by(std::string_view variant) {
   return execution;
 }
 
-/// A copy of matrices on GPU 0, with all that lies between their elements, `offset` elements behind the beginning of an
-/// allocation.
+/// A copy of matrices and their padding on GPU 0, `offset` elements after the beginning of an allocation.
 template <class T>
 class OnDevice {
  public:
@@ -69,7 +68,7 @@ class OnDevice {
 template <class T>
 void check_case(const Case& data) {
   const PreparedCase<T> prepared(data.make(5));
-  for (const std::int64_t offset : {0, 1}) {  // elements behind a multiple of 16 bytes
+  for (const std::int64_t offset : {0, 1}) {  // elements past a multiple of 16 bytes
     OnDevice<T> a(prepared.a(), offset);
     OnDevice<T> b(prepared.b(), offset);
     for (const Variant& variant : variants()) {
@@ -100,7 +99,7 @@ TEST_P(DeviceMatrices, double_equals_oracle) { check_case<double>(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(matmul, DeviceMatrices, testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 
-/// Elements that need all bits.
+/// Returns matrices whose elements need all bits.
 template <class T>
 LaidOut<T> matrices(std::int64_t batches, std::int64_t rows, std::int64_t columns, Layout layout = Layout::rows) {
   LaidOut<T> made(batches, rows, columns, layout);
@@ -119,7 +118,7 @@ bool same(const LaidOut<T>& one, const LaidOut<T>& other) {
   return tests::same_bits(one.elements().data(), other.elements().data(), std::ssize(other.elements()));
 }
 
-// Without a word about where to run.
+// Runs on the GPU although the call does not mention where to run.
 TEST_F(matmul_gpu, matrices_there_are_multiplied_there) {
   OnDevice<float> a(matrices<float>(1, 90, 300));
   OnDevice<float> b(matrices<float>(1, 300, 70));
@@ -166,10 +165,10 @@ TEST_F(matmul_gpu, the_error_is_measured_there_too) {
 struct Sizes {
   std::int64_t batches, m, n, k;
   Kernel kernel;
-  std::int64_t slices;  ///< as plan_of() has them
+  std::int64_t slices;  ///< as in plan_of()
 };
 
-// What they are chosen for is an estimate for a large GPU; here it says what is tested.
+// The kernel is chosen by an estimate for a large GPU; here it documents what is tested.
 constexpr Sizes shapes[] = {{300, 3, 5, 7, Kernel::cells, 0},       {40, 16, 16, 64, Kernel::cells, 0},
                             {1, 777, 1, 1000, Kernel::rows, 4},     {1, 40000, 1, 70, Kernel::rows, 0},
                             {1, 20011, 1, 1100, Kernel::rows, 5},   {500, 33, 1, 40, Kernel::rows, 0},
@@ -198,8 +197,7 @@ TEST(matmul_plan, shapes_are_tested_on_the_kernels_that_they_are_chosen_for) {
   }
 }
 
-// The memory that is estimated suffices for the plan of the product, of the transposed one, and of a batch joined to
-// one.
+// The estimated memory suffices for the plans of the product, of its transpose, and of a batch joined to one product.
 TEST(matmul_plan, sums_have_the_memory_that_was_estimated) {
   constexpr std::int64_t sizes[] = {1, 7, 16, 17, 100, 333, 1448, 5000};
   for (const int element_bytes : {4, 8})
@@ -236,14 +234,14 @@ TEST(matmul_plan, a_gpu_is_used_where_it_is_asked_for_or_pays) {
   EXPECT_EQ(choose(small, machine, Device::gpu).name, "cuda_pipelined");
   EXPECT_EQ(choose(large, machine, Device::automatic).name, "cuda_pipelined");
   EXPECT_EQ(choose(large, execution::Machine(), Device::automatic).name, "simd_packed") << "where there is none";
-  // A matrix is a third of its memory.
+  // Each matrix needs a third of the GPU's memory.
   const Shape too_large{.m = 110000, .n = 110000, .k = 110000, .bring = {.device = std::uint64_t{145} * 1000000000}};
   EXPECT_EQ(choose(too_large, machine, Device::automatic).name, "cuda_panels");
-  // Mostly transfer: the processor is done before.
+  // Mostly transfer: the CPU finishes first.
   EXPECT_EQ(choose({.m = 60000, .n = 1, .k = 60000}, machine, Device::automatic).name, "simd_packed");
 }
 
-// Whatever the memory, every plan fits it, and all of C is in its blocks.
+// Every plan fits the memory, and its blocks cover all of C.
 TEST(matmul_plan, panels_fit_the_memory_that_there_is) {
   const PanelNeeds needs{.working = [](const Shape& step) { return sum_bytes(step); }};
   for (const auto& [batches, m, n, k] : {std::array<std::int64_t, 4>{1, 32768, 32768, 32768},
@@ -272,7 +270,7 @@ TEST(matmul_plan, panels_fit_the_memory_that_there_is) {
 template <class T>
 void check_shapes() {
   for (const Sizes& sizes : shapes)
-    for (const Layout layout : {Layout::rows, Layout::padded_rows}) {  // with vectors of 16 bytes, and without
+    for (const Layout layout : {Layout::rows, Layout::padded_rows}) {  // with and without 16-byte vectors
       const LaidOut<T> a = matrices<T>(sizes.batches, sizes.m, sizes.k, layout);
       const LaidOut<T> b = matrices<T>(sizes.batches, sizes.k, sizes.n, layout);
       for (const double beta : {0.0, -0.75}) {
@@ -302,7 +300,7 @@ void check_large(std::string_view variant) {
   };
   for (const Large& sizes : {Large{1, 1501, 1603, 1000, Layout::rows},
                              {2, 1700, 1400, 577, Layout::repeated},
-                             {1, 1501, 1602, 1008, Layout::rows},  // where the copy engine finds double by itself
+                             {1, 1501, 1602, 1008, Layout::rows},  // here the copy engine reads double directly
                              {2, 1700, 1400, 576, Layout::repeated},
                              {3, 1290, 1030, 528, Layout::rows},
                              {1, 1600, 1537, 2000, Layout::padded_columns}}) {
@@ -335,7 +333,7 @@ void check_panels() {
     for (const std::int64_t batches : {1, 7}) {
       const LaidOut<T> a = matrices<T>(batches, 300, 1300, layout);
       const LaidOut<T> b = matrices<T>(batches, 1300, 400, layout == Layout::rows ? Layout::columns : layout);
-      // What is written has no negative strides, and each element a place of its own.
+      // Results have no negative strides, and their elements do not overlap.
       const Layout of_c = layout == Layout::repeated || layout == Layout::backwards ? Layout::padded_columns : layout;
       for (const double beta : {0.0, 0.75}) {
         LaidOut<T> right = matrices<T>(batches, 300, 400, of_c);
@@ -358,8 +356,8 @@ void check_panels() {
 TEST_F(matmul_gpu, float_panels_have_the_processors_bits_in_any_memory) { check_panels<float>(); }
 TEST_F(matmul_gpu, double_panels_have_the_processors_bits_in_any_memory) { check_panels<double>(); }
 
-// The last panel is a single row or column, whose elements lie evenly where those of the whole do not; or the products
-// of a batch come one by one, each with its columns side by side.
+// The last panel is a single row or column, which is evenly spaced although the whole matrix is not. Or the products of
+// a batch arrive one by one, each with contiguous columns.
 template <class T>
 void check_panels_that_lie_another_way() {
   const auto check = [](MatmulView<const T> a, MatmulView<const T> b, const char* what) {
@@ -397,13 +395,13 @@ TEST_F(matmul_gpu, double_panels_may_lie_another_way_than_the_whole) { check_pan
 // ---------------------------------------------------------------------------------------------------------------------
 // Accuracies of the tensor cores
 
-/// Whether there are tensor cores that serve.
+/// Returns true if the GPU has the required tensor cores.
 bool has_tensor_cores() {
   const Variant& split = core::find_variant(variants(), "cuda_tensor_split", Room::name);
   return static_cast<bool>(split.supports({.m = 1, .n = 1, .k = 1}, execution::this_machine()));
 }
 
-/// A product by the variant, some elements of it judged.
+/// Computes a product with the variant and judges a sample of its elements.
 void check_accuracy(std::string_view name, const LaidOut<float>& a, const LaidOut<float>& b, std::string_view what) {
   const Variant& variant = core::find_variant(variants(), name, Room::name);
   const std::int64_t m = a.view().rows();
@@ -455,7 +453,7 @@ TEST_F(matmul_gpu, split_and_fast_keep_their_bounds_whatever_the_spread) {
                      "results without all digits");
       check_accuracy(variant, changed(a, one_in(1, 1e-41F)), b, "denormal numbers");
       check_accuracy(variant, changed(a, one_in(1, 2e38F)), changed(b, one_in(1, 1e-3F)), "near the greatest number");
-      // Sums of which a tensor core cuts off as much as it can: one great term and many small ones; all of one sign.
+      // Sums with the largest truncation on a tensor core: one large term and many small ones of the same sign.
       const auto great_and_small = [](float& value, std::int64_t, std::int64_t column) {
         value = column % 64 == 0 ? 1.9990234F : 0x1.ffcp-12F;
       };
@@ -477,7 +475,7 @@ TEST_F(matmul_gpu, split_and_fast_keep_their_bounds_whatever_the_spread) {
     }
 }
 
-// What FP16 cannot hold is found as strict has it, and C is read once.
+// Elements out of FP16's range are computed as in `strict`, and C is read only once.
 TEST_F(matmul_gpu, odd_lines_of_split_are_strict) {
   if (!has_tensor_cores()) GTEST_SKIP() << "the GPU has no tensor cores that serve";
   LaidOut<float> a = matrices<float>(3, 400, 500);
@@ -538,7 +536,7 @@ TEST_F(matmul_gpu, no_more_memory_is_taken_than_estimated) {
   execution.gpu_memory_limit = std::uint64_t{4} * (300 * 3000 + 3000 * 200);
   const std::string message = error_of<OutOfMemoryError>([&] { matmul(a.view(), b.view(), {}, execution); });
   EXPECT_TRUE(contains(message, "of the GPU's memory, but the limit allows only")) << message;
-  // What lies there is no part of it.
+  // Matrices that are already on the GPU do not count.
   OnDevice<float> a_there(a);
   OnDevice<float> b_there(matrices<float>(1, 3000, 200));
   OnDevice<float> c_there(matrices<float>(1, 300, 200));
@@ -548,7 +546,7 @@ TEST_F(matmul_gpu, no_more_memory_is_taken_than_estimated) {
   execution.gpu_memory_limit = 1;
   matmul(a_there.view(), b_there.view(), {}, MatmulMemory<float>{c_there.view()}, execution);
   execution.gpu_memory_limit = 0;
-  EXPECT_GE(matmul_memory(there, {}, execution).device, std::uint64_t{4} * 3000 * 200);  // where B must be turned
+  EXPECT_GE(matmul_memory(there, {}, execution).device, std::uint64_t{4} * 3000 * 200);  // B must be transposed
 }
 
 TEST_F(matmul_gpu, what_does_not_fit_passes_in_panels) {
@@ -589,11 +587,11 @@ TEST_F(matmul_gpu, requests_that_contradict_themselves_are_refused) {
   Execution execution;
   execution.device = Device::cpu;
   std::string message = error_of<UnsupportedError>([&] { matmul(a.view(), b.view(), {}, execution); });
-  EXPECT_TRUE(contains(message, "A: they lie on GPU 0, but the CPU was asked for")) << message;
+  EXPECT_TRUE(contains(message, "A: they are on GPU 0, but the CPU was asked for")) << message;
   execution.device = Device::gpu;
   execution.gpu = 1;
   message = error_of<UsageError>([&] { matmul(a.view(), b.view(), {}, execution); });
-  EXPECT_TRUE(contains(message, "they lie on GPU 0, but GPU 1 was asked for")) << message;
+  EXPECT_TRUE(contains(message, "they are on GPU 0, but GPU 1 was asked for")) << message;
   for (const Variant& variant : variants()) {
     if (variant.device_input) continue;
     message = error_of<UnsupportedError>([&] { matmul(a.view(), b.view(), {}, by(variant.name)); });
@@ -603,8 +601,8 @@ TEST_F(matmul_gpu, requests_that_contradict_themselves_are_refused) {
   OnDevice<double> c(matrices<double>(1, 20, 10));
   const MatmulView<double> elsewhere(c.view().data(), 20, 10, 10, 1, MemoryPlace::on_gpu(1));
   message = error_of<UnsupportedError>([&] { matmul(a.view(), b.view(), {}, MatmulMemory<double>{elsewhere}); });
-  EXPECT_TRUE(contains(message, "C: they lie on GPU 1, but the job runs on GPU 0")) << message;
-  // A product of float and double is widened by the processor.
+  EXPECT_TRUE(contains(message, "C: they are on GPU 1, but the job runs on GPU 0")) << message;
+  // Only the CPU converts a product of float and double.
   OnDevice<float> narrow(matrices<float>(1, 20, 30));
   EXPECT_THROW(matmul(narrow.view(), b.view()), UnsupportedError);
 }
@@ -619,7 +617,7 @@ TEST_F(matmul_gpu, a_view_that_lies_is_refused) {
   nothing_to_add.alpha = 0;
   const auto expect_refusal = [](const char* what, const std::function<void()>& action) {
     const std::string message = error_of<UsageError>(action);
-    EXPECT_TRUE(contains(message, std::string(what) + ": the view says that they lie on GPU 0, but")) << message;
+    EXPECT_TRUE(contains(message, std::string(what) + ": the view says that they are on GPU 0, but")) << message;
   };
   expect_refusal("A", [&] { matmul(lie, there.view()); });
   expect_refusal("B", [&] { matmul(there.view(), lie.transposed()); });

@@ -1,5 +1,5 @@
-// A stop request ends a product within half a second, in every variant that runs here, and in whatever else a call
-// does. Each job here would take longer by far.
+// A stop request ends a product within half a second, in every variant that runs here and in every other step of a
+// call. Without it each job would take far longer.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -14,7 +14,7 @@ namespace {
 constexpr int threads = 2;
 
 TEST(MatmulStop, EveryVariantStopsSoon) {
-  // Of one row, repeated: large matrices that take no memory.
+  // Repeats one row, so large matrices take no memory.
   const std::int64_t n = 5000;
   const Buffer<double> row(n, 0.25);
   const MatmulView<const double> matrix(row.data(), n, n, 0, 1);
@@ -32,7 +32,7 @@ TEST(MatmulStop, EveryVariantStopsSoon) {
   }
 }
 
-// One element of C may be as long as k is, and one row of it as long as n; matrices of one element, repeated.
+// One element of C takes as long as k, and one row as long as n. The matrices repeat a single element.
 TEST(MatmulStop, EveryVariantStopsWithinAnElementAndWithinARow) {
   const double element = 0.25;
   const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
@@ -57,7 +57,7 @@ TEST(MatmulStop, EveryVariantStopsWithinAnElementAndWithinARow) {
   }
 }
 
-// What is left of a product may be millions of pieces, which are to be left out at once and not one by one.
+// Millions of pieces may remain, which must be skipped at once, not one by one.
 TEST(MatmulStop, ManyPiecesAreLeftOutAtOnce) {
   const double element = 0.25;
   const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
@@ -98,19 +98,19 @@ TEST(MatmulStop, WhatIsNoProductStopsSoonToo) {
   tests::EndlessZeros<double> zeros(1, length);
   Execution execution{.device = Device::cpu, .threads = 1};
   MatmulOptions options;
-  tests::expect_to_stop_soon(0.05, 1, [&](const std::stop_token& stop) {  // a C of one row is scaled
+  tests::expect_to_stop_soon(0.05, 1, [&](const std::stop_token& stop) {  // scaling of a C with one row
     execution.stop = stop;
     options.alpha = 0;
     options.beta = 2;
     matmul(MatmulView<const double>(&element, 1, 1, 1, 1), MatmulView<const double>(&element, 1, length, 0, 0), options,
            MatmulMemory<double>{zeros.view()}, execution);
   });
-  tests::expect_to_stop_soon(0.05, 1, [&](const std::stop_token& stop) {  // a row of float is widened
+  tests::expect_to_stop_soon(0.05, 1, [&](const std::stop_token& stop) {  // conversion of a row of float
     execution.stop = stop;
     matmul(MatmulView<const float>(&narrow, 1, length, 0, 0), MatmulView<const double>(&element, length, 1, 0, 0), {},
            execution);
   });
-  tests::expect_to_stop_soon(1.5, 1, [&](const std::stop_token& stop) {  // the error of one long element is measured
+  tests::expect_to_stop_soon(1.5, 1, [&](const std::stop_token& stop) {  // measuring the error of one long element
     execution.stop = stop;
     MatmulOptions measured;
     measured.measure_error = true;

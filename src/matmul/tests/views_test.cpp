@@ -1,4 +1,4 @@
-// Every public call of matrix multiplication refuses what cannot be true.
+// Every public call of matrix multiplication refuses malformed views.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -39,14 +39,14 @@ TYPED_TEST(MatmulViews, RefusesLies) {
   using T = TypeParam;
   EXPECT_NO_THROW(matmul(this->a(), this->b()));
   for (const auto& [view, says] : lies<const T>(this->elements_)) {
-    // Rows that begin nearer to each other than they are long are no lie here: strides are free.
+    // Overlapping rows are legal here because strides are free.
     if (says.find("cannot start") != std::string::npos) continue;
     expect_usage([&, view = view] { matmul(view, this->b()); }, says);
     expect_usage([&, view = view] { matmul(this->a(), view); }, says);
   }
 }
 
-// Of a batch of none there is nothing, and no address: that of an empty std::vector is null.
+// An empty batch needs no address: an empty std::vector's data() is null.
 TYPED_TEST(MatmulViews, ABatchOfNoMatricesNeedsNoAddress) {
   using T = TypeParam;
   const auto none = [](std::int64_t rows, std::int64_t columns) {
@@ -77,8 +77,8 @@ TYPED_TEST(MatmulViews, RefusesResultsThatAreNotEachInAPlaceOfTheirOwn) {
   EXPECT_NO_THROW(to(MatmulView<T>(data, 2, 2, 1, 2))());
   EXPECT_NO_THROW(to(MatmulView<T>(data, 2, 2, 10, 3))());
   for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{0, 1}, {1, 1}, {1, 0}, {2, 2}})
-    expect_usage(to(MatmulView<T>(data, 2, 2, rows, columns)), "place of its own");
-  expect_usage(to(MatmulView<T>(data + 10, 2, 2, -2, 1)), "place of its own");
+    expect_usage(to(MatmulView<T>(data, 2, 2, rows, columns)), "apart overlap");
+  expect_usage(to(MatmulView<T>(data + 10, 2, 2, -2, 1)), "apart overlap");
   expect_usage(to(MatmulView<T>(data, 2, 3, 3, 1)), "C: memory of");
   expect_usage(to(MatmulView<T>(data, 2, 2, 2, 1).batch(2, 4)), "C: memory of");
   expect_usage(to(MatmulView<T>(nullptr, 2, 2, 2, 1)), "null");

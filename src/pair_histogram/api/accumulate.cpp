@@ -31,7 +31,7 @@ void check(const PairHistogramResult& sum, const PairHistogramResult& next) {
 void pair_histogram_accumulate(PairHistogramResult& sum, const PairHistogramResult& next) {
   const core::DefaultFloatEnvironment environment;
   check(sum, next);
-  const double rechecked = sum.report.rechecked * static_cast<double>(sum.pairs) +  // of pairs
+  const double rechecked = sum.report.rechecked * static_cast<double>(sum.pairs) +  // number of rechecked pairs
                            next.report.rechecked * static_cast<double>(next.pairs);
   for (std::size_t bin = 0; bin < sum.counts.size(); ++bin) sum.counts[bin] += next.counts[bin];
   for (std::size_t bin = 0; bin < sum.weighted.size(); ++bin) sum.weighted[bin] += next.weighted[bin];

@@ -33,10 +33,10 @@ PairHistogramBins pair_histogram_complete_bins(const PairHistogramOptions& optio
     bins.cutoff = room::greatest_reach(arranged.box);
   }
   double count = std::ceil(bins.cutoff / bins.bin_width);
-  if (count * bins.bin_width < bins.cutoff) ++count;  // the quotient was rounded down to a whole number
+  if (count * bins.bin_width < bins.cutoff) ++count;  // the quotient was rounded down to an integer
   if (!(count <= static_cast<double>(room::bin_limit)))
     throw UsageError("a bin width of " + core::number_text(bins.bin_width) + " up to " +
-                     core::number_text(bins.cutoff) + " makes more bins than the supported " +
+                     core::number_text(bins.cutoff) + " gives more bins than the supported " +
                      std::to_string(room::bin_limit));
   bins.bins = static_cast<std::int64_t>(count);
   return bins;

@@ -20,7 +20,7 @@ namespace room = pair_histogram_detail;
 
 namespace {
 
-/// Returns the request, with the GPU on which views reside as the one to run on.
+/// Returns the request, set to run on the GPU that holds the views, if one does.
 template <class T>
 Execution check(MatrixView<const T> points, const PairHistogramMemory<T>& memory, const Execution& execution) {
   execution::check_execution(execution);
@@ -32,17 +32,16 @@ Execution check(MatrixView<const T> points, const PairHistogramMemory<T>& memory
                                           {memory.others.place(), "others"},
                                           {memory.weights.place(), "weights"},
                                           {memory.other_weights.place(), "other weights"}};
-  return execution::where_views_lie<room::Variant>(places, room::variants(), room::Room::name, execution);
+  return execution::run_on_gpu_of_views<room::Variant>(places, room::variants(), room::Room::name, execution);
 }
 
-/// What a call counts, and how.
 template <class T>
 struct Job {
-  room::Arranged<T> arranged;  ///< holds what `problem` views
+  room::Arranged<T> arranged;  ///< owns the data that `problem` views
   room::Problem<T> problem;
   room::Shape shape;
   Execution execution;
-  bool examined = false;  ///< otherwise that is done on the GPU
+  bool examined = false;  ///< false: examined later, on the GPU
 
   void examine(std::vector<Phase>& phases) {
     const core::PhaseTimer timer(phases, "examine");
@@ -50,15 +49,15 @@ struct Job {
   }
 };
 
-/// Returns true if the job runs on a GPU whatever the points are like, so that they can be examined there.
+/// Returns true if the job runs on a GPU whatever the points' values, so that they can be examined there.
 bool is_bound_for_gpu(const Execution& execution) {
   if (execution.variant.empty()) return execution.device == Device::gpu;
   return core::find_variant(room::variants(), execution.variant, room::Room::name).device_input;
 }
 
-/// Returns the number of threads, where the request leaves that to the library: the counts do not depend on it.
+/// Returns the number of threads to use. Chooses it if the caller did not; the counts do not depend on it.
 int chosen_threads(std::int64_t points, std::int64_t others, const Execution& execution) {
-  constexpr double nanoseconds_a_pair = 0.7;  // of those that are looked at; the more are passed over, the less of it
+  constexpr double nanoseconds_a_pair = 0.7;  // per visited pair; less if many pairs are skipped
   const bool chooses =
       execution.threads == 0 &&
       (execution.variant.empty() ||
@@ -91,7 +90,7 @@ Job<T> describe(MatrixView<const T> points, const PairHistogramOptions& options,
   return job;
 }
 
-/// `asked`: the request, by whose threads memory is estimated.
+/// Runs the variant. `asked` is the caller's request, whose thread count the memory estimate uses.
 template <class T>
 room::Histogram run(Job<T>& job, const room::Variant& variant, const Execution& asked, const Execution& how,
                     int threads, std::vector<Phase>& phases) {
@@ -103,13 +102,13 @@ room::Histogram run(Job<T>& job, const room::Variant& variant, const Execution& 
   }
   if (!job.examined) {
     job.examine(phases);
-    // Now the weights are known.
+    // The weights are examined now, so the estimate is exact.
     execution::check_memory(room::estimate(job.problem.shape(), variant, asked).host, how);
   }
   return variant.run(job.problem, how, phases);
 }
 
-/// Counts this rank's share of the pairs, and adds up the shares of all ranks. `stop`: the caller's.
+/// Counts this rank's share of the pairs and adds up the shares of all ranks. `stop` is the caller's.
 template <class T>
 room::Histogram run_on_ranks(core::Ranks& ranks, Job<T>& job, const room::Variant& variant, const Execution& asked,
                              const std::stop_token& stop, int threads, std::vector<Phase>& phases) {

@@ -1,4 +1,4 @@
-// pair_histogram_memory(), and the estimates of memory by which pair_histogram() refuses.
+// pair_histogram_memory(), and the estimates that pair_histogram() checks against memory limits.
 #include <algorithm>
 
 #include "core/float_environment.hpp"
@@ -15,9 +15,9 @@ namespace room = pair_histogram_detail;
 
 core::Memory room::estimate(const Shape& shape, const Variant& variant, const Execution& execution) {
   core::Memory memory = variant.memory(shape, cpu::thread_count(execution));
-  // Edges and thresholds of the bins; edges, counts and weights of the result.
+  // The edges and thresholds of the bins; the edges, counts and weights of the result.
   const std::uint64_t bin_bytes = shape.weighted ? 40 : 32;
-  const std::int64_t travels =  // and the sum of what did
+  const std::int64_t travels =  // words sent between ranks; twice, for the sum
       execution.communicator == nullptr ? 0 : words_on_ranks(shape.bins + 2, shape.weighted ? shape.sum_words : 0);
   memory.host += bin_bytes * static_cast<std::uint64_t>(shape.bins + 2) +
                  2 * sizeof(std::uint64_t) * static_cast<std::uint64_t>(travels);
@@ -32,7 +32,6 @@ std::uint64_t room::estimate_copies(const PairHistogramShape& shape, const PairH
 
 namespace {
 
-/// Bytes that are copied to a GPU.
 std::uint64_t copied_bytes(const PairHistogramShape& shape) {
   if (!shape.place.is_host()) return 0;
   return static_cast<std::uint64_t>(shape.points + shape.others) *
@@ -41,8 +40,8 @@ std::uint64_t copied_bytes(const PairHistogramShape& shape) {
 }
 
 Execution check(const PairHistogramShape& shape, const Execution& execution) {
-  execution::check_execution(execution, execution::TakesRanks::yes);
-  Execution here = execution::run_where_it_lies(shape.place, "points", execution);
+  execution::check_execution(execution, execution::SupportsRanks::yes);
+  Execution here = execution::run_on_gpu_of(shape.place, "points", execution);
   if (here.communicator != nullptr) here.device = Device::cpu;
   return here;
 }
@@ -52,11 +51,11 @@ room::Shape describe(PairHistogramShape shape, const PairHistogramOptions& optio
   return room::describe_shape(shape, arranged, here);
 }
 
-/// Returns the variants that the job may choose, which depends on the points.
+/// Returns the variants that the job may choose, depending on the points' values.
 std::vector<const room::Variant*> choose_all(const room::Shape& shape, const Execution& here) {
   if (!here.variant.empty()) return {&room::choose(shape, here)};
   std::vector<const room::Variant*> variants = room::choosable(shape, execution::this_machine(), here.device);
-  // Only a GPU has blocks of threads; the job refuses a size of them where it runs on the processor.
+  // Block sizes exist only on a GPU; a job on the CPU rejects them.
   if (here.block_size != 0) std::erase_if(variants, [](const room::Variant* one) { return !one->device_input; });
   if (here.block_size != 0 && variants.empty()) room::choose(shape, here);
   return variants;

@@ -9,15 +9,15 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// Returns the variant that `execution` names, or else the best one for the shape and this machine.
+/// Returns the variant that `execution` names, otherwise the best one for the shape and this machine.
 inline const Variant& choose(const Shape& shape, const Execution& execution) {
   return execution::choose(variants(), choose, shape, execution, Room::name);
 }
 
-/// Memory that the variant and the result take, with all threads of the request.
+/// Returns the memory of the variant and the result with all threads of the request.
 core::Memory estimate(const Shape& shape, const Variant& variant, const Execution& execution);
 
-/// Bytes of the copies of points that are folded, or of which some columns do not count.
+/// Returns the bytes of copies of the points, made to fold them or to drop columns.
 std::uint64_t estimate_copies(const PairHistogramShape& shape, const PairHistogramOptions& options);
 
 }  // namespace gradus::pair_histogram_detail

@@ -22,7 +22,7 @@ double pair_histogram_volume(const std::vector<double>& box, const std::string& 
   if (options.box.empty()) throw UsageError(about("box") + "open space has no volume");
   if (!pair_histogram_has_volume(options))
     throw UsageError(about("box") + "it is periodic in " + options.periodic +
-                     " only, and open directions have no volume; give that of the points");
+                     " only, and open directions have no volume; give the volume of the points");
   std::int64_t columns = room::columns_for(options);
   const PairHistogramOptions arranged = room::arranged_options(options, columns);
   const std::vector<double>& closed_box = arranged.box;

@@ -41,7 +41,7 @@ class AtomSelection::Parser {
                      "'index 0-99', and of these with 'not', 'and', 'or' and parentheses");
   }
 
-  /// The next word, parenthesis or comma becomes `word_`; empty at the end.
+  /// Moves to the next word, parenthesis or comma and puts it in `word_`; empty at the end.
   void take() {
     constexpr std::string_view blanks = " \t\n\r";
     place_ = std::min(text_.find_first_not_of(blanks, end_), text_.size());
@@ -119,20 +119,20 @@ class AtomSelection::Parser {
     return std::ranges::find(others, word_) == others.end();
   }
 
-  /// A whole number, or two of them with a hyphen between.
+  /// Parses an integer, or a range of two integers with a hyphen.
   Range range() const {
     Range range;
     const char* const end = word_.data() + word_.size();
     const auto number = [&](const char* begin, std::int64_t& value) {
       const auto [stop, error] = std::from_chars(begin, end, value);
       if (error != std::errc{} || value < 0)
-        fail(core::excerpt(word_) + " is not a whole number, or a range such as 1-100");
+        fail(core::excerpt(word_) + " is not an integer, or a range such as 1-100");
       return stop;
     };
     const char* at = number(word_.data(), range.first);
     range.last = range.first;
     if (at != end && *at == '-') at = number(at + 1, range.last);
-    if (at != end) fail(core::excerpt(word_) + " is not a whole number, or a range such as 1-100");
+    if (at != end) fail(core::excerpt(word_) + " is not an integer, or a range such as 1-100");
     if (range.last < range.first) fail("the range " + core::excerpt(word_) + " ends before it begins");
     return range;
   }

@@ -1,4 +1,4 @@
-// Which atoms of a frame are wanted: "type O", "element H and not id 1-100", "index 0-999".
+// Selections of a frame's atoms: "type O", "element H and not id 1-100", "index 0-999".
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,25 @@
 
 namespace gradus::files {
 
+/// A selection of atoms. Its syntax:
+///
 /// * all
-/// * type, element, name or residue, followed by words, between blanks or commas: atoms with one of these, exactly as
-///   the file writes them
-/// * id or index, followed by whole numbers and ranges A-B with both ends: by the file's ids, or by the places in the
-///   frame, counted from 0
-/// * not, and, or, in the order of their precedence, and parentheses
+/// * type, element, name or residue, followed by words separated by blanks or commas: atoms with one of these words,
+///   spelt as in the file
+/// * id or index, followed by integers and inclusive ranges A-B: by the file's ids, or by the positions in the frame,
+///   counted from 0
+/// * not, and, or, in this order of precedence, and parentheses
 class AtomSelection {
  public:
-  /// UsageError, with the place, for what is none; messages begin with the name of the option.
+  /// Parses a selection. Throws UsageError, about the option and with the position, if it is invalid.
   AtomSelection(std::string_view text, std::string_view option);
 
-  /// The numbers of the rows, which increase. InputError, beginning with `what`, where the file says nothing of what
-  /// the selection asks for, or there is no atom with a word, an id or an index that it names.
+  /// Returns the row numbers of the selected atoms, increasing. Throws InputError about `what` if the file lacks data
+  /// that the selection needs, or no atom has a word, id or index that it names.
   std::vector<std::int64_t> rows(const Frame& frame, const std::string& what) const;
 
   const std::string& text() const { return text_; }
-  /// Returns whether it names places in the frame (index).
+  /// Returns true if the selection names positions in the frame (index).
   bool is_by_place() const;
 
  private:
@@ -39,7 +41,7 @@ class AtomSelection {
     Kind kind = Kind::all;
     std::vector<std::string> words;
     std::vector<Range> ranges;
-    std::size_t left = 0;  ///< operands, by their numbers
+    std::size_t left = 0;  ///< indices of the operands
     std::size_t right = 0;
   };
   class Parser;

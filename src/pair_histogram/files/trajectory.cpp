@@ -9,7 +9,7 @@
 
 namespace gradus::files {
 
-// The formats, in the order in which a content is tried and in which texts list them.
+// The formats, in the order in which contents are tested and texts list them.
 // clang-format off
 #define GRADUS_TRAJECTORY_FORMATS \
   FORMAT(xyz) \
@@ -29,7 +29,7 @@ constexpr const TrajectoryFormat* formats[] = {
 #undef FORMAT
 };
 
-/// Refuses a foreign format, unless the bytes begin as a trajectory.
+/// Throws for a foreign format, unless the bytes begin like a trajectory.
 void refuse_others(std::string_view beginning, const std::string& name) {
   if (!trajectory_by_content(beginning)) refuse_foreign(beginning, name, Reader::frames);
 }
@@ -82,7 +82,7 @@ FrameReader::FrameReader(std::string path, ReadOptions options, bool labels)
   const TrajectoryFormat* format = named_trajectory(path_);
   std::unique_ptr<TextInput> text;
   if (format == nullptr) {
-    // The name tells of tables and pictures; whatever else is a matter of the content.
+    // Names identify tables and images; otherwise the content decides.
     if (!is_stream(path_) && names_points(path_)) return;
     text = std::make_unique<TextInput>(path_, options_.stop);
     format = trajectory_by_content(text->beginning());

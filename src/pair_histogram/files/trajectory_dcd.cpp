@@ -1,5 +1,5 @@
-// DCD: what CHARMM, NAMD, OpenMM and LAMMPS write. Fortran records, each between its length and its length again, in
-// either order of bytes; coordinates of 32 bits, a record for each axis.
+// DCD, written by CHARMM, NAMD, OpenMM and LAMMPS: Fortran records, each preceded and followed by its length, in either
+// byte order. Coordinates have 32 bits, one record per axis.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -66,7 +66,7 @@ class DcdFrames : public FrameParser {
     return std::bit_cast<T>(raw);
   }
 
-  /// The next record, of that length where one is wanted.
+  /// Returns the next record. Fails unless it has the wanted length, if one is given.
   Bytes record(const char* what, std::size_t wanted = any) {
     constexpr std::size_t mark = sizeof(std::int32_t);
     const std::size_t left = bytes_.size() - at_;
@@ -127,7 +127,7 @@ class DcdFrames : public FrameParser {
            "it claims " + std::to_string(atoms_) + " atoms, but has only " + std::to_string(bytes_.size()) + " bytes");
   }
 
-  /// The number of lines, and so many of 80 bytes. Programs exist that write another length before and behind it.
+  /// Reads the title: a count, and that many lines of 80 bytes. Some programs write other record lengths around it.
   void read_title() {
     constexpr std::size_t mark = sizeof(std::int32_t);
     constexpr std::size_t line = 80;
@@ -160,8 +160,7 @@ class DcdFrames : public FrameParser {
   using Cell = std::array<double, 6>;  ///< in the file's order
   static bool is_possible_length(double length) { return length > 0 && length <= core::largest_magnitude; }
 
-  /// Vectors of a cell of lengths and angles, which the file writes as A, gamma, B, beta, alpha, C; nothing where no
-  /// cell has such angles.
+  /// Returns the vectors of a cell given by lengths and angles (A, gamma, B, beta, alpha, C), if it is valid.
   static std::optional<BoxVectors> vectors_of_angles(const Cell& cell, bool in_degrees) {
     constexpr double right = 90;
     constexpr double straight = 180;
@@ -180,8 +179,7 @@ class DcdFrames : public FrameParser {
     return BoxVectors{a, 0, 0, b * cosines[2], b * sine, 0, x, y, z};
   }
 
-  /// Vectors of a cell that the file writes as XX, XY, YY, XZ, YZ, ZZ of a symmetric matrix; nothing unless that is
-  /// positive definite, as every one that is a cell.
+  /// Returns the vectors of a cell given by a matrix (XX, XY, YY, XZ, YZ, ZZ), if the matrix is positive definite.
   static std::optional<BoxVectors> vectors_of_matrix(const Cell& cell) {
     const auto [xx, xy, yy, xz, yz, zz] = cell;
     const double plane = xx * yy - xy * xy;
@@ -190,14 +188,14 @@ class DcdFrames : public FrameParser {
     return BoxVectors{xx, xy, xz, xy, yy, yz, xz, yz, zz};
   }
 
-  /// All lengths zero: there is no box.
+  /// Reads the frame's cell. If all lengths are zero, the frame has no box.
   void read_cell(Bytes record, Frame& frame) const {
     Cell cell{};
     for (std::size_t index = 0; index < cell.size(); ++index) cell[index] = value<double>(record, 8 * index);
     const auto [a, gamma, b, beta, alpha, c] = cell;
     if (a == 0 && b == 0 && c == 0) return;
     const std::size_t place = at_ - cell_bytes - sizeof(std::int32_t);
-    // Squares of larger ones may have no place in a double.
+    // The squares of longer ones may overflow.
     if (!is_possible_length(a) || !is_possible_length(b) || !is_possible_length(c))
       fail(place, "the cell has a length that is not a number above zero and at most 2^500");
     for (const double angle : {alpha, beta, gamma})
@@ -210,8 +208,8 @@ class DcdFrames : public FrameParser {
     frame.periodic = "xyz";
   }
 
-  /// From version 25 on CHARMM writes a matrix. Most programs that write lengths with angles or cosines name an earlier
-  /// version (NAMD, OpenMM, LAMMPS, VMD), but not all (cpptraj). Numbers that would do for both leave the box
+  /// CHARMM writes a matrix from version 25 on. Most writers of lengths with angles or cosines name an earlier version
+  /// (NAMD, OpenMM, LAMMPS, VMD), but not all do (cpptraj). If the numbers are valid in both ways, the box stays
   /// undecided.
   std::optional<BoxVectors> cell_vectors(const Cell& cell, std::size_t place, Frame& frame) const {
     constexpr int first_with_matrix = 25;

@@ -1,4 +1,4 @@
-// The row of a format of trajectories, and the frames that their files hold.
+// The row type of trajectory formats, and the frames that their files contain.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +18,16 @@
 
 namespace gradus::files {
 
-/// A box counts as orthogonal where what is off its diagonal is at most this share of its shortest edge: lattices that
-/// were computed have 1e-17 there.
+/// The off-diagonal numbers of an orthogonal box, relative to its shortest edge. Computed lattices have about 1e-17.
 inline constexpr double box_tolerance = 1e-12;
 
-/// A word for each atom, by its number among the different ones.
+/// One word per atom, stored as an index into the distinct words.
 struct AtomWords {
-  std::vector<std::string> words;  ///< in the order in which they first occur
+  std::vector<std::string> words;  ///< distinct, in order of first occurrence
   std::vector<std::int32_t> of_atoms;
 };
 
-/// What a file says of its atoms beside their positions; null where it says nothing. Of an XYZ file the word before the
-/// coordinates is type, element and name at once.
+/// Labels of atoms, null if the file lacks them. In XYZ the word before the coordinates is type, element and name.
 struct AtomLabels {
   std::shared_ptr<const AtomWords> types;
   std::shared_ptr<const AtomWords> elements;
@@ -38,55 +36,52 @@ struct AtomLabels {
   std::shared_ptr<const std::vector<std::int64_t>> ids;
 };
 
-/// One frame.
 struct Frame {
   Points points;      ///< n x 3 from a trajectory, f64
-  AtomLabels labels;  ///< where the reader was asked for them; ids of LAMMPS and XYZ always
-  /// A length for each column; the nine numbers of three vectors, where these do not go along x, y and z; or empty.
+  AtomLabels labels;  ///< if requested; ids of LAMMPS and XYZ always
+  /// A length per column; the nine numbers of three vectors if these are not along x, y and z; or empty.
   std::vector<double> box;
-  std::vector<double> box_origin;  ///< its lower corner; empty where there is no box
-  /// Directions in which the box repeats, of "xyz": axes, or the three vectors. Empty in open space.
+  std::vector<double> box_origin;  ///< lower corner of the box; empty without a box
+  /// The directions in which the box repeats, from "xyz": axes or vectors. Empty in open space.
   std::string periodic;
-  /// file:line: why the file leaves open whether its box is periodic, so that the caller has to say it; or empty.
+  /// If the file leaves open whether its box is periodic, so that the caller must decide: file:line and the reason.
   std::string undecided_box;
 };
 
-/// The file ends inside a frame, as where the program that wrote it was killed. The frames before it are whole.
+/// The file ends inside a frame, for example because its writer was killed. All earlier frames are complete.
 class CutFrameError : public InputError {
  public:
   using InputError::InputError;
 };
 
-/// The unit of length that a format prescribes.
 enum class LengthUnit : std::uint8_t { unknown, angstrom, nanometre };
 
-/// The part of a frame that is read.
 enum class FrameParts : std::uint8_t {
-  none,  ///< its length alone
+  none,  ///< only its length
   box,   ///< the box, without the atoms
   all
 };
 
-/// Reads the frames of one format one after the other, each when it is asked for.
+/// Reads the frames of one format one by one, on request.
 class FrameParser {
  public:
   FrameParser() = default;
   FrameParser(const FrameParser&) = delete;
   FrameParser& operator=(const FrameParser&) = delete;
   virtual ~FrameParser() = default;
-  /// The next frame; nothing after the last one. CutFrameError where the file ends inside it.
+  /// Returns the next frame, or nothing after the last. Throws CutFrameError if the file ends inside the frame.
   virtual std::optional<Frame> read(FrameParts parts) = 0;
-  /// Returns true if the last line of the frame that was read last has no end, so that it may have been cut.
+  /// Returns true if the last line of the last frame has no line end, so that it may be cut off.
   virtual bool is_last_line_open() const { return false; }
 };
 
-/// A format of trajectories. The file of its reader ends with its row, and trajectory.cpp lists the rows.
+/// A trajectory format. Each reader's file ends with its row, and trajectory.cpp lists the rows.
 struct TrajectoryFormat {
   Format file;
   LengthUnit unit = LengthUnit::unknown;
-  /// By the first lines, which tell a trajectory from a table of numbers.
+  /// Returns true if the first lines have this format and are not a table of numbers.
   bool (*recognises)(std::string_view beginning);
-  /// A reader of text, packed or not; or else of the bytes of a file, which stay with the caller.
+  /// One of the two is set: a reader of text, possibly compressed, or a reader of bytes, which the caller keeps alive.
   std::unique_ptr<FrameParser> (*of_text)(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels) = nullptr;
   std::unique_ptr<FrameParser> (*of_bytes)(std::span<const std::byte> bytes, std::string_view name,
                                            std::stop_token stop) = nullptr;

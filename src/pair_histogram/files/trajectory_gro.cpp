@@ -18,12 +18,12 @@ class GroFrames : public TextFrames {
   using TextFrames::TextFrames;
 
  private:
-  // The number and the name of the residue, the name of the atom, its number.
+  // Each of the four labels: residue number, residue name, atom name, atom number.
   static constexpr std::size_t label_width = 5;
   static constexpr std::size_t first_coordinate = 4 * label_width;
 
   Frame read_frame(FrameParts parts) override {
-    constexpr std::int64_t least_bytes = 26;  // the labels, and three numbers of a digit and a point
+    constexpr std::int64_t least_bytes = 26;  // the labels, and three numbers of one digit and a point each
     line("the title of the frame");
     const std::int64_t count = atom_count(line("the number of atoms"), least_bytes);
     Frame frame;
@@ -62,7 +62,7 @@ class GroFrames : public TextFrames {
       std::int64_t id = 0;
       const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), id);
       if (error != std::errc{} || stop != word.data() + word.size())
-        fail(core::excerpt(word) + " is not a whole number (of the atom)");
+        fail(core::excerpt(word) + " is not an integer (number of the atom)");
       ids.push_back(id);
     }
     if (labels()) {
@@ -73,7 +73,7 @@ class GroFrames : public TextFrames {
     return coordinates;
   }
 
-  /// Characters of a coordinate: from one decimal point to the next, whatever precision was asked for.
+  /// Returns the width of a coordinate: the distance between decimal points, for any precision.
   std::size_t width_of_coordinates(std::string_view text) const {
     const std::size_t first = text.find('.', std::min(first_coordinate, text.size()));
     const std::size_t second = first == std::string_view::npos ? first : text.find('.', first + 1);
@@ -83,12 +83,12 @@ class GroFrames : public TextFrames {
     return second - first;
   }
 
-  /// Three lengths, or v1x v2y v3z v1y v1z v2x v2z v3x v3y. All zero: there is no box.
+  /// Reads three lengths, or v1x v2y v3z v1y v1z v2x v2z v3x v3y. If all are zero, there is no box.
   void read_box(const std::vector<std::string_view>& words, Frame& frame) const {
     if (words.size() != axes && words.size() != axes * axes)
       fail("the box has " + std::to_string(words.size()) + " numbers; three or nine are needed");
     if (words.size() == axes && has_nine_ && is_last_line_open())
-      fail("the box has three numbers, but that of the frame before has nine");
+      fail("the box has three numbers, but the box of the frame before has nine");
     std::array<double, axes * axes> numbers{};
     for (std::size_t index = 0; index < words.size(); ++index) numbers[index] = number(words[index], "box");
     if (std::ranges::all_of(numbers, [](double value) { return value == 0; })) return;
@@ -96,8 +96,7 @@ class GroFrames : public TextFrames {
     set_box(frame, {xx, xy, xz, yx, yy, yz, zx, zy, zz}, {}, "xyz");
   }
 
-  /// Numbers that fill their columns follow each other without a blank: each ends as many digits behind its decimal
-  /// point as the last one of the line does.
+  /// Splits the box line. Numbers that fill their columns have no blanks between them, but equally many decimals.
   static std::vector<std::string_view> box_words(std::string_view text) {
     std::vector<std::string_view> words;
     const std::string_view all = trimmed(text);
@@ -113,7 +112,7 @@ class GroFrames : public TextFrames {
     return words;
   }
 
-  bool has_nine_ = false;  ///< numbers of the box of the frame before
+  bool has_nine_ = false;  ///< the box of the previous frame has nine numbers
 };
 
 }  // namespace

@@ -58,8 +58,8 @@ class LammpsFrames : public TextFrames {
     BoxVectors vectors{};
   };
 
-  /// Reads the three lines of bounds, and gives the frame its box where it is periodic. `words` stand behind BOX
-  /// BOUNDS: how the box is written (nothing, "xy xz yz" or "abc origin") and what its bounds are ("pp ff fs", say).
+  /// Reads the three lines of bounds and sets the frame's box if it is periodic. `words` follow BOX BOUNDS: the form of
+  /// the box (nothing, "xy xz yz" or "abc origin") and the kinds of its bounds (for example "pp ff fs").
   Bounds box_bounds(std::vector<std::string_view> words, Frame& frame) {
     const auto taken = [&](std::initializer_list<std::string_view> form) {
       if (words.size() < form.size() || !std::equal(form.begin(), form.end(), words.begin())) return false;
@@ -87,7 +87,6 @@ class LammpsFrames : public TextFrames {
     return bounds;
   }
 
-  /// The numbers of a line of bounds.
   template <std::size_t Count>
   std::array<double, Count> bound_numbers() {
     const std::vector<std::string_view> words = words_of(line("the bounds of the box"));
@@ -98,7 +97,7 @@ class LammpsFrames : public TextFrames {
     return numbers;
   }
 
-  /// Lines "low high", or "low high tilt". The latter are bounds of the tilted box, not those of its edges.
+  /// Reads lines "low high" or "low high tilt". With tilts the bounds enclose the tilted box; its edges are shorter.
   Bounds restricted_bounds(bool tilted, std::string_view periodic) {
     Bounds bounds;
     std::array<double, axes> high{};
@@ -134,7 +133,7 @@ class LammpsFrames : public TextFrames {
     if (periodic && !(length > 0)) fail("the periodic box has no extent");
   }
 
-  /// Lines of an edge of the box and a coordinate of its corner.
+  /// Reads lines with an edge of the box and a coordinate of its corner.
   Bounds general_bounds() {
     Bounds bounds;
     for (std::size_t axis = 0; axis < axes; ++axis) {
@@ -191,7 +190,7 @@ class LammpsFrames : public TextFrames {
         if (along_axes) {
           const double length = bounds.vectors[axis * (axes + 1)];
           const double position = low + scaled[axis] * length;
-          // Rounding must not carry an atom at the upper face past it.
+          // Rounding must not move an atom on the upper face beyond it.
           coordinate = scaled[axis] <= 1 ? std::min(position, low + length) : position;
         } else {
           coordinate = low;

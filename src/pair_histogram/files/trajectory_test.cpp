@@ -1,4 +1,4 @@
-// Readers of trajectories: what they make of every format, and what they refuse with which words.
+// Tests of the trajectory readers: what they read from each format, and their error messages.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -153,7 +153,7 @@ TEST(Trajectory, TriclinicBoxes) {
   EXPECT_EQ(box("1\nLattice=\"5 0 0 1 6 0 0 0 7\"\nH 1 2 3\n"), (std::vector<double>{5, 0, 0, 1, 6, 0, 0, 0, 7}));
   const std::string head = "ITEM: NUMBER OF ATOMS\n1\n";
   const std::string atoms = "ITEM: ATOMS x y z\n1 2 3\n";
-  // LAMMPS writes the bounds of what the tilted box takes up: x from -1 - 2 to 4 + 1, y from 0 - 1.
+  // LAMMPS writes the bounds of the tilted box's extent: x from -1 - 2 to 4 + 1, y from 0 - 1.
   const Frame tilted =
       frames_in(head + "ITEM: BOX BOUNDS xy xz yz pp pp pp\n-3 5 1\n-1 6 -2\n0 8 -1\n" + atoms).front();
   EXPECT_EQ(tilted.box, (std::vector<double>{5, 0, 0, 1, 6, 0, -2, -1, 8}));
@@ -186,7 +186,7 @@ TEST(Trajectory, BoxesThatArePeriodicInSomeDirections) {
   for (const Case& one :
        std::vector<Case>{{lattice("5 0 0 0 6 0 0 0 7", "T T F"), {5, 6, 7}, "xy"},
                          {lattice("5 0 0 0 6 0 0 0 0", "T T F"), {5, 6, 0}, "xy"},
-                         {lattice("5 0 0 0 6 0 1 2 7", "T T F"), {5, 6, 7}, "xy"},  // an open vector may lean
+                         {lattice("5 0 0 0 6 0 1 2 7", "T T F"), {5, 6, 7}, "xy"},  // an open vector may be oblique
                          {lattice("5 0 0 1 6 0 0 0 0", "T T F"), {5, 0, 0, 1, 6, 0, 0, 0, 0}, "xy"},
                          {lattice("0 0 0 0 6 0 0 0 0", "F T F"), {0, 6, 0}, "y"},
                          {lattice("5 0 0 0 6 0 0 0 7", "F F F"), {5, 6, 7}, ""},
@@ -298,7 +298,7 @@ TEST(Trajectory, AFileThatEndsInsideAFrame) {
         while (reader.next(parts)) continue;
       });
     }
-  // A frame that is too short does not swallow the next one.
+  // A frame with too few atoms does not consume the next frame.
   const std::string damaged = "ITEM: NUMBER OF ATOMS\n3\nITEM: ATOMS x y z\n1 2 3\nITEM: NUMBER OF ATOMS\n1\n";
   TrajectoryReader reader(bytes(damaged), "t");
   EXPECT_EQ(message_of<InputError>([&] { reader.skip(); }), "t:5: the frame claims 3 atoms and has 1");
@@ -345,9 +345,9 @@ TEST(Trajectory, OrthogonalBoxesInEveryWriting) {
     EXPECT_EQ(frames.front().box_origin, corner);
     EXPECT_EQ(rows_of(frames.front().points), (Rows{{1.5, 12, 2.25}}));
   }
-  // The share is that of the shortest edge: 5e-12 of 5.
+  // The tolerance is relative to the shortest edge: 1e-12 of 5.
   EXPECT_EQ(frames_in("1\nLattice=\"5 0 0 0 6 0 5.1e-12 0 8\"\nH 1 2 3\n").front().box.size(), 9u);
-  // In open space a box that is not orthogonal matters for scaled coordinates only: x from 0 to 3, b = (1, 6, 0).
+  // In open space a tilted box matters only for scaled coordinates: x from 0 to 3, b = (1, 6, 0).
   const std::string open = "ITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS xy xz yz ff ff ff\n0 4 1\n0 6 0\n0 8 0\n";
   EXPECT_EQ(frames_in(open + "ITEM: ATOMS x y z\n1 2 3\n").front().periodic, "");
   EXPECT_EQ(rows_of(frames_in(open + "ITEM: ATOMS xs ys zs\n1 0.5 0\n").front().points), (Rows{{3.5, 3, 0}}));

@@ -31,7 +31,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
 }
 
 void AtomWordsBuilder::add(std::string_view word) {
-  // Atoms of one kind often follow each other, or the same few words come again and again.
+  // Fast path: consecutive atoms often have the same word.
   if (!words_.of_atoms.empty() && words_.words[static_cast<std::size_t>(words_.of_atoms.back())] == word) {
     words_.of_atoms.push_back(words_.of_atoms.back());
     return;
@@ -150,7 +150,7 @@ std::int64_t TextFrames::check_count(std::int64_t count, std::int64_t least) con
 
 namespace {
 
-/// Returns why the directions that repeat make no box, or nothing.
+/// Returns why the repeating directions do not form a box, or nothing.
 std::string_view flaw_of(const BoxVectors& vectors, std::string_view periodic, bool orthogonal) {
   std::vector<std::array<double, trajectory_axes>> repeated;
   for (std::size_t axis = 0; axis < trajectory_axes; ++axis) {
@@ -160,7 +160,7 @@ std::string_view flaw_of(const BoxVectors& vectors, std::string_view periodic, b
     if (orthogonal && !(vector[axis] > 0)) return "a length of the lattice is not positive";
   }
   if (orthogonal) return {};
-  // The squared length or area, or the volume, that the vectors enclose.
+  // The squared length, squared area or volume that the vectors span.
   double size = 0;
   for (const double number : repeated.front()) size += number * number;
   if (repeated.size() > 1) {
@@ -247,7 +247,7 @@ void TextFrames::sort_by_id(std::vector<std::int64_t>& ids, std::vector<double>&
 
 std::vector<double> TextFrames::positions(std::int64_t count, const Columns& columns, AtomLabels& labels) {
   static constexpr std::array<const char*, trajectory_axes> names = {"x", "y", "z"};
-  constexpr std::int64_t believed = 1 << 20;  // of a stream nobody knows how much follows
+  constexpr std::int64_t believed = 1 << 20;  // at most this many are preallocated for a stream of unknown length
   std::vector<double> coordinates;
   coordinates.reserve(
       static_cast<std::size_t>(trajectory_axes * (text_->bytes_left() ? count : std::min(count, believed))));
@@ -273,13 +273,13 @@ std::vector<double> TextFrames::positions(std::int64_t count, const Columns& col
         std::int64_t id = 0;
         const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), id);
         if (error != std::errc{} || stop != word.data() + word.size())
-          fail(core::excerpt(word) + " is not a whole number (id)");
+          fail(core::excerpt(word) + " is not an integer (id)");
         ids.push_back(id);
       }
     }
     coordinates.insert(coordinates.end(), position.begin(), position.end());
     if (columns.named == 0) continue;
-    // A word too many or too few may have moved the coordinates to other columns.
+    // An extra or missing word may have shifted the coordinates to other columns.
     while (!next_word(rest).empty()) ++column;
     if (column != columns.named)
       fail(std::to_string(column) + " columns, but the frame names " + std::to_string(columns.named));

@@ -1,4 +1,4 @@
-// What the readers of trajectories in text share: lines with their numbers, the numbers in them, words of atoms.
+// Code that the readers of text trajectories share: numbered lines, numbers, and atoms' words.
 #pragma once
 
 #include <array>
@@ -18,11 +18,10 @@ namespace gradus::files {
 
 inline constexpr std::int64_t trajectory_axes = 3;
 
-/// The next word of a line, or nothing.
+/// Removes the next word from a line and returns it; empty if there is none.
 std::string_view next_word(std::string_view& line);
 std::vector<std::string_view> words_of(std::string_view line);
 
-/// Collects the words of atoms one by one.
 class AtomWordsBuilder {
  public:
   void add(std::string_view word);
@@ -35,10 +34,10 @@ class AtomWordsBuilder {
   std::unordered_map<std::string, std::int32_t> numbers_;
 };
 
-/// Three vectors one after the other.
+/// Three vectors, one after the other.
 using BoxVectors = std::array<double, trajectory_axes * trajectory_axes>;
 
-/// Returns whether the vectors go along x, y and z, of those that `periodic` names.
+/// Returns true if the vectors named by `periodic` are along x, y and z.
 bool is_orthogonal(const BoxVectors& vectors, std::string_view periodic = "xyz");
 
 class TextFrames : public FrameParser {
@@ -48,43 +47,42 @@ class TextFrames : public FrameParser {
   bool is_last_line_open() const final { return is_open_; }
 
  protected:
-  /// The frame that begins with the next line, which there is.
+  /// Reads the frame that begins with the next line, which exists.
   virtual Frame read_frame(FrameParts parts) = 0;
 
-  /// Throws InputError, or CutFrameError if the file ends in the line that was taken last.
+  /// Throws InputError, or CutFrameError if the file ends in the last line read.
   [[noreturn]] void fail(const std::string& what) const;
   [[noreturn]] void refuse(const std::string& what) const;
-  /// file:line of the last line that was taken.
+  /// Returns file:line of the last line read.
   std::string place() const;
 
-  /// The next line without its end, valid until the next call; `what` is missing where there is none.
+  /// Returns the next line without its end, valid until the next call. If there is none, throws that `what` is missing.
   std::string_view line(const char* what);
   std::string_view line_of_atom(std::int64_t atom, std::int64_t count);
-  /// Whether blank lines, which this passes over, are all that is left.
+  /// Skips blank lines and returns true if nothing else is left.
   bool at_end();
 
-  /// The number of atoms, no more than the rest of a file in memory can hold at `least` bytes each.
+  /// Parses the number of atoms. Throws if a file in memory is too short for this number at `least` bytes each.
   std::int64_t atom_count(std::string_view text, std::int64_t least) const;
   std::int64_t check_count(std::int64_t count, std::int64_t least) const;
   double number(std::string_view word, const char* what) const;
-  /// Fails at a line that begins with `head`, if one is given: the frame has fewer atoms than it claims.
+  /// Skips the lines of atoms. A line that begins with `head` is an error: the frame has fewer atoms than it claims.
   void pass_atoms(std::int64_t count, std::string_view head = {});
-  /// `periodic`: directions of "xyz" in which the box repeats. In open space a box that cannot repeat is left out.
+  /// Sets the frame's box, which repeats in the directions `periodic`. In open space an invalid box is ignored.
   void set_box(Frame& frame, const BoxVectors& vectors, const std::array<double, trajectory_axes>& corner,
                std::string periodic) const;
 
-  /// Where the columns of an atom's line stand, counted from 0.
+  /// The columns of an atom's line, counted from 0.
   struct Columns {
     std::array<std::size_t, trajectory_axes> position{};
-    std::size_t fewest = 0;  ///< that a line must have
-    std::size_t named = 0;   ///< that each line has, where the file says so; otherwise 0
+    std::size_t fewest = 0;  ///< columns that a line must have
+    std::size_t named = 0;   ///< columns that each line has according to the file; 0: unknown
     bool scaled = false;
     std::optional<std::size_t> type;
     std::optional<std::size_t> element;
     std::optional<std::size_t> id;
   };
-  /// The atoms' lines, in the order of the ids where there are any: coordinates one after the other, and labels where
-  /// they are wanted.
+  /// Reads the atoms' lines. Returns the coordinates, in the order of any ids, and sets the requested labels.
   std::vector<double> positions(std::int64_t count, const Columns& columns, AtomLabels& labels);
   bool labels() const { return labels_; }
   void honour_stop(std::int64_t atom) const;
@@ -97,27 +95,24 @@ class TextFrames : public FrameParser {
   std::unique_ptr<TextInput> text_;
   std::stop_token stop_;
   bool labels_;
-  std::int64_t line_ = 0;             ///< lines taken
-  std::int64_t blank_ = 0;            ///< lines that at_end() passed over
-  std::optional<std::string> ahead_;  ///< the line behind those
+  std::int64_t line_ = 0;             ///< number of lines read
+  std::int64_t blank_ = 0;            ///< number of lines that at_end() skipped
+  std::optional<std::string> ahead_;  ///< the line after the skipped lines
   std::string current_;
   bool started_ = false;
-  bool is_open_ = false;  ///< the line that was taken last has no end
+  bool is_open_ = false;  ///< the last line read has no end
 };
 
-/// The points of a frame of coordinates one after the other.
 Points points_of(std::vector<double> coordinates);
 
-// For the rows of formats.
-
-/// For TrajectoryFormat::of_text.
+/// Implements TrajectoryFormat::of_text.
 template <class Parser>
 std::unique_ptr<FrameParser> make_frame_parser(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels) {
   return std::make_unique<Parser>(std::move(text), std::move(stop), labels);
 }
 bool is_whole_number(std::string_view text);
 bool reads_as_number(std::string_view word);
-/// The first lines, without what may have been cut off.
+/// Returns the first lines, without a last line that may be cut off.
 std::array<std::string_view, 3> first_lines(std::string_view text);
 
 }  // namespace gradus::files

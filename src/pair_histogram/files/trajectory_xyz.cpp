@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t axes = trajectory_axes;
 
-/// Takes the value behind the sign from the beginning of `comment`: to a blank, or between quotes or braces, or from a
-/// bracket to the one that closes it. What is not closed ends with the line.
+/// Removes the value after the equals sign from the beginning of `comment` and returns it. A value ends at a blank, or
+/// is enclosed in quotes, braces or brackets. An unclosed value ends with the line.
 std::string_view take_value(std::string_view& comment) {
   const char first = comment.empty() ? ' ' : comment.front();
   std::size_t end = std::min(comment.find_first_of(" \t"), comment.size());
@@ -36,8 +36,8 @@ std::string_view take_value(std::string_view& comment) {
   return value;
 }
 
-/// The value of `key` in the comment of an extended XYZ frame: key=value, key="value with blanks", key={the same} or
-/// key=[a, list], with blanks around the sign or without. Keys do not care for case, as there are writers of both.
+/// Returns the value of `key` (in any case) in the comment of an extended XYZ frame: key=value, key="value with
+/// blanks", key={value with blanks} or key=[a, list], with or without blanks around the sign.
 std::optional<std::string_view> value_of(std::string_view comment, std::string_view key) {
   while (!(comment = trimmed(comment)).empty()) {
     const std::size_t stop = std::min(comment.find_first_of("= \t"), comment.size());
@@ -45,7 +45,7 @@ std::optional<std::string_view> value_of(std::string_view comment, std::string_v
     comment = trimmed(comment.substr(stop));
     if (comment.empty() || comment.front() != '=') continue;  // a word without a value
     comment.remove_prefix(1);
-    // A blank behind the sign: the value follows, unless the next word is another key.
+    // After a blank, the next word is the value, unless it is another key.
     std::string_view rest = trimmed(comment);
     const std::size_t sign_or_quote = next_word(rest).find_first_of("=\"'{[");
     if (sign_or_quote == 0 || sign_or_quote == std::string_view::npos) comment = trimmed(comment);
@@ -55,7 +55,7 @@ std::optional<std::string_view> value_of(std::string_view comment, std::string_v
   return std::nullopt;
 }
 
-/// The words of a list, between blanks, commas, quotes or brackets.
+/// Returns the words of a list, separated by blanks, commas, quotes or brackets.
 std::vector<std::string_view> list_of(std::string_view text) {
   constexpr std::string_view separators = " \t,\"'[]{}";
   std::vector<std::string_view> words;
@@ -74,7 +74,7 @@ class XyzFrames : public TextFrames {
 
  private:
   Frame read_frame(FrameParts parts) override {
-    constexpr std::int64_t least_bytes = 6;  // "0 0 0" and the end of the line, where Properties names nothing else
+    constexpr std::int64_t least_bytes = 6;  // "0 0 0" and the line end, if Properties names nothing else
     const std::int64_t count = atom_count(line("the number of atoms"), least_bytes);
     const std::string_view comment = line("the comment of the frame");
     Frame frame;
@@ -112,8 +112,7 @@ class XyzFrames : public TextFrames {
     set_box(frame, vectors, corner, flags ? periodic_directions(*flags) : "xyz");
   }
 
-  /// Refuses a list of lists unless it is symmetric: writers do not agree whether the inner lists are the vectors, or
-  /// the rows of a matrix that has the vectors as columns.
+  /// Rejects an asymmetric list of lists: writers disagree whether the vectors are its inner lists or its columns.
   void check_nested(const BoxVectors& vectors) const {
     for (std::size_t row = 0; row < axes; ++row)
       for (std::size_t column = 0; column < row; ++column)
@@ -123,7 +122,7 @@ class XyzFrames : public TextFrames {
               "vectors; write Lattice=\"ax ay az bx by bz cx cy cz\"");
   }
 
-  /// The value of pbc: T or F, True or False, 1 or 0, for each direction, or one for all. Returns the periodic ones.
+  /// Parses the value of pbc: T or F, True or False, 1 or 0, once or per direction. Returns the periodic directions.
   std::string periodic_directions(std::string_view text) const {
     std::vector<std::string_view> flags = list_of(text);
     if (flags.size() == 1) flags.assign(axes, flags.front());
@@ -141,7 +140,7 @@ class XyzFrames : public TextFrames {
     return periodic;
   }
 
-  /// Properties=species:S:1:pos:R:3:... names the columns in their order, each with a type and how many there are.
+  /// Parses Properties=species:S:1:pos:R:3:..., a list of columns, each with its type and width in columns.
   Columns xyz_columns(std::string_view comment) const {
     const auto properties = value_of(comment, "properties");
     if (!properties) {
@@ -188,21 +187,21 @@ class XyzFrames : public TextFrames {
 }  // namespace
 
 extern constinit const TrajectoryFormat xyz_trajectories{
-    .file =
-        {.name = "XYZ",
-         .endings = ".xyz .extxyz",
-         .rules =
-             "A line with the number of atoms, a comment, and for each atom a name and three coordinates; further "
-             "columns are skipped. In the comment of extended XYZ, `Lattice=\"…\"` gives a box (with its corner at "
-             "zero, or at `Origin=\"…\"`) that repeats in all directions, or in those of `pbc=\"T T F\"`; lists may "
-             "have commas and brackets (`pbc=[T, T, F]`). `Properties=…` gives the positions of the columns `pos`, "
-             "`species` and `id` and the number of columns"},
+    .file = {.name = "XYZ",
+             .endings = ".xyz .extxyz",
+             .rules =
+                 "A line with the number of atoms, a comment, and for each atom a name and three coordinates; further "
+                 "columns are skipped. In the comment of extended XYZ, `Lattice=\"…\"` gives a box (with its corner at "
+                 "zero, or at `Origin=\"…\"`) that repeats in all directions, or in the directions of `pbc=\"T T F\"`; "
+                 "lists may "
+                 "have commas and brackets (`pbc=[T, T, F]`). `Properties=…` gives the positions of the columns `pos`, "
+                 "`species` and `id` and the number of columns"},
     .unit = LengthUnit::angstrom,
     .recognises =
         [](std::string_view beginning) {
           const auto [first, second, third] = first_lines(beginning);
           if (!is_whole_number(first)) return false;
-          // A table whose first row is one whole number has no third row of four words.
+          // A table that starts with a single integer has no third row of four words.
           const std::vector<std::string_view> words = words_of(third);
           constexpr std::size_t fewest = 3;
           const bool table = words.size() == 1 || third.find_first_of(",;") != std::string_view::npos;

@@ -10,13 +10,13 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-// A launch takes so long, so that a stop request is honoured soon; the first one is small, since rungs differ.
+// Launches aim at this duration, to respond to stop requests. The first launch is small because rungs differ.
 constexpr double seconds_of_a_launch = 0.2;
 constexpr double pairs_of_the_first_launch = 0x1p32;
-// With up to 1024 first points a block then has 2^31 pairs at most, which counters of 32 bits hold.
+// With up to 1024 first points, a block has at most 2^31 pairs, which fit 32-bit counters.
 constexpr std::int64_t second_points_of_a_launch = std::int64_t{1} << 21;
 
-// Launch shape: one thread for each point; the last block's surplus threads have none.
+// Launch shape: one thread per point. Surplus threads of the last block return at once.
 template <class T>
 __global__ void split_columns(const T* rows, std::int64_t count, std::int64_t stride, int dimensions, T* columns) {
   const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -25,7 +25,7 @@ __global__ void split_columns(const T* rows, std::int64_t count, std::int64_t st
     columns[dim * count + point] = dim < dimensions ? rows[point * stride + dim] : T{0};
 }
 
-// Launch shape: one thread for each weight; the last block's surplus threads have none.
+// Launch shape: one thread per weight. Surplus threads of the last block return at once.
 template <class T>
 __global__ void encode_weights(const T* weights, std::int64_t count, WeightSums sums, bool second,
                                std::int64_t* encoded) {
@@ -111,7 +111,7 @@ void CudaPairs<T>::count(const char* name, Kernel kernel, int threads, std::uint
     honour_stop(execution_, pairs_before(job_.begin), total);
     job_.end = end_of_portion(portion);
     const auto start = core::Clock::now();
-    // Points at the end of the range or after it have no partner in it.
+    // Points at or after the end of the range have no partner in it.
     const std::int64_t first_points = job_.cross ? job_.first.count : std::min(job_.first.count, job_.end);
     kernel<<<cuda::blocks_for(first_points, threads), threads, shared_bytes, stream()>>>(job_);
     cuda::check_launch(name);

@@ -1,5 +1,4 @@
-// What the CUDA rungs share: the points on the GPU, the canonical slot of a pair, histograms in global and in shared
-// memory, tiles of points, and launches portion by portion.
+// Code that the CUDA rungs share: points, bins, histograms and tiles on the GPU, and launches in portions.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,7 +14,7 @@
 
 namespace gradus::pair_histogram_detail {
 
-using Word = unsigned long long;  // of CUDA's atomic additions
+using Word = unsigned long long;  // the type of CUDA's 64-bit atomic additions
 
 /// A point, widened to double.
 struct Place {
@@ -24,14 +23,13 @@ struct Place {
   double z;
 };
 
-/// Points on the GPU, a column for each coordinate, so that neighbouring threads read neighbours. Columns that the
-/// points do not have are zero, which adds nothing to a squared distance.
+/// Points on the GPU, one column per coordinate, for coalesced loads. Missing columns are zero.
 template <class T>
 struct DevicePoints {
   const T* x = nullptr;
   const T* y = nullptr;
   const T* z = nullptr;
-  const std::int64_t* weights = nullptr;  ///< as WeightSums wants them, or null
+  const std::int64_t* weights = nullptr;  ///< as encoded by WeightSums, or null
   std::int64_t count = 0;
 
   __device__ Place operator[](std::int64_t point) const {
@@ -40,11 +38,11 @@ struct DevicePoints {
   __device__ std::int64_t weight(std::int64_t point) const { return weights[point]; }
 };
 
-/// The bins, and the textbook's way to a slot: the canonical rule itself.
+/// The bins on the GPU. slot() applies the canonical rule itself.
 struct DeviceBins {
   const double* edges = nullptr;
   int count = 0;
-  double width = 0;  ///< 0: only the edges tell
+  double width = 0;  ///< 0: use the edges
   double reach = 0;
 
   __device__ int slots() const { return count + 2; }
@@ -52,7 +50,7 @@ struct DeviceBins {
     const double distance = sqrt(squared);
     if (!(distance < reach)) return count + 1;
     if (width > 0) return 1 + static_cast<int>(distance / width);
-    int below = 0;  // edges at the distance or before it
+    int below = 0;  // number of edges at or below the distance
     for (int above = count; below < above;) {
       const int middle = (below + above) / 2;
       if (edges[middle] <= distance) below = middle + 1;
@@ -62,13 +60,13 @@ struct DeviceBins {
   }
 };
 
-/// Sums of weights: the first words of all slots, then the second ones, and so on.
+/// Sums of weights, stored word by word: the first words of all slots, then the second words, and so on.
 struct DeviceSums {
   Word* words = nullptr;
   int slots = 0;
   int words_of_a_sum = 0;
 
-  /// Word by word; each addition tells whether to carry. Exact in whatever order they come.
+  /// Adds word by word with atomics. The previous value of a word shows whether to carry.
   __device__ void add(int slot, const WeightProduct& weight) const {
     WeightSums::add_by(weight, words_of_a_sum, [&](int word, std::uint64_t value) {
       return static_cast<std::uint64_t>(atomicAdd(&words[std::int64_t{word} * slots + slot], Word{value}));
@@ -76,7 +74,7 @@ struct DeviceSums {
   }
 };
 
-/// The result: counts of 64 bits, and the sums of weights, in global memory.
+/// The result in global memory: 64-bit counts, and the sums of weights.
 struct DeviceHistogram {
   Word* counts = nullptr;
   DeviceSums sums;
@@ -88,12 +86,12 @@ struct DeviceHistogram {
   }
 };
 
-/// What a kernel counts: the pairs of all first points with the second points from `begin` to `end`.
+/// A kernel's job: the pairs of all first points with the second points in [begin, end).
 template <class T>
 struct PairJob {
   DevicePoints<T> first;
-  DevicePoints<T> second;  ///< the same unless `cross`
-  bool cross = false;      ///< otherwise a point is paired with those after it
+  DevicePoints<T> second;  ///< same as `first` unless `cross`
+  bool cross = false;      ///< false: each point pairs with later points
   std::int64_t begin = 0;
   std::int64_t end = 0;
   double box[dimension_limit] = {};
@@ -105,8 +103,7 @@ struct PairJob {
 
   __device__ std::int64_t first_partner(std::int64_t point) const { return cross || point < begin ? begin : point + 1; }
 
-  /// Canonical. `periodic` and `weighted` are constants of the kernel, so that the compiler leaves out what is not
-  /// used.
+  /// Returns the canonical squared distance.
   template <bool periodic>
   __device__ double squared_distance(const Place& a, const Place& b) const {
     const double x = separation<periodic>(a.x, b.x, box[0]);
@@ -136,13 +133,13 @@ struct PairJob {
   }
 };
 
-/// The histogram of a block in its shared memory, as `cuda_privatized` writes it out, with sums of weights, and in one
-/// or more copies whose counters for a slot lie side by side. Its counters have 32 bits: a launch gives a block fewer
-/// than 2^32 pairs. Sums of weights of more than `words_in_shared` words are those of the result from the beginning.
+/// The histogram of a block in shared memory, as in `cuda_privatized`, with sums of weights and one or more copies. The
+/// copies of a slot's counter are adjacent. 32-bit counters suffice, because a launch gives a block fewer than 2^32
+/// pairs. Sums of more than `words_in_shared` words are added directly to the result in global memory.
 template <bool weighted>
 class BlockHistogram {
  public:
-  /// By all threads of the block; ends with a barrier.
+  /// Clears the histogram. Must be called by all threads of the block; ends with a barrier.
   __device__ BlockHistogram(unsigned char* memory, int slots, int copies, const DeviceHistogram& result)
       : sums_{reinterpret_cast<Word*>(memory), slots, result.sums.words_of_a_sum},
         counts_(reinterpret_cast<unsigned int*>(sums_.words + (weighted ? words_in_shared * slots : 0))), slots_(slots),
@@ -162,9 +159,9 @@ class BlockHistogram {
     if constexpr (weighted) sums_.add(slot, weight);
   }
 
-  /// Adds everything to the result. By all threads of the block; begins with a barrier.
+  /// Adds everything to the result. Must be called by all threads of the block; begins with a barrier.
   __device__ void flush(const DeviceHistogram& result) {
-    __syncthreads();  // all additions are there
+    __syncthreads();  // the block has finished all its additions
     for (int slot = threadIdx.x; slot < slots_; slot += blockDim.x) {
       Word count = 0;
       for (int copy = 0; copy < copies_; ++copy) count += counts_[slot * copies_ + copy];
@@ -176,7 +173,7 @@ class BlockHistogram {
   }
 
  private:
-  // All words that the sum has: nothing stands above them.
+  // Includes all words of the sum, so that no sign extension is needed.
   __device__ WeightProduct sum(int slot) const {
     WeightProduct sum;
     sum.low = sums_.words[slot];
@@ -192,8 +189,7 @@ class BlockHistogram {
   int copies_;
 };
 
-/// Second points in the shared memory of a block, one for each of its threads, as `cuda_tiled` writes it out, with
-/// their weights.
+/// Second points in shared memory, one per thread of the block, as in `cuda_tiled`, with their weights.
 template <class T>
 class Tile {
  public:
@@ -201,9 +197,9 @@ class Tile {
       : x_(reinterpret_cast<T*>(memory)), y_(x_ + blockDim.x), z_(y_ + blockDim.x),
         weights_(reinterpret_cast<std::int64_t*>(z_ + blockDim.x)) {}
 
-  /// Fetches the points from `begin` on, up to `end`. By all threads of the block.
+  /// Loads the points in [begin, end), at most one per thread. Must be called by all threads of the block.
   __device__ void load(const DevicePoints<T>& points, std::int64_t begin, std::int64_t end) {
-    __syncthreads();  // no thread still reads the points before
+    __syncthreads();  // no thread reads the previous points any more
     const std::int64_t mine = begin + threadIdx.x;
     if (mine < end) {
       x_[threadIdx.x] = points.x[mine];
@@ -212,7 +208,7 @@ class Tile {
       if (points.weights != nullptr) weights_[threadIdx.x] = points.weights[mine];
     }
     count_ = static_cast<int>(end - begin < blockDim.x ? end - begin : blockDim.x);
-    __syncthreads();  // all points are there
+    __syncthreads();
   }
 
   __device__ int count() const { return count_; }
@@ -229,7 +225,7 @@ class Tile {
   int count_ = 0;
 };
 
-/// The first point of a thread, or none for the surplus threads of the last block.
+/// The first point of a thread; surplus threads of the last block have none.
 template <class T, bool weighted>
 struct FirstPoint {
   std::int64_t number = 0;
@@ -245,13 +241,13 @@ struct FirstPoint {
   }
 };
 
-/// The columns of a problem's points on the GPU, the bins and the histogram there.
+/// A problem's points as columns, its bins and its histogram on the GPU.
 template <class T>
 class CudaPairs {
  public:
   using Kernel = void (*)(PairJob<T>);
 
-  /// Phase to_device. The problem is on the GPU already (bring_to_gpu()).
+  /// Sets up the job (phase to_device). The problem must be on the GPU already (bring_to_gpu()).
   CudaPairs(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases);
 
   PairJob<T>& job() { return job_; }
@@ -259,10 +255,10 @@ class CudaPairs {
   const execution::Gpu& gpu() const { return gpu_; }
   cuda::Arena& memory() { return gpu_job_.memory(); }
 
-  /// Phase count: launches the kernel, a thread for each first point, for one range of second points after the other.
-  /// Between them it honours a stop request and reports progress.
+  /// Launches the kernel with one thread per first point for consecutive ranges of second points (phase count). Between
+  /// launches, responds to stop requests and reports progress.
   void count(const char* name, Kernel kernel, int threads, std::uint64_t shared_bytes);
-  /// Phase to_host.
+  /// Copies the result to the host (phase to_host).
   Histogram histogram();
 
  private:
@@ -275,13 +271,12 @@ class CudaPairs {
   cuda::Job& gpu_job_;
   const execution::Gpu& gpu_;
   PairJob<T> job_;
-  cuda::DeviceBuffer<Word> long_sums_;  ///< those that the job did not foresee
+  cuda::DeviceBuffer<Word> long_sums_;  ///< sums longer than words_in_shared, which the arena has no room for
 };
 
-/// InterruptedError if a stop was asked for.
 void honour_stop(const Execution& execution, std::int64_t done, std::int64_t total);
 
-/// Calls run(periodic, weighted) with what the problem is as constants.
+/// Calls run(periodic, weighted) with the problem's properties as compile-time constants.
 template <class T, class Run>
 void with_constants(const Problem<T>& problem, const Run& run) {
   const auto with_weights = [&](auto periodic) {
@@ -292,7 +287,7 @@ void with_constants(const Problem<T>& problem, const Run& run) {
   else with_weights(std::false_type());
 }
 
-/// Calls run(space, weighted), for those that take triclinic cells too.
+/// Calls run(space, weighted), for kernels that support triclinic cells.
 template <class T, class Run>
 void with_space(const Problem<T>& problem, const Run& run) {
   const auto with_weights = [&](auto space) {

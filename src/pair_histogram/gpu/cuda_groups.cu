@@ -9,9 +9,9 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-constexpr int curve_bits = 10;  // of each column
+constexpr int curve_bits = 10;  // per column
 
-// The bits of a number, two zeros between them.
+// Returns the low ten bits of a number with two zero bits between neighbours.
 __device__ unsigned int spread(unsigned int bits) {
   bits = (bits | bits << 16) & 0x030000ffU;
   bits = (bits | bits << 8) & 0x0300f00fU;
@@ -19,7 +19,7 @@ __device__ unsigned int spread(unsigned int bits) {
   return (bits | bits << 2) & 0x09249249U;
 }
 
-// Launch shape: one thread for each point.
+// Launch shape: one thread per point.
 __global__ void place_on_curve(const float4* places, std::int64_t count, float half, unsigned int* keys, int* rows) {
   const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (point >= count) return;
@@ -33,14 +33,14 @@ __global__ void place_on_curve(const float4* places, std::int64_t count, float h
   rows[point] = static_cast<int>(point);
 }
 
-// Launch shape: one thread for each place, those past the last point included.
+// Launch shape: one thread per place, including the padding after the last point.
 __global__ void gather_places(const float4* places, const int* order, std::int64_t count, std::int64_t all,
                               float4* sorted) {
   const std::int64_t place = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (place < all) sorted[place] = place < count ? places[order[place]] : float4{};
 }
 
-// Launch shape: one thread for each group.
+// Launch shape: one thread per group.
 __global__ void enclose_groups(const float4* sorted, std::int64_t count, std::int64_t groups, GroupBox* boxes) {
   const std::int64_t group = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (group >= groups) return;

@@ -1,5 +1,5 @@
-// Points of cuda_filter in an order in which each group lies close together, and the boxes around the groups: pairs of
-// groups that are out of reach of each other are passed over.
+// For cuda_filter: sorts points into compact groups with bounding boxes, so that pairs of distant groups can be
+// skipped.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,21 +11,21 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// The box around the points of a group, in cells of the bins.
+/// The bounding box of a group's points, in the plan's cells.
 struct GroupBox {
   float4 middle;
-  float4 half;  ///< extents
+  float4 half;  ///< half extents
 };
 
-/// Points in groups of filter_group_points; the last group is filled up.
+/// Points in groups of filter_group_points. The last group is padded.
 struct GroupedPoints {
   const float4* places = nullptr;
-  const int* order = nullptr;       ///< row of a place, or null: the place itself
-  const GroupBox* boxes = nullptr;  ///< of the groups, or null: nothing is known of them
+  const int* order = nullptr;       ///< row of each place; null: place and row are equal
+  const GroupBox* boxes = nullptr;  ///< of the groups; null: not computed
 };
 
-/// Sorts `count` places, which lie within `half` of zero in each column, along a curve through space. What they need on
-/// the GPU is group_bytes(); where the library that sorts wants more, they stay in their order.
+/// Sorts `count` places along a space-filling curve. All coordinates must be within [-half, half]. Uses group_bytes()
+/// of device memory; if the sort library needs more, the places keep their order.
 GroupedPoints group_places(const float4* places, std::int64_t count, float half, cuda::Arena& memory,
                            const cuda::Stream& stream);
 

@@ -1,5 +1,4 @@
-// What the CUDA rungs keep in the shared memory of a block and in the GPU's, in bytes: for the table, and for those who
-// allocate.
+// Bytes that the CUDA rungs need in shared and global memory, for the table of variants and for allocation.
 #pragma once
 
 #include <algorithm>
@@ -12,21 +11,21 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// Longer sums of weights are not kept in shared memory, but in the GPU's, and there not in the arena of the job.
+/// Longer sums of weights are in global memory instead of shared memory, outside the job's arena.
 inline constexpr int words_in_shared = 3;
 
-/// Counters of 32 bits in so many copies, and, with weights, a sum for each slot. A multiple of 8.
+/// Returns the bytes of 32-bit counters in `copies` copies and, with weights, one sum per slot. A multiple of 8.
 constexpr std::uint64_t block_histogram_bytes(std::int64_t slots, bool weighted, int copies) {
   const auto count = static_cast<std::uint64_t>(slots);
   return (count * (4 * static_cast<std::uint64_t>(copies) + (weighted ? 8 * words_in_shared : 0)) + 7) / 8 * 8;
 }
 
-/// A point for each thread: three coordinates, and a weight, which has 64 bits (WeightSums).
+/// Returns the bytes of one point per thread: three coordinates and, if weighted, a 64-bit weight (WeightSums).
 constexpr std::uint64_t tile_bytes(int threads, int element_bytes, bool weighted) {
   return static_cast<std::uint64_t>(threads) * (3 * static_cast<std::uint64_t>(element_bytes) + (weighted ? 8 : 0));
 }
 
-/// Copies of a block's histogram: one for each lane of a warp, or fewer where they would crowd out other blocks.
+/// Returns the copies of a block's histogram: one per lane of a warp, or fewer if they would crowd out other blocks.
 constexpr int histogram_copies(std::int64_t slots, bool weighted) {
   constexpr std::uint64_t room = 32 << 10;
   int copies = 32;
@@ -34,10 +33,10 @@ constexpr int histogram_copies(std::int64_t slots, bool weighted) {
   return copies;
 }
 
-/// For the validation of points and weights.
+/// Scratch for the validation of points and weights.
 inline constexpr std::int64_t scratch_words = cuda::column_range_words(dimension_limit);
 
-/// On the GPU: the columns of the points, their weights, the edges, the histogram, and the scratch.
+/// Returns the device bytes of the points' columns, their weights, the edges, the histogram and the scratch.
 inline std::uint64_t gpu_columns_bytes(const Shape& shape) {
   return cuda::part_bytes(dimension_limit * shape.points, static_cast<std::size_t>(shape.element_bytes)) +
          cuda::part_bytes(dimension_limit * shape.others, static_cast<std::size_t>(shape.element_bytes)) +
@@ -49,22 +48,21 @@ inline std::uint64_t gpu_columns_bytes(const Shape& shape) {
          cuda::part_bytes(scratch_words, sizeof(std::uint64_t));
 }
 
-/// Points of a group of cuda_filter, to whose multiple the points in floats are filled up.
+/// Points per group of cuda_filter. Float points are padded to a multiple of it.
 constexpr int filter_group_points = 128;
 
 constexpr std::int64_t filter_places(std::int64_t points) {
   return (points + filter_group_points - 1) / filter_group_points * filter_group_points;
 }
 
-/// From so many points on cuda_filter sorts them into groups that lie close together, where few pairs are in reach.
+/// From this number of points on, cuda_filter sorts them into compact groups if few pairs are in reach.
 constexpr std::int64_t fewest_grouped = 16384;
 
-/// What sorting so many points takes beside them, at most.
+/// Returns the most scratch bytes that sorting that many points may take.
 constexpr std::uint64_t sort_room(std::int64_t points) {
   return (std::uint64_t{1} << 20) + static_cast<std::uint64_t>(points) / 2;
 }
 
-/// On the GPU: what group_places() takes.
 constexpr std::uint64_t group_bytes(std::int64_t points) {
   constexpr std::size_t place = 4 * sizeof(float);
   return 2 * cuda::part_bytes(2 * points, sizeof(std::uint32_t)) +
@@ -73,28 +71,26 @@ constexpr std::uint64_t group_bytes(std::int64_t points) {
          cuda::part_bytes(filter_places(points) / filter_group_points, 2 * place);
 }
 
-/// On the GPU: what cuda_filter adds to that. Pairs with weights are not filtered.
+/// Returns the device bytes that cuda_filter needs in addition to gpu_columns_bytes(). Weighted pairs are not filtered.
 inline std::uint64_t gpu_filter_bytes(const Shape& shape) {
   if (shape.weighted) return 0;
   constexpr std::size_t place = 4 * sizeof(float);
   const bool grouped = std::max(shape.points, shape.others) >= fewest_grouped;
   return (grouped ? group_bytes(shape.points) + group_bytes(shape.others) : 0) +
          cuda::part_bytes(filter_places(shape.points), place) + cuda::part_bytes(filter_places(shape.others), place) +
-         cuda::part_bytes(shape.bins + 1, sizeof(double)) +             // thresholds
-         cuda::part_bytes(filter_cells_limit, sizeof(std::uint16_t)) +  // the table of cells
-         cuda::part_bytes(1, sizeof(std::uint64_t));                    // pairs in doubt
+         cuda::part_bytes(shape.bins + 1, sizeof(double)) +
+         cuda::part_bytes(filter_cells_limit, sizeof(std::uint16_t)) +
+         cuda::part_bytes(1, sizeof(std::uint64_t));  // number of doubtful pairs
 }
 
-// For the rows of GPU variants.
-
-inline constexpr const char* gpu_takes_cells = "cuda_filter and cuda_tiled_privatized take";
+inline constexpr const char* gpu_variants_with_cells = "cuda_filter and cuda_tiled_privatized support";
 
 inline core::Support along_axes_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (core::Support gpu = execution::supported_on_gpu(machine); !gpu) return gpu;
-  return along_axes(shape, gpu_takes_cells);
+  return along_axes(shape, gpu_variants_with_cells);
 }
 
-// What a block keeps in shared memory, with the most threads that it may have.
+// Checks a block's shared memory for the largest number of threads.
 inline core::Support histogram_of_cells_in_shared(const Shape& shape, const execution::Machine& machine) {
   if (core::Support gpu = execution::supported_on_gpu(machine); !gpu) return gpu;
   const core::Support fits = execution::fits_shared(
@@ -105,10 +101,10 @@ inline core::Support histogram_of_cells_in_shared(const Shape& shape, const exec
 
 inline core::Support histogram_in_shared(const Shape& shape, const execution::Machine& machine) {
   if (core::Support fits = histogram_of_cells_in_shared(shape, machine); !fits) return fits;
-  return along_axes(shape, gpu_takes_cells);
+  return along_axes(shape, gpu_variants_with_cells);
 }
 
-// Of the host: what stages the transfers, and the histogram as it comes.
+// Host memory: staging for transfers and the received histogram.
 inline core::Memory gpu_memory(const Shape& shape, int) {
   return {.host = 2 * Histogram::bytes(shape) + cuda::staging_bytes, .device = gpu_columns_bytes(shape)};
 }

@@ -1,4 +1,4 @@
-// Points on a GPU: where the caller keeps them, or copied there.
+// Points on a GPU: used in place or copied there.
 #include "execution/gpu_job.hpp"
 #include "pair_histogram/gpu/cuda_limits.hpp"
 #include "pair_histogram/gpu/gpu_points.hpp"

@@ -1,4 +1,4 @@
-// Validation of weights that lie on a GPU.
+// Validation of weights on a GPU.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -13,14 +13,14 @@ namespace {
 
 constexpr int block_threads = 256;
 
-// The least of a value over a warp, where it changes something; the value read first may be an older one, which at
-// worst costs an addition that changes nothing. By all lanes.
+// Lowers `*least` to the minimum of a value over a warp. The unsynchronised first read may be stale, which at worst
+// causes a redundant atomicMin. Must be called by all lanes.
 __device__ void take_least(int* least, int value) {
   value = __reduce_min_sync(0xffffffffU, value);
   if (threadIdx.x % 32 == 0 && value < *least) atomicMin(least, value);
 }
 
-// Launch shape: some blocks of whole warps, whose threads take every so-many-th weight.
+// Launch shape: some blocks of whole warps, in a grid-stride loop over the weights.
 template <class T>
 __global__ void find_span(const T* weights, std::int64_t count, int* found) {
   WeightSpan span;

@@ -1,4 +1,4 @@
-// What GPU code defines, in a build without CUDA.
+// Replaces the GPU functions in a build without CUDA.
 #include "core/not_compiled.hpp"
 #include "pair_histogram/gpu/gpu_points.hpp"
 

@@ -1,44 +1,41 @@
-// cuda_filter: a float filter with a proven bound decides nearly every pair, the canonical rule in double the others;
-// two pairs share one increment. The production form on a GPU.
+// cuda_filter: a float filter with a proven error bound decides nearly every pair; the canonical rule in double decides
+// the rest. Two pairs share one increment. This is the production form on a GPU.
 //
-// What changes from the rungs above, which all compute the same square root and the same division in double:
+// What changes from the rungs above, which all compute the same square root and division in double:
 //
-// * Float, in bins. The points are scaled so that a bin is 1 wide, and lie around zero, so that an offset of theirs
-// costs
-//   no bit. A pair is 3 differences, 3 multiply-adds, an approximate reciprocal square root, and one more multiply-add,
-//   s * rsqrt(s) + magic, after which the low bits of the float are the distance as a fixed-point number: the bin, and
-//   16 bits of fraction. In a periodic box a separation is the lesser of |x_i - x_j| and what the box leaves of it. In
-//   a triclinic cell the points are in its brick (cell.hpp), and whole vectors of it are taken away: 12 operations more
-//   than in open space, where a box takes 6.
-// * Certainty. Every rounding up to there is bounded (FilterPlan::error_at has the sum), and the bound E is part of the
-//   magic number. So a pair whose fraction
-//   is at least 2 E lies in that bin for certain. A minimum of the fractions of 8 pairs, by an instruction for halves
-//   of words, is compared with 2 E once. The others, for 80 bins of 500 across a cube of edge 23,000 about one in
-//   10,000, go to a queue of the warp. When a queue holds a warpful, each lane takes one: the canonical squared
-//   distance in double, compared with the one threshold (bins.hpp) that the float distance came near. No root there
-//   either.
+// * Float, in units of bins. The points are scaled so that a bin is 1 wide and centred around zero, so that an offset
+//   of the points costs no precision. A pair takes 3 differences, 3 multiply-adds, an approximate reciprocal square
+//   root and one more multiply-add, s * rsqrt(s) + magic. The low bits of this float are the distance as a fixed-point
+//   number: the bin and 16 bits of fraction. In a periodic box the separation is the minimum of |x_i - x_j| and the
+//   box's edge minus |x_i - x_j|. In a triclinic cell the points are in its brick (cell.hpp) and multiples of its
+//   vectors are subtracted, which takes 12 operations more than open space; a box takes 6 more.
+// * Certainty. All rounding errors so far have a proven bound E (FilterPlan::error_at derives it), and the magic number
+//   includes E. A pair whose fraction is at least 2 E is certainly in its bin. A SIMD instruction for 16-bit halves
+//   takes the minimum of the fractions of 8 pairs, and one comparison with 2 E tests them all. The doubtful pairs go to
+//   a queue of the warp; with 80 bins of width 500 in a cube of edge 23,000 they are about 1 in 10,000. When a queue
+//   holds one entry per lane, each lane settles one entry: it compares the canonical squared distance in double with
+//   the one threshold (bins.hpp) that the float distance came near. This takes no root either.
 // * Two pairs share an increment. The bins of two pairs are two bytes of one number, which a single byte permutation
-//   takes out of the two fixed-point numbers; it counts in a table of bins x 256 counters in shared memory. That halves
-//   the additions, and at the end each counter is added to the bins of its two bytes.
-// * Warps by themselves. A lane holds 4 first points in registers; the warp stages 64 second points at a time in shared
-//   memory and all lanes read the same one, one broadcast for 4 pairs. No barrier but at the beginning and the end.
-// * Balance. The 128 points of a group are paired with the groups after them, half the way around the ring of all
-// groups:
-//   every group has the same work, unlike in the triangle. One launch fills the GPU, and each warp gets the same number
-//   of pairs of groups, every so-many-th of them.
+//   extracts from the two fixed-point numbers. It indexes a table of bins x 256 counters in shared memory. This halves
+//   the number of additions. At the end each counter is added to the bins of its two bytes.
+// * Independent warps. A lane holds 4 first points in registers. The warp loads 64 second points at a time into shared
+//   memory, and all lanes read the same one, so one broadcast serves 4 pairs per lane. There are barriers only at the
+//   start and the end.
+// * Balance. Each group of 128 points is paired with the groups after it, halfway around the ring of all groups.
+//   Every group has the same work, unlike in the triangle. One launch fills the GPU, and the pairs of groups are dealt
+//   to the warps in turn, so that each warp gets the same number.
+// * Groups out of reach. If few pairs are in reach and there are at least 16,384 points, the points are sorted along a
+//   space-filling curve (cuda_groups.hpp). Each lane then tests the bounding boxes of two groups before the warp counts
+//   their pairs.
 //
-// * Groups out of reach. Where few pairs are in reach, from 16,384 points on, the points are sorted along a curve
-// through
-//   space (cuda_groups.hpp), and each lane tests the boxes around two groups before the warp counts the groups' pairs.
+// If bins have different widths or are too many for the table, pairs are counted one at a time. For different widths a
+// finer grid of cells gives the bin of each cell or marks it as close to an edge, as in simd_filter. With weights, or
+// if the bound would leave too many pairs doubtful, all pairs are counted in double.
 //
-// Bins that are not of one width, or too many for the table: a pair at a time, with a finer grid of cells that knows
-// the bin of a cell or that an edge comes near it, as in simd_filter. With weights, and where the bound would leave too
-// many pairs in doubt, all pairs are counted in double.
-//
-// Work for each pair: 7 operations of the float pipe, 1 of the unit for roots, 1 1/2 integer operations, 1/2 addition
-// in shared memory. Bytes: 16 for each second point and 128 first points. Limits: none beyond the GPU's memory. Source:
-// filtered predicates (J. R. Shewchuk, 1997) carried over to histograms; tiles in registers and privatised output: N.
-// Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016).
+// Work per pair: 7 operations of the float pipe, 1 of the unit for roots, 1 1/2 integer operations, 1/2 addition in
+// shared memory. Bytes: 16 per second point for every 128 first points. Limits: only the GPU's memory.
+// Source: filtered predicates (J. R. Shewchuk, 1997), applied to histograms; tiles in registers and privatised output:
+// N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016).
 #include "pair_histogram/gpu/cuda_limits.hpp"
 #include "pair_histogram/problem.hpp"
 
@@ -64,31 +61,33 @@ constexpr int warp_lanes = 32;
 constexpr int points_of_a_lane = 4;
 constexpr int group_points = warp_lanes * points_of_a_lane;
 static_assert(group_points == filter_group_points);
-constexpr int stage_points = 64;       // second points in shared memory, for each warp; they divide a group
-constexpr int points_of_a_packet = 8;  // second points that are looked at again together
+constexpr int stage_points = 64;       // second points of a warp in shared memory; divides group_points
+constexpr int points_of_a_packet = 8;  // second points whose pairs are rechecked together
 constexpr int most_threads = 1024;
-constexpr int queue_room = 64;  // packets of a warp
+constexpr int queue_room = 64;  // packets per warp
 constexpr int queue_full = 32;
 constexpr int fraction_bits_joint = 16;
 constexpr int table_stride = 256;  // the second pair's bin is a byte
 constexpr std::int64_t most_joint_cells = 124;
-constexpr std::int64_t groups_of_a_launch = 4096;  // for each warp: 2^31 pairs for a block at most
+constexpr std::int64_t groups_of_a_launch = 4096;  // per warp: at most 2^31 pairs per block
 
 enum class Counting : std::uint8_t {
-  joint,    ///< two pairs an increment, cells are bins
-  single,   ///< cells are bins, too many for that
+  joint,    ///< one increment for two pairs; cells are bins
+  single,   ///< one increment per pair; cells are bins, too many for joint counting
   by_cell,  ///< finer cells, and a table of their slots
 };
 
-// A block's shared memory, in words: the counters; then, where SharedLayout says, for each warp a stage of second
-// points, a queue of packets with pairs in doubt (the numbers of their first points) and its length; for each cell the
-// number of pairs that the canonical rule puts into the cell before; the number of all pairs that were in doubt; and
-// the table of cells.
+// A block's shared memory, in words. It starts with the counters; SharedLayout gives the offsets of the other parts:
+// - per warp a stage of second points, a queue of packets with doubtful pairs (the numbers of their first points) and
+//   the queue's length
+// - per cell the number of pairs that the canonical rule moves to the previous cell
+// - the number of all rechecked pairs
+// - the table of cells
 extern __shared__ __align__(16) unsigned int shared_words[];
 
 struct SharedLayout {
-  int counters = 0;  ///< number of counters
-  int stages = 0;    ///< where the parts begin
+  int counters = 0;
+  int stages = 0;  ///< offsets of the parts follow
   int queues = 0;
   int queued = 0;
   int moved = 0;
@@ -124,8 +123,8 @@ struct FloatBrick {
   float vectors[dimension_limit][dimension_limit] = {};
   float inverse[dimension_limit] = {};  ///< of the edges
 
-  /// Takes away the whole vectors nearest to a separation, the last one first. What is within reach is left as it is
-  /// nearest: no edge is shorter than the least height of the cell (FilterPlan::keeps_images_apart).
+  /// Reduces a separation to the nearest image: subtracts the nearest multiples of the vectors, the last vector first.
+  /// Correct within reach, because no edge is shorter than the cell's least height (FilterPlan::keeps_images_apart).
   __device__ void take_vectors_away(float& x, float& y, float& z) const {
     const float third = whole(z, 2);
     x = fmaf(-third, vectors[2][0], x);
@@ -137,7 +136,7 @@ struct FloatBrick {
     x = fmaf(-whole(x, 0), vectors[0][0], x);
   }
 
-  /// The number of edges that a length is nearest to.
+  /// Returns the number of edges along `axis` nearest to a length.
   __device__ float whole(float length, int axis) const {
     constexpr float rounding = 0x1.8p23F;
     return __fadd_rn(__fmaf_rn(length, inverse[axis], rounding), -rounding);
@@ -148,32 +147,32 @@ template <class T>
 struct FilterJob {
   PairJob<T> pairs;      ///< for the canonical rule
   GroupedPoints first;   ///< in cells
-  GroupedPoints second;  ///< with boxes, if the first have them
-  float reach = 0;       ///< groups that are farther apart have no pair in a bin
+  GroupedPoints second;  ///< has boxes if `first` has them
+  float reach = 0;       ///< groups farther apart have no pair in a bin
   int first_groups = 0;
   int second_groups = 0;
-  int columns = 0;  ///< groups that a group is paired with
+  int columns = 0;  ///< groups that each group is paired with
   int columns_of_an_item = 1;
-  std::int64_t begin = 0;  ///< of the items of this launch
+  std::int64_t begin = 0;  ///< the items of this launch
   std::int64_t end = 0;
   float box[dimension_limit] = {};
   FloatBrick brick;
   float magic = 0;
   float greatest_square = 0;
-  unsigned int near = 0;  ///< a lower fraction leaves a pair in doubt
+  unsigned int near = 0;  ///< a pair whose fraction is lower is doubtful
   int fraction_bits = fraction_bits_joint;
-  unsigned int ahead = 0;  ///< what stands above the fraction is so much more than the cell
+  unsigned int ahead = 0;  ///< the bits above the fraction are the cell plus this
   int cells = 0;           ///< the last is beyond all bins
   const std::uint16_t* by_cell = nullptr;
   unsigned int doubtful = 0;
   const double* thresholds = nullptr;
-  int slots = 0;  ///< counters in a copy
+  int slots = 0;  ///< counters per copy
   int copies = 1;
   SharedLayout layout;
   Word* rechecked = nullptr;
 };
 
-// Launch shape: one thread for each place, those past the last point included.
+// Launch shape: one thread per place, including the padding after the last point.
 template <class T, bool in_brick>
 __global__ void scale_points(DevicePoints<T> points, double3 origin, double cells_per_length, Brick brick,
                              std::int64_t places, float4* scaled) {
@@ -195,14 +194,14 @@ __global__ void scale_points(DevicePoints<T> points, double3 origin, double cell
   scaled[point] = result;
 }
 
-// To within 2^-22.9 of it; a positive normal number.
+// Returns 1 / sqrt(value), with a relative error below 2^-22.9, for a positive normal number.
 __device__ inline float reciprocal_root(float value) {
   float result;
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
   return result;
 }
 
-// The third bytes of both numbers, in the low half of a word; the first number's highest bit must be zero.
+// Returns the third bytes of both numbers in the low half of a word. The highest bit of `upper` must be zero.
 __device__ inline unsigned int third_bytes(unsigned int upper, unsigned int lower) {
   unsigned int result;
   asm("prmt.b32 %0, %1, %2, 0xbb26;" : "=r"(result) : "r"(upper), "r"(lower));
@@ -211,7 +210,7 @@ __device__ inline unsigned int third_bytes(unsigned int upper, unsigned int lowe
 
 __device__ inline float nearest_around(float apart, float length) { return fminf(fabsf(apart), length - fabsf(apart)); }
 
-// The distance as a fixed-point number plus the margin.
+// Returns the distance plus the margin, as a fixed-point number.
 template <Space space, bool clamped, class T>
 __device__ unsigned int fixed_distance(const FilterJob<T>& job, const float4& first, const float4& second) {
   float x = first.x - second.x;
@@ -235,7 +234,7 @@ __device__ unsigned int cell_of(const FilterJob<T>& job, unsigned int fixed) {
   return (fixed >> job.fraction_bits) - job.ahead;
 }
 
-// Whether a pair is to be counted: its points exist, and within a group the second one comes after the first.
+// Returns true if the pair counts: both points exist, and if they are in one group, the second is the later one.
 template <class T>
 __device__ bool is_wanted(const FilterJob<T>& job, int first, int second) {
   const bool exist = (first < job.pairs.first.count) & (second < job.pairs.second.count);  // no branches
@@ -248,7 +247,7 @@ __device__ bool is_doubtful(const FilterJob<T>& job, unsigned int fixed) {
   else return (fixed & ((1U << job.fraction_bits) - 1)) < job.near;
 }
 
-// Decides a pair in doubt by the canonical rule.
+// Decides a doubtful pair by the canonical rule.
 template <Counting counting, Space space, class T>
 __device__ __noinline__ void settle(const FilterJob<T>& job, int first, int second, unsigned int fixed) {
   const auto row = [](const GroupedPoints& points, int place) {
@@ -257,7 +256,7 @@ __device__ __noinline__ void settle(const FilterJob<T>& job, int first, int seco
   const double squared = job.pairs.template squared_distance_in<space>(job.pairs.first[row(job.first, first)],
                                                                        job.pairs.second[row(job.second, second)]);
   if constexpr (counting == Counting::by_cell) {
-    int below = 0;  // thresholds at the squared distance or before it
+    int below = 0;  // number of thresholds at or below the squared distance
     for (int above = job.pairs.bins.count + 1; below < above;) {
       const int middle = (below + above) / 2;
       if (job.thresholds[middle] <= squared) below = middle + 1;
@@ -269,8 +268,7 @@ __device__ __noinline__ void settle(const FilterJob<T>& job, int first, int seco
   }
 }
 
-// Looks once more at the pairs of a lane's first points with some second ones, which begin at `second`, and settles
-// those in doubt.
+// Recomputes the pairs of a lane's first points with a packet of second points and settles the doubtful ones.
 template <Counting counting, Space space, bool clamped, class T>
 __device__ __noinline__ void settle_packet(const FilterJob<T>& job, int first, int second) {
   float4 points[points_of_a_lane];
@@ -291,38 +289,37 @@ __device__ __noinline__ void settle_packet(const FilterJob<T>& job, int first, i
   atomicAdd(&shared_words[job.layout.rechecked], settled);
 }
 
-// Empties the warp's queue, a packet for each lane at a time. By all lanes.
+// Empties the warp's queue; each lane settles one packet at a time. Must be called by all lanes.
 template <Counting counting, Space space, bool clamped, class T>
 __device__ __noinline__ void settle_queue(const FilterJob<T>& job) {
-  __syncwarp();  // all entries are there
+  __syncwarp();  // all entries are written
   unsigned int* const queued = job.layout.queue_length(warp_of_block());
   const int2* const queue = job.layout.queue(warp_of_block());
   const unsigned int pushed = *queued;
   for (unsigned int entry = lane_of_warp(); entry < pushed && entry < queue_room; entry += warp_lanes)
     settle_packet<counting, space, clamped>(job, queue[entry].x, queue[entry].y);
-  __syncwarp();  // all entries were read
+  __syncwarp();  // all entries are read
   if (lane_of_warp() == 0) *queued = 0;
 }
 
-// Puts a packet, some of whose pairs are in doubt, into the warp's queue.
+// Puts a packet with doubtful pairs into the warp's queue.
 template <Counting counting, Space space, bool clamped, class T>
 __device__ __forceinline__ void push(const FilterJob<T>& job, int first, int second) {
   const unsigned int at = atomicAdd(job.layout.queue_length(warp_of_block()), 1U);
   if (at < queue_room) job.layout.queue(warp_of_block())[at] = {first, second};
-  else settle_packet<counting, space, clamped>(job, first, second);  // nearly all are in doubt, as on a lattice
+  else settle_packet<counting, space, clamped>(job, first, second);  // nearly all pairs are doubtful, as on a lattice
 }
 
-// Where shared memory begins, as its own instructions see it.
+// Returns the start of the dynamic shared memory in the shared address space.
 __device__ inline unsigned int shared_begin() {
   auto address = static_cast<unsigned int>(__cvta_generic_to_shared(shared_words));
-  asm volatile("" : "+r"(address));  // kept in a register, and not worked out again for each addition
+  asm volatile("" : "+r"(address));  // keeps it in a register instead of recomputing it for each addition
   return address;
 }
 
-// Adds one to a counter; `address` is that of shared memory's own.
+// Increments a counter; `address` is in the shared address space.
 __device__ inline void increment(unsigned int address) { asm volatile("red.shared.add.u32 [%0], 1;" : : "r"(address)); }
 
-// A warp's first points, and the kernel's inner loops.
 template <class T, Counting counting, Space space, bool clamped>
 class WarpPairs {
  public:
@@ -335,34 +332,34 @@ class WarpPairs {
     for (int own = 0; own < points_of_a_lane; ++own) points_[own] = job_.first.places[first_ + own * warp_lanes];
   }
 
-  /// Counts the pairs with a group of second points. `masked`: not all of the pairs are wanted.
+  /// Counts the pairs with a group of second points. If `masked`, some of the pairs do not count.
   template <bool masked>
   __device__ __forceinline__ void count_group(int group) {
     float4* const points = job_.layout.stage(warp_of_block());
 #pragma unroll 1
     for (int begin = group * group_points; begin < (group + 1) * group_points; begin += stage_points) {
-      __syncwarp();  // the points before were read
+      __syncwarp();  // the previous points are no longer in use
 #pragma unroll
       for (int place = 0; place < stage_points; place += warp_lanes)
         __pipeline_memcpy_async(&points[place + lane_of_warp()], &job_.second.places[begin + place + lane_of_warp()],
                                 sizeof(float4));
       __pipeline_commit();
       __pipeline_wait_prior(0);
-      __syncwarp();  // the points are there
+      __syncwarp();  // the points have arrived
 #pragma unroll 1
       for (int place = 0; place < stage_points; place += points_of_a_packet)
         if (count_packet<masked>(points + place, begin + place))
           push<counting, space, clamped>(job_, first_, begin + place);
-      __syncwarp();  // what was put into the queue is seen
+      __syncwarp();  // queue entries are visible to all lanes
       if (*job_.layout.queue_length(warp_of_block()) >= queue_full) settle_queue<counting, space, clamped>(job_);
     }
   }
 
  private:
-  // Some second points with all first points of the lane. Returns whether some of the pairs are in doubt.
+  // Counts a packet of second points with all first points of the lane. Returns true if some pair is doubtful.
   template <bool masked>
   __device__ __forceinline__ bool count_packet(const float4* points, int second) {
-    unsigned int nearest = all_lanes;  // its low half: the lowest fraction
+    unsigned int nearest = all_lanes;  // low half: the lowest fraction
     bool doubtful = false;
 #pragma unroll masked ? 1 : points_of_a_packet / 2
     for (int place = 0; place < points_of_a_packet; place += 2) {
@@ -400,7 +397,7 @@ class WarpPairs {
     return counting == Counting::by_cell ? slot == job_.doubtful : is_doubtful<counting>(job_, fixed);
   }
 
-  // In the middle of the last cell.
+  // The middle of the last cell.
   __device__ __forceinline__ unsigned int beyond() const {
     return (job_.ahead + static_cast<unsigned int>(job_.cells - 1)) << job_.fraction_bits |
            1U << (job_.fraction_bits - 1);
@@ -413,10 +410,10 @@ class WarpPairs {
   float4 points_[points_of_a_lane];
 };
 
-// Adds a block's joint counters to the result, each to both of its bins.
+// Adds a block's joint counters to the result; each counter counts for both of its bins.
 template <class T>
 __device__ void flush_joint(const FilterJob<T>& job) {
-  constexpr int parts = table_stride / 2 / warp_lanes;  // of a row, of which half can be in use
+  constexpr int parts = table_stride / 2 / warp_lanes;  // of a row, of which at most half is in use
   Word* const counts = job.pairs.histogram.counts + 1;  // slot 0 is below the first edge
   Word of_column[parts] = {};
   for (int row = warp_of_block(); row < job.cells; row += static_cast<int>(blockDim.x) / warp_lanes) {
@@ -457,7 +454,7 @@ __device__ void flush(const FilterJob<T>& job) {
 
 __device__ inline float gap(float apart, float extents) { return fmaxf(fabsf(apart) - extents, 0.0F); }
 
-// The square of the distance between two boxes, at most; of their nearest images.
+// Returns a lower bound for the squared distance of two boxes or their nearest images.
 template <Space space, class T>
 __device__ float square_between(const FilterJob<T>& job, const GroupBox& first, const GroupBox& second) {
   const float x = first.middle.x - second.middle.x;
@@ -473,7 +470,7 @@ __device__ float square_between(const FilterJob<T>& job, const GroupBox& first, 
   } else if constexpr (space == Space::box) {
     return square(nearest_around(x, job.box[0]), nearest_around(y, job.box[1]), nearest_around(z, job.box[2]));
   } else {
-    // Boxes reach from a face to the opposite one at most, so no image more than a turn from the nearest is in reach.
+    // A box spans at most the brick, so only images within one turn of the nearest can be in reach.
     const FloatBrick& brick = job.brick;
     float least = INFINITY;
     const float third = brick.whole(z, 2);
@@ -490,7 +487,7 @@ __device__ float square_between(const FilterJob<T>& job, const GroupBox& first, 
   }
 }
 
-// The group that stands in a column of another one: around the ring, unless `cross`.
+// Returns the group in a column of `group`: counted around the ring, unless `cross`.
 template <class T>
 __device__ int group_of_column(const FilterJob<T>& job, int group, int column) {
   if (job.pairs.cross) return column;
@@ -498,8 +495,7 @@ __device__ int group_of_column(const FilterJob<T>& job, int group, int column) {
   return second >= job.second_groups ? second - job.second_groups : second;
 }
 
-// Of the columns from `begin` on, up to `end` and a warp of them, those that may be in reach: a bit for each. By all
-// lanes.
+// Returns a bit mask of the columns, from `begin` on, that may be in reach. Must be called by all lanes.
 template <Space space, class T>
 __device__ __noinline__ unsigned int columns_in_reach(const FilterJob<T>& job, int group, int begin, int end) {
   const int column = begin + lane_of_warp();
@@ -510,8 +506,8 @@ __device__ __noinline__ unsigned int columns_in_reach(const FilterJob<T>& job, i
   return __ballot_sync(all_lanes, near);
 }
 
-// Launch shape: blocks that are all on the GPU at once, of any number of warps. The items, a group of first points and
-// some groups of second ones, are dealt out to the warps, neighbouring ones to different multiprocessors.
+// Launch shape: as many blocks as are resident at once, of any number of warps. An item is a group of first points and
+// some groups of second points. Neighbouring items go to different multiprocessors.
 template <class T, Counting counting, Space space, bool clamped>
 __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_constant__ FilterJob<T> job) {
   for (int at = threadIdx.x; at < job.layout.by_cell; at += blockDim.x) shared_words[at] = 0;
@@ -537,7 +533,7 @@ __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_c
       if (bit == 0) near = columns_in_reach<space>(job, group, column, column_end);
       if ((near >> bit & 1U) == 0) continue;
       const int second = group_of_column(job, group, column);
-      // Of an even number of groups, half the ring away, both would meet the other.
+      // With an even number of groups, two groups half a ring apart would meet twice.
       if (!cross && 2 * column == job.second_groups && group >= column) continue;
       const bool diagonal = !cross && column == 0;
       if (diagonal || (first_partial && group == job.first_groups - 1) ||
@@ -547,12 +543,12 @@ __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_c
     }
   }
   settle_queue<counting, space, clamped>(job);
-  __syncthreads();  // all additions are there
+  __syncthreads();  // the block has finished all its additions
   flush<counting>(job);
 }
 
-// All pairs in double: with weights, and where the filter does not help. The histogram in shared memory, or, with too
-// many bins, in global memory. Launch shape: one thread for each first point; all stay for the barriers.
+// Counts all pairs in double, with the histogram in shared memory or, with too many bins, in global memory. Launch
+// shape: one thread per first point. No thread returns early, because all must reach the barriers.
 template <class T, Space space, bool weighted, bool in_shared>
 __global__ void count_in_double(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -581,16 +577,16 @@ void count_all_in_double(CudaPairs<T>& pairs, const Problem<T>& problem, int thr
   });
 }
 
-/// What a filtered job keeps on the GPU beside the points.
+/// A filtered job's data on the GPU, in addition to the points.
 template <class T>
 class FilteredCount {
  public:
-  /// A GPU with less shared memory gets blocks of fewer than `threads`, but not of fewer than `least_threads`.
+  /// If shared memory is too small, halves `threads` per block, down to `least_threads`.
   FilteredCount(CudaPairs<T>& pairs, const Problem<T>& problem, const FilterPlan& plan, int threads, int least_threads,
                 std::vector<Phase>& phases)
       : pairs_(pairs), problem_(problem), threads_(threads) {
     const core::PhaseTimer timer(phases, "to_device");
-    for (lay_counters(plan); !fits() && threads_ / 2 >= least_threads; lay_counters(plan)) threads_ /= 2;
+    for (set_up_counters(plan); !fits() && threads_ / 2 >= least_threads; set_up_counters(plan)) threads_ /= 2;
     if (!fits()) return;
     const bool grouped = groups_pay(plan);
     job_.first = scaled(pairs.job().first, plan, grouped);
@@ -621,10 +617,10 @@ class FilteredCount {
   }
 
  private:
-  void lay_counters(const FilterPlan& plan) {
+  void set_up_counters(const FilterPlan& plan) {
     counting_ = !plan.joint ? Counting::by_cell : plan.cells <= most_joint_cells ? Counting::joint : Counting::single;
     job_.cells = static_cast<int>(plan.cells);
-    job_.slots = static_cast<int>(plan.joint ? plan.cells : problem_.bins.slots() + 1);  // the last: in doubt
+    job_.slots = static_cast<int>(plan.joint ? plan.cells : problem_.bins.slots() + 1);  // the last slot: doubtful
     job_.copies = histogram_copies(job_.slots, false);
     const std::int64_t counters =
         counting_ == Counting::joint ? plan.cells * table_stride : std::int64_t{job_.slots} * job_.copies;
@@ -635,7 +631,7 @@ class FilteredCount {
 
   static std::int64_t groups(std::int64_t points) { return filter_places(points) / group_points; }
 
-  /// No coordinate of a column is farther from zero, in cells.
+  /// Returns the greatest absolute coordinate of a column, in cells.
   double greatest_coordinate(const FilterPlan& plan, int dim) const {
     const auto column = static_cast<std::size_t>(dim);
     const double half = problem_.triclinic ? plan.brick.edge(dim) / 2
@@ -644,7 +640,7 @@ class FilteredCount {
     return half * plan.cells_per_length;
   }
 
-  /// Few pairs of groups are in reach: about those of a cube around each point.
+  /// Returns true if few pairs of groups are in reach, estimated from a cube around each point.
   bool groups_pay(const FilterPlan& plan) const {
     constexpr double most = 0.3;
     double share = 1;
@@ -682,24 +678,24 @@ class FilteredCount {
       for (int axis = 0; axis < dimension_limit; ++axis)
         job_.brick.vectors[vector][axis] = static_cast<float>(plan.brick.vectors[vector][axis] * plan.cells_per_length);
     }
-    // What rounding takes from a distance of boxes is no more than what it takes from one of points.
+    // Box distances lose no more to rounding than point distances.
     job_.reach = static_cast<float>((problem_.bins.reach() * plan.cells_per_length + 4 * plan.error) * 1.001);
     const double greatest = static_cast<double>(plan.cells) - 0.5;
     job_.greatest_square = static_cast<float>(greatest * greatest);
-    constexpr int float_bits = 23;  // of a float's mantissa
+    constexpr int float_bits = 23;
     const int whole = counting_ == Counting::joint ? float_bits - fraction_bits_joint
                                                    : std::bit_width(static_cast<std::uint64_t>(plan.cells + 1));
     job_.fraction_bits = float_bits - whole;
     const double unit = std::ldexp(1.0, -job_.fraction_bits);
-    // In units u of the fixed-point number, whose rounding is off by u / 2: with the margin added, no pair of a bin
-    // gets past the bin's end, and none of those before it past `near`.
+    // In units u of the fixed-point number, whose rounding error is u / 2. With the margin added, no pair of a bin
+    // exceeds the bin's end, and no pair of the previous bin exceeds `near`.
     const double error = plan.error / unit;
     const double margin = plan.joint ? std::floor(error - 0.5) + 1 : 0;
     job_.near = static_cast<unsigned int>(std::ceil(margin + 0.5 + error));
     job_.magic = static_cast<float>(std::ldexp(1.0, whole) + margin * unit);
     job_.ahead = std::bit_cast<std::uint32_t>(job_.magic) >> job_.fraction_bits;
     job_.doubtful = plan.doubtful;
-    // No pair can be farther apart than the corners: where that is within the cells, no distance needs to be cut.
+    // No pair is farther apart than the corners of the extent. If that is within the cells, distances need no clamping.
     double squares = 0;
     for (int dim = 0; dim < dimension_limit; ++dim) {
       const auto column = static_cast<std::size_t>(dim);
@@ -731,7 +727,7 @@ class FilteredCount {
                 "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     blocks = std::max(blocks, 1) * pairs_.gpu().multiprocessors;
     const std::int64_t warps = std::int64_t{blocks} * (threads_ / warp_lanes);
-    constexpr std::int64_t items_of_a_warp = 128;  // or more, so that all warps end together
+    constexpr std::int64_t items_of_a_warp = 128;  // at least, so that all warps finish together
     const std::int64_t all_groups = std::int64_t{job_.first_groups} * job_.columns;
     const std::int64_t most_columns = job_.first.boxes == nullptr ? 64 : warp_lanes;
     job_.columns_of_an_item =
@@ -757,7 +753,7 @@ class FilteredCount {
   int threads_;
   Counting counting_ = Counting::joint;
   bool clamped_ = true;
-  std::uint64_t shared_bytes_ = std::numeric_limits<std::uint64_t>::max();  ///< too many unless laid out
+  std::uint64_t shared_bytes_ = std::numeric_limits<std::uint64_t>::max();  ///< too many until the layout is known
   FilterJob<T> job_;
 };
 
@@ -792,7 +788,7 @@ namespace {
 core::Support filter_on_gpu(const Shape& shape, const execution::Machine& machine) {
   constexpr std::int64_t most = std::int64_t{1} << 30;
   if (std::max(shape.points, shape.others) > most)
-    return core::Support::no("it takes at most 2^30 points; cuda_tiled_privatized takes more");
+    return core::Support::no("it supports at most 2^30 points; cuda_tiled_privatized supports more");
   return execution::supported_on_gpu(machine);
 }
 
@@ -808,7 +804,7 @@ extern constinit const Variant cuda_filter_rung{
     .name = "cuda_filter",
     .summary = "a float filter, doubtful pairs in double; two pairs share one increment in shared memory",
     .change =
-        "float, no root or division in double; a byte permutation makes one counter's number of two bins; balanced "
+        "float, no root or division in double; a byte permutation forms one counter index from two bins; balanced "
         "around a ring",
     .backend = core::Backend::cuda,
     .device_input = true,

@@ -1,18 +1,17 @@
-// cuda_lane_copies: several copies of a block's histogram, one for each lane of a warp or for a few of them.
+// cuda_lane_copies: a block keeps several copies of its histogram, and each lane of a warp adds to one of them.
 //
-// What changes from `cuda_tiled_privatized`: two threads of a warp whose pairs fall into one bin must add one after the
-// other. With 80 bins and 32 threads that happens in nearly every step. So lane l adds to copy l modulo the number of
-// copies, and with 32 of them no two lanes of a warp ever share a counter.
+// What changes from `cuda_tiled_privatized`: when two threads of a warp add to the same bin, their additions are
+// serialised. With 80 bins and 32 threads this happens in nearly every step. Here lane l adds to copy l modulo the
+// number of copies. With 32 copies no two lanes of a warp ever share a counter.
 //
-// The counters of a slot lie side by side, one for each copy. Shared memory has 32 banks of 4 bytes, which take turns
-// word by word, and a bank serves one address at a time: with 32 copies lane l always goes to bank l, whatever the bin,
-// so that there are no conflicts either. Adding up the copies at the end costs `copies` additions for each slot and
-// block.
+// The copies of a slot's counter are adjacent. Shared memory has 32 banks, which hold consecutive 4-byte words in turn,
+// and each bank serves one address at a time. With 32 copies lane l always accesses bank l, whatever the bin, so bank
+// conflicts disappear too. Adding up the copies at the end costs `copies` additions per slot and block.
 //
-// Work for each pair: as before. Shared memory of a block: a tile, and 4 bytes for each bin and copy. Limits: where 32
-// copies take more than 32 KiB, they are halved until they do not, down to one, which must fit.
+// Work per pair: as before. Shared memory per block: a tile, and 4 bytes per bin and copy. Limits: the number of copies
+// starts at 32 and is halved until they fit in 32 KiB. A single copy must fit in shared memory.
 // Source: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016), where the
-// copy is chosen by the lane's number.
+// lane's number also selects the copy.
 #include "pair_histogram/gpu/cuda_limits.hpp"
 #include "pair_histogram/problem.hpp"
 
@@ -23,14 +22,14 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-// Launch shape: one thread for each first point. All threads of a block stay for its barriers.
+// Launch shape: one thread per first point. No thread returns early, because all must reach the barriers.
 template <class T, bool periodic, bool weighted>
 __global__ void count_lane_copies(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
   Tile<T> tile(memory);
   BlockHistogram<weighted> histogram(memory + tile_bytes(blockDim.x, sizeof(T), weighted), job.bins.slots(), job.copies,
                                      job.histogram);
-  const int copy = static_cast<int>(threadIdx.x) & (job.copies - 1);  // a power of two
+  const int copy = static_cast<int>(threadIdx.x) & (job.copies - 1);  // `copies` is a power of two
   const FirstPoint<T, weighted> first(job);
   const std::int64_t block_begin = job.first_partner(std::int64_t{blockIdx.x} * blockDim.x);
   const std::int64_t own_begin = job.first_partner(first.number);

@@ -1,20 +1,19 @@
-// cuda_naive: a GPU thread for each point, which pairs it with all later ones; one histogram in the GPU's memory.
+// cuda_naive: one GPU thread per point pairs that point with all later points. A single histogram in global memory.
 //
-// What changes from the rungs on the processor: the loop over the first points is gone. Each first point has a thread
-// of its own, and a GPU keeps some hundred thousand of them in flight, so that while some wait, others compute. The
-// points lie column by column: the 32 threads of a warp, which execute one instruction together, read 32 neighbours at
-// once when they fetch their own points, and all of them the same element when they walk over the second points, which
-// is one broadcast from the cache.
+// What changes from the CPU rungs: each first point gets its own thread, so the outer loop disappears. A GPU keeps
+// hundreds of thousands of threads in flight; while some wait for memory, others compute. The points are stored in
+// columns, so global loads are coalesced: the 32 threads of a warp load 32 consecutive first points at once. In the
+// inner loop all 32 read the same second point, which the cache broadcasts.
 //
-// Every pair adds one to the count of its bin, by an atomic addition: a hundred thousand threads for a few dozen
-// counters, which all lie in a few lines of the second-level cache. Additions to one line are done one after the other,
-// and that is what this rung waits for.
+// Every pair increments its bin with an atomic addition. Hundreds of thousands of threads share a few dozen counters,
+// which occupy only a few lines of the second-level cache. Additions to the same line are serialised, and this rung
+// spends most of its time waiting for them.
 //
-// The triangle of pairs gives the first threads the most work, the last ones hardly any. Blocks start in ascending
-// order, so that the long ones start first and the short ones fill the end.
+// The triangle of pairs gives the first threads the most work and the last ones hardly any. Blocks start in ascending
+// order, so the long blocks start first and the short ones fill the gaps at the end.
 //
-// Work for each pair: 8 operations, a square root and a division in double, an atomic addition of 64 bits in global
-// memory. Bytes: the second points from the caches, 3 elements for 32 pairs. Limits: none beyond the GPU's memory.
+// Work per pair: 8 operations, a square root and a division in double, and a 64-bit atomic addition in global memory.
+// Bytes: 3 elements per 32 pairs, read from the caches. Limits: only the GPU's memory.
 // Source: the first exercise of every CUDA course.
 #include "pair_histogram/gpu/cuda_limits.hpp"
 #include "pair_histogram/problem.hpp"
@@ -26,7 +25,7 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-// Launch shape: one thread for each first point; the last block's surplus threads have none.
+// Launch shape: one thread per first point. Surplus threads of the last block return at once.
 template <class T, bool periodic, bool weighted>
 __global__ void count_naive(PairJob<T> job) {
   const FirstPoint<T, weighted> first(job);

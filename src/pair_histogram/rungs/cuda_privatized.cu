@@ -1,18 +1,18 @@
-// cuda_privatized: a histogram for each block, in its shared memory; at the end it is added to the result.
+// cuda_privatized: each block counts in a histogram in its shared memory and adds it to the result at the end.
 //
-// What changes from `cuda_naive`: shared memory lies beside the arithmetic units of a multiprocessor, and only the
-// threads of one block see it. An atomic addition there takes a few cycles, disturbs no other multiprocessor, and of
-// equal counters in one warp the hardware adds up the ones. Global memory sees an addition for each block and bin
-// instead of one for each pair.
+// What changes from `cuda_naive`: shared memory is next to the arithmetic units of a multiprocessor, and only the
+// threads of one block access it. An atomic addition there takes a few cycles and disturbs no other multiprocessor.
+// When several threads of a warp increment the same counter, the hardware combines the increments. Global memory
+// receives one addition per block and bin instead of one per pair.
 //
-// Counters in shared memory have 32 bits, for which the hardware has an addition of its own; 64 bits would be a loop of
-// compare-and-swap. They cannot overflow: a launch pairs a block's points, at most 1024, with at most 2^21 others, and
-// at its end the counters are added to those of 64 bits.
+// Counters in shared memory have 32 bits because the hardware adds 32-bit words atomically; a 64-bit addition would be
+// a loop of compare-and-swap operations. The counters cannot overflow: a launch pairs the at most 1024 points of a
+// block with at most 2^21 others, and then adds the counters to the 64-bit counts.
 //
-// Work for each pair: as before, but the atomic addition is one of 32 bits in shared memory. Shared memory of a block:
-// 4 bytes for each bin. Sums of weights stay in global memory; `cuda_tiled_privatized` makes them private too.
-// Limits: the histogram must fit. The table asks for as much room as `cuda_tiled_privatized` takes: on a GPU with 227
-// KiB some 50,000 bins fit, with weights some 7,000.
+// Work per pair: as before, but the atomic addition is a 32-bit one in shared memory. Shared memory per block: 4 bytes
+// per bin. Sums of weights stay in global memory; `cuda_tiled_privatized` privatises them too. Limits: the histogram
+// must fit in shared memory. The check assumes the larger shared memory that `cuda_tiled_privatized` needs: with 227
+// KiB per block, about 50,000 bins fit, or about 7,000 with weights.
 // Source: privatisation of output; for 2-body statistics: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body
 // statistics computation on GPUs" (2016).
 #include "pair_histogram/gpu/cuda_limits.hpp"
@@ -25,8 +25,8 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-// Launch shape: one thread for each first point. All threads of a block stay for its barriers.
-// Dynamic shared memory: a counter for each slot.
+// Launch shape: one thread per first point. No thread returns early, because all must reach the barriers.
+// Dynamic shared memory: one counter per slot.
 template <class T, bool periodic, bool weighted>
 __global__ void count_privatized(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -45,7 +45,7 @@ __global__ void count_privatized(PairJob<T> job) {
     if constexpr (weighted) job.histogram.sums.add(slot, job.sums.product(first.weight, job.second.weight(second)));
   }
 
-  __syncthreads();  // every addition of the block is there
+  __syncthreads();  // the block has finished all its additions
   for (int slot = thread; slot < job.bins.slots(); slot += threads)
     if (counts[slot] > 0) atomicAdd(&job.histogram.counts[slot], Word{counts[slot]});
 }
@@ -71,7 +71,7 @@ namespace gradus::pair_histogram_detail {
 extern constinit const Variant cuda_privatized_rung{
     .name = "cuda_privatized",
     .summary = "a histogram for each block, in its shared memory",
-    .change = "32-bit additions beside the arithmetic units instead of 64-bit ones in the second-level cache",
+    .change = "32-bit additions in shared memory instead of 64-bit ones in the second-level cache",
     .backend = core::Backend::cuda,
     .device_input = true,
     .supports = histogram_in_shared,

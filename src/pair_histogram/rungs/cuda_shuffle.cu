@@ -1,20 +1,21 @@
-// cuda_shuffle: the second points in registers, a point for each lane of a warp, handed on by shuffles.
+// cuda_shuffle: a warp holds second points in registers, one per lane, and broadcasts them with shuffles.
 //
-// What changes from `cuda_lane_copies`: the tile. A warp holds 32 second points in the registers of its lanes; in step
-// k all lanes get the point of lane k by a shuffle, which moves a register from lane to lane without memory. So shared
-// memory is the histogram's alone, and no barrier is left between the beginning and the end: the warps of a block no
-// longer wait for one another, and each begins at its own place in the triangle.
+// What changes from `cuda_lane_copies`: the tile in shared memory. A warp loads 32 second points into the registers of
+// its lanes. In step k a shuffle gives all lanes the point of lane k; shuffles move registers between lanes without
+// memory. Shared memory now holds only the histogram, and no barrier remains between the start and the end of the
+// kernel. The warps of a block no longer wait for each other, and each starts at its own place in the triangle of
+// pairs.
 //
-// A shuffle moves 32 bits and goes through the same unit as an access to shared memory, so that a point of three
-// doubles takes six shuffles where a tile takes three broadcasts. What this rung saves in barriers and shared memory
-// it spends there. It pays where shared memory is short, or where the tile is small against the arithmetic.
+// A shuffle moves 32 bits and uses the same hardware unit as shared memory. A point of three doubles takes six
+// shuffles, where a tile takes three broadcasts. The rung therefore trades barriers and shared memory for shuffles.
+// This pays off where shared memory is scarce, or where loading a point costs little compared with the arithmetic.
 //
-// All lanes take part in every shuffle, also those without a first point, and those whose pair does not count.
+// All lanes must take part in every shuffle, including lanes without a first point and lanes whose pair does not count.
 //
-// Work for each pair: as before, and 3 shuffles of an element. Shared memory of a block: 4 bytes for each bin and copy.
+// Work per pair: as before, and 3 shuffled elements. Shared memory per block: 4 bytes per bin and copy.
 // Limits: as `cuda_lane_copies`.
-// Source: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016): sharing of
-// the registers' content.
+// Source: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016): sharing the
+// content of registers.
 #include "pair_histogram/gpu/cuda_limits.hpp"
 #include "pair_histogram/problem.hpp"
 
@@ -28,7 +29,7 @@ namespace {
 constexpr unsigned int all_lanes = 0xffffffffU;
 constexpr int warp_lanes = 32;
 
-// A second point as a lane holds it: in its own type, since a float is one shuffle and a double two.
+// A second point in the registers of a lane. It keeps the element type: a float takes one shuffle, a double two.
 template <class T, bool weighted>
 struct HeldPoint {
   T x = 0;
@@ -53,14 +54,13 @@ struct HeldPoint {
   }
 };
 
-// Launch shape: one thread for each first point. All threads of a block stay for its barriers, all lanes of a warp for
-// its shuffles.
+// Launch shape: one thread per first point. No thread returns early, because all must reach the barriers and shuffles.
 template <class T, bool periodic, bool weighted>
 __global__ void count_shuffle(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
   BlockHistogram<weighted> histogram(memory, job.bins.slots(), job.copies, job.histogram);
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-  const int copy = lane & (job.copies - 1);  // a power of two
+  const int copy = lane & (job.copies - 1);  // `copies` is a power of two
   const FirstPoint<T, weighted> first(job);
   const std::int64_t own_begin = first.exists ? job.first_partner(first.number) : job.end;
   for (std::int64_t begin = job.first_partner(first.number - lane); begin < job.end; begin += warp_lanes) {
@@ -99,7 +99,7 @@ namespace gradus::pair_histogram_detail {
 
 extern constinit const Variant cuda_shuffle_rung{
     .name = "cuda_shuffle",
-    .summary = "second points in the registers of a warp, handed on by shuffles",
+    .summary = "second points in the registers of a warp, broadcast by shuffles",
     .change = "no tile, no barriers between the warps of a block",
     .backend = core::Backend::cuda,
     .device_input = true,

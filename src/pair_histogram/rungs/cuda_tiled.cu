@@ -1,19 +1,19 @@
-// cuda_tiled: second points come tile by tile into the shared memory of a block; one histogram in the GPU's memory.
+// cuda_tiled: each block loads the second points tile by tile into its shared memory. A single histogram in global
+// memory.
 //
-// What changes from `cuda_naive`: the threads of a block walk over the same second points. So they fetch them together,
-// a tile of as many points as there are threads, each thread one point, and then every thread reads the whole tile from
-// shared memory. A point is fetched once for each block instead of once for each warp, and its fetch is a coalesced
-// one: 32 neighbours in one request.
+// What changes from `cuda_naive`: the threads of a block walk over the same second points, so they load them together.
+// A tile has as many points as the block has threads, and each thread loads one point. Every thread then reads the
+// whole tile from shared memory. A point is loaded once per block instead of once per warp, and the load is coalesced:
+// 32 consecutive points in one request.
 //
-// On early GPUs, without a cache for global memory, this was what made the difference; on those of today the
-// first-level cache, which is the same memory, does nearly as well by itself, and the atomic additions hide what is
-// left. The rung shows it, and prepares the next one.
+// On early GPUs, which did not cache global memory, tiling made the difference. On today's GPUs the first-level cache
+// uses the same memory and does nearly as well without it, and the atomic additions hide what remains. The rung shows
+// this and prepares the next one.
 //
-// Two barriers for each tile: one before it is overwritten, one after it is there.
+// Each tile needs two barriers: one before the tile is overwritten and one after it is filled.
 //
-// Work for each pair: as `cuda_naive`. Bytes: a fetch from global memory for each block and second point. Shared memory
-// of a block: 3 elements for each thread; weights, which are not this rung's matter, are read where they lie. Limits:
-// none beyond the GPU's memory.
+// Work per pair: as in `cuda_naive`. Bytes: one load from global memory per block and second point. Shared memory per
+// block: 3 elements per thread. Weights are not tiled; they are read from global memory. Limits: only the GPU's memory.
 // Source: tiling of the n-body problem: L. Nyland, M. Harris, J. Prins, "Fast n-body simulation with CUDA" (2007).
 #include "pair_histogram/gpu/cuda_limits.hpp"
 #include "pair_histogram/problem.hpp"
@@ -25,8 +25,8 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-// Launch shape: one thread for each first point. All threads of a block stay for its barriers.
-// Dynamic shared memory: three elements for each thread.
+// Launch shape: one thread per first point. No thread returns early, because all must reach the barriers.
+// Dynamic shared memory: three elements per thread.
 template <class T, bool periodic, bool weighted>
 __global__ void count_tiled(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -35,19 +35,19 @@ __global__ void count_tiled(PairJob<T> job) {
   T* const z = y + blockDim.x;
   const FirstPoint<T, weighted> first(job);
   const std::int64_t own_begin = job.first_partner(first.number);
-  const std::int64_t block_begin = job.first_partner(std::int64_t{blockIdx.x} * blockDim.x);  // the least of the block
+  const std::int64_t block_begin = job.first_partner(std::int64_t{blockIdx.x} * blockDim.x);  // the block's lowest
   for (std::int64_t begin = block_begin; begin < job.end; begin += blockDim.x) {
     const int count = static_cast<int>(min(job.end - begin, std::int64_t{blockDim.x}));
     const int mine = static_cast<int>(threadIdx.x);
-    __syncthreads();  // no thread still reads the tile before
+    __syncthreads();  // no thread reads the previous tile any more
     if (mine < count) {
       x[mine] = job.second.x[begin + mine];
       y[mine] = job.second.y[begin + mine];
       z[mine] = job.second.z[begin + mine];
     }
-    __syncthreads();  // the whole tile is there
+    __syncthreads();  // the whole tile is filled
     if (!first.exists) continue;
-    // Of the tile in which a thread's own partners begin it leaves out those before them.
+    // Skips the points of the tile that precede this thread's first partner.
     for (int place = static_cast<int>(max(own_begin - begin, std::int64_t{0})); place < count; ++place) {
       const Place second{static_cast<double>(x[place]), static_cast<double>(y[place]), static_cast<double>(z[place])};
       const int slot = job.bins.slot(job.template squared_distance<periodic>(first.place, second));

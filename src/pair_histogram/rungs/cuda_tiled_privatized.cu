@@ -1,18 +1,19 @@
-// cuda_tiled_privatized: tiles of second points and a histogram for each block, both in shared memory.
+// cuda_tiled_privatized: both the tile of second points and the block's histogram are in shared memory.
 //
-// What changes from `cuda_tiled`: the histogram of `cuda_privatized` beside the tile. No thread touches global memory
-// while it counts the pairs of a tile, neither for points nor for counts.
+// What changes from `cuda_tiled`: the block's histogram joins the tile in shared memory, as in `cuda_privatized`. While
+// a thread counts the pairs of a tile, it accesses global memory neither for points nor for counts.
 //
-// It is the fastest of the four kernels of the published experiment. What it does for each pair is now arithmetic: the
-// square root and the division in double take longer than everything else together.
+// This is the fastest of the four kernels of the published experiment. Its time per pair is now arithmetic: the square
+// root and the division in double take longer than everything else together.
 //
-// A barrier is missed easily here: the first tile may be filled only after the histogram is empty (which does no harm,
-// they lie apart), a tile may be overwritten only when no thread reads it any more, and the histogram may be flushed
-// only when all threads have added their last pair. The first and the last are the histogram's barriers, the others the
-// tile's. A thread without a point of its own must not leave early, since the others wait for it there.
+// Three places need barriers. The first tile is filled after the histogram is cleared (this order is not essential,
+// since the two do not overlap). A tile is overwritten only when no thread reads it any more. The histogram is flushed
+// only when all threads have added their last pair. BlockHistogram has the first and the last barrier, Tile the others.
+// A thread without a first point must not return early, because the other threads wait for it at the barriers.
 //
-// Work for each pair: 8 operations, a square root and a division in double, an addition in shared memory. Shared memory
-// of a block: 4 elements for each thread and 4 bytes for each bin (28 with weights), which must fit.
+// Work per pair: 8 operations, a square root and a division in double, and an addition in shared memory. Shared memory
+// per block: 4 elements per thread and 4 bytes per bin (28 with weights).
+// Limits: tile and histogram must fit in shared memory.
 // Source: as `cuda_tiled` and `cuda_privatized`.
 #include "pair_histogram/gpu/cuda_limits.hpp"
 #include "pair_histogram/problem.hpp"
@@ -24,7 +25,7 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-// Launch shape: one thread for each first point. All threads of a block stay for its barriers.
+// Launch shape: one thread per first point. No thread returns early, because all must reach the barriers.
 template <class T, Space space, bool weighted>
 __global__ void count_tiled_privatized(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];

@@ -1,17 +1,18 @@
-// openmp_privatized: every thread counts in a histogram of its own; at the end they are added up.
+// openmp_privatized: each thread counts in a private histogram; the histograms are added up at the end.
 //
-// What changes from `openmp_shared`: nothing is shared while pairs are counted, so no addition is atomic and no cache
-// line travels. What is left to synchronise is the end: threads times bins additions, nothing beside n^2 / 2 pairs.
-// This is privatisation, and it is what makes a histogram scale. Each histogram is allocated by the thread that counts
-// in it: no two of them share a cache line on their borders, and the pages lie in the thread's own memory node.
-//
-// The triangle of pairs is balanced as before, by dealing out its rows one by one: of neighbouring rows the one has one
-// pair less than the other, so that over a portion two threads differ by about a row.
-//
-// Work for each pair: as `sequential`. Memory: a histogram for each thread, 8 bytes for each bin, and 16 or more with
-// weights; while it fits the first-level cache, which some thousand bins do, an addition costs no more than with one
+// What changes from `openmp_shared`: threads share nothing while they count, so increments need no atomics and cache
+// lines stay with their core. Only the end needs synchronisation: threads * bins additions, which is negligible
+// compared with n^2 / 2 pairs. This technique is called privatisation, and it makes a histogram scale. Each thread
+// allocates its own histogram. No two histograms share a cache line, and on NUMA machines the pages are local to the
 // thread.
-// Limits: with very many bins and threads the private histograms push each other, and the points, out of the caches.
+//
+// The triangle of pairs is balanced as before, by dealing out single rows. Adjacent rows differ by one pair, so within
+// one portion two threads differ by about one row.
+//
+// Work per pair: as `sequential`. Memory: one histogram per thread, 8 bytes per bin, or 24 bytes or more with weights.
+// While the histogram fits in the first-level cache (a few thousand bins), an increment costs no more than with one
+// thread.
+// Limits: with very many bins and threads the private histograms evict each other and the points from the caches.
 // Source: the `reduction` of the OpenMP specification, written out by hand; for 2-body statistics: N. Pitaksirianan,
 // Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016).
 #include <memory>
@@ -33,8 +34,8 @@ Histogram openmp_privatized(const Problem<T>& problem, const Execution& executio
   {
     const core::PhaseTimer timer(phases, "count");
     in_portions(problem, execution, threads, [&](std::int64_t begin, std::int64_t end) {
-      core::FirstFailure failure;  // since no exception may leave the parallel loop
-      // A loop over parts, and not the thread's number, so that a team smaller than asked for still does all of them.
+      core::FirstFailure failure;  // no exception may leave the parallel loop
+      // Loops over parts rather than thread numbers: all parts are counted even if OpenMP provides fewer threads.
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
       for (int part = 0; part < threads; ++part) {
         std::unique_ptr<Histogram>& copy = copies[static_cast<std::size_t>(part)];

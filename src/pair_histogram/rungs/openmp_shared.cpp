@@ -1,19 +1,18 @@
-// openmp_shared: the points are dealt out to threads, and all threads count in one histogram, each addition an atomic
-// one.
+// openmp_shared: threads share the first points and add atomically to one histogram.
 //
-// What changes from `sequential`: one line shares the loop over the first points among the threads, for no pair depends
-// on another; only the counts are shared. Two threads that read, add to and write back the same count at the same time
-// would lose one of the additions, so each addition becomes `omp atomic`: a locked instruction, for a count is an
-// integer. Distances and bins now scale with the cores. The additions do not: each needs its cache line for itself, a
-// histogram of 80 bins has ten of them, and with more threads they spend their time on their way from core to core.
-// Integer additions may come in any order, so the counts are the same in every run.
+// What changes from `sequential`: one directive distributes the loop over the first points among the threads. No pair
+// depends on another; only the counts are shared. If two threads read, increment and write the same count at the same
+// time, one increment is lost. Each increment is therefore an `omp atomic`, which is a single locked instruction
+// because counts are integers. Distances and bins now scale with the cores. The increments do not: each needs exclusive
+// ownership of its cache line, and a histogram of 80 bins has only ten lines. With more threads, these lines spend
+// their time moving from core to core. Integer additions commute, so the counts are the same in every run.
 //
-// The first points have many partners after them, the last have few: the triangle of pairs. Rows are therefore dealt
-// out like cards, one to each thread in turn (schedule(static, 1)), so that no thread has all the long ones.
+// The first points have many later partners, the last ones few: the pairs form a triangle. Rows are therefore dealt out
+// like cards, one to each thread in turn (schedule(static, 1)), so that no thread gets all the long rows.
 //
-// Work for each pair: as `sequential`, and one atomic addition, of which each takes its cache line away from the core
-// that had it; two more with weights. Memory: one histogram however many threads there are.
-// Limits: slower than one thread where there are few bins.
+// Work per pair: as `sequential`, but the increment is atomic and takes its cache line away from the core that had it.
+// With weights two more atomic additions follow. Memory: one histogram for any number of threads.
+// Limits: with few bins it is slower than one thread.
 // Source: the exercise of every OpenMP course, after the OpenMP specification's `atomic` construct.
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
@@ -24,7 +23,7 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-/// Adds to a word that threads share, and returns what it was before.
+/// Adds `value` to a shared word atomically and returns the word's previous value.
 std::uint64_t add_atomically(std::uint64_t& word, std::uint64_t value) {
   std::uint64_t before = 0;
 #pragma omp atomic capture
@@ -51,7 +50,7 @@ Histogram openmp_shared(const Problem<T>& problem, const Execution& execution, s
 #pragma omp atomic
         ++histogram.counts[static_cast<std::size_t>(slot)];
         if (!weighted) return;
-        // Word by word: the thread whose addition wraps a word carries into the next.
+        // Adds word by word. A thread whose addition wraps a word carries into the next word.
         std::uint64_t* const sum = histogram.sum(slot);
         WeightSums::add_by(problem.sums.product(weight, problem.second_weight(second)), histogram.sum_words,
                            [sum](int word, std::uint64_t value) { return add_atomically(sum[word], value); });

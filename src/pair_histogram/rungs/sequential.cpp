@@ -1,11 +1,11 @@
-// sequential: the textbook's loop. Every point looks at every point after it; the square root of their squared distance
-// over the width of a bin, less its fraction, is the bin that counts one more.
+// sequential: the textbook's double loop. It pairs every point with every later point, computes their distance, divides
+// by the bin width, truncates to an integer and increments that bin.
 //
-// Work for each of the n (n - 1) / 2 pairs: d subtractions and multiplications, d - 1 additions, a square root, a
-// division, an addition to one of the bins. The square root and the division are not pipelined as the rest is, and an
-// addition waits for the one before where both go to the same bin. The points are read n / 2 times, from the cache
-// while they fit there. One core, no vector instructions: the rung from which all speed-ups are counted.
-// With edges instead of a width the division becomes a binary search. Limits: none.
+// Work for each of the n (n - 1) / 2 pairs: d subtractions, d multiplications, d - 1 additions, a square root, a
+// division and an increment. Square roots and divisions are not pipelined as well as the other operations. An increment
+// waits for the previous one if both go to the same bin. The points are read n / 2 times, from the cache while they
+// fit. One core, no vector instructions: this rung is the baseline of all speed-ups. With explicit edges a binary
+// search replaces the division. Limits: none.
 // Source: the first program of every course on 2-body statistics; the spatial distance histogram (SDH) of molecular
 // simulation in Y.-C. Tu, S. Chen, S. Pandit, "Computing distance histograms efficiently in scientific databases"
 // (ICDE 2009).
@@ -17,7 +17,7 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-/// The pairs of the point `row` with the second points from `begin` to `end`.
+/// Counts the pairs of point `row` with the second points in [begin, end).
 template <int dimensions, Space space, class T>
 void count_pairs(const Problem<T>& problem, std::int64_t row, std::int64_t begin, std::int64_t end,
                  Histogram& histogram) {
@@ -37,7 +37,7 @@ void count_pairs(const Problem<T>& problem, std::int64_t row, std::int64_t begin
     for (int dim = 0; dim < dimensions && space != Space::cell; ++dim) {
       double separation = std::abs(separations[dim]);
       if (space == Space::box)
-        separation = std::min(separation, problem.box[dim] - separation);  // of the nearest images
+        separation = std::min(separation, problem.box[dim] - separation);  // to the nearest image
       squared += separation * separation;
     }
     const double distance = std::sqrt(squared);
@@ -61,7 +61,7 @@ Histogram sequential(const Problem<T>& problem, const Execution& execution, std:
   with_dimensions(problem, [&](auto dimensions, auto space) {
     in_portions(problem, execution, 1, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = first; row < last; ++row)
-        in_stretches(problem, row, [&](std::int64_t begin, std::int64_t end) {
+        in_blocks(problem, row, [&](std::int64_t begin, std::int64_t end) {
           count_pairs<dimensions, space>(problem, row, begin, end, histogram);
         });
     });
@@ -72,7 +72,7 @@ Histogram sequential(const Problem<T>& problem, const Execution& execution, std:
 extern constinit const Variant sequential_rung{
     .name = "sequential",
     .summary = "the textbook's loop on one core",
-    .change = "the first rung: all speed-ups are counted from it",
+    .change = "the first rung: the baseline of all speed-ups",
     .backend = core::Backend::sequential,
     .memory = one_histogram,
     .run = {sequential<float>, sequential<double>},

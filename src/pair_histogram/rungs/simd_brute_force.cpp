@@ -1,23 +1,23 @@
-// simd_brute_force: vector instructions in double, as many pairs at once as a vector has lanes. All pairs, privately
-// counted by each thread.
+// simd_brute_force: vector instructions in double process as many pairs at once as a vector has lanes.
 //
 // What changes from `openmp_privatized`:
-// * The points are copied into columns (structure of arrays), so that the same coordinate of neighbouring points comes
-//   with one load. The loop over second points is then the vector loop: subtract, multiply, add, square root, divide,
-//   and cut to an integer for 2, 4 or 8 pairs at once. Each operation rounds as the canonical rule says, and none is
-//   fused, so nothing is left to re-check.
+// * The points are copied into columns (structure of arrays), so that one load fetches the same coordinate of
+//   neighbouring points. The loop over second points becomes the vector loop: it subtracts, multiplies, adds, takes the
+//   square root, divides and truncates for 2, 4 or 8 pairs at once. Each operation rounds as the canonical rule says
+//   and none is fused, so no pair needs a second check.
 // * Counting is not vectorised: two lanes may hold the same bin, and the second increment must see the first. The bins
-//   of a row of pairs are written to a small buffer and counted one by one, into four copies of the counters in turn,
-//   since an increment of a counter that was incremented just before waits for that store.
-// * Tiles. Pairs are dealt out as pairs of tiles of 1024 points, which stay in the L1 cache; among the points alone
-//   they are the triangle of tiles on and above the diagonal. A thread that has finished its share takes from others.
+//   of a row of pairs are written to a small buffer and counted one by one, into four copies of the counters in turn.
+//   An increment would otherwise wait for the store of a previous increment to the same counter.
+// * Tiles. Work is distributed as pairs of tiles of 1024 points, which stay in the L1 cache. For one set of points
+//   these are the tile pairs on and above the diagonal. A thread that has finished its share steals from others.
 //
-// Work for each pair: 3 d - 1 additions and multiplications, a square root and a division, a vector of them for `lanes`
-// pairs; one increment. The square root and the division are what it spends its time on: simd_filter is rid of them.
-// With edges instead of a width, a binary search among the thresholds for each pair takes their place.
-// Memory: 8 d bytes for each point. Limits: none.
+// Work per pair: 3 d - 1 additions and multiplications, a square root and a division, each for `lanes` pairs at once;
+// one increment. The square root and the division dominate the time; simd_filter avoids them. With explicit edges, a
+// binary search of the thresholds replaces them.
+// Memory: 8 d bytes per point.
+// Limits: none.
 // Source: tiling and privatised output as in N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Algorithms and framework for
-// computing 2-body statistics on GPUs" (2019), carried over to vector units.
+// computing 2-body statistics on GPUs" (2019), applied to vector units.
 #include "pair_histogram/simd/simd_pairs.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -32,7 +32,7 @@
 #define GRADUS_PAIR_HISTOGRAM_SIMD_BRUTE_FORCE
 namespace gradus::pair_histogram_detail {
 
-// A point and a range of second points. Plain data: it crosses into code compiled for other instruction sets.
+// A first point and a range of second points. Plain data, because it is passed to code for other instruction sets.
 struct PlainRow {
   const double* const* second;  // columns
   double first[dimension_limit];
@@ -42,8 +42,8 @@ struct PlainRow {
   int dimensions;
   std::int64_t begin;
   std::int64_t end;
-  double width;   // of the bins; or 0, and
-  double* found;  // room for the squared distances
+  double width;   // of the bins, or 0: return squared distances in `found`
+  double* found;  // output: squared distances
   double beyond;  // one past the last bin
   std::int32_t* bins;
 };
@@ -63,7 +63,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Doubles = hn::ScalableTag<double>;
 using DoubleVector = hn::Vec<Doubles>;
 
-// In a triclinic cell: see Cell::squared_distance().
+// The squared distances in a triclinic cell; see Cell::squared_distance().
 HWY_INLINE DoubleVector squared_in_cell(const PlainRow& row, const DoubleVector (&first)[dimension_limit],
                                         std::int64_t place) {
   const Doubles d;
@@ -97,12 +97,12 @@ HWY_INLINE DoubleVector squared_distances(const PlainRow& row, const DoubleVecto
   for (int dim = 0; dim < D; ++dim) {
     auto apart = hn::Abs(first[dim] - hn::LoadU(d, row.second[dim] + place));
     if constexpr (space == Space::box) apart = hn::Min(apart, hn::Set(d, row.box[dim]) - apart);
-    square = square + apart * apart;  // two roundings, as the rule says
+    square = square + apart * apart;  // two roundings, as the canonical rule says
   }
   return square;
 }
 
-// The squared distances, or with a width the bins.
+// Computes the bins if `row.width` is positive, otherwise the squared distances.
 template <int D, Space space>
 void plain_kernel(const PlainRow& row) {
   const Doubles d;
@@ -159,9 +159,9 @@ HWY_EXPORT(count_plain_row);
 namespace {
 
 constexpr std::int64_t tile_points = 1024;
-constexpr std::int64_t copies = 4;  // of the counters, so that neighbouring pairs of one bin do not wait for each other
+// Copies of the counters, so that consecutive increments of one bin do not wait for each other.
+constexpr std::int64_t copies = 4;
 
-// Points in double, column by column.
 template <class T>
 struct PlainColumns {
   Buffer<double> columns;
@@ -174,7 +174,7 @@ struct PlainColumns {
       double* column = columns.data() + dim * padded(points.rows());
       pointers[dim] = column;
       for (std::int64_t row = 0; row < points.rows(); ++row) {
-        if (row % core::operations_between_looks == 0) core::honour_stop(stop, while_sorting);
+        if (row % core::operations_between_polls == 0) core::honour_stop(stop, while_sorting);
         column[row] = static_cast<double>(points(row, dim));
       }
       std::fill(column + points.rows(), column + padded(points.rows()), 0.0);
@@ -188,7 +188,7 @@ class PlainCounters {
   explicit PlainCounters(const Problem<T>& problem)
       : problem_(problem), slots_(problem.bins.slots()), counts_(static_cast<std::size_t>(slots_ * copies)),
         words_(problem.sum_words()), sums_(static_cast<std::size_t>(slots_ * words_)) {
-    // With a cutoff inside a bin, or too many of them for 32 bits, the thresholds decide.
+    // If the cutoff is inside a bin, or the bins are too many for 32-bit numbers, the thresholds decide.
     const auto bins = static_cast<double>(problem.bins.count());
     whole_ = problem.bins.width() > 0 && problem.bins.reach() / problem.bins.width() >= bins && bins < 0x1p30;
   }
@@ -216,7 +216,7 @@ class PlainCounters {
   }
 
   void add_to(Histogram& histogram) const {
-    const std::int64_t stretch = core::stretch_length(slots_, copies + words_);
+    const std::int64_t stretch = core::chunk_length(slots_, copies + words_);
     for (std::int64_t slot = 0; slot < slots_; ++slot) {
       if (slot % stretch == 0) core::honour_stop(problem_.stop, while_adding_up);
       for (std::int64_t copy = 0; copy < copies; ++copy)
@@ -248,7 +248,7 @@ class PlainCounters {
   std::int64_t slots_;
   bool whole_ = false;
   std::vector<std::uint64_t> counts_;
-  int words_;  // of a sum; 0 without weights
+  int words_;  // per sum; 0 without weights
   std::vector<std::uint64_t> sums_;
   alignas(64) double found_[plain_block + filter_block];
   alignas(64) std::int32_t bins_[plain_block + filter_block];
@@ -300,7 +300,7 @@ extern constinit const Variant simd_brute_force_rung{
     .name = "simd_brute_force",
     .summary = "vectors of pairs in double, tiles of points, private copies of the counters",
     .change =
-        "the columns of the points lie apart, so that 2, 4 or 8 pairs are subtracted, multiplied and divided at once",
+        "the points are stored in columns, so that 2, 4 or 8 pairs are subtracted, multiplied and divided at once",
     .backend = core::Backend::simd,
     .on_ranks = true,
     .memory = plain_memory,

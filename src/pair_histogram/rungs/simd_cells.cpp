@@ -1,40 +1,39 @@
-// simd_cells: points in columns of cells; a few neighbouring points at a time look only at what is near them.
+// simd_cells: points are sorted into columns of cells; small groups of points visit only the points near them.
 //
-// The idea. Where the bins reach a small part of the way across the points, nearly all pairs of brute force lie beyond.
-// Points are sorted into cells, so that those near a place are found without looking at the others: the cell lists of
-// molecular dynamics.
+// The idea. If the bins reach only a small part of the way across the points, nearly all pairs of brute force are out
+// of reach. Sorting points into cells finds the points near a place without visiting the others, as the cell lists of
+// molecular dynamics do.
 //
-// * Columns. In space the cells stand in columns along the last axis, the points of a column one after another in
-//   memory. What lies near some height of a column is therefore one run of points, which a vector unit likes: the
-//   columns are as wide as makes a run about a vector long (but a quarter of the reach to the whole reach), and the
-//   cells are thin. There are never more cells than about the number of points.
-// * Groups. Up to eight neighbouring points of a column share a list of the points near them: for each column in
-//   reach of their bounding box, the run that can be near enough; of the run those whose distance from the box is
-//   within reach are packed to the list (Compress). Each point of the group then meets the whole list with the filter
-//   of simd_filter. Without others each pair must come once: a group looks at the columns after its own, and in its own
-//   at what stands after it; the first pairs of the list are those within the group.
-// * Coordinates are 32-bit integers, of which 2^32 go around a periodic box, or 2^30 across open space: half a step is
-//   far below float's error. The list holds float coordinates relative to the middle of the group's box, computed from
-//   differences of integers, which wrap as the box does: the nearest image comes for nothing, and so does accuracy in a
-//   large box. That is right as long as no point within reach of the group has a nearer image for one of its points
-//   than for another; so a group ends before its extent plus the reach passes half of the box. One point alone never
-//   passes it.
-// * In a triclinic cell the places are those in its brick (cell.hpp), a box along the axes whose faces meet with a
-// shift:
-//   once around the third edge is also so far along the first two. The columns stand along the first edge, around which
-//   a place comes back to itself, so coordinates along it wrap as in a box. Across, an image of a column is looked at
-//   for each turn that can be in reach, and its run of points carries from where its coordinates are counted. So a list
-//   costs what it costs in a box, whatever the cell. No image is left out and none taken twice as long as the bins end
-//   before half of the least height by the bound of the filter.
-// * The order of counting changes nothing, for counts are integers and doubtful pairs are decided by the canonical rule
-//   on the original coordinates.
+// * Columns. The cells form columns along the last axis, and the points of a column are contiguous in memory. The
+//   points near a height of a column are therefore one contiguous run, which suits vector units. The column width,
+//   between a quarter of the reach and the whole reach, is chosen so that a run is about one vector long; the cells are
+//   thin. The number of cells never exceeds roughly the number of points.
+// * Groups. Up to eight neighbouring points of a column share a list of nearby points. For each column in reach of the
+//   group's bounding box, the list takes the run that may be near enough and packs (Compress) the points whose distance
+//   from the box is within reach. The filter of simd_filter then pairs each point of the group with the whole list.
+//   Without a second set, each pair must count once: a group visits only later columns, and in its own column only
+//   later points. The pairs within the group come first in the list.
+// * Coordinates are 32-bit integers: 2^32 steps span a periodic box, or 2^30 steps span open space. Half a step is far
+//   below float's rounding error. The list holds float coordinates relative to the middle of the group's box, computed
+//   from integer differences, which wrap around as the box does. This gives the nearest image at no cost, and it keeps
+//   full accuracy in a large box. The result is correct if every point within reach has the same nearest image for all
+//   points of the group. So a group ends before its extent plus the reach exceeds half of the box; a group of one point
+//   never exceeds it.
+// * In a triclinic cell the coordinates are those in its brick (cell.hpp), an axis-aligned box whose faces join with a
+//   shift: one turn around the third edge also shifts the first two coordinates. The columns run along the first edge;
+//   one turn around it returns to the same place, so that coordinates along it wrap as in a box. Across the columns,
+//   each image (turn) of a column that can be in reach is visited separately, and its run of points carries the origin
+//   of its coordinates. A list thus costs the same as in a box, whatever the cell. No image is missed or counted twice
+//   if the bins end below half of the least height by more than the filter's error bound.
+// * The order of counting does not matter: counts are integers, and the canonical rule decides doubtful pairs from the
+//   original coordinates.
 //
-// What changes from `simd_filter`: O(n) times the number of neighbours in place of O(n^2).
-// Work with half of m neighbours: about 1.5 m pairs of the filter and 3 m coordinates packed for each group; three
-// passes over the points to sort them.
-// Memory: 8 d + 8 bytes for each point while they are sorted, and 4 for each cell and sorting thread.
-// Limits: points that crowd into few cells make it brute force in a roundabout way. In a triclinic cell bins up to half
-// of the least height itself are counted by simd_filter.
+// What changes from `simd_filter`: O(n) times the number of neighbours instead of O(n^2).
+// Work, if a point has m neighbours within reach: about 1.5 m filtered pairs per point and 3 m packed coordinates per
+// group. Each pair counts for one of its points only. Sorting takes three passes over the points.
+// Memory: 8 d + 8 bytes per point while sorting, and 4 bytes per cell and sorting thread.
+// Limits: if most points crowd into a few cells, it degrades to brute force with overhead. In a triclinic cell,
+// simd_filter counts bins that end at, or too close to, half of the least height.
 // Source: B. Quentrec, C. Brot (1973) for cells; S. Pall, B. Hess, "A flexible algorithm for calculating pair
 // interactions on SIMD architectures" (2013) for groups; M. Sinha, L. Garrison, "Corrfunc" (2020) for pair counts.
 #include "pair_histogram/simd/simd_pairs.hpp"
@@ -53,32 +52,32 @@
 #define GRADUS_PAIR_HISTOGRAM_SIMD_CELLS
 namespace gradus::pair_histogram_detail {
 
-constexpr std::int64_t list_points = 2048;  // so that a list stays in the L1 cache
+constexpr std::int64_t list_points = 2048;  // a list stays in the L1 cache
 constexpr std::int64_t list_room = list_points + overshoot + filter_block;
 
 struct PointRun {
   std::int64_t begin;
   std::int64_t end;
-  std::int32_t origin[dimension_limit];  // in a brick: from where the coordinates of this image are counted
-  float offset[dimension_limit];         // and where that is, seen from the group's origin
+  std::int32_t origin[dimension_limit];  // in a brick: the origin of this image's coordinates
+  float offset[dimension_limit];         // and its position relative to the group's origin
 };
 
-// A list of points near a group, and what is needed to make it.
+// The points near a group, with their weights.
 struct CellList {
   alignas(64) float columns[dimension_limit][list_room];
   alignas(64) std::int32_t numbers[list_room];
   alignas(64) std::int64_t weights[list_room];
 };
 
-// A group of points, and the runs of points that may be near it; the first begins with the group itself if `own`.
+// A group of points and the runs of points that may be near it. If `own`, the first run begins with the group itself.
 struct CellGroup {
   std::int64_t begin;
   std::int64_t end;
-  std::int32_t origin[dimension_limit];  // the middle of the group's box
-  float half[dimension_limit];           // its half extents, in cells of the bins
-  float greatest_square;                 // of a distance from the box that matters
-  bool own;                              // later points only
-  const float* const* first;             // columns of integers
+  std::int32_t origin[dimension_limit];  // the centre of the group's box
+  float half[dimension_limit];           // half of its extents, in the plan's cells
+  float greatest_square;                 // greatest squared distance from the box within reach
+  bool own;                              // pairs only with later points
+  const float* const* first;             // columns of integers, stored as float bits
   const float* const* second;
   const std::int64_t* first_weights;
   const std::int64_t* second_weights;
@@ -97,8 +96,7 @@ namespace {
 
 constexpr int columns_of(int dimensions) { return dimensions == in_a_cell ? dimension_limit : dimensions; }
 
-// Appends those of the points of a run from `place` on, a vector of them, that are near the group's box. Returns the
-// list's new length.
+// Appends the points near the group's box from one vector of a run. Returns the list's new length.
 template <int D>
 HWY_INLINE std::int64_t append_near(const FilterView& view, const CellGroup& group, const PointRun& run,
                                     std::int64_t place, std::int64_t length) {
@@ -127,7 +125,7 @@ HWY_INLINE std::int64_t append_near(const FilterView& view, const CellGroup& gro
   return length + static_cast<std::int64_t>(hn::CountTrue(f, near));
 }
 
-// The pairs of the group with a list, whose point `own` is the group's first, if there is one.
+// Counts the pairs of the group with the list. The group's first point is at place `own` of the list, if at all.
 template <int D, int joint>
 HWY_INLINE void count_list(FilterView& view, const CellGroup& group, std::int64_t length, std::int64_t own) {
   constexpr int dimensions = columns_of(D);
@@ -154,7 +152,7 @@ HWY_INLINE void count_list(FilterView& view, const CellGroup& group, std::int64_
 template <int D, int joint>
 void group_kernel(FilterView& view, const CellGroup& group) {
   std::int64_t length = 0;
-  std::int64_t own = 0;  // the place in the list where the group begins, or began
+  std::int64_t own = 0;  // place of the group's first point in the list; negative after the list restarts
   for (std::int64_t number = 0; number < group.run_count; ++number) {
     const PointRun& run = group.runs[number];
     for (std::int64_t place = run.begin; place < run.end; place += float_lanes()) {
@@ -212,43 +210,40 @@ namespace {
 constexpr std::int64_t group_points = 8;
 constexpr std::int64_t item_points = 256;
 constexpr std::int64_t points_to_a_run = 16;
-constexpr std::int64_t points_to_a_call = std::int64_t{1} << 24;  // so that the counters do not overflow within one
-constexpr std::int64_t weighted_points_to_a_call = std::int64_t{1} << 19;  // sums of many words take longer
-// A cell across a brick is a quarter of it at most: then the coordinates of an image in it wrap neither within the cell
-// nor far from the group (place_image()).
+constexpr std::int64_t points_to_a_call = std::int64_t{1} << 24;           // the counters do not overflow within a call
+constexpr std::int64_t weighted_points_to_a_call = std::int64_t{1} << 19;  // sums of several words take longer
+// At least this many cells across a brick keep an image's coordinates from wrapping within a cell or near the group.
 constexpr std::int64_t fewest_across_a_brick = 4;
-constexpr int sort_threads = 8;  // each has a counter for each cell
-constexpr double widest = 1.0;   // of columns, against the reach
+constexpr int sort_threads = 8;  // each has one counter per cell
+constexpr double widest = 1.0;   // column width, relative to the reach
 constexpr double narrowest = 0.25;
-constexpr double extent_limit = 0.5;   // of a group, against the reach
-constexpr double longest_local = 1.3;  // half of that, the reach, and the prune's slack: of coordinates in a list
+constexpr double extent_limit = 0.5;   // of a group, relative to the reach
+constexpr double longest_local = 1.3;  // of coordinates in a list: extent_limit / 2, the reach, and slack
 
-// An axis of the grid: integers in `span` steps from `lowest`, divided into equal cells.
+// An axis of the grid: 2^span_bits integer steps, divided into equal cells.
 struct Axis {
-  int column = -1;  // of the points; -1: none, one cell
+  int column = -1;  // of the points; -1: axis unused, one cell
   bool periodic = false;
   int span_bits = 32;
   std::int64_t cells = 1;
   double cell_size = 0;    // in steps
-  std::int64_t reach = 0;  // in steps, with what covers the rounding to steps
+  std::int64_t reach = 0;  // in steps, plus an allowance for rounding to steps
 
-  // A coordinate's steps from the end of the axis.
+  // Returns the number of steps from the lower end of the axis.
   std::int64_t steps(std::int32_t coordinate) const {
     return periodic ? static_cast<std::int64_t>(static_cast<std::uint32_t>(coordinate))
                     : static_cast<std::int64_t>(coordinate) + (std::int64_t{1} << (span_bits - 1));
   }
-  // The cell of any number of steps: around a box the cells go on past both ends, in open space the last one on either
-  // side holds all that lies past it. Where points are put into cells and where they are looked for, this is the one
-  // function, and it never decreases where its argument grows. So what is looked for from low - reach to high + reach,
-  // steps away from a group between low and high, has every point of which the steps are in that range, those on the
-  // upper border of the last cell too.
+  // Returns the cell of a number of steps. A periodic axis continues past both ends; on an open axis the end cells hold
+  // all points beyond them. Sorting and searching both use this function, and it is monotonic. A search from low -
+  // reach to high + reach therefore finds every point in that range, even on the upper border of the last cell.
   std::int64_t cell(std::int64_t from_end) const {
     const std::int64_t any = (from_end * cells) >> span_bits;
     return periodic ? any : std::clamp<std::int64_t>(any, 0, cells - 1);
   }
 };
 
-// The cells from `low` to `high`, which may lie past the ends of a box, as one or two ranges.
+// The cells from `low` to `high`, which may wrap around a periodic axis, as at most two ranges.
 struct CellRanges {
   cpu::Range part[2];
   int parts = 0;
@@ -271,12 +266,11 @@ struct CellRanges {
   }
 };
 
-// The grid: columns of cells along the last axis of the points, or in a brick along its first, which wraps as a box
-// does.
+// The grid: columns of cells along the last axis of the points, or along the first axis of a brick.
 struct Grid {
   Axis axis[dimension_limit];  // [0], [1]: across; [2]: along
   double length_per_step[dimension_limit] = {};
-  // In a brick: by how many steps of the second axis once around another one moves a place.
+  // In a brick: how many steps along the second axis one turn around the first axis moves a point.
   double shift[dimension_limit][dimension_limit] = {};
 
   std::int64_t columns() const { return axis[0].cells * axis[1].cells; }
@@ -290,7 +284,7 @@ Grid make_grid(const Problem<T>& problem, const FilterPlan& plan) {
   const double reach = problem.bins.reach();
   const auto points = static_cast<double>(std::max<std::int64_t>(1, problem.m()));
   double extents[dimension_limit] = {};
-  double density = points;  // of points in the reach's cube
+  double density = points;  // points per cube of edge `reach`
   for (int across = 0; across < dimension_limit; ++across) {
     Axis& axis = grid.axis[across];
     axis.column = across == 2 ? d - 1 : (across < d - 1 ? across : -1);
@@ -300,13 +294,13 @@ Grid make_grid(const Problem<T>& problem, const FilterPlan& plan) {
     axis.periodic = problem.periodic;
     axis.span_bits = problem.periodic ? 32 : open_span_bits;
     grid.length_per_step[across] = 1 / plan.steps_per_length[column];
-    extents[across] = std::ldexp(grid.length_per_step[across], axis.span_bits) / reach;  // in reaches
+    extents[across] = std::ldexp(grid.length_per_step[across], axis.span_bits) / reach;  // in units of the reach
     axis.reach =
         static_cast<std::int64_t>(std::min(0x1p32, std::ceil(reach * (1 + 0x1p-20) * plan.steps_per_length[column]))) +
         4;
     density /= std::max(extents[across], 1.0);
   }
-  // A run of a column is about two reaches long, and has width^(d - 1) times the density to a reach.
+  // A run in a column is about two reaches long and holds width^(d - 1) * density points per reach.
   double width = d == 1 ? 1 : std::pow(static_cast<double>(points_to_a_run) / (2 * density), 1.0 / (d - 1));
   width = std::clamp(width, narrowest, widest);
   const std::int64_t fewest = problem.triclinic ? fewest_across_a_brick : 1;
@@ -326,7 +320,6 @@ Grid make_grid(const Problem<T>& problem, const FilterPlan& plan) {
   return grid;
 }
 
-// Points sorted by cell.
 template <class T>
 class SortedPoints {
  public:
@@ -344,13 +337,11 @@ class SortedPoints {
     return column < 0 ? 0 : std::bit_cast<std::int32_t>(columns_.columns()[column][place]);
   }
   const std::int64_t* weights() const { return weights_.data(); }
-  /// In the order of the places.
+  /// Sets the weights, in sorted order.
   void take_weights(FilterWeights weights) { weights_ = std::move(weights); }
   std::span<const std::int32_t> order() const { return {order_.data(), static_cast<std::size_t>(order_.size())}; }
-  /// Where the points of a cell begin.
   std::int64_t start(std::int64_t cell) const { return starts_[cell]; }
   std::int64_t size() const { return order_.size(); }
-  /// The cell in which a place lies.
   std::int64_t cell_at(std::int64_t place) const {
     return std::upper_bound(starts_.data(), starts_.data() + starts_.size(), place) - starts_.data() - 1;
   }
@@ -364,14 +355,13 @@ class SortedPoints {
   Buffer<std::int32_t> order_;
 };
 
-// A stable counting sort: each thread counts its share of the points, and its points of a cell then stand after those
-// of the threads before.
+// A stable counting sort: within a cell, the points of a thread's share follow the points of all threads before it.
 template <class T>
 void SortedPoints<T>::sort(const FilterColumns<T>& columns, const Grid& grid, int threads,
                            const std::stop_token& stop) {
   const std::int64_t n = order_.size();
   const std::int64_t cells = grid.cells();
-  const std::int64_t stretch = core::stretch_length(n, 32);
+  const std::int64_t stretch = core::chunk_length(n, 32);
   const int parts = std::min(threads, sort_threads);
   Buffer<std::int32_t> cell_of(n);
   Buffer<std::int32_t> places(parts * cells, 0);
@@ -410,7 +400,7 @@ void SortedPoints<T>::sort(const FilterColumns<T>& columns, const Grid& grid, in
   core::honour_stop(stop, while_sorting);
 }
 
-// Finds the runs near groups of points, and has them counted.
+// Finds the runs near groups of points and counts them.
 template <class T>
 class CellCounter {
  public:
@@ -424,10 +414,10 @@ class CellCounter {
       if (axis.column < 0) continue;
       cells_per_step_[across] = grid.length_per_step[across] * cells_per_length;
       longest_[across] = static_cast<std::int64_t>(extent_limit * static_cast<double>(axis.reach));
-      if (axis.periodic && (across == 2 || !in_brick_))  // otherwise each image is looked at for itself
+      if (axis.periodic && (across == 2 || !in_brick_))  // otherwise each image is handled separately
         longest_[across] = std::clamp<std::int64_t>((std::int64_t{1} << 31) - axis.reach - 8, 0, longest_[across]);
     }
-    // The distance from the box is below that from a point in it; what float rounds off is far below a thousandth.
+    // The distance from the box never exceeds the distance from a point in it. The factor 1.001 covers float rounding.
     group_.first = first.columns();
     group_.second = second.columns();
     group_.first_weights = first.weights();
@@ -450,7 +440,7 @@ class CellCounter {
   }
 
  private:
-  // As many of the next points as stand close together.
+  // Extends the group while the next points are close together, and computes its bounding box.
   void gather_group(std::int64_t end) {
     for (int across = 0; across < dimension_limit; ++across)
       low_[across] = high_[across] =
@@ -482,8 +472,7 @@ class CellCounter {
     }
   }
 
-  // The square of the distance between a cell of an axis and what reaches from `low` to `high`, at least, in cells of
-  // the bins.
+  // Returns a lower bound for the squared distance, in cells of the plan, between a grid cell and [low, high].
   double square_apart(int across, std::int64_t cell, std::int64_t low, std::int64_t high) const {
     const Axis& axis = grid_.axis[across];
     if (axis.cells == 1) return 0;
@@ -494,14 +483,14 @@ class CellCounter {
     return in_cells * in_cells;
   }
 
-  // Calls body(cell, square of its distance) for the cells of an axis across that may be near.
+  // Calls body(cell, lower bound of its squared distance) for the cells of an axis that may be near the group.
   template <class Body>
   void visit_near(int across, const Body& body) const {
     const Axis& axis = grid_.axis[across];
     const auto square = [&](std::int64_t cell) { return square_apart(across, cell, low_[across], high_[across]); };
     const std::int64_t low = axis.cell(low_[across] - axis.reach);
     const std::int64_t high = axis.cell(high_[across] + axis.reach);
-    if (high - low + 1 >= axis.cells) {  // all of them, some perhaps from both sides
+    if (high - low + 1 >= axis.cells) {  // all cells; some may be near on both sides
       for (std::int64_t cell = 0; cell < axis.cells; ++cell) body(cell, axis.periodic ? 0.0 : square(cell));
       return;
     }
@@ -509,7 +498,7 @@ class CellCounter {
       body(cell < 0 ? cell + axis.cells : (cell >= axis.cells ? cell - axis.cells : cell), square(cell));
   }
 
-  // Without others only what stands after the group, which begins the first run.
+  // Finds the runs near the group. Without a second set they have no points before the group, which begins the first.
   void find_runs(std::int64_t own_column) {
     runs_.clear();
     if (group_.own) add_column(own_column, 0, group_.begin);
@@ -523,8 +512,8 @@ class CellCounter {
     });
   }
 
-  // Calls body(cell, turns, square) for the images of the cells of an axis across a brick that may be near the group,
-  // which lies `shift` steps lower for them: a cell that is so many turns away around the axis.
+  // Calls body(cell, turns, squared distance) for the images of cells across a brick that may be near the group. An
+  // image is `turns` turns around the axis; turns around other axes shift the group down by `shift` steps.
   template <class Body>
   void visit_images(int across, std::int64_t shift, const Body& body) {
     const Axis& axis = grid_.axis[across];
@@ -542,13 +531,12 @@ class CellCounter {
     }
   }
 
-  // Counts the coordinates of an image of a cell from the middle of the group, or, where they would wrap, from as near
-  // to it as they do not.
+  // Measures a cell image's coordinates from the middle of the group, or from as near to it as they do not wrap.
   void place_image(int across, std::int64_t cell, std::int64_t shift) {
     const Axis& axis = grid_.axis[across];
     constexpr std::int64_t half_turn = std::int64_t{1} << 31;
     const std::int64_t middle = middle_[across] - shift;
-    // With a step more on either side than rounding could take.
+    // Allows one more step on either side than rounding can take.
     const std::int64_t begin = static_cast<std::int64_t>(static_cast<double>(cell) * axis.cell_size) - 1 - middle;
     const std::int64_t end = static_cast<std::int64_t>(static_cast<double>(cell + 1) * axis.cell_size) + 2 - middle;
     const std::int64_t from = std::clamp<std::int64_t>(0, end - half_turn, begin + half_turn);
@@ -556,8 +544,8 @@ class CellCounter {
     image_.offset[axis.column] = static_cast<float>(static_cast<double>(from) * cells_per_step_[across]);
   }
 
-  // The same in a brick. A column may be near in several images, the group's own too; a pair is in reach in one of
-  // them at most (FilterPlan::keeps_images_apart).
+  // The same for a brick. Several images of a column may be near, including the group's own column. A pair is in reach
+  // in at most one image (FilterPlan::keeps_images_apart).
   void find_runs_in_brick(std::int64_t own_column) {
     runs_.clear();
     std::copy_n(group_.origin, dimension_limit, image_.origin);
@@ -572,7 +560,7 @@ class CellCounter {
         if (x_square + y_square > group_.greatest_square || (group_.own && column < own_column) ||
             (is_own && x_turns == 0 && y_turns == 0))
           return;
-        // Once around more or less along the columns is the same place.
+        // A full turn along the columns is the same place, so the shift along them may wrap.
         const std::int64_t along = std::llrint(x_shift[1] + static_cast<double>(y_turns) * grid_.shift[1][2]);
         const auto shift = static_cast<std::int32_t>(static_cast<std::uint32_t>(along));
         const Axis& axis = grid_.axis[2];
@@ -583,8 +571,8 @@ class CellCounter {
     });
   }
 
-  // The runs of a column so far away that may be near the group, `shift` steps lower, from place `from` on; the one
-  // with that place first.
+  // Adds the runs of a column that may be near the group, from place `from` on. `square` is the column's squared
+  // distance; the group is shifted down by `shift` steps. A run that begins at `from` comes first.
   void add_column(std::int64_t column, double square, std::int64_t from, std::int64_t shift = 0) {
     const Axis& axis = grid_.axis[2];
     const double rest = std::sqrt(group_.greatest_square - square) / cells_per_step_[2];
@@ -596,11 +584,11 @@ class CellCounter {
       image_.end = second_.start(column * axis.cells + near.part[part].end);
       if (image_.begin < image_.end) runs_.push_back(image_);
     }
-    // Of two, the second is that from the bottom up; the group's own run is where the group begins.
+    // The group's own run must be the first, even if the range wraps and the group is in its second part.
     if (begun == 0 && runs_.size() == 2 && runs_[1].begin == from) std::swap(runs_[0], runs_[1]);
   }
 
-  // In portions of which each leaves the counters whole, and between which a stop request is seen soon enough.
+  // Counts in portions small enough that counters do not overflow and stop requests are seen in time.
   void count_runs() {
     group_.runs = runs_.data();
     group_.run_count = static_cast<std::int64_t>(runs_.size());
@@ -615,7 +603,7 @@ class CellCounter {
         portion.end = std::min(run.end, run.begin + most);
         group_.runs = &portion;
         group_.run_count = 1;
-        // Past the first portion the points of the group are no longer in the list.
+        // After the first portion the list no longer contains the group's points.
         group_.own = whole.own && portion.begin == whole.begin;
         count_portion(portion.end - portion.begin);
       }
@@ -637,7 +625,7 @@ class CellCounter {
   std::vector<CellList> list_;
   std::vector<PointRun> runs_;
   CellGroup group_{};
-  PointRun image_{};  // the image that is looked at
+  PointRun image_{};  // the image being visited
   double cells_per_step_[dimension_limit] = {};
   std::int64_t longest_[dimension_limit] = {};
   std::int64_t low_[dimension_limit] = {};
@@ -649,7 +637,7 @@ class CellCounter {
 
 std::uint64_t bytes_to_sort_into_cells(const Shape& shape, int threads) {
   const auto points = static_cast<std::uint64_t>(padded(shape.points) + (shape.cross ? padded(shape.others) : 0));
-  // at most
+  // An upper limit of the grid's cells.
   const auto cells = static_cast<std::uint64_t>(
       std::max(std::max(shape.points, shape.others) + 2, fewest_across_a_brick * fewest_across_a_brick));
   const auto sorters = static_cast<std::uint64_t>(std::min(threads, sort_threads));

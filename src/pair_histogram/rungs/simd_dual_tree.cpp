@@ -1,35 +1,35 @@
-// simd_dual_tree: points in nested boxes; pairs of boxes whose distances all lie in one bin are counted at once.
+// simd_dual_tree: points in nested boxes; if all distances between two boxes are in one bin, their pairs count at once.
 //
-// The idea. All pairs of two groups of points are at least as far apart as the boxes around the groups, and at most as
-// far as the boxes' farthest corners. Where both distances lie in one bin, so do all pairs: n1 n2 of them for one test.
-// Otherwise smaller groups are tried, and at last single points.
+// The idea. The distances between two groups of points are at least the distance of their bounding boxes and at most
+// the distance of the boxes' farthest corners. If both bounds are in one bin, all n1 n2 pairs are, and one test counts
+// them. Otherwise smaller groups are tested, and finally single points.
 //
-// * The tree is a kd-tree whose nodes are kept at three heights only: 256 points, 16 points, a point. A vector unit
-//   tests 16 boxes against one in less time than a pointer is followed, so that more heights would not pay: the tests
-//   at the top are n^2 / 2 / 65536.
-// * Boxes are stored column by column: middle and half extent. The test takes |difference of the middles| less, or
-//   plus, the half extents; the square roots of both sums of squares; and sees whether they fall into one bin, with a
-//   margin of several times the filter's error (FilterPlan::error), which covers the rounding of the boxes too. In a
-//   periodic box the difference of the middles is that to the nearest image, and no separation is longer than half the
-//   box: as a function of the difference the separation changes no faster than it.
-// * A node of 256 points finds the nodes for which it is not so simple. Each of its 16 leaves does so among their
-//   leaves. Nodes are taken 32 at a time, so that they stay in the cache meanwhile.
-// * What is left is two leaves of 16 points each. Mostly just one edge lies between their least distance and their
-//   greatest one. Then the pairs are on the one side of it or on the other, which two comparisons of the squared
-//   distance tell, without a root: one with a bit less than the edge's square and one with a bit more. The lanes of a
-//   vector count how often either holds, and where the two counts differ some pair was in doubt.
-// * Where several edges lie between, each point of the leaf tests the other leaf again, as a box of no extent, and what
-//   is not settled then, a vector of 16 pairs, is counted by the filter of simd_filter.
-// * Pairs in doubt are decided by the canonical rule.
-// * Less than 256 points that are over at the end form no node. They meet all others in the ordinary way.
+// * The tree is a kd-tree that keeps nodes of three sizes only: 256 points, 16 points (leaves) and one point. A vector
+//   unit tests 16 boxes against one in less time than following a pointer takes, so more levels would not pay. The top
+//   level takes n^2 / 2 / 65536 tests.
+// * Boxes are stored by column: centre and half extent. The test subtracts the half extents from, and adds them to,
+//   |difference of the centres|, takes the square roots of both sums of squares, and checks that they fall into one
+//   bin. It allows a margin of several times the filter's error (FilterPlan::error), which also covers the rounding of
+//   the boxes. In a periodic box it uses the difference to the nearest image and caps separations at half of the box.
+//   This is valid because the separation changes no faster than the difference.
+// * A node of 256 points collects the nodes that it cannot settle as a whole. Each of its 16 leaves then tests the
+//   leaves of these nodes, 32 nodes at a time, so that they stay in the cache.
+// * The remaining work is pairs of leaves of 16 points each. Usually a single edge separates their least and greatest
+//   distance, so each pair is on one side of it or the other. Two comparisons of the squared distance decide without a
+//   root: one with slightly less than the edge's square and one with slightly more. Each lane counts how often each
+//   comparison holds; if the two counts differ, some pair is doubtful.
+// * If several edges are between the bounds, each point of the leaf tests the other leaf again, as a box of zero
+//   extent. If that fails too, the filter of simd_filter counts the vector of 16 pairs.
+// * The canonical rule decides doubtful pairs.
+// * Up to 255 points remain after the last full node. They are paired with all others by the filter.
 //
-// What changes from `simd_filter`: with bins of width w and leaves of side a, the share of the pairs that is left is
-// about 1.4 a / w in space, and a shrinks as n^(-1/d). So the work grows as n^(2 - 1/d), and it pays for many points
-// and few bins. Pairs beyond the last edge count as one wide bin.
-// Memory: 4 d + 20 bytes for each point while the tree is built, 4 d + 4 and d / 2 for the boxes thereafter.
+// What changes from `simd_filter`: with bins of width w and leaves of side a, about 1.4 a / w of the pairs remain in
+// three dimensions, and a shrinks as n^(-1/d). The work grows as n^(2 - 1/d), so the method pays for many points and
+// few bins. Pairs beyond the last edge count as one wide bin.
+// Memory: 4 d + 20 bytes per point while the tree is built; then 4 d + 4 bytes, plus d / 2 for the boxes.
 // Limits: no weights; at most 2^28 points.
-// Source: A. Gray, A. Moore, "N-body problems in statistical learning" (2000); Y.-C. Tu, S. Chen, S. Pandit,
-// "Computing distance histograms efficiently in scientific databases" (2009).
+// Source: A. Gray, A. Moore, "N-body problems in statistical learning" (2000); Y.-C. Tu, S. Chen, S. Pandit, "Computing
+// distance histograms efficiently in scientific databases" (2009).
 #include "cpu/threads.hpp"
 #include "pair_histogram/simd/simd_pairs.hpp"
 
@@ -53,14 +53,13 @@ constexpr std::int64_t node_points = node_leaves * leaf_points;
 constexpr std::int64_t packed_nodes = 32;
 constexpr std::int64_t packed_leaves = packed_nodes * node_leaves;
 
-// Boxes, column by column: where the middles are, in the form of the points' coordinates, and the half extents in
-// cells.
+// Boxes, stored by column. Centres have the form of the points' coordinates; half extents are in cells.
 struct BoxColumns {
   const float* middle[dimension_limit];
   const float* half[dimension_limit];
 };
 
-// Leaves that a leaf could not settle as a whole: those that one edge divides, with the edge, and the others.
+// Leaves that a leaf could not settle as a whole: divided by one edge (with that edge), or by several.
 struct PackedLeaves {
   static constexpr std::int64_t room = packed_leaves + 2 * filter_block;
   alignas(64) std::int32_t divided[room];
@@ -68,18 +67,18 @@ struct PackedLeaves {
   alignas(64) float middle[dimension_limit][room];
   alignas(64) float half[dimension_limit][room];
   alignas(64) std::int32_t numbers[room];
-  alignas(64) std::int32_t unsettled[room];  // of these, what a point did not settle either
+  alignas(64) std::int32_t unsettled[room];  // the leaves of `numbers` that a point could not settle either
   std::int64_t divided_count;
   std::int64_t count;
 };
 
-// A leaf that an edge divides from where another one is.
+// A leaf whose pairs with the current leaf are on both sides of one edge.
 struct DividedLeaf {
   std::int64_t number;
   std::int64_t edge;
 };
 
-// What the kernels need of the trees, and what they fill. Plain data: it crosses into code for other instruction sets.
+// The trees as the kernels read them, and their output. Plain data: it is passed to code for other instruction sets.
 struct TreeView {
   const float* const* first_points;
   const float* const* second_points;
@@ -88,21 +87,21 @@ struct TreeView {
   BoxColumns second_nodes;
   BoxColumns second_leaves;
   std::int64_t second_node_count;
-  bool later;                        // the trees are one: only later points
+  bool later;                        // one set: only pairs with later points
   float margin;                      // of a distance, in cells
   float plain_magic;                 // FilterView::magic without its margin
-  float longest[dimension_limit];    // separation, in cells
-  const std::uint16_t* low_slots;    // of the least distance in a cell; null where cells are bins
-  const std::uint16_t* high_slots;   // of the greatest one
-  std::uint32_t first_slot;          // the number that slots are counted from here: cells that are bins begin with 1
-  std::uint32_t unsettled;           // stands for a slot where a pair of boxes is not settled
-  std::uint64_t* counts[3];          // of settled pairs of nodes, of leaves, of a point and a leaf
-  std::uint32_t copy[filter_block];  // of these counts, where that of a lane begins: equal slots are the rule here
-  const float* below_edge;           // by slot: a square less than this is certainly nearer than where the slot begins
-  const float* past_edge;            // and one not less than this is certainly not
-  std::uint64_t* at_edge;            // by slot: pairs of leaves that only its beginning divides
-  std::uint32_t* after_edge;         // and, by lane, how many of their pairs are not nearer
-  std::int32_t* nodes;               // those that a node could not settle
+  float longest[dimension_limit];    // longest separation, in cells
+  const std::uint16_t* low_slots;    // slots at the lower ends of cells; null if cells are bins
+  const std::uint16_t* high_slots;   // slots at the upper ends
+  std::uint32_t first_slot;          // offset of the slot numbers used here: 1 if cells are bins, otherwise 0
+  std::uint32_t unsettled;           // counted instead of a slot if a pair of boxes is not settled
+  std::uint64_t* counts[3];          // settled pairs: node and node, leaf and leaf, point and leaf
+  std::uint32_t copy[filter_block];  // offset of each lane's copy of `counts`, because equal slots are common
+  const float* below_edge;           // by slot: a smaller square is certainly before the slot
+  const float* past_edge;            // by slot: a square at least this large is certainly not before it
+  std::uint64_t* at_edge;            // by slot: pairs of leaves divided only by the slot's lower edge
+  std::uint32_t* after_edge;         // by slot and lane: how many of their point pairs are not before the edge
+  std::int32_t* nodes;               // the nodes that the current node could not settle
   std::int64_t node_count;
   PackedLeaves* packed;
 };
@@ -117,7 +116,7 @@ namespace {
 
 using IntegerVector = hn::Vec<Integers>;
 
-// A box in all lanes.
+// One box, broadcast to all lanes.
 struct FirstBox {
   FirstPoint middle;
   FloatVector half[dimension_limit];
@@ -132,14 +131,14 @@ HWY_INLINE FirstBox first_box(const BoxColumns& boxes, std::int64_t number) {
   return box;
 }
 
-// Boxes that are not settled with a first one, and the slots of their greatest distance from it.
+// Boxes that a first box does not settle, and the slots of their greatest distances from it.
 struct OpenBoxes {
   hn::Mask<Integers> open;
-  hn::Mask<Integers> divided;  // those of them that a single edge divides: where this slot begins
+  hn::Mask<Integers> divided;  // the open boxes divided by a single edge, the lower edge of `slots`
   IntegerVector slots;
 };
 
-// Counts the boxes from `place` on that are settled with the first one, of lanes `from` up to `to`; returns the others.
+// Counts the boxes at `place` that the first box settles, in lanes [from, to). Returns the other boxes of these lanes.
 template <int D, bool periodic>
 HWY_INLINE OpenBoxes settle_boxes(const FilterView& view, const TreeView& tree, const FirstBox& first,
                                   const BoxColumns& boxes, std::int64_t place, std::int64_t from, std::int64_t to,
@@ -205,22 +204,22 @@ void nodes_kernel(FilterView& view, TreeView& tree, std::int64_t node) {
   }
 }
 
-// Between which squares the canonical rule has to tell on which side of an edge a pair lies.
-struct AboutEdge {
+// Bounds of the squared distances for which the canonical rule must decide the side of an edge.
+struct EdgeBounds {
   FloatVector below;
   FloatVector past;
 };
 
-HWY_INLINE AboutEdge about_edge(const TreeView& tree, std::int64_t edge) {
+HWY_INLINE EdgeBounds bounds_of_edge(const TreeView& tree, std::int64_t edge) {
   return {hn::Set(Floats(), tree.below_edge[edge]), hn::Set(Floats(), tree.past_edge[edge])};
 }
 
-// Looks again at the pairs of two leaves, for those in doubt. They count as past the edge for the time being.
+// Queues the doubtful pairs of two leaves. The caller has counted them as past the edge for now.
 template <int D, bool periodic>
-HWY_NOINLINE void queue_about_edge(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
+HWY_NOINLINE void queue_near_edge(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
   const Floats f;
   const Integers i;
-  const AboutEdge edge = about_edge(tree, other.edge);
+  const EdgeBounds edge = bounds_of_edge(tree, other.edge);
   HWY_ALIGN std::int32_t places[2 * hn::MaxLanes(i)];
   for (std::int64_t point = leaf * leaf_points; point < (leaf + 1) * leaf_points; ++point) {
     const FirstPoint first = first_point(tree.first_points, D, point);
@@ -238,12 +237,11 @@ HWY_NOINLINE void queue_about_edge(FilterView& view, const TreeView& tree, std::
   }
 }
 
-// The pairs of two leaves that one edge divides: nothing but the side of the edge is asked for, no root is taken, and
-// counts stay in registers.
+// Counts the pairs of two leaves divided by one edge. Needs no root, and keeps the counts in registers.
 template <int D, bool periodic>
 HWY_INLINE void count_divided(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
   const Numbers u;
-  const AboutEdge edge = about_edge(tree, other.edge);
+  const EdgeBounds edge = bounds_of_edge(tree, other.edge);
   const auto one = hn::Set(u, 1);
   auto not_below = hn::Zero(u);
   auto past = hn::Zero(u);
@@ -260,10 +258,10 @@ HWY_INLINE void count_divided(FilterView& view, const TreeView& tree, std::int64
   ++tree.at_edge[other.edge];
   std::uint32_t* const after = tree.after_edge + other.edge * filter_block;
   hn::StoreU(hn::LoadU(u, after) + not_below, u, after);
-  if (HWY_UNLIKELY(!hn::AllTrue(u, not_below == past))) queue_about_edge<D, periodic>(view, tree, leaf, other);
+  if (HWY_UNLIKELY(!hn::AllTrue(u, not_below == past))) queue_near_edge<D, periodic>(view, tree, leaf, other);
 }
 
-// The pairs of a point with leaves that it does not settle.
+// Counts the pairs of a point with the leaves that it does not settle.
 template <int D, bool periodic, int joint>
 HWY_NOINLINE void unsettled_kernel(FilterView& view, const TreeView& tree, std::int64_t point, std::int64_t leaves) {
   count_row<D, periodic, joint>(view, first_point(tree.first_points, D, point), tree.second_points,
@@ -275,7 +273,7 @@ void count_unsettled(FilterView& view, const TreeView& tree, std::int64_t point,
   GRADUS_PAIR_KERNEL_JOINT(unsettled_kernel, D, periodic, view, tree, point, leaves)
 }
 
-// The points of a leaf and the packed leaves that several edges divide.
+// Counts the pairs of a leaf's points with the packed leaves that several edges divide.
 template <int D, bool periodic>
 HWY_NOINLINE void count_packed(FilterView& view, const TreeView& tree, std::int64_t leaf) {
   const Integers i;
@@ -297,7 +295,7 @@ HWY_NOINLINE void count_packed(FilterView& view, const TreeView& tree, std::int6
   }
 }
 
-// Packs those leaves of some nodes that a leaf does not settle.
+// Packs the leaves of some nodes that a leaf does not settle.
 template <int D, bool periodic>
 HWY_INLINE void pack_leaves(const FilterView& view, const TreeView& tree, std::int64_t leaf, cpu::Range numbers) {
   const Floats f;
@@ -334,7 +332,7 @@ HWY_INLINE void pack_leaves(const FilterView& view, const TreeView& tree, std::i
   packed.count = count;
 }
 
-// The leaves of a node, and some of the nodes that it does not settle: so few that they stay in the cache meanwhile.
+// Counts the pairs of a node's leaves with some of the nodes it does not settle, few enough to stay in the cache.
 template <int D, bool periodic>
 void leaves_kernel(FilterView& view, TreeView& tree, std::int64_t node, cpu::Range numbers) {
   const PackedLeaves& packed = *tree.packed;
@@ -346,7 +344,7 @@ void leaves_kernel(FilterView& view, TreeView& tree, std::int64_t node, cpu::Ran
   }
 }
 
-// All pairs of a point with a range of others: of the points that form no node.
+// Counts all pairs of a point with a range of others. Used for the points after the last full node.
 template <int D, bool periodic, int joint>
 void point_kernel(FilterView& view, TreeView& tree, std::int64_t point, cpu::Range range) {
   count_run<D, periodic, joint>(view, first_point(tree.first_points, D, point), tree.second_points, range.begin,
@@ -392,18 +390,17 @@ HWY_EXPORT(count_point);
 
 namespace {
 
-constexpr double node_margin = 4;  // times the filter's error: of the boxes' middles, extents, sums and roots
+constexpr double node_margin = 4;  // times the filter's error: covers the rounding of centres, extents, sums and roots
 
 constexpr std::int64_t counts_to_copy = 1024;
-constexpr std::int64_t most_leaf_pairs = std::int64_t{1} << 27;  // each adds up to leaf_points to a lane of 32 bits
+constexpr std::int64_t most_leaf_pairs = std::int64_t{1} << 27;  // each adds at most leaf_points to a 32-bit lane
 
-// A point on its way to its place in the tree.
 struct TreePoint {
   float coordinates[dimension_limit];
   std::int32_t row;
 };
 
-// Boxes of a height, padded by a vector.
+// The boxes of one level, padded by a vector.
 class Boxes {
  public:
   Boxes() = default;
@@ -460,7 +457,7 @@ class Tree {
   void sort(const FilterColumns<T>& columns, int threads, const std::stop_token& stop) {
     Buffer<TreePoint> points(size());
     for (std::int64_t row = 0; row < size(); ++row) {
-      if (row % core::operations_between_looks == 0) core::honour_stop(stop, while_sorting);
+      if (row % core::operations_between_polls == 0) core::honour_stop(stop, while_sorting);
       TreePoint& point = points[row];
       for (std::int64_t dim = 0; dim < dimensions_; ++dim) point.coordinates[dim] = columns.columns()[dim][row];
       point.row = static_cast<std::int32_t>(row);
@@ -469,13 +466,12 @@ class Tree {
 #pragma omp single
     split(points.data(), points.data() + points.size(), stop);
     for (std::int64_t place = 0; place < size(); ++place) {
-      if (place % core::operations_between_looks == 0) core::honour_stop(stop, while_sorting);
+      if (place % core::operations_between_polls == 0) core::honour_stop(stop, while_sorting);
       order_[place] = points[place].row;
     }
   }
 
-  // Halves a range across its longest side, and the halves in turn, where blocks of whole leaves end. After a stop
-  // request some ranges stay as they are.
+  // Halves a range recursively across its longest side, at multiples of whole leaves. Ends early after a stop request.
   void split(TreePoint* begin, TreePoint* end, const std::stop_token& stop) {
     const std::int64_t count = end - begin;
     if (count <= leaf_points || stop.stop_requested()) return;
@@ -485,11 +481,11 @@ class Tree {
     if (count < points_that_take_long) {
       middle = halve(begin, end, [] {});
     } else {
-      core::RareLook look(stop, while_sorting);
+      core::RarePoll look(stop, while_sorting);
       try {
         middle = halve(begin, end, [&] { look.honour_stop(); });
       } catch (const InterruptedError&) {
-        return;  // no exception leaves a task; the caller sees the request too
+        return;  // no exception may leave a task; the caller sees the stop request too
       }
     }
 #pragma omp task if (count > task_points) default(shared) firstprivate(begin, middle)
@@ -498,8 +494,7 @@ class Tree {
 #pragma omp taskwait
   }
 
-  // Puts the lower half of a range across its longest side first, and returns where the upper one begins. `look` is
-  // called with every comparison.
+  // Partitions a range at the median of its longest side and returns the middle. Calls `look` at every comparison.
   template <class Look>
   TreePoint* halve(TreePoint* begin, TreePoint* end, const Look& look) const {
     const auto lower = [&](std::int64_t dim) {
@@ -519,7 +514,7 @@ class Tree {
     return middle;
   }
 
-  // Middles are rounded to what coordinates are; half extents are rounded up, and so enclose all the same.
+  // Rounds centres to the form of coordinates and half extents up, so that each box still contains its points.
   void enclose(Boxes& boxes, std::int64_t points_of_a_box, int threads, const std::stop_token& stop) {
     const std::int64_t count = node_count() * (node_points / points_of_a_box);
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -552,7 +547,7 @@ class Tree {
   Boxes leaves_;
 };
 
-// The slots of cells' ends, where cells are not bins.
+// The slots at the ends of cells, if cells are not bins.
 struct EndSlots {
   std::vector<std::uint16_t> low;
   std::vector<std::uint16_t> high;
@@ -570,7 +565,6 @@ struct EndSlots {
   }
 };
 
-// A thread's share of the work.
 template <class T>
 class TreeCounter {
  public:
@@ -606,12 +600,12 @@ class TreeCounter {
       counts_[height].resize(static_cast<std::size_t>(copies * (slots + 1)));
       tree_.counts[height] = counts_[height].data();
     }
-    lay_edges(plan, problem.bins.thresholds(), slots);
+    set_edge_bounds(plan, problem.bins.thresholds(), slots);
     tree_.nodes = nodes_.data();
     tree_.packed = packed_.data();
   }
 
-  // Items are the nodes, and then the points that are in none. After a stop request counts are missing.
+  // Counts an item: a node, or a point after the last full node. After a stop request the counts are incomplete.
   void count(std::int64_t item) {
     FilterView& view = counters_.view();
     const std::int64_t nodes = first_size_ / node_points;
@@ -636,7 +630,7 @@ class TreeCounter {
       if ((leaf_pairs_ += numbers.size() * node_leaves * node_leaves) > most_leaf_pairs) gather_after_edges();
       HWY_DYNAMIC_DISPATCH(count_leaves)(view, tree_, item, numbers);
     }
-    // What no pair of boxes has: the pairs within a leaf, and those with points that are in no node.
+    // Counts the pairs that no two boxes cover: within a leaf, and with points after the last full node.
     for (std::int64_t point = item * node_points; point < (item + 1) * node_points; ++point) {
       counters_.expect(node_points + leaf_points);
       if (tree_.later) {
@@ -661,9 +655,9 @@ class TreeCounter {
   }
 
  private:
-  // The squares about the beginnings of slots between which the canonical rule decides.
-  void lay_edges(const FilterPlan& plan, std::span<const double> thresholds, std::int64_t slots) {
-    constexpr double rounding = 0x1p-22;  // of the squares to float
+  // Computes the bounds about the lower edges of slots between which the canonical rule decides.
+  void set_edge_bounds(const FilterPlan& plan, std::span<const double> thresholds, std::int64_t slots) {
+    constexpr double rounding = 0x1p-22;  // of the squares, to float
     for (std::int64_t place = 0; place < slots; ++place) {
       const std::int64_t slot = place + tree_.first_slot;
       const double threshold = slot == 0 ? 0 : thresholds[static_cast<std::size_t>(slot - 1)];
@@ -681,13 +675,13 @@ class TreeCounter {
     tree_.after_edge = after_edge_.data();
   }
 
-  // Pairs that are not nearer than the beginning of a slot count there, and not in the slot before.
+  // Moves pairs that are not before a slot's lower edge from the previous slot to this slot.
   void gather_after_edges() {
     for (std::size_t at = filter_block; at < after_edge_.size(); ++at) {
       const std::uint64_t pairs = std::exchange(after_edge_[at], 0);
       const auto slot = static_cast<std::int64_t>(at) / filter_block + tree_.first_slot;
       counters_.add(slot, pairs);
-      counters_.add(slot - 1, std::uint64_t{0} - pairs);  // modulo 2^64: the others are added at the end
+      counters_.add(slot - 1, std::uint64_t{0} - pairs);  // modulo 2^64: finish() adds the totals
     }
     leaf_pairs_ = 0;
   }
@@ -704,7 +698,7 @@ class TreeCounter {
   std::vector<float> past_edge_;
   std::vector<std::uint64_t> at_edge_;
   std::vector<std::uint32_t> after_edge_;
-  std::int64_t leaf_pairs_ = 0;  // since the lanes were gathered
+  std::int64_t leaf_pairs_ = 0;  // since the last call of gather_after_edges()
 };
 
 }  // namespace
@@ -723,7 +717,7 @@ template <class T>
 Histogram simd_dual_tree(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
   const FilterPlan plan(problem, problem.periodic ? FilterCoordinates::integers : FilterCoordinates::floats);
-  // Boxes are settled where distances are known much better than to a cell.
+  // Boxes can be settled only if distances are known much better than to one cell.
   if (!plan.usable || node_margin * plan.error > 0.4) {
     const core::PhaseTimer timer(phases, "count");
     return count_in_double(problem, execution, threads);
@@ -755,10 +749,10 @@ core::Support without_weights(const Shape& shape, const execution::Machine&) {
   constexpr std::int64_t most = std::int64_t{1} << 28;
   if (shape.weighted)
     return core::Support::no(
-        "it counts many pairs at once, which have no weight in common; simd_filter and simd_cells take weights");
+        "it counts many pairs at once, which have no weight in common; simd_filter and simd_cells support weights");
   if (std::max(shape.points, shape.others) > most)
-    return core::Support::no("it takes at most 2^28 points; simd_filter and simd_cells take more");
-  return along_axes(shape, "simd_filter and simd_cells take");
+    return core::Support::no("it supports at most 2^28 points; simd_filter and simd_cells support more");
+  return along_axes(shape, "simd_filter and simd_cells support");
 }
 
 core::Memory tree_memory(const Shape& shape, int threads) {
@@ -769,7 +763,7 @@ core::Memory tree_memory(const Shape& shape, int threads) {
 
 extern constinit const Variant simd_dual_tree_rung{
     .name = "simd_dual_tree",
-    .summary = "pairs of boxes whose distances lie in one bin are counted at once, the others by the filter",
+    .summary = "pairs of boxes whose distances are in one bin are counted at once, the others by the filter",
     .change = "with few wide bins most pairs are never visited: `O(n^(2 - 1/d))`",
     .backend = core::Backend::simd,
     .on_ranks = true,

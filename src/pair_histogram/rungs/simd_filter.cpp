@@ -1,32 +1,34 @@
-// simd_filter: a float filter with a proven bound decides nearly every pair, the canonical rule in double the others;
-// and several pairs share one increment. Brute force's production form, for histograms that reach across all points.
+// simd_filter: a float filter with a proven error bound decides nearly every pair; the canonical rule in double decides
+// the rest. Several pairs share one increment. This is the production form of brute force, for bins that reach across
+// all points.
 //
-// The idea. float has twice the lanes of double, an approximate reciprocal square root that is not divided for, and 24
-// bits, which tell two bins apart unless the distance lies within some 2^-20 of an edge between them.
+// The idea. A vector holds twice as many floats as doubles, and float has an approximate reciprocal square root that
+// needs no division. Its 24 bits suffice to choose the bin unless the distance is within about 2^-20 of a bin edge.
 //
-// * Coordinates. In open space: float, in bins, from the middle of all points, so that an offset of the points costs
-//   no bit. In a periodic box: 32-bit integers, of which 2^32 go around the box. Their difference wraps as the box
-//   does, so that it is the separation to the nearest image without a comparison. In a triclinic cell they are the
-//   fractions of its vectors, and their wrapped differences times the vectors are the separation.
-// * Distance. Squares are summed up; s * rsqrt(s), bettered by one step of Newton, is the distance in bins. Adding a
-//   magic number leaves it as a fixed-point number in the low bits: the bin, and a fraction.
-// * Certainty. Every rounding up to there is bounded (FilterPlan::error_at has the sum), and the bound E is part of the
-//   magic number. So a pair whose fraction is at least 2 E lies in that bin for certain, and a test for zero bits
-//   tells: the others go to a queue, and are moved to the bin of the canonical rule before the end. Of 80 bins of 500
-//   across a cube of edge 23,000 these are about 2 pairs in 10,000.
-// * Counting costs the most: an increment for each pair, whatever the lanes. But of `bins` bins, k bins of k pairs are
-//   one number of k digits, and the bins^k counters of such numbers fit the cache for k = 2 up to some 250 bins, for
-//   k = 4 up to 10. So k pairs share one increment, and equal bins hardly ever meet in one counter. At the end each
-//   counter is added to the bins of its digits.
-// * Other edges than multiples of a width: a table of 4096 or more cells of equal width names the bin of a cell, and
-//   one number in place of a bin says that an edge passes through, or comes nearer than E: then the pair is in doubt.
-//   With weights this way is taken too, a pair at a time, and the products of weights join exact sums.
+// * Coordinates. In open space: floats in units of bins, relative to the centre of all points, so that an offset of the
+//   points costs no precision. In a periodic box: 32-bit integers, where 2^32 steps span the box. Differences wrap
+//   around as the box does and so give the separation to the nearest image without a comparison. In a triclinic cell:
+//   fractions of the cell's vectors; the wrapped differences times the vectors give the separation.
+// * Distance. The squares are summed to s. s * rsqrt(s), refined by one Newton step, is the distance in bins. Adding a
+//   magic number turns it into a fixed-point number in the low bits: the bin and a fraction.
+// * Certainty. All rounding errors so far have a proven bound E (FilterPlan::error_at derives it), and the magic number
+//   includes E. A pair whose fraction is at least 2 E is certainly in its bin; a test for zero bits decides this. The
+//   other pairs go to a queue, and the canonical rule moves them to the correct bin before the end. With 80 bins of
+//   width 500 in a cube of edge 23,000, about 2 pairs in 10,000 go to the queue.
+// * Counting costs the most: one increment per pair, however many lanes there are. But k bin numbers below `bins` form
+//   one number of k digits, and the bins^k counters of such numbers fit in the cache for k = 2 up to about 250 bins and
+//   for k = 4 up to 10. So k pairs share one increment, and consecutive increments rarely hit the same counter. At the
+//   end each counter is added to the bins of its digits.
+// * Edges other than multiples of a width: a table of at least 4096 cells of equal width gives the bin of each cell. A
+//   special entry marks cells that contain an edge or come closer than E to one; their pairs are doubtful. Weighted
+//   counts use the same table, one pair at a time, and add the products of weights to exact sums.
 //
-// What changes from `simd_brute_force`: twice the lanes, no square root, no division, 1/k increments.
-// Work for each vector of pairs: d subtractions, d + 1 multiply-adds, 8 more operations; lanes / k increments.
-// Memory: 4 d bytes for each point. Limits: where bins are so many, or so narrow against the extent of the points, that
-// more than a quarter of the pairs would be in doubt, it is simd_brute_force.
-// Source: filtered predicates of computational geometry (J. R. Shewchuk, 1997) carried over to histograms.
+// What changes from `simd_brute_force`: twice the lanes, no square root, no division, 1/k increments per pair.
+// Work per vector of pairs: d subtractions, d + 1 multiply-adds, 8 more operations; lanes / k increments.
+// Memory: 4 d bytes per point.
+// Limits: if more than a quarter of the pairs would be doubtful, because bins are too many or too narrow for the extent
+// of the points, it falls back to simd_brute_force.
+// Source: filtered predicates of computational geometry (J. R. Shewchuk, 1997), applied to histograms.
 #include "pair_histogram/simd/simd_pairs.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -43,7 +45,7 @@
 #define GRADUS_PAIR_HISTOGRAM_SIMD_FILTER
 namespace gradus::pair_histogram_detail {
 
-// The pairs of a range of points with a range of others, or of the points with later ones of the same columns.
+// The pairs of two ranges of points. If `later`, both ranges are of one set and each point pairs with later ones.
 struct FilterTiles {
   const float* const* first;
   const float* const* second;
@@ -105,7 +107,7 @@ HWY_EXPORT(count_tiles);
 
 namespace {
 
-constexpr std::int64_t tile_points = 2048;  // their coordinates stay in the L1 cache beside the counters
+constexpr std::int64_t tile_points = 2048;  // the coordinates of a tile and the counters fit in the L1 cache
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// The float filter for pairs, explained in simd_filter.cpp, as pieces for code that is compiled once for each
-// instruction set: hence the guard by Highway's toggle instead of an ordinary one.
+// Kernel pieces of the float filter for pairs, which simd_filter.cpp explains. This code is compiled once per
+// instruction set, so Highway's toggle guards it instead of an ordinary include guard.
 
 #if defined(GRADUS_PAIR_HISTOGRAM_SIMD_PAIRS_TOGGLE) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRADUS_PAIR_HISTOGRAM_SIMD_PAIRS_TOGGLE
@@ -30,7 +30,7 @@ using NumberMask = decltype(hn::Zero(Numbers()) == hn::Zero(Numbers()));
 
 HWY_INLINE std::int64_t float_lanes() { return static_cast<std::int64_t>(hn::Lanes(Floats())); }
 
-// The square root of a positive number, not always correctly rounded: see FilterPlan::error_at.
+// Returns the square root of a positive number, not always correctly rounded: see FilterPlan::error_at.
 HWY_INLINE FloatVector root_of(FloatVector square) {
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   const auto inverse = hn::ApproximateReciprocalSqrt(square);
@@ -42,7 +42,7 @@ HWY_INLINE FloatVector root_of(FloatVector square) {
 #endif
 }
 
-// The first point of pairs, or whatever distances are taken from, in all lanes.
+// A first point, or any other origin of distances, broadcast to all lanes.
 struct FirstPoint {
   FloatVector coordinates[dimension_limit];
 };
@@ -54,7 +54,7 @@ HWY_INLINE FirstPoint first_point(const float* const* columns, int dimensions, s
   return point;
 }
 
-// Separation in a column, in cells; its sign means nothing.
+// Returns the separation in a column, in cells. Its sign has no meaning.
 template <bool periodic>
 HWY_INLINE FloatVector separation(const FilterView& view, int dim, FloatVector first, FloatVector second) {
   if constexpr (!periodic) return first - second;
@@ -63,9 +63,9 @@ HWY_INLINE FloatVector separation(const FilterView& view, int dim, FloatVector f
          hn::Set(Floats(), view.scale[dim]);
 }
 
-// In a triclinic cell. Where an integer is within four steps of half the way around, the canonical rule may round the
-// fraction to the other side; such points are half a height apart or farther, but only by rounding, so they get a
-// distance that leaves them in doubt.
+// Returns squared distances in a triclinic cell. If a coordinate difference is within four steps of half a turn, the
+// canonical rule may round the fraction the other way. Up to rounding, such points are at least half a height apart;
+// they get a distance at the last edge, so that they are doubtful.
 HWY_INLINE FloatVector squared_in_cell(const FilterView& view, const FirstPoint& first, const float* const* columns,
                                        std::int64_t place) {
   const Floats f;
@@ -80,7 +80,7 @@ HWY_INLINE FloatVector squared_in_cell(const FilterView& view, const FirstPoint&
     from_half = hn::Min(from_half, hn::BitCast(u, apart) + hn::Set(u, 0x80000004U));
     steps[vector] = hn::ConvertTo(f, apart);
   }
-  auto square = hn::Set(f, 0x1p-60F);  // the root of 0 would divide by it
+  auto square = hn::Set(f, 0x1p-60F);  // keeps the reciprocal root finite
 #pragma GCC unroll 3
   for (int axis = 0; axis < 3; ++axis) {
     auto apart = steps[0] * hn::Set(f, view.steps[0][axis]);
@@ -92,13 +92,13 @@ HWY_INLINE FloatVector squared_in_cell(const FilterView& view, const FirstPoint&
   return hn::IfThenElse(at_half, hn::Set(f, view.edge_square), square);
 }
 
-// The squared distances from the first point to those from `place` on, in cells.
+// Returns the squared distances, in cells, from the first point to the points from `place` on.
 template <int D, bool periodic>
 HWY_INLINE FloatVector squared_distances(const FilterView& view, const FirstPoint& first, const float* const* columns,
                                          std::int64_t place) {
   if constexpr (D == in_a_cell) return squared_in_cell(view, first, columns, place);
   const Floats f;
-  auto square = hn::Set(f, 0x1p-60F);  // the root of 0 would divide by it
+  auto square = hn::Set(f, 0x1p-60F);  // keeps the reciprocal root finite
 #pragma GCC unroll 3
   for (int dim = 0; dim < D; ++dim) {
     const auto apart = separation<periodic>(view, dim, first.coordinates[dim], hn::LoadU(f, columns[dim] + place));
@@ -107,7 +107,7 @@ HWY_INLINE FloatVector squared_distances(const FilterView& view, const FirstPoin
   return square;
 }
 
-// The distances as fixed-point numbers: cells, and `fraction_bits` of what is left, plus the margin.
+// Returns the distances plus the margin as fixed-point numbers: cells and `fraction_bits` of fraction.
 template <int D, bool periodic>
 HWY_INLINE NumberVector fixed_distances(const FilterView& view, const FirstPoint& first, const float* const* columns,
                                         std::int64_t place) {
@@ -120,17 +120,17 @@ HWY_INLINE NumberVector cells_of(const FilterView& view, NumberVector fixed) {
   return hn::ShiftRightSame(fixed, view.fraction_bits);
 }
 
-// Lanes from `keep` on hold no pair: they go beyond the bins, and are certain.
+// Moves the lanes from `keep` on, which hold no pair, to a certain distance beyond the bins.
 HWY_INLINE NumberVector keep_lanes(const FilterView& view, NumberVector fixed, std::int64_t keep) {
   const Numbers u;
   const auto beyond = hn::BitCast(u, root_of(hn::Set(Floats(), view.greatest_square)) + hn::Set(Floats(), view.magic));
   return hn::IfThenElse(hn::Iota(u, 0) < hn::Set(u, static_cast<std::uint32_t>(keep)), fixed, beyond);
 }
 
-// What the queue gets to know of a pair: the numbers of its points, in places or as `second_numbers` says.
+// The numbers under which the queue stores a pair's points.
 struct PairNumbers {
   std::int64_t first;
-  const std::int32_t* second_numbers;  // of all places, or null: the place itself
+  const std::int32_t* second_numbers;  // number of each place; null: the place itself
 
   std::int32_t second(std::int64_t place) const {
     return second_numbers != nullptr ? second_numbers[place] : static_cast<std::int32_t>(place);
@@ -162,7 +162,7 @@ HWY_INLINE void increment(const FilterView& view, NumberVector places) {
   for (std::size_t lane = 0; lane < hn::MaxLanes(u); ++lane) ++view.counters[values[lane]];
 }
 
-// Pairs that share an increment: the bins of `joint` vectors are the digits of one number.
+// Counts pairs that share an increment: the bins of `joint` vectors are the digits of one number.
 template <int joint>
 HWY_INLINE void count_joint(FilterView& view, const NumberVector (&fixed)[joint], const PairNumbers& numbers,
                             const std::int64_t (&places)[joint]) {
@@ -179,7 +179,7 @@ HWY_INLINE void count_joint(FilterView& view, const NumberVector (&fixed)[joint]
     for (int digit = 0; digit < joint; ++digit) queue_doubtful(view, fixed[digit], numbers, places[digit]);
 }
 
-// Adds the products of a weight with a vector of others to the sums of the cells' slots.
+// Adds the products of one weight with a vector of weights to the sums of the cells' slots.
 HWY_NOINLINE void add_weights(const FilterView& view, const std::uint32_t* cells, std::int64_t first,
                               const std::int64_t* second) {
   const auto add = [&](int words, const auto& add_product) {
@@ -198,7 +198,7 @@ HWY_NOINLINE void add_weights(const FilterView& view, const std::uint32_t* cells
     });
 }
 
-// One pair at a time, by the table of cells. `second_weights` is null without weights.
+// Counts one pair at a time by the table of cells. `second_weights` is null without weights.
 HWY_INLINE void count_by_cell(FilterView& view, NumberVector fixed, const PairNumbers& numbers, std::int64_t place,
                               std::int64_t first_weight, const std::int64_t* second_weights) {
   const Numbers u;
@@ -216,13 +216,13 @@ HWY_INLINE void count_by_cell(FilterView& view, NumberVector fixed, const PairNu
   if (HWY_UNLIKELY(view.queued >= doubt_limit)) view.settle(view.owner);
 }
 
-// The second points of a row of pairs: whole vectors of them, one after another.
+// The second points of a row of pairs: consecutive vectors.
 struct Run {
   std::int64_t begin;
   std::int64_t operator()(std::int64_t vector) const { return begin + vector * float_lanes(); }
 };
 
-// The same, in blocks of `filter_block` points whose numbers a list gives.
+// The second points of a row of pairs, in listed blocks of `filter_block` points.
 struct ListedBlocks {
   const std::int32_t* blocks;
   std::int64_t operator()(std::int64_t vector) const {
@@ -236,7 +236,7 @@ struct Weights {
   const std::int64_t* second = nullptr;
 };
 
-// Counts the pairs of a first point with `vectors` vectors of second points, of the last of which `kept` lanes.
+// Counts the pairs of a first point with `vectors` vectors of second points; only `kept` lanes of the last count.
 template <int D, bool periodic, int joint, class Where>
 HWY_INLINE void count_row(FilterView& view, const FirstPoint& first, const float* const* columns, Where where,
                           std::int64_t vectors, std::int64_t kept, const PairNumbers& numbers, const Weights& weights) {
@@ -259,7 +259,7 @@ HWY_INLINE void count_row(FilterView& view, const FirstPoint& first, const float
       }
       count_joint(view, fixed, numbers, places);
     }
-    // The last of them, with as many more as make a joint counter full: no branch knows better what comes.
+    // The last vectors, filled up to a whole joint counter. This avoids an unpredictable branch on their number.
 #pragma GCC unroll 4
     for (int digit = 0; digit < joint; ++digit) {
       const std::int64_t last = vectors - 1;
@@ -271,8 +271,7 @@ HWY_INLINE void count_row(FilterView& view, const FirstPoint& first, const float
   }
 }
 
-// Counts the pairs of a first point with the second points from `begin` to `end`. Reads, and then forgets, up to a
-// vector of elements past the end.
+// Counts the pairs of a first point with a range of second points. Reads, and ignores, up to a vector past the end.
 template <int D, bool periodic, int joint>
 HWY_INLINE void count_run(FilterView& view, const FirstPoint& first, const float* const* columns, std::int64_t begin,
                           std::int64_t end, const PairNumbers& numbers, const Weights& weights) {
@@ -282,7 +281,7 @@ HWY_INLINE void count_run(FilterView& view, const FirstPoint& first, const float
                                   end - begin - (vectors - 1) * float_lanes(), numbers, weights);
 }
 
-// Calls kernel<D, periodic, joint>(view, ...) for the view's number of pairs to a counter.
+// Calls kernel<D, periodic, joint>(view, ...) with the view's number of pairs per counter.
 #define GRADUS_PAIR_KERNEL_JOINT(kernel, D, periodic, view, ...) \
   switch ((view).joint) {                                        \
     case 0: return kernel<D, periodic, 0>(view, __VA_ARGS__);    \
@@ -292,7 +291,7 @@ HWY_INLINE void count_run(FilterView& view, const FirstPoint& first, const float
     default: return kernel<D, periodic, 4>(view, __VA_ARGS__);   \
   }
 
-// Calls kernel<D, periodic>(view, ...) for the view's points.
+// Calls kernel<D, periodic>(view, ...) with the view's dimensions and geometry.
 #define GRADUS_PAIR_KERNEL(kernel, view, ...)             \
   if ((view).periodic) switch ((view).dimensions) {       \
       case 1: return kernel<1, true>(view, __VA_ARGS__);  \

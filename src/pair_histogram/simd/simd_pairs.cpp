@@ -8,21 +8,21 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-constexpr int float_bits = 23;  // of a float's mantissa
-// A counter for two pairs pays while the counters stay in the L2 cache, one for more while they stay about in the L1.
+constexpr int float_bits = 23;
+// A counter for two pairs pays while all counters fit in the L2 cache; for more pairs, nearly in the L1 cache.
 constexpr std::int64_t counters_of_two = 1 << 16;
 constexpr std::int64_t counters_of_more = 19000;
 constexpr std::int64_t copied_counters = 9500;
 constexpr int most_joint = 4;
-constexpr std::int64_t spare_cells = 8;     // past the last edge, so that the last cell is certainly beyond
-constexpr std::int64_t least_cells = 4096;  // of a map
+constexpr std::int64_t spare_cells = 8;     // past the last edge, so that the last cell is certainly beyond the bins
+constexpr std::int64_t least_cells = 4096;  // of by_cell
 constexpr std::int64_t cells_to_an_edge = 128;
 constexpr double most_doubtful = 0.25;  // share of the pairs
 constexpr std::int64_t slot_limit = 60000;
 
 int bits_for(std::int64_t values) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(values - 1))); }
 
-// So many pairs share an increment, with so many bins.
+// Returns how many pairs share an increment with that many bins.
 int pairs_to_a_counter(std::int64_t bins) {
   int pairs = 1;
   for (std::int64_t counters = bins * bins; pairs < most_joint; ++pairs, counters *= bins)
@@ -38,27 +38,30 @@ std::int64_t counter_copies(std::int64_t counters) {
 
 }  // namespace
 
-// The error of a distance in cells, with so many cells to a unit of length, for distances of up to `cells`. With
-// u = 2^-24, the roundings are, in each column, for coordinates of at most U cells:
+// Bounds the error of a distance up to `cells_reached`, in cells, with `per_length` cells per unit of length.
+//
+// With u = 2^-24, and coordinates of at most U cells, these rounding errors occur in each column:
 //   floats    u U for each of two coordinates, 2 u U for their difference
-//   integers  half a step for each of two, 3 u of the separation (conversion, factor, product)
-//   local     half a step for each of two, 3 u U for each as above, 2 u U for their difference
-//             of a triclinic cell, in units of `spread`, which is what all vectors add up to in a column: a step for
-//             both points' half steps (2^-32); for fractions of 1/2 at most, 5 u of the sum: conversion, vector, three
-//             sums
-//             local in a cell's brick: a step for each of two, which are cut off, half a step for a shift of the image;
-//             U counts from a place that is U from the origin at most, for each of two 5 u U: conversion and factor of
-//             2 U, where the place is, the sum less what is above
-//   wrapped   in open space as floats; in a box, whose length L is 2 U at least: u L / 2 for each of two, u L for their
-//             difference, u L for the length itself, u L for what it leaves
-//             in a cell's brick, with edge L and shifts s along an axis, of which the second to last vector may be
-//             taken twice: 2 u L for the difference as above; u (L + s), u (L + 2 s), u (L + 2 s + L) / 2 or less for
-//             what is left after each vector; u s, 2 u s and 3 u L for their components: 7.5 u L + 4 u s for all shifts
-// A distance is off by no more than the norm of these; then come, relatively, 3 u / 2 for the squares, their sum, and
-// what is added to keep it off zero; 12 u / 2 or less for the square root, which is computed from an approximation good
-// to 1.5 * 2^-12 by one step of Newton. Where coordinates are `wrapped`, a GPU's, it comes from a reciprocal good to
-// 2^-22.9, which is 2.2 u. The last percent is far more than all roundings in double, the canonical ones
-// among them, which are below 2^-50 of the coordinates.
+//   integers  half a step for each of two coordinates, 3 u of the separation (conversion, factor, product)
+//             in a triclinic cell, in units of `spread`, the sum of the vectors' magnitudes in a column: one step for
+//             the half steps of two points (2^-32); since fractions are at most 1/2, 5 u of the sum: conversion,
+//             vector, three additions
+//   local     half a step for each of two coordinates, 3 u U for each as above, 2 u U for their difference
+//             in a cell's brick: one step for each of two truncated coordinates, half a step for the shift of the
+//             image; U is measured from a local origin at most U from the group's origin; for each of two 5 u U:
+//             conversion and factor of 2 U, the origin's position, and the sum, less the errors above
+//   wrapped   in open space as floats; in a box of length L, which is at least 2 U: u L / 2 for each of two, u L for
+//             their difference, u L for the length itself, u L for the length minus the separation
+//             in a cell's brick with edge L and shifts s along an axis, where the second to last vector may be
+//             subtracted twice: 2 u L for the difference as above; at most u (L + s), u (L + 2 s) and
+//             u (L + 2 s + L) / 2 for the remainder after each vector; u s, 2 u s and 3 u L for their components; in
+//             total 7.5 u L + 4 u s for all shifts s
+//
+// The error of a distance is at most the norm of the columns' errors plus these relative errors: 3 u / 2 for the
+// squares, their sum, and the term that keeps it positive; at most 12 u / 2 for the square root, which one Newton step
+// computes from an approximation with a relative error of 1.5 * 2^-12. `wrapped` coordinates are for a GPU, whose
+// reciprocal root has a relative error of 2^-22.9, that is 2.2 u. The extra one percent far exceeds all roundings in
+// double, including the canonical rule's, which are below 2^-50 of the coordinates.
 double FilterPlan::error_at(double per_length, double cells_reached) const {
   double squares = 0;
   for (int dim = 0; dim < dimension_limit; ++dim) {
@@ -91,22 +94,22 @@ FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double
     : coordinates(form), local_reach_(local_reach) {
   for (std::size_t dim = 0; dim < static_cast<std::size_t>(problem.d()); ++dim) {
     const double extent = problem.highest[dim] - problem.lowest[dim];
-    // The middle is rounded: of points few ulps apart it may be as far from the one end as the other end is.
+    // The centre is rounded: if points are a few ulps apart, it may be as far from one end as the other end is.
     origin[dim] = problem.lowest[dim] + extent * 0.5;
     half_[dim] = std::max(problem.highest[dim] - origin[dim], origin[dim] - problem.lowest[dim]) * 1.0000001;
     if (coordinates == FilterCoordinates::wrapped && problem.space() == Space::box)
       half_[dim] = std::max(problem.box[dim], 2 * half_[dim]);
     if (coordinates == FilterCoordinates::floats || coordinates == FilterCoordinates::wrapped) continue;
-    // In open space integers begin with -2^29 at the lowest point, which is no rounded number, and reach to 2^29 at
-    // most: x - lowest, times the steps to a length, rounded to an integer, never decreases where x grows; it is 0 for
-    // the lowest point, and for the highest one extent * fl(2^30 / extent) or less, below 2^30 (1 + 2^-51), which is
-    // rounded to 2^30. (From the rounded middle it could be 2^30 to one side.)
+    // In open space integer coordinates start at -2^29 for the exact lowest point and end at 2^29. Proof: x - lowest,
+    // times steps per length, rounded to an integer, is monotonic in x. It is 0 for the lowest point. For the highest
+    // it is at most extent * fl(2^30 / extent), which is below 2^30 (1 + 2^-51) and rounds to 2^30. (Relative to the
+    // rounded centre, one side could reach 2^30.)
     if (!problem.periodic) {
       origin[dim] = problem.lowest[dim];
       first_step = -(std::int64_t{1} << (open_span_bits - 1));
     }
     if (problem.triclinic) continue;
-    // Around a box, 2^32 steps; in open space 2^30 across all points, so that differences do not wrap.
+    // 2^32 steps around a box; 2^30 steps across all points in open space, so that differences do not wrap.
     steps_per_length[dim] = problem.periodic
                                 ? 0x1p32 / problem.box[dim]
                                 : std::ldexp(1.0, open_span_bits) / std::max(extent, problem.bins.reach() * 0x1p-10);
@@ -114,7 +117,7 @@ FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double
   const bool finite = std::all_of(half_.begin(), half_.end(), [](double half) { return half < 1e150; }) &&
                       problem.bins.reach() > 1e-140 && problem.bins.reach() < 1e150;
   usable = finite && (!problem.triclinic || take_cell(problem)) &&
-           ((!problem.weighted() && lay_joint(problem.bins)) || lay_cells(problem.bins)) &&
+           ((!problem.weighted() && use_bins_as_cells(problem.bins)) || use_fine_cells(problem.bins)) &&
            (!problem.triclinic || keeps_images_apart(problem.bins.reach(), problem.cell.least_height() / 2));
 }
 
@@ -122,10 +125,10 @@ template <class T>
 bool FilterPlan::take_cell(const Problem<T>& problem) {
   triclinic_ = true;
   origin = problem.box_origin;
-  // A place goes through a handful of roundings, each of the extent of all places at most.
+  // A position undergoes a handful of roundings, each relative to the extent of all positions at most.
   for (const double length : problem.box) placing_ += 0x1p-48 * length;
   if (coordinates == FilterCoordinates::integers) {
-    double most = 0;  // of the terms of a fraction, of which the kernels take 2^-30 for granted
+    double most = 0;  // the terms of a fraction; kernels rely on an error below 2^-30
     for (int vector = 0; vector < dimension_limit; ++vector) {
       double terms = 0;
       for (std::size_t axis = 0; axis < problem.box.size(); ++axis) {
@@ -142,16 +145,16 @@ bool FilterPlan::take_cell(const Problem<T>& problem) {
   return true;
 }
 
-// In a brick an image of a pair that is not certainly beyond the bins must be the only one: the distances of two add up
-// to the least height or more. With `integers` the kernels see to that.
+// In a brick, two images of a pair have distances that add up to at least the least height. If one is not certainly
+// beyond the bins, it must be the only one. With `integers` the kernels ensure this.
 bool FilterPlan::keeps_images_apart(double reach, double half_height) const {
   const double in_doubt = joint ? 4 * error + 0x1p-14 + 0x1p-18 * static_cast<double>(cells) : 2 * error + 1.5;
   return coordinates == FilterCoordinates::integers ||
          reach + in_doubt / cells_per_length < half_height * (1 - 0x1p-40);
 }
 
-// Cells that are the bins; for bins of one width that end where a bin ends.
-bool FilterPlan::lay_joint(const Bins& bins) {
+// Makes the bins the cells, if they have one width and the last bin is not cut off.
+bool FilterPlan::use_bins_as_cells(const Bins& bins) {
   const std::int64_t count = bins.count();
   if (!(bins.width() > 0) || count > 1 << 18) return false;
   if (std::abs(bins.reach() / bins.width() - static_cast<double>(count)) > 1e-10) return false;
@@ -163,8 +166,8 @@ bool FilterPlan::lay_joint(const Bins& bins) {
   return joint;
 }
 
-// Finer cells: those that an edge comes near leave their pairs in doubt.
-bool FilterPlan::lay_cells(const Bins& bins) {
+// Sets up cells finer than the bins. Pairs in cells near an edge are doubtful.
+bool FilterPlan::use_fine_cells(const Bins& bins) {
   if (bins.slots() > slot_limit) return false;
   const std::int64_t wanted = std::clamp(bins.count() * cells_to_an_edge, least_cells, filter_cells_limit);
   cells = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(wanted)));
@@ -191,12 +194,12 @@ bool FilterPlan::lay_cells(const Bins& bins) {
 
 namespace {
 
-// A share of what 2^32 steps go around, cut off to steps.
+// Converts a fraction of a turn to steps of 2^-32, truncated.
 float step_of(double share) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(std::min(share * 0x1p32, 0x1p32 - 1)));
 }
 
-// Sets the coordinates of a place in a triclinic cell: along the axes of its brick, or its shares of the vectors.
+// Sets the coordinates of a position in a triclinic cell: along the axes of its brick, or as fractions of its vectors.
 template <class T>
 void locate(const Cell& cell, const FilterPlan& plan, const T* row, double (&place)[dimension_limit]) {
   double from_origin[dimension_limit];
@@ -231,7 +234,7 @@ FilterColumns<T>::FilterColumns(const Problem<T>& problem, const FilterPlan& pla
       column[place] =
           plan.coordinates == FilterCoordinates::floats
               ? static_cast<float>(relative * plan.cells_per_length)
-              // around a box from -2^31 to 2^31, of which the ends are the same
+              // Around a box from -2^31 to 2^31; the two ends coincide.
               : std::bit_cast<float>(static_cast<std::uint32_t>(std::llrint(relative * steps) + plan.first_step));
     }
   };
@@ -243,7 +246,7 @@ FilterColumns<T>::FilterColumns(const Problem<T>& problem, const FilterPlan& pla
         columns_[axis * padded(rows) + place] = step_of(shares[axis]);
     }
   };
-  const std::int64_t stretch = core::stretch_length(rows, 8 * d, threads);
+  const std::int64_t stretch = core::chunk_length(rows, 8 * d, threads);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t first = 0; first < rows; first += stretch) {
     if (problem.stop.stop_requested()) continue;
@@ -264,7 +267,7 @@ template <class T>
 FilterCounters<T>::FilterCounters(const Problem<T>& problem, const FilterPlan& plan, const std::int32_t* first_order,
                                   const std::int32_t* second_order)
     : problem_(problem), plan_(plan), first_order_(first_order), second_order_(second_order),
-      histogram_(problem.bins.slots() + 1, problem.sum_words()),  // and one for pairs in doubt
+      histogram_(problem.bins.slots() + 1, problem.sum_words()),  // and one slot for doubtful pairs
       queue_(doubt_limit + doubt_room) {
   view_.dimensions = static_cast<int>(problem.d());
   view_.periodic = plan.coordinates == FilterCoordinates::integers;
@@ -293,7 +296,7 @@ FilterCounters<T>::FilterCounters(const Problem<T>& problem, const FilterPlan& p
   view_.magic = static_cast<float>(std::ldexp(1.0, whole) + static_cast<double>(margin) * unit);
   view_.ahead = std::bit_cast<std::uint32_t>(view_.magic) >> view_.fraction_bits;  // the margin is below one cell
   view_.radix = static_cast<std::uint32_t>(plan.cells);
-  lay_counters();
+  set_up_counters();
   view_.counters = counters_.data();
   view_.by_cell = plan.by_cell.data();
   view_.doubtful = plan.doubtful;
@@ -304,9 +307,9 @@ FilterCounters<T>::FilterCounters(const Problem<T>& problem, const FilterPlan& p
   view_.owner = this;
 }
 
-// Copies of the counters, so that equal numbers in neighbouring lanes do not wait for each other.
+// Keeps several copies of the counters, so that equal numbers in neighbouring lanes do not wait for each other.
 template <class T>
-void FilterCounters<T>::lay_counters() {
+void FilterCounters<T>::set_up_counters() {
   counters_to_a_copy_ = plan_.joint ? 1 : problem_.bins.slots() + 1;
   std::uint32_t ahead = 0;
   for (int digit = 0; digit < view_.joint; ++digit) {
@@ -321,7 +324,6 @@ void FilterCounters<T>::lay_counters() {
   }
 }
 
-// Decides the pairs in the queue by the canonical rule.
 template <class T>
 void FilterCounters<T>::settle() {
   const bool weighted = problem_.weighted();
@@ -339,7 +341,7 @@ void FilterCounters<T>::settle() {
   view_.queued = 0;
 }
 
-// Before they could overflow.
+// Adds the counters to the histogram before they can overflow.
 template <class T>
 void FilterCounters<T>::empty_counters(std::uint64_t pairs) {
   std::uint64_t* counts = histogram_.counts.data();

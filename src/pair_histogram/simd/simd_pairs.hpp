@@ -1,6 +1,6 @@
-// What the vectorised variants share outside their kernels: how a float filter sees the bins and what its error can
-// be, the counters of a thread, and the queue of pairs that only the canonical rule can decide. simd_filter.cpp
-// explains the method.
+// Code that the vectorised variants share outside their kernels: the plan of a float filter with its error bound, the
+// counters of a thread, and the queue of pairs that only the canonical rule can decide. simd_filter.cpp explains the
+// method. A *cell* of a filter is an interval of distances: a bin, or a finer interval of equal width.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// The longest vectors. Kernels may read `overshoot` elements past the end of a column.
+/// The most lanes of a vector. Kernels may read `overshoot` elements past the end of a column.
 constexpr std::int64_t filter_block = 16;
 constexpr std::int64_t overshoot = 4 * filter_block;
 
@@ -24,82 +24,78 @@ constexpr std::int64_t padded(std::int64_t points) {
   return (points + overshoot + filter_block - 1) / filter_block * filter_block;
 }
 
-/// Of a map from cells to slots (FilterPlan::by_cell).
+/// Upper limit for the entries of FilterPlan::by_cell.
 constexpr std::int64_t filter_cells_limit = 65536;
 
-/// Integer coordinates of points in open space take this many bits, so that their differences do not wrap.
+/// Bits of the integer coordinates of points in open space. Their differences do not wrap in 32 bits.
 constexpr int open_span_bits = 30;
 
-/// A pair in doubt: the numbers of its points, and the slot to which it was added for the time being.
+/// A doubtful pair: the numbers of its points, and the slot in which it is counted for now.
 struct DoubtfulPair {
   std::int32_t first;
   std::int32_t second;
   std::uint32_t slot;
 };
 
-constexpr std::int64_t doubt_limit = 2048;  // in the queue
-constexpr std::int64_t doubt_room = 256;    // beyond the limit: what a step of a kernel may add
+constexpr std::int64_t doubt_limit = 2048;  // queue length at which it is emptied
+constexpr std::int64_t doubt_room = 256;    // entries that one step of a kernel may add beyond the limit
 
-/// As a kernel's number of dimensions: three, in a triclinic cell.
+/// The number of dimensions by which kernels select a triclinic cell, which has three.
 constexpr int in_a_cell = 4;
 
-/// In what form the kernels get the coordinates.
 enum class FilterCoordinates : std::uint8_t {
-  floats,    ///< in cells from the middle of all points; open space
-  integers,  ///< 2^32 of them around the periodic box, so that a difference that wraps is that to the nearest image;
-             ///< along the vectors of a triclinic cell
-  local,     ///< integers, which a variant turns into floats relative to a place nearby; along the axes of a triclinic
-             ///< cell's brick, and in it
-  wrapped    ///< on a GPU: floats, and in a periodic box the lesser of a separation and what the box leaves of it; in a
-             ///< triclinic cell those in its brick, and its vectors are taken away
+  floats,    ///< open space: in cells, relative to the centre of all points
+  integers,  ///< 2^32 steps around the box, or along a cell's vectors; wrapped differences give the nearest image
+  local,     ///< integers that the variant converts to floats near a place; in a cell along its brick's axes
+  wrapped    ///< for a GPU: floats; the kernel finds the nearest image in the box or the cell's brick
 };
 
-/// What a kernel needs of the bins, the counters and the queue. Plain data: it crosses into code compiled for other
-/// instruction sets. Distances are counted in cells, which are the bins, or finer (`by_cell`).
+/// The bins, counters and queue as kernels see them. Plain data: it is passed to code for other instruction sets.
+/// Distances are in cells, which are the bins or, with `by_cell`, finer.
 struct FilterView {
   int dimensions = 3;
   bool periodic = false;      ///< coordinates are integers
-  bool triclinic = false;     ///< along the vectors of a cell
-  float scale[3] = {};        ///< cells to an integer's step
-  float steps[3][3] = {};     ///< of an integer along each vector, in cells
-  float edge_square = 0;      ///< leaves a pair in doubt
-  float greatest_square = 0;  ///< all squared distances above it count as this one
-  float magic = 0;            ///< added to a distance it leaves a fixed-point number in the low bits
-  int fraction_bits = 0;      ///< of that number
-  std::uint32_t certain = 0;  ///< the pair is certain where one of these bits is set
+  bool triclinic = false;     ///< coordinates are along the vectors of a cell
+  float scale[3] = {};        ///< cells per integer step
+  float steps[3][3] = {};     ///< one step along each vector, in cells
+  float edge_square = 0;      ///< a squared distance that is doubtful
+  float greatest_square = 0;  ///< larger squared distances are reduced to it
+  float magic = 0;            ///< added to a distance, it leaves a fixed-point number in the low bits
+  int fraction_bits = 0;      ///< of the fixed-point number
+  std::uint32_t certain = 0;  ///< a pair is certain if one of these bits is set
   int joint = 0;              ///< pairs that share an increment; 0: one at a time, by_cell
-  std::uint32_t radix = 1;    ///< bins, in the number of a joint counter
-  std::uint32_t ahead = 0;    ///< what stands above the fraction is so much more than the cell
-  /// For each lane, by how much a joint number passes its counter's place; by_cell, where the lane's copy begins.
+  std::uint32_t radix = 1;    ///< number of bins, the base of the digits of a joint counter
+  std::uint32_t ahead = 0;    ///< the bits above the fraction are the cell plus this
+  /// Per lane: what to subtract from a joint number to get its counter; with by_cell, the start of the lane's copy.
   std::uint32_t base[filter_block] = {};
   std::uint32_t* counters = nullptr;
-  const std::uint16_t* by_cell = nullptr;  ///< slot of a cell; `doubtful` where the cell does not decide it
+  const std::uint16_t* by_cell = nullptr;  ///< slot of each cell, or `doubtful` if an edge is too near
   std::uint32_t doubtful = 0;
   WeightSums sums;
-  std::uint64_t* weights = nullptr;  ///< sums of the slots, one after another; null without weights
+  std::uint64_t* weights = nullptr;  ///< the sums of all slots; null without weights
   DoubtfulPair* queue = nullptr;
   std::int64_t queued = 0;
-  void (*settle)(void* owner) = nullptr;  ///< empties the queue
+  void (*settle)(void* owner) = nullptr;
   void* owner = nullptr;
 };
 
-/// How a filter sees the bins. A pair whose float distance is farther than `error` from all edges is certain.
+/// A filter's view of the bins. A pair whose float distance is farther than `error` from all edges is certain.
 struct FilterPlan {
-  bool usable = false;  ///< else too many pairs would be in doubt
+  bool usable = false;  ///< false: too many pairs would be doubtful
   FilterCoordinates coordinates = FilterCoordinates::floats;
   double cells_per_length = 1;
-  std::array<double, dimension_limit> steps_per_length{};  ///< integers to a unit of length
-  std::array<double, dimension_limit> origin{};            ///< of coordinates
-  Brick brick;                                             ///< of a triclinic cell, but for `integers`
+  std::array<double, dimension_limit> steps_per_length{};  ///< integer steps per unit of length
+  std::array<double, dimension_limit> origin{};            ///< of the coordinates
+  Brick brick;                                             ///< of a triclinic cell; unused by `integers`
   std::int64_t first_step = 0;                             ///< the integer coordinate of the origin
-  double error = 0;                                        ///< of a distance, in cells
-  std::int64_t cells = 1;                                  ///< the last is for all pairs beyond
+  double error = 0;                                        ///< bound for the error of a distance, in cells
+  std::int64_t cells = 1;                                  ///< the last cell holds all pairs beyond the bins
   bool joint = false;                                      ///< cells are bins
-  std::vector<std::uint16_t> by_cell;                      ///< where not `joint`
+  std::vector<std::uint16_t> by_cell;                      ///< empty if `joint`
   std::uint32_t doubtful = 0;
 
   FilterPlan() = default;
-  /// `local_reach`: a local coordinate is at most so far from its origin.
+  /// `local_reach` is the greatest distance of a local coordinate from its origin.
   template <class T>
   FilterPlan(const Problem<T>& problem, FilterCoordinates coordinates, double local_reach = 0);
 
@@ -108,25 +104,25 @@ struct FilterPlan {
   bool take_cell(const Problem<T>& problem);
   bool keeps_images_apart(double reach, double half_height) const;
   double error_at(double cells_per_length, double cells) const;
-  bool lay_joint(const Bins& bins);
-  bool lay_cells(const Bins& bins);
-  std::array<double, dimension_limit>
-      half_{};  ///< no coordinate is farther from the origin; `wrapped` in a box: no separation is longer
+  bool use_bins_as_cells(const Bins& bins);
+  bool use_fine_cells(const Bins& bins);
+  /// No coordinate is farther from the origin. If `wrapped` in a box: no separation is longer.
+  std::array<double, dimension_limit> half_{};
   double local_reach_ = 0;
   bool triclinic_ = false;
-  std::array<double, dimension_limit> spread_{};  ///< of a triclinic cell: its vectors, added up as magnitudes
-  double placing_ = 0;                            ///< what a place in a triclinic cell may be off, in units of length
+  /// The sum of a triclinic cell's vectors in each column, as magnitudes.
+  std::array<double, dimension_limit> spread_{};
+  double placing_ = 0;  ///< error bound of a position in a triclinic cell, in units of length
 };
 
 inline constexpr std::string_view while_sorting = "stopped while sorting the points";
 
-/// Coordinates for the kernels, column by column, padded: in cells from the plan's origin, or the plan's integers.
+/// Coordinates for the kernels, stored by column and padded: in cells from the plan's origin, or the plan's integers.
 template <class T>
 class FilterColumns {
  public:
   FilterColumns() = default;
-  /// Row order[i] of the points goes to place i; their own order where `order` is empty. InterruptedError after a stop
-  /// request.
+  /// Puts row order[i], or without an order row i, at place i. Throws InterruptedError after a stop request.
   FilterColumns(const Problem<T>& problem, const FilterPlan& plan, MatrixView<const T> points,
                 std::span<const std::int32_t> order, int threads);
   const float* const* columns() const { return pointers_.data(); }
@@ -136,13 +132,13 @@ class FilterColumns {
   std::array<const float*, dimension_limit> pointers_{};
 };
 
-/// Weights as WeightSums wants them, padded with zeros as the columns are.
+/// Weights encoded for WeightSums, padded with zeros like the columns.
 class FilterWeights {
-  static constexpr std::int64_t stretch = core::stretch_length(std::int64_t{1} << 30, 16);
+  static constexpr std::int64_t stretch = core::chunk_length(std::int64_t{1} << 30, 16);
 
  public:
   FilterWeights() = default;
-  /// encode(row) is the weight of a row. InterruptedError after a stop request.
+  /// encode(row) returns the encoded weight of a row. Throws InterruptedError after a stop request.
   template <class Encode>
   FilterWeights(std::int64_t count, std::span<const std::int32_t> order, const std::stop_token& stop,
                 const Encode& encode)
@@ -159,7 +155,7 @@ class FilterWeights {
   Buffer<std::int64_t> weights_;
 };
 
-/// Of the first points of pairs, and of the second ones, which are the same unless the problem is `cross`.
+/// Return the weights of the first or second points of pairs. These are the same unless the problem is `cross`.
 template <class T>
 FilterWeights first_weights(const Problem<T>& problem, std::span<const std::int32_t> order = {}) {
   return {problem.weights.size(), order, problem.stop, [&](std::int64_t row) { return problem.first_weight(row); }};
@@ -170,7 +166,6 @@ FilterWeights second_weights(const Problem<T>& problem, std::span<const std::int
           [&](std::int64_t row) { return problem.second_weight(row); }};
 }
 
-/// The counters of one thread.
 template <class T>
 class FilterCounters {
  public:
@@ -180,7 +175,7 @@ class FilterCounters {
   FilterCounters& operator=(const FilterCounters&) = delete;
 
   FilterView& view() { return view_; }
-  /// Tells that at most so many more pairs will be counted before the next call.
+  /// Announces at most `pairs` more pairs before the next call. Empties the counters if they could overflow.
   void expect(std::uint64_t pairs) {
     if ((expected_ += pairs) > counter_limit) empty_counters(pairs);
   }
@@ -191,7 +186,7 @@ class FilterCounters {
 
  private:
   static constexpr std::uint64_t counter_limit = 0xf0000000;
-  void lay_counters();
+  void set_up_counters();
   void settle();
   void empty_counters(std::uint64_t pairs);
 
@@ -208,7 +203,6 @@ class FilterCounters {
   std::vector<DoubtfulPair> queue_;
 };
 
-/// The counters of all threads.
 template <class T>
 class FilterTeam {
  public:
@@ -231,23 +225,22 @@ class FilterTeam {
   std::vector<std::unique_ptr<FilterCounters<T>>> counters_;
 };
 
-/// Counts all pairs in double by the canonical rule: simd_brute_force, to which the others turn where no filter helps.
+/// Counts all pairs in double by the canonical rule (simd_brute_force): the fallback if filtering does not help.
 template <class T>
 Histogram count_in_double(const Problem<T>& problem, const Execution& execution, int threads);
-/// The rung to which others turn for what they do not take.
+/// The rung that other rungs fall back to for problems that they do not support.
 template <class T>
 Histogram simd_filter(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases);
 
 std::uint64_t bytes_to_count_in_double(const Shape& shape, int threads);
-/// Of the filter's columns, weights and counters.
+/// Returns the bytes of the filter's columns, weights and counters.
 std::uint64_t bytes_to_filter(const Shape& shape, int threads);
-/// Of what simd_cells takes beside these.
+/// Returns the bytes that simd_cells needs in addition to bytes_to_filter().
 std::uint64_t bytes_to_sort_into_cells(const Shape& shape, int threads);
-/// Of what simd_dual_tree takes beside these.
+/// Returns the bytes that simd_dual_tree needs in addition to bytes_to_filter().
 std::uint64_t bytes_to_build_trees(const Shape& shape, int threads);
 
-/// Memory of a variant that filters and takes `more` for itself: with the double columns, to which the filter turns
-/// where it does not help.
+/// Returns the memory of a filtering variant that needs `more` bytes, or of the fallback to count_in_double().
 inline core::Memory memory_to_filter(const Shape& shape, int threads, std::uint64_t more) {
   return {.host = std::max(bytes_to_count_in_double(shape, threads), bytes_to_filter(shape, threads) + more)};
 }

@@ -12,18 +12,17 @@ namespace gradus::attack {
 
 template <class T>
 struct PairCase {
-  std::string kind;  ///< what it is made of, human-readable
+  std::string kind;
   Rows<T> points;
   std::int64_t columns = 1;
   bool cross = false;
   Rows<T> others;
   std::vector<T> weights;
   std::vector<T> other_weights;
-  std::int64_t room = 0;        ///< elements between two rows
-  PairHistogramJob<T> options;  ///< without its views
+  std::int64_t room = 0;        ///< unused elements between two rows
+  PairHistogramJob<T> options;  ///< its views are empty
 };
 
-/// Case `number` of `seed`.
 template <class T>
 PairCase<T> make_pair_case(std::uint64_t seed, std::uint64_t number);
 

@@ -14,7 +14,7 @@ namespace gradus::attack {
 
 namespace {
 
-/// Where each bin begins nominally, and the end of the last: what the result calls edges.
+/// Returns the nominal start of each bin and the end of the last: the edges of the result.
 std::vector<double> nominal_edges(const PairHistogramBins& bins) {
   const auto largest_before = [](double value) { return std::nextafter(value, 0.0); };
   std::vector<double> edges;
@@ -22,7 +22,7 @@ std::vector<double> nominal_edges(const PairHistogramBins& bins) {
   for (std::size_t edge = 0; edge <= wanted; ++edge) {
     const auto index = static_cast<double>(edge);
     const double begin = bins.edges.empty() ? index * bins.bin_width : bins.edges[edge];
-    // A bin is left out where it begins at the cutoff or farther, or where rounding leaves it no distance below that.
+    // Leaves out a bin that begins at or past the cutoff, or that rounding leaves without a distance below the cutoff.
     const bool cut = bins.cutoff > 0 && (begin >= bins.cutoff ||
                                          (bins.edges.empty() && largest_before(bins.cutoff) / bins.bin_width < index));
     edges.push_back(cut ? bins.cutoff : begin);
@@ -31,7 +31,7 @@ std::vector<double> nominal_edges(const PairHistogramBins& bins) {
   return edges;
 }
 
-/// A triclinic cell by the formula of the header, vector by vector.
+/// A triclinic cell by the header's formula, vector by vector.
 struct ReferenceCell {
   double vectors[3][3];
   double shares[3][3];
@@ -42,7 +42,7 @@ struct ReferenceCell {
     for (;;) {
       take_shares();
       std::size_t shortened = 0;
-      double times[3] = {0, 0, 0};  // of the other reciprocal vectors, which the shortened one takes
+      double times[3] = {0, 0, 0};  // multiples of the other reciprocal vectors, added to the shortened one
       if (!find_step(shortened, times)) return;
       for (std::size_t vector = 0; vector < 3; ++vector) {
         if (times[vector] == 0) continue;
@@ -70,7 +70,7 @@ struct ReferenceCell {
     }
   }
 
-  /// The first of the header's steps that shortens a reciprocal vector by so much that it is done.
+  /// Finds the first of the header's steps that shortens a reciprocal vector by enough. Returns false if there is none.
   bool find_step(std::size_t& shortened, double (&times)[3]) const {
     const auto product = [](const double* p, const double* q) { return (p[0] * q[0] + p[1] * q[1]) + p[2] * q[2]; };
     const auto is_done = [&](std::size_t i, std::size_t j, double of_j, std::size_t k, double of_k) {
@@ -109,7 +109,7 @@ struct ReferenceCell {
     return std::sqrt((left[0] * left[0] + left[1] * left[1]) + left[2] * left[2]);
   }
 
-  /// The square of the distance to the nearest image, exactly, of all that are up to three vectors around some image.
+  /// Returns the exact squared distance to the nearest image within three vectors of a given image.
   mpq_class exact_square(const mpq_class (&apart)[3], const double (&around)[3]) const {
     mpq_class least = -1;
     for (int first = -3; first <= 3; ++first)
@@ -128,8 +128,7 @@ struct ReferenceCell {
   }
 };
 
-/// That the formula names the nearest image wherever that is within reach: what the header promises. It must not be
-/// farther by more than roundings.
+/// Checks the header's promise: the formula finds the nearest image if it is within reach, up to rounding.
 template <class T>
 void check_nearest(const ReferenceCell& cell, const T* a, const T* b, double reach) {
   mpq_class apart[3];
@@ -171,7 +170,6 @@ double distance(const PairHistogramJob<T>& options, const T* a, const T* b, std:
 
 enum Place : std::int64_t { below = -1, beyond = -2 };
 
-/// The bin, `below` or `beyond`.
 std::int64_t place_of(double distance, const PairHistogramBins& bins, const std::vector<double>& edges) {
   const auto count = static_cast<std::int64_t>(edges.size()) - 1;
   if (bins.cutoff > 0 && distance >= bins.cutoff) return beyond;

@@ -1,5 +1,4 @@
-// Pair-distance histograms as include/gradus/pair_histogram.hpp defines them, by looking at each pair. It shares no
-// code with the library.
+// A reference that visits each pair, as include/gradus/pair_histogram.hpp says. Shares no code with the library.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +8,10 @@
 
 namespace gradus::attack {
 
-/// edges, counts, weighted, below, beyond and pairs. The options must be possible ones.
+/// Returns a result with edges, counts, weighted, below, beyond and pairs. The options must be valid.
 template <class T>
 PairHistogramResult pair_reference(MatrixView<const T> points, const PairHistogramJob<T>& options);
 
-/// Half of the least height of the reduced cell.
 double half_of_cell(const std::vector<double>& box);
 
 }  // namespace gradus::attack

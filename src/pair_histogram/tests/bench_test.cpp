@@ -1,4 +1,4 @@
-// Pair-distance histograms under the harness: what its measurements say, and which they refuse.
+// Tests of pair-distance histograms in the benchmark harness: what it reports and rejects.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -98,7 +98,7 @@ TEST(PairHistogramBench, what_cannot_be_counted_is_refused) {
   EXPECT_THROW(measured(with(small, {{"bins", "0"}}), {}), UsageError);
   EXPECT_THROW(measured({{"data", "uniform"}}, {}), UsageError);  // no bins
   EXPECT_THROW(measured(with(small, {{"shape", "1x3"}}), {}), UsageError);
-  // The points lie in [0, 10).
+  // The points are in [0, 10).
   EXPECT_THROW(measured(with(small, {{"shape", "900x3"}, {"box", "5,5,5"}, {"bins", "4"}}), {}), InputError);
 }
 

@@ -1,4 +1,4 @@
-"""The command `gradus pair-histogram`, as a person uses it. tests/cli/run.py runs this."""
+"""Tests the command `gradus pair-histogram` as a user runs it. tests/cli/run.py runs this."""
 
 import gzip
 import json
@@ -11,7 +11,7 @@ import subprocess
 from kit import DATA, GRADUS, Case, InterruptCase, content, gradus, write_npy
 
 
-# What tests/cli/cli_test.py wants to know: see tests/cli/run.py.
+# Jobs for tests/cli/cli_test.py: see tests/cli/run.py.
 def json_jobs(case):
     return {"pair-histogram": [case.points(), "--bin-width", 1, "--bins", 3, "-o", case.path("h.csv")]}
 
@@ -76,7 +76,7 @@ class PairHistogram(Case):
         self.refused(1, "pair-histogram", points, "--bin-width", 5, "--bins", 2, "-o", self.path("no/such/h.csv"),
                      says=["no/such/h.csv"])
         self.refused(3, "pair-histogram", self.file("bad.csv", "1,2\n3,nan\n"), "--bin-width", 5, "--bins", 2, "-o", out)
-        self.assertEqual(content(out, "r"), "lo,hi,count\n0,5,2\n5,10,3\n")  # as it was
+        self.assertEqual(content(out, "r"), "lo,hi,count\n0,5,2\n5,10,3\n")  # unchanged
         self.assertEqual(sorted(os.listdir(self.folder)), ["bad.csv", "h.csv", "p.csv"])
 
     def test_published_table(self):
@@ -155,21 +155,21 @@ class PairHistogram(Case):
         head = "ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS pp pp pp\n-5 5\n-5 5\n-5 5\n"
         dump = self.file("a.lammpstrj", head + "ITEM: ATOMS id xs ys zs\n1 0.05 0.5 0.5\n2 0.95 0.5 0.5\n")
         self.assertEqual(self.succeed("pair-histogram", dump, "--bin-width", 2.5).stdout, "lo,hi,count\n0,2.5,1\n2.5,5,0\n")
-        given = self.succeed("pair-histogram", dump, "--bin-width", 2.5, "--box", "10,10,10")  # the corner is the file's
+        given = self.succeed("pair-histogram", dump, "--bin-width", 2.5, "--box", "10,10,10")  # the corner comes from the file
         self.assertEqual(given.stdout, "lo,hi,count\n0,2.5,1\n2.5,5,0\n")
         unwrapped = self.file("u.dump", head + "ITEM: ATOMS id xu yu zu\n1 -4.5 0 20\n2 14.5 30 0\n")
         folded = self.succeed("pair-histogram", unwrapped, "--bin-width", 2.5)
         self.assertEqual(folded.stdout, "lo,hi,count\n0,2.5,1\n2.5,5,0\n")
-        self.assertIn("2 atoms of 1 frame lay outside the file's box and were moved into it", folded.stderr)
+        self.assertIn("2 atoms of 1 frame, outside the file's box, were moved into it", folded.stderr)
         asked = self.succeed("pair-histogram", unwrapped, "--bin-width", 2.5, "--fold")
-        self.assertEqual((asked.stdout, "lay outside" in asked.stderr), (folded.stdout, False))
-        # A box that a person gives may be wrong.
+        self.assertEqual((asked.stdout, "outside the file's box" in asked.stderr), (folded.stdout, False))
+        # A box given by the user may be incorrect.
         self.refused(3, "pair-histogram", unwrapped, "--bin-width", 2.5, "--box", "10,10,10",
                      says=["u.dump", "outside the periodic box", "--fold", "frame 0"])
         self.refused(2, "pair-histogram", self.file("p.csv", "1,2,3\n"), "--bin-width", 1, "--bins", 2, "--fold",
                      says=["--fold needs a periodic box"])
 
-    # Water in a box: two O, four H; an H of each molecule is 1 away from its O along x, the other along y.
+    # Water in a box: two O, four H. One H of each molecule is at distance 1 from its O along x, the other along y.
     WATER = ('6\nLattice="20 0 0 0 20 0 0 0 20" Properties=species:S:1:pos:R:3:id:I:1\n'
              "O 1 1 1 11\nH 2 1 1 12\nH 1 2 1 13\nO 5 1 1 21\nH 6 1 1 22\nH 5 2 1 23\n")
 
@@ -199,7 +199,7 @@ class PairHistogram(Case):
         self.assertEqual((cross["n"], cross["cross"], cross["pairs"], cross["counts"]), (2, 4, 8, [0, 4, 0, 1, 2, 1]))
         again = self.counts(*job, "--select", "type O", "--cross", water, "--cross-select", "type H")
         self.assertEqual(again["counts"], cross["counts"])
-        # Equal sides: pairs within, once. Some in common: no atom is paired with itself.
+        # Equal selections: pairs within them, each once. Overlapping selections: no atom is paired with itself.
         same = self.counts(*job, "--select", "type O", "--cross-select", "index 0,3")
         self.assertEqual((same["cross"], same["pairs"], same["counts"]), (0, 1, [0, 0, 0, 0, 1, 0]))
         around = self.counts(*job, "--select", "type O", "--cross-select", "all", "--rdf")
@@ -239,8 +239,8 @@ class PairHistogram(Case):
             ("(type O", ["character 8", "a closing parenthesis"]),
             ("type O) or all", ["character 7", "'and', 'or' or the end is expected, not ')'"]),
             ("index 5-2", ["the range '5-2' ends before it begins"]),
-            ("id x", ["'x' is not a whole number"]),
-            ("index -1", ["'-1' is not a whole number"]),
+            ("id x", ["'x' is not an integer"]),
+            ("index -1", ["'-1' is not an integer"]),
             ("id 1,", ["a value is expected behind the comma"]),
             ("", ["something to select by is missing"]),
             ("not " * 200 + "all", ["more than 100 levels"]),
@@ -286,7 +286,7 @@ class PairHistogram(Case):
         only = self.succeed("pair-histogram", *job, "--partial", "--select", "type O").stdout
         self.assertEqual(only.splitlines()[0], "lo,hi,count_O-O,g_O-O,coordination_O-O")
         changed = self.file("c.xyz", self.WATER + self.WATER.replace("O 5", "S 5"))
-        self.refused(3, "pair-histogram", changed, *job[1:], "--partial", says=["kinds of atoms are not those of the first", "frame 1"])
+        self.refused(3, "pair-histogram", changed, *job[1:], "--partial", says=["kinds of atoms differ from the first", "frame 1"])
         dump = self.file("a.dump", "ITEM: NUMBER OF ATOMS\n3\nITEM: BOX BOUNDS pp pp pp\n0 9\n0 9\n0 9\n"
                          "ITEM: ATOMS id type x y z\n7 10 0 0 0\n3 2 1 0 0\n5 2 3 0 0\n")
         text = self.succeed("pair-histogram", dump, "--bin-width", 1, "--bins", 4, "--partial").stdout
@@ -308,7 +308,7 @@ class PairHistogram(Case):
         for text in ("7", "-8", "7:", "3:3", "5:2", "2:5:-1"):
             self.refused(3, *job, "--frames=" + text, says=["t.xyz", "--frames " + text, "none of its 7 frames, counted from 0"])
         self.refused(2, "pair-histogram", self.file("p.csv", "1,2,3\n"), *job[2:], "--frames", "0", says=["no trajectory"])
-        # What comes after the last wanted frame is not looked at; what is passed over is not read as numbers.
+        # Frames after the last wanted one are not read, and skipped atoms are not parsed.
         broken = self.file("b.xyz", "2\n\nH 0 0 0\nH x 0 0\n2\n\nH 0 0 0\nH 1.5 0 0\nrubbish\n")
         self.assertEqual(self.counts(broken, *job[2:], "--frames", "1")["counts"][1], 1)
         self.refused(3, "pair-histogram", broken, *job[2:], "--frames", "0:2", says=["b.xyz:4"])
@@ -327,16 +327,16 @@ class PairHistogram(Case):
         for text in (self.WATER, self.WATER.replace("\n", "\r\n"), "\ufeff" + self.WATER):
             self.assertEqual(self.succeed("pair-histogram", self.file("water", text), *job).stdout, plain)
         self.refused(2, "pair-histogram", "-", *job, "--frames=-1:", stdin=self.WATER,
-                     says=["standard input does not tell how many frames"])
+                     says=["the number of frames on standard input is unknown"])
         self.assertEqual(self.succeed("pair-histogram", "-", *job, "--frames=0:5", stdin=self.WATER).stdout, plain)
-        # Numbers stay a table.
+        # Numbers are read as a table.
         for table in ("3\n4\n5\n", "3\n\n", "1,2,3\n", "x y z\n1 2 3\n4 5 6\n"):
             self.assertIn("points x", self.succeed("pair-histogram", "-", *job, stdin=table).stderr.replace("point x", "points x"))
         dump = ("ITEM: TIMESTEP\n100\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS pp pp pp\n0 9\n0 9\n0 9\n"
                 "ITEM: ATOMS id type x y z ix iy iz\n1 1 0 0 0 0 0 0\n2 1 9.5 0 0 3 0 0\n")
         result = self.succeed("pair-histogram", self.file("dump.100", dump), "--bin-width", 1)
         self.assertIn("\n0,1,1\n", result.stdout)
-        self.assertIn("1 atom of 1 frame lay outside", result.stderr)
+        self.assertIn("1 atom of 1 frame, outside", result.stderr)
         damaged = self.file("d.xyz.gz", gzip.compress(self.WATER.encode())[:-20])
         self.refused(3, "pair-histogram", damaged, *job, says=["d.xyz.gz", "cut off"])
         self.refused(3, "pair-histogram", self.file("e.xyz.gz", gzip.compress(b"900000000\n\nH 1 2 3\n")), *job,
@@ -494,16 +494,16 @@ class PairHistogram(Case):
             self.assertEqual(self.counts(file, *job)["counts"], [0, 1, 2, 0], file)
         for box in (cell, "4,8,0,0,0,10,10,0,0", "10,8,10,4,0,0"):
             self.assertEqual(self.counts(points, *job, "--box", box)["counts"], [0, 1, 2, 0])
-        # Up to half of the least height, which is that over the vector b: 800 / |c x a| = 8.
+        # Up to half of the least height, which belongs to vector b: 800 / |c x a| = 8.
         self.assertEqual(self.counts(points, "--bin-width", 0.8, "--box", cell)["edges"][-1], 4)
         self.refused(2, "pair-histogram", points, *job[:2], "--bins", 8, "--box", cell, says=["half of the cell's least height, 4"])
-        # Moved by whole vectors.
+        # Moved by lattice vectors.
         moved = self.file("m.csv", "0.5,0.5,0.5\n-13.5,-8.5,20.5\n1000000.5,0.5,8.5\n")
         self.refused(3, "pair-histogram", moved, *job, "--box", cell, says=["m.csv", "row 1", "outside the periodic box", "around the cell", "--fold"])
         self.assertEqual(self.counts(moved, *job, "--box", cell, "--fold")["counts"], [0, 1, 2, 0])
         away = self.file("m.xyz", '3\nLattice="%s"\nH 0.5 0.5 0.5\nH -13.5 -8.5 20.5\nH 100.5 0.5 8.5\n' % cell.replace(",", " "))
         result = self.succeed("pair-histogram", away, *job)
-        self.assertIn("2 atoms of 1 frame lay outside", result.stderr)
+        self.assertIn("2 atoms of 1 frame, outside", result.stderr)
         self.assertEqual([row[2] for row in self.rows(result.stdout)[1]], ["0", "1", "2", "0"])
 
     def test_bad_boxes(self):
@@ -518,7 +518,7 @@ class PairHistogram(Case):
             self.refused(2, "pair-histogram", points, *job, "--box", box, says=says)
         self.refused(2, "pair-histogram", flat, *job, "--box", "1,0,0,0,1,0,0,0,1", says=["nine numbers of a cell", "3 columns"])
         self.refused(4, "pair-histogram", points, *job, "--box", "9,0,0,1,9,0,0,0,9", "--variant", "simd_dual_tree",
-                               says=["simd_dual_tree", "simd_filter and simd_cells take triclinic cells"])
+                               says=["simd_dual_tree", "simd_filter and simd_cells support triclinic cells"])
 
     def test_six_numbers_that_may_be_angles(self):
         points = self.file("p.csv", "0,0,0\n1,1,1\n")
@@ -531,7 +531,7 @@ class PairHistogram(Case):
             self.counts(*job[1:], box)
 
     def lattice_points(self, name, vectors):
-        """Points at fractions of a lattice's vectors, which an additive recurrence spreads."""
+        """Points at fractions of a lattice's vectors, spread by an additive recurrence."""
         lines = []
         for row in range(1, 201):
             shares = [row * step % 1 for step in (0.8191725133961645, 0.6710436067037893, 0.5497004779019703)]
@@ -571,7 +571,7 @@ class PairHistogram(Case):
             path = self.dcd("t.dcd", (10, 90, 10, 90, 90, 10), frames, order)
             result = self.succeed("pair-histogram", path, *job)
             self.assertEqual([row[2] for row in self.rows(result.stdout)[1]], ["2", "2", "2"])
-            self.assertIn("1 atom of 1 frame lay outside", result.stderr)
+            self.assertIn("1 atom of 1 frame, outside", result.stderr)
             self.assertEqual(self.counts(path, *job, "--frames=-1", "--select", "index 0,1")["counts"], [0, 0, 1])
         self.assertEqual(self.succeed("pair-histogram", self.file("run7", content(path)), *job).stdout, result.stdout)
         open_space = self.dcd("o.dcd", (0, 0, 0, 0, 0, 0), frames)
@@ -711,7 +711,7 @@ class PairHistogram(Case):
         self.assertEqual(rows, [(0, 1.5, 1, 2), (1.5, 3, 1, 1), (3, 4.5, 1, 0.5)])
         for name in ("h.parquet", "h", "csv", ".csv.gz", ""):
             self.refused(2, *job, "-o", name, says=["--output", ".csv, .txt, .npy or .json"], cwd=self.folder)
-        # Before anything is read.
+        # Rejected before anything is read.
         missing = self.path("missing.npy")
         self.refused(2, "pair-histogram", missing, "--bin-width", 1, "--bins", 3, "-o", "h.dat", says=["--output"])
 
@@ -730,7 +730,7 @@ class PairHistogram(Case):
         job = ("pair-histogram", points, "--bin-width", 1, "--box", "8,8")
         self.refused(3, *job, says=["p.csv", "row 1", "outside the periodic box", "--fold moves such points in"])
         self.succeed(*job, "--fold")
-        # A command without that option does not name it.
+        # A command without that option does not mention it.
         told = self.refused(3, "bench", "pair-histogram", "--data", points, *job[2:], says=["outside the periodic box"])
         self.assertNotIn("--fold", told.stderr)
 
@@ -830,7 +830,7 @@ class Bench(Case):
         edges = self.file("edges.csv", "1\n3\n4\n")
         result = self.succeed("bench", "pair-histogram", "--data", points, "--edges", edges, "--box", "9,9",
                               "--variants", "sequential", "--repeats", 1, "--dtype", "f32,f64", "--json")
-        self.assertEqual(result.stderr.count("p.csv:1: the first line, '0,1', is taken as a row"), 1)  # read for each type
+        self.assertEqual(result.stderr.count("p.csv:1: the first line, '0,1', is read as a row"), 1)  # read for each type
         answer = json.loads(result.stdout)
         group = answer["groups"][0]
         self.assertEqual((group["points"], group["n"], group["box"]), (points, 4, [9, 9]))

@@ -1,4 +1,4 @@
-// The judge of histograms: it must accept the truth and reject every way of being wrong that it could overlook.
+// Tests of compare(): it must accept the correct result and reject every kind of error.
 #include <gtest/gtest.h>
 
 #include <cmath>

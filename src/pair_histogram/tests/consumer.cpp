@@ -1,5 +1,4 @@
-// Counts the pairs of six points in two groups, and checks the answer and an error, through nothing but the public
-// header.
+// Counts the pairs of six points in two groups and checks the result and an error, using only the public header.
 #include <gradus/pair_histogram.hpp>
 
 #include <cstdio>
@@ -11,14 +10,14 @@ int main() {
   options.bins.bins = 3;
 
   const gradus::PairHistogramResult result = gradus::pair_histogram(points, options);
-  // In each group two pairs at distance 1 and one at the root of 2; all others are farther than 3.
+  // Each group has two pairs at distance 1 and one at sqrt(2); all other pairs are farther than 3.
   if (result.counts.size() != 3 || result.counts[0] != 0 || result.counts[1] != 6 || result.counts[2] != 0 ||
       result.beyond != 9) {
     std::fprintf(stderr, "the pairs of six points are counted wrongly\n");
     return 1;
   }
 
-  // An exception of the library is caught by its type across the border of a shared library.
+  // The library's exceptions can be caught by type across the boundary of a shared library.
   options.bins.bin_width = -1;
   try {
     gradus::pair_histogram(points, options);

@@ -1,5 +1,4 @@
-// What may be given to the room's calls where they ask for a matrix or a vector, and what may not. What must not
-// compile is checked by concepts.
+// Tests which arguments the public functions accept as matrices and vectors. Concepts check what must not compile.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Files on disk, the table of variants and the documents agree. The check itself is tested in the room of k-means.
+// Tests that files, the table of variants and the documents agree. The check itself is tested in src/kmeans.
 #include <gtest/gtest.h>
 
 #include "pair_histogram/problem.hpp"

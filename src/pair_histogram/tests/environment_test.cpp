@@ -1,4 +1,4 @@
-// The floating-point environment of the caller changes no answer, and no answer changes it.
+// Tests that the caller's floating-point environment does not affect results and is not changed.
 #include "tests/float_environments.hpp"
 
 #include <gtest/gtest.h>

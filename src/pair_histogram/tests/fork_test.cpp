@@ -1,4 +1,4 @@
-// Jobs in forked children. A single test, for what a process did before a fork is what it is about.
+// Tests jobs in forked children. A single test, because the process's history before the fork matters.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The public entry points: what they refuse and how they say it, and what must hold whatever variant runs.
+// Tests of the public functions: errors and their messages, and properties that hold for every variant.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,7 +53,6 @@ PairHistogramResult run(const Matrix<T>& points, const PairHistogramJob<T>& opti
   return pair_histogram(points.view(), options, execution);
 }
 
-/// Expects the error, and each of the words in its message.
 template <class Expected, class T>
 void refused(const Matrix<T>& points, const PairHistogramJob<T>& options, const std::vector<std::string>& says,
              const Execution& execution = {}) {
@@ -65,8 +64,6 @@ void refused(const Matrix<T>& points, const PairHistogramJob<T>& options, const 
       EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
   }
 }
-
-// --- Bins ----------------------------------------------------------------------------------------------------------
 
 double below(double value) { return std::nextafter(value, -1); }
 
@@ -96,7 +93,7 @@ TEST(Bins, NiceWidthsGiveNiceEdges) {
   const room::Bins bins(PairHistogramBins{.bin_width = 500, .bins = 80, .edges = {}, .cutoff = 0});
   for (std::size_t bin = 0; bin <= 80; ++bin) {
     EXPECT_EQ(bins.edges()[bin], 500.0 * static_cast<double>(bin));
-    // Not always equal: the root of a double just below the square may round up to the edge.
+    // Not always equal: the square root of a double just below the square may round up to the edge.
     EXPECT_LE(bins.thresholds()[bin], 250000.0 * static_cast<double>(bin * bin));
   }
 }
@@ -126,8 +123,7 @@ TEST(Bins, ACutoffEndsTheBins) {
   EXPECT_EQ(edges({.bin_width = 1, .bins = 9, .edges = {}, .cutoff = 3}), (std::vector<double>{0, 1, 2, 3}));
   EXPECT_EQ(edges({.bin_width = 1, .bins = 2, .edges = {}, .cutoff = 3}), (std::vector<double>{0, 1, 2}));
   EXPECT_EQ(edges({.bin_width = 1, .bins = 9, .edges = {}, .cutoff = 0x1p-1074}).size(), 2u);
-  // A bin that begins at the cutoff but for rounding is left out: 0.009 / 0.001 is 9, 9 * 0.001 is
-  // 0.009000000000000001.
+  // A bin that begins at the cutoff up to rounding is left out: 9 * 0.001 is 0.009000000000000001.
   for (const double cutoff : {0.009, 9 * 0.001}) {
     EXPECT_EQ(edges({.bin_width = 0.001, .bins = 20, .edges = {}, .cutoff = cutoff}).size(), 10u);
     EXPECT_EQ(edges({.bin_width = 0.001, .bins = 20, .edges = {}, .cutoff = cutoff}).back(), cutoff);
@@ -136,8 +132,6 @@ TEST(Bins, ACutoffEndsTheBins) {
   EXPECT_EQ(edges({.bin_width = 0, .bins = 0, .edges = {1, 5, 8}, .cutoff = 6}), (std::vector<double>{1, 5, 6}));
   EXPECT_EQ(edges({.bin_width = 0, .bins = 0, .edges = {1, 5, 8}, .cutoff = 5}), (std::vector<double>{1, 5}));
 }
-
-// --- What is refused -----------------------------------------------------------------------------------------------
 
 TEST(PairHistogram, RefusesImpossibleBins) {
   const Matrix<double> points = uniform(5, 3);
@@ -207,7 +201,7 @@ TEST(PairHistogram, RefusesBadBoxes) {
   Matrix<double> outside = uniform(50, 3);
   outside(17, 2) = -0.25;
   refused<InputError>(outside, boxed({10, 10, 10}), {"points", "row 17", "column 2", "-0.25", "from 0 to 10"});
-  outside(3, 2) = 10;  // on the border, and farther from row 17 than the box is long
+  outside(3, 2) = 10;  // on the border, and farther from row 17 than the box's length
   refused<InputError>(outside, boxed({10, 10, 10}), {"points", "row 17", "-0.25"});
   outside(17, 2) = 10.5;
   refused<InputError>(outside, boxed({10, 10, 10}), {"row 17", "10.5"});
@@ -268,7 +262,7 @@ TEST(PairHistogram, RefusesWhatCannotRun) {
     run(points, bins_of(1, 5), execution);
     FAIL() << "a CPU variant ran on a GPU";
   } catch (const UnsupportedError&) {  // no GPU here
-  } catch (const UsageError&) {        // a GPU, but not the variant's
+  } catch (const UsageError&) {        // a GPU, but not for this variant
   }
 }
 
@@ -285,7 +279,7 @@ TEST(PairHistogram, RefusesPointsOnAGpuWhereThereIsNone) {
       ADD_FAILURE() << what << " were accepted";
     } catch (const UnsupportedError& error) {
       const std::string message = error.what();
-      EXPECT_TRUE(message.starts_with(what + ": the view says that they lie on GPU 0, but ")) << message;
+      EXPECT_TRUE(message.starts_with(what + ": the view says that they are on GPU 0, but ")) << message;
       EXPECT_TRUE(message.ends_with("; pass host memory")) << message;
     }
   };
@@ -325,7 +319,7 @@ TEST(PairHistogram, MemoryIsCheckedBeforeBinsAreMade) {
 TEST(PairHistogram, MemoryKnowsWhereThereAreBlocks) {
   Execution execution;
   execution.block_size = 128;
-  for (const Device device : {Device::cpu, Device::automatic}) {  // so few points are not worth a GPU
+  for (const Device device : {Device::cpu, Device::automatic}) {  // few points are not worth a GPU
     execution.device = device;
     EXPECT_THROW(pair_histogram_memory({.points = 5, .element_bytes = 8}, bins_of(1, 5), execution), UsageError);
   }
@@ -347,11 +341,10 @@ TEST(PairHistogram, HonoursAStopRequest) {
   }
 }
 
-// The teaching rungs count pairs and report after each portion of them; the fast ones count portions of their own, and
-// report those of the calling thread now and then, so that a short job has only the last report. So has a GPU, which
-// counts these pairs in one launch; long_test.cpp has a job of several.
+// Fast rungs count their own portions, and only the calling thread reports, so a short job has only the last report. A
+// GPU counts these pairs in one launch; long_test.cpp has a job of several launches.
 TEST(PairHistogram, ReportsProgressToTheEnd) {
-  constexpr std::int64_t pairs = std::int64_t{9000} * 8999 / 2;  // more than a portion of one thread has
+  constexpr std::int64_t pairs = std::int64_t{9000} * 8999 / 2;  // more than one portion of a thread
   const Matrix<double> points = uniform(9000, 1);
   for (const room::Variant& variant : room::variants()) {
     if (!variant.supports(room::Shape{}, execution::this_machine())) continue;
@@ -379,7 +372,7 @@ TEST(PairHistogram, ReportsProgressToTheEnd) {
   }
 }
 
-// Portions that take longer than the time between two reports, the last one too, as on a busy machine.
+// Portions that take longer than the interval between reports, including the last one, as on a busy machine.
 TEST(PairHistogram, ReportsSlowPortionsOnceEach) {
   std::vector<std::int64_t> reported;
   Execution execution;
@@ -389,7 +382,7 @@ TEST(PairHistogram, ReportsSlowPortionsOnceEach) {
   EXPECT_EQ(reported, (std::vector<std::int64_t>{1, 2, 3}));
 }
 
-// From within the work too: a report comes after a twentieth of a second, in which no variant counts all these pairs.
+// Also from inside the work: the first report comes after 50 ms, before any variant has counted all pairs.
 TEST(PairHistogram, WhatAReportThrowsReachesTheCaller) {
   const Matrix<double> points = uniform(60000, 3);
   for (const room::Variant& variant : room::variants()) {
@@ -414,9 +407,7 @@ TEST(PairHistogram, WhatAnItemThrowsReachesTheCaller) {
   EXPECT_LT(counted, 1'000'000);
 }
 
-// --- Which variant runs --------------------------------------------------------------------------------------------
-
-// Few narrow bins that reach across: neither cells nor a tree pass over pairs.
+// Few narrow bins that reach across all points: neither cells nor a tree skip pairs.
 room::Shape all_pairs(std::int64_t points) {
   room::Shape shape;
   shape.points = points;
@@ -464,7 +455,7 @@ TEST(Choice, AGpuIsTakenWhereItPays) {
   const auto name = [&](const room::Shape& shape, Device device = Device::automatic) {
     return room::choose(shape, machine, device).name;
   };
-  EXPECT_EQ(name(all_pairs(90000)), "simd_filter");  // 4.05e9 pairs: done before the GPU is ready
+  EXPECT_EQ(name(all_pairs(90000)), "simd_filter");  // 4.05e9 pairs: counted before the GPU is ready
   EXPECT_EQ(name(all_pairs(110000)), "cuda_filter");
   EXPECT_EQ(name(all_pairs(110000), Device::cpu), "simd_filter");
   EXPECT_EQ(name(all_pairs(100), Device::gpu), "cuda_filter");
@@ -490,8 +481,6 @@ TEST(Choice, NobodyLooksForAGpuThatWouldNotBeTaken) {
   EXPECT_EQ(room::choose(all_pairs(1000000), machine, Device::cpu).name, "simd_filter");
   EXPECT_THROW(room::choose(all_pairs(1000000), machine, Device::automatic), Error);
 }
-
-// --- What must hold ------------------------------------------------------------------------------------------------
 
 void expect_same(const PairHistogramResult& result, const PairHistogramResult& expected, const std::string& what) {
   EXPECT_EQ(result.edges, expected.edges) << what;
@@ -540,7 +529,7 @@ TEST(PairHistogram, TheSameForAnyNumberOfThreads) {
   }
 }
 
-// A team takes longer to wake than a small frame takes one thread, and many times as long where the cores are busy.
+// Waking a thread team takes longer than one thread needs for a small frame, and much longer on a busy machine.
 TEST(PairHistogram, ThreadsOfASmallFrame) {
   const Matrix<double> points = uniform(100, 3);
   PairHistogramJob<double> options = bins_of(0.37, 20);
@@ -582,7 +571,7 @@ TEST(PairHistogram, PermutingPointsChangesNothing) {
 }
 
 TEST(PairHistogram, TranslatingByAPowerOfTwoChangesNothing) {
-  // Coordinates with few bits, so that the translation itself is exact.
+  // Coordinates with few bits, so that the translation is exact.
   Matrix<float> points = make<float>(core::Generator::uniform, 500, 3, 0, 64);
   for (std::int64_t index = 0; index < 1500; ++index) points.data()[index] = std::floor(points.data()[index] * 64) / 64;
   const PairHistogramResult expected = run(points, bins_of<float>(1.7, 50));
@@ -607,7 +596,7 @@ TEST(PairHistogram, PairsAmongPointsAreHalfOfThoseWithThemselves) {
   PairHistogramJob<double> options = bins_of(0.5, 30);
   options.others = points.view();
   PairHistogramResult with_themselves = run(points, options);
-  with_themselves.counts[0] -= 333;  // of each point with itself
+  with_themselves.counts[0] -= 333;  // each point paired with itself
   for (std::size_t bin = 0; bin < 30; ++bin) EXPECT_EQ(with_themselves.counts[bin], 2 * among.counts[bin]);
 }
 
@@ -636,8 +625,7 @@ TEST(PairHistogram, WeightsAreSummed) {
   EXPECT_EQ(result.beyond, 1u);
 }
 
-/// Points on a line, one apart, and the sums of the products of their weights in bins of width 1, by every variant that
-/// takes weights here; the same from all of them.
+/// Returns the sums of products of weights in bins of width 1, for points on a line with spacing 1, by all variants.
 std::vector<double> sums_of(const std::vector<double>& values) {
   Matrix<double> points(static_cast<std::int64_t>(values.size()), 1);
   Buffer<double> weights(points.rows());
@@ -664,12 +652,12 @@ TEST(WeightedSums, AreExactAndRoundedOnce) {
   EXPECT_EQ(sums_of({1e20, 1, 1, 1}), (std::vector<double>{0, 1e20, 1e20, 1e20}));
   EXPECT_EQ(sums_of({1e-140, 1e-140, 3e-140}),
             (std::vector<double>{0, 4.0000000000000003e-280, 3.0000000000000004e-280}));
-  // From one end of what a weight may be to the other.
+  // The extremes of weights.
   EXPECT_EQ(sums_of({0x1p500, 0x1p-1074, 0x3p-1074}), (std::vector<double>{0, 0x1p-574, 0x3p-574}));
   EXPECT_EQ(sums_of({0x1p500, -0x1p500, 0x1p-1074, 0x1p500}), (std::vector<double>{0, -0x1p1000, -0x1p1000, 0x1p1000}));
-  // What cancels leaves what was far below it.
+  // After cancellation a much smaller sum remains.
   EXPECT_EQ(sums_of({0x1p500, 0x1p500, 0, 0x1p500, -0x1p500, 0, 0x1p-500, 0x1p-500})[1], 0x1p-1000);
-  // Below the least double: halves of it go to the even neighbour, and a bit more than a half up.
+  // Below the smallest double: halves round to even, and slightly more than a half rounds up.
   EXPECT_EQ(sums_of({0x1p-537, 0x1p-538}), (std::vector<double>{0, 0}));
   EXPECT_EQ(sums_of({0x3p-537, 0x1p-538}), (std::vector<double>{0, 0x1p-1073}));
   EXPECT_EQ(sums_of({0x1p-537, 0x1.0000000000001p-538}), (std::vector<double>{0, 0x1p-1074}));
@@ -677,7 +665,7 @@ TEST(WeightedSums, AreExactAndRoundedOnce) {
 }
 
 TEST(WeightedSums, BeyondTheLargestDoubleAreRefused) {
-  Matrix<double> points(1 << 12, 1);  // all in one place
+  Matrix<double> points(1 << 12, 1);
   std::fill_n(points.data(), points.rows(), 0.0);
   Buffer<double> weights(points.rows(), 0x1p500);
   PairHistogramJob<double> options = bins_of(0.5, 3);
@@ -756,7 +744,7 @@ TEST(Accumulate, RefusesWhatWouldOverflow) {
   sum.pairs = 7;
   const PairHistogramResult next = sum;
   EXPECT_THROW(pair_histogram_accumulate(sum, next), InputError);
-  EXPECT_EQ(sum.weighted, next.weighted);  // as it was
+  EXPECT_EQ(sum.weighted, next.weighted);
   EXPECT_EQ(sum.counts, next.counts);
   sum.weighted = {1, 2};
   sum.pairs = std::numeric_limits<std::uint64_t>::max() - 6;
@@ -765,8 +753,6 @@ TEST(Accumulate, RefusesWhatWouldOverflow) {
   pair_histogram_accumulate(sum, next);
   EXPECT_EQ(sum.pairs, 8u);
 }
-
-// --- The published table -------------------------------------------------------------------------------------------
 
 class Published : public tests::WithRow<room::Variant> {};
 
@@ -784,10 +770,8 @@ TEST_P(Published, table_of_10000_points) {
 INSTANTIATE_TEST_SUITE_P(pair_histogram, Published, testing::ValuesIn(tests::rows_that(room::variants(), tests::any)),
                          tests::RowName());
 
-// --- The radial distribution ---------------------------------------------------------------------------------------
-
 TEST(PairHistogramRadialDistribution, OfACubicLattice) {
-  // 6 nearest neighbours at distance 1, 12 at sqrt(2), 8 at sqrt(3), around each point of a periodic lattice.
+  // Each point of a periodic lattice has 6 neighbours at distance 1, 12 at sqrt(2) and 8 at sqrt(3).
   constexpr std::int64_t side = 8;
   Matrix<double> points(side * side * side, 3);
   for (std::int64_t row = 0; row < points.rows(); ++row) {
@@ -868,7 +852,7 @@ TEST(PairHistogramCompleteBins, GoUpToTheCutoffOrHalfTheBox) {
   EXPECT_EQ(complete(0.5, 2.1, {}).bins, 5);
   EXPECT_EQ(complete(0.5, 0, {20, 10}).bins, 10);
   EXPECT_EQ(complete(0.5, 0, {20, 10}).cutoff, 5);
-  // Of reduced vectors: those of a cube.
+  // Half of the least height of the reduced cell, here a cube.
   EXPECT_EQ(complete(0.5, 0, {8, 0, 0, 80, 8, 0, -24, 88, 8}).cutoff, 4);
   // The least height of this cell is its depth, 4.
   EXPECT_EQ(complete(0.5, 0, {10, 0, 0, 3, 8, 0, 0, 0, 4}).cutoff, 2);

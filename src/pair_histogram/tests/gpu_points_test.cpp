@@ -1,5 +1,5 @@
-// Points that lie on a GPU: the same bits as from host memory, by every variant that takes them; what is refused, and
-// with which words. Without a GPU the tests say so and are skipped.
+// Tests of points on a GPU: every variant that supports them gives the same bits as from host memory, and errors have
+// the right messages. Without a GPU the tests are skipped with a note.
 #include "pair_histogram/cases.hpp"
 #include "pair_histogram/problem.hpp"
 #include "pair_histogram/tests/job.hpp"
@@ -24,7 +24,7 @@ Execution by(std::string_view variant) {
   return execution;
 }
 
-/// Points, others and both weights on the GPU, each beginning `offset` elements behind where its memory does.
+/// Points, others and both weights on the GPU, each with a pointer `offset` elements past the start of its allocation.
 template <class T>
 class ProblemOnDevice {
  public:
@@ -71,15 +71,13 @@ TEST_P(DeviceCases, double_equals_oracle) { check_cases<double>(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(pair_histogram, DeviceCases, testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 
-// ------------------------------------------------------------------------------------------------ beside the host
-
 PairHistogramResult by_the_host(MatrixView<const double> points, const PairHistogramJob<double>& options) {
   Execution execution;
   execution.device = Device::cpu;
   return pair_histogram(points, options, execution);
 }
 
-// Without a word about where to run, however few the points are.
+// Without any request where to run, and for any number of points.
 TEST_F(OnGpu, points_there_are_counted_there) {
   const Matrix<double> points = uniform(300, 3);
   const ProblemOnDevice<double> there(points.view(), bins_of(0.5, 30));
@@ -113,7 +111,7 @@ TEST_F(OnGpu, rows_with_room_between_them) {
     }
 }
 
-// Each of the four views here or there: 15 ways with something on the GPU, and the host's own.
+// Each of the four views on the host or the GPU: 15 combinations with something on the GPU, and the one on the host.
 TEST_F(OnGpu, what_is_in_host_memory_is_brought_there) {
   const Matrix<double> points = uniform(700, 2);
   const Matrix<double> others = uniform(450, 2, 9);
@@ -143,8 +141,7 @@ TEST_F(OnGpu, what_is_in_host_memory_is_brought_there) {
   }
 }
 
-// So many pairs that cuda_filter counts them in more than one launch, and each warp takes many groups of points in
-// each; by cells of space the host is soon done with them.
+// Enough pairs that cuda_filter needs several launches. simd_cells is fast on the host.
 TEST_F(OnGpu, several_launches) {
   const Matrix<double> points = uniform(900'000, 3);
   const Matrix<double> others = uniform(500'000, 3, 9);
@@ -165,7 +162,7 @@ TEST_F(OnGpu, several_launches) {
   }
 }
 
-/// Points at shares of three vectors, or of two or one; every third one in a few small clumps.
+/// Returns points at fractions of three, two or one vectors; every third point is in a few small clumps.
 Matrix<double> in_lattice(std::int64_t n, std::int64_t d, const std::vector<double>& vectors, std::uint64_t seed) {
   const Matrix<double> shares = uniform(n, d, seed);
   Matrix<double> points(n, d);
@@ -182,7 +179,7 @@ Matrix<double> in_lattice(std::int64_t n, std::int64_t d, const std::vector<doub
   return points;
 }
 
-// So many points that they are sorted into groups, of which few pairs are in reach.
+// Enough points that they are sorted into groups, with few pairs in reach.
 TEST_F(OnGpu, groups_out_of_reach_are_passed_over) {
   struct Lattice {
     std::int64_t d;
@@ -226,10 +223,8 @@ TEST_F(OnGpu, work_in_the_stream_comes_first) {
   EXPECT_EQ(compare(result, by_the_host(points.view(), bins_of(0.5, 30))), "");
 }
 
-// ------------------------------------------------------------------------------------------------ refusals
-
 TEST_F(OnGpu, the_first_bad_value_is_named_as_by_the_host) {
-  constexpr std::int64_t n = 70000;  // more than are copied at a time to find a place
+  constexpr std::int64_t n = 70000;  // more than one block of the search for the row
   Matrix<double> points = uniform(n, 3);
   Buffer<double> weights(n, 1.0);
   PairHistogramJob<double> options = bins_of(0.1, 5);
@@ -253,7 +248,7 @@ TEST_F(OnGpu, the_first_bad_value_is_named_as_by_the_host) {
     points(69999, 0) = -1e200;
     same_message("row 69999, column 0 (counted from 0) is too large");
     points(69999, 0) = 10.5;
-    same_message("row 69999, column 0 (counted from 0) is 10.5 and lies outside the periodic box");
+    same_message("row 69999, column 0 (counted from 0) is 10.5 and outside the periodic box");
     points(69999, 0) = 5;
   };
   same_messages_of_points("points");
@@ -281,11 +276,11 @@ TEST_F(OnGpu, requests_that_contradict_themselves_are_refused) {
   Execution execution;
   execution.device = Device::cpu;
   std::string message = error_of<UnsupportedError>([&] { there.count(execution); });
-  EXPECT_TRUE(contains(message, "points: they lie on GPU 0, but the CPU was asked for")) << message;
+  EXPECT_TRUE(contains(message, "points: they are on GPU 0, but the CPU was asked for")) << message;
   execution.device = Device::gpu;
   execution.gpu = 1;
   message = error_of<UsageError>([&] { there.count(execution); });
-  EXPECT_TRUE(contains(message, "they lie on GPU 0, but GPU 1 was asked for")) << message;
+  EXPECT_TRUE(contains(message, "they are on GPU 0, but GPU 1 was asked for")) << message;
   for (const Variant& variant : variants()) {
     if (variant.device_input) continue;
     message = error_of<UnsupportedError>([&] { there.count(by(variant.name)); });
@@ -297,7 +292,7 @@ TEST_F(OnGpu, requests_that_contradict_themselves_are_refused) {
   PairHistogramJob<double> apart = bins_of(0.5, 5);
   apart.others = {points.data(), 100, 3, MemoryPlace::on_gpu(1)};
   message = error_of<UnsupportedError>([&] { pair_histogram(there.points(), apart); });
-  EXPECT_TRUE(contains(message, "others: they lie on GPU 1, but the job runs on GPU 0")) << message;
+  EXPECT_TRUE(contains(message, "others: they are on GPU 1, but the job runs on GPU 0")) << message;
 }
 
 TEST_F(OnGpu, a_view_that_lies_is_refused) {
@@ -306,7 +301,7 @@ TEST_F(OnGpu, a_view_that_lies_is_refused) {
   const ProblemOnDevice<double> there(points.view(), bins_of(0.5, 5));
   const MatrixView<const double> false_view(points.data(), 100, 3, here);
   std::string message = error_of<UsageError>([&] { pair_histogram(false_view, bins_of(0.5, 5)); });
-  EXPECT_TRUE(contains(message, "points: the view says that they lie on GPU 0, but")) << message;
+  EXPECT_TRUE(contains(message, "points: the view says that they are on GPU 0, but")) << message;
   EXPECT_TRUE(contains(message, "not memory of a GPU")) << message;
   PairHistogramJob<double> options = bins_of(0.5, 5);
   options.others = false_view;
@@ -316,10 +311,10 @@ TEST_F(OnGpu, a_view_that_lies_is_refused) {
   options.weights = {weights.data(), 100, here};
   message = error_of<UsageError>([&] { pair_histogram(there.points(), options); });
   EXPECT_TRUE(contains(message, "weights")) << message;
-  EXPECT_EQ(compare(there.count(), by_the_host(points.view(), bins_of(0.5, 5))), "");  // nothing was left behind
+  EXPECT_EQ(compare(there.count(), by_the_host(points.view(), bins_of(0.5, 5))), "");  // no error state remains
 }
 
-// No byte of the points is touched before the memory is there.
+// No byte of the points is read before memory is allocated.
 TEST_F(OnGpu, what_does_not_fit_is_refused_with_both_numbers) {
   const double one = 0;
   PairHistogramJob<double> options = bins_of(0.5, 5);

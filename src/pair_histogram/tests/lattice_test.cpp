@@ -1,6 +1,5 @@
-// Triclinic cells of every shape against integers: lattices and points of whole numbers, every image that can be in
-// reach, squared distances without rounding. The reference knows the short vectors from which a lattice was made, and
-// shares no code with the library.
+// Tests triclinic cells of every shape with exact integer arithmetic over every image that can be in reach. The
+// reference knows the short vectors from which a lattice was made, and shares no code with the library.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,7 +60,6 @@ long double least_height(const Vectors& v) {
 constexpr std::array<const char*, 8> shapes = {"any",       "along the axes", "face-centred", "hexagonal",
                                                "elongated", "flat",           "nearly flat",  "body-centred"};
 
-/// Vectors that are short, as far as the shape permits.
 Vectors short_vectors(Random& random, std::size_t shape) {
   const std::int64_t s = 4 * random.between(5, 30);
   const auto some = [&](std::int64_t most) { return random.between(-most, most); };
@@ -77,7 +75,7 @@ Vectors short_vectors(Random& random, std::size_t shape) {
   }
 }
 
-/// Other vectors of the same lattice: long, in any order, left- or right-handed.
+/// Returns other vectors of the same lattice: long, in any order, left- or right-handed.
 Vectors skewed(Vectors v, Random& random) {
   constexpr std::int64_t most = 20000;
   for (int step = 0; step < 4; ++step) {
@@ -103,7 +101,7 @@ Lattice make_lattice(Random& random) {
     Lattice lattice{shapes[shape], short_vectors(random, shape), {}};
     const std::int64_t volume = determinant(lattice.short_ones);
     if (volume == 0) continue;
-    // The reference must look at few images, and the library takes no vectors that are nearly in a plane.
+    // Keeps the number of images small for the reference, and vectors clearly not coplanar, which the library requires.
     long double longest = 0;
     for (const Integers& one : lattice.short_ones) longest = std::max(longest, length(one));
     if (shape == 0 && longest > 6 * least_height(lattice.short_ones)) continue;
@@ -119,8 +117,8 @@ Lattice make_lattice(Random& random) {
   }
 }
 
-/// The least square of a distance below `reach`, of all images; or -1. A fraction of a separation moves by at most
-/// reach over a height.
+/// Returns the least squared distance of all images, or -1 if it is not below `reach` squared. Visits the images whose
+/// fractions differ by at most reach / height.
 std::int64_t nearest(const Vectors& v, const Integers& apart, long double reach) {
   const auto volume = static_cast<long double>(determinant(v));
   std::array<std::int64_t, 3> low{};
@@ -147,8 +145,7 @@ std::int64_t nearest(const Vectors& v, const Integers& apart, long double reach)
   return least;
 }
 
-/// Points at corners and on faces of the cell, at its quarters, and anywhere in the box around it or, `unfolded`, far
-/// outside.
+/// Returns points at corners, faces and quarters of the cell, and in the box around it or, if `unfolded`, far outside.
 std::vector<Integers> make_points(const Vectors& v, std::int64_t count, bool unfolded, Random& random) {
   std::vector<Integers> points;
   for (std::int64_t row = 0; row < count; ++row) {
@@ -266,7 +263,7 @@ TEST(Lattice, VectorsThatAreReducedStayAsTheyAre) {
 }
 
 TEST(Lattice, ReducedVectorsAreRoundedOnce) {
-  // 1/3 - 7 * 0.1 and so on, as exact sums of the doubles.
+  // The exact sums of these doubles, for example 0.7 + 1/3 - 10 * 0.1, rounded once.
   const room::Cell cell = room::Cell::reduced({0.1, 0, 0, 0.7 + 1.0 / 3, 11, 0, 0, 0, 7});
   EXPECT_EQ(cell.vectors[0][0], 0.1);
   EXPECT_EQ(cell.vectors[1][0], std::fma(-10.0, 0.1, 0.7 + 1.0 / 3));

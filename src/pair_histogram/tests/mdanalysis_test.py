@@ -1,6 +1,6 @@
 """Compares `gradus pair-histogram` with MDAnalysis on every trajectory of MDAnalysisTests in a format that both read.
 
-A file counts as one of: agree, refused (with a message), wrong. tests/cli/run.py runs this; it prints the table where
+Each file either agrees, is refused (with a message) or disagrees ("wrong"). tests/cli/run.py runs this; it prints the table if
 GRADUS_PRINT_TABLE is set.
 """
 
@@ -21,10 +21,10 @@ try:
 except ImportError:
     MDAnalysis = None
 
-ATOMS = 1500  # of a frame, the first ones
+ATOMS = 1500  # the first atoms of each frame
 BINS = 40
 TOLERANCE = 2e-4  # MDAnalysis keeps positions in 32 bits
-# Files that are refused, with words of the reason; all others must agree.
+# Files that are rejected, with words of the reason. All others must agree.
 REFUSED = {}
 
 
@@ -59,7 +59,7 @@ class TrajectoriesOfMdanalysis(Case):
         if isinstance(reader, DCD.DCDReader):
             raw = reader._file.readframes(reader.frame, reader.frame + 1).unitcell[0]
             if (raw < 0).any() or (raw[[1, 3, 4]] < 20).all() and (raw > 0).all():
-                # A symmetric matrix. MDAnalysis turns it so that a is along x, but not the positions.
+                # A symmetric matrix. MDAnalysis rotates it so that a is along x, but does not rotate the positions.
                 return np.array([raw[[0, 1, 3]], raw[[1, 2, 4]], raw[[3, 4, 5]]], np.float64)
         dimensions = reader.ts.dimensions
         if dimensions is None or not (dimensions[:3] > 0).all():
@@ -67,14 +67,14 @@ class TrajectoriesOfMdanalysis(Case):
         return triclinic_vectors(np.array(dimensions, np.float64), dtype=np.float64)
 
     def compare(self, path, ending):
-        """What is wrong, or the reason of a refusal, or nothing; and which of these it is."""
+        """Returns the outcome's kind, and the error, the reason of a refusal or nothing."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 reader = readers()[ending](str(path))
                 numbers = sorted({0, len(reader) - 1})
                 frames = [(number, reader[number].positions.astype(np.float64), self.cell(reader)) for number in numbers]
-            except Exception as error:  # MDAnalysis cannot read it by itself either
+            except Exception as error:  # MDAnalysis cannot read it either
                 return "unread", "%s: %s" % (type(error).__name__, str(error)[:60])
         scale = 0.1 if ending == ".gro" else 1.0  # .gro has nm, MDAnalysis angstrom
         for number, positions, vectors in frames:

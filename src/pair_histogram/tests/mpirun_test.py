@@ -1,4 +1,4 @@
-"""`gradus pair-histogram` on several ranks, as mpirun starts them: the files of one process, and every fault said once."""
+"""`gradus pair-histogram` on several ranks under mpirun: the same files as from one process, and each error reported once."""
 
 import json
 import os
@@ -11,8 +11,8 @@ from kit import GRADUS, content, write_npy
 from mpirun import RanksCase
 
 RANKS = (5, 2, 3, 1)
-ENDINGS = (".csv", ".npy", ".json")  # their numbers have no factor in common
-# What may differ between one process and several: what says where and how long it ran.
+ENDINGS = (".csv", ".npy", ".json")  # the lengths of both lists are coprime, so jobs meet every combination
+# Keys that may differ between one process and several: where and how long it ran.
 OF_THE_RUN = ("command", "device", "threads", "memory_bytes", "seconds")
 
 
@@ -32,12 +32,12 @@ class PairsCase(RanksCase):
             numbers = random.Random(frame)
             text += "%d\nLattice=\"%d 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3:id:I:1\n" % (atoms, 9 + frame)
             for atom in range(atoms):
-                place = " ".join(str(numbers.randrange(900) / 100 - 0.5) for _ in range(3))  # some of them outside
+                place = " ".join(str(numbers.randrange(900) / 100 - 0.5) for _ in range(3))  # some atoms are outside
                 text += "%s %s %d\n" % ("HHO"[atom % 3], place, atom + 1)
         return self.file(name, text)
 
     def result_of(self, path):
-        """The bytes of a result's file, but for what of a summary is about the run."""
+        """Returns the bytes of a result's file; of a summary only what does not depend on the run."""
         if not path.endswith(".json"):
             return content(path)
         summary = json.loads(content(path))
@@ -58,7 +58,7 @@ class PairsCase(RanksCase):
         os.remove(several)
 
     def all_same(self, jobs):
-        """Every job on some number of ranks, as a file of some format."""
+        """Runs each job on some number of ranks with some output format."""
         for number, job in enumerate(jobs):
             with self.subTest(job=job):
                 self.same(RANKS[number % len(RANKS)], ENDINGS[number % len(ENDINGS)], *job)
@@ -149,13 +149,13 @@ class RanksFaults(PairsCase):
     def test_what_differs_between_ranks(self):
         points = self.array("points.npy", 300, 3)
         self.all_refused(*[
-            (1, 2, points, *own, {"beside": [points, *theirs], "says": says}) for own, theirs, says in [
+            (1, 2, points, *own, {"others": [points, *theirs], "says": says}) for own, theirs, says in [
                 (self.BINS, ("--bin-width", 2, "--bins", 4), ["rank 1 of 3", "--bin-width 2", "--bin-width 1", "same arguments"]),
                 (self.BINS, (*self.BINS, "--box", "30,30,30"), ["--box 30,30,30", "nothing of that"]),
                 (self.BINS, (*self.BINS, "--variant", "simd_filter"), ["rank 1 of 3", "variant=simd_filter", "variant=the best"])]])
 
     def test_files_of_one_name_that_differ(self):
-        """Each rank looks into a folder of its own, as where machines have disks of their own."""
+        """Each rank reads a separate folder, as on machines with separate disks."""
         folders = [self.path("a"), self.path("b")]
         for number, folder in enumerate(folders):
             os.mkdir(folder)
@@ -192,7 +192,7 @@ class RanksFaults(PairsCase):
         self.assertIn("none", self.said(result)[0])
 
     def test_asked_to_stop(self):
-        """One rank alone is asked."""
+        """Interrupts only one rank."""
         self.succeed("generate", "uniform", "-n", 3000000, "-d", 3, "-o", self.path("points.npy"))
         out = self.path("out.csv")
         pids = self.path("pids")

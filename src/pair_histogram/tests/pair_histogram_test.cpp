@@ -1,4 +1,4 @@
-// Every variant of the table, on every case, in both types, against the oracle: a new row is tested by its row alone.
+// Compares every variant with the oracle, on every case and in both types. Covers new rows automatically.
 #include "pair_histogram/cases.hpp"
 #include "tests/ladder_test.hpp"
 

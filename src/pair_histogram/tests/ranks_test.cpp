@@ -1,5 +1,4 @@
-// On any number of ranks a histogram has the bits of one process; and whatever goes wrong on one of them ends the job
-// on all, with one error.
+// Tests that any number of ranks gives the bits of one process, and that a failure on one rank ends the job on all.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,10 +25,6 @@ using tests::ThreadRanks;
 
 constexpr int numbers_of_ranks[] = {1, 2, 3, 5, 8};
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Problems
-
-/// What the views of a job look at.
 template <class T>
 struct Problem {
   std::string name;
@@ -48,7 +43,7 @@ struct Problem {
   }
 };
 
-/// In [0, 10); the same numbers for both types.
+/// Returns uniform points in [0, 10), with the same values for both types.
 template <class T>
 Matrix<T> uniform(std::int64_t n, std::int64_t d, std::uint64_t seed = 5) {
   const Matrix<double> wide = tests::uniform(n, d, seed);
@@ -57,7 +52,7 @@ Matrix<T> uniform(std::int64_t n, std::int64_t d, std::uint64_t seed = 5) {
   return points;
 }
 
-/// Of both signs; `spread`: of their exponents.
+/// Returns weights of both signs. `spread` is the range of their exponents.
 template <class T>
 std::vector<T> make_weights(std::int64_t n, int spread) {
   std::vector<T> weights;
@@ -70,7 +65,7 @@ std::vector<T> make_weights(std::int64_t n, int spread) {
   return weights;
 }
 
-/// More items of work than ranks in most of them: tiles of some thousand points, portions of cells, nodes of trees.
+/// Returns problems, most of which have more work items than ranks.
 template <class T>
 std::vector<Problem<T>> problems() {
   std::vector<Problem<T>> all;
@@ -105,9 +100,6 @@ std::vector<Problem<T>> problems() {
   return all;
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// What is compared
-
 std::string difference(const PairHistogramResult& one, const PairHistogramResult& rank) {
   const auto bits = [](const auto& a, const auto& b) {
     return a.size() == b.size() && same_bits(a.data(), b.data(), std::ssize(a));
@@ -117,15 +109,14 @@ std::string difference(const PairHistogramResult& one, const PairHistogramResult
   if (!bits(one.weighted, rank.weighted)) return "weighted";
   if (one.below != rank.below || one.beyond != rank.beyond || one.pairs != rank.pairs) return "pairs in no bin";
   if (one.report.variant != rank.report.variant) return "the variant";
-  if (!same_bits(&one.report.rechecked, &rank.report.rechecked, 1)) return "what was looked at again";
+  if (!same_bits(&one.report.rechecked, &rank.report.rechecked, 1)) return "the share of rechecked pairs";
   return "";
 }
 
-/// A communicator with a fault.
 enum class Fault {
   none,
   own_sums,  ///< the ranks' words are not added
-  own_twice  ///< this rank's words are added twice, as if another one had had the same share
+  own_twice  ///< this rank's words are added twice, as if another rank had counted the same share
 };
 
 class Faulty final : public Communicator {
@@ -138,7 +129,7 @@ class Faulty final : public Communicator {
     const std::vector<std::uint64_t> own(words.begin(), words.end());
     right_.sum(words);
     if (fault_ == Fault::own_sums) std::ranges::copy(own, words.begin());
-    if (fault_ == Fault::own_twice && words.size() > 1)  // and not the word that tells of errors
+    if (fault_ == Fault::own_twice && words.size() > 1)  // but not the word that reports errors
       std::ranges::transform(words, own, words.begin(), std::plus<>());
   }
   void least(std::span<double> numbers) override { right_.least(numbers); }
@@ -152,7 +143,7 @@ class Faulty final : public Communicator {
   Fault fault_;
 };
 
-/// Of three ranks one has another number of threads, by which nothing may change.
+/// Returns the execution of a rank. One of three ranks has another number of threads, which must not matter.
 Execution on_rank(Communicator& communicator, std::string_view variant) {
   Execution execution;
   execution.device = Device::cpu;
@@ -162,7 +153,7 @@ Execution on_rank(Communicator& communicator, std::string_view variant) {
   return execution;
 }
 
-/// What check(communicator) says on each rank, or the error that it ended with.
+/// Returns what check(communicator) returned on each rank, or its error.
 std::string said(int size, const std::function<std::string(Communicator&)>& check) {
   std::mutex mutex;
   std::string all;
@@ -190,7 +181,6 @@ PairHistogramResult of_one(const Problem<T>& problem, std::string_view variant) 
   return pair_histogram(problem.points, problem.options, problem.memory(), execution);
 }
 
-/// What differs on any rank from `one`.
 template <class T>
 std::string differs(const Problem<T>& problem, std::string_view variant, const PairHistogramResult& one, int size,
                     Fault fault = Fault::none) {
@@ -229,8 +219,6 @@ class PairHistogramRanks : public testing::Test {};
 using Elements = testing::Types<float, double>;
 TYPED_TEST_SUITE(PairHistogramRanks, Elements);
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 TYPED_TEST(PairHistogramRanks, give_the_bits_of_one_process) {
   int run = 0;
   for (const Problem<TypeParam>& problem : problems<TypeParam>())
@@ -245,7 +233,7 @@ TYPED_TEST(PairHistogramRanks, give_the_bits_of_one_process) {
   EXPECT_GE(run, 16 * 3);
 }
 
-// All that is awkward; most of it is less than one item of work, which then one of the ranks does.
+// All awkward cases. Most have less than one work item, which a single rank then counts.
 TYPED_TEST(PairHistogramRanks, give_the_right_answer_in_every_case) {
   using T = TypeParam;
   int number = 0;
@@ -266,7 +254,7 @@ TYPED_TEST(PairHistogramRanks, give_the_right_answer_in_every_case) {
   EXPECT_GE(number, 200);
 }
 
-// A communicator that does not add, or adds too much, must be found out.
+// A communicator that does not add, or adds twice, must be detected.
 TYPED_TEST(PairHistogramRanks, differ_where_the_sum_is_wrong) {
   for (const Problem<TypeParam>& problem : problems<TypeParam>())
     for (const std::string_view variant : variants_on_ranks()) {
@@ -277,7 +265,6 @@ TYPED_TEST(PairHistogramRanks, differ_where_the_sum_is_wrong) {
     }
 }
 
-// Each rank has pairs to count where there are enough of them.
 TYPED_TEST(PairHistogramRanks, share_the_work) {
   const std::vector<Problem<TypeParam>> all = problems<TypeParam>();
   const Problem<TypeParam>& problem = all.front();
@@ -310,7 +297,7 @@ TEST(PairHistogramRanksSums, carry_from_half_word_to_half_word) {
     for (int rank = 0; rank < 9; ++rank) {
       room::Histogram own(slots, words);
       for (std::uint64_t& count : own.counts) count = random.bits(index++);
-      // Words of ones carry farthest.
+      // Words of all ones carry farthest.
       for (std::uint64_t& word : own.weights) word = rank % 3 == 0 ? ~std::uint64_t{0} : random.bits(index++);
       own.rechecked = random.below(index++, 100);
       expected.add(own);
@@ -325,16 +312,13 @@ TEST(PairHistogramRanksSums, carry_from_half_word_to_half_word) {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// What goes wrong
-
 class PairHistogramRanksErrors : public testing::Test {
  protected:
   struct Call {
     Problem<double> problem;
     Execution execution;
   };
-  /// Of four ranks, on some of which change() may make the call another one.
+  /// Returns the common error of four ranks; change() may modify the call of some ranks.
   template <class E>
   static std::string error(const std::function<void(int rank, Call&)>& change) {
     return common_error<E>(4, [&](Communicator& communicator) {
@@ -377,7 +361,7 @@ TEST_F(PairHistogramRanksErrors, end_where_the_calls_differ) {
        [](Call& call) {
          std::swap_ranges(call.problem.points.row(0), call.problem.points.row(1), call.problem.points.row(7));
        }},
-      {"'points=300 x 3 with the hash ",  // in its columns, or alone, it is no error that has a name
+      {"'points=300 x 3 with the hash ",  // the ranks' comparison precedes the check for NaN
        [](Call& call) { call.problem.points(7, 1) = std::numeric_limits<double>::quiet_NaN(); }},
       {"'others=2 x 3 with", [](Call& call) { call.problem.others = uniform<double>(2, 3); }},
       {"'weights=300 x 1 with", [](Call& call) { call.problem.weights = make_weights<double>(300, 0); }},
@@ -402,8 +386,8 @@ TEST_F(PairHistogramRanksErrors, are_those_of_one_process) {
   EXPECT_TRUE(contains(
       error<InputError>([](int, Call& call) { call.problem.points(7, 1) = std::numeric_limits<double>::quiet_NaN(); }),
       "rank 0 of 4: points: the value in row 7, column 1"));
-  EXPECT_TRUE(contains(error<InputError>([](int, Call& call) { call.problem.points(9, 0) = 40; }),
-                       "lies outside the periodic box"));
+  EXPECT_TRUE(
+      contains(error<InputError>([](int, Call& call) { call.problem.points(9, 0) = 40; }), "outside the periodic box"));
   EXPECT_TRUE(contains(error<UsageError>([](int, Call& call) { call.problem.options.bins.bins = 0; }), "bins"));
   EXPECT_TRUE(contains(error<UsageError>([](int, Call& call) {
                          call.problem.options.box = {30, 30, 8};
@@ -452,7 +436,7 @@ TEST_F(PairHistogramRanksErrors, what_a_callback_throws_ends_all) {
   EXPECT_EQ(thrown, "rank 2 of 4: a caller's own");
 }
 
-// However long the others would still count.
+// Even if the other ranks had much left to count.
 template <class E>
 std::string ends_early(const std::function<void(std::stop_source&)>& on_rank_one) {
   std::int64_t done[3] = {};

@@ -1,4 +1,4 @@
-// Where memory runs out, at whichever allocation: a public call ends with gradus::Error.
+// Tests that a public call throws gradus::Error if memory runs out at any allocation.
 #include "tests/shortage.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST(Shortage, OfAHistogram) {
       PairHistogramJob<double> job = tests::bins_of(0.5, 6);
       if (weighted) job.weights = {weights.data(), 1000};
       Execution execution;
-      execution.threads = 1;  // no exception may leave a parallel region of one thread either
+      execution.threads = 1;  // no exception may leave a parallel region, even with one thread
       execution.variant = variant.name;
       tests::fails_orderly([&] { pair_histogram(points.view(), job, execution); }, variant.name);
     }

@@ -1,5 +1,5 @@
-// A stop request ends a count of pairs within half a second, in every phase and every variant. Each job here would take
-// many seconds to hours from the moment of the request on without a look at it.
+// Tests that a stop request ends a count within half a second, in every phase and every variant. Without polling, each
+// job here would continue for seconds to hours after the request.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -42,7 +42,7 @@ Execution on(const std::stop_token& stop, std::string_view variant) {
 
 class Counting : public testing::TestWithParam<const Variant*> {};
 
-/// Bins that reach over all points, so that no pair is passed by.
+/// Returns bins that reach across all points, so that no pair is skipped.
 PairHistogramJob<float> all_pairs() {
   PairHistogramJob<float> options;
   options.bins.bin_width = 0.02;
@@ -57,7 +57,6 @@ TEST_P(Counting, all_pairs) {
   });
 }
 
-// A single point is paired with very many.
 TEST_P(Counting, pairs_of_one_point) {
   const EndlessZeros<float> others(200'000'000, 1);
   const EndlessZeros<float> point(1, 1);
@@ -68,7 +67,7 @@ TEST_P(Counting, pairs_of_one_point) {
   });
 }
 
-// A small reach: most of the time goes into columns, cells and trees.
+// A small reach: most of the time goes into sorting columns, cells and trees.
 TEST_P(Counting, many_points_that_are_sorted) {
   const Matrix<float> points = random_points(12'000'000);
   PairHistogramJob<float> options;

@@ -8,7 +8,7 @@
 
 namespace gradus::tests {
 
-/// Uniform in [0, 10).
+/// Returns uniform points in [0, 10).
 inline Matrix<double> uniform(std::int64_t n, std::int64_t d, std::uint64_t seed = 5) {
   Matrix<double> points(n, d);
   core::generate_points<double>({.kind = core::Generator::uniform, .seed = seed, .low = 0, .high = 10}, 0,

@@ -10,7 +10,7 @@ from kit import Case, content, gradus, write_npy
 
 
 def nearest(first, second, vectors):
-    """The distance to the nearest image, of all within two vectors."""
+    """Returns the distance to the nearest image within two vectors."""
     best = math.inf
     for times in itertools.product(range(-2, 3), repeat=len(vectors)):
         apart = [a - b for a, b in zip(first, second)]
@@ -49,7 +49,7 @@ class TrajectoryCase(Case):
         return json.loads(self.succeed("pair-histogram", *arguments, "--json", **options).stdout)
 
     def xyz(self, name, frames):
-        """Frames of (comment, points)."""
+        """Writes frames of (comment, points)."""
         text = ""
         for comment, points in frames:
             text += "%d\n%s\n" % (len(points), comment) + "".join("A %r %r %r\n" % tuple(point) for point in points)
@@ -57,7 +57,7 @@ class TrajectoryCase(Case):
 
     @staticmethod
     def uniform(count, vectors, seed=1):
-        """Points of 32-bit coordinates in the cell."""
+        """Returns points with 32-bit coordinates in the cell."""
         numbers = random.Random(seed)
         points = []
         for _ in range(count):
@@ -68,7 +68,7 @@ class TrajectoryCase(Case):
 
 
 class CellsOfDcd(TrajectoryCase):
-    MATRIX = [[11.75, 1.5, 1.125], [1.5, 11.25, 0.875], [1.125, 0.875, 12.0]]  # no multiples of an angle
+    MATRIX = [[11.75, 1.5, 1.125], [1.5, 11.25, 0.875], [1.125, 0.875, 12.0]]  # not multiples of an angle
     ROWS = (11.75, 1.5, 11.25, 1.125, 0.875, 12.0)
 
     def test_charmm_writes_a_matrix_from_version_25_on(self):
@@ -135,7 +135,7 @@ class AtomsByTheirIds(TrajectoryCase):
         self.answer(other, *job, "--select", "id 1")
         for more in (("--weights", weights), ("--select", "index 1"), ("--select", "id 1", "--cross-select", "index 1"),
                      ("--cross", other, "--cross-select", "not index 1")):
-            self.refused(3, "pair-histogram", other, *job, *more, says=["o.dump", "not those of the first frame", "(in frame 1"])
+            self.refused(3, "pair-histogram", other, *job, *more, says=["o.dump", "differ from the first frame", "(in frame 1"])
 
     def test_fewer_atoms_than_a_skipped_frame_claims(self):
         text = self.HEAD % (0, 12) + "1 1 0 0 0\n" + self.HEAD % (1, 1) + "1 1 0 0 0\n" + self.HEAD % (2, 1) + "1 1 0 0 0\n"
@@ -190,7 +190,7 @@ class CutFiles(TrajectoryCase):
         cut = frame[:frame.index("9.0   0.0") + 3]
         path = self.file("g.gro", frame + cut)
         self.refused(3, "pair-histogram", path, *self.JOB,
-                     says=["g.gro:10", "three numbers, but that of the frame before has nine", "the frame before it is whole: --frames :1"])
+                     says=["g.gro:10", "three numbers, but the box of the frame before has nine", "the frame before it is whole: --frames :1"])
         self.answer(self.file("h.gro", frame + cut + "\n"), *self.JOB)  # a box that has changed
         self.assertIn(self.NOTE, self.succeed("pair-histogram", self.file("i.gro", cut), *self.JOB).stderr)
 
@@ -199,7 +199,7 @@ class Layers(TrajectoryCase):
     """Points in a plane, as LAMMPS writes runs in two dimensions: z of the box from -0.5 to 0.5."""
 
     def flat(self, bounds="pp pp pp\n0 20\n0 20\n-0.5 0.5", vectors=((20, 0, 0), (0, 20, 0)), name="f.dump", moved=False):
-        """The file and its points; every third, or second, of them moved by whole vectors."""
+        """Returns the file and its points; if `moved`, most points are moved by lattice vectors."""
         points = [(x, y, 0.0) for x, y, _ in self.uniform(80, vectors)]
         if moved:
             times = [(number % 3, -(number % 2)) for number in range(80)]
@@ -274,7 +274,7 @@ class BoxesThatChange(TrajectoryCase):
         self.assertEqual(answer["edges"][-1], min(lengths) / 2)
         self.assertEqual(answer["counts"][:90], right[:90])
         self.assertEqual(self.answer(path, "--bin-width", 0.1, "--frames", "3:7")["edges"][-1], min(lengths[3:7]) / 2)
-        # Where the bins are given, or cannot be found beforehand, the message has the number for all frames.
+        # If the bins are given, or cannot be chosen beforehand, the message has the number for all frames.
         fits = "--cutoff %r fits all frames" % (min(lengths) / 2)
         self.refused(2, "pair-histogram", path, "--bin-width", 0.1, "--cutoff", 10, says=["past half", fits])
         self.refused(2, "pair-histogram", path, "--edges", self.file("e.csv", "0\n10.4\n"), says=["reach to 10.4", fits])
@@ -328,12 +328,12 @@ class OpenDirections(TrajectoryCase):
         # In-plane distances of a slab do have an area.
         plane = self.answer(files[0], *job, "--rdf", "--dimensions", "xy")
         self.assertEqual(plane["counts"], counts_of([(x, y, 0) for x, y, _ in points], vectors, 1, 5))
-        # Atoms outside the periodic directions are moved along these alone.
+        # Atoms outside the box are moved only along the periodic directions.
         away = self.xyz("away.xyz", [(self.SLAB % 30, [(x + 10 * (number % 5), y - 10, z) for number, (x, y, z) in enumerate(points)])])
         self.assertEqual(self.answer(away, *job)["counts"], right)
 
     def test_slabs_in_every_orientation(self):
-        """Cells whose open vector is anything, in a plane or not along one."""
+        """Cells with any open vector, for planes along the axes and oblique planes."""
         job = ("--bin-width", 1, "--bins", 4)
         for seed, (a, b) in enumerate(((([12, 0, 0], [5, 11, 0])), ([8, 8, 0], [0, 9, 9]), ([0, 0, 11], [12, 3, 2]))):
             normal = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]

@@ -1,4 +1,4 @@
-// Every public call of pair-distance histograms refuses what cannot be true.
+// Tests that every public function of pair-distance histograms rejects malformed views.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A program that uses the public headers alone, started by mpirun: k-means on the processes' rows is that of one
-// process, to the bit; and what is wrong on one of them ends the call on all.
+// A program that only uses public headers, started by mpirun. k-means on the rows of several processes gives the same
+// bits as one process, and an error on one process ends the call on all of them.
 #ifndef OMPI_SKIP_MPICXX
 #define OMPI_SKIP_MPICXX 1
 #endif

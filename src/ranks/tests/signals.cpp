@@ -1,8 +1,8 @@
-// Loaded before the program (LD_PRELOAD), it sends signals that may come at any moment at certain ones, which the
-// environment variable GRADUS_TEST_SIGNALS names:
+// Preloaded library (LD_PRELOAD) that sends signals, which could arrive at any time, at specific moments. The
+// environment variable GRADUS_TEST_SIGNALS selects one:
 //
-//   start   to all processes SIGTERM while MPI starts
-//   end     to that of rank 1 SIGSTOP when MPI has nothing more for it to do
+//   start   SIGTERM to all processes while MPI starts
+//   end     SIGSTOP to rank 1 when MPI has finished there
 #include <unistd.h>
 
 #include <csignal>
@@ -23,7 +23,7 @@ bool is(const char* variable, const std::string& value) {
 extern "C" int MPI_Init_thread(int* argument_count, char*** arguments, int required, int* provided) {
   const int code = PMPI_Init_thread(argument_count, arguments, required, provided);
   if (is("GRADUS_TEST_SIGNALS", "start")) {
-    ::kill(::getpid(), SIGTERM);  // whichever thread waits for it
+    ::kill(::getpid(), SIGTERM);  // whichever thread receives it
     ::usleep(300000);
   }
   return code;
@@ -33,7 +33,7 @@ extern "C" int MPI_Finalize() {
   const int code = PMPI_Finalize();
   if (is("GRADUS_TEST_SIGNALS", "end") && is("OMPI_COMM_WORLD_RANK", "1")) {
     ::kill(::getpid(), SIGSTOP);
-    ::usleep(300000);  // who thinks that its time is up can say so
+    ::usleep(300000);  // a process whose time limit expires can report it now
   }
   return code;
 }

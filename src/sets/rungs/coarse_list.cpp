@@ -1,11 +1,10 @@
 // coarse_list: a sorted list under one lock.
 //
-// Idea: take the lock, do what the sequential list does, let go. Of the row above it keeps the code and adds
-// std::mutex. Threads work one after another, so that more of them add nothing but the way of the lock from core to
-// core.
+// Idea: acquire the lock, do what the sequential list does, release the lock. The code of the row above stays; only a
+// std::mutex is added. Threads work one after another, so more threads only add the transfer of the lock between cores.
 //
-// Work: n / 2 steps of a pointer each on a list of n keys, one lock.
-// Limits: whoever holds the lock holds up all others.
+// Work: n / 2 pointer steps on a list of n keys, one lock.
+// Limits: the holder of the lock delays all other threads.
 //
 // Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor Programming", 9.4. The set itself:
 // include/gradus/sets/coarse_list_set.hpp.

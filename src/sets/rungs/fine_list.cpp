@@ -1,11 +1,11 @@
 // fine_list: a lock in each node, taken hand over hand.
 //
-// Idea: a thread holds the locks of two neighbours only, and takes the next one before it lets go of the last one. So
-// threads may work on different parts of the list. But they cannot overtake one another, and each step costs an atomic
-// exchange of a word that the thread before has just changed.
+// Idea: a thread holds the locks of two neighbours only, and acquires the next lock before it releases the previous
+// one. So threads may work on different parts of the list. But they cannot overtake each other, and each step costs an
+// atomic exchange on a word that the thread ahead has just changed.
 //
 // Work: n / 2 steps with a lock each.
-// Limits: a thread that stops holds up all that come behind it.
+// Limits: a thread that stops blocks all threads behind it.
 //
 // Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor Programming", 9.5. The set itself:
 // include/gradus/sets/fine_list_set.hpp.

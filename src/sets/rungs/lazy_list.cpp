@@ -1,10 +1,10 @@
-// lazy_list_epoch, lazy_list_hazard_pointers, lazy_list_leak: removed nodes are marked before they are taken out.
+// lazy_list_epoch, lazy_list_hazard_pointers, lazy_list_leak: removed nodes are marked before they are unlinked.
 //
-// Idea: the mark tells a thread that has locked a node whether the node is in the list: the second walk is not needed,
-// and look-ups need no lock at all. Nor do changes that find nothing to do.
+// Idea: the mark shows a thread that has locked a node whether the node is still in the list. So the second traversal
+// is not needed, and look-ups need no lock at all. Changes that find nothing to do need no lock either.
 //
-// Work: n / 2 steps of a pointer each; one lock to insert, two to erase.
-// Limits: a thread that stops with its locks holds up changes that need the same nodes; look-ups go on.
+// Work: n / 2 pointer steps; one lock to insert, two to erase.
+// Limits: a thread that stops while holding locks blocks changes that need the same nodes; look-ups continue.
 //
 // Source: S. Heller et al., "A lazy concurrent list-based set algorithm" (2005). The set itself:
 // include/gradus/sets/lazy_list_set.hpp.

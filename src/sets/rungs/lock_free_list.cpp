@@ -1,11 +1,11 @@
-// lock_free_list_epoch, lock_free_list_hazard_pointers, lock_free_list_leak:
-// the mark is set by one atomic operation, and whoever comes by takes the node out.
+// lock_free_list_epoch, lock_free_list_hazard_pointers, lock_free_list_leak: one atomic operation sets the mark, and
+// any passing thread unlinks the node.
 //
-// Idea: mark and next node are one word, so that one compare-and-exchange links a new node only where its neighbour is
-// not removed meanwhile. No locks are left, and no thread waits for another one, whatever happens to it.
+// Idea: the mark and the next pointer are one word. So one compare-and-swap links a new node only if its predecessor
+// has not been removed. No locks are left, and no thread waits for another one, even if that one stops.
 //
-// Work: n / 2 steps of a pointer each; one atomic operation to insert, two to erase.
-// Limits: a thread that is beaten to a link walks again.
+// Work: n / 2 pointer steps; one atomic operation to insert, two to erase.
+// Limits: a thread that loses the race for a link traverses the list again.
 //
 // Sources: T. L. Harris, "A pragmatic implementation of non-blocking linked-lists" (2001); M. M. Michael, "High
 // performance dynamic lock-free hash tables and list-based sets" (2002). The set itself:
@@ -24,7 +24,7 @@ Outcome lock_free_list(const Problem& problem, const Execution& execution, std::
 }
 
 GRADUS_ROWS_OF_STRUCTURE(lock_free_list, list,
-                         "no locks: the mark is set by one atomic operation, whoever comes by takes nodes out",
-                         "no locks; a thread that stops holds up nobody");
+                         "no locks: one atomic operation sets the mark, passing threads unlink nodes",
+                         "no locks; a stopped thread blocks no other");
 
 }  // namespace gradus::sets_detail

@@ -1,12 +1,12 @@
-// optimistic_list_epoch, optimistic_list_hazard_pointers, optimistic_list_leak:
-// walk without locks, lock two nodes, walk again to be sure.
+// optimistic_list_epoch, optimistic_list_hazard_pointers, optimistic_list_leak: traverse without locks, lock two nodes,
+// traverse again to validate.
 //
-// Idea: threads no longer get into each other's way on their way: they only read. When both nodes are locked, a second
-// walk from the head tells whether they are in the list still. It pays where two walks without locks cost less than one
-// with them.
+// Idea: threads do not disturb each other while they traverse, because they only read. After both nodes are locked, a
+// second traversal from the head checks that they are still in the list. This pays if two traversals without locks cost
+// less than one with locks.
 //
-// Work: n steps of a pointer each, two locks; look-ups too.
-// Limits: a thread that stops with its locks holds up those that need the same nodes.
+// Work: n pointer steps, two locks; also for look-ups.
+// Limits: a thread that stops while holding locks blocks threads that need the same nodes.
 //
 // Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor Programming", 9.6. The set itself:
 // include/gradus/sets/optimistic_list_set.hpp.

@@ -1,9 +1,9 @@
 // sequential: the textbook's sorted linked list.
 //
-// Idea: nodes in ascending order, so that the search for a key ends where the key belongs, whether or not it is there.
-// For one thread: nothing in it knows of others, and what it takes is what every row below pays at least.
+// Idea: nodes are in ascending order, so the search for a key ends where the key belongs, present or not. The list is
+// for one thread and has no synchronisation. Its time is the minimum that every row below pays.
 //
-// Work: n / 2 steps of a pointer each on a list of n keys.
+// Work: n / 2 pointer steps on a list of n keys.
 //
 // Source: D. E. Knuth, "The Art of Computer Programming", volume 1, 2.2.3.
 #include <memory>
@@ -70,7 +70,7 @@ class SequentialList {
   Iterator end() const { return Iterator(nullptr); }
 
  private:
-  /// The link before the first key that is not less.
+  /// Returns the link before the first key that is not less than `key`.
   Link& find(std::int64_t key) {
     Link* before = &head_;
     while (before->next != nullptr && before->next->key < key) before = before->next;

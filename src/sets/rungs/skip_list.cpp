@@ -1,12 +1,12 @@
 // skip_list_epoch, skip_list_hazard_pointers, skip_list_leak: the lock-free list with express lanes.
 //
-// Idea: half of the nodes are linked on a second level as well, half of these on a third: a search passes over most
-// keys. Each level is a lock-free list. A node counts the levels that hold it, and is retired when the last one
-// has let it go.
+// Idea: half of the nodes are also linked on a second level, half of these on a third, and so on. A search skips most
+// keys. Each level is a lock-free list. A node counts the levels that hold it and is retired when the last one has
+// unlinked it.
 //
-// Work: about 2 log2(n) steps of a pointer each on n keys, over 1.4 log2(n) different nodes, each a cache miss where
-// the set is larger than the caches. While the next node is on its way, the one below is prefetched.
-// Limits: the levels of a node are drawn; that all searches are long is only very improbable.
+// Work: about 2 log2(n) pointer steps on n keys, over 1.4 log2(n) different nodes. Each is a cache miss if the set is
+// larger than the caches. While the next node is loading, the node below is prefetched.
+// Limits: the level of a node is random, so long searches are possible but very improbable.
 //
 // Sources: W. Pugh, "Skip lists" (1990); K. Fraser, "Practical lock freedom" (2004). The set itself:
 // include/gradus/sets/skip_list_set.hpp.

@@ -1,11 +1,12 @@
-// split_ordered_epoch, split_ordered_hazard_pointers, split_ordered_leak:
-// a hash set that is one lock-free list with a door for each bucket.
+// split_ordered_epoch, split_ordered_hazard_pointers, split_ordered_leak: a hash set that is one lock-free list with an
+// entry point for each bucket.
 //
-// Idea: in the order of the hashes' reversed bits, each bucket is a piece of the list, and its two halves are those of
-// twice as many buckets: the set grows without moving a key. The ladder's first set without an order of its keys.
+// Idea: keys are sorted by the reversed bits of their hashes. Each bucket is then a contiguous part of the list, and
+// its two halves are the buckets after the number of buckets doubles. So the set grows without moving a key. It is the
+// first set of the ladder without an order of its keys.
 //
-// Work: a hash, and one or two steps, each a cache miss where the set does not fit the caches.
-// Limits: buckets are not given back.
+// Work: one hash, and one or two steps, each a cache miss if the set does not fit in the caches.
+// Limits: buckets are never freed.
 //
 // Source: O. Shalev and N. Shavit, "Split-ordered lists: lock-free extensible hash tables" (2006). The set itself:
 // include/gradus/sets/split_ordered_set.hpp.
@@ -24,7 +25,7 @@ Outcome split_ordered(const Problem& problem, const Execution& execution, std::v
 }
 
 GRADUS_ROWS_OF_STRUCTURE(split_ordered, large,
-                         "a lock-free hash set: one list in the order of reversed hashes, a door for each bucket",
+                         "a lock-free hash set: one list in the order of reversed hashes, an entry per bucket",
                          "a constant number of steps; no order");
 
 }  // namespace gradus::sets_detail

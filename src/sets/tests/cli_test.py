@@ -6,9 +6,9 @@ import os
 from kit import DATA, Case
 
 
-# What tests/cli/cli_test.py wants to know: see tests/cli/run.py.
+# For tests/cli/cli_test.py: see tests/cli/run.py.
 def json_jobs(case):
-    return {}  # no command of its own
+    return {}  # sets have no command
 
 
 NARROWED = {
@@ -38,7 +38,7 @@ class Sets(Case):
                 self.assertGreater(row["share_answered_yes"], 0.2)
 
     def test_the_experiment_judges_claims_about_two_variants(self):
-        """On one shape of it, which is made small: the claims are about all of its numbers of threads."""
+        """Uses one small shape; the claims are about all of its numbers of threads."""
         with open(os.path.join(os.path.dirname(DATA), "experiments", "sets.json"), encoding="utf-8") as file:
             experiment = json.load(file)
         labels = {shape["label"] for shape in experiment["shapes"]}
@@ -57,7 +57,7 @@ class Sets(Case):
             self.assertLessEqual({finding["label"] for finding in claim["inputs"]}, labels)
 
     def test_garbage(self):
-        """What nobody frees grows with the operations; what hazard pointers hold back does not."""
+        """Garbage that is never freed grows with the operations; garbage held back by hazard pointers does not."""
         rows = json.loads(self.bench("--size", 50, "--mix", "0/50/50", "--threads", "2", "--variants",
                                      "lazy_list_leak,lazy_list_hazard_pointers",
                                      operations=100000).stdout)["groups"][0]["rows"]

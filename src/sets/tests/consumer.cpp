@@ -1,4 +1,4 @@
-// A lock-free set of strings that threads share, through nothing but the public header; as pedantic as a caller may be.
+// A lock-free set of strings that threads share, using only the public header, compiled with the strictest warnings.
 #include <gradus/sets.hpp>
 
 #include <cstdio>
@@ -13,7 +13,7 @@
 
 namespace {
 
-/// Four threads put words in and take every second one out again. Whether just the others are there afterwards.
+/// Four threads insert words and erase every second one. Returns true if exactly the other words remain.
 template <class Set>
 bool is_right() {
   Set words;

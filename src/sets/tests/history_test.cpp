@@ -1,5 +1,4 @@
-// The judge of histories: it accepts what is right and refuses what is wrong, by small histories and by all orders of
-// them.
+// find_fault() accepts correct and rejects incorrect histories; small ones are compared with all orders.
 #include "sets/history.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +23,7 @@ constexpr Call erase = Call::erase;
 
 TEST(History, AcceptsWhatSomeOrderExplains) {
   EXPECT_EQ(find_fault({}, {1, 2}, {2, 1}), "");
-  // Numbers of threads far apart, and so many calls at a time.
+  // Distant thread numbers, and many concurrent calls.
   EXPECT_EQ(find_fault({call(0, insert, 5, true, 1, 10), call(64, erase, 5, true, 2, 9)}, {}, {}), "");
   std::vector<Event> many;
   for (int thread = 0; thread < 256; ++thread)
@@ -32,7 +31,7 @@ TEST(History, AcceptsWhatSomeOrderExplains) {
                         1000u + static_cast<std::uint64_t>(thread)));
   EXPECT_EQ(find_fault(many, {}, {5}), "");
   EXPECT_NE(find_fault(many, {}, {}), "");
-  // Of changes under way at a time there are more orders than could be tried.
+  // There are more orders of these concurrent changes than could be tried.
   std::vector<Event> changes;
   for (int thread = 0; thread < 10000; ++thread)
     changes.push_back(call(thread, thread % 2 == 0 ? insert : erase, 5, true, static_cast<std::uint64_t>(thread),
@@ -45,7 +44,7 @@ TEST(History, AcceptsWhatSomeOrderExplains) {
   EXPECT_NE(find_fault(changes, {5}, {5}), "");
   EXPECT_EQ(find_fault({call(0, insert, 5, true, 1, 4), call(1, contains, 5, false, 2, 3)}, {}, {5}), "");
   EXPECT_EQ(find_fault({call(0, insert, 5, true, 1, 4), call(1, contains, 5, true, 2, 3)}, {}, {5}), "");
-  // Only erase, insert, erase explains it, in that order, whatever the order of the beginnings.
+  // Only erase, insert, erase in this order explains it, for any order of the beginnings.
   EXPECT_EQ(
       find_fault({call(0, insert, 7, true, 1, 9), call(1, erase, 7, true, 2, 9 + 1), call(2, erase, 7, true, 3, 8)},
                  {7}, {}),
@@ -53,27 +52,27 @@ TEST(History, AcceptsWhatSomeOrderExplains) {
 }
 
 TEST(History, RefusesWhatNoOrderExplains) {
-  // An answer of after the change, and one of before it.
+  // An answer from after the change, and one from before it.
   EXPECT_NE(find_fault({call(0, insert, 5, true, 1, 2), call(1, contains, 5, false, 3, 4)}, {}, {5}), "");
   EXPECT_NE(find_fault({call(0, erase, 5, true, 1, 2), call(1, contains, 5, true, 3, 4)}, {5}, {}), "");
   // Two threads insert the same key.
   EXPECT_NE(find_fault({call(0, insert, 5, true, 1, 4), call(1, insert, 5, true, 2, 3)}, {}, {5}), "");
   EXPECT_NE(find_fault({call(0, erase, 5, true, 1, 4), call(1, erase, 5, true, 2, 3)}, {5}, {}), "");
-  // Seen, and then no longer seen, while nobody erases.
+  // Seen, and then no longer seen, although no thread erases it.
   EXPECT_NE(
       find_fault({call(0, insert, 5, true, 1, 9), call(1, contains, 5, true, 2, 3), call(1, contains, 5, false, 4, 5)},
                  {}, {5}),
       "");
   EXPECT_NE(find_fault({call(0, insert, 5, false, 1, 2)}, {}, {}), "");
   EXPECT_NE(find_fault({call(0, erase, 5, false, 1, 2)}, {5}, {5}), "");
-  // The end.
+  // The keys at the end.
   EXPECT_NE(find_fault({call(0, insert, 5, true, 1, 2)}, {}, {}), "");
   EXPECT_NE(find_fault({}, {5}, {}), "");
   EXPECT_NE(find_fault({}, {}, {5}), "");
   EXPECT_NE(find_fault({}, {5}, {5, 5}), "");
 }
 
-/// The definition itself: all orders are tried.
+/// The definition itself, by trying all orders.
 bool some_order_explains(const std::vector<Event>& calls, bool before, bool after) {
   std::vector<std::size_t> order(calls.size());
   std::iota(order.begin(), order.end(), 0);
@@ -102,7 +101,7 @@ TEST(History, AgreesWithTheDefinitionOnRandomHistories) {
   int right = 0;
   int wrong = 0;
   for (int round = 0; round < 20000; ++round) {
-    // Up to 7 calls of up to 4 threads at random times, which of each thread follow one another.
+    // Up to 7 calls of up to 4 threads at random times; calls of one thread do not overlap.
     std::vector<std::uint64_t> times(14);
     std::iota(times.begin(), times.end(), 1);
     std::ranges::shuffle(times, random);

@@ -1,5 +1,4 @@
-// Every kind of set with every way of reclamation, for tests that are about types: a set of the table is tried by
-// sets_test.
+// Every kind of set with every way of reclamation, for tests of types. sets_test covers the sets of the table.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +12,7 @@
 
 namespace gradus::sets_detail {
 
-/// Of a kind: the set for a key, a comparison, an allocator and a policy.
+/// A kind: Set<...> is the set for a key, a comparison, an allocator and a policy.
 struct Coarse {
   static constexpr bool is_ordered = true;
   static constexpr bool reclaims = false;
@@ -56,7 +55,7 @@ struct SkipList {
   template <class Key, class Compare = std::less<>, class Allocator = std::allocator<Key>, class Policy = set_policy>
   using Set = skip_list_set<Key, Reclamation<Policy>, Compare, Allocator>;
 };
-/// Of whatever a test puts into sets; only few different ones, so that some agree.
+/// A hash of any key used in tests, with few different values, so that some collide.
 struct AnyHash {
   template <class Key>
   std::size_t operator()(const Key& key) const {
@@ -64,7 +63,7 @@ struct AnyHash {
     else return std::hash<Key>()(key) % 512;
   }
 };
-/// What neither comes before the other is equal.
+/// Keys are equal if neither comes before the other.
 template <class Compare>
 struct Equivalent {
   Compare compare;

@@ -1,5 +1,5 @@
-// What callers do to sets who wish them ill: exceptions from everywhere while others go on, hashes that all agree, keys
-// that no container likes, allocators with whims, more threads than numbers for them, and fork().
+// Sets in hostile conditions: exceptions from everywhere during concurrent use, colliding hashes, keys that most
+// containers reject, failing allocators, more threads than thread numbers, and fork().
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ TYPED_TEST_SUITE(Malice, Kinds);
 
 // --- exceptions ------------------------------------------------------------------------------------------------------
 
-/// Where its thread says so, each comparison and copy throws once in a while.
+/// A key whose comparisons and copies sometimes throw, in threads that enable it.
 struct Moody {
   explicit Moody(int number) : key(number) { ++alive; }
   Moody(const Moody& other) : key(other.key) {
@@ -60,14 +60,14 @@ struct Moody {
   static inline std::atomic<int> alive = 0;
 };
 
-/// Whatever throws, in whichever thread: an operation that ends by an exception has changed nothing.
+/// Whatever throws, in any thread: an operation that ends with an exception has changed nothing.
 TYPED_TEST(Malice, ExceptionsOfManyThreadsChangeNothing) {
   constexpr int keys = 6;
   constexpr int threads = 4;
-  constexpr int calls = 1000;  // with yields in them, each of which takes as long as other programs want
+  constexpr int calls = 1000;  // with yields, whose duration depends on other programs
   {
     typename TypeParam::template Set<Moody, std::less<>, std::allocator<Moody>, ShakenPolicy<>> set;
-    std::array<std::array<int, keys>, threads> there{};  // keys that a thread has inserted, less those it has erased
+    std::array<std::array<int, keys>, threads> there{};  // keys inserted by each thread, minus keys it has erased
     std::atomic<int> thrown{0};
     std::vector<std::jthread> team;
     for (int thread = 0; thread < threads; ++thread)
@@ -122,7 +122,7 @@ TYPED_TEST(Malice, AFunctionThatThrowsLetsGoOfAll) {
   });
 }
 
-/// Has memory for so many allocations, and then throws something of its own.
+/// An allocator that succeeds `left` times and then throws its own exception type.
 struct OutOfMood {};
 struct Whims {
   static inline int left = 0;
@@ -157,7 +157,7 @@ TYPED_TEST(Malice, AnAllocatorMayThrowWhateverItLikes) {
       std::set<std::string> right;
       for (int key = 0; key < 400; ++key) {
         if (key % 50 == 49) Whims::left += 20;
-        const std::string text = std::to_string(key) + " is a key that is long enough to have memory of its own";
+        const std::string text = std::to_string(key) + " is a key that is long enough to need heap memory";
         try {
           if (set.insert(text)) right.insert(text);
         } catch (const OutOfMood&) {
@@ -167,19 +167,19 @@ TYPED_TEST(Malice, AnAllocatorMayThrowWhateverItLikes) {
       for (const std::string& key : right) EXPECT_TRUE(set.contains(key));
       for (const std::string& key : right) EXPECT_TRUE(set.erase(key));
       EXPECT_TRUE(set.empty());
-    } catch (const OutOfMood&) {  // of the constructor
+    } catch (const OutOfMood&) {  // thrown by the constructor
     }
     EXPECT_EQ(Whims::taken, 0) << allowed;
   }
 }
 
-/// A bucket's doors are refused, and nothing is lost but speed.
+/// Entry points of buckets cannot be allocated, which costs only speed.
 TEST(MaliceToHashes, WithoutMemoryForMoreBucketsItIsSlowerAndNoLessRight) {
   struct Small {
     static void fill(int allowed) {
       split_ordered_set<int, epoch, std::hash<int>, std::equal_to<>, Whimsical<int>> set;
       for (int key = 0; key < 2000; ++key) {
-        Whims::left = allowed;  // one for the node, and for doors none
+        Whims::left = allowed;  // one for the node, none for entry points
         ASSERT_TRUE(set.insert(key));
       }
       Whims::left = 0;
@@ -193,7 +193,7 @@ TEST(MaliceToHashes, WithoutMemoryForMoreBucketsItIsSlowerAndNoLessRight) {
   Small::fill(2);
 }
 
-/// Counts its comparisons.
+/// A comparison that counts its calls.
 struct Counting {
   static inline std::atomic<std::int64_t> count = 0;
   bool operator()(int one, int other) const {
@@ -202,7 +202,7 @@ struct Counting {
   }
 };
 
-/// Each key by a thread that ends thereafter: nodes are of different heights all the same.
+/// Each key is inserted by a separate thread; nodes must still have different heights.
 template <class Reclamation>
 void insert_by_threads_of_their_own() {
   skip_list_set<int, Reclamation, Counting> set;
@@ -210,14 +210,14 @@ void insert_by_threads_of_their_own() {
   for (int key = 0; key < keys; ++key) std::thread([&] { set.insert(key * 101 % keys); }).join();
   Counting::count = 0;
   for (int key = 0; key < keys; ++key) ASSERT_TRUE(set.contains(key));
-  EXPECT_LT(Counting::count, 100 * keys);  // some 20 each; 300 where one list is all there is
+  EXPECT_LT(Counting::count, 100 * keys);  // some 20 each; 300 if there is only one list
 }
 TEST(MaliceToSkipLists, ThreadsThatInsertOneKeyEachDrawDifferentHeights) {
   insert_by_threads_of_their_own<epoch>();
   insert_by_threads_of_their_own<hazard_pointers>();
 }
 
-/// Does something in the midst of a comparison, but for those that this itself brings about.
+/// A comparison that runs `trick` once, but not within comparisons that `trick` causes.
 struct Treacherous {
   static inline std::function<void()> trick = nullptr;
   bool operator()(int one, int other) const {
@@ -229,8 +229,8 @@ struct EagerPolicy : set_policy {
   static constexpr unsigned retired_between_looks = 1;
 };
 
-/// A loop stands on key 1, which is removed. What comes behind is removed, too, when the loop has found the way there;
-/// and then it is freed, and the comparison throws. The loop still stands on key 1.
+/// A loop is on key 1, which is removed. After the loop has found its way on, the following keys are removed too and
+/// freed, and the comparison throws. The loop must still be on key 1.
 template <template <class, class, class, class> class Set>
 void throw_in_the_midst_of_a_step() {
   Set<int, basic_hazard_pointers<EagerPolicy>, Treacherous, std::allocator<int>> set;
@@ -239,7 +239,7 @@ void throw_in_the_midst_of_a_step() {
   ASSERT_EQ(*loop, 1);
   set.erase(1);
   const auto free_and_throw = [&] {
-    for (int key = 100; key <= 300; ++key) set.erase(key);  // more than wait until the set looks which it may free
+    for (int key = 100; key <= 300; ++key) set.erase(key);  // more than wait before the set tries to free nodes
     throw std::runtime_error("no");
   };
   Treacherous::trick = [&] {
@@ -260,7 +260,7 @@ TEST(MaliceToLoops, AComparisonThatThrowsLeavesTheLoopWhereItWas) {
 
 // --- keys ------------------------------------------------------------------------------------------------------------
 
-/// On cache lines of its own; has no address to speak of, and no comma either.
+/// A key on separate cache lines, without address and comma operators.
 struct alignas(256) Haughty {
   Haughty(int number) : key(number) {}
   void operator&() const = delete;
@@ -288,7 +288,7 @@ TYPED_TEST(Malice, KeysMayBeAlignedAndHaveNoAddress) {
   EXPECT_TRUE(set.visit(Haughty(7), [](const Haughty& key) { EXPECT_TRUE(key.is_where_it_should_be()); }));
 }
 
-/// Of no size, and of much.
+/// An empty key, and a large one.
 struct Nothing {
   static std::size_t hash() { return 0; }
   friend bool operator<(Nothing, Nothing) { return false; }
@@ -310,11 +310,11 @@ TYPED_TEST(Malice, KeysMayBeOfAnySize) {
   EXPECT_TRUE(other.empty());
 }
 
-/// Its own key, in the hands of whoever erases it or puts it in again.
+/// A reference to the set's own key, passed to erase() or insert().
 TYPED_TEST(Malice, TheSetsOwnKeyMayBeTheArgument) {
   if constexpr (TypeParam::reclaims) {
     typename TypeParam::template Set<std::string> set;
-    const std::string name = "a key that is long enough to have memory of its own";
+    const std::string name = "a key that is long enough to need heap memory";
     for (int again = 0; again < 300; ++again) {
       set.insert(name);
       bool erased = false;
@@ -367,7 +367,7 @@ TYPED_TEST(Malice, AllocatorsMayHaveAState) {
   }
 }
 
-/// As in the standard's containers, what keys own comes from the set's memory, too.
+/// As in standard containers, memory owned by keys also comes from the set's allocator.
 TYPED_TEST(Malice, AnAllocatorHandsItsMemoryOnToKeys) {
   using Key = std::pmr::string;
   std::array<std::byte, 64 * 1024> memory;
@@ -375,7 +375,7 @@ TYPED_TEST(Malice, AnAllocatorHandsItsMemoryOnToKeys) {
   std::pmr::synchronized_pool_resource pool(&buffer);
   const std::pmr::polymorphic_allocator<Key> allocator(&pool);
   const auto use = [&](auto& set) {
-    const Key key("a key that is long enough to have memory of its own");
+    const Key key("a key that is long enough to need heap memory");
     EXPECT_TRUE(set.insert(key));
     EXPECT_TRUE(set.insert(key + " and another one"));
     for (const Key& own : set) EXPECT_EQ(own.get_allocator().resource(), &pool);
@@ -393,7 +393,7 @@ TYPED_TEST(Malice, AnAllocatorHandsItsMemoryOnToKeys) {
 
 // --- threads ---------------------------------------------------------------------------------------------------------
 
-/// More than there are numbers for threads, all of them inside at a time.
+/// More threads than thread numbers, all inside at the same time.
 TYPED_TEST(Malice, MoreThreadsThanNumbersStandInside) {
   if constexpr (TypeParam::reclaims) {
     constexpr int threads = static_cast<int>(thread_numbers) + 44;
@@ -417,8 +417,7 @@ TYPED_TEST(Malice, MoreThreadsThanNumbersStandInside) {
   }
 }
 
-/// A child has a copy of the set as it is, with threads inside that there are no more. Where no lock is needed, it goes
-/// on.
+/// A child has a copy of the set with threads inside that no longer exist. It continues if no lock is needed.
 TYPED_TEST(Malice, AForkedChildGoesOn) {
   EXPECT_EXIT(
       {
@@ -462,7 +461,7 @@ struct Collides {
   }
 };
 
-/// All keys in one bucket, while all threads change it.
+/// All keys are in one bucket while all threads change it.
 template <class Reclamation>
 void collide() {
   split_ordered_set<int, Reclamation, Collides> set;

@@ -1,6 +1,6 @@
-// Sets and their reclamation under the checker that tries out all orders of events and all values that C++ lets a load
-// see (tests/model/model.hpp): the code that programs use. And with memory orders that are too weak, which must be
-// found.
+// Runs sets and their reclamation in the model checker, which explores all orders of events and all values that C++
+// lets a load return (tests/model/model.hpp). It tests the production code. It must also find memory orders that are
+// too weak.
 #include "tests/model/model.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ using model::Outcome;
 using model::Scenario;
 using model::Site;
 
-/// Whoever reads it has to know that it was written.
+/// A key whose readers must have synchronised with its writer.
 struct Key {
   Key(int number) : value(number) {}
   Key(const Key& other) : value(static_cast<int>(other.value)) {}
@@ -38,22 +38,22 @@ struct Key {
   friend bool operator<(int one, const Key& other) { return one < static_cast<int>(other.value); }
 };
 
-/// Counts order nothing and decide nothing: they are left out of the events.
+/// Counts neither order nor decide anything, so they cause no events.
 struct Policy : set_policy {
   template <class T>
   using atomic = std::conditional_t<std::is_same_v<T, std::int64_t>, std::atomic<T>, model::atomic<T>>;
   using spinner = model::policy::spinner;
-  // Small, so that there is little to try out, and what is rare happens soon.
+  // Small values, so that there is little to explore and rare events happen early.
   static constexpr unsigned records_of_block = 2;
   static constexpr unsigned retired_between_looks = 1;
   static constexpr std::uint64_t first_buckets = 2;
   static std::uint64_t random() noexcept { return 2; }  // each node of a skip list is on two levels
   template <class Link>
-  static void fetch_target(const Link&) noexcept {}  // changes nothing but the time
+  static void fetch_target(const Link&) noexcept {}  // affects only timing
 };
 
-/// Keeps removed nodes to the end, likewise without events.
-struct Kept {
+/// Keeps removed nodes to the end, also without events.
+struct KeepAll {
   using policy = Policy;
   static constexpr bool walks_past_removed = true;
   static constexpr std::memory_order unlink_order = std::memory_order_release;
@@ -97,7 +97,7 @@ std::shared_ptr<State<Set>> with_keys(std::initializer_list<int> keys) {
 template <class Set>
 Scenarios scenarios_of() {
   return {
-      {"two insert at different links and look for each other's key",
+      {"two insert at different links and look up each other's key",
        [] {
          auto state = with_keys<Set>({2});
          bool* found = state->answers;
@@ -154,7 +154,7 @@ Scenarios scenarios_of() {
   };
 }
 
-/// No execution has a violation.
+/// Checks that no execution has a violation.
 std::set<Site> expect_none(const Scenarios& scenarios) {
   std::set<Site> sites;
   for (const auto& [name, make] : scenarios) {
@@ -168,7 +168,7 @@ std::set<Site> expect_none(const Scenarios& scenarios) {
   return sites;
 }
 
-/// With each order of the file made weaker, one after the other: which of these are found, as "line: order".
+/// Weakens each memory order of the file in turn. Returns the weakenings that cause a violation as "line: order".
 std::set<std::string> faults_found(const Make& make, const std::set<Site>& sites, const std::string& file) {
   std::set<std::string> found;
   for (const Site& site : sites)
@@ -182,9 +182,9 @@ std::set<std::string> faults_found(const Make& make, const std::set<Site>& sites
   return found;
 }
 
-/// The control: lists with an order too weak, in whichever way the checker can find by its quickest scenario. A link
-/// that publishes nothing leads to keys that nobody has written; one that is not seq_cst lets two threads miss each
-/// other.
+/// Negative control: lists with one order too weak, in the ways that the checker finds with its quickest scenario. A
+/// link that publishes nothing exposes keys that were never written. A link that is not seq_cst lets two threads miss
+/// each other.
 template <class Set>
 void check_set(const std::string& file, const std::set<std::string>& kinds = {"relaxed", "no longer seq_cst"}) {
   const Scenarios scenarios = scenarios_of<Set>();
@@ -195,13 +195,13 @@ void check_set(const std::string& file, const std::set<std::string>& kinds = {"r
 
 // --- reclamation -----------------------------------------------------------------------------------------------------
 
-/// A node whose key nobody may read when it is freed, or has to have read before.
+/// A node whose key must not be read when it is freed, unless the read happens before.
 struct Node : reclaimable {
   explicit Node(int number) : key(number) {}
   model::data<int> key;
 };
 
-/// A link to a node, which is removed, and further nodes that were never in it.
+/// A link to a node that is removed, and further nodes that were never linked.
 template <template <class> class Reclamation>
 struct Slot {
   using Guard = typename Reclamation<Policy>::guard;
@@ -222,7 +222,7 @@ struct Slot {
     const word seen = hold.protect(0, link, std::memory_order_acquire);
     if (seen != 0) model::check(node_at<Node>(seen)->key >= 0, "a freed node is read");
   }
-  /// Takes the node out, or retires one of the others.
+  /// Unlinks the node, or retires one of the others.
   void remove(std::size_t number) {
     Guard hold(domain);
     if (number == 0) link.store(0, Reclamation<Policy>::unlink_order);
@@ -230,7 +230,7 @@ struct Slot {
   }
 };
 
-/// One reads what another takes out, who goes on removing until it may be freed.
+/// One thread reads what another unlinks; the other continues to remove nodes until the first may be freed.
 template <template <class> class Reclamation>
 Make reading(int removals) {
   return [removals] {
@@ -244,15 +244,15 @@ Make reading(int removals) {
   };
 }
 
-/// An order in a file, and what to make of it.
+/// An order in a file, and its weaker replacement.
 struct Weakening {
   std::string file;
   std::memory_order order;
   std::memory_order weaker;
 };
 
-/// That no execution reads what was freed; and that some execution does where orders are weaker: at all places of each
-/// kind, or, where this scenario does not need them all, at as many as it does.
+/// Checks that no execution reads freed memory, and that some execution does if orders are weaker: at all sites of each
+/// kind, or at as many as this scenario needs.
 void check_reclamation(const Make& make, const std::vector<std::pair<Weakening, int>>& needed) {
   const Outcome outcome = model::explore(make);
   EXPECT_EQ(outcome.violation, "") << outcome.trace;
@@ -285,33 +285,33 @@ constexpr std::memory_order acq_rel = std::memory_order_acq_rel;
 constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
 
 TEST(SetsModel, HazardPointers) {
-  // Publishing, looking again and the look for hazards; taking out, here by the test; leaving a hazard.
+  // Orders of publishing, re-reading and scanning for hazards; of unlinking (in the test); and of leaving a hazard.
   check_reclamation(reading<basic_hazard_pointers>(1), {{{"hazard_pointers.hpp", seq_cst, acq_rel}, 3},
                                                         {{"model_test.cpp", seq_cst, acq_rel}, 1},
                                                         {{"hazard_pointers.hpp", release, relaxed}, 1}});
 }
 TEST(SetsModel, Epochs) {
-  // A node is freed when the third one after it is retired at the earliest. The look at all records; the announcement;
-  // leaving a record. What the other orders are for takes a third thread.
+  // A node is freed at the earliest when the third node after it is retired. Orders of the scan of all records, of the
+  // announcement, and of leaving a record. The other orders need a third thread.
   check_reclamation(reading<basic_epoch>(3), {{{"epoch.hpp", acq_rel, relaxed}, 1},
                                               {{"records.hpp", acq_rel, relaxed}, 1},
                                               {{"records.hpp", release, relaxed}, 1}});
 }
 
-TEST(SetsModel, LazyList) { check_set<lazy_list_set<Key, Kept>>("lazy_list_set.hpp"); }
-TEST(SetsModel, LockFreeList) { check_set<lock_free_list_set<Key, Kept>>("lock_free_list_set.hpp"); }
+TEST(SetsModel, LazyList) { check_set<lazy_list_set<Key, KeepAll>>("lazy_list_set.hpp"); }
+TEST(SetsModel, LockFreeList) { check_set<lock_free_list_set<Key, KeepAll>>("lock_free_list_set.hpp"); }
 TEST(SetsModel, HashSet) {
-  // The exchanges that open doors order so much here that nothing is missed where a single order is not seq_cst.
-  check_set<split_ordered_set<Key, Kept, KeyHash, KeyEqual>>("split_ordered_set.hpp", {"relaxed"});
+  // The exchanges that open buckets order so strongly that no violation results if a single order is not seq_cst.
+  check_set<split_ordered_set<Key, KeepAll, KeyHash, KeyEqual>>("split_ordered_set.hpp", {"relaxed"});
 }
 struct SameHash {
   std::size_t operator()(const Key&) const { return 1; }
 };
 TEST(SetsModel, HashSetWhoseHashesAgree) {
-  expect_none(scenarios_of<split_ordered_set<Key, Kept, SameHash, KeyEqual>>());
+  expect_none(scenarios_of<split_ordered_set<Key, KeepAll, SameHash, KeyEqual>>());
 }
-// Nodes on two levels: of all scenarios the one that is small enough.
-TEST(SetsModel, SkipList) { expect_none({scenarios_of<skip_list_set<Key, Kept>>()[2]}); }
+// Nodes on two levels, in the only scenario that is small enough.
+TEST(SetsModel, SkipList) { expect_none({scenarios_of<skip_list_set<Key, KeepAll>>()[2]}); }
 TEST(SetsModel, LockFreeListUnderHazardPointers) {
   expect_none({scenarios_of<lock_free_list_set<Key, basic_hazard_pointers<Policy>>>()[2]});
 }

@@ -1,4 +1,4 @@
-// When removed nodes are freed; threads that stop, threads that end, and sets that are used when nearly all is over.
+// When removed nodes are freed; threads that stop or end; sets used at the end of a thread or process.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@
 namespace gradus::sets_detail {
 namespace {
 
-/// Counts itself.
+/// A key that counts its instances.
 struct Counted {
   explicit Counted(int number) : key(number) { ++alive; }
   Counted(const Counted& other) : key(other.key) { ++alive; }
@@ -64,26 +64,26 @@ TYPED_TEST(OfEpochs, GarbageIsFreedWhileTheSetIsUsed) {
   EXPECT_GT(set.garbage_bytes(), 0);
 }
 
-/// What the header warns of: it is the epochs' limit, and why there are hazard pointers.
+/// The limit of epochs that the header describes, and the reason for hazard pointers.
 TYPED_TEST(OfEpochs, AThreadThatStopsHoldsBackAll) {
   TypeParam set;
   set.insert(Counted(50));
   set.visit(Counted(50), [&](const Counted&) { insert_and_erase(set, 10000); });
   EXPECT_GE(set.garbage(), 9000);
   insert_and_erase(set, 1000);
-  EXPECT_LE(set.garbage(), 1000);  // also what other records hold
+  EXPECT_LE(set.garbage(), 1000);  // including nodes held by other records
 }
 
 TYPED_TEST(OfHazards, AThreadThatStopsHoldsBackABoundedNumber) {
   TypeParam set;
   set.insert(Counted(50));
   constexpr int records = 16;
-  constexpr int most = records * (8 * records + 64);  // as the header says
+  constexpr int most = records * (8 * records + 64);  // the limit in the header
   std::size_t peak = 0;
   bool destroyed = true;
   set.visit(Counted(50), [&](const Counted& key) {
     const int alive = Counted::alive;
-    set.erase(key);  // on which this thread stands
+    set.erase(key);  // this thread is on it
     for (int again = 0; again < 100; ++again) {
       insert_and_erase(set, 1000);
       peak = std::max(peak, set.garbage());
@@ -120,7 +120,7 @@ TYPED_TEST(OfHazards, ThreadsThatStopAreNotWaitedFor) {
   for (std::thread& thread : stopped) thread.join();
 }
 
-/// What threads that have ended left behind is freed by one that goes on.
+/// A running thread frees what ended threads left behind.
 TYPED_TEST(OfHazards, NothingMuchStaysOfThreadsThatHaveEnded) {
   TypeParam set;
   constexpr unsigned threads = 40;
@@ -129,15 +129,15 @@ TYPED_TEST(OfHazards, NothingMuchStaysOfThreadsThatHaveEnded) {
   for (unsigned thread = 0; thread < threads; ++thread)
     ending.emplace_back([&, thread] {
       const Counted own(static_cast<int>(100 + thread));
-      EXPECT_FALSE(set.contains(own));  // so that each thread has a record of its own
+      EXPECT_FALSE(set.contains(own));  // gives each thread a separate record
       ++there;
       while (there < threads) std::this_thread::yield();
-      // The first look after 64, the next one after 8 times as many as there are records: the rest waits.
+      // The first scan comes after 64 nodes, the next after 8 times the number of records; the rest waits.
       for (int one = 0; one < 64 + 300; ++one) EXPECT_TRUE(set.insert(own) && set.erase(own));
     });
   for (std::thread& thread : ending) thread.join();
   insert_and_erase(set, 100000);
-  constexpr unsigned records = 64;  // the process has had fewer threads at a time
+  constexpr unsigned records = 64;  // the process never had more threads at a time
   EXPECT_LE(set.garbage(), records * 64 + 8 * records);
 }
 
@@ -174,8 +174,7 @@ void use_by_many_threads() {
 TYPED_TEST(OfEpochs, ThreadsComeAndGo) { use_by_many_threads<TypeParam>(); }
 TYPED_TEST(OfHazards, ThreadsComeAndGo) { use_by_many_threads<TypeParam>(); }
 
-/// Uses the set from the destructor of a thread_local object that is older than what the set itself keeps for the
-/// thread.
+/// Uses the set from the destructor of a thread_local object that is older than the set's own data of the thread.
 template <class Set>
 struct UsesAtExit {
   Set* set = nullptr;
@@ -200,7 +199,7 @@ void use_at_thread_exit() {
 TYPED_TEST(OfEpochs, AreUsedByDestructorsOfThreads) { use_at_thread_exit<TypeParam>(); }
 TYPED_TEST(OfHazards, AreUsedByDestructorsOfThreads) { use_at_thread_exit<TypeParam>(); }
 
-/// A key whose destructor uses the set in which it was.
+/// A key whose destructor uses the set that contained it.
 struct Chained {
   int key = 0;
   skip_list_set<int>* other = nullptr;
@@ -229,7 +228,7 @@ TEST(Reclamation, DestructorsOfKeysMayUseTheSet) {
   EXPECT_GT(log.size(), 1000);
 }
 
-/// The first two of a process that ends: static objects, and what is left of its thread.
+/// The first two steps at the end of a process: static objects, and the data of its thread.
 TEST(Reclamation, StaticSetsAreUsedByStaticDestructors) {
   EXPECT_EXIT(
       {

@@ -1,5 +1,5 @@
-// Sets whose threads are held up at random between any two of their atomic operations: at the moments that matter,
-// since sets touch shared memory by atomic operations alone. And sets with a fault put in by the same means.
+// Sets whose threads are delayed at random between any two atomic operations. These are the moments that matter,
+// because sets access shared memory only by atomic operations. Also sets with a fault planted by the same means.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace gradus::sets_detail {
 
-/// Now and then a thread lets others go first, for a moment or for a while.
+/// Sometimes lets other threads run first, for a moment or for a while.
 inline void be_held_up() {
   static constinit std::atomic<std::uint32_t> threads{0};
   thread_local std::uint32_t state = 2654435761U * (1 + threads.fetch_add(1, std::memory_order_relaxed));
@@ -29,7 +29,7 @@ struct NoFault {
   }
 };
 
-/// Nobody sees a mark: a change makes sure that its first node leads to the second, and not that it is in the list.
+/// Hides marks: a change checks that its first node links to the second, but not that it is in the list.
 struct BlindToMarks {
   template <class T>
   static T loaded(T value) {

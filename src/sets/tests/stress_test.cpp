@@ -1,4 +1,4 @@
-// Every set under delays between its atomic operations; and a faulty one, which this must find.
+// Every set with delays between its atomic operations, and a faulty set, which these tests must detect.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -24,7 +24,7 @@ constexpr int rounds = 12;
 constexpr std::int64_t calls = 4000;
 #endif
 
-/// A few threads on very few keys. "" or what is wrong.
+/// Runs a few threads on very few keys. Returns "" or the defect.
 template <class Set>
 std::string fault_of_round(int round, bool is_ordered) {
   constexpr Mix mixes[] = {{20, 40, 40}, {0, 50, 50}, {60, 20, 20}};
@@ -51,8 +51,7 @@ TYPED_TEST(Stress, HistoriesUnderDelaysAreLinearizable) {
     ASSERT_EQ(fault_of_round<Set>(round, TypeParam::is_ordered), "") << "round " << round;
 }
 
-/// Two threads, each of which puts a key in and then looks for the other's: one of them comes second and finds it. No
-/// clock orders these calls, so that the set alone has to.
+/// Two threads each insert a key and look up the other's key: the second one must find it, without a clock to help.
 TYPED_TEST(Stress, TwoThreadsDoNotBothMissWhatTheOtherHasInserted) {
   typename TypeParam::template Set<std::int64_t> set;
   constexpr int tries = 20000;
@@ -81,7 +80,7 @@ TYPED_TEST(Stress, TwoThreadsDoNotBothMissWhatTheOtherHasInserted) {
   EXPECT_EQ(missed, 0);
 }
 
-/// Loops over a set while others change it: ascending, no key twice, and every key that is there all the while.
+/// Loops over a changing set: keys are ascending and appear once, and every key that stays appears.
 TYPED_TEST(Stress, ALoopSeesWhatIsThereAllTheWhile) {
   typename TypeParam::template Set<std::int64_t, std::less<>, std::allocator<std::int64_t>, ShakenPolicy<>> set;
   constexpr std::int64_t keys = 40;
@@ -116,9 +115,8 @@ TYPED_TEST(Stress, ALoopSeesWhatIsThereAllTheWhile) {
 
 // --- the negative control -------------------------------------------------------------------------------------------
 
-/// A faulty list loses nodes, whose memory is kept here, so that a sanitizer does not find the fault before the judge
-/// does.
-struct Kept {
+/// A faulty list loses nodes. Keeps their memory, so that no sanitizer reports the fault before find_fault().
+struct KeptBlocks {
   static std::vector<std::unique_ptr<std::byte[]>>& blocks() {
     static std::vector<std::unique_ptr<std::byte[]>> all;
     return all;
@@ -135,15 +133,15 @@ struct KeepingAllocator {
   template <class Other>
   KeepingAllocator(const KeepingAllocator<Other>&) {}
   T* allocate(std::size_t count) {
-    const std::lock_guard hold(Kept::lock());
-    Kept::blocks().push_back(std::make_unique<std::byte[]>(count * sizeof(T)));
-    return reinterpret_cast<T*>(Kept::blocks().back().get());
+    const std::lock_guard hold(KeptBlocks::lock());
+    KeptBlocks::blocks().push_back(std::make_unique<std::byte[]>(count * sizeof(T)));
+    return reinterpret_cast<T*>(KeptBlocks::blocks().back().get());
   }
   void deallocate(T*, std::size_t) noexcept {}
   friend bool operator==(KeepingAllocator, KeepingAllocator) { return true; }
 };
 
-/// No reclamation at all: a faulty list may remove a node twice.
+/// No reclamation, because a faulty list may remove a node twice.
 template <class Policy>
 struct NoReclamation {
   using policy = Policy;
@@ -172,11 +170,11 @@ TEST(Control, ALazyListThatDoesNotCheckTheMarkIsFound) {
   EXPECT_FALSE(fault.empty());
   RecordProperty("rounds", round);
   RecordProperty("fault", fault);
-  Kept::blocks().clear();
-  // The same list without the fault, by as many rounds.
+  KeptBlocks::blocks().clear();
+  // The same list without the fault, for as many rounds.
   using Sound = lazy_list_set<std::int64_t, NoReclamation<ShakenPolicy<>>, std::less<>, KeepingAllocator<std::int64_t>>;
   for (int again = 0; again < round; ++again) ASSERT_EQ(fault_of_round<Sound>(again, true), "");
-  Kept::blocks().clear();
+  KeptBlocks::blocks().clear();
 }
 
 }  // namespace

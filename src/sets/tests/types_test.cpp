@@ -1,4 +1,4 @@
-// What a key, a comparison and an allocator may be; and what callers see of them.
+// The requirements on keys, comparisons and allocators, and their effects for callers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -90,11 +90,11 @@ TEST(SkipList, FindsOnlyWhatIsEqualAmongNumbersOfOtherTypes) {
   EXPECT_TRUE(real.contains(static_cast<double>(0.1F)));
   EXPECT_FALSE(real.contains(0.1) || real.contains(1e300));
   real.insert(0x1p64F);
-  EXPECT_FALSE(real.contains(~std::uint64_t{0}));  // which would round to it
+  EXPECT_FALSE(real.contains(~std::uint64_t{0}));  // it would round to it
   EXPECT_TRUE(real.erase(0x1p64));
 }
 
-/// Neither copied nor made from nothing.
+/// Neither copyable nor default-constructible.
 struct OnlyMoved {
   explicit OnlyMoved(int number) : value(std::make_unique<int>(number)) {}
   std::unique_ptr<int> value;
@@ -108,7 +108,7 @@ TYPED_TEST(Types, AKeyNeedsNeitherCopyNorDefault) {
   EXPECT_FALSE(set.insert(OnlyMoved(3)));
   OnlyMoved again(2);
   EXPECT_FALSE(set.insert(std::move(again)));
-  EXPECT_NE(again.value, nullptr);  // it was found, and left alone: NOLINT(bugprone-use-after-move)
+  EXPECT_NE(again.value, nullptr);  // it was found and not moved from: NOLINT(bugprone-use-after-move)
   EXPECT_TRUE(set.contains(OnlyMoved(1)));
   EXPECT_TRUE(set.erase(OnlyMoved(1)));
   int sum = 0;
@@ -120,7 +120,7 @@ TYPED_TEST(Types, AKeyNeedsNeitherCopyNorDefault) {
   EXPECT_EQ(seen, 3);
 }
 
-/// Throws when a certain number of copies has been made; none is lost or counted twice.
+/// Throws after a given number of copies; no instance is lost or counted twice.
 struct Throwing {
   explicit Throwing(int number) : key(number) { ++alive; }
   Throwing(const Throwing& other) : key(other.key) {
@@ -152,7 +152,7 @@ TYPED_TEST(Types, AnExceptionOfTheKeyLeavesTheSetAsItWas) {
     EXPECT_EQ(set.size(), 10);
     Throwing::copies_left = no_limit;
     EXPECT_FALSE(set.contains(odd));
-    // Comparisons may throw at any point; what an operation has done or not done by then is a whole.
+    // Comparisons may throw at any point; each operation is done completely or not at all.
     for (int allowed = 0; allowed < 60; ++allowed) {
       Throwing::comparisons_left = allowed;
       std::optional<bool> inserted;
@@ -194,7 +194,7 @@ TYPED_TEST(Types, AnAllocatorWithoutMemoryLeavesTheSetAsItWas) {
   };
   {
     typename TypeParam::template Set<std::string, std::less<>, CountingAllocator<std::string>> set;
-    set.insert("a key that is long enough to have memory of its own");
+    set.insert("a key that is long enough to need heap memory");
     left = 0;
     struct Key {
       operator std::string() const {
@@ -208,7 +208,7 @@ TYPED_TEST(Types, AnAllocatorWithoutMemoryLeavesTheSetAsItWas) {
   EXPECT_EQ(bytes_taken, 0);
 }
 
-/// By their length alone.
+/// Compares lengths only.
 struct Shorter {
   bool operator()(const std::string& one, const std::string& other) const { return one.size() < other.size(); }
 };
@@ -219,7 +219,7 @@ TYPED_TEST(Types, AComparisonOfOnesOwn) {
   EXPECT_TRUE(set.insert("abc"));
   EXPECT_FALSE(set.insert("xyz"));
   EXPECT_TRUE(set.insert("ab"));
-  EXPECT_TRUE(set.contains("qq"));  // Shorter is not transparent: a string is made
+  EXPECT_TRUE(set.contains("qq"));  // Shorter is not transparent, so a string is constructed
   EXPECT_EQ(*set.begin(), "ab");
 }
 
@@ -267,7 +267,7 @@ TEST(HashSet, KeysMayAllHaveTheSameHash) {
   EXPECT_EQ(std::ranges::distance(set), 150);
 }
 
-/// Also of keys whose hashes agree, and which are put in again as soon as the loop has seen them.
+/// Also for keys with equal hashes that are inserted again as soon as the loop has passed them.
 template <class Reclamation>
 void put_in_again() {
   split_ordered_set<int, Reclamation, SameHash> set;
@@ -292,7 +292,7 @@ TEST(HashSet, ALoopSeesNoKeyTwiceThatIsPutInAgain) {
   put_in_again<leak>();
 }
 
-/// Loads of atomic variables.
+/// Counts loads of atomic variables.
 struct Counted {
   static inline thread_local std::int64_t loads = 0;
   template <class T>
@@ -302,7 +302,7 @@ struct Counted {
   }
 };
 
-/// The loop stands on a removed key at each of its steps, and finds the way on from there.
+/// The loop is on a removed key at each step and continues from there.
 template <template <class> class Reclamation>
 void clear_by_a_loop() {
   split_ordered_set<int, Reclamation<ShakenPolicy<Counted>>> set;
@@ -345,7 +345,7 @@ TEST(SkipList, HoldsManyKeysInOrder) {
   EXPECT_TRUE(std::ranges::equal(set, right));
 }
 
-/// An iterator is one of C++20's input iterators, and a set a range.
+/// An iterator is a C++20 input iterator, and a set is a range.
 static_assert(std::input_iterator<lazy_list_set<int>::iterator>);
 static_assert(std::ranges::input_range<const skip_list_set<std::string>>);
 static_assert(std::ranges::input_range<split_ordered_set<std::string>>);
@@ -356,12 +356,12 @@ TYPED_TEST(Types, ALoopMayUseTheSetWhereNoLockIsHeld) {
   for (int key = 0; key < 100; ++key) set.insert(key);
   int seen = 0;
   for (const int key : set) {
-    EXPECT_TRUE(set.erase(key));  // also the one on which it stands
+    EXPECT_TRUE(set.erase(key));  // also the key that the loop is on
     EXPECT_FALSE(set.contains(key));
     ++seen;
     set.visit(key + 1, [&](const int& next) { EXPECT_TRUE(set.contains(next)); });
   }
-  // Where hashes agree the loop may pass over some: see split_ordered_set.
+  // With equal hashes the loop may miss some keys: see split_ordered_set.
   if (TypeParam::is_ordered) EXPECT_EQ(seen, 100);
   else EXPECT_GE(seen, 90);
 }

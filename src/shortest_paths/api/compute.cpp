@@ -1,4 +1,4 @@
-// From a checked request to the result.
+// Computes the result of a checked request.
 #include <algorithm>
 #include <type_traits>
 #include <utility>
@@ -23,21 +23,19 @@ const Variant& choose(const Request<T>& request, const Shape& shape) {
   return variant;
 }
 
-/// Throws OutOfMemoryError if the estimate does not fit the host's memory.
 template <class T>
 void check_memory(const Request<T>& request, std::uint64_t estimate) {
   execution::check_memory(estimate, request.execution,
                           request.options.sources.empty() ? "the rows of some sources alone take less" : "");
 }
 
-/// Where the results go.
 template <class T>
 struct Output {
   MatrixView<T> distances;
   MatrixView<std::int32_t> predecessors;
 };
 
-/// The memory that the caller gave, otherwise new memory of the result.
+/// Returns the caller's memory, or new memory in the result.
 template <class T>
 Output<T> output_of(const Request<T>& request, ShortestPathsResult<T>& result) {
   Output<T> output{request.memory.distances, request.memory.predecessors};
@@ -52,15 +50,15 @@ Output<T> output_of(const Request<T>& request, ShortestPathsResult<T>& result) {
   return output;
 }
 
-/// All distances of the graph, found in a matrix of elements C.
+/// Finds all distances of the graph in a matrix of type C.
 template <class T, class C>
 void solve_in(MatrixView<C> matrix, const Request<T>& request, const Variant& variant, const Graph<T>& graph,
-              const Examined<T>& facts, const Output<T>& output, std::vector<Phase>& phases) {
+              const GraphFacts<T>& facts, const Output<T>& output, std::vector<Phase>& phases) {
   {
     const core::PhaseTimer timer(phases, "prepare");
     fill(graph, matrix, request.threads, request.execution.stop);
   }
-  // Sums that 64 bits do not hold are in a matrix that has no element type of a problem.
+  // Sums that exceed 64 bits are computed in a type that is not an element type of a problem.
   using Element = std::conditional_t<sizeof(T) == 4, C, T>;
   auto problem = problem_of<Element>(request.execution, request.options, facts);
   if constexpr (std::is_same_v<Element, C>) problem.distances = matrix;
@@ -72,11 +70,11 @@ void solve_in(MatrixView<C> matrix, const Request<T>& request, const Variant& va
                  output.predecessors, phases);
 }
 
-/// All distances of a graph in its matrix, then those rows of them that are wanted.
+/// Finds all distances of the graph in a matrix, then copies the requested rows.
 template <class T>
 void run_on_matrix(const Request<T>& request, const Variant& variant, Prepared<T>& input, const Output<T>& wanted,
                    std::vector<Phase>& phases) {
-  const Examined<T>& facts = input.facts;
+  const GraphFacts<T>& facts = input.facts;
   const bool chosen_rows = !request.options.sources.empty();
   if (!input.has_matrix) {
     const core::PhaseTimer timer(phases, "prepare");
@@ -111,7 +109,6 @@ void run_on_matrix(const Request<T>& request, const Variant& variant, Prepared<T
       std::copy_n(output.predecessors.row(request.source_of(row)), request.n(), wanted.predecessors.row(row));
 }
 
-/// A search from each source along lists of edges.
 template <class T>
 void run_on_lists(const Request<T>& request, const Variant& variant, const Prepared<T>& input,
                   std::span<const Wider<T>> least_lengths, const Output<T>& output, std::vector<Phase>& phases) {

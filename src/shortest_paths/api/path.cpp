@@ -11,7 +11,7 @@ std::vector<std::int32_t> shortest_path_route(VectorView<const std::int32_t> pre
                                               std::int64_t to) {
   execution::check_view(predecessors, "predecessors");
   const std::int64_t n = predecessors.size();
-  if (!predecessors.place().is_host()) throw UsageError(about("predecessors") + "they must lie in host memory");
+  if (!predecessors.place().is_host()) throw UsageError(about("predecessors") + "they must be in host memory");
   for (const std::int64_t vertex : {from, to})
     if (vertex < 0 || vertex >= n)
       throw UsageError("there is no vertex " + std::to_string(vertex) + " among " + std::to_string(n) +
@@ -36,7 +36,7 @@ std::vector<std::int32_t> shortest_path_route(MatrixView<const std::int32_t> pre
     throw UsageError(about("predecessors") + "a square matrix in host memory is needed");
   if (predecessors.rows() == 0)
     throw UsageError(about("predecessors") + "there are none; a run finds them where they are asked for");
-  // Of a vertex that does not exist there is no row; the other call says so.
+  // For a nonexistent vertex there is no row; the other call reports it.
   const std::int64_t row = from >= 0 && from < predecessors.rows() ? from : 0;
   return shortest_path_route(VectorView<const std::int32_t>(predecessors.row(row), predecessors.columns()), from, to);
 }

@@ -6,19 +6,19 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Returns the checked request. `graph`: a matrix or a list of edges.
+/// Returns the checked request. `graph`: a matrix or an edge list.
 template <class T, class AnyGraph>
 Request<T> check(const AnyGraph& graph, const ShortestPathsOptions& options, const ShortestPathsMemory<T>& memory,
                  const Execution& execution) {
   return Request<T>(graph, options, memory, execution);
 }
 
-/// Returns the variant that `execution` names, or else the best one for the shape and this machine.
+/// Returns the variant that `execution` names, or the best one for the shape and this machine.
 inline const Variant& choose(const Shape& shape, const Execution& execution) {
   return execution::choose(variants(), choose, shape, execution, Room::name);
 }
 
-/// Takes the steps after `check`, as a whole call.
+/// Runs all steps of a call after `check`.
 template <class T>
 ShortestPathsResult<T> compute(const Request<T>& request, execution::Timing timing);
 

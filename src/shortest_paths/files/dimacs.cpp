@@ -41,15 +41,15 @@ class DimacsReader final : public EdgeReader {
     return true;
   }
 
-  void stretch(std::string_view text, EdgeStretch& edges) override {
+  void parse_lines(std::string_view text, EdgeBlock& edges) override {
     const char* const end = text.data() + text.size();
     const auto vertices = static_cast<std::uint64_t>(vertices_);
     for_each_line(text, edges, [&](const char* at) {
       if (*at == 'a' && at + 1 != end && is_blank(at[1])) {
         std::int32_t from = 0;
         std::int32_t to = 0;
-        at = EdgeStretch::vertex(skip_blanks(at + 1, end), end, 1, vertices, from);
-        at = EdgeStretch::vertex(after_blanks(at, end), end, 1, vertices, to);
+        at = EdgeBlock::vertex(skip_blanks(at + 1, end), end, 1, vertices, from);
+        at = EdgeBlock::vertex(after_blanks(at, end), end, 1, vertices, to);
         at = skip_blanks(edges.weight(after_blanks(at, end), end), end);
         if (!at_line_end(at, end)) refuse_line(core::excerpt(word_at(at, end)) + " follows the weight");
         edges.add(from, to);

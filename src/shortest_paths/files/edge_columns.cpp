@@ -31,7 +31,7 @@ Role role_of(std::string_view text) {
       Words{"to", "target", "dst", "dest", "destination", "head", "end"},
       Words{"weight", "weights", "length", "len", "cost", "distance", "dist", "time", "duration", "km", "miles",
             "meters", "metres", "hours", "minutes", "seconds"}};
-  // Properties of a vertex or an edge that are neither an end nor a weight.
+  // Names of vertex or edge properties other than ends and weights.
   static const Words others = {"x",         "y",    "lat",  "lon",  "lng",     "latitude",
                                "longitude", "date", "type", "name", "arrival", "departure"};
   for (std::size_t role = 0; role < roles; ++role)
@@ -51,8 +51,6 @@ Role role_of(std::string_view text) {
 
 bool names_vertices(std::string_view text) { return role_of(text) == Role::from || role_of(text) == Role::to; }
 
-/// The columns that a table of edges seems to have, as --columns takes them;
-/// empty where that is not clear. A column without a name counts the rows.
 std::string columns_by_names(const std::vector<std::string>& names) {
   if ((names.size() == roles || names.size() == roles + 1) && names.front().empty() &&
       std::all_of(names.begin() + 1, names.end(), [](const auto& name) { return is_number(name); })) {

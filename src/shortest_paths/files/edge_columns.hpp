@@ -1,4 +1,4 @@
-// The columns of a table of edges, by their names.
+// Recognises the columns of a table of edges by their names.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,16 @@
 
 namespace gradus::files {
 
-/// The content of a column in a table of edges.
 enum class Role : std::uint8_t { from, to, weight, none };
-inline constexpr std::size_t roles = 3;  ///< but none
+inline constexpr std::size_t roles = 3;  ///< without `none`
 
-/// Splits a name into words in small letters: "from_stop_id" has three.
+/// Splits a name into lower-case words: "from_stop_id" has three.
 std::vector<std::string> words_of_name(std::string_view text);
 
-/// Returns the usual content of a column with that name.
 Role role_of(std::string_view name);
 
-/// Returns the value of --columns that the names suggest, or an empty text if they leave a doubt. A column without a
-/// name numbers the rows.
+/// Returns the value of --columns that the names suggest, or an empty text in case of doubt. A column without a name
+/// numbers the rows.
 std::string columns_by_names(const std::vector<std::string>& names);
 
 }  // namespace gradus::files

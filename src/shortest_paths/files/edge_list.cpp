@@ -1,4 +1,4 @@
-// Lists of edges: a line "FROM TO" or "FROM TO WEIGHT" for each, or a table with such columns.
+// Edge lists: one line "FROM TO" or "FROM TO WEIGHT" per edge, or a table with such columns.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -13,7 +13,7 @@ namespace gradus::files {
 
 namespace {
 
-/// Names, numbered in the order of their first use.
+/// Numbers names in the order of their first use.
 class NameTable {
  public:
   std::int32_t number(std::string_view name) {
@@ -41,7 +41,7 @@ class NameTable {
   }
 
   std::vector<std::string> names_;
-  std::vector<std::int32_t> slots_;  ///< a power of two of them, half of them free; -1: free
+  std::vector<std::int32_t> slots_;  ///< hash table; its size is a power of two and at least half of it is free (-1)
 };
 
 bool is_whole(std::string_view text) {
@@ -84,10 +84,10 @@ class EdgeListReader final : public EdgeReader {
 
   bool is_ordered() const override { return named_; }
 
-  void stretch(std::string_view text, EdgeStretch& edges) override {
+  void parse_lines(std::string_view text, EdgeBlock& edges) override {
     const char* const end = text.data() + text.size();
     const bool commas = separator_ != ' ';
-    // One less than there may be, where the base is not known yet.
+    // One less than the limit if the base is not known yet.
     const std::uint64_t most = static_cast<std::uint64_t>(most_vertices);
     for_each_line(text, edges, [&](const char* at) {
       if (*at == '#' || *at == '%') {
@@ -119,7 +119,7 @@ class EdgeListReader final : public EdgeReader {
   void complete(Graph& graph, const Edges& edges) override {
     if (edges.count() == 0) fail(lines_ + 1, "the file ends without an edge");
     if (!numbers_above_.empty())
-      note_first_line(first_line_, numbers_above_, "is taken as an edge; if it names the columns, say --header yes");
+      note_first_line(first_line_, numbers_above_, "is read as an edge; if it names the columns, say --header yes");
     if (named_) {
       graph.names = vertices_.take();
       graph.vertices = std::ssize(graph.names);
@@ -130,9 +130,8 @@ class EdgeListReader final : public EdgeReader {
     graph.base = options_.base.value_or(least == 0 ? 0 : 1);
     if (!options_.base) {
       base_ = graph.base;
-      note(0, least == 0
-                  ? "a vertex is 0, so that vertices count from 0 (--base 0 says so)"
-                  : "no vertex is 0, so that vertices are taken to count from 1 (--base 1 says so; --base 0: from 0)");
+      note(0, least == 0 ? "a vertex is 0, so that vertices count from 0 (--base 0 says so)"
+                         : "no vertex is 0, so vertices count from 1 (--base 1 confirms this; --base 0: from 0)");
     }
     graph.vertices = std::int64_t{greatest} + 1 - base_;
     constexpr std::int64_t gaps = 16;
@@ -164,7 +163,7 @@ class EdgeListReader final : public EdgeReader {
     separator_ = found[0] ? ';' : commas ? ',' : tabs ? '\t' : found[3] && bars_separate(text) ? '|' : ' ';
   }
 
-  /// Returns true if blanks are next to bars only; otherwise the blanks separate, and bars are part of names.
+  /// Returns true if blanks occur only next to bars. Otherwise blanks separate, and bars are part of names.
   static bool bars_separate(std::string_view text) {
     while (!text.empty()) {
       const std::size_t length = std::min(text.find('|'), text.size());
@@ -175,7 +174,7 @@ class EdgeListReader final : public EdgeReader {
     return true;
   }
 
-  /// Refuses a row of separators alone.
+  /// Refuses a row that consists of separators.
   void refuse_empty_row(const char* at, const char* end) const {
     if (separator_ == ' ') return;
     std::size_t separators = 0;
@@ -184,7 +183,7 @@ class EdgeListReader final : public EdgeReader {
       refuse_line("all fields are empty, as spreadsheets write below a table; delete the line");
   }
 
-  /// Returns true if tabs or blanks separate, and commas are within numbers only: "1 2 3,5".
+  /// Returns true if tabs or blanks separate, and commas occur only within numbers: "1 2 3,5".
   static bool commas_are_decimals(std::string_view text, bool tabs) {
     std::size_t without = 0;
     while (!text.empty()) {
@@ -197,7 +196,7 @@ class EdgeListReader final : public EdgeReader {
     return without > 1;
   }
 
-  /// Numbers may be apart by tabs and blanks as it comes, while names may hold blanks.
+  /// Returns true if numbers are separated by any mix of tabs and blanks. Names may contain blanks.
   static bool all_numbers_between_blanks(std::string_view text) {
     const char* const end = text.data() + text.size();
     for (const char* at = text.data(); at != end; at = skip_blanks(at, end)) {
@@ -223,7 +222,7 @@ class EdgeListReader final : public EdgeReader {
     }
   }
 
-  /// Returns the fields of the row below the first line; none if there is no such row, or a broken one.
+  /// Returns the fields of the row below the first line, or none if the row is missing or malformed.
   std::vector<FirstField> fields_below() const try {
     std::string_view rest = ahead_;
     do {
@@ -251,17 +250,17 @@ class EdgeListReader final : public EdgeReader {
     std::iota(places.begin(), places.end(), 0);
     if (!wanted.empty()) places = wanted.find({}, fields.size(), name_);
     if (places.size() < 2) return false;
-    if (fields.front().text.empty()) {  // above an index
+    if (fields.front().text.empty()) {  // the heading of an index column
       const HeaderGuess guess = guess_header(fields, fields_below(), std::vector<bool>(fields.size(), true));
       if (guess.is_header && guess.doubtful && !wanted.empty())
-        tell("is taken as names of columns; if it is an edge, say --header no");
+        tell("is read as column names; if it is an edge, say --header no");
       if (guess.is_header) return true;
     }
     if (places.size() > roles) return !guess_header(fields).doubtful && guess_header(fields).is_header;
     const FirstField& from = fields[places[0]];
     const FirstField& to = fields[places[1]];
     if (is_whole(from.text) && is_whole(to.text)) {
-      // Collections of graphs separate two vertices by blanks or tabs, and begin with 0 and 1 as often as not.
+      // Collections of graphs separate two vertices by blanks or tabs, and often begin with 0 and 1.
       const bool plain_pair = fields.size() == 2 && is_blank(separator_) && !from.quoted;
       if (!plain_pair && all_numbers(fields) && guess_header(fields).doubtful) numbers_above_ = line;
       return false;
@@ -274,7 +273,7 @@ class EdgeListReader final : public EdgeReader {
       if (!guess.is_header)
         refuse_line(core::excerpt(weight.text) +
                     " is not a number, as weights are; if this line names the columns, say --header yes");
-      if (guess.doubtful) tell("is taken as names of columns; if it is an edge with an error in it, fix it");
+      if (guess.doubtful) tell("is read as column names; if it is an edge with an error in it, fix it");
       return true;
     }
     const auto is_end = [](const FirstField& field) {
@@ -282,21 +281,21 @@ class EdgeListReader final : public EdgeReader {
     };
     const bool names = is_end(from) && is_end(to) && from.text != to.text;
     if (places.size() == roles) return names;  // otherwise its weight is refused
-    if (names) tell("is taken as names of columns; if it is an edge, say --header no");
-    else tell("is taken as an edge; if it names the columns, say --header yes");
+    if (names) tell("is read as column names; if it is an edge, say --header no");
+    else tell("is read as an edge; if it names the columns, say --header yes");
     return names;
   }
 
-  /// Returns true for a number in any notation that weights may have here.
+  /// Returns true for a number in any notation that weights may use here.
   bool is_weight(std::string_view text) const {
     return is_number(text) || comma_in(text) != Comma::none || is_number(text, {.point = '.', .group = ','}) ||
            is_number(text,
                      {.point = options_.style.decimal == Decimal::comma ? ',' : '.', .group = options_.style.group});
   }
 
-  /// Settles columns, notation and vertices by the first edge.
+  /// Decides columns, notation and vertices from the first edge.
   void settle(const std::vector<FirstField>& fields) {
-    if (!names_.empty() && fields.size() == names_.size() + 1) names_.insert(names_.begin(), "");  // as R writes rows
+    if (!names_.empty() && fields.size() == names_.size() + 1) names_.insert(names_.begin(), "");  // as written by R
     if (!names_.empty() && fields.size() != names_.size()) {
       columns_ = names_.size();
       refuse_columns(fields.size());
@@ -316,12 +315,12 @@ class EdgeListReader final : public EdgeReader {
       note(lines_ + 1, "a vertex begins with 0, so that vertices are names (--base 0 or 1: numbers)");
     named_ = options_.names || padded || !is_whole(from.text) || !is_whole(to.text);
     if (named_ && options_.base)
-      refuse_line("--base " + std::to_string(*options_.base) + ": vertices are names, which nothing counts");
+      refuse_line("--base " + std::to_string(*options_.base) + ": vertices are names, which have no base");
     if (!options_.names)
       for (const FirstField& vertex : {from, to})
         if (is_number(vertex.text) && vertex.text.find('.') != std::string::npos)
-          refuse_line(core::excerpt(vertex.text) + " is no whole number, as numbers of vertices are; " +
-                      asks_for_columns() + ", and --names takes it as a name");
+          refuse_line(core::excerpt(vertex.text) + " is not an integer, as vertex numbers are; " + asks_for_columns() +
+                      ", and --names reads it as a name");
     least_ = options_.base.value_or(0);
   }
 
@@ -330,7 +329,7 @@ class EdgeListReader final : public EdgeReader {
            std::string(names_.empty() ? "number from 1" : "name or number from 1");
   }
 
-  /// Returns the places of FROM, TO and, if there is one, WEIGHT.
+  /// Returns the columns of FROM, TO and, if present, WEIGHT.
   std::vector<std::size_t> chosen_columns(const std::vector<FirstField>& fields) const {
     if (!options_.columns.empty()) {
       const std::vector<std::size_t> places = options_.columns.find(names_, columns_, name_);
@@ -363,7 +362,7 @@ class EdgeListReader final : public EdgeReader {
     return places;
   }
 
-  /// Returns the value of --columns that leaves empty fields at the end out; empty: no two or three columns are left.
+  /// Returns the value of --columns that omits trailing empty fields, or "" if two or three columns do not remain.
   static std::string columns_before_empty_ones(const std::vector<FirstField>& fields) {
     std::size_t left = fields.size();
     while (left > 0 && fields[left - 1].text.empty()) --left;
@@ -373,7 +372,7 @@ class EdgeListReader final : public EdgeReader {
     return column_items({}, places);
   }
 
-  /// Refuses a third column whose name is none of a weight. Numbers as names, which pandas gives, say nothing.
+  /// Refuses a third column whose name does not suggest a weight. Numeric names, as from pandas, suggest nothing.
   void require_weight_name() const {
     const std::string& name = names_.back();
     if (role_of(name) == Role::weight || std::ranges::all_of(names_, [](const auto& each) { return is_number(each); }))
@@ -385,7 +384,7 @@ class EdgeListReader final : public EdgeReader {
              column_items(names_, places) + " if it is one");
   }
 
-  /// Refuses edges written as drawings: "1 -> 2" and "(1, 2)".
+  /// Refuses edges with arrows or parentheses: "1 -> 2" and "(1, 2)".
   void refuse_drawings(const std::vector<FirstField>& fields) const {
     const std::string& to = fields[1].text;
     if (!options_.columns.empty() || options_.names || to.empty()) return;
@@ -406,7 +405,7 @@ class EdgeListReader final : public EdgeReader {
                 "networkx.write_weighted_edgelist() writes the weights alone");
   }
 
-  /// Settles what decimals follow and what groups digits, by the weights of the text at hand.
+  /// Decides the decimal point and the digit group separator from the weights at hand.
   void choose_format(std::size_t column) {
     const NumberStyle& style = options_.style;
     quoted_format_.group = style.group;
@@ -423,7 +422,7 @@ class EdgeListReader final : public EdgeReader {
     if (separates(format_.point)) format_.point = 0;
   }
 
-  /// Returns true if some weight has decimals after a comma and none has a point, as in tables of numbers.
+  /// Returns true if some weight has a decimal comma and none has a point, as in tables of numbers.
   bool shows_decimal_commas(std::size_t column) const {
     if (separator_ != ';' && separator_ != '\t') return false;
     constexpr std::size_t bytes_of_a_sample = std::size_t{1} << 16;
@@ -453,8 +452,7 @@ class EdgeListReader final : public EdgeReader {
     return commas;
   }
 
-  /// Notes a comment that calls the graph undirected, as collections of graphs write it, and refuses one that calls it
-  /// bipartite.
+  /// Notes a comment that calls the graph undirected. Refuses a comment that calls it bipartite.
   void note_direction(std::string_view text) {
     if (text.empty()) return;
     const std::vector<std::string> words = words_of_name(trimmed(text.substr(1)));
@@ -471,7 +469,7 @@ class EdgeListReader final : public EdgeReader {
       note(lines_ + 1, what + " says that the graph is undirected; --undirected takes each edge both ways");
   }
 
-  /// Finds the column in which Gephi calls each edge directed or undirected.
+  /// Finds the column in which Gephi marks each edge as directed or undirected.
   void find_directions(const std::vector<FirstField>& fields) {
     for (std::size_t column = 0; column < names_.size(); ++column) {
       if (roles_[column] != Role::none || !equal_but_for_case(names_[column], "type")) continue;
@@ -503,7 +501,7 @@ class EdgeListReader final : public EdgeReader {
 
   bool separates(char character) const { return separator_ == ' ' ? is_blank(character) : character == separator_; }
 
-  /// Blanks that do not separate.
+  /// Skips blanks that do not separate.
   const char* skip_padding(const char* at, const char* end) const {
     while (at != end && is_blank(*at) && (separator_ == ' ' || *at != separator_)) ++at;
     return at;
@@ -513,7 +511,7 @@ class EdgeListReader final : public EdgeReader {
     return named_ ? name(at, end, into) : number(at, end, most, into);
   }
 
-  const char* weight(const char* at, const char* end, EdgeStretch& edges) const {
+  const char* weight(const char* at, const char* end, EdgeBlock& edges) const {
     const bool quoted = at != end && *at == '"';
     const char* const field = at;
     at = skip_blanks(at + (quoted ? 1 : 0), end);
@@ -535,7 +533,7 @@ class EdgeListReader final : public EdgeReader {
     return at;
   }
 
-  /// Returns true if nothing but padding is between two separators, or behind the last one.
+  /// Returns true if only padding is between two separators or after the last one.
   bool is_empty_field(const char* at, const char* end) const {
     if (!at_line_end(at, end)) return separates(*at);
     do --at;
@@ -543,7 +541,7 @@ class EdgeListReader final : public EdgeReader {
     return separates(*at);
   }
 
-  /// Skips a column that is not wanted.
+  /// Skips an unused column.
   const char* skipped(const char* at, const char* end, std::size_t column) const {
     if (column > 0 && at_line_end(at, end) && !(separator_ != ' ' && at[-1] == separator_))
       refuse_line("the line ends after " + std::to_string(column) + " fields, but line " + std::to_string(first_line_) +
@@ -555,7 +553,7 @@ class EdgeListReader final : public EdgeReader {
     return at;
   }
 
-  /// Refuses a weight of which only a part is a number in the current notation.
+  /// Refuses a weight that is only partly a number in the current notation.
   [[noreturn]] void refuse_notation(std::string_view weight) const {
     const std::string text = core::excerpt(weight);
     const bool points_group = is_number(weight, {.point = ',', .group = '.'}) && weight.find('.') < weight.find(',');
@@ -570,7 +568,6 @@ class EdgeListReader final : public EdgeReader {
     refuse_line(text + " is not a number, as weights are");
   }
 
-  /// Refuses text that follows the last field.
   [[noreturn]] void refuse_rest(const char* at, const char* end) const {
     const std::string rest = core::excerpt(field_at(at, end));
     refuse_line(rest + " follows the " +
@@ -597,7 +594,6 @@ class EdgeListReader final : public EdgeReader {
     return skip_padding(next + 1, end);
   }
 
-  /// The field at `at`, for messages.
   std::string_view field_at(const char* at, const char* end) const {
     const char* stop = at;
     while (!at_line_end(stop, end) && !separates(*stop)) ++stop;
@@ -610,14 +606,14 @@ class EdgeListReader final : public EdgeReader {
     return at + 1;
   }
 
-  /// The field's text, without padding and quotes; its end.
+  /// Extracts the text of a field, without padding and quotes. Returns the end of the field.
   const char* field(const char* at, const char* end, std::string_view& text, std::string& scratch) const {
     if (at != end && *at == '"') {
       scratch.clear();
       for (++at;; ++at) {
         if (at_line_end(at, end)) refuse_line("a quoted field has no closing quote on its line");
         if (*at == '"' && (at + 1 == end || at[1] != '"')) break;
-        if (*at == '"') ++at;  // of a doubled quote, one is left
+        if (*at == '"') ++at;  // a doubled quote stands for one
         scratch += *at;
       }
       text = scratch;
@@ -646,32 +642,32 @@ class EdgeListReader final : public EdgeReader {
     const bool quoted = at != end && *at == '"';
     const char* stop = skip_blanks(at + (quoted ? 1 : 0), end);
     const auto refuse = [&] {
-      refuse_line(core::excerpt(field_at(at, end)) + " is not a whole number, as the vertices of line " +
-                  std::to_string(first_line_) + " are; --names takes all of them as names");
+      refuse_line(core::excerpt(field_at(at, end)) + " is not an integer, as the vertices of line " +
+                  std::to_string(first_line_) + " are; --names reads all of them as names");
     };
     if (stop != end && !at_line_end(stop, end) && !is_digit(*stop) && *stop != '-' && *stop != '+') refuse();
     if (!options_.base && stop != end && *stop == '0' && stop + 1 != end && is_digit(stop[1]))
       refuse_line(core::excerpt(field_at(at, end)) +
-                  " begins with 0; --names takes vertices as names, --base 0 or 1 as numbers");
-    stop = EdgeStretch::vertex(stop, end, static_cast<std::uint64_t>(least_), most, into);
+                  " begins with 0; --names reads vertices as names, --base 0 or 1 as numbers");
+    stop = EdgeBlock::vertex(stop, end, static_cast<std::uint64_t>(least_), most, into);
     if (quoted) stop = closing(stop, end);
     if (!at_line_end(stop, end) && !is_blank(*stop) && !separates(*stop)) refuse();
     return stop;
   }
 
-  char separator_ = 0;              ///< 0: not known yet
-  std::vector<std::string> names_;  ///< of the columns, or empty
-  std::size_t header_line_ = 0;     ///< which gives these
+  char separator_ = 0;  ///< 0 if not known yet
+  std::vector<std::string> names_;
+  std::size_t header_line_ = 0;
   std::size_t columns_ = 0;
-  std::vector<Role> roles_;                                                 ///< of the columns
-  std::size_t direction_column_ = std::numeric_limits<std::size_t>::max();  ///< calls edges directed or undirected
-  std::string direction_;                                                   ///< of the first edge
-  NumberFormat format_;                                                     ///< of weights, outside quotes
+  std::vector<Role> roles_;
+  std::size_t direction_column_ = std::numeric_limits<std::size_t>::max();  ///< marks edges as directed or undirected
+  std::string direction_;
+  NumberFormat format_;  ///< notation of weights outside quotes
   NumberFormat quoted_format_;
-  std::size_t first_line_ = 0;  ///< the first one, and later that of the first edge, which settles all
-  std::string numbers_above_;   ///< a first line of numbers that may name the columns, or empty
+  std::size_t first_line_ = 0;  ///< the first line, later the line of the first edge, which decides the format
+  std::string numbers_above_;   ///< a first line of numbers that may be column names, or empty
   bool named_ = false;
-  int least_ = 0;  ///< vertex that may be
+  int least_ = 0;  ///< the smallest allowed vertex
   NameTable vertices_;
   std::string scratch_;
 };
@@ -691,7 +687,7 @@ extern constinit const GraphFormat edge_list_format{
                       "with `#` or `%`"},
     .several = "lists of edges",
     .is_list = true,
-    // The first line of KONECT's files, whose names are out.NAME.
+    // The first line of KONECT files, whose names are out.NAME.
     .recognises =
         [](std::string_view text) {
           return text.starts_with("% sym ") || text.starts_with("% asym ") || text.starts_with("% bip ");

@@ -16,9 +16,9 @@ namespace gradus::files {
 
 namespace {
 
-/// Text of a stretch: its edges stay in the second cache.
-constexpr std::size_t bytes_of_a_stretch = std::size_t{1} << 18;
-constexpr int stretches_of_a_thread = 4;
+/// Bytes of text per block. The edges of a block fit the L2 cache.
+constexpr std::size_t bytes_per_block = std::size_t{1} << 18;
+constexpr int blocks_per_thread = 4;
 
 }  // namespace
 
@@ -46,7 +46,7 @@ void refuse_missing_blank(const char* at, const char* end) {
   refuse_line(core::excerpt(word_at(at, end)) + " stands where a blank is expected");
 }
 
-void EdgeStretch::start(std::size_t bytes, bool are_real, std::size_t most_edges) {
+void EdgeBlock::start(std::size_t bytes, bool are_real, std::size_t most_edges) {
   const std::size_t wanted = bytes + 2;
   if (room < wanted) {
     from = std::make_unique_for_overwrite<std::int32_t[]>(wanted);
@@ -63,8 +63,8 @@ void EdgeStretch::start(std::size_t bytes, bool are_real, std::size_t most_edges
   wrong.clear();
 }
 
-const char* EdgeStretch::odd_vertex(const char* at, const char* end, std::uint64_t base, std::uint64_t vertices,
-                                    std::int32_t& into) {
+const char* EdgeBlock::odd_vertex(const char* at, const char* end, std::uint64_t base, std::uint64_t vertices,
+                                  std::int32_t& into) {
   const auto least = static_cast<std::int64_t>(base);
   const std::int64_t most = least + static_cast<std::int64_t>(vertices) - 1;
   const char* stop = at;
@@ -79,17 +79,17 @@ const char* EdgeStretch::odd_vertex(const char* at, const char* end, std::uint64
       stop != at && is_digit(stop[-1]) && (at_line_end(stop, end) || is_blank(*stop) || *stop == ',' || *stop == ';');
   if (!is_whole)
     refuse_line(at_line_end(at, end) ? "the line ends where a vertex is expected"
-                                     : core::excerpt(word_at(at, end)) + " is not a whole number, as vertices are");
+                                     : core::excerpt(word_at(at, end)) + " is not an integer, as vertices are");
   std::string text = "there is no vertex ";
   text.append(at, stop);
   if (vertices == 0) refuse_line(text + "; there is none");
   text.append("; vertices are ").append(std::to_string(least)).append(" to ").append(std::to_string(most));
-  // No file has said how many there are.
-  if (vertices >= static_cast<std::uint64_t>(most_vertices)) text.append(", and --names takes any as names");
+  // The file does not state the number of vertices.
+  if (vertices >= static_cast<std::uint64_t>(most_vertices)) text.append(", and --names reads any as names");
   refuse_line(text);
 }
 
-void EdgeStretch::set_weight(double value) {
+void EdgeBlock::set_weight(double value) {
   if (!real) {
     std::transform(wholes.get(), wholes.get() + count, reals.get(),
                    [](std::int64_t whole) { return static_cast<double>(whole); });
@@ -98,7 +98,7 @@ void EdgeStretch::set_weight(double value) {
   reals[count] = value;
 }
 
-const char* EdgeStretch::odd_weight(const char* at, const char* end) {
+const char* EdgeBlock::odd_weight(const char* at, const char* end) {
   if (at_line_end(at, end)) refuse_line("the line ends where a weight is expected");
   std::int64_t whole = 0;
   const char* const first = *at == '+' ? at + 1 : at;
@@ -122,11 +122,11 @@ const char* EdgeStretch::odd_weight(const char* at, const char* end) {
   return stop;
 }
 
-const char* EdgeStretch::weight(const char* at, const char* end, NumberFormat format) {
+const char* EdgeBlock::weight(const char* at, const char* end, NumberFormat format) {
   if (format.is_plain()) return weight(at, end);
   double value = 0;
   const char* const stop = parse_number(at, end, value, format);
-  if (!stop) return odd_weight(at, end);  // which says what is wrong
+  if (!stop) return odd_weight(at, end);  // reports the error
   std::string plain(at, stop);
   std::erase(plain, format.group);
   std::replace(plain.begin(), plain.end(), format.point, '.');
@@ -134,7 +134,7 @@ const char* EdgeStretch::weight(const char* at, const char* end, NumberFormat fo
   return stop;
 }
 
-void EdgeStretch::refuse_excess() const { refuse_line("more edges than the file promises"); }
+void EdgeBlock::refuse_excess() const { refuse_line("more edges than the file promises"); }
 
 template <class To>
 void Edges::widen() {
@@ -151,29 +151,29 @@ void Edges::widen() {
       weights_);
 }
 
-void Edges::append(const EdgeStretch& stretch, bool weighted) {
-  const std::size_t count = stretch.count;
+void Edges::append(const EdgeBlock& part, bool weighted) {
+  const std::size_t count = part.count;
   if (count == 0) return;
   const auto put = [count](auto& block, const auto* first) {
     std::copy_n(first, count, block.room(count));
     block.add(count);
   };
-  put(*from_, stretch.from.get());
-  put(*to_, stretch.to.get());
+  put(*from_, part.from.get());
+  put(*to_, part.to.get());
   if (!weighted) return;
   using Narrow = std::numeric_limits<std::int32_t>;
-  if (stretch.real) {
+  if (part.real) {
     if (weights_.index() != 2) widen<double>();
-  } else if (weights_.index() == 0 && (stretch.least < Narrow::min() || stretch.greatest >= Narrow::max())) {
+  } else if (weights_.index() == 0 && (part.least < Narrow::min() || part.greatest >= Narrow::max())) {
     widen<std::int64_t>();
   }
   std::visit(
       [&](const auto& block) {
         using T = std::remove_reference_t<decltype(*block->data())>;
         if constexpr (std::is_same_v<T, double>) {
-          if (stretch.real) return put(*block, stretch.reals.get());
+          if (part.real) return put(*block, part.reals.get());
         }
-        std::transform(stretch.wholes.get(), stretch.wholes.get() + count, block->room(count),
+        std::transform(part.wholes.get(), part.wholes.get() + count, block->room(count),
                        [](std::int64_t value) { return static_cast<T>(value); });
         block->add(count);
       },
@@ -249,18 +249,18 @@ std::size_t EdgeReader::take(std::string_view text, bool last) {
   return size;
 }
 
-/// Parses the stretch; what is wrong with it is kept.
-void EdgeReader::parse(std::string_view text, EdgeStretch& edges, std::size_t most_edges) {
+/// Parses a block. Stores an error in `edges.wrong`.
+void EdgeReader::parse(std::string_view text, EdgeBlock& edges, std::size_t most_edges) {
   edges.start(text.size(), real_, most_edges);
   try {
-    stretch(text, edges);
+    parse_lines(text, edges);
   } catch (const BadLine& bad) {
     edges.wrong = bad.what;
   }
 }
 
-void EdgeReader::append(std::string_view text, EdgeStretch& edges) {
-  // Which line is one too many, only another look tells, which stops there.
+void EdgeReader::append(std::string_view text, EdgeBlock& edges) {
+  // Finds the first excess line by parsing again, up to the promised number of edges.
   if (const std::size_t left = promised_ - edges_.count(); edges.count > left && !is_ordered())
     parse(text, edges, left);
   if (edges.beyond != 0 && beyond_ == 0) beyond_ = lines_ + edges.beyond;
@@ -272,14 +272,14 @@ void EdgeReader::append(std::string_view text, EdgeStretch& edges) {
 
 void EdgeReader::take_edges(std::string_view text) {
   const int threads = is_ordered() ? 1 : std::max(options_.threads, 1);
-  const std::size_t most = is_ordered() ? 1 : static_cast<std::size_t>(threads) * stretches_of_a_thread;
-  stretches_.resize(std::max(stretches_.size(), most));
+  const std::size_t most = is_ordered() ? 1 : static_cast<std::size_t>(threads) * blocks_per_thread;
+  blocks_.resize(std::max(blocks_.size(), most));
   std::vector<std::string_view> parts;
   while (!text.empty()) {
     core::honour_stop(options_.stop, "stopped while reading " + name_);
     parts.clear();
     while (!text.empty() && parts.size() < most) {
-      const std::size_t length = std::min(bytes_of_a_stretch, text.size());
+      const std::size_t length = std::min(bytes_per_block, text.size());
       const char* const stop = end_of_line(text.data() + length - 1, text.data() + text.size());
       parts.push_back(text.substr(0, static_cast<std::size_t>(stop - text.data()) + 1));
       text.remove_prefix(parts.back().size());
@@ -289,10 +289,10 @@ void EdgeReader::take_edges(std::string_view text) {
 #pragma omp parallel for num_threads(team) schedule(dynamic) if (team > 1)
     for (std::ptrdiff_t part = 0; part < count; ++part) {
       const auto index = static_cast<std::size_t>(part);
-      parse(parts[index], stretches_[index],
+      parse(parts[index], blocks_[index],
             is_ordered() ? promised_ - edges_.count() : std::numeric_limits<std::size_t>::max());
     }
-    for (std::size_t index = 0; index < parts.size(); ++index) append(parts[index], stretches_[index]);
+    for (std::size_t index = 0; index < parts.size(); ++index) append(parts[index], blocks_[index]);
   }
 }
 

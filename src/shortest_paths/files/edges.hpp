@@ -1,4 +1,4 @@
-// What the readers of graphs share: stretches of text, parsed by several threads, and the edges gathered in order.
+// Common code of the graph readers: blocks of text, parsed by several threads, whose edges are collected in order.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +21,10 @@
 
 namespace gradus::files {
 
-/// As many as std::int32_t counts.
+/// The largest number that std::int32_t holds.
 inline constexpr std::int64_t most_vertices = std::numeric_limits<std::int32_t>::max();
 
-/// What is wrong with the line at hand.
+/// Thrown for an error in the current line.
 struct BadLine {
   std::string what;
 };
@@ -34,41 +34,41 @@ inline const char* skip_blanks(const char* at, const char* end) {
   while (at != end && is_blank(*at)) ++at;
   return at;
 }
-/// Whether nothing but the line's end follows: LF, CRLF, or the end of the text.
+/// Returns true at the end of a line: LF, CRLF, or the end of the text.
 inline bool at_line_end(const char* at, const char* end) {
   return at == end || *at == '\n' || (*at == '\r' && (at + 1 == end || at[1] == '\n'));
 }
-/// Where the line ends, without its LF.
+/// Returns the end of the line, before its LF.
 const char* end_of_line(const char* at, const char* end);
-/// The word at `at`, for messages: up to a blank or the line's end.
+/// Returns the word at `at`, up to a blank or the end of the line, for messages.
 std::string_view word_at(const char* at, const char* end);
-/// A whole number of [least, most] alone in a text, or nothing.
+/// Parses a text that consists of an integer in [least, most], or returns nothing.
 std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t least, std::int64_t most);
 
 [[noreturn]] void refuse_missing_blank(const char* at, const char* end);
 
-/// Past the blanks that must stand at `at`, unless the line ends there.
+/// Skips the mandatory blanks at `at`. At the end of a line none are needed.
 inline const char* after_blanks(const char* at, const char* end) {
   const char* const next = skip_blanks(at, end);
   if (next == at && !at_line_end(at, end)) refuse_missing_blank(at, end);
   return next;
 }
 
-/// Past the digits at `at`, which are `value`; of more than 19 digits it is anything. Seven digits or fewer are taken
-/// at once, for where a number ends is a guess that goes wrong time and again.
+/// Parses the digits at `at` and returns their end. The value is undefined for more than 19 digits. Up to seven digits
+/// are parsed at once, because the branch at the end of a number is often mispredicted.
 inline const char* digits_at(const char* at, const char* end, std::uint64_t& value) {
   constexpr std::uint64_t ones = 0x0101'0101'0101'0101;
   std::uint64_t word = 0;
   if (std::endian::native == std::endian::little && end - at >= std::ptrdiff_t{sizeof(word)}) {
     std::memcpy(&word, at, sizeof(word));
-    // Not 0 in the first byte that is no digit, and 0 in all before: 0x30 to 0x39, and no more when 6 is added.
+    // The first nonzero byte is not a digit: digits are 0x30 to 0x39 and keep their high nibble when 6 is added.
     const std::uint64_t other =
         ((word & 0xf0 * ones) ^ 0x30 * ones) | (((word + 6 * ones) & 0xf0 * ones) ^ 0x30 * ones);
     if (other != 0) {
       const int digits = std::countr_zero(other) / 8;
       value = 0;
       if (digits == 0) return at;
-      // To the end of the word, zeros before them; then neighbours are joined: digits, pairs, fours.
+      // Moves the digits to the end of the word, after zeros. Then combines neighbours: digits, pairs, fours.
       word = (word << (64 - 8 * digits)) & 0x0f * ones;
       word = (word * (10 * 0x100 + 1)) >> 8 & 0x00ff'00ff'00ff'00ff;
       word = (word * (100 * 0x1'0000 + 1)) >> 16 & 0x0000'ffff'0000'ffff;
@@ -81,13 +81,12 @@ inline const char* digits_at(const char* at, const char* end, std::uint64_t& val
   return at;
 }
 
-/// The edges of some lines.
-class EdgeStretch {
+class EdgeBlock {
  public:
-  /// Forgets all; room for the edges of so many bytes of text, each of which has at least two.
+  /// Removes all edges and reserves room for the edges of `bytes` bytes of text. Each edge has at least two bytes.
   void start(std::size_t bytes, bool real, std::size_t most_edges);
 
-  /// Parses the vertex at `at`, one of `vertices` that count from `base`; `into` counts from 0.
+  /// Parses the vertex at `at`, one of `vertices` numbered from `base`, and stores its number from 0 in `into`.
   static const char* vertex(const char* at, const char* end, std::uint64_t base, std::uint64_t vertices,
                             std::int32_t& into) {
     std::uint64_t value = 0;
@@ -114,7 +113,6 @@ class EdgeStretch {
     set_weight(negative ? -value : value);
     return stop;
   }
-  /// The same of a number in another notation.
   const char* weight(const char* at, const char* end, NumberFormat format);
   void set_weight(std::int64_t value) {
     if (real) {
@@ -140,13 +138,13 @@ class EdgeStretch {
   std::size_t room = 0;
   std::size_t count = 0;
   std::size_t limit = 0;
-  std::size_t lines = 0;   ///< that were ended
-  bool real = false;       ///< weights are `reals`
+  std::size_t lines = 0;   ///< number of complete lines
+  bool real = false;       ///< weights are in `reals`
   bool decimals = false;   ///< some weight has decimals or an exponent
-  std::size_t beyond = 0;  ///< the first line, from 1, with a whole number that int64 does not hold, or only as no edge
-  std::int64_t least = 0;  ///< of `wholes`, or 0
+  std::size_t beyond = 0;  ///< the first line, from 1, whose integer int64 does not hold or reserves for "no edge"
+  std::int64_t least = 0;  ///< minimum of `wholes` and 0
   std::int64_t greatest = 0;
-  std::string wrong;  ///< with line `lines` + 1; empty: nothing
+  std::string wrong;  ///< the error in line `lines` + 1, or empty
 
  private:
   static const char* odd_vertex(const char* at, const char* end, std::uint64_t base, std::uint64_t vertices,
@@ -155,9 +153,9 @@ class EdgeStretch {
   [[noreturn]] void refuse_excess() const;
 };
 
-/// Calls use(where its first word begins) for each line of the text but blank ones, and counts the lines.
+/// Calls use(start of the first word) for each nonblank line of the text, and counts the lines.
 template <class Use>
-void for_each_line(std::string_view text, EdgeStretch& edges, const Use& use) {
+void for_each_line(std::string_view text, EdgeBlock& edges, const Use& use) {
   const char* at = text.data();
   const char* const end = at + text.size();
   for (; at != end; ++edges.lines) {
@@ -168,14 +166,13 @@ void for_each_line(std::string_view text, EdgeStretch& edges, const Use& use) {
   }
 }
 
-/// All edges of a file.
 class Edges {
  public:
-  void append(const EdgeStretch& stretch, bool weighted);
+  void append(const EdgeBlock& block, bool weighted);
   std::size_t count() const { return from_->size(); }
-  /// The least and the greatest vertex; of no edges 0 and -1.
+  /// Returns the smallest and the largest vertex, or 0 and -1 without edges.
   std::pair<std::int32_t, std::int32_t> range() const;
-  /// Moves the edges to the graph. `base` is subtracted from its vertices.
+  /// Moves the edges to the graph and subtracts `base` from its vertices.
   void give(Graph& graph, bool weighted, std::int32_t base);
 
   bool decimals = false;
@@ -191,7 +188,7 @@ class Edges {
       std::make_shared<GrowingBlock<std::int32_t>>();
 };
 
-/// Reads lines: first those before the edges one by one, then edges. A format derives from it.
+/// Reads lines: first the preamble line by line, then the edges in blocks. Base class of the formats.
 class EdgeReader {
  public:
   EdgeReader(std::string name, const GraphReadOptions& options) : name_(std::move(name)), options_(options) {}
@@ -199,49 +196,48 @@ class EdgeReader {
   EdgeReader& operator=(const EdgeReader&) = delete;
   virtual ~EdgeReader() = default;
 
-  /// See TakeLines.
+  /// Implements TakeLines.
   std::size_t take(std::string_view text, bool last);
   Graph finish();
 
  protected:
-  /// A line before the edges, without its end. False: it is the first of the edges' lines, which stretch() gets.
+  /// Reads a line of the preamble, without its end. Returns false for the first line of the edges.
   virtual bool preamble(std::string_view line) = 0;
-  /// Parses whole lines. Called by several threads at once unless is_ordered(); refuse_line() tells what is wrong with
-  /// line `lines` + 1.
-  virtual void stretch(std::string_view text, EdgeStretch& edges) = 0;
-  /// At the end: all that the edges themselves do not tell.
+  /// Parses whole lines, concurrently unless is_ordered(). Reports an error in line `lines` + 1 with refuse_line().
+  virtual void parse_lines(std::string_view text, EdgeBlock& edges) = 0;
+  /// Sets everything in the graph except the edges, at the end of the file.
   virtual void complete(Graph& graph, const Edges& edges) = 0;
 
-  /// Stretches must come one after the other.
+  /// Returns true if blocks must be parsed in order.
   virtual bool is_ordered() const { return false; }
 
   [[noreturn]] void fail(std::size_t line, const std::string& what) const;
-  /// That the file does not end before as many `things` as the line `promising` says.
+  /// Fails if the file ends before the number of `things` that the line `promising` states.
   void require_all(std::size_t found, std::size_t promised, const std::string& things, std::size_t promising) const;
   void note(std::size_t line, const std::string& what) const;
 
   const std::string name_;
   const GraphReadOptions& options_;
-  std::string_view ahead_;  ///< for preamble(): the text at hand, from its line on
-  std::size_t lines_ = 0;   ///< that lie behind
+  std::string_view ahead_;  ///< for preamble(): the available text from the current line on
+  std::size_t lines_ = 0;
   bool weighted_ = true;
-  bool real_ = false;  ///< weights have decimals, whatever they look like
-  std::size_t promised_ = std::numeric_limits<std::size_t>::max() - 1;  ///< edges
+  bool real_ = false;  ///< weights are floating-point, even if they look like integers
+  std::size_t promised_ = std::numeric_limits<std::size_t>::max() - 1;  ///< number of edges
   std::int32_t base_ = 0;                                               ///< subtracted from all vertices at the end
 
  private:
   void take_edges(std::string_view text);
-  void parse(std::string_view text, EdgeStretch& edges, std::size_t most_edges);
-  void append(std::string_view text, EdgeStretch& edges);
+  void parse(std::string_view text, EdgeBlock& edges, std::size_t most_edges);
+  void append(std::string_view text, EdgeBlock& edges);
 
   bool started_ = false;
   bool in_edges_ = false;
   Edges edges_;
-  std::size_t beyond_ = 0;  ///< the first line with a whole number that int64 does not hold
-  std::vector<EdgeStretch> stretches_;
+  std::size_t beyond_ = 0;  ///< the first line with an integer that int64 does not hold
+  std::vector<EdgeBlock> blocks_;
 };
 
-/// For GraphFormat::reader: a reader that does not depend on the ending of the name.
+/// Creates a reader that does not depend on the ending of the name, for GraphFormat::reader.
 template <class Reader>
 std::unique_ptr<EdgeReader> make_reader(std::string name, std::string_view, const GraphReadOptions& options) {
   return std::make_unique<Reader>(std::move(name), options);

@@ -13,8 +13,8 @@
 
 namespace gradus::files {
 
-// The formats, in the order in which a content is tried and in which texts list them. The CMake files of the fuzzers
-// read this list.
+// The formats, in the order in which a content is matched and in which messages list them. The CMake files of the
+// fuzzers read this list.
 // clang-format off
 #define GRADUS_GRAPH_FORMATS \
   FORMAT(dimacs) \
@@ -33,7 +33,6 @@ constexpr const GraphFormat* formats[] = {
 #undef FORMAT
 };
 
-/// What a name or a content says.
 struct Kind {
   const GraphFormat* format = &edge_list_format;
   std::string_view ending = {};
@@ -49,7 +48,7 @@ std::optional<Kind> kind_of_name(const std::string& path) {
   return std::nullopt;
 }
 
-/// Returns true if the first line that is neither blank nor a comment holds two numbers or more.
+/// Returns true if the first line that is neither blank nor a comment has at least two numbers.
 bool looks_like_edges(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = std::min(text.find('\n'), text.size());

@@ -1,4 +1,4 @@
-// Graphs from files of any of their formats.
+// Reads graphs from files of all supported formats.
 #pragma once
 
 #include <cstddef>
@@ -11,26 +11,26 @@
 namespace gradus::files {
 
 std::span<const GraphFormat* const> graph_formats();
-/// The endings of all formats with their names, for messages: ".mtx (Matrix Market), …".
+/// Returns the endings of all formats with their names, for messages: ".mtx (Matrix Market), …".
 std::string graph_endings();
-/// The format in which a file of this name is written, or null.
+/// Returns the format for writing a file with this name, or null.
 const GraphFormat* written_format(const std::string& path);
-/// Those formats: ".mtx (Matrix Market), …".
+/// Returns the endings of the formats that can be written: ".mtx (Matrix Market), …".
 std::string written_endings();
 
-/// Reads the graph of a file, or of standard input where the path is "-", packed by gzip or not. The format follows
-/// from the ending of the name (Format::endings), otherwise from the content; on standard input, what no format
-/// recognises is an edge list. The file of each format says what it understands.
+/// Reads a graph from a file, or from standard input if the path is "-". The input may be gzip-compressed. The ending
+/// of the name determines the format (Format::endings), otherwise the content. Input from standard input that no format
+/// recognises is an edge list. The file of each format describes what it accepts.
 ///
-/// Vertices and, of formats that have it, the number of edges are checked against what the file promises. InputError
-/// with file:line for anything that is wrong.
+/// Checks vertices and, if the format states it, the number of edges. Throws InputError with file:line for malformed
+/// input.
 Graph read_graph(const std::string& path, const GraphReadOptions& options = {});
 
-/// The same from memory; `name` stands in messages. Without a format: the one that the content has.
+/// Reads a graph from memory. `name` appears in messages. Without a format, the content determines it.
 Graph parse_graph(std::span<const std::byte> bytes, std::string_view name, const GraphFormat* format,
                   const GraphReadOptions& options = {});
 
-/// Returns true if the ending of the name is that of a format.
+/// Returns true if the name ends like a graph file.
 bool names_graph(const std::string& path);
 
 }  // namespace gradus::files

@@ -1,4 +1,4 @@
-// The row of a format of graphs, how such files are read, and what they hold.
+// The row type of graph formats, the options of reading, and the graph that a file contains.
 #pragma once
 
 #include <cstdint>
@@ -23,35 +23,36 @@ namespace gradus::files {
 class EdgeReader;
 
 struct GraphReadOptions {
-  /// What the first vertex of an edge list is called, 0 or 1. Nothing: 0 where a vertex is called so, otherwise 1; the
-  /// note tells which. The other formats count from 1, and UsageError says so where this is 0.
+  /// Number of the first vertex of an edge list, 0 or 1. If empty: 0 if the list contains vertex 0, otherwise 1; a note
+  /// reports the choice. The other formats count from 1 and throw UsageError for 0.
   std::optional<int> base;
-  /// Vertices of an edge list are names, also where they are whole numbers. UsageError for other formats.
+  /// Vertices of an edge list are names, even if they are integers. Throws UsageError for other formats.
   bool names = false;
-  HeaderLine header = HeaderLine::automatic;  ///< of edge lists; UsageError for other formats
-  /// FROM, TO and, where edges have one, WEIGHT among the columns of an edge list. Empty: all columns, in this order.
-  /// In a Matrix Market pattern, 1,2 leaves a third column out and 1,2,3 takes it as weights. UsageError for others.
+  HeaderLine header = HeaderLine::automatic;  ///< for edge lists; UsageError for other formats
+  /// The columns FROM, TO and, if edges have weights, WEIGHT of an edge list. If empty, all columns in this order. In a
+  /// Matrix Market pattern, 1,2 ignores a third column and 1,2,3 reads it as weights. Throws UsageError for other
+  /// formats.
   ColumnList columns = {};
-  NumberStyle style = {};     ///< of the weights of edge lists; UsageError for other formats
-  bool undirected = false;    ///< the caller takes each edge both ways: a comment that says so needs no note
-  int threads = 1;            ///< what is read does not depend on it
-  std::stop_token stop = {};  ///< a stop request ends the reading with InterruptedError
-  /// Called with what a person should hear: file: what was decided in doubt.
+  NumberStyle style = {};     ///< notation of weights in edge lists; UsageError for other formats
+  bool undirected = false;    ///< the caller uses each edge in both directions, so a comment that says so needs no note
+  int threads = 1;            ///< does not affect the result
+  std::stop_token stop = {};  ///< a stop request throws InterruptedError
+  /// Receives notes for the user about doubtful decisions, as "file: decision".
   std::function<void(const std::string&)> note = nullptr;
   ReadProgress progress = nullptr;
 };
 
-/// A format of graph files. The file of its reader ends with its row, and graph.cpp lists the rows.
+/// A format of graph files. The file of its reader ends with its row; graph.cpp lists the rows.
 struct GraphFormat {
-  std::string_view id;  ///< of its fuzzer and the fuzzer's corpus: "matrix_market"
+  std::string_view id;  ///< name of its fuzzer and of the fuzzer's corpus: "matrix_market"
   Format file;
-  std::string_view several = {};  ///< for messages, where files with these endings hold several kinds: "lists of edges"
+  std::string_view several = {};  ///< for messages, if files with these endings have several kinds: "lists of edges"
   bool is_list = false;           ///< the options of edge lists apply
-  /// Why GraphReadOptions::columns does not apply, behind "is a NAME file, "; empty: it does.
+  /// Reason why GraphReadOptions::columns does not apply, after "is a NAME file, "; empty if it applies.
   std::string_view fixed_columns = {};
   bool (*recognises)(std::string_view beginning);
   std::unique_ptr<EdgeReader> (*reader)(std::string name, std::string_view ending, const GraphReadOptions& options);
-  // For writers: the first line, and the line of an edge.
+  // For writers: functions for the first line and the parts of an edge's line.
   std::string (*head)(std::int64_t vertices, std::int64_t edges) = nullptr;
   std::string_view edge_begins = {};
   char separator = ' ';
@@ -61,14 +62,14 @@ struct GraphFormat {
 struct Graph {
   const GraphFormat* format = nullptr;
   std::int64_t vertices = 0;
-  VectorOf<std::int32_t> from;  ///< of each edge the vertex where it begins, counted from 0
+  VectorOf<std::int32_t> from;  ///< first vertex of each edge, counted from 0
   VectorOf<std::int32_t> to;
-  /// Of each edge its weight; nothing: the file gives none. Whole numbers: the narrower type that holds them all, its
-  /// greatest value not among them. Numbers with decimals: each the double nearest to its text.
+  /// Weight of each edge, or nothing if the file has none. Integers: the narrower type that holds all of them, without
+  /// its greatest value. Numbers with decimals: the nearest double.
   std::variant<std::monostate, VectorOf<std::int32_t>, VectorOf<std::int64_t>, VectorOf<double>> weights;
-  bool undirected = false;         ///< each edge stands for both directions: a symmetric matrix
-  int base = 1;                    ///< what the file calls vertex 0, where vertices have no names
-  std::vector<std::string> names;  ///< of the vertices, or empty; in the order in which the file names them first
+  bool undirected = false;         ///< each edge stands for both directions, as in a symmetric matrix
+  int base = 1;                    ///< the file's number of vertex 0, if vertices have no names
+  std::vector<std::string> names;  ///< names of the vertices in order of first use, or empty
 };
 
 }  // namespace gradus::files

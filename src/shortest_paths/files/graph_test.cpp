@@ -1,4 +1,4 @@
-// Readers of graphs: what they make of every format, and what they refuse with which words.
+// Tests the graph readers: the graphs that they read from every format, and the messages of their refusals.
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -58,7 +58,7 @@ Graph parse_list(std::string_view text, const GraphReadOptions& options = {}) {
   return parse(text, format_called("edge_list"), options);
 }
 
-/// What is wrong with the text.
+/// Returns the message with which the text is refused.
 std::string refusal(std::string_view text, const GraphFormat* format = nullptr, const GraphReadOptions& options = {}) {
   try {
     parse(text, format, options);
@@ -76,7 +76,7 @@ struct Refused {
   std::string says;
 };
 
-/// Each text behind `beginning`.
+/// Expects each text to be refused after `beginning`.
 void expect_refused(const GraphFormat* format, const std::string& beginning, const std::vector<Refused>& table) {
   for (const auto& [text, says] : table) {
     SCOPED_TRACE(text);
@@ -124,7 +124,7 @@ TEST(Dimacs, WeightsTakeTheNarrowestType) {
     return parse("p sp 2 2\na 1 2 1\na 1 2 " + weight + "\n").weights.index();
   };
   EXPECT_EQ(type("2147483646"), 1U);
-  EXPECT_EQ(type("2147483647"), 2U);  // of int32 it stands for no edge
+  EXPECT_EQ(type("2147483647"), 2U);  // the value means "no edge" in int32
   EXPECT_EQ(type("-2147483648"), 1U);
   EXPECT_EQ(type("-2147483649"), 2U);
   EXPECT_EQ(type("9223372036854775806"), 2U);
@@ -191,7 +191,7 @@ TEST(Dimacs, Refusals) {
                   {"p sp 2 1\na 18446744073709551617 1 3\n", "there is no vertex 18446744073709551617"},
                   {"p sp 2 1\na 4294967297 1 3\n", "there is no vertex 4294967297"},
                   {"p sp 2 1\na 1.0 1 3\n", "'.0' stands where a blank is expected"},
-                  {"p sp 2 1\na x 1 3\n", "'x' is not a whole number"},
+                  {"p sp 2 1\na x 1 3\n", "'x' is not an integer"},
                   {"p sp 2 1\na 1 2\n", "test:2: the line ends where a weight is expected"},
                   {"p sp 2 1\na 1\n", "test:2: the line ends where a vertex is expected"},
                   {"p sp 2 1\na\n", "test:2: the line ends where a vertex is expected"},
@@ -290,7 +290,7 @@ TEST(MatrixMarket, Refusals) {
                   {"3 3 1\n%%MatrixMarket matrix coordinate integer general\n1 2 3\n", "test:3: a second line"},
                   {"3 3 1\n1 2 3\n%%MatrixMarket matrix coordinate integer general\n", "test:4: a second line"}});
   expect_refused(format_called("matrix_market"), "%%MatrixMarket matrix coordinate integer symmetric\n",
-                 {{"3 3 1\n1 2 3\n", "test:3: the entry 1 2 lies above the diagonal"}});
+                 {{"3 3 1\n1 2 3\n", "test:3: the entry 1 2 is above the diagonal"}});
   expect_refused(format_called("matrix_market"), "%%MatrixMarket matrix coordinate integer skew-symmetric\n",
                  {{"3 3 1\n2 2 3\n", "on the diagonal"},
                   {"3 3 1\n2 1 -9223372036854775808\n", "opposite"},
@@ -394,11 +394,11 @@ TEST(EdgeList, HeaderLines) {
   options.base = 1;
   EXPECT_EQ(parse_list("source,target\n1,2\n", options).vertices, 2);
   ASSERT_EQ(notes.size(), 1U);
-  expect_contains(notes[0], "test:1: the first line, 'source,target', is taken as names of columns");
+  expect_contains(notes[0], "test:1: the first line, 'source,target', is read as column names");
   options.base = {};
   EXPECT_EQ(parse_list("home work\nwork shop\n", options).vertices, 3);
   ASSERT_EQ(notes.size(), 2U);
-  expect_contains(notes[1], "is taken as an edge");
+  expect_contains(notes[1], "is read as an edge");
   EXPECT_EQ(parse_list("a b weight\nhome work 3\n", options).vertices, 2);
   EXPECT_EQ(parse_list("a b 1\nhome work 3\n", options).vertices, 4);
   options.header = HeaderLine::yes;
@@ -476,7 +476,7 @@ TEST(EdgeList, AdviceForTables) {
                   {"from,to,type,km,minutes\na,b,c,1,2\n",
                    "--columns FROM,TO,WEIGHT says which columns these are, by name or number"},
                   {"0 0 1 0.5\n", "--columns FROM,TO,WEIGHT says which columns these are, by number from 1"},
-                  {"3.5,1,2\n", "'3.5' is no whole number, as numbers of vertices are; --columns FROM,TO,WEIGHT"},
+                  {"3.5,1,2\n", "'3.5' is not an integer, as vertex numbers are; --columns FROM,TO,WEIGHT"},
                   {"1 2 {}\n", "--columns 1,2 leaves them out"},
                   {"1 -> 2\n", "'->' stands between two vertices; --columns 1,3 leaves it out"},
                   {"1 -- 2 5\n", "'--' stands between two vertices; --columns FROM,TO,WEIGHT"},
@@ -526,7 +526,7 @@ TEST(EdgeList, FirstLinesOfNumbersThatMayNameColumns) {
     const auto lines = static_cast<std::int64_t>(std::count(text.begin(), text.end(), '\n'));
     EXPECT_EQ(parse_list(text, options).from.view.size(), lines);
     ASSERT_EQ(notes.size(), 1U);
-    expect_contains(notes[0], "is taken as an edge; if it names the columns, say --header yes");
+    expect_contains(notes[0], "is read as an edge; if it names the columns, say --header yes");
     notes.clear();
     options.header = HeaderLine::yes;
     EXPECT_EQ(parse_list(text, options).from.view.size(), lines - 1);
@@ -538,7 +538,7 @@ TEST(EdgeList, FirstLinesOfNumbersThatMayNameColumns) {
   for (const std::string text : {"1 2\n2 3\n", "0\t1\n1\t2\n", "0,1,5\n1,2,6\n", "7,9\n1,2\n"})
     parse_list(text, options);
   EXPECT_TRUE(notes.empty());
-  // pandas: an index, and numbers as names of columns
+  // pandas: an index, and numbers as column names
   const std::string index = ",0,1\n0,5,6\n1,6,7\n";
   expect_contains(list_refusal(index), "test:1: column 1 has no name");
   expect_contains(list_refusal(index), "--columns 2,3");
@@ -684,14 +684,14 @@ TEST(EdgeList, Refusals) {
                   {"1 2 3\n1 2\n", "test:2: the line ends where a weight is expected"},
                   {"1 2 3\n1\n", "test:2: the line ends where a vertex is expected"},
                   {"from to weight\n1 2\n", "test:2: 2 fields"},
-                  {"1,2\n,3\n", "test:2: '' is not a whole number"},
-                  {"1 2\na 3\n", "test:2: 'a' is not a whole number, as the vertices of line 1 are; --names"},
-                  {"1,2\n1a,3\n", "test:2: '1a' is not a whole number"},
+                  {"1,2\n,3\n", "test:2: '' is not an integer"},
+                  {"1 2\na 3\n", "test:2: 'a' is not an integer, as the vertices of line 1 are; --names"},
+                  {"1,2\n1a,3\n", "test:2: '1a' is not an integer"},
                   {"to,from\n1,2\n", "test:1: column 1 is called 'to', but columns are FROM, TO and WEIGHT"},
                   {"weight,from,to\n5,1,2\n", "test:1: column 1 is called 'weight'"},
                   {"from,Cost,to\n1,5,2\n", "test:1: column 2 is called 'Cost'"},
-                  {"10,2\n1,002\n", "test:2: '002' begins with 0; --names takes vertices as names"},
-                  {"1,2\n1.5,3\n", "test:2: '1.5' is not a whole number"},
+                  {"10,2\n1,002\n", "test:2: '002' begins with 0; --names reads vertices as names"},
+                  {"1,2\n1.5,3\n", "test:2: '1.5' is not an integer"},
                   {"1,2\n-1,3\n", "test:2: there is no vertex -1"},
                   {"-1,2\n", "test:1: there is no vertex -1"},
                   {"1,2\n99999999999,3\n", "test:2: there is no vertex 99999999999; vertices are 0 to 2147483646"},
@@ -703,7 +703,7 @@ TEST(EdgeList, Refusals) {
                   {"a,b\n\"c,d\n", "no closing quote"},
                   {"a,b\n\"c\"d,e\n", "'d' stands where a comma is expected"},
                   {"a,b\n#N/A,c\n", "test:2: an error value of a spreadsheet"},
-                  {"1;2\n3,4\n", "test:2: '3,4' is not a whole number"},
+                  {"1;2\n3,4\n", "test:2: '3,4' is not an integer"},
                   {"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n", ".mtx"}});
   GraphReadOptions based;
   based.base = 0;
@@ -723,7 +723,7 @@ TEST(GraphFiles, OptionsWithoutEffectAreRefused) {
   EXPECT_THROW(parse("%%MatrixMarket matrix coordinate real general\n0 0 0\n", {}, options), UsageError);
 }
 
-/// A graph of some megabytes of text, as each format writes it.
+/// A graph of several megabytes of text, in each format.
 struct Large {
   std::vector<Whole> edges;
   std::string dimacs, market, list;
@@ -748,7 +748,7 @@ struct Large {
   }
 };
 
-TEST(GraphFiles, ThreadsAndStretchesChangeNothing) {
+TEST(GraphFiles, ThreadsAndBlocksChangeNothing) {
   const Large large(200000);
   for (const int threads : {1, 2, 3, 16}) {
     GraphReadOptions options;
@@ -764,7 +764,7 @@ TEST(GraphFiles, ThreadsAndStretchesChangeNothing) {
   }
 }
 
-TEST(GraphFiles, LinesAreCountedAcrossStretches) {
+TEST(GraphFiles, LinesAreCountedAcrossBlocks) {
   const Large large(200000);
   for (const int threads : {1, 3}) {
     GraphReadOptions options;
@@ -778,11 +778,11 @@ TEST(GraphFiles, LinesAreCountedAcrossStretches) {
     };
     line_of(large.dimacs, "x\n");
     line_of(large.market, "1 2 3 4\n");
-    // One edge too many is the last one of the file.
+    // The excess edge is the last one of the file.
     const auto lines = std::count(large.dimacs.begin(), large.dimacs.end(), '\n');
     expect_contains(refusal(large.dimacs + "a 1 1 1\n", {}, options),
                     "test:" + std::to_string(lines + 1) + ": more edges");
-    // One type for all, wherever the number stands that decides.
+    // All weights have one type, wherever the deciding number is.
     std::string text = large.dimacs;
     text.replace(text.rfind(' ') + 1, std::string::npos, "1.5e3");
     EXPECT_EQ(parse(text, {}, options).weights.index(), 3U);

@@ -1,4 +1,4 @@
-// Matrix Market's exchange format: https://math.nist.gov/MatrixMarket/formats.html
+// The Matrix Market exchange format: https://math.nist.gov/MatrixMarket/formats.html
 #include <array>
 #include <cmath>
 
@@ -37,16 +37,16 @@ class MatrixMarketReader final : public EdgeReader {
 
   bool is_ordered() const override { return dense_; }
 
-  void stretch(std::string_view text, EdgeStretch& edges) override {
-    if (dense_) return dense_stretch(text, edges);
+  void parse_lines(std::string_view text, EdgeBlock& edges) override {
+    if (dense_) return parse_array(text, edges);
     const auto vertices = static_cast<std::uint64_t>(vertices_);
     const char* const end = text.data() + text.size();
     for_each_line(text, edges, [&](const char* at) {
       if (is_comment(at, end)) return at;
       std::int32_t row = 0;
       std::int32_t column = 0;
-      at = after_blanks(EdgeStretch::vertex(at, end, 1, vertices, row), end);
-      at = EdgeStretch::vertex(at, end, 1, vertices, column);
+      at = after_blanks(EdgeBlock::vertex(at, end, 1, vertices, row), end);
+      at = EdgeBlock::vertex(at, end, 1, vertices, column);
       if (weighted_) at = number(after_blanks(at, end), end, edges);
       at = skip_blanks(at, end);
       if (pattern_ && !at_line_end(at, end)) at = beyond_pattern(at, end);
@@ -91,7 +91,7 @@ class MatrixMarketReader final : public EdgeReader {
     real_ = is(3, "real") || is(3, "double");
     weighted_ = !is(3, "pattern");
     if (is(3, "complex") || is(4, "hermitian")) refuse_line("complex numbers are no lengths of edges");
-    if (!real_ && weighted_ && !is(3, "integer") && !is(3, "unsigned-integer"))  // as SciPy calls it
+    if (!real_ && weighted_ && !is(3, "integer") && !is(3, "unsigned-integer"))  // SciPy's name
       refuse_line(core::excerpt(words[3]) + " is no kind of numbers; real, integer or pattern is expected");
     symmetry_ = is(4, "symmetric") ? Symmetry::symmetric : is(4, "skew-symmetric") ? Symmetry::skew : Symmetry::general;
     if (symmetry_ == Symmetry::general && !is(4, "general"))
@@ -102,7 +102,7 @@ class MatrixMarketReader final : public EdgeReader {
     read_columns();
   }
 
-  /// Applies --columns, which tells the meaning of values that a pattern has against its first line.
+  /// Applies --columns, which overrides the first line about the values of a pattern.
   void read_columns() {
     if (options_.columns.empty()) return;
     const std::vector<std::size_t> columns = options_.columns.find({}, 3, name_);
@@ -156,7 +156,7 @@ class MatrixMarketReader final : public EdgeReader {
         refuse_line(core::excerpt(words[2]) + " is no number of entries: a whole one from 0 on is expected");
       entries_ = static_cast<std::size_t>(*entries);
     }
-    // An entry of an array may be no edge, and is counted as it is read.
+    // An entry of an array may be no edge; it is counted when it is read.
     if (!dense_) promised_ = symmetry_ == Symmetry::skew ? 2 * entries_ : entries_;
     size_line_ = lines_ + 1;
     column_ = 0;
@@ -169,7 +169,7 @@ class MatrixMarketReader final : public EdgeReader {
     return true;
   }
 
-  const char* number(const char* at, const char* end, EdgeStretch& edges) const {
+  const char* number(const char* at, const char* end, EdgeBlock& edges) const {
     const char* const stop = edges.weight(at, end);
     if (edges.real && !real_ && !pattern_ && edges.decimals)
       refuse_line(core::excerpt(word_at(at, end)) + " is not whole, as line 1 says of all values");
@@ -179,13 +179,13 @@ class MatrixMarketReader final : public EdgeReader {
   void check_triangle(std::int32_t row, std::int32_t column) const {
     if (row < column)
       refuse_line("the entry " + std::to_string(row + 1) + " " + std::to_string(column + 1) +
-                  " lies above the diagonal, where a symmetric matrix has none in this format; swap the two indices");
+                  " is above the diagonal, where a symmetric matrix has none in this format; swap the two indices");
     if (row == column && symmetry_ == Symmetry::skew)
       refuse_line("an entry on the diagonal, which is 0 in a skew-symmetric matrix");
   }
 
-  /// The same edge backwards, of the opposite weight.
-  static void add_negated(std::int32_t from, std::int32_t to, EdgeStretch& edges) {
+  /// Adds the reversed edge with the negated weight.
+  static void add_negated(std::int32_t from, std::int32_t to, EdgeBlock& edges) {
     const std::size_t last = edges.count - 1;
     if (edges.real) edges.set_weight(-edges.reals[last]);
     else if (edges.wholes[last] == std::numeric_limits<std::int64_t>::min())
@@ -196,8 +196,8 @@ class MatrixMarketReader final : public EdgeReader {
     edges.add(from, to);
   }
 
-  /// Column after column, a value a line; of symmetric matrices from the diagonal down, of skew ones from below it.
-  void dense_stretch(std::string_view text, EdgeStretch& edges) {
+  /// Parses an array by columns, one value per line. Symmetric matrices start at or below the diagonal.
+  void parse_array(std::string_view text, EdgeBlock& edges) {
     const char* const end = text.data() + text.size();
     for_each_line(text, edges, [&](const char* at) {
       if (is_comment(at, end)) return at;
@@ -222,12 +222,12 @@ class MatrixMarketReader final : public EdgeReader {
 
   bool dense_ = false;
   bool pattern_ = false;
-  bool ignores_more_ = false;  ///< behind the two indices of a pattern's entry
+  bool ignores_more_ = false;  ///< ignores text after the two indices of a pattern's entry
   Symmetry symmetry_ = Symmetry::general;
   std::int64_t vertices_ = 0;
-  std::size_t entries_ = 0;  ///< that the file promises
+  std::size_t entries_ = 0;  ///< number of entries that the file promises
   std::size_t size_line_ = 0;
-  // Of an array: where the next value stands, and how many were read.
+  // Arrays: position of the next value, and number of values read.
   std::int64_t row_ = 0;
   std::int64_t column_ = 0;
   std::size_t entries_read_ = 0;
@@ -243,7 +243,7 @@ extern constinit const GraphFormat matrix_market_format{
                  "Matrix Market, `coordinate` or `array`; `real`, `integer` or `pattern`; `general`, `symmetric` or "
                  "`skew-symmetric`. The entry in row `v`, column `w` is the edge from `v` to `w`, counted from 1. An "
                  "entry of 0 is an edge of length 0; `inf` in an array is none. The edges of a symmetric matrix go "
-                 "both ways, those of a pattern are of length 1"},
+                 "both ways, edges of a pattern have length 1"},
     .recognises =
         [](std::string_view text) {
           constexpr std::string_view banner = "%%matrixmarket";

@@ -1,14 +1,14 @@
-// The arithmetic of cuda_dpx: what carries a distance in a register, and how it is relaxed there.
+// The arithmetic of cuda_dpx: the representation of distances in registers, and their relaxation.
 //
-// A Word is what one register, or two for 64 bits, hold: one Scalar, or `pack` of them. relax2() relaxes by way of two
-// vertices at once where that takes fewer instructions (`step` 2).
+// A Word is the content of one register, or of two for 64 bits. It holds `pack` Scalars, one or two. relax2() relaxes
+// through two vertices at once if that takes fewer instructions (`step` 2).
 //
-// Hopper has instructions for dynamic programming (DPX): an addition and a minimum in one, on one number of 32 bits or
-// two of 16, and a minimum of three. Older GPUs, for which the same functions compile, take two or three instructions
-// instead. The unit that executes them does 64 in a clock and multiprocessor. A multiplication by 1 with an addition
-// goes to another unit: `mix` eighths of the elements take two of those and one minimum of three, so that both units
-// are busy. Measured on an H200, data in registers and shared memory: 16.0 T relaxations/s with DPX alone, 17.3 with
-// half of the elements in either way; 32.1 and 33.9 in pairs.
+// Hopper has instructions for dynamic programming (DPX): an addition and a minimum in one instruction, on one 32-bit
+// number or two 16-bit numbers, and a three-way minimum. Older GPUs compile the same functions to two or three
+// instructions. The unit that executes them performs 64 per clock and multiprocessor. A multiplication by 1 with an
+// addition uses another unit. `mix` eighths of the elements use two of those and one three-way minimum, so that both
+// units are busy. Measured on an H200, with data in registers and shared memory: 16.0 T relaxations/s with DPX alone,
+// 17.3 with half of the elements each way; 32.1 and 33.9 in pairs.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,16 +19,16 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Whether the element of this number, counted along the rows of a thread, takes the multiplier.
+/// Returns true if an element, numbered along the rows of a thread, uses the multiplier.
 template <int mix>
 constexpr bool takes_multiplier(int element) {
-  return element * 5 % 8 < mix;  // 5: spread evenly
+  return element * 5 % 8 < mix;  // 5 spreads them evenly
 }
 
-// Of whole numbers also: differs(best, negated(wanted)) is 1, in each half of a pair, where `best` is not `wanted`, and
-// is 0 where it is, for a `best` that is nowhere less.
+// Integer carriers also define differs(best, negated(wanted)): 1 (in each half of a pair) if `best` differs from
+// `wanted`, otherwise 0. `best` must not be smaller than `wanted`.
 
-/// Whole numbers of 32 bits: the elements of a Problem as they are, of which no sum of two wraps.
+/// 32-bit integers: the elements of a Problem unchanged. No sum of two of them wraps.
 template <int mix>
 struct Whole32 {
   using Word = std::int32_t;
@@ -37,7 +37,7 @@ struct Whole32 {
   static constexpr int step = 2;
   static constexpr Scalar none = unreachable<std::int32_t>();
 
-  /// From elements of 64 bits, where all distances fit; what is none of them lies far above.
+  /// Converts from 64-bit elements if all distances fit. "No route" is far above them.
   template <class Element>
   __device__ static Scalar from(Element element) {
     return element > Element{none} ? none : static_cast<Scalar>(element);
@@ -71,8 +71,8 @@ struct Whole32 {
   __device__ static Scalar get(Word word, int) { return word; }
 };
 
-/// Two distances in a word, for graphs without negative edges in which none is above 0x7ffe. "None" is 0x7fff: two of
-/// them still fit 16 bits, so that nothing is carried from the lower half into the upper one.
+/// Two distances per word, for graphs without negative edges whose distances do not exceed 0x7ffe. "None" is 0x7fff.
+/// Two of them still fit 16 bits, so nothing carries into the upper half.
 template <int mix>
 struct Pairs16 {
   using Word = std::uint32_t;
@@ -116,8 +116,8 @@ struct Pairs16 {
   __device__ static Scalar get(Word word, int half) { return static_cast<Scalar>(word >> (16 * half) & 0xffff); }
 };
 
-/// float. `positive`: no weight is below 0, so that the bits of distances are in the order of whole numbers, and a
-/// minimum of three takes two sums.
+/// float. `positive`: no weight is negative. The bits of distances are then ordered like integers, and a three-way
+/// minimum accepts two sums.
 template <bool positive>
 struct Float32 {
   using Word = float;
@@ -147,7 +147,7 @@ struct Float32 {
   __device__ static Scalar get(Word word, int) { return word; }
 };
 
-/// double and 64-bit whole numbers: an addition, a comparison and a choice.
+/// double and 64-bit integers: an addition, a comparison and a selection.
 template <class T>
 struct Plain64 {
   using Word = T;

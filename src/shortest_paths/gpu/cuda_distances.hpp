@@ -1,4 +1,4 @@
-// What all CUDA rungs share: the matrix of distances on the GPU, and the loop over rounds.
+// Common code of the CUDA rungs: the matrix of distances on the GPU, and the loop over rounds.
 #pragma once
 
 #include "core/phases.hpp"
@@ -12,7 +12,7 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// The matrix, as if there were vertices without edges beyond its border.
+/// The matrix, padded past its border with vertices without edges.
 template <class T>
 struct Grid {
   T* distances;
@@ -27,17 +27,16 @@ struct Grid {
   }
 };
 
-/// The lesser of two.
 template <class T>
 __device__ T shorter(T one, T other) {
   return other < one ? other : one;
 }
 
-/// The matrix of a problem, which lies on the GPU, N rows of N elements without anything between them.
+/// The matrix of a problem on the GPU: N contiguous rows of N elements.
 template <class T>
 class CudaDistances {
  public:
-  /// `job_bytes`: of the job's memory there that the rung will take.
+  /// `job_bytes`: GPU memory of the job that the rung will use.
   CudaDistances(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases,
                 std::uint64_t job_bytes = 0)
       : problem_(problem), execution_(execution), phases_(phases) {
@@ -50,9 +49,9 @@ class CudaDistances {
   cuda::Job& job() const { return *problem_.gpu; }
   const cuda::Stream& stream() const { return job().stream(); }
 
-  /// Calls launch(first, number), which puts rounds into the stream, until there were `rounds` of them; long work is
-  /// cut where a stop request is honoured. `first_portion`: relaxations that even a slow GPU does in a tenth of a
-  /// second.
+  /// Calls launch(first, number), which queues rounds in the stream, until all `rounds` are done. Divides long work so
+  /// that a stop request takes effect in time. `first_portion`: number of relaxations that even a slow GPU performs in
+  /// a tenth of a second.
   template <class Launch>
   void relax(std::int64_t rounds, double first_portion, const Launch& launch) {
     const core::PhaseTimer timer(phases_, "relax");

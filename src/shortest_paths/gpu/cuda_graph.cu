@@ -1,4 +1,4 @@
-// A graph on a GPU: brought there, looked at, written into the matrix of distances, and that matrix into the caller's.
+// A graph on a GPU: uploads and examines it, fills the matrix of distances, and converts this matrix to the caller's.
 #include <limits>
 #include <vector>
 
@@ -16,14 +16,14 @@ using Word = cuda::Job::Word;
 
 constexpr int row_threads = 256;
 
-/// A launch in which each thread has a column, and every so many rows of it.
+/// Launch dimensions with one column per thread and every gridDim.y-th row per block.
 struct ByColumns {
   dim3 blocks;
   explicit ByColumns(std::int64_t n)
       : blocks(cuda::blocks_for(n, row_threads), static_cast<unsigned int>(n < 65535 ? n : 65535)) {}
 };
 
-/// Words that threads of the same launch write at once.
+/// Reads a word that threads of the same launch write concurrently.
 __device__ Word look(const Word* word) {
   Word value;
   asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
@@ -32,7 +32,7 @@ __device__ Word look(const Word* word) {
 __device__ void raise(Word* flag) { asm volatile("st.relaxed.gpu.global.u64 [%0], 1;" ::"l"(flag) : "memory"); }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Looking at the edges
+// Examining the edges
 
 template <class T>
 struct MagnitudeOf {
@@ -47,9 +47,9 @@ struct MagnitudeOf<std::int64_t> {
   using Type = std::uint64_t;
 };
 
-/// OfRow, as a kernel writes it; without bytes that nobody writes.
+/// RowEdgeFacts as a kernel writes it, without padding bytes.
 template <class T>
-struct RowThere {
+struct DeviceRowFacts {
   typename MagnitudeOf<T>::Type greatest;
   std::int32_t edges;
   std::int32_t impossible;
@@ -59,9 +59,9 @@ struct RowThere {
 
 constexpr std::int32_t no_column = std::numeric_limits<std::int32_t>::max();
 
-// Launch shape: a warp for each row.
+// Launch shape: one warp per row.
 template <class T>
-__global__ void __launch_bounds__(row_threads) look_at_rows(GraphThere<T> graph, RowThere<T>* rows) {
+__global__ void __launch_bounds__(row_threads) look_at_rows(DeviceGraph<T> graph, DeviceRowFacts<T>* rows) {
   using Magnitude = typename MagnitudeOf<T>::Type;
   const std::int64_t u = std::int64_t{blockIdx.x} * (row_threads / 32) + threadIdx.x / 32;
   if (u >= graph.n) return;
@@ -98,8 +98,8 @@ __global__ void __launch_bounds__(row_threads) look_at_rows(GraphThere<T> graph,
 // ---------------------------------------------------------------------------------------------------------------------
 // Negative cycles
 
-/// Of what lengths of routes are added up. They are 0 or less here and kept as magnitudes, whose bits are in the order
-/// of whole numbers, so that CUDA's atomic operations on such take their maximum.
+/// The type of route lengths. They are at most 0 here and are stored as magnitudes, whose bits are ordered like
+/// integers, so CUDA's atomic operations can compute their maximum.
 template <class T>
 using Length = std::conditional_t<std::numeric_limits<T>::has_infinity, double, std::int64_t>;
 
@@ -114,20 +114,20 @@ __device__ Word bits_of(L length) {
   else return static_cast<Word>(length);
 }
 
-struct RoundThere {
-  Word* lengths;  ///< of the shortest route found that ends at each vertex, from any, negated
-  Word* changed;  ///< the next: whether a route without cycles can be as long
+struct DeviceRound {
+  Word* lengths;  ///< for each vertex, the negated length of the shortest route found that ends there
+  Word* changed;  ///< set if a length improved; the next word is set if one is impossible without a cycle
   __device__ Word* beyond() const { return changed + 1; }
 };
 
 constexpr int rows_of_a_round = 64;
 
-// Each vertex by way of each edge to it. What one thread improves another may read at once: it is the length of a
-// route all the same. A route shorter than any without cycles is not made longer, so that nothing wraps.
-// Launch shape: in x a thread for each vertex, which reads its column; in y `rows_of_a_round` rows each.
+// Relaxes every edge to each vertex. A thread may read a length that another thread improves concurrently, because each
+// value is the length of some route. A route that is shorter than any without cycles is not extended, so nothing wraps.
+// Launch shape: x: one thread per vertex, which reads its column; y: `rows_of_a_round` rows each.
 template <class T>
 __global__ void __launch_bounds__(row_threads)
-    lengthen_routes(GraphThere<T> graph, RoundThere round, Length<T> greatest) {
+    lengthen_routes(DeviceGraph<T> graph, DeviceRound round, Length<T> greatest) {
   using L = Length<T>;
   const std::int64_t v = std::int64_t{blockIdx.x} * row_threads + threadIdx.x;
   if (v >= graph.n) return;
@@ -153,13 +153,13 @@ __global__ void __launch_bounds__(row_threads)
 // The matrix
 
 template <class T, class C>
-__global__ void __launch_bounds__(row_threads) fill_matrix(GraphThere<T> graph, C* distances) {
+__global__ void __launch_bounds__(row_threads) fill_matrix(DeviceGraph<T> graph, C* distances) {
   constexpr C none = unreachable<C>();
   const std::int64_t v = std::int64_t{blockIdx.x} * row_threads + threadIdx.x;
   if (v >= graph.n) return;
   for (std::int64_t u = blockIdx.y; u < graph.n; u += gridDim.y) {
     const T weight = graph.row(u)[v];
-    const C edge = graph.is_edge(weight) ? static_cast<C>(weight) + C{0} : none;  // 0 is added, for -0 becomes 0 so
+    const C edge = graph.is_edge(weight) ? static_cast<C>(weight) + C{0} : none;  // adding 0 turns -0 into 0
     distances[u * graph.n + v] = u == v ? C{0} : edge;
   }
 }
@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(row_threads) look_at_diagonal(const C* distanc
 
 constexpr int square = 32;
 
-// Launch shape: blocks of 32 x 8 threads, one for each square of the matrix on the diagonal and above it.
+// Launch shape: blocks of 32 x 8 threads, one per square of the matrix on or above the diagonal.
 template <class C>
 __global__ void __launch_bounds__(square * 8)
     look_for_zero_cycles(const C* distances, std::int64_t n, C greatest, Word* found) {
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(square * 8)
   for (int row = threadIdx.y; row < square; row += 8)
     if (left + row < n && top + threadIdx.x < n)
       across[row][threadIdx.x] = distances[(left + row) * n + top + threadIdx.x];
-  __syncthreads();  // the other square is there
+  __syncthreads();  // the opposite square is loaded
   for (int row = threadIdx.y; row < square; row += 8) {
     const std::int64_t from = top + row;
     const std::int64_t to = left + threadIdx.x;
@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(row_threads) finish_matrix(const C* solved, st
   }
 }
 
-/// Words of the job's that are `value` in each byte.
+/// Returns words of the job's memory with `value` in each byte.
 Word* take_words(cuda::Job& job, std::int64_t count, int value) {
   Word* const words = job.scratch(count);
   cuda::check(cudaMemsetAsync(words, value, static_cast<std::size_t>(count) * sizeof(Word), job.stream()),
@@ -271,51 +271,52 @@ C element_on_gpu(MatrixView<const C> matrix, std::int64_t row, std::int64_t colu
 }
 
 template <class T>
-Examined<T> examine_on_gpu(const Graph<T>& graph, cuda::Job& job) {
+GraphFacts<T> examine_on_gpu(const Graph<T>& graph, cuda::Job& job) {
   const std::int64_t n = graph.n();
-  Examined<T> all;
+  GraphFacts<T> all;
   if (n == 0) return all;
-  std::vector<RowThere<T>> rows(static_cast<std::size_t>(n));
-  const auto words = static_cast<std::int64_t>((rows.size() * sizeof(RowThere<T>) + sizeof(Word) - 1) / sizeof(Word));
-  auto* const there = reinterpret_cast<RowThere<T>*>(job.scratch(words));
-  look_at_rows<<<cuda::blocks_for(n, row_threads / 32), row_threads, 0, job.stream()>>>(GraphThere<T>(graph), there);
+  std::vector<DeviceRowFacts<T>> rows(static_cast<std::size_t>(n));
+  const auto words =
+      static_cast<std::int64_t>((rows.size() * sizeof(DeviceRowFacts<T>) + sizeof(Word) - 1) / sizeof(Word));
+  auto* const there = reinterpret_cast<DeviceRowFacts<T>*>(job.scratch(words));
+  look_at_rows<<<cuda::blocks_for(n, row_threads / 32), row_threads, 0, job.stream()>>>(DeviceGraph<T>(graph), there);
   cuda::check_launch("look_at_rows");
   cuda::fetch_part(there, std::span(rows), job.stream());
   for (std::int64_t u = 0; u < n; ++u) {
-    const RowThere<T>& row = rows[static_cast<std::size_t>(u)];
+    const DeviceRowFacts<T>& row = rows[static_cast<std::size_t>(u)];
     if (row.impossible != no_column)
       throw_impossible(element_on_gpu(graph.weights, u, row.impossible, job), u, row.impossible);
-    OfRow<T> found;
+    RowEdgeFacts<T> found;
     found.edges = row.edges;
     found.negative = row.negative != 0;
     found.positive = row.positive != 0;
     found.greatest = row.greatest;
     all.add(found);
   }
-  core::honour_stop(job.stop(), "stopped while looking at the edges");
+  core::honour_stop(job.stop(), "stopped while examining the edges");
   return all;
 }
 
 template <class T>
-bool may_have_negative_cycle(const Graph<T>& graph, const Examined<T>& facts, cuda::Job& job) {
-  // Routes of more edges than that are left to a search that does not go round by round.
+bool may_have_negative_cycle(const Graph<T>& graph, const GraphFacts<T>& facts, cuda::Job& job) {
+  // Longer routes are left to a search that does not proceed in rounds.
   constexpr std::int64_t most_rounds = 256;
   constexpr int rounds_between_looks = 4;
   const std::int64_t n = graph.n();
   Word* const words = take_words(job, n + 2, 0);
-  const RoundThere round{words + 2, words};
+  const DeviceRound round{words + 2, words};
   const dim3 blocks(cuda::blocks_for(n, row_threads), cuda::blocks_for(n, rows_of_a_round));
   for (std::int64_t done = 0; done < most_rounds; done += rounds_between_looks) {
     for (int number = 0; number < rounds_between_looks; ++number) {
-      if (number == rounds_between_looks - 1)  // only the last one tells whether there is an end
+      if (number == rounds_between_looks - 1)  // only the last round shows whether lengths still improve
         cuda::check(cudaMemsetAsync(round.changed, 0, sizeof(Word), job.stream()), "cudaMemsetAsync");
-      lengthen_routes<<<blocks, row_threads, 0, job.stream()>>>(GraphThere<T>(graph), round,
+      lengthen_routes<<<blocks, row_threads, 0, job.stream()>>>(DeviceGraph<T>(graph), round,
                                                                 static_cast<Length<T>>(facts.greatest));
       cuda::check_launch("lengthen_routes");
     }
     Word state[2] = {};
     cuda::fetch_part(words, std::span<Word>(state), job.stream());
-    core::honour_stop(job.stop(), "stopped while looking for negative cycles");
+    core::honour_stop(job.stop(), "stopped while searching for negative cycles");
     if (state[1] != 0) return true;
     if (state[0] == 0) return false;
   }
@@ -325,12 +326,12 @@ bool may_have_negative_cycle(const Graph<T>& graph, const Examined<T>& facts, cu
 template <class T, class C>
 void fill_on_gpu(const Graph<T>& graph, MatrixView<C> distances, cuda::Job& job) {
   if (graph.n() == 0) return;
-  fill_matrix<<<ByColumns(graph.n()).blocks, row_threads, 0, job.stream()>>>(GraphThere<T>(graph), distances.data());
+  fill_matrix<<<ByColumns(graph.n()).blocks, row_threads, 0, job.stream()>>>(DeviceGraph<T>(graph), distances.data());
   cuda::check_launch("fill_matrix");
 }
 
 template <class C>
-bool diagonal_sank_on_gpu(MatrixView<const C> distances, cuda::Job& job) {
+bool diagonal_is_negative_on_gpu(MatrixView<const C> distances, cuda::Job& job) {
   const std::int64_t n = distances.rows();
   if (n == 0) return false;
   Word* const found = take_words(job, 1, 0);
@@ -359,7 +360,7 @@ std::int64_t finish_on_gpu(MatrixView<const C> solved, C greatest, MatrixView<T>
   finish_matrix<<<ByColumns(n).blocks, row_threads, 0, job.stream()>>>(solved.data(), n, greatest, distances.data(),
                                                                        distances.row_stride(), first_too_great);
   cuda::check_launch("finish_matrix");
-  return static_cast<std::int64_t>(fetch(first_too_great, job));  // all bits, where there is none, are -1
+  return static_cast<std::int64_t>(fetch(first_too_great, job));  // if there is none, all bits are set, which is -1
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                   \
@@ -367,8 +368,8 @@ std::int64_t finish_on_gpu(MatrixView<const C> solved, C greatest, MatrixView<T>
   template MatrixView<T> take_matrix(cuda::Job&, std::int64_t);                                 \
   template void copy_matrix(MatrixView<const T>, MatrixView<T>, cuda::Job&);                    \
   template T element_on_gpu(MatrixView<const T>, std::int64_t, std::int64_t, cuda::Job&);       \
-  template Examined<T> examine_on_gpu(const Graph<T>&, cuda::Job&);                             \
-  template bool may_have_negative_cycle(const Graph<T>&, const Examined<T>&, cuda::Job&);       \
+  template GraphFacts<T> examine_on_gpu(const Graph<T>&, cuda::Job&);                           \
+  template bool may_have_negative_cycle(const Graph<T>&, const GraphFacts<T>&, cuda::Job&);     \
   template void fill_on_gpu(const Graph<T>&, MatrixView<T>, cuda::Job&);                        \
   template std::int64_t finish_on_gpu(MatrixView<const T>, T, MatrixView<T>, cuda::Job&)
 GRADUS_INSTANTIATE(std::int32_t);
@@ -380,8 +381,8 @@ template void fill_on_gpu(const Graph<std::int32_t>&, MatrixView<std::int64_t>, 
 template void fill_on_gpu(const Graph<float>&, MatrixView<double>, cuda::Job&);
 template std::int64_t finish_on_gpu(MatrixView<const std::int64_t>, std::int64_t, MatrixView<std::int32_t>, cuda::Job&);
 template std::int64_t finish_on_gpu(MatrixView<const double>, double, MatrixView<float>, cuda::Job&);
-template bool diagonal_sank_on_gpu(MatrixView<const float>, cuda::Job&);
-template bool diagonal_sank_on_gpu(MatrixView<const double>, cuda::Job&);
+template bool diagonal_is_negative_on_gpu(MatrixView<const float>, cuda::Job&);
+template bool diagonal_is_negative_on_gpu(MatrixView<const double>, cuda::Job&);
 template bool has_zero_cycle_on_gpu(MatrixView<const std::int32_t>, std::int32_t, cuda::Job&);
 template bool has_zero_cycle_on_gpu(MatrixView<const std::int64_t>, std::int64_t, cuda::Job&);
 

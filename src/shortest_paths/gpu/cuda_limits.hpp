@@ -1,4 +1,4 @@
-// What the CUDA rungs take on a GPU, in bytes: for the table, and for those who allocate.
+// Memory of the CUDA rungs on a GPU, in bytes, for the table and for allocations.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,6 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// N x N elements.
 inline std::uint64_t matrix_bytes(std::int64_t n, int element_bytes) {
   core::checked_multiply(
       core::checked_multiply(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(n), "a matrix"),
@@ -19,19 +18,19 @@ inline std::uint64_t matrix_bytes(std::int64_t n, int element_bytes) {
   return cuda::part_bytes(n * n, static_cast<std::size_t>(element_bytes));
 }
 
-/// cuda_dpx works on a copy whose sides are a multiple of this, whatever the carrier.
+/// cuda_dpx works on a copy whose sides are a multiple of this, for every carrier.
 inline constexpr std::int64_t dpx_granule = 256;
 inline constexpr std::int64_t dpx_widest_pivot = 128;
 
 constexpr std::int64_t dpx_side(std::int64_t n) { return (n + dpx_granule - 1) / dpx_granule * dpx_granule; }
 
-/// Of a block's shared memory, at least.
+/// Minimum shared memory per block.
 constexpr std::uint64_t dpx_shared_bytes(int element_bytes) {
   return element_bytes == 8 ? std::uint64_t{96} << 10 : std::uint64_t{48} << 10;
 }
 
-/// What cuda_dpx takes beside the matrix: the padded copy, the panels of two rounds, and a word for its barrier. Where
-/// distances are narrower than the elements it takes less.
+/// Memory of cuda_dpx besides the matrix: the padded copy, the panels of two rounds, and a word for its barrier. An
+/// upper bound if distances are narrower than the elements.
 inline std::uint64_t dpx_bytes(std::int64_t n, int element_bytes) {
   const std::int64_t side = dpx_side(n);
   const auto element = static_cast<std::size_t>(element_bytes);
@@ -39,22 +38,22 @@ inline std::uint64_t dpx_bytes(std::int64_t n, int element_bytes) {
          cuda::part_bytes(2, sizeof(unsigned int));
 }
 
-/// Vertices in the middle that the search for predecessors has in its panels at a time, and sources in its slabs.
+/// Intermediate vertices in the panels of the search for predecessors, and sources in its slabs.
 inline constexpr std::int64_t predecessor_depth = 4096;
-/// Its tiles fill up to this.
+/// Its tiles are padded to a multiple of this.
 inline constexpr std::int64_t predecessor_granule = 256;
-/// Rows of which a thread lists edges.
+/// Rows whose edges one thread lists.
 inline constexpr std::int64_t list_rows = 256;
 
-/// Two panels of words, and one of what is kept of each element.
+/// Two panels of words, and one with the compact form of each element.
 inline std::uint64_t predecessor_panel_bytes(std::int64_t n, std::size_t word_bytes, std::size_t kept_bytes) {
   const std::int64_t side = (n + predecessor_granule - 1) / predecessor_granule * predecessor_granule;
   const std::int64_t depth = std::min(predecessor_depth, side);
   return 2 * cuda::part_bytes(depth * side, word_bytes) + cuda::part_bytes(depth * side, kept_bytes);
 }
 
-/// What the search for predecessors takes beside weights and distances, at most: the matrix of them, and panels; or
-/// lists of a sixteenth of all edges, with room for their prefix sums, and a slab.
+/// Upper bound of the search's memory besides weights and distances: the matrix of predecessors, and panels; or lists
+/// of a sixteenth of all edges with room for their prefix sums, and a slab.
 inline std::uint64_t predecessor_bytes(std::int64_t n, int element_bytes) {
   const auto element = static_cast<std::size_t>(element_bytes);
   const std::int64_t side = (n + predecessor_granule - 1) / predecessor_granule * predecessor_granule;
@@ -64,15 +63,13 @@ inline std::uint64_t predecessor_bytes(std::int64_t n, int element_bytes) {
   return matrix_bytes(n, sizeof(std::int32_t)) + std::max(predecessor_panel_bytes(n, element, element), lists);
 }
 
-// For the rows of GPU variants.
-
 inline core::Support own_type_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (core::Support gpu = execution::supported_on_gpu(machine); !gpu) return gpu;
   return in_own_type(shape, machine);
 }
 
-/// On the host: the staging buffers. On the GPU, beyond weights there: the matrix, which takes the place of weights
-/// that came from the host where they are not needed any more, and what predecessors take.
+/// Host: the staging buffers. GPU, besides weights there: the matrix, which replaces weights from the host that are no
+/// longer needed, and the memory of the search for predecessors.
 inline core::Memory gpu_memory(const Shape& shape, int) {
   core::Memory memory{.host = cuda::staging_bytes, .device = matrix_bytes(shape.vertices, shape.element_bytes)};
   if (shape.predecessors && !shape.floating)

@@ -1,16 +1,16 @@
-// Predecessors of whole numbers on a GPU, from distances and weights alone: P(i, j) is the lowest v with an edge to j
+// Integer predecessors on a GPU, computed from distances and weights alone: P(i, j) is the lowest v with an edge to j
 // and D(i, v) + weights(v, j) = D(i, j).
 //
-// Dense graphs: no sum is below D(i, j), so that the lowest v is in the first block of vertices after which the least
-// sum so far is D(i, j). The sums are a min-plus product as that of the rest of a round, at the rate of cuda_dpx; after
-// each block a thread adds up where the least sum still differs, and so counts the blocks before the right one
-// (`find_blocks`). A second kernel looks for v among the vertices of that block alone (`resolve_blocks`).
+// Dense graphs: no sum is below D(i, j), so the lowest v is in the first block of vertices after which the minimum of
+// the sums equals D(i, j). The sums are a min-plus product like the rest of a round, at the rate of cuda_dpx. After
+// each block, a thread increments a count for every element whose minimum still differs. The count is the number of
+// blocks before the block of v (`find_blocks`). A second kernel searches this block for v (`resolve_blocks`).
 //
-// Graphs of few edges: for each vertex a list of the edges to it, the lowest first. A warp has the list of one vertex
-// and 128 sources, for which it reads distances side by side.
+// Sparse graphs: each vertex has a list of its incoming edges in ascending order of tails. A warp processes the list of
+// one vertex for 128 sources, whose distances are contiguous.
 //
-// Work: N^3 additions and comparisons, or N for each edge. Memory: panels of `predecessor_depth` x N elements, or the
-// lists and one such panel.
+// Work: N^3 additions and comparisons, or N per edge. Memory: panels of `predecessor_depth` x N elements, or the lists
+// and one such panel.
 #include <cub/device/device_scan.cuh>
 #include <limits>
 
@@ -28,22 +28,22 @@ namespace gradus::shortest_paths_detail {
 
 namespace {
 
-using Bound = long long;  // of CUDA's atomic operations
+using Bound = long long;  // a type of CUDA's atomic operations
 
-// What even a slow GPU does in a tenth of a second.
+// Sums that even a slow GPU computes in a tenth of a second.
 constexpr double portion_of_sums = 1e11;
 
-constexpr int block_of_vertices = 32;  // of which one is found at a time
+constexpr int block_of_vertices = 32;  // vertices per block, one of which is found
 static_assert(predecessor_depth / block_of_vertices <= 255, "they are counted in 8 bits");
 
-/// A scalar as it is kept where each takes its own place.
+/// The storage type of a single scalar.
 template <class Carrier>
-using Kept = std::conditional_t<Carrier::pack == 2, std::uint16_t, typename Carrier::Scalar>;
+using CompactScalar = std::conditional_t<Carrier::pack == 2, std::uint16_t, typename Carrier::Scalar>;
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The range of distances
 
-// Launch shape: in x the columns of a row, a thread each; in y rows, of which a block takes every gridDim.y-th.
+// Launch shape: x is the column, one thread each. y is the row; a block processes every gridDim.y-th row.
 template <class C>
 __global__ void __launch_bounds__(256) find_range(const C* distances, std::int64_t n, C greatest, Bound* range) {
   const std::int64_t to = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -68,24 +68,24 @@ __global__ void __launch_bounds__(256) find_range(const C* distances, std::int64
 // ---------------------------------------------------------------------------------------------------------------------
 // Dense graphs
 
-/// The operands for the vertices [first, first + depth) in the middle. Whatever is beyond n has no edges.
+/// The operands for the intermediate vertices [first, first + depth). Vertices beyond n have no edges.
 template <class Carrier>
 struct Panels {
   using Word = typename Carrier::Word;
-  Word* to_via;             ///< depth x rows: distances to them, a word for each
-  Word* onward;             ///< depth x words: edges from them
-  Kept<Carrier>* backward;  ///< columns x depth: the same edges, those to one vertex side by side
+  Word* to_via;                      ///< depth x rows: distances to the intermediate vertices, one per word
+  Word* onward;                      ///< depth x words: edges from the intermediate vertices
+  CompactScalar<Carrier>* backward;  ///< columns x depth: the same edges, contiguous for each end
   std::int64_t first;
   int depth;
-  int rows;   ///< sources, those that fill the last tile up included
-  int words;  ///< of a row of `onward`
-  int one;    ///< 1, which the compiler must not know: see carriers.cuh
+  int rows;   ///< sources, including the padding of the last tile
+  int words;  ///< words per row of `onward`
+  int one;    ///< the value 1, hidden from the compiler; see carriers.cuh
 
   __device__ __host__ int columns() const { return words * Carrier::pack; }
 };
 
 template <class Carrier, class T>
-__device__ __forceinline__ typename Carrier::Scalar edge_of(const GraphThere<T>& graph, std::int64_t from,
+__device__ __forceinline__ typename Carrier::Scalar edge_of(const DeviceGraph<T>& graph, std::int64_t from,
                                                             std::int64_t to) {
   const auto none = Carrier::get(Carrier::nothing(), 0);
   if (from >= graph.n || to >= graph.n || from == to) return none;
@@ -93,7 +93,7 @@ __device__ __forceinline__ typename Carrier::Scalar edge_of(const GraphThere<T>&
   return graph.is_edge(weight) ? Carrier::from(weight) : none;
 }
 
-// Launch shape: blocks of 32 x 8 threads; in x squares of vertices in the middle, in y of sources.
+// Launch shape: blocks of 32 x 8 threads. x: squares of intermediate vertices; y: squares of sources.
 template <class Carrier, class C>
 __global__ void __launch_bounds__(square * 8)
     turn_distances(Panels<Carrier> panels, const C* distances, std::int64_t n) {
@@ -109,24 +109,24 @@ __global__ void __launch_bounds__(square * 8)
       [&](int column, int row, Word word) { to[static_cast<std::size_t>(column) * panels.rows + row] = word; });
 }
 
-// Launch shape: as before; in x squares of vertices at the end, in y of such in the middle.
+// Launch shape: blocks of 32 x 8 threads. x: squares of end vertices; y: squares of intermediate vertices.
 template <class Carrier, class T>
-__global__ void __launch_bounds__(square * 8) turn_edges(Panels<Carrier> panels, GraphThere<T> graph) {
+__global__ void __launch_bounds__(square * 8) turn_edges(Panels<Carrier> panels, DeviceGraph<T> graph) {
   const std::int64_t left = std::int64_t{blockIdx.x} * square;
   const int via = static_cast<int>(blockIdx.y) * square;
-  Kept<Carrier>* const to = panels.backward + static_cast<std::size_t>(left) * panels.depth + via;
-  turn_square<Kept<Carrier>>(
+  CompactScalar<Carrier>* const to = panels.backward + static_cast<std::size_t>(left) * panels.depth + via;
+  turn_square<CompactScalar<Carrier>>(
       [&](int row, int column) {
-        return static_cast<Kept<Carrier>>(edge_of<Carrier>(graph, panels.first + via + row, left + column));
+        return static_cast<CompactScalar<Carrier>>(edge_of<Carrier>(graph, panels.first + via + row, left + column));
       },
-      [&](int column, int row, Kept<Carrier> weight) {
+      [&](int column, int row, CompactScalar<Carrier> weight) {
         to[static_cast<std::size_t>(column) * panels.depth + row] = weight;
       });
 }
 
-// Launch shape: in x a thread for each word, in y the vertices in the middle.
+// Launch shape: x: one thread per word; y: intermediate vertices.
 template <class Carrier, class T>
-__global__ void __launch_bounds__(256) pack_edges(Panels<Carrier> panels, GraphThere<T> graph) {
+__global__ void __launch_bounds__(256) pack_edges(Panels<Carrier> panels, DeviceGraph<T> graph) {
   const int word = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   const int via = static_cast<int>(blockIdx.y);
   if (word >= panels.words) return;
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(256) pack_edges(Panels<Carrier> panels, GraphT
                        edge_of<Carrier>(graph, panels.first + via, to + Carrier::pack - 1));
 }
 
-/// Numbers of 8 bits, one for each of a thread's elements, in as few registers as hold them.
+/// 8-bit counters, one per element of a thread, packed in registers.
 template <class Carrier, class Tile>
 struct Counts {
   static constexpr int of_a_register = 4 / Carrier::pack;  // words
@@ -151,9 +151,8 @@ struct Counts {
   }
 };
 
-// Elements for which none was found before and one is in this panel become -2 - the number of its block there, others
-// stay as they are. `fresh`: there is nothing yet.
-// Launch shape: a block for each tile from the one called `first_tile` on.
+// Writes -2 - (block number) for elements without a result so far whose vertex is in this panel. Other elements stay
+// unchanged. `fresh`: there are no results yet. Launch shape: one block per tile, starting with `first_tile`.
 template <class Carrier, class Shape, class C>
 __global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multiprocessor)
     find_blocks(Panels<Carrier> panels, const C* distances, int n, int first_tile, bool fresh,
@@ -213,21 +212,21 @@ __global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multip
       }
 }
 
-// Launch shape: a block for each source; shared memory for `depth` distances.
+// Launch shape: one block per source, with shared memory for `depth` distances.
 template <class Carrier, class C>
 __global__ void __launch_bounds__(256)
     resolve_blocks(Panels<Carrier> panels, const C* distances, std::int64_t n, C greatest, std::int32_t* predecessors) {
   using Scalar = typename Carrier::Scalar;
-  constexpr int lanes = 16 / int(sizeof(Kept<Carrier>));
-  using Some = Vector<Kept<Carrier>, lanes>;
+  constexpr int lanes = 16 / int(sizeof(CompactScalar<Carrier>));
+  using Some = Vector<CompactScalar<Carrier>, lanes>;
   extern __shared__ __align__(16) unsigned char memory[];
-  auto* const to_via = reinterpret_cast<Kept<Carrier>*>(memory);
+  auto* const to_via = reinterpret_cast<CompactScalar<Carrier>*>(memory);
   const std::int64_t from = blockIdx.x;
   const C* const row = distances + from * n;
   for (int via = static_cast<int>(threadIdx.x); via < panels.depth; via += 256)
-    to_via[via] = panels.first + via < n ? static_cast<Kept<Carrier>>(Carrier::from(row[panels.first + via]))
-                                         : static_cast<Kept<Carrier>>(Carrier::get(Carrier::nothing(), 0));
-  __syncthreads();  // the distances are there
+    to_via[via] = panels.first + via < n ? static_cast<CompactScalar<Carrier>>(Carrier::from(row[panels.first + via]))
+                                         : static_cast<CompactScalar<Carrier>>(Carrier::get(Carrier::nothing(), 0));
+  __syncthreads();  // the distances are loaded
   for (std::int64_t to = threadIdx.x; to < n; to += 256) {
     std::int32_t& predecessor = predecessors[from * n + to];
     const std::int32_t found = predecessor;
@@ -236,7 +235,7 @@ __global__ void __launch_bounds__(256)
     if (from != to && row[to] <= greatest) {
       const Scalar wanted = Carrier::from(row[to]);
       const int begin = (-2 - found) * block_of_vertices;
-      const Kept<Carrier>* const backward = panels.backward + static_cast<std::size_t>(to) * panels.depth;
+      const CompactScalar<Carrier>* const backward = panels.backward + static_cast<std::size_t>(to) * panels.depth;
       for (int via = begin; via < begin + block_of_vertices && result < 0; via += lanes) {
         const Some first = *reinterpret_cast<const Some*>(to_via + via);
         const Some second = *reinterpret_cast<const Some*>(backward + via);
@@ -251,7 +250,7 @@ __global__ void __launch_bounds__(256)
 }
 
 template <class Carrier, class Shape, class T, class C>
-void by_product(const GraphThere<T>& graph, const C* distances, C greatest, std::int32_t* predecessors,
+void by_product(const DeviceGraph<T>& graph, const C* distances, C greatest, std::int32_t* predecessors,
                 cuda::Job& job) {
   using Word = typename Carrier::Word;
   using Tile = typename Shape::Tile;
@@ -263,10 +262,10 @@ void by_product(const GraphThere<T>& graph, const C* distances, C greatest, std:
   panels.one = 1;
   const std::int64_t depth = std::min<std::int64_t>(predecessor_depth, whole(block_of_vertices));
   static_assert(predecessor_granule % Tile::rows == 0 && predecessor_granule % (Tile::columns * Carrier::pack) == 0);
-  job.memory().reserve(predecessor_panel_bytes(n, sizeof(Word), sizeof(Kept<Carrier>)));
+  job.memory().reserve(predecessor_panel_bytes(n, sizeof(Word), sizeof(CompactScalar<Carrier>)));
   panels.to_via = job.memory().template take<Word>(depth * panels.rows);
   panels.onward = job.memory().template take<Word>(depth * panels.words);
-  panels.backward = job.memory().template take<Kept<Carrier>>(depth * panels.columns());
+  panels.backward = job.memory().template take<CompactScalar<Carrier>>(depth * panels.columns());
 
   const auto kernel = find_blocks<Carrier, Shape, C>;
   constexpr std::size_t bytes = Shape::template bytes<Word>;
@@ -294,15 +293,15 @@ void by_product(const GraphThere<T>& graph, const C* distances, C greatest, std:
       cuda::check_launch("find_blocks");
     });
     resolve_blocks<Carrier>
-        <<<static_cast<unsigned int>(n), 256, static_cast<std::size_t>(panels.depth) * sizeof(Kept<Carrier>), stream>>>(
-            panels, distances, n, greatest, predecessors);
+        <<<static_cast<unsigned int>(n), 256, static_cast<std::size_t>(panels.depth) * sizeof(CompactScalar<Carrier>),
+           stream>>>(panels, distances, n, greatest, predecessors);
     cuda::check_launch("resolve_blocks");
   }
   stream.wait();
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Few edges
+// Sparse graphs
 
 template <class Scalar>
 struct EdgeTo {
@@ -310,17 +309,17 @@ struct EdgeTo {
   std::int32_t from;
 };
 
-/// The edges to each vertex, from the lowest vertex up. They are written by threads that have `list_rows` rows each.
+/// The edges to each vertex in ascending order of tails. Each of the threads that write them has `list_rows` rows.
 template <class Scalar>
 struct Lists {
-  std::int64_t* begin;  ///< of each vertex, of each group of rows; and the end of all
+  std::int64_t* begin;  ///< start of each vertex's part of each group of rows, and the end of all
   EdgeTo<Scalar>* edges;
   std::int64_t groups;
 };
 
-// Launch shape of both: in x a thread for each vertex at the end; in y groups of rows.
+// Launch shape of both kernels: x: one thread per end vertex; y: groups of rows.
 template <class T, class Scalar>
-__global__ void __launch_bounds__(256) count_edges(GraphThere<T> graph, Lists<Scalar> lists) {
+__global__ void __launch_bounds__(256) count_edges(DeviceGraph<T> graph, Lists<Scalar> lists) {
   const std::int64_t to = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (to >= graph.n) return;
   const std::int64_t first = std::int64_t{blockIdx.y} * list_rows;
@@ -330,7 +329,7 @@ __global__ void __launch_bounds__(256) count_edges(GraphThere<T> graph, Lists<Sc
   lists.begin[to * lists.groups + blockIdx.y] = count;
 }
 template <class Carrier, class T>
-__global__ void __launch_bounds__(256) list_edges(GraphThere<T> graph, Lists<typename Carrier::Scalar> lists) {
+__global__ void __launch_bounds__(256) list_edges(DeviceGraph<T> graph, Lists<typename Carrier::Scalar> lists) {
   const std::int64_t to = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (to >= graph.n) return;
   const std::int64_t first = std::int64_t{blockIdx.y} * list_rows;
@@ -343,7 +342,7 @@ __global__ void __launch_bounds__(256) list_edges(GraphThere<T> graph, Lists<typ
   }
 }
 
-/// Distances from the sources [first, first + width), those to one vertex side by side.
+/// Distances from the sources [first, first + width), contiguous for each end vertex.
 template <class Scalar>
 struct Slab {
   Scalar* to_vertex;  ///< n x width
@@ -351,7 +350,7 @@ struct Slab {
   int width;
 };
 
-// Launch shape: as turn_distances(); in x squares of vertices at the end, in y of sources.
+// Launch shape: as turn_distances(). x: squares of end vertices; y: squares of sources.
 template <class Carrier, class C>
 __global__ void __launch_bounds__(square * 8)
     turn_sources(Slab<typename Carrier::Scalar> slab, const C* distances, std::int64_t n) {
@@ -374,7 +373,7 @@ constexpr int sources_of_a_block = 32 * sources_of_a_lane;
 constexpr int vertices_of_a_block = 32;
 static_assert(predecessor_depth % sources_of_a_block == 0);
 
-// Launch shape: blocks of 256 threads; in x for each 32 vertices at the end, in y for each 128 sources.
+// Launch shape: blocks of 256 threads. x: 32 end vertices each; y: 128 sources each.
 template <class Scalar>
 __global__ void __launch_bounds__(256)
     search_lists(Lists<Scalar> lists, Slab<Scalar> slab, std::int64_t n, Scalar greatest, std::int32_t* predecessors) {
@@ -395,7 +394,7 @@ __global__ void __launch_bounds__(256)
     bool done = true;
 #pragma unroll
     for (int source = 0; source < sources_of_a_lane; ++source) {
-      // Of those without a route, beyond n, and of the vertex itself nothing is looked for.
+      // Elements without a route, beyond n, and on the diagonal have no predecessor.
       const bool none = wanted.at[source] > greatest || slab.first + own + source == to;
       found[source] = none ? -1 : -2;
       done &= none;
@@ -403,7 +402,7 @@ __global__ void __launch_bounds__(256)
     const std::int64_t end = lists.begin[(to + 1) * lists.groups];
     for (std::int64_t first = lists.begin[to * lists.groups]; first < end && !__all_sync(0xffffffffu, done);
          first += 32) {
-      EdgeTo<Scalar> edge{0, 0};  // of a lane; beyond the end it is not looked at
+      EdgeTo<Scalar> edge{0, 0};  // per lane; not used beyond the end
 
       if (first + lane < end) edge = lists.edges[first + lane];
       const int count = static_cast<int>(min(end - first, std::int64_t{32}));
@@ -427,7 +426,7 @@ __global__ void __launch_bounds__(256)
     for (int source = 0; source < sources_of_a_lane; ++source)
       results[lane * sources_of_a_lane + source][which] = max(found[source], -1);
   }
-  __syncthreads();  // the results are there
+  __syncthreads();  // the results are complete
   if (left + lane < n)
     for (int source = warp; source < sources_of_a_block; source += 8)
       if (const std::int64_t from = slab.first + top + source; from < n)
@@ -435,7 +434,7 @@ __global__ void __launch_bounds__(256)
 }
 
 template <class Carrier, class T, class C>
-void by_lists(const GraphThere<T>& graph, std::int64_t edges, const C* distances, C greatest,
+void by_lists(const DeviceGraph<T>& graph, std::int64_t edges, const C* distances, C greatest,
               std::int32_t* predecessors, cuda::Job& job) {
   using Scalar = typename Carrier::Scalar;
   const std::int64_t n = graph.n;
@@ -498,11 +497,11 @@ void find_predecessors_on_gpu(const Graph<T>& graph, const Facts& facts, MatrixV
   cuda::check_launch("find_range");
   Bound found[2] = {};
   cuda::fetch_part(range, std::span<Bound>(found), job.stream());
-  // No edge is shorter than the distance between its ends, and one that is longer than all of them is none to look at:
-  // they need no more room than the distances.
+  // No edge is shorter than the distance between its ends, and edges longer than all distances do not matter. Edges
+  // therefore need no wider type than the distances.
   constexpr Bound of_pairs = 0x7ffe;
-  constexpr Bound of_32 = unreachable<std::int32_t>() / 3 - 1;  // as the frame has it for int32
-  const GraphThere<T> there(graph);
+  constexpr Bound of_32 = unreachable<std::int32_t>() / 3 - 1;  // the driver's limit for int32
+  const DeviceGraph<T> there(graph);
   const bool narrow = sizeof(C) == 4 || (found[0] >= -of_32 && found[1] <= of_32);
   if (facts.edges < n * n / 16) {
     const auto most = std::min<C>(greatest, static_cast<C>(found[1]));

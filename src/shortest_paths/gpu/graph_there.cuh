@@ -1,4 +1,4 @@
-// A graph as kernels see it.
+// A graph as kernels access it.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 namespace gradus::shortest_paths_detail {
 
 template <class T>
-struct GraphThere {
+struct DeviceGraph {
   const T* weights;
   std::int64_t n;
   std::int64_t stride;
   T no_edge;
 
-  /// Its weights lie on a GPU.
-  explicit GraphThere(const Graph<T>& graph)
+  /// The weights must be on a GPU.
+  explicit DeviceGraph(const Graph<T>& graph)
       : weights(graph.weights.data()), n(graph.n()), stride(graph.weights.row_stride()), no_edge(graph.no_edge) {}
 
   __device__ const T* row(std::int64_t u) const { return weights + u * stride; }

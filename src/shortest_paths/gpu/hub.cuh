@@ -1,10 +1,10 @@
-// A bound on all distances of a graph without negative edges: by way of one vertex, the hub, no route is longer than
-// the longest way to it and the longest way from it together. So the width of the arithmetic follows the distances, and
-// not the heaviest edges: those above the bound are on no shortest route.
+// An upper bound of all distances of a graph without negative edges. Any distance is at most the longest distance to a
+// chosen vertex, the hub, plus the longest distance from it. The arithmetic can then be as narrow as the distances
+// allow, independent of the heaviest edges: edges above the bound are on no shortest route.
 //
-// Any ways to the hub and from it do. At first they are single edges; a pass over the matrix makes of the ways to it
-// those with one edge more in front, and of the ways from it those with one more behind, where these are shorter. That
-// reads the matrix twice, as much as a round of 64 vertices in the middle.
+// Any routes to and from the hub give a valid bound. Initially they are single edges. Each pass over the matrix extends
+// the routes to the hub by one edge in front and the routes from it by one edge at the end, if this shortens them. A
+// pass reads the matrix twice, as much as a round of 64 intermediate vertices.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,7 +15,7 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// In words of CUDA's atomic operations: the ways to the hub, those from it, and the longest of both.
+/// The lengths of the routes to the hub and from it, and the longest of both, in words of CUDA's atomic operations.
 struct HubWays {
   using Word = cuda::Job::Word;
   Word* to;
@@ -26,7 +26,7 @@ struct HubWays {
 inline constexpr int hub_threads = 256;
 inline constexpr int hub_rows = 64;
 
-// Launch shape: a thread for each vertex. The hub is vertex 0.
+// Launch shape: one thread per vertex. The hub is vertex 0.
 template <class T>
 __global__ void begin_at_hub(const T* weights, std::int64_t n, HubWays ways) {
   const std::int64_t vertex = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -35,8 +35,8 @@ __global__ void begin_at_hub(const T* weights, std::int64_t n, HubWays ways) {
   ways.from[vertex] = static_cast<HubWays::Word>(weights[vertex]);
 }
 
-// Launch shape: a block for each vertex, which reads its row. Ways may become shorter while others read them: whatever
-// is read is the length of a way.
+// Launch shape: one block per vertex, which reads its row. Other threads may shorten a route while it is read; every
+// value is the length of some route.
 template <class T>
 __global__ void __launch_bounds__(hub_threads) shorten_ways_to_hub(const T* weights, std::int64_t n, HubWays ways) {
   const std::int64_t vertex = blockIdx.x;
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(hub_threads) shorten_ways_to_hub(const T* weig
   if (threadIdx.x % 32 == 0) atomicMin(&ways.to[vertex], best);
 }
 
-// Launch shape: in x a thread for each vertex, which reads its column; in y `hub_rows` rows each.
+// Launch shape: x: one thread per vertex, which reads its column; y: `hub_rows` rows each.
 template <class T>
 __global__ void __launch_bounds__(hub_threads) shorten_ways_from_hub(const T* weights, std::int64_t n, HubWays ways) {
   const std::int64_t vertex = std::int64_t{blockIdx.x} * hub_threads + threadIdx.x;
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(hub_threads) shorten_ways_from_hub(const T* we
   atomicMin(&ways.from[vertex], best);
 }
 
-// Launch shape: a thread for each vertex. `longest` is 0 before.
+// Launch shape: one thread per vertex. `longest` must be 0.
 __global__ inline void find_longest_ways(std::int64_t n, HubWays ways) {
   const std::int64_t vertex = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (vertex >= n) return;
@@ -68,7 +68,7 @@ __global__ inline void find_longest_ways(std::int64_t n, HubWays ways) {
   atomicMax(&ways.longest[1], ways.from[vertex]);
 }
 
-/// Whether all vertices reach each other over no more than `most`, as far as a few passes tell. No edge is negative.
+/// Returns true if a few passes prove that all distances are at most `most`. No edge may be negative.
 template <class T>
 bool is_within_by_hub(CudaDistances<T>& distances, HubWays::Word most) {
   constexpr int passes = 3;

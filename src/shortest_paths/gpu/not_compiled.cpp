@@ -1,4 +1,4 @@
-// What GPU code defines, in a build without CUDA.
+// Definitions of the GPU functions for a build without CUDA.
 #include "core/not_compiled.hpp"
 #include "shortest_paths/gpu/gpu_graph.hpp"
 #include "shortest_paths/gpu/run_on_gpu.hpp"
@@ -16,7 +16,7 @@ void copy_matrix(MatrixView<const T>, MatrixView<T>, cuda::Job&) {
 }
 
 template <class T>
-Examined<T> examine_on_gpu(const Graph<T>&, cuda::Job&) {
+GraphFacts<T> examine_on_gpu(const Graph<T>&, cuda::Job&) {
   core::not_compiled("CUDA");
 }
 
@@ -29,7 +29,7 @@ void run_on_gpu(const Request<T>&, const Variant&, Prepared<T>&, MatrixView<T>, 
 #define GRADUS_INSTANTIATE(T)                                                                                        \
   template std::shared_ptr<cuda::Job> bring_to_gpu(Graph<T>&, const Execution&, std::uint64_t);                      \
   template void copy_matrix(MatrixView<const T>, MatrixView<T>, cuda::Job&);                                         \
-  template Examined<T> examine_on_gpu(const Graph<T>&, cuda::Job&);                                                  \
+  template GraphFacts<T> examine_on_gpu(const Graph<T>&, cuda::Job&);                                                \
   template void run_on_gpu(const Request<T>&, const Variant&, Prepared<T>&, MatrixView<T>, MatrixView<std::int32_t>, \
                            std::vector<Phase>&)
 GRADUS_INSTANTIATE(std::int32_t);

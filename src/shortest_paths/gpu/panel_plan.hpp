@@ -1,4 +1,4 @@
-// How cuda_panels cuts a graph so that the pieces fit a GPU: for the table, and for the variant. Plain C++.
+// Chooses the pieces of a graph that cuda_panels keeps on a GPU, for the table and for the variant. Plain C++.
 #pragma once
 
 #include <algorithm>
@@ -9,24 +9,23 @@
 namespace gradus::shortest_paths_detail {
 
 struct PanelPlan {
-  std::int64_t pivot = 0;   ///< vertices in the middle of a round; 0: nothing fits
-  std::int64_t slab = 0;    ///< rows that come and go at a time
-  std::int64_t chunk = 0;   ///< columns of the pivot's own rows that are relaxed at a time
-  std::uint64_t bytes = 0;  ///< that it takes
+  std::int64_t pivot = 0;  ///< intermediate vertices of a round; 0 if nothing fits
+  std::int64_t slab = 0;   ///< rows that are transferred at a time
+  std::int64_t chunk = 0;  ///< columns of the pivot's rows that are relaxed at a time
+  std::uint64_t bytes = 0;
 };
 
-/// All sizes of the plan are multiples of this, and so are the sides of what is on the GPU.
+/// All sizes of the plan, and the sides of all matrices on the GPU, are multiples of this.
 inline constexpr std::int64_t panel_granule = 256;
-/// Vertices of a round in which the pivot itself is closed.
+/// Vertices per round when the pivot itself is closed.
 inline constexpr int panel_closing_depth = 64;
 
-/// Of a block's shared memory, at least.
 constexpr std::uint64_t panel_shared_bytes(int element_bytes) {
   return std::uint64_t{element_bytes == 8 ? 96U : 64U} << 10;
 }
 
-/// The deepest pivot for a GPU. The deeper it is the fewer times the matrix travels, and the longer the pivot's own
-/// rows take, during which no stop request is honoured: what takes an H200 some 0.2 s.
+/// Returns the deepest pivot for a GPU. A deeper pivot means fewer transfers of the matrix but a longer closing of the
+/// pivot's rows, during which a stop request has no effect: about 0.2 s on an H200.
 inline std::int64_t deepest_pivot(int multiprocessors) {
   return std::clamp<std::int64_t>(std::int64_t{multiprocessors} * 62 / panel_granule, 1, 32) * panel_granule;
 }
@@ -40,15 +39,15 @@ inline PanelPlan panels_of(std::int64_t n, int element_bytes, std::int64_t pivot
   plan.chunk = std::min(side, 2 * plan.slab);
   plan.bytes = 2 * cuda::part_bytes(pivot * side, element) +                 // rows of this pivot and the next
                cuda::part_bytes(pivot * pivot, element) +                    // the pivot
-               4 * cuda::part_bytes(panel_closing_depth * pivot, element) +  // what closing it takes
-               cuda::part_bytes(pivot * plan.chunk, element) +               // its rows as they were
-               cuda::part_bytes(pivot * plan.slab, element) +                // columns of a slab, turned over
+               4 * cuda::part_bytes(panel_closing_depth * pivot, element) +  // closing of the pivot
+               cuda::part_bytes(pivot * plan.chunk, element) +               // previous values of its rows
+               cuda::part_bytes(pivot * plan.slab, element) +                // columns of a slab, transposed
                cuda::part_bytes(plan.slab * side, element) +                 // the slab
-               2 * cuda::part_bytes(plan.slab * n, element);                 // two that travel
+               2 * cuda::part_bytes(plan.slab * n, element);                 // two slabs in transfer
   return plan;
 }
 
-/// The plan with the fewest rounds that fits `most_bytes`, of equal pivots no deeper than `deepest`.
+/// Returns the plan with the fewest rounds that fits `most_bytes`. Pivots have equal sizes of at most `deepest`.
 inline PanelPlan plan_panels(std::int64_t n, int element_bytes, std::uint64_t most_bytes, std::int64_t deepest) {
   const std::int64_t granules = (n + panel_granule - 1) / panel_granule;
   for (std::int64_t rounds = 1; rounds <= granules; ++rounds) {

@@ -1,10 +1,10 @@
-// The steps of a round of cuda_dpx, and their kernels: the diagonal, its row and column, the rest; and all rounds in
-// one launch.
+// The steps of a round of cuda_dpx and their kernels: the diagonal, its row and column, and the rest; also all rounds
+// in one launch.
 //
-// A round has `depth` vertices in the middle. What the rest needs of it lies apart from the matrix, in panels: the
-// round's rows, and its columns transposed, so that both are read along rows. There are panels for two rounds: while
-// the rest of one round is relaxed, the diagonal, row and column of the next are brought up to that round (`catch_up`)
-// and closed.
+// A round has `depth` intermediate vertices. The operands of the rest are stored apart from the matrix, in panels: the
+// round's rows, and its columns transposed, so that both are read along rows. There are panels for two rounds. While
+// the rest of one round is relaxed, the diagonal, row and column of the next round are relaxed through the current
+// round (`catch_up`) and closed.
 #pragma once
 
 #include <type_traits>
@@ -13,15 +13,14 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// What the kernels work on.
 template <class Word>
 struct Work {
   Word* distances;         ///< `side` rows of `words`
-  Word* row_panels[2];     ///< of even and odd rounds: depth x words
-  Word* column_panels[2];  ///< depth x side, a word for each element
-  std::size_t words;       ///< of a row of the matrix
-  int side;                ///< vertices, those that fill the last tiles up included
-  int one;                 ///< 1, which the compiler must not know: see carriers.cuh
+  Word* row_panels[2];     ///< for even and odd rounds: depth x words
+  Word* column_panels[2];  ///< depth x side, one word per element
+  std::size_t words;
+  int side;  ///< vertices, including the padding of the last tiles
+  int one;   ///< the value 1, hidden from the compiler; see carriers.cuh
 
   __device__ Word* row_panel(int round) const { return round & 1 ? row_panels[1] : row_panels[0]; }
   __device__ Word* column_panel(int round) const { return round & 1 ? column_panels[1] : column_panels[0]; }
@@ -30,13 +29,12 @@ struct Work {
 // ---------------------------------------------------------------------------------------------------------------------
 // Shapes
 
-/// Of the diagonal, and of the tiles of its row and column.
 template <class Carrier, int depth>
 struct Shapes {
   using Word = typename Carrier::Word;
   using Scalar = typename Carrier::Scalar;
   static constexpr int pack = Carrier::pack;
-  static constexpr int panel_side = 64;  // of a tile of the row and the column, in vertices
+  static constexpr int panel_side = 64;  // vertices per side of a tile of the row or column
   static constexpr int depth_words = depth / pack;
   static constexpr int panel_words = panel_side / pack;
 
@@ -52,13 +50,13 @@ struct Shapes {
   static_assert(Row::threads == panel_threads && Row::rows == depth && Row::columns == panel_words);
   static_assert(Column::threads == panel_threads && Column::rows == panel_side && Column::columns == depth_words);
 
-  // Shared memory. The diagonal: the operands that catch it up, then its elements; rows have 4 elements more, so that
-  // those of a column lie in different banks.
+  // Shared memory of the diagonal: the operands of its catch-up, then its elements. Each row has 4 more elements, which
+  // avoids bank conflicts in a column.
   static constexpr int scalar_stride = depth + 4;
   static constexpr std::size_t catch_up_bytes = sizeof(Word) * depth * (depth + depth_words);
   static constexpr std::size_t close_bytes = sizeof(Scalar) * depth * scalar_stride;
   static constexpr std::size_t diagonal_bytes = catch_up_bytes > close_bytes ? catch_up_bytes : close_bytes;
-  // Row and column: the operands that catch a tile up, of which the second makes place for the tile; and the diagonal.
+  // Shared memory of row and column: the operands of a tile's catch-up and the diagonal. The tile replaces one operand.
   static constexpr std::size_t row_words = std::size_t{depth} * (depth + panel_words + depth);
   static constexpr std::size_t column_words = std::size_t{depth} * (panel_side + depth_words + depth_words);
   static constexpr std::size_t panel_bytes = sizeof(Word) * (row_words > column_words ? row_words : column_words);
@@ -68,10 +66,10 @@ struct Shapes {
 // ---------------------------------------------------------------------------------------------------------------------
 // The diagonal
 
-/// Closes the tile: vertex after vertex in the middle. A thread has 4 x 4 elements in registers; the row and the column
-/// of the vertex come from shared memory, two of each in turn. Those of the next vertex are relaxed and handed over
-/// first, so that one barrier for each vertex suffices: it orders their being written before their being read, and the
-/// reading of those before them ahead of the next writing to the same place.
+/// Closes the tile, one intermediate vertex after another. A thread keeps 4 x 4 elements in registers. The row and
+/// column of the current vertex are in shared memory, in one of two buffers. The row and column of the next vertex are
+/// relaxed and published first, so one barrier per vertex suffices: it orders these writes before their reads, and the
+/// reads of the current buffer before the next write to it.
 template <class Carrier, int depth, class Scalar = typename Carrier::Scalar>
 __device__ __forceinline__ void close_tile(Scalar (&own)[4][4], Scalar* rows, Scalar* columns) {
   const int right = static_cast<int>(threadIdx.x) % (depth / 4);
@@ -94,7 +92,7 @@ __device__ __forceinline__ void close_tile(Scalar (&own)[4][4], Scalar* rows, Sc
         onward[x] = rows[via % 2 * depth + right * 4 + x];
         to_via[x] = columns[via % 2 * depth + down * 4 + x];
       }
-      const int next = (via + 1) % 4;  // a constant in the unrolled loop
+      const int next = (via + 1) % 4;
       const int next_four = via == 3 ? four + 1 : four;
       const int next_place = (via + 1) % 2 * depth;
 #pragma unroll
@@ -119,7 +117,7 @@ __device__ __forceinline__ void close_tile(Scalar (&own)[4][4], Scalar* rows, Sc
   }
 }
 
-/// The diagonal of a round: caught up with the round before, closed, written to the matrix and to both panels.
+/// Relaxes the diagonal through the previous round, closes it, and writes it to the matrix and both panels.
 template <class Carrier, int depth>
 __device__ __forceinline__ void close_diagonal(const Work<typename Carrier::Word>& work, int round, bool catch_up,
                                                unsigned char* shared) {
@@ -141,11 +139,11 @@ __device__ __forceinline__ void close_diagonal(const Work<typename Carrier::Word
   load_cells<Tile>(cells, diagonal, work.words);
   if (catch_up) {
     wait_for_copies<0>();
-    __syncthreads();  // the operands are there
+    __syncthreads();  // the operands are loaded
     min_plus<Carrier, Tile, depth, depth, Shape::depth_words>(cells, a, b, work.one);
-    __syncthreads();  // nobody reads them any more
+    __syncthreads();  // all threads have read them
   }
-  // From the rows and columns of a warp's tile to 4 x 4 neighbours, through shared memory.
+  // Redistributes the elements through shared memory, from the layout of a warp's tile to 4 x 4 neighbours per thread.
   Scalar* const elements = reinterpret_cast<Scalar*>(shared);
 #pragma unroll
   for (int row = 0; row < Tile::own_rows; ++row)
@@ -155,7 +153,7 @@ __device__ __forceinline__ void close_diagonal(const Work<typename Carrier::Word
       for (int half = 0; half < Shape::pack; ++half)
         elements[Tile::row(row) * Shape::scalar_stride + Tile::column(column) * Shape::pack + half] =
             Carrier::get(cells[row][column], half);
-  __syncthreads();  // the elements are there
+  __syncthreads();  // the elements are stored
   const int right = static_cast<int>(threadIdx.x) % (depth / 4);
   const int down = static_cast<int>(threadIdx.x) / (depth / 4);
   Scalar own[4][4];
@@ -164,7 +162,7 @@ __device__ __forceinline__ void close_diagonal(const Work<typename Carrier::Word
 #pragma unroll
     for (int column = 0; column < 4; ++column)
       own[row][column] = elements[(down * 4 + row) * Shape::scalar_stride + right * 4 + column];
-  __syncthreads();  // nobody reads them any more
+  __syncthreads();  // all threads have read them
   close_tile<Carrier, depth>(own, elements, elements + 2 * depth);
 
   constexpr int own_words = 4 / Shape::pack;
@@ -208,7 +206,7 @@ __global__ void __launch_bounds__(Shapes<Carrier, depth>::diagonal_threads, 1)
 // ---------------------------------------------------------------------------------------------------------------------
 // Its row and its column
 
-/// 64 columns of the round's rows: caught up, then the closed diagonal times the tile.
+/// Relaxes 64 columns of the round's rows through the previous round, then multiplies the closed diagonal by the tile.
 template <class Carrier, int depth>
 __device__ __forceinline__ void relax_row_tile(const Work<typename Carrier::Word>& work, int round, int tile,
                                                bool catch_up, unsigned char* shared) {
@@ -232,13 +230,13 @@ __device__ __forceinline__ void relax_row_tile(const Work<typename Carrier::Word
   load_cells<Tile>(cells, place, work.words);
   if (catch_up) {
     wait_for_copies<1>();
-    __syncthreads();  // the operands are there
+    __syncthreads();  // the operands are loaded
     min_plus<Carrier, Tile, depth, depth, Shape::panel_words>(cells, a, b, work.one);
-    __syncthreads();  // nobody reads them any more
+    __syncthreads();  // all threads have read them
   }
   store_cells<Tile>(cells, b, Shape::panel_words);
   wait_for_copies<0>();
-  __syncthreads();  // the tile, as it was, and the diagonal are there
+  __syncthreads();  // the previous tile and the diagonal are loaded
   fill_cells<Tile>(cells, Carrier::nothing());
   min_plus<Carrier, Tile, depth, depth, Shape::panel_words>(cells, diagonal, b, work.one);
   store_cells<Tile>(cells, place, work.words);
@@ -246,7 +244,7 @@ __device__ __forceinline__ void relax_row_tile(const Work<typename Carrier::Word
   __syncthreads();  // the shared memory is free for another tile
 }
 
-/// 64 rows of the round's columns: caught up, then the tile times the closed diagonal.
+/// Relaxes 64 rows of the round's columns through the previous round, then multiplies the tile by the closed diagonal.
 template <class Carrier, int depth>
 __device__ __forceinline__ void relax_column_tile(const Work<typename Carrier::Word>& work, int round, int tile,
                                                   bool catch_up, unsigned char* shared) {
@@ -270,13 +268,13 @@ __device__ __forceinline__ void relax_column_tile(const Work<typename Carrier::W
   load_cells<Tile>(cells, place, work.words);
   if (catch_up) {
     wait_for_copies<1>();
-    __syncthreads();  // the operands are there
+    __syncthreads();  // the operands are loaded
     min_plus<Carrier, Tile, depth, Shape::panel_side, Shape::depth_words>(cells, a, b, work.one);
-    __syncthreads();  // nobody reads them any more
+    __syncthreads();  // all threads have read them
   }
   store_transposed<Carrier, Tile>(cells, a, Shape::panel_side);
   wait_for_copies<0>();
-  __syncthreads();  // the tile, as it was, and the diagonal are there
+  __syncthreads();  // the previous tile and the diagonal are loaded
   fill_cells<Tile>(cells, Carrier::nothing());
   min_plus<Carrier, Tile, depth, Shape::panel_side, Shape::depth_words>(cells, a, diagonal, work.one);
   store_cells<Tile>(cells, place, work.words);
@@ -284,7 +282,7 @@ __device__ __forceinline__ void relax_column_tile(const Work<typename Carrier::W
   __syncthreads();  // the shared memory is free for another tile
 }
 
-/// The tile of the row or column with this number, of 2 side / 64; those within the diagonal are done.
+/// Relaxes tile `number` of the 2 side / 64 tiles of the row and column. Tiles within the diagonal are already done.
 template <class Carrier, int depth>
 __device__ __forceinline__ void relax_panel_tile(const Work<typename Carrier::Word>& work, int round, int number,
                                                  bool catch_up, unsigned char* shared) {
@@ -296,7 +294,7 @@ __device__ __forceinline__ void relax_panel_tile(const Work<typename Carrier::Wo
   else relax_column_tile<Carrier, depth>(work, round, tile, catch_up, shared);
 }
 
-// Launch shape: a block of 256 threads for each tile.
+// Launch shape: a block of 256 threads per tile.
 template <class Carrier, int depth>
 __global__ void __launch_bounds__(Shapes<Carrier, depth>::panel_threads)
     relax_panels_kernel(Work<typename Carrier::Word> work, int round) {
@@ -307,9 +305,9 @@ __global__ void __launch_bounds__(Shapes<Carrier, depth>::panel_threads)
 // ---------------------------------------------------------------------------------------------------------------------
 // The rest
 
-// Launch shape: a block for each tile of the whole matrix. `next`: the next round, whose rows and columns are left out:
-// another stream has them by now; or -1. Relaxing this round's own rows and columns once more changes nothing, and
-// costs less than to leave them out.
+// Launch shape: one block per tile of the whole matrix. `next`: the next round, whose rows and columns are skipped
+// because another stream processes them, or -1. Relaxing the current round's rows and columns again changes nothing and
+// costs less than skipping them.
 template <class Carrier, int depth, class Shape>
 __global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multiprocessor)
     relax_rest_kernel(Work<typename Carrier::Word> work, int round, int next) {
@@ -347,8 +345,8 @@ __global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multip
 // ---------------------------------------------------------------------------------------------------------------------
 // In and out
 
-/// `rows` x `columns` elements as rows of `words` words, filled up at their right border and below it to `filled` rows:
-/// the share of the thread `first` of `threads`.
+/// Copies `rows` x `columns` elements into rows of `words` words and pads them on the right and below, to `filled`
+/// rows. The calling thread processes the share of thread `first` of `threads`.
 template <class Carrier, class Element>
 __device__ __forceinline__ void bring_in(typename Carrier::Word* to, int filled, std::size_t words,
                                          const Element* elements, int rows, int columns, std::size_t first,
@@ -367,7 +365,6 @@ __device__ __forceinline__ void bring_in(typename Carrier::Word* to, int filled,
     to[word] = Carrier::word_of(scalars[0], scalars[Carrier::pack - 1]);
   }
 }
-/// And back.
 template <class Carrier, class Element>
 __device__ __forceinline__ void bring_out(const typename Carrier::Word* from, std::size_t words, Element* elements,
                                           int rows, int columns, std::size_t first, std::size_t threads) {
@@ -385,7 +382,7 @@ __device__ __forceinline__ std::size_t thread_of_grid() {
 }
 __device__ __forceinline__ std::size_t threads_of_grid() { return gridDim.x * static_cast<std::size_t>(blockDim.x); }
 
-// Launch shape of both: any.
+// Launch shape of both kernels: any.
 template <class Carrier, class Element>
 __global__ void bring_in_kernel(typename Carrier::Word* to, int filled, std::size_t words, const Element* elements,
                                 int rows, int columns) {
@@ -400,14 +397,15 @@ __global__ void bring_out_kernel(const typename Carrier::Word* from, std::size_t
 // ---------------------------------------------------------------------------------------------------------------------
 // Rounds in one launch
 
-/// Of all blocks of a cooperative launch. Both are 0 before and after it.
+/// Barrier of all blocks of a cooperative launch. Both counters are 0 before and after it.
 struct GridBarrier {
   unsigned int arrived;
   unsigned int left;
 };
 
-/// Whatever a thread of any block has written before is seen behind it by every thread of every block: the barriers of
-/// the block order its threads around the one that speaks for them, whose arrival releases, and whose look acquires.
+/// Waits until all blocks arrive. Everything that any thread wrote before the barrier is visible to every thread after
+/// it: block barriers order the threads of a block around the thread that represents it, whose arrival is a release and
+/// whose poll is an acquire.
 __device__ __forceinline__ void wait_for_grid(GridBarrier* barrier, unsigned int& target) {
   target += gridDim.x;
   __syncthreads();
@@ -422,9 +420,10 @@ __device__ __forceinline__ void wait_for_grid(GridBarrier* barrier, unsigned int
 
 inline constexpr int one_launch_depth = 64;
 
-// Rounds [first, last), with one wait of all blocks after the row and column, and one after the rest. While the rest is
-// relaxed, block 0 closes the next diagonal. The first launch brings elements in, the one with the last round out.
-// Launch shape: cooperative; blocks of 256 threads, no more than the GPU runs at once.
+// Runs rounds [first, last). All blocks wait once after the row and column and once after the rest. While the rest is
+// relaxed, block 0 closes the next diagonal. The first launch copies the elements in, and the launch with the last
+// round copies them out. Launch shape: cooperative; blocks of 256 threads, at most as many as the GPU runs
+// concurrently.
 template <class Carrier, class Element>
 __global__ void __launch_bounds__(256, 2) relax_in_one_launch(Work<typename Carrier::Word> work, Element* elements,
                                                               int n, int first, int last, GridBarrier* barrier) {
@@ -452,7 +451,7 @@ __global__ void __launch_bounds__(256, 2) relax_in_one_launch(Work<typename Carr
       close_diagonal<Carrier, depth>(work, next, true, shared);
       __syncthreads();  // the shared memory is free
     }
-    // The rest among the other blocks, if there are any.
+    // The other blocks, if any, share the rest.
     const int helpers = blocks > 1 ? blocks - 1 : 1;
     const int helper = blocks > 1 ? block - 1 : 0;
     for (int number = helper; helper >= 0 && number < (tiles - 1) * (tiles - 1); number += helpers) {
@@ -472,10 +471,10 @@ __global__ void __launch_bounds__(256, 2) relax_in_one_launch(Work<typename Carr
           work.distances + static_cast<std::size_t>(row) * depth * work.words + column * Shape::panel_words;
       load_cells<Tile>(cells, place, work.words);
       wait_for_copies<0>();
-      __syncthreads();  // the operands are there
+      __syncthreads();  // the operands are loaded
       min_plus<Carrier, Tile, depth, depth, Shape::panel_words>(cells, a, b, work.one);
       store_cells<Tile>(cells, place, work.words);
-      __syncthreads();  // nobody reads them any more
+      __syncthreads();  // all threads have read them
     }
     wait_for_grid(barrier, target);
   }

@@ -8,7 +8,7 @@ namespace gradus::shortest_paths_detail {
 
 namespace {
 
-/// What is left to do when a variant has found the distances on a GPU, and what is left is not for one.
+/// Completes the results on the host if the remaining work is not supported on a GPU.
 template <class T, class C>
 void complete_by_host(const Request<T>& request, const Prepared<T>& input, MatrixView<const C> solved, C greatest,
                       MatrixView<T> distances, MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
@@ -41,13 +41,13 @@ void complete_by_host(const Request<T>& request, const Prepared<T>& input, Matri
     copy_matrix(MatrixView<const std::int32_t>(predecessors_here), predecessors, *input.job);
 }
 
-/// As solve(), by a variant that works on a GPU, to which the graph was brought.
+/// Finds all distances with a variant on the GPU to which the graph was brought.
 template <class T, class C>
 void solve_on_gpu(const Request<T>& request, const Variant& variant, const Prepared<T>& input, MatrixView<T> distances,
                   MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
   constexpr bool floating = std::is_floating_point_v<T>;
   const std::int64_t n = request.n();
-  const Examined<T>& facts = input.facts;
+  const GraphFacts<T>& facts = input.facts;
   cuda::Job& job = *input.job;
   const auto greatest = static_cast<C>(facts.greatest);
   const bool wanted = request.options.predecessors && n > 0;
@@ -56,7 +56,7 @@ void solve_on_gpu(const Request<T>& request, const Variant& variant, const Prepa
   if (is_there(distances)) admit(job, distances.data(), "distances");
   if (is_there(predecessors)) admit(job, predecessors.data(), "predecessors");
 
-  // The variant works where the result is wanted, or where the copy of the weights is, unless these are still needed.
+  // The variant works in the result's memory or in the copy of the weights, unless the weights are still needed.
   const MatrixView<T> copy(const_cast<T*>(input.there.weights.data()), n, n, input.there.weights.place());
   MatrixView<C> solved;
   if constexpr (std::is_same_v<T, C>) {
@@ -80,7 +80,7 @@ void solve_on_gpu(const Request<T>& request, const Variant& variant, const Prepa
     return complete_by_host<T, C>(request, input, solved, greatest, distances, predecessors, phases);
   MatrixView<std::int32_t> found;
   if constexpr (floating) {
-    if (wanted || (facts.negative && diagonal_sank_on_gpu<C>(solved, job)))
+    if (wanted || (facts.negative && diagonal_is_negative_on_gpu<C>(solved, job)))
       return complete_by_host<T, C>(request, input, solved, greatest, distances, predecessors, phases);
   } else if (wanted) {
     const core::PhaseTimer timer(phases, "predecessors");
@@ -109,7 +109,7 @@ void solve_on_gpu(const Request<T>& request, const Variant& variant, const Prepa
 template <class T>
 void run_on_gpu(const Request<T>& request, const Variant& variant, Prepared<T>& input, MatrixView<T> distances,
                 MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
-  const Examined<T>& facts = input.facts;
+  const GraphFacts<T>& facts = input.facts;
   const Shape shape = describe(request, facts);
   if (!input.job) input.bring_to_gpu(request.execution, variant.memory(shape, request.threads).device, phases);
   if (facts.negative) {

@@ -1,4 +1,4 @@
-// A job's part on a GPU: what the frame does around a variant that works there.
+// Runs a GPU variant: the steps of the driver around the variant.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// The job's part on a GPU, from the graph on.
+/// Runs the GPU part of a job, once the graph is prepared.
 template <class T>
 void run_on_gpu(const Request<T>& request, const Variant& variant, Prepared<T>& input, MatrixView<T> distances,
                 MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases);

@@ -1,4 +1,4 @@
-// A matrix turned over, square by square, so that memory is read and written along its rows.
+// Transposes a matrix in squares, so that memory is read and written along its rows.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,14 +7,14 @@ namespace gradus::shortest_paths_detail {
 
 inline constexpr int square = 32;
 
-/// store(column, row, element(row, column)) for a square of 32 x 32 places by 32 x 8 threads, neighbours in a warp
-/// along the rows at first, and along the columns then.
+/// Calls store(column, row, element(row, column)) for a square of 32 x 32 elements with 32 x 8 threads. Threads of a
+/// warp are neighbours along a row when they read and along a column when they store.
 template <class Value, class Element, class Store>
 __device__ __forceinline__ void turn_square(const Element& element, const Store& store) {
   __shared__ Value values[square][square + 1];
   const int x = static_cast<int>(threadIdx.x);
   for (int y = static_cast<int>(threadIdx.y); y < square; y += 8) values[y][x] = element(y, x);
-  __syncthreads();  // the square is there
+  __syncthreads();  // the square is loaded
   for (int y = static_cast<int>(threadIdx.y); y < square; y += 8) store(y, x, values[x][y]);
 }
 

@@ -1,5 +1,4 @@
-// Tiles of cuda_dpx: the elements that a block has in the registers of its threads, and their min-plus product with two
-// tiles in shared memory.
+// Tiles of cuda_dpx: elements in registers, and their min-plus product with two tiles in shared memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,9 +15,9 @@ struct alignas(sizeof(Word) * count) Vector {
   Word at[count];
 };
 
-/// A block's tile: warp_rows x warp_columns warps of 4 x 8 threads, own_rows x own_columns words each. A thread's rows
-/// and columns lie in groups of 16 bytes, so that it loads them as vectors; the groups of a warp are neighbours, so
-/// that the loads of its lanes are broadcasts without conflicts of banks.
+/// A block's tile: warp_rows x warp_columns warps of 4 x 8 threads with own_rows x own_columns words each. A thread's
+/// rows and columns form groups of 16 bytes, which it loads as vectors. The groups of a warp are adjacent, so the loads
+/// of its lanes are broadcasts without bank conflicts.
 template <class Word, int own_rows_, int own_columns_, int warp_rows_, int warp_columns_>
 struct RegisterTile {
   static constexpr int own_rows = own_rows_;
@@ -36,7 +35,7 @@ struct RegisterTile {
   using RowVector = Vector<Word, row_vector>;
   using ColumnVector = Vector<Word, column_vector>;
 
-  /// The first row of a group of this thread's, and the first column.
+  /// Returns the first row of one of the thread's groups. group_column() returns the first column.
   __device__ static int group_row(int group) {
     const int thread = static_cast<int>(threadIdx.x);
     return thread / 32 / warp_columns_ * 4 * own_rows + group * 4 * row_vector + thread % 32 / 8 * row_vector;
@@ -52,7 +51,7 @@ struct RegisterTile {
 // ---------------------------------------------------------------------------------------------------------------------
 // The product
 
-/// relax2() of every element from this one on; each has its number as a constant.
+/// Applies relax2() to every element from `element` on. Each element's number is a compile-time constant.
 template <class Carrier, class Tile, int element, class Word>
 __device__ __forceinline__ void relax_elements(Word (&best)[Tile::own_rows][Tile::own_columns],
                                                const Word (&a)[2][Tile::own_rows],
@@ -66,8 +65,9 @@ __device__ __forceinline__ void relax_elements(Word (&best)[Tile::own_rows][Tile
   }
 }
 
-/// best = min(best, A + B) by way of `depth` vertices. Both operands are in shared memory, the vertex in the middle by
-/// the row: `a` has a_columns words for each, which are the tile's rows, `b` its columns.
+/// Computes best = min(best, A + B) through `depth` vertices. Both operands are in shared memory with one row per
+/// intermediate vertex. `a` has a_columns words per row, which are the tile's rows; `b` has b_columns words, which are
+/// its columns.
 template <class Carrier, class Tile, int depth, int a_columns, int b_columns, class Word>
 __device__ __forceinline__ void min_plus(Word (&best)[Tile::own_rows][Tile::own_columns], const Word* a_operand,
                                          const Word* b_operand, int one) {
@@ -118,7 +118,7 @@ __device__ __forceinline__ void fill_cells(Word (&cells)[Tile::own_rows][Tile::o
     for (int column = 0; column < Tile::own_columns; ++column) cells[row][column] = value;
 }
 
-/// From global memory, past the first-level cache: another block may have written it in the same launch.
+/// Bypasses the L1 cache, because another block of the same launch may have written the data.
 template <class Vec>
 __device__ __forceinline__ Vec load_uncached(const void* from) {
   static_assert(sizeof(Vec) == 16 || sizeof(Vec) == 8 || sizeof(Vec) == 4);
@@ -129,7 +129,7 @@ __device__ __forceinline__ Vec load_uncached(const void* from) {
   return vector;
 }
 
-/// `stride`: words between the rows of the memory.
+/// `stride`: words between the rows in memory.
 template <class Tile, class Word>
 __device__ __forceinline__ void load_cells(Word (&cells)[Tile::own_rows][Tile::own_columns], const Word* from,
                                            std::size_t stride) {
@@ -163,7 +163,7 @@ __device__ __forceinline__ void store_cells(const Word (&cells)[Tile::own_rows][
     for (int group = 0; group < Tile::column_groups; ++group) store_group<Tile>(cells, row, group, to, stride);
 }
 
-/// Column by column, a word for each element: both halves of a word of pairs are the same distance.
+/// Stores by columns, one word per element. Both halves of a word of pairs hold the same distance.
 template <class Carrier, class Tile, class Word>
 __device__ __forceinline__ void store_transposed(const Word (&cells)[Tile::own_rows][Tile::own_columns], Word* to,
                                                  std::size_t stride) {
@@ -190,7 +190,7 @@ using cuda::copy_16_bytes;
 using cuda::end_group;
 using cuda::wait_for_copies;
 
-/// rows x columns words; in shared memory there is nothing between the rows.
+/// Copies rows x columns words. The copy in shared memory is contiguous.
 template <int rows, int columns, int threads, class Word>
 __device__ __forceinline__ void copy_tile(Word* shared, const Word* global, std::size_t stride) {
   constexpr int vector = 16 / int(sizeof(Word));
@@ -208,8 +208,8 @@ __device__ __forceinline__ void copy_tile(Word* shared, const Word* global, std:
 // ---------------------------------------------------------------------------------------------------------------------
 // The product of operands in global memory
 
-/// Of a product of large operands: a block's tile, so many vertices in the middle in shared memory at a time, and so
-/// many such portions there at once, of which one is worked on and the others are on their way.
+/// Shape of a product of large operands: a block's tile, the intermediate vertices in a portion, and the number of
+/// portions in shared memory. One portion is used while the others are loaded.
 template <class Tile_, int portion_, int stages_, int blocks_per_multiprocessor_>
 struct ProductShape {
   using Tile = Tile_;
@@ -221,9 +221,9 @@ struct ProductShape {
   static constexpr std::size_t bytes = sizeof(Word) * stages* stage_words;
 };
 
-/// cells = min(cells, A + B) by way of portions * Shape::portion vertices, whose rows of A (transposed) and B lie in
-/// global memory so many words apart; they come into `shared` some portions ahead. load() is called once the first are
-/// on their way, and gives the cells; after(portion) when a portion has been worked on.
+/// Computes cells = min(cells, A + B) through portions * Shape::portion vertices. A (transposed) and B are in global
+/// memory; strides are in words. Portions are copied to `shared` several portions ahead. load() fills the cells after
+/// the first copies have been issued. after(portion) is called when a portion has been used.
 template <class Carrier, class Shape, class Word, class Load, class After>
 __device__ __forceinline__ void min_plus_by_portions(Word (&cells)[Shape::Tile::own_rows][Shape::Tile::own_columns],
                                                      const Word* a, std::size_t a_stride, const Word* b,
@@ -232,9 +232,9 @@ __device__ __forceinline__ void min_plus_by_portions(Word (&cells)[Shape::Tile::
   using Tile = typename Shape::Tile;
   constexpr int portion = Shape::portion;
   constexpr int stages = Shape::stages;
-  // A thread copies the same words of every so many rows; two pointers walk down.
+  // A thread copies the same words of rows at a fixed interval; two pointers advance.
   constexpr int vector = 16 / int(sizeof(Word));
-  constexpr int a_threads = Tile::rows / vector;  // for a row
+  constexpr int a_threads = Tile::rows / vector;  // per row
   constexpr int b_threads = Tile::columns / vector;
   constexpr int a_rows = Tile::threads / a_threads;  // at a time
   constexpr int b_rows = Tile::threads / b_threads;
@@ -266,7 +266,7 @@ __device__ __forceinline__ void min_plus_by_portions(Word (&cells)[Shape::Tile::
 #pragma unroll 1
   for (int now = 0; now < portions; ++now) {
     wait_for_copies<stages - 2>();
-    __syncthreads();  // this portion is there, and nobody reads the one before, whose place the next one takes
+    __syncthreads();  // this portion is loaded; the previous one may be overwritten
     if (now + stages - 1 < portions) copy_portion((now + stages - 1) % stages);
     end_group();
     const Word* const operands = shared + now % stages * Shape::stage_words;

@@ -1,28 +1,28 @@
-// cuda_dpx: production on GPUs. Instructions for dynamic programming, and no step waits for another that it does not
-// need.
+// cuda_dpx: the production variant on GPUs. Uses instructions for dynamic programming, and no step waits for another
+// without need.
 //
 // What changes from `cuda_register_tiled`:
-// * An addition and a minimum are one instruction (DPX, Hopper), of two distances at once where they fit 16 bits; a
-//   part of the elements goes to the multiplier, which would be idle (gpu/carriers.cuh).
-// * 64 or 128 elements in the registers of a thread, loaded as vectors of 16 bytes: an eighth to a tenth of a load for
-//   each relaxation. Operands come into shared memory by asynchronous copies, some portions ahead (gpu/tiles.cuh).
-// * 128 vertices in the middle of a round (64 for 64-bit elements): half the passes over the matrix. Once the diagonal
-//   is closed, its row and column are min-plus products as well.
-// * Diagonal, row and column of the next round depend on a small part of the rest of this one. That part is relaxed by
-//   themselves, ahead, in a stream of higher priority, while the rest keeps the GPU busy (gpu/rounds.cuh).
-// * Small graphs, whose rounds take less time than a launch, are solved by one cooperative launch, in which all blocks
-//   wait for each other twice a round.
+// * An addition and a minimum are one instruction (DPX, Hopper), for two distances at once if they fit 16 bits. Part of
+//   the elements use the multiplier, which would otherwise be idle (gpu/carriers.cuh).
+// * A thread keeps 64 or 128 elements in registers and loads 16-byte vectors, an eighth to a tenth of a load per
+//   relaxation. Asynchronous copies bring the operands into shared memory several portions ahead (gpu/tiles.cuh).
+// * A round has 128 intermediate vertices (64 for 64-bit elements), which halves the passes over the matrix. Once the
+//   diagonal is closed, its row and column are min-plus products, too.
+// * The diagonal, row and column of the next round depend on a small part of the rest of the current round. This part
+//   is relaxed first, in a stream of higher priority, while the rest keeps the GPU busy (gpu/rounds.cuh).
+// * Small graphs, whose rounds take less time than a launch, use a single cooperative launch. All blocks then wait for
+//   each other twice per round.
 //
-// Barriers: before a portion is worked on, which is also when the place of the one before is free. Between the steps:
-// launches in a stream, events between the two streams, or barriers of the whole grid.
-//
-// Work: N^3 relaxations, N rounded up to a multiple of 64, 128 or 256. Memory: another matrix, and panels of
-// 4 x 128 x N. Bytes of the rest: 8 for each element and round, an eighth of a byte for each relaxation (int32).
-// Limits: as `cuda_tiled`; for 64-bit elements 96 KiB of shared memory a block. Whole numbers are computed in the least
-// width that the greatest possible distance allows: 16 bits without negative edges (gpu/hub.cuh), 32 or 64. A block
-// size that is asked for has no effect; a tile below 128 is one launch with rounds of 64, another one rounds of 128.
+// Barriers: one before each portion is used, which also shows that the previous portion may be overwritten. The steps
+// are separated by the order of launches in a stream, events between the two streams, or grid-wide barriers.
+// Work: N^3 relaxations, with N rounded up to a multiple of 64, 128 or 256. Memory: another matrix, and panels of 4 x
+// 128 x N. Bytes of the rest (int32): 8 per element and round, or an eighth of a byte per relaxation.
+// Limits: as `cuda_tiled`; 64-bit elements need 96 KiB of shared memory per block. Integers are computed in the
+// smallest width that the greatest possible distance allows: 16 bits without negative edges (gpu/hub.cuh), 32 or 64. A
+// requested block size has no effect. A requested tile below 128 selects one launch with rounds of 64; any other tile
+// selects rounds of 128.
 // Source: the three steps: see `cuda_tiled`; working ahead: look-ahead of LU factorisations, P. Strazdins (1998); DPX:
-// NVIDIA's Hopper architecture; the grid of tiles and its double buffer are those of matrix products (CUTLASS).
+// NVIDIA's Hopper architecture; the grid of tiles and its double buffer come from matrix products (CUTLASS).
 #include "shortest_paths/gpu/cuda_limits.hpp"
 #include "shortest_paths/problem.hpp"
 
@@ -38,11 +38,11 @@ namespace gradus::shortest_paths_detail {
 
 namespace {
 
-// What a GPU does in a tenth of a second even if it is slow; see CudaDistances::relax().
+// Relaxations that even a slow GPU performs in a tenth of a second; see CudaDistances::relax().
 constexpr double portion = 1e11;
 
-// Up to here one launch is faster. Measured on an H200, int32: 1.03 ms against 1.69 at 2048 vertices, 6.7 against 5.8
-// at 4096.
+// Up to this size one launch is faster. Measured on an H200, int32: 1.03 ms against 1.69 ms at 2048 vertices, 6.7 ms
+// against 5.8 ms at 4096.
 constexpr std::int64_t one_launch_vertices = 3072;
 
 int attribute(cudaDeviceAttr which, const cuda::Job& job) {
@@ -64,7 +64,7 @@ void relax_in_two_streams(CudaDistances<T>& distances) {
   work.distances =
       job.memory().template take<typename Carrier::Word>(work.side * static_cast<std::int64_t>(work.words));
   const auto copy_blocks = static_cast<unsigned int>(8 * attribute(cudaDevAttrMultiProcessorCount, job));
-  const int rounds = (n + depth - 1) / depth;  // vertices beyond n have no edges: nothing goes by way of them
+  const int rounds = (n + depth - 1) / depth;  // vertices beyond n have no edges, so no route passes through them
   const cuda::Stream& stream = distances.stream();
   Rounds in_two_streams;
   distances.relax(rounds, portion, [&](std::int64_t first, std::int64_t number) {
@@ -113,8 +113,8 @@ void relax_in_one(CudaDistances<T>& distances) {
 // ---------------------------------------------------------------------------------------------------------------------
 // The choice of arithmetic
 
-/// Elements of 32 bits or pairs of 16. `InOne`: what carries them in one launch, which older GPUs, with less shared
-/// memory, take at any size. `tile`: Problem::tile, the vertices of a round.
+/// Relaxes 32-bit elements or pairs of 16 bits. `InOne`: the carrier for a single launch, which older GPUs with less
+/// shared memory use at any size. `tile`: Problem::tile, the vertices of a round.
 template <class Carrier, class InOne, class Rest, class T>
 void relax_narrow(CudaDistances<T>& distances, std::int64_t tile) {
   using Word = typename Carrier::Word;
@@ -135,8 +135,8 @@ void relax_wide(CudaDistances<T>& distances) {
                 Rest8x4<T>::template bytes<T> <= dpx_shared_bytes(sizeof(T)));
 }
 
-/// Whether all distances fit pairs of 16 bits: by the greatest one possible, or, where that is worth a look at the
-/// matrix, by way of a hub.
+/// Returns true if all distances fit pairs of 16 bits: by the greatest possible distance or, if scanning the matrix is
+/// worth it, by the bound through a hub.
 template <class T>
 bool fits_pairs(const Problem<T>& problem, CudaDistances<T>& distances, std::vector<Phase>& phases) {
   constexpr std::int64_t worth_a_look = 1024;

@@ -1,15 +1,15 @@
-// cuda_naive: the textbook's outermost loop stays on the processor; for each vertex in the middle it launches a kernel,
-// in which every pair of vertices has a thread of its own.
+// cuda_naive: the textbook's outermost loop stays on the CPU. For each intermediate vertex it launches a kernel with
+// one thread per pair of vertices.
 //
-// What changes from the processor's rungs: N^2 threads at once instead of a few. No thread of a launch waits for
-// another, for while `via` is in the middle neither its row nor its column changes: by way of itself a vertex is not
-// reached on a shorter route, as no cycle is negative. The order of launches in a stream is the only synchronisation.
+// What changes from the CPU rungs: N^2 threads run at once. No thread of a launch waits for another, because while
+// `via` is the intermediate vertex, neither its row nor its column changes: without negative cycles, a route through a
+// vertex to itself is never shorter. The order of launches in the stream is the only synchronisation.
 //
-// Work: N^3 relaxations. Bytes: each relaxation loads three elements and stores one where it found something better;
-// neighbours in a warp share D(from, via), and read neighbours of the other two. The row and the column of `via` stay
-// in the second-level cache, so that 4 to 8 bytes go to memory, or to that cache while the matrix fits there: memory,
-// and below some thousand vertices the N launches, are what it waits for.
-// Limits: the matrix fits the GPU's memory; distances fit the element type.
+// Work: N^3 relaxations. Bytes: each relaxation loads three elements and stores one if it finds an improvement. Threads
+// of a warp share D(from, via) and read neighbouring elements of the other two. The row and the column of `via` stay in
+// the L2 cache, so 4 to 8 bytes go to memory, or to the L2 cache if the matrix fits there. Memory limits the rate, and
+// below some thousand vertices the N launches do.
+// Limits: the matrix must fit the GPU's memory; distances must fit the element type.
 // Source: P. Harish, P. J. Narayanan, "Accelerating large graph algorithms on the GPU using CUDA" (2007).
 #include "shortest_paths/gpu/cuda_limits.hpp"
 #include "shortest_paths/problem.hpp"
@@ -21,7 +21,7 @@ namespace gradus::shortest_paths_detail {
 
 namespace {
 
-// Launch shape: in x the columns of a row, a thread each; in y rows, of which a block takes every gridDim.y-th.
+// Launch shape: x is the column, one thread each. y is the row; a block processes every gridDim.y-th row.
 template <class T>
 __global__ void relax_by_way_of(T* distances, std::int64_t n, std::int64_t via) {
   const std::int64_t to = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -58,7 +58,7 @@ namespace gradus::shortest_paths_detail {
 
 extern constinit const Variant cuda_naive_rung{
     .name = "cuda_naive",
-    .summary = "a GPU thread for each pair; a launch for each vertex in the middle",
+    .summary = "a GPU thread for each pair; a launch for each intermediate vertex",
     .change = "from a few threads to N²; the order of launches is the only synchronisation",
     .contract = exact,
     .backend = core::Backend::cuda,

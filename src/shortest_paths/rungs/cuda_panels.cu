@@ -1,31 +1,32 @@
-// cuda_panels: graphs larger than a GPU. The matrix stays in host memory; a round is as deep as the GPU has memory for.
+// cuda_panels: for graphs larger than a GPU. The matrix stays in host memory, and a round is as deep as the GPU's
+// memory allows.
 //
 // What changes from `cuda_dpx`:
-// * The matrix passes through the GPU, slab after slab, once in each round. A round has thousands of vertices in the
-//   middle, the pivot, instead of 128, so that relaxing a slab takes longer than its way there and back.
-// * On the GPU there are the rows of the pivot, closed, and those of the next one: they are the first that a round
-//   relaxes, and they stay there, so that no round begins by waiting for its rows.
-// * With the rows closed, a slab is relaxed by one min-plus product: its columns of the pivot times these rows. That
-// its
-//   own columns are not closed before makes no difference, since going about within the pivot is already in the rows.
+// * The matrix passes through the GPU once per round, slab by slab. A round has thousands of intermediate vertices, the
+//   pivot, instead of 128, so relaxing a slab takes longer than its transfer in both directions.
+// * The closed rows of the pivot and the rows of the next pivot stay on the GPU. A round relaxes the rows of the next
+//   pivot first, so no round begins by waiting for its rows.
+// * With the rows closed, a slab is relaxed by one min-plus product: its columns of the pivot times the pivot's rows.
+//   These columns need not be closed first, because the closed rows already include all routes within the pivot.
 //
 // One round:
-//   1. close the pivot, by the rounds of cuda_dpx (gpu/two_streams.cuh); then its rows: min(R, D + R), some columns at
-//   a
-//      time, with a copy of what they were, so that results do not depend on the order in which blocks run;
-//   2. relax the slabs of the next pivot, which stay; then the others, which go back;
-//   3. let the rows of this pivot go back, while the next one is closed.
-// While a slab is relaxed, the threads of the processor bring the next one and take the one before away
-// (cuda/transfer.hpp), in another stream.
+//   1. closes the pivot with the rounds of cuda_dpx (gpu/two_streams.cuh), then its rows: min(R, D + R). It processes
+//      some columns at a time from a copy of their previous values, so that results do not depend on the order of
+//      blocks;
+//   2. relaxes the slabs of the next pivot, which stay on the GPU, then the others, which return to the host;
+//   3. returns the rows of this pivot while the next pivot is closed.
+// While a slab is relaxed, CPU threads upload the next slab and download the previous one (cuda/transfer.hpp) in
+// another stream.
 //
-// Barriers: the slabs' stream is waited for once a slab; between transfers and kernels there is no other.
-//
-// Work: N^3 relaxations, N rounded up to a multiple of 256. Memory on the GPU: gpu/panel_plan.hpp; none in host memory
-// beyond the matrix. Bytes over the bus: 2 N^2 elements a round. Limits: weights in host memory; 64 KiB of shared
-// memory a block, 96 for 64-bit elements. A tile that is asked for is the pivot, rounded up to a multiple of 256; a
-// block size has no effect. The bits of floating results depend on the pivot, and so on the GPU's memory. Source:
-// blocked all-pairs shortest paths beyond the memory of an accelerator: Buluc, Gilbert, Budak, "Solving path problems
-// on the GPU" (2010); Sao et al., "Scalable all-pairs shortest paths for huge graphs on multi-GPU clusters" (2021).
+// Barriers: one wait per slab for the slabs' stream; none else between transfers and kernels.
+// Work: N^3 relaxations, with N rounded up to a multiple of 256. GPU memory: gpu/panel_plan.hpp; host memory: only the
+// matrix. Bytes over the bus: 2 N^2 elements per round.
+// Limits: weights in host memory; 64 KiB of shared memory per block, 96 KiB for 64-bit elements. A requested tile sets
+// the pivot, rounded up to a multiple of 256; a block size has no effect. The bits of floating-point results depend on
+// the pivot, and therefore on the GPU's memory.
+// Source: blocked all-pairs shortest paths beyond the memory of an accelerator: Buluc, Gilbert, Budak, "Solving path
+// problems on the GPU" (2010); Sao et al., "Scalable all-pairs shortest paths for huge graphs on multi-GPU clusters"
+// (2021).
 #include "shortest_paths/gpu/cuda_limits.hpp"
 #include "shortest_paths/gpu/panel_plan.hpp"
 #include "shortest_paths/problem.hpp"
@@ -48,7 +49,7 @@ namespace gradus::shortest_paths_detail {
 
 namespace {
 
-// Launch shape: blocks of 32 x 8 threads; in x squares of columns from the word `left` on, in y of rows.
+// Launch shape: blocks of 32 x 8 threads. x: squares of columns from the word `left`; y: squares of rows.
 template <class Carrier>
 __global__ void __launch_bounds__(square * 8)
     turn_columns(const typename Carrier::Word* rows, std::size_t words, std::int64_t left,
@@ -65,8 +66,8 @@ __global__ void __launch_bounds__(square * 8)
       [&](int x, int y, Word word) { columns[(column + x) * stride + row + y] = word; });
 }
 
-/// c = min(c, A + B) over `depth` vertices in the middle. A is turned over, so that all are read along rows, which are
-/// so many words apart.
+/// c = min(c, A + B) over `depth` intermediate vertices. A is transposed, so that all operands are read along rows.
+/// Strides are in words.
 template <class Word>
 struct Product {
   Word* c;
@@ -78,10 +79,10 @@ struct Product {
   int rows;
   int words;
   int depth;
-  int one;  ///< 1, which the compiler must not know: see carriers.cuh
+  int one;  ///< the value 1, hidden from the compiler; see carriers.cuh
 };
 
-// Launch shape: a block for each tile of c; those that share columns of B follow each other.
+// Launch shape: one block per tile of c. Blocks that share columns of B are consecutive.
 template <class Carrier, class Shape>
 __global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multiprocessor)
     relax_product(Product<typename Carrier::Word> product) {
@@ -100,7 +101,7 @@ __global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multip
   store_cells<Tile>(cells, place, product.c_stride);
 }
 
-/// Rows of the matrix, or vertices.
+/// A range of rows or vertices.
 struct Range {
   std::int64_t first = 0;
   std::int64_t count = 0;
@@ -135,21 +136,21 @@ class Panels {
   }
 
   void run() {
-    for_slabs(pivot_rows(0), [&](Range slab) { step(0, slab, panel_rows(0, slab), {.comes = true}); });
+    for_slabs(pivot_rows(0), [&](Range slab) { step(0, slab, panel_rows(0, slab), {.is_uploaded = true}); });
     for (std::int64_t round = 0; round < rounds(); ++round) {
       const Range pivot = pivot_rows(round);
       const Range next = pivot_rows(round + 1);
       close_rows(round);
-      take_away();  // its rows come again in this round
+      take_away();  // this round uploads its rows again
       for_slabs(next, [&](Range slab) {
-        step(round, slab, panel_rows(round + 1, slab), {.comes = true, .is_relaxed = true});
+        step(round, slab, panel_rows(round + 1, slab), {.is_uploaded = true, .is_relaxed = true});
       });
       const auto pass = [&](Range slab) {
-        step(round, slab, slab_, {.comes = true, .is_relaxed = true, .goes = true});
+        step(round, slab, slab_, {.is_uploaded = true, .is_relaxed = true, .is_downloaded = true});
       };
       for_slabs({0, pivot.first}, pass);
       for_slabs({next.end(), n_ - next.end()}, pass);
-      for_slabs(pivot, [&](Range slab) { step(round, slab, panel_rows(round, slab), {.goes = true}); });
+      for_slabs(pivot, [&](Range slab) { step(round, slab, panel_rows(round, slab), {.is_downloaded = true}); });
     }
     take_away();
     after_step(problem_, execution_, rows_done_, rounds() * n_);
@@ -168,41 +169,42 @@ class Panels {
     for (std::int64_t first = rows.first; first < rows.end(); first += plan_.slab)
       visit(Range{first, std::min(plan_.slab, rows.end() - first)});
   }
-  /// Where rows of a round's pivot are on the GPU.
+  /// Returns the address on the GPU of rows of a round's pivot.
   Word* panel_rows(std::int64_t round, Range rows) const {
     return panels_[round % 2] + static_cast<std::size_t>(rows.first - round * plan_.pivot) * words_;
   }
-  /// Rows or columns up to the end of the last tile; what is beyond n has no edges.
+  /// Rounds up to the end of the last tile. Vertices beyond n have no edges.
   static int filled(std::int64_t count) { return static_cast<int>(round_up(count, panel_granule)); }
 
-  // --- a slab on its way ---
+  // --- transfers of a slab ---
 
-  /// What happens to the slab in a step.
-  struct Way {
-    bool comes = false;  ///< from host memory
+  /// The operations on a slab in a step.
+  struct SlabAction {
+    bool is_uploaded = false;
     bool is_relaxed = false;
-    bool goes = false;  ///< to host memory
+    bool is_downloaded = false;
   };
 
-  /// A slab, whose place on the GPU is `rows`. When the GPU has this step's work, the slab of the step before is taken
-  /// away, and then the next one comes, all while the GPU is at work.
-  void step(std::int64_t round, Range slab, Word* rows, Way way) {
+  /// Processes a slab at `rows` on the GPU. After queueing the GPU's work, downloads the slab of the previous step; the
+  /// next step uploads the next slab. Both happen while the GPU works.
+  void step(std::int64_t round, Range slab, Word* rows, SlabAction action) {
     after_step(problem_, execution_, rows_done_, rounds() * n_);
-    if (way.is_relaxed || way.goes) rows_done_ += slab.count;
+    if (action.is_relaxed || action.is_downloaded) rows_done_ += slab.count;
     const int turn = last_ ? 1 - last_->turn : 0;
     T* const elements = travelling_[turn];
     const auto count = static_cast<int>(slab.count);
     const auto n = static_cast<int>(n_);
-    if (way.comes) {
+    if (action.is_uploaded) {
       job_.copy_here(MatrixView<const T>(problem_.distances.slice(slab.first, slab.count)), elements);
       bring_in_kernel<Carrier><<<copy_blocks_, 256, 0, compute_>>>(rows, filled(count), words_, elements, count, n);
     }
-    if (way.is_relaxed) relax(rows, filled(count), round);
-    if (way.goes) bring_out_kernel<Carrier><<<copy_blocks_, 256, 0, compute_>>>(rows, words_, elements, count, n);
+    if (action.is_relaxed) relax(rows, filled(count), round);
+    if (action.is_downloaded)
+      bring_out_kernel<Carrier><<<copy_blocks_, 256, 0, compute_>>>(rows, words_, elements, count, n);
     cuda::check_launch("a step of cuda_panels");
     done_[turn].record(compute_);
     take_away();
-    last_ = {slab, turn, way.goes};
+    last_ = {slab, turn, action.is_downloaded};
   }
   void take_away() {
     if (!last_) return;
@@ -221,14 +223,14 @@ class Panels {
     relax_product<Carrier, Shape><<<tiles, Tile::threads, Shape::template bytes<Word>, compute_>>>(product);
     cuda::check_launch("relax_product");
   }
-  /// Columns [left, left + depth) of `rows` rows, which are so many words apart, turned over.
+  /// Transposes columns [left, left + depth) of `rows` rows with a stride of `words` words.
   void turn(const Word* from, std::size_t words, std::int64_t left, int rows, int depth) {
     turn_columns<Carrier><<<dim3(static_cast<unsigned int>(depth / square), static_cast<unsigned int>(rows / square)),
                             dim3(square, 8), 0, compute_>>>(from, words, left, columns_, plan_.slab);
     cuda::check_launch("turn_columns");
   }
 
-  /// Rows of a slab, by way of the pivot.
+  /// Relaxes the rows of a slab through the pivot.
   void relax(Word* rows, int count, std::int64_t round) {
     const Range pivot = pivot_rows(round);
     const int depth = filled(pivot.count);
@@ -245,7 +247,7 @@ class Panels {
                     .one = 1});
   }
 
-  /// The rows of the pivot, by way of any vertices of the pivot.
+  /// Relaxes the rows of the pivot through all vertices of the pivot.
   void close_rows(std::int64_t round) {
     const Range pivot = pivot_rows(round);
     const int depth = filled(pivot.count);
@@ -278,7 +280,7 @@ class Panels {
       }
     }
   }
-  /// Rows of `width` words, which are so many words apart.
+  /// Copies rows of `width` words. Strides are in words.
   void copy(Word* to, std::size_t to_stride, const Word* from, std::size_t from_stride, std::size_t width, int rows) {
     cuda::check(cudaMemcpy2DAsync(to, to_stride * sizeof(Word), from, from_stride * sizeof(Word), width * sizeof(Word),
                                   static_cast<std::size_t>(rows), cudaMemcpyDeviceToDevice, compute_),
@@ -290,26 +292,26 @@ class Panels {
   PanelPlan plan_;
   cuda::Job& job_;
   std::int64_t n_;
-  std::int64_t side_;   ///< with what fills the last tiles up
-  std::size_t words_;   ///< of a row
+  std::int64_t side_;   ///< including the padding of the last tiles
+  std::size_t words_;   ///< words per row
   Word* panels_[2];     ///< rows of the pivots of even and odd rounds
-  Word* pivot_;         ///< closed
-  Work<Word> closing_;  ///< its panels
-  Word* before_;        ///< some columns of the pivot's rows, as they were
-  Word* columns_;       ///< of the pivot, turned over: those of a slab's rows
+  Word* pivot_;         ///< the closed pivot
+  Work<Word> closing_;  ///< the panels of its closing
+  Word* before_;        ///< previous values of some columns of the pivot's rows
+  Word* columns_;       ///< a slab's columns of the pivot, transposed
   Word* slab_;
-  T* travelling_[2];     ///< elements as the host has them, of this step and the one before
-  cuda::Event done_[2];  ///< the GPU's part of these steps
+  T* travelling_[2];     ///< elements in the host's form, of this step and the previous one
+  cuda::Event done_[2];  ///< completion of the GPU's part of these steps
   struct Step {
     Range slab;
     int turn;
-    bool goes;
+    bool is_downloaded;
   };
-  std::optional<Step> last_;  ///< not taken away yet
+  std::optional<Step> last_;  ///< the slab that has not been downloaded yet
   std::int64_t rows_done_ = 0;
   int copy_blocks_ = 0;
   Closing in_two_streams_;
-  cuda::Stream compute_;  ///< ends first, and waits for what still uses the memory
+  cuda::Stream compute_;  ///< destroyed first: waits for work that still uses the memory
 };
 
 template <class Carrier, class Shape, class T>
@@ -363,13 +365,13 @@ namespace {
 core::Support panels_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (core::Support gpu = own_type_on_gpu(shape, machine); !gpu) return gpu;
   const execution::Gpu least = execution::least_gpu(machine);
-  if (plan_panels(shape.vertices, shape.element_bytes, execution::to_plan_with(least), panel_granule).pivot == 0 &&
+  if (plan_panels(shape.vertices, shape.element_bytes, execution::plannable_memory(least), panel_granule).pivot == 0 &&
       shape.vertices > 0)
     return core::Support::no("the rows of " + std::to_string(panel_granule) + " vertices do not fit the GPU's memory");
   return execution::fits_shared(panel_shared_bytes(shape.element_bytes), "tiles", machine);
 }
 
-// What has to be there; with more it makes fewer rounds.
+// The minimum. With more memory there are fewer rounds.
 core::Memory panels_memory(const Shape& shape, int) {
   return {.host = cuda::staging_bytes, .device = panels_of(shape.vertices, shape.element_bytes, panel_granule).bytes};
 }
@@ -378,11 +380,10 @@ core::Memory panels_memory(const Shape& shape, int) {
 
 extern constinit const Variant cuda_panels_rung{
     .name = "cuda_panels",
-    .summary =
-        "larger than the GPU: rows of thousands of vertices stay there, the others pass through, slab after slab",
+    .summary = "larger than the GPU: rows of thousands of vertices stay there, the others pass through by slabs",
     .change =
         "the matrix stays in host memory; rounds of up to 8192 vertices, so that relaxing a slab takes longer than its "
-        "way there and back",
+        "transfer",
     .contract = exact,
     .backend = core::Backend::cuda,
     .supports = panels_on_gpu,

@@ -1,17 +1,18 @@
-// cuda_register_tiled: sixteen results of a thread stay in registers.
+// cuda_register_tiled: each thread keeps sixteen results in registers.
 //
-// What changes from `cuda_tiled`: there every relaxation loads two elements from shared memory, which gives out one
-// element a clock to each of 32 lanes: it, and not the arithmetic, sets the pace. Here a thread has 4 x 4 elements of
-// the rest in registers. For a vertex in the middle it loads 4 elements of the column's tile and 4 of the row's, and
-// does 16 relaxations with them: half a load for each instead of two. A block of 256 threads has 64 x 64 elements.
+// What changes from `cuda_tiled`: there, every relaxation loads two elements from shared memory, which delivers one
+// element per clock to each of 32 lanes. These loads, and not the arithmetic, limit the rate. Here, each thread keeps 4
+// x 4 elements of the rest in registers. For each intermediate vertex it loads 4 elements of the column's tile and 4 of
+// the row's and performs 16 relaxations, which is half a load per relaxation instead of two. A block of 256 threads
+// computes 64 x 64 elements.
 //
-// Steps 1 and 2, the diagonal and its row and column, are those of `cuda_tiled`, for one N / 32 of the work. They are
-// written once more here in short, as one kernel: the tile as it is in the row relaxes itself by way of the diagonal's.
+// Steps 1 and 2, the diagonal and its row and column, are the same as in `cuda_tiled`, for a fraction N / 32 of the
+// work. They are repeated here in one short kernel: a tile of the row relaxes itself through the diagonal tile.
 //
-// Barriers of the rest: one, when the tiles are there.
-//
-// Work: N^3 relaxations, N rounded up to a multiple of 64. Bytes: a quarter of a byte for each from memory (int32), two
-// from shared memory. Limits: as `cuda_tiled`; a block size that is asked for has no effect.
+// Barriers of the rest: one, after the tiles are loaded.
+// Work: N^3 relaxations, with N rounded up to a multiple of 64. Bytes (int32) per relaxation: a quarter of a byte from
+// memory, two bytes from shared memory.
+// Limits: as `cuda_tiled`; a requested block size has no effect.
 // Source: register blocking of matrix products: V. Volkov, J. W. Demmel, "Benchmarking GPUs to tune dense linear
 // algebra" (2008).
 #include "shortest_paths/gpu/cuda_limits.hpp"
@@ -24,14 +25,14 @@ namespace gradus::shortest_paths_detail {
 
 namespace {
 
-constexpr int side = 32;        // vertices in the middle of a round
-constexpr int block_side = 64;  // of the elements that a block has
-constexpr int own = 4;          // rows, and columns, of a thread
+constexpr int side = 32;        // intermediate vertices of a round
+constexpr int block_side = 64;  // elements per block in each direction
+constexpr int own = 4;          // rows and columns per thread
 constexpr int threads_a_row = block_side / own;
 constexpr int rest_threads = threads_a_row * threads_a_row;
 
-// A tile of the row (blockIdx.y: 0) or the column (1) of the tile on the diagonal, or that tile itself (`diagonal`).
-// Launch shape: a thread for each element.
+// Relaxes a tile of the row (blockIdx.y = 0) or of the column (1) of the diagonal tile, or that tile itself
+// (`diagonal`). Launch shape: one thread per element.
 template <class T, bool diagonal>
 __global__ void __launch_bounds__(side* side) relax_cross(Grid<T> grid, std::int64_t step) {
   if (!diagonal && blockIdx.x == step) return;
@@ -45,23 +46,23 @@ __global__ void __launch_bounds__(side* side) relax_cross(Grid<T> grid, std::int
   closed[row][column] = grid.load(step * side + row, step * side + column);
   T best = grid.load(from, to);
   tile[row][column] = best;
-  __syncthreads();  // both tiles are there
+  __syncthreads();  // both tiles are filled
   const auto& to_via = diagonal || !in_row ? tile : closed;
   const auto& onward = in_row ? tile : closed;
   for (int via = 0; via < side; ++via) {
     best = shorter(best, to_via[row][via] + onward[via][column]);
-    __syncthreads();  // all have read it
+    __syncthreads();  // all threads have read it
     tile[row][column] = best;
-    __syncthreads();  // all have written it
+    __syncthreads();  // all threads have written it
   }
   grid.store(from, to, best);
 }
 
-// Launch shape: a block of 256 threads for each 64 x 64 elements. What of them lies in the row or the column of the
-// round's tile is done already, and is not written.
+// Launch shape: a block of 256 threads per 64 x 64 elements. Elements in the row or column of the round's diagonal tile
+// are already final and are not written.
 template <class T>
 __global__ void __launch_bounds__(rest_threads) relax_rest(Grid<T> grid, std::int64_t step) {
-  __shared__ T to_via[side][block_side + own];  // by the vertex in the middle, so that a thread's rows are neighbours
+  __shared__ T to_via[side][block_side + own];  // by intermediate vertex, so that a thread's rows are contiguous
   __shared__ T onward[side][block_side];
   const std::int64_t top = std::int64_t{blockIdx.y} * block_side;
   const std::int64_t left = std::int64_t{blockIdx.x} * block_side;
@@ -78,7 +79,7 @@ __global__ void __launch_bounds__(rest_threads) relax_rest(Grid<T> grid, std::in
   for (int r = 0; r < own; ++r)
 #pragma unroll
     for (int c = 0; c < own; ++c) best[r][c] = grid.load(top + row + r, left + column + c);
-  __syncthreads();  // both tiles are there
+  __syncthreads();  // both tiles are filled
 #pragma unroll
   for (int via = 0; via < side; ++via) {
     T here[own];

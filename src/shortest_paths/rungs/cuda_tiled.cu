@@ -1,21 +1,20 @@
-// cuda_tiled: 32 vertices in the middle at a time, in three kernels, with tiles of 32 x 32 elements in shared memory.
+// cuda_tiled: 32 intermediate vertices at a time, in three kernels, with tiles of 32 x 32 elements in shared memory.
 //
-// What changes from `cuda_naive`: a tile that is loaded once serves 32 vertices in the middle instead of one. For that
-// the order of the work changes. A round allows the 32 vertices of one tile of the diagonal as stops on the way:
-//   1. the tile on the diagonal: all routes within it, vertex after vertex; one block;
-//   2. the other tiles of its row and its column, which need it and themselves;
-//   3. all other tiles, which need one tile of the row and one of the column, now that these are done, and have nothing
-//      to do with each other. This is nearly all of the work, and its threads wait once, for the two tiles to be there.
+// What changes from `cuda_naive`: a tile that is loaded once serves 32 intermediate vertices instead of one. This
+// requires a different order of the work. A round allows the 32 vertices of one diagonal tile as intermediate vertices:
+//   1. the diagonal tile: all routes within it, one intermediate vertex after another; one block;
+//   2. the other tiles of its row and its column, which depend on the diagonal tile and on themselves;
+//   3. all other tiles. Each depends on one tile of the row and one of the column, which are now final, and on no
+//      other. This is nearly all of the work, and its threads wait only once, until both tiles are loaded.
 //
-// Barriers: in steps 1 and 2 a thread's result is another's operand, so that there is one before the next vertex reads
-// the tile, and one before it overwrites it. Steps follow each other by the order of launches.
-//
-// Work: N^3 relaxations, N rounded up to a multiple of 32; 3 N / 32 launches. Bytes: in step 3 a block reads three
-// tiles and writes one for 32^3 relaxations, half a byte for each (int32); two loads from shared memory for each are
-// what it waits for now. Limits: as `cuda_naive`. A tile has a thread for each element, so that a block size that is
-// asked for has no effect.
-// Source: G. J. Katz, J. T. Kider, "All-pairs shortest-paths for large graphs on the GPU" (2008), after
-// G. Venkataraman, S. Sahni, S. Mukhopadhyaya, "A blocked all-pairs shortest-paths algorithm" (2003).
+// Barriers: in steps 1 and 2 a thread's result is another thread's operand. Each intermediate vertex needs one barrier
+// before the tile is overwritten and one before the next vertex reads it. The order of launches separates the steps.
+// Work: N^3 relaxations, with N rounded up to a multiple of 32; 3 N / 32 launches. Bytes (int32): in step 3 a block
+// reads three tiles and writes one for 32^3 relaxations, half a byte each. Each relaxation also needs two loads from
+// shared memory, which now limit the rate.
+// Limits: as `cuda_naive`. A tile has one thread per element, so a requested block size has no effect.
+// Source: G. J. Katz, J. T. Kider, "All-pairs shortest-paths for large graphs on the GPU" (2008), after G.
+// Venkataraman, S. Sahni, S. Mukhopadhyaya, "A blocked all-pairs shortest-paths algorithm" (2003).
 #include "shortest_paths/gpu/cuda_limits.hpp"
 #include "shortest_paths/problem.hpp"
 
@@ -28,13 +27,13 @@ namespace {
 
 constexpr int side = 32;
 
-/// A tile in shared memory. One column is never used: with it the elements of a column lie in different banks.
+/// A tile in shared memory. The unused last column avoids bank conflicts in a column.
 template <class T>
 struct Tile {
   T at[side][side + 1];
 };
 
-// Launch shape of all three: a block for each tile, in it a thread for each element.
+// Launch shape of all three kernels: one block per tile, one thread per element.
 template <class T>
 __global__ void __launch_bounds__(side* side) close_diagonal(Grid<T> grid, std::int64_t step) {
   __shared__ Tile<T> tile;
@@ -43,17 +42,17 @@ __global__ void __launch_bounds__(side* side) close_diagonal(Grid<T> grid, std::
   const std::int64_t from = step * side + row;
   const std::int64_t to = step * side + column;
   tile.at[row][column] = grid.load(from, to);
-  __syncthreads();  // the tile is there
+  __syncthreads();  // the tile is filled
   for (int via = 0; via < side; ++via) {
     const T best = shorter(tile.at[row][column], tile.at[row][via] + tile.at[via][column]);
-    __syncthreads();  // all have read it
+    __syncthreads();  // all threads have read it
     tile.at[row][column] = best;
-    __syncthreads();  // all have written it
+    __syncthreads();  // all threads have written it
   }
   grid.store(from, to, tile.at[row][column]);
 }
 
-// blockIdx.y: 0 for the row of the tile on the diagonal, 1 for its column.
+// blockIdx.y: 0 for the row of the diagonal tile, 1 for its column.
 template <class T>
 __global__ void __launch_bounds__(side* side) relax_row_and_column(Grid<T> grid, std::int64_t step) {
   if (blockIdx.x == step) return;
@@ -67,13 +66,13 @@ __global__ void __launch_bounds__(side* side) relax_row_and_column(Grid<T> grid,
   diagonal.at[row][column] = grid.load(step * side + row, step * side + column);
   T best = grid.load(from, to);
   tile.at[row][column] = best;
-  __syncthreads();  // both tiles are there
+  __syncthreads();  // both tiles are filled
   for (int via = 0; via < side; ++via) {
     best = shorter(
         best, in_row ? diagonal.at[row][via] + tile.at[via][column] : tile.at[row][via] + diagonal.at[via][column]);
-    __syncthreads();  // all have read it
+    __syncthreads();  // all threads have read it
     tile.at[row][column] = best;
-    __syncthreads();  // all have written it
+    __syncthreads();  // all threads have written it
   }
   grid.store(from, to, best);
 }
@@ -90,7 +89,7 @@ __global__ void __launch_bounds__(side* side) relax_rest(Grid<T> grid, std::int6
   to_via.at[row][column] = grid.load(from, step * side + column);
   onward.at[row][column] = grid.load(step * side + row, to);
   T best = grid.load(from, to);
-  __syncthreads();  // both tiles are there
+  __syncthreads();  // both tiles are filled
 #pragma unroll
   for (int via = 0; via < side; ++via) best = shorter(best, to_via.at[row][via] + onward.at[via][column]);
   grid.store(from, to, best);
@@ -122,7 +121,7 @@ namespace gradus::shortest_paths_detail {
 
 extern constinit const Variant cuda_tiled_rung{
     .name = "cuda_tiled",
-    .summary = "32 vertices in the middle at a time: diagonal, its row and column, rest, in shared memory",
+    .summary = "32 intermediate vertices at a time: diagonal, its row and column, rest, in shared memory",
     .change = "a tile that is loaded once serves 32 vertices; three launches for each 32",
     .contract = exact,
     .backend = core::Backend::cuda,

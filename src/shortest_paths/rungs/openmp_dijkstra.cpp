@@ -1,32 +1,31 @@
-// openmp_dijkstra: Dijkstra's algorithm from one vertex after the other, the vertices among threads.
+// openmp_dijkstra: Dijkstra's algorithm from one source after another, with the sources shared among threads.
 //
-// What changes from `openmp_tiled`: not all pairs at once by way of ever more vertices, but all routes from one vertex,
-// along the edges that there are. A row of the result is one search, which needs no other row: threads take the next
-// source that is left, without a barrier, and a few sources cost no more than themselves. What a search works on, a
-// length for each vertex and the vertices that wait, is a thread's own and used again, and stays in its caches; the
-// edges are read by all. Vertices wait in buckets (bucket_heap.hpp).
+// What changes from `openmp_tiled`: instead of all pairs at once through more and more vertices, this rung finds all
+// routes from one vertex along the existing edges. A row of the result is one search, independent of the other rows.
+// Threads take the next remaining source without a barrier, and the cost is proportional to the number of sources. The
+// state of a search (a length per vertex and the queue of vertices) is private to a thread, is reused, and stays in its
+// caches. The edges are shared. Vertices wait in buckets (bucket_heap.hpp).
+// * Negative edges: integer lengths are reweighted to w(u, v) + h(u) - h(v), where h(v) is the length of the shortest
+//   route that ends at v. None of the new lengths is negative, the same routes are shortest, and nothing is rounded
+//   (Johnson). In floating-point the differences would be rounded, and sums along a route would violate the header's
+//   bound. There, such a search only determines the order in which search_tree.hpp visits the vertices. search_tree.hpp
+//   adds the original weights and usually visits each vertex once.
+// * Integers are added in 32 bits if the lengths allow it. The search settles vertices in ascending order and gives up
+//   at the first length beyond which a sum might wrap. The search is then repeated in 64 bits, and if necessary in 128
+//   bits.
+// * If all edges have the same length, vertices wait in a FIFO queue: breadth-first search.
+// * Integer predecessors: every edge is examined when its tail is settled. The canonical predecessor is the lowest
+//   vertex from which the shortest length is reached, so the order does not matter. A cycle of length 0 appears as a
+//   cycle of zero-length edges under h. If there is one, a breadth-first search along the edges of shortest routes
+//   minimizes the number of edges.
+// * The search for a single route ends with the last vertex that is as near as its target. A bidirectional search would
+//   settle fewer vertices but needs the reversed edges; on a road grid, reversing them takes as long as the search
+//   saves.
+// * The edges of a vertex are prefetched when the vertex is queued, long before they are read.
 //
-// * Edges below 0: lengths of whole numbers are brought to w(u, v) + h(u) - h(v), where h(v) is the least length of any
-//   route that ends at v. None of these is negative, the same routes are shortest, and nothing is rounded (Johnson).
-//   With floating numbers the differences would be, and the sums along a route no longer be within the header's bound.
-//   There such a search gives the order only in which vertices are then looked at by search_tree.hpp, which adds up the
-//   weights themselves: where rounding has disturbed little, each is looked at once.
-// * Whole numbers are added up in 32 bits where lengths allow it, which the search finds out as it goes: it settles
-//   vertices in ascending order, and gives up at a length above which a sum might wrap. Then it is done again in 64
-//   bits, and in 128.
-// * Where all edges are of one length, vertices wait in a line: breadth-first search.
-// * Predecessors of whole numbers: each edge is looked at when the vertex from which it goes is settled. The lowest of
-//   those vertices by which a length is reached is the canonical one, whatever the order. Where there is a cycle of
-//   length 0, which shows as a cycle of edges of length 0 under h, a breadth-first search along the edges on shortest
-//   routes finds fewest edges.
-// * One route ends with the last vertex that is as near as its end. A search from that end as well would meet the first
-//   one sooner, but needs the edges turned round, which on a road grid takes as long as it saves.
-// * The edges of a vertex are fetched from memory when it is put among those that wait, long before they are read.
-//
-// Work for each source: an addition and a comparison for each edge, and a place in a bucket for each vertex; at most
-// O((edges + N) log N). Memory for each thread: some 40 N bytes. Limits: no loop is shared, so one source takes one
-// thread.
-//
+// Work per source: an addition and a comparison per edge and a bucket operation per vertex; at most O((edges + N) log
+// N). Memory per thread: about 40 N bytes.
+// Limits: a single search is not parallel, so one source uses one thread.
 // Sources: E. W. Dijkstra, "A note on two problems in connexion with graphs" (1959); D. B. Johnson, "Efficient
 // algorithms for shortest paths in sparse networks" (1977).
 #include <omp.h>
@@ -62,7 +61,7 @@ constexpr std::string_view while_searching = "stopped while searching for routes
 
 std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
 
-/// More than any length: "not reached".
+/// A value greater than any length: "not reached".
 template <class Key>
 constexpr Key not_reached() {
   if constexpr (std::numeric_limits<Key>::has_infinity) return std::numeric_limits<Key>::infinity();
@@ -75,14 +74,14 @@ constexpr W most_of() {
   else return std::numeric_limits<W>::max();
 }
 
-/// Edges of lengths that are not below 0, as a search reads them. Key: the type in which they are added up.
+/// Edges of non-negative lengths, as a search reads them. Key: the type of sums.
 template <class Key, class W>
 struct Network {
   std::int64_t n = 0;
   const std::int64_t* starts = nullptr;
   const Arc<W>* arcs = nullptr;
   Key heaviest = 0;
-  bool equal = false;  ///< all are as heavy, and above 0
+  bool equal = false;  ///< all edges have the same positive weight
 
   explicit Network(const SparseGraph<W>& graph)
       : Network(graph.n(), graph.starts.data(), graph.arcs.data(), graph.lightest, graph.heaviest) {}
@@ -93,15 +92,15 @@ struct Network {
   std::int64_t edges() const { return starts[n]; }
 };
 
-/// A network of other weights than the graph's own.
+/// A network with other weights than the graph.
 template <class Key, class W>
-struct OwnNetwork {
+struct ReweightedNetwork {
   Buffer<Arc<W>> arcs;
   Network<Key, W> network;
 
-  /// weight_of(from, arc): of each of the graph's arcs.
+  /// weight_of(from, arc) returns the new weight of an arc of the graph.
   template <class T, class WeightOf>
-  OwnNetwork(const SparseGraph<T>& graph, const WeightOf& weight_of)
+  ReweightedNetwork(const SparseGraph<T>& graph, const WeightOf& weight_of)
       : arcs(arcs_of(graph, weight_of)),
         network(graph.n(), graph.starts.data(), arcs.data(), edge_of_weights(false), edge_of_weights(true)) {}
 
@@ -115,7 +114,7 @@ struct OwnNetwork {
     return arcs;
   }
 
-  /// The heaviest or the lightest.
+  /// Returns the heaviest or the lightest weight.
   W edge_of_weights(bool heaviest) const {
     W found = arcs.size() > 0 ? arcs[0].weight : W{0};
     for (const Arc<W>& arc : arcs) found = heaviest ? std::max(found, arc.weight) : std::min(found, arc.weight);
@@ -125,7 +124,7 @@ struct OwnNetwork {
 
 enum class Outcome : std::uint8_t { done, too_long, stopped };
 
-/// The searches of a thread, one after the other.
+/// The searches of one thread, one after another.
 template <class Key, class W>
 class Search {
  public:
@@ -136,7 +135,7 @@ class Search {
       longest_ = static_cast<Key>(not_reached<Key>() - 1 - network.heaviest);
   }
 
-  /// From the source to all vertices, or to those that are no further than the target. `predecessors`: a row, or null.
+  /// Searches from the source to all vertices that are no further than the target, if any. `predecessors`: may be null.
   Outcome run(std::int64_t source, std::int64_t target, std::int32_t* predecessors) {
     std::fill_n(length_.data(), network_.n, not_reached<Key>());
     length_[source] = 0;
@@ -150,7 +149,7 @@ class Search {
   const std::vector<std::int32_t>& order() const { return order_; }
   void keep_order() { keep_order_ = true; }
 
-  /// Predecessors on routes of fewest edges among the shortest, after run() to all vertices.
+  /// Finds predecessors on routes with the fewest edges among the shortest. Call it after run() to all vertices.
   void find_fewest_edges(std::int64_t source, std::int32_t* predecessors) {
     std::fill_n(predecessors, network_.n, -1);
     edges_to_.assign(size(network_.n), -1);
@@ -186,7 +185,7 @@ class Search {
                           : by_length<with_predecessors>(source, target, predecessors);
   }
 
-  /// Looks at all edges from u; reach(v, length) where that is an improvement.
+  /// Relaxes all edges from u. Calls reach(v, length) for every improvement.
   template <bool with_predecessors, class Reach>
   void settle(std::int32_t u, Key length, std::int32_t* predecessors, const Reach& reach) {
     for_each_arc(u, [&](std::int32_t v, Key weight) {
@@ -211,7 +210,7 @@ class Search {
       if (const Outcome outcome = look(least.key); outcome != Outcome::done) return outcome;
       if (keep_order_) order_.push_back(least.vertex);
       settle<with_predecessors>(least.vertex, least.key, predecessors, [this](std::int32_t v, Key length) {
-        // Its edges will be read soon: of a large graph they come from memory.
+        // The edges of v will be read soon. In a large graph they come from memory.
         __builtin_prefetch(network_.arcs + network_.starts[v]);
         waiting_.push(length, v, length_.data());
       });
@@ -254,8 +253,8 @@ class Search {
   bool keep_order_ = false;
 };
 
-/// Whether edges of length 0 close a cycle: whether some are left when all vertices that no such edge enters are taken
-/// away, again and again.
+/// Returns true if edges of length 0 form a cycle. Repeatedly removes vertices without incoming zero-length edges;
+/// vertices remain if and only if there is a cycle.
 template <class Key, class W>
 bool has_zero_cycle(const Network<Key, W>& network) {
   std::vector<std::int64_t> entering(size(network.n));
@@ -274,7 +273,7 @@ bool has_zero_cycle(const Network<Key, W>& network) {
   return std::ssize(taken) < network.n;
 }
 
-/// The rows of the result, shared among threads; what went wrong in which.
+/// The rows of the result, which threads share, and the first row with an error.
 template <class T>
 class Rows {
  public:
@@ -288,8 +287,8 @@ class Rows {
     return job_.predecessors.data() != nullptr ? job_.predecessors.row(row) : nullptr;
   }
 
-  /// solve(search, row) says how the row came out, for each row of the list, each thread with a search of its own that
-  /// make() makes. Returns the rows whose lengths were too long.
+  /// Calls solve(search, row) for the listed rows, with a search from make() per thread. Returns rows that are too
+  /// long.
   template <class Make, class Solve>
   std::vector<std::int64_t> each(const std::vector<std::int64_t>& list, const Make& make, const Solve& solve) {
     std::vector<std::int64_t> too_long;
@@ -326,7 +325,7 @@ class Rows {
     return too_long;
   }
 
-  /// Writes a row of distances: length_to(v) in a type that holds all of them, where reached(v).
+  /// Writes a row of distances. length_to(v), in a type that holds all lengths, is called only if reached(v).
   template <class LengthTo, class Reached>
   void write(std::int64_t row, const LengthTo& length_to, const Reached& reached) {
     T* const to = job_.distances.row(row);
@@ -341,7 +340,7 @@ class Rows {
     distance_ = length_to(too_great);
   }
 
-  /// After all rows.
+  /// Throws for the first distance that T does not hold. Call it after all rows.
   void refuse_too_great() const {
     if (first_too_great_ >= 0) throw_too_great<T>(source(first_too_great_), where_, distance_);
   }
@@ -353,7 +352,7 @@ class Rows {
   }
 
  private:
-  /// From the calling thread only, as Execution::progress is promised.
+  /// Reports only from the calling thread, as Execution::progress promises.
   void report(std::int64_t done, std::int64_t rows) const {
     if (execution_.progress && omp_get_thread_num() == 0) execution_.progress({"search", done, rows, {}});
   }
@@ -369,7 +368,7 @@ class Rows {
   Wider<T> distance_ = 0;
 };
 
-/// Those rows of the list that can be had with sums in Key; returns the others. h: of each vertex, or empty.
+/// Solves the rows of the list whose sums fit Key and returns the others. h: the potentials of all vertices, or empty.
 template <class Key, class W, class T>
 std::vector<std::int64_t> solve_in(const Network<Key, W>& network, const SparseProblem<T>& job, Rows<T>& rows,
                                    const std::vector<std::int64_t>& list, const std::stop_token& stop) {
@@ -401,7 +400,7 @@ std::vector<std::int64_t> solve_in(const Network<Key, W>& network, const SparseP
       list, [&] { return std::make_unique<Search<Key, W>>(network, stop); }, solve);
 }
 
-/// Whole numbers, in the least width that holds the lengths.
+/// Solves integer problems, in the narrowest type that holds the lengths.
 template <class T>
 void solve_whole_numbers(const SparseProblem<T>& job, Rows<T>& rows, const std::stop_token& stop) {
   const SparseGraph<T>& graph = *job.graph;
@@ -418,7 +417,7 @@ void solve_whole_numbers(const SparseProblem<T>& job, Rows<T>& rows, const std::
     if (list.empty() || heaviest > static_cast<Wider<T>>(most_of<W>())) return list;
     if constexpr (std::is_same_v<T, W>)
       if (h.empty()) return solve_in(Network<Key, W>(graph), job, rows, list, stop);
-    const OwnNetwork<Key, W> own(
+    const ReweightedNetwork<Key, W> own(
         graph, [&](std::int64_t from, const Arc<T>& arc) { return static_cast<W>(weight_of(from, arc)); });
     return solve_in(own.network, job, rows, list, stop);
   };
@@ -427,7 +426,7 @@ void solve_whole_numbers(const SparseProblem<T>& job, Rows<T>& rows, const std::
   if constexpr (sizeof(T) == 8) solve_with(UInt128{}, Int128{}, left);
 }
 
-/// Floating numbers of which none is negative: sums along a route never decrease, in floating arithmetic too.
+/// Solves floating-point problems without negative edges. Rounded sums along a route never decrease.
 template <class T>
 void solve_floating(const SparseProblem<T>& job, Rows<T>& rows, const std::stop_token& stop) {
   const SparseGraph<T>& graph = *job.graph;
@@ -436,20 +435,20 @@ void solve_floating(const SparseProblem<T>& job, Rows<T>& rows, const std::stop_
     return;
   }
   using Wide = Wider<T>;
-  const OwnNetwork<Wide, Wide> own(graph,
-                                   [](std::int64_t, const Arc<T>& arc) { return static_cast<Wide>(arc.weight); });
+  const ReweightedNetwork<Wide, Wide> own(
+      graph, [](std::int64_t, const Arc<T>& arc) { return static_cast<Wide>(arc.weight); });
   solve_in(own.network, job, rows, rows.all(), stop);
 }
 
-/// Floating numbers some of which are negative: trees, whose vertices are looked at in about the right order. Label:
-/// the type of sums.
+/// Solves floating-point problems with negative edges: grows trees whose vertices are visited in an approximately
+/// ascending order. Label: the type of sums.
 template <class Label, class T>
 void solve_by_trees(const SparseProblem<T>& job, Rows<T>& rows, const std::stop_token& stop) {
   const SparseGraph<T>& graph = *job.graph;
   const std::int64_t n = graph.n();
-  const OwnNetwork<double, double> about(graph, [&](std::int64_t from, const Arc<T>& arc) {
+  const ReweightedNetwork<double, double> about(graph, [&](std::int64_t from, const Arc<T>& arc) {
     const Wider<T> weight = arc.weight + job.least_lengths[size(from)] - job.least_lengths[size(arc.to)];
-    constexpr double most = 1e300;  // so that no sum is infinite
+    constexpr double most = 1e300;  // keeps all sums finite
     return static_cast<double>(std::clamp<Wider<T>>(weight, 0, most));
   });
   struct Both {
@@ -494,7 +493,7 @@ Solved openmp_dijkstra(const Problem<T>& problem, const Execution& execution, st
 
 namespace {
 
-// The edges once more, with other weights. Of each thread: lengths, those that wait, trees where they are needed.
+// The edges with other weights; for each thread, the lengths, the queue, and the trees if needed.
 core::Memory searches_memory(const Shape& shape, int threads) {
   const auto n = static_cast<std::uint64_t>(shape.vertices);
   const auto edges = static_cast<std::uint64_t>(shape.edges);
@@ -510,8 +509,7 @@ core::Memory searches_memory(const Shape& shape, int threads) {
 
 extern constinit const Variant openmp_dijkstra_rung{
     .name = "openmp_dijkstra",
-    .summary =
-        "along the edges, from one vertex after the other; the vertices among threads, and those that wait in buckets",
+    .summary = "along the edges, one source after another; sources among threads, waiting vertices in buckets",
     .change =
         "work grows with edges instead of N², and sources instead of N; a row of the result is a task; vertices wait "
         "in buckets",

@@ -1,14 +1,14 @@
-// openmp_recursive: the recursion over quadrants, with tasks where two quadrants do not wait for each other.
+// openmp_recursive: the recursion over quadrants, with tasks for quadrants that are independent.
 //
-// What changes from `sequential_recursive`: of the eight calls for a block, in their published order, the second and
-// the third are independent of each other, and so are the sixth and the seventh; each pair becomes two tasks. The other
-// four wait for what is before them, so that a block's longest chain is six calls of half its side. Of the 8^d blocks
-// at depth d = log2(N / tile) a chain has 6^d: however many cores there are, no more than (4/3)^d of them ever have
-// work, 5.6 at N = 4096 and tiles of 64. The order was made for one core's cache; this rung shows what it costs.
+// What changes from `sequential_recursive`: of the eight calls per block, in their published order, the second and
+// third are independent, and so are the sixth and seventh. Each pair becomes two tasks. The other four wait for their
+// predecessors, so the longest chain of a block is six calls of half its side. Of the 8^d blocks at depth d = log2(N /
+// tile), a chain has 6^d. However many cores there are, at most (4/3)^d of them have work on average, 5.6 at N = 4096
+// and tiles of 64. The order was designed for the cache of one core; this rung shows what it costs.
 //
-// Work: N^3 relaxations; two tasks for each block that is no tile, twice. Memory: none beyond tasks.
+// Work: N^3 relaxations; two tasks, twice, for each block larger than a tile. Memory: none except tasks.
 // Limits: none.
-// Source: the published experiment floyd-warshall-openmp; the order is that of `sequential_recursive`.
+// Source: the published experiment floyd-warshall-openmp; the order of the calls is the one in `sequential_recursive`.
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
@@ -42,14 +42,14 @@ struct Recursion {
 #pragma omp task default(shared)
     relax(top, first, right);
     relax(bottom, first, left);
-#pragma omp taskwait  // both read what the first call made, and the next one reads both
+#pragma omp taskwait  // both read the result of the first call, and the next call reads both
     relax(bottom, first, right);
 
     relax(bottom, second, right);
 #pragma omp task default(shared)
     relax(bottom, second, left);
     relax(top, second, right);
-#pragma omp taskwait  // as above
+#pragma omp taskwait  // for the same reason
     relax(top, second, left);
   }
 };
@@ -73,7 +73,7 @@ Solved openmp_recursive(const Problem<T>& problem, const Execution& execution, s
 
 extern constinit const Variant openmp_recursive_rung{
     .name = "openmp_recursive",
-    .summary = "the recursion in its published order, tasks where two quadrants do not wait for each other",
+    .summary = "the recursion in its published order, tasks for two quadrants that are independent",
     .change = "two of four quadrants at once: parallelism (4/3)^log2(N/tile)",
     .contract = exact,
     .backend = core::Backend::openmp,

@@ -1,19 +1,18 @@
-// openmp_recursive_split: the recursion in four routines, by which of a block's three sets of vertices coincide.
+// openmp_recursive_split: the recursion in four routines, chosen by which of a block's three sets of vertices coincide.
 //
-// What changes from `openmp_recursive`: that order treats every block as if it were on the diagonal, where all three
-// sets are one. Only there do quadrants wait for each other as often as that. So there are four routines:
+// What changes from `openmp_recursive`: its order treats every block like a diagonal block, whose three sets are the
+// same. Only diagonal blocks have that many dependencies between quadrants. This rung has four routines:
+// * diagonal: the first half's diagonal, then its row and its column of quadrants at the same time, then the rest; then
+//   the same for the second half.
+// * row (the rows coincide with the intermediate vertices): the halves of the columns are independent. column: the same
+//   with rows and columns exchanged.
+// * rest (no two sets coincide): everything is independent. This is a min-plus product. Its quadrants are tasks down to
+//   a tile, which processes all intermediate vertices at once.
 //
-// * diagonal: the first half's diagonal; then its row and its column of quadrants at once; then the rest; and back;
-// * row (the sets of rows and of vertices in the middle coincide): the halves of the columns have nothing to do with
-// each
-//   other; column likewise;
-// * rest (no two sets coincide): nothing waits for anything. It is a min-plus product, and its quadrants are tasks down
-//   to a tile, which takes all vertices in the middle in one go.
+// The rest is nearly all of the work, so nearly all of the work is parallel. The longest chain has about 3 N / tile
+// blocks, and cores run out of work only if N / tile is close to their number.
 //
-// The rest is nearly all of the work, so nearly all of it may be done at once: the longest chain is about 3 N / tile
-// blocks long, and cores run out of work only where N / tile nears their number.
-//
-// Work: N^3 relaxations. Memory: none beyond tasks.
+// Work: N^3 relaxations. Memory: none except tasks.
 // Limits: none.
 // Source: R. A. Chowdhury, V. Ramachandran, "Cache-oblivious dynamic programming" (2006), the routines A to D of the
 // Gaussian elimination paradigm.
@@ -45,7 +44,7 @@ struct Routines {
     by_way_of(second, first);
   }
 
-  /// All four quadrants by way of one half: its own, its row and column, and then that of the others.
+  /// Relaxes all four quadrants through one half: its diagonal, its row and column, and the quadrant of the others.
   void by_way_of(Range half, Range others) const {
     diagonal(half);
 #pragma omp taskgroup  // the rest reads both
@@ -54,16 +53,16 @@ struct Routines {
       row(half, others);
       column(others, half);
     }
-#pragma omp taskgroup  // what comes next reads the rest
+#pragma omp taskgroup  // the next call reads the rest
     rest(others, half, others);
   }
 
-  /// From `set` to `columns` by way of `set`.
+  /// Relaxes the routes from `set` to `columns` through `set`.
   void row(Range set, Range columns) const {
     if (is_done(set, columns)) return;
     if (columns.size() > tile) {
       const Halves of_columns = halves(columns, tile);
-#pragma omp taskgroup  // the ranges are on this stack, and whoever called reads the row
+#pragma omp taskgroup  // the ranges are on this stack, and the caller reads the row
       {
 #pragma omp task default(shared)
         row(set, of_columns.first);
@@ -74,14 +73,14 @@ struct Routines {
     if (set.size() <= tile) return relax_block(distances, set, set, columns, stop);
     const Halves of_set = halves(set, tile);
     row(of_set.first, columns);
-#pragma omp taskgroup  // the second half goes on from there
+#pragma omp taskgroup  // the second half needs the result
     rest(of_set.second, of_set.first, columns);
     row(of_set.second, columns);
-#pragma omp taskgroup  // as above
+#pragma omp taskgroup  // the caller needs the result
     rest(of_set.first, of_set.second, columns);
   }
 
-  /// From `rows` to `set` by way of `set`.
+  /// Relaxes the routes from `rows` to `set` through `set`.
   void column(Range rows, Range set) const {
     if (is_done(rows, set)) return;
     if (rows.size() > tile) {
@@ -104,8 +103,8 @@ struct Routines {
     rest(rows, of_set.second, of_set.first);
   }
 
-  /// No two of the sets coincide. The caller waits for the tasks, and theirs, by a task group: if each waited for its
-  /// own, threads would stand in waits of which the work is elsewhere.
+  /// Relaxes a block whose sets are all different. The caller's task group waits for all tasks and their descendants.
+  /// If each task waited for its own children, threads would block while the work is elsewhere.
   void rest(Range rows, Range via, Range columns) const {
     if (is_done(rows, columns)) return;
     if (rows.size() <= tile && columns.size() <= tile) {

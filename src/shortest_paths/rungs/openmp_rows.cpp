@@ -1,9 +1,9 @@
 // openmp_rows: the textbook's loops, with the rows shared among threads.
 //
-// What changes from `sequential`: for one vertex in the middle all pairs are independent of each other, for its own row
-// and column do not change meanwhile. So the loop over rows is a parallel one. All threads wait for each other N times,
-// which small graphs feel; and each time the whole matrix passes through the caches, as before, so that large graphs
-// run at the speed of memory on all cores together. This is what an OpenMP pragma alone buys.
+// What changes from `sequential`: for a given intermediate vertex all pairs are independent, because its row and column
+// do not change. The loop over rows is therefore parallel. All threads wait for each other N times, which slows down
+// small graphs. Each time, the whole matrix passes through the caches as before, so large graphs run at memory speed on
+// all cores together. This is what an OpenMP pragma alone buys.
 //
 // Work: N^3 relaxations; N^2 elements read and written for each of N vertices. N barriers.
 // Limits: none.
@@ -29,7 +29,7 @@ Solved openmp_rows(const Problem<T>& problem, const Execution& execution, std::v
       const auto* const onward = distances.row(via);
 #pragma omp parallel for num_threads(threads) schedule(static)
       for (std::int64_t from = 0; from < n; ++from) {
-        if (from == via || problem.stop.stop_requested()) continue;  // its own row is read by all
+        if (from == via || problem.stop.stop_requested()) continue;  // all threads read this row
         const auto to_via = distances(from, via);
         auto* const row = distances.row(from);
         for (std::int64_t to = 0; to < n; ++to) {
@@ -45,7 +45,7 @@ Solved openmp_rows(const Problem<T>& problem, const Execution& execution, std::v
 
 extern constinit const Variant openmp_rows_rung{
     .name = "openmp_rows",
-    .summary = "for one vertex in the middle after the other, the rows among threads",
+    .summary = "one intermediate vertex after another, the rows among threads",
     .change = "a parallel loop over rows, a barrier for each vertex",
     .contract = exact,
     .backend = core::Backend::openmp,

@@ -1,15 +1,16 @@
-// openmp_tiled: tile after tile of vertices in the middle; for each the diagonal, its cross, and the rest.
+// openmp_tiled: intermediate vertices are processed tile by tile. Each step updates the diagonal tile, then its row and
+// column, then the rest.
 //
-// What changes from the rung before: a whole tile of vertices is allowed in the middle at once. First the tile on the
-// diagonal, for only it depends on itself; then the tiles of its row and of its column, which depend on it and on
-// themselves; then all others, each on a tile of the column and one of the row. A tile is fetched once for as many
-// relaxations as its side, so caches serve what memory did, and threads wait N / tile times instead of N. The loops
-// over the row and over the column have nothing to do with each other: no barrier stands between them (nowait). A tile
-// is the same thread's in every step (static), in whose core's cache it still is; handed out as threads become free,
-// its lines would come from another core each time, which takes longer than to relax it.
+// What changes from the previous rung: a whole tile of vertices is allowed as intermediate vertices at once. The
+// diagonal tile comes first, because it depends only on itself. The tiles of its row and column follow, which depend on
+// the diagonal tile and on themselves. Every other tile depends on one tile of the column and one of the row. A tile
+// that is fetched once serves as many relaxations per element as its side, so caches do the work of memory, and threads
+// wait N / tile times instead of N. The loops over the row and over the column are independent and have no barrier
+// between them (nowait). Each tile belongs to the same thread in every step (static), so it stays in that core's cache.
+// With dynamic scheduling its lines would come from another core each time, which takes longer than relaxing it.
 //
-// Work: N^3 relaxations; 3 N^3 / tile elements pass through the nearest cache. Two barriers and a start of the team for
-// each of N / tile steps. Memory: none.
+// Work: N^3 relaxations; 3 N^3 / tile elements pass through the nearest cache. Each of the N / tile steps starts the
+// thread team once and has two barriers. Memory: none.
 // Limits: none.
 // Source: G. Venkataraman, S. Sahni, S. Mukhopadhyaya, "A blocked all-pairs shortest-paths algorithm" (2003); the
 // published experiment floyd-warshall-openmp.
@@ -56,7 +57,7 @@ Solved openmp_tiled(const Problem<T>& problem, const Execution& execution, std::
 
 extern constinit const Variant openmp_tiled_rung{
     .name = "openmp_tiled",
-    .summary = "tile after tile in the middle: the diagonal, its row and column, the rest",
+    .summary = "tiles of intermediate vertices: diagonal, its row and column, the rest",
     .change = "loops instead of a recursion; N / tile steps, independent loops without a barrier",
     .contract = exact,
     .backend = core::Backend::openmp,

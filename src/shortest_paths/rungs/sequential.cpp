@@ -1,9 +1,9 @@
-// sequential: the textbook's three loops. Vertex after vertex is allowed as a stop on the way: for every pair the route
-// so far is compared with the one by way of that vertex.
+// sequential: the textbook's three loops. One vertex after another is allowed as an intermediate vertex. For every
+// pair, the best route so far is compared with the route through that vertex.
 //
-// Work: N^3 relaxations, each an addition and a comparison. For each vertex in the middle the whole matrix is read and
-// written once, N^2 elements, from the cache while it fits there, from memory when it does not. One core; the compiler
-// may vectorise the innermost loop with the instructions that every processor of this kind has.
+// Work: N^3 relaxations, each an addition and a comparison. For each intermediate vertex the whole matrix of N^2
+// elements is read and written once, from a cache if it fits one, otherwise from memory. Runs on one core. The compiler
+// may vectorise the innermost loop with baseline instructions.
 // Limits: none.
 // Source: R. W. Floyd, "Algorithm 97: Shortest path" (1962); S. Warshall, "A theorem on Boolean matrices" (1962).
 #include <algorithm>

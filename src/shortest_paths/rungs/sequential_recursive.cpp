@@ -1,10 +1,11 @@
-// sequential_recursive: quadrants of quadrants, until a block fits every cache there is.
+// sequential_recursive: quadrants of quadrants, until a block fits every cache.
 //
-// What changes from `sequential`: the loops over vertices become a recursion. A block of routes from some vertices to
-// others by way of a third set falls into quadrants; first all four are relaxed by way of the first half of the set,
-// then in the opposite order by way of the second half. Whatever the size of a cache, at some depth three blocks fit
-// it, and from there down nothing is fetched again: the memory traffic falls from N^3 elements to about N^3 over the
-// square root of a cache's size, for each cache, without naming any. Blocks of a tile's side are left to the loops.
+// What changes from `sequential`: the loops over vertices become a recursion. A block consists of the routes from one
+// set of vertices to another through a third set. It is divided into quadrants. All four are relaxed through the first
+// half of the third set, then in the opposite order through the second half. For any cache size, three blocks fit at
+// some depth of the recursion, and nothing is fetched again below that depth. The traffic of every cache falls from N^3
+// elements to about N^3 over the square root of its size, without naming any cache. Blocks of a tile's side are left to
+// the loops.
 //
 // Work: N^3 relaxations. Memory: none.
 // Limits: none.

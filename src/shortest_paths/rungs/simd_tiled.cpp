@@ -1,22 +1,24 @@
-// simd_tiled: tiles as in openmp_tiled, each contiguous in memory, and relaxed as a min-plus product whose results stay
-// in vector registers.
+// simd_tiled: the tiles of openmp_tiled, contiguous in memory, and relaxed as min-plus products whose results stay in
+// vector registers.
 //
 // What changes from `openmp_tiled`:
-// * Once the tile on the diagonal is closed, relaxing a tile by way of it is a min-plus product, C = min(C, A + B),
-// also
-//   for the tiles of its row and column: there the tile as it was before is one of the factors, of which a copy is
-//   made. So the order of the loops is free everywhere but on the diagonal.
-// * The product is blocked like a matrix product: four rows by four vectors of C (by two where there are 16 registers)
-//   stay in registers for all 64 vertices in the middle. For each of these, 4 vectors and 4 numbers are loaded for 16
-//   additions and 16 minima; the textbook's loop loads two vectors and stores one for each addition and minimum.
-// * The matrix is copied into tiles, and back at the end. In rows whose length is a power of two the lines of a tile
-//   would fall into a few sets of the cache and push each other out; and every page of a tile would be another.
-// * The best instructions of the processor are taken at run time (AVX-512, AVX2, …), by Highway.
+// * Once the diagonal tile is closed, relaxing a tile through it is a min-plus product, C = min(C, A + B). This also
+//   holds for the tiles of its row and column, where one factor is a copy of the tile's previous value. The order of
+//   the loops is therefore free everywhere except on the diagonal.
+// * The product is blocked like a matrix product: four rows by four vectors of C (two vectors if there are only 16
+//   registers) stay in registers for all 64 intermediate vertices. Each intermediate vertex loads 4 vectors and 4
+//   numbers for 16 additions and 16 minima. The textbook's loop loads two vectors and stores one for every addition and
+//   minimum.
+// * The matrix is copied into tiles, and back at the end. In the original rows, if their length is a power of two, the
+//   lines of a tile map to a few sets of the cache and evict each other, and each line of a tile is on a different
+//   page.
+// * Highway selects the best instruction set of the CPU at run time (AVX-512, AVX2, …).
 //
-// Work: N^3 relaxations, N rounded up to a multiple of 64. Memory: another N^2 elements. Two barriers and a start of
-// the team for each 64 vertices. Limits: int32, int64, float and double themselves; where distances may need more,
-// openmp_tiled has wider types. Source: the blocking of K. Goto, R. van de Geijn, "Anatomy of high-performance matrix
-// multiplication" (2008), carried over to the min-plus semiring.
+// Work: N^3 relaxations, with N rounded up to a multiple of 64. Memory: another N^2 elements. Each step of 64 vertices
+// starts the thread team once and has two barriers.
+// Limits: computes only in int32, int64, float and double. If distances may need more, openmp_tiled has wider types.
+// Source: the blocking of K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication" (2008), applied
+// to the min-plus semiring.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "shortest_paths/rungs/simd_tiled.cpp"
 // clang-format off
@@ -32,7 +34,7 @@
 #define GRADUS_SHORTEST_PATHS_SIMD_TILED
 namespace gradus::shortest_paths_detail {
 
-constexpr std::int64_t simd_side = 64;  // of a tile; a multiple of four vectors of any type
+constexpr std::int64_t simd_side = 64;  // side of a tile; a multiple of four vectors of any type
 
 }  // namespace gradus::shortest_paths_detail
 #endif
@@ -47,7 +49,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr int block_rows = 4;
 constexpr int block_vectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 
-/// c = min(c, a + b), all of them tiles, c another one than a and b.
+/// Computes c = min(c, a + b) on tiles. c must differ from a and b.
 template <class T>
 HWY_INLINE void min_plus(T* HWY_RESTRICT c, const T* HWY_RESTRICT a, const T* HWY_RESTRICT b) {
   const hn::CappedTag<T, simd_side / block_vectors> d;
@@ -80,7 +82,7 @@ HWY_INLINE void min_plus(T* HWY_RESTRICT c, const T* HWY_RESTRICT a, const T* HW
     }
 }
 
-/// All routes within a tile on the diagonal: vertex after vertex in the middle.
+/// Finds all routes within a diagonal tile, one intermediate vertex after another.
 template <class T>
 HWY_INLINE void close_tile(T* tile) {
   const hn::CappedTag<T, simd_side> d;
@@ -135,7 +137,7 @@ HWY_EXPORT(close_i64);
 HWY_EXPORT(close_f32);
 HWY_EXPORT(close_f64);
 
-// By the type of what they are given.
+// Overloads that select the kernel by type.
 // NOLINTBEGIN(bugprone-macro-parentheses): a type, and a part of a name
 #define GRADUS_KERNELS(T, type)                                                                   \
   void min_plus(T* c, const T* a, const T* b) { HWY_DYNAMIC_DISPATCH(min_plus_##type)(c, a, b); } \
@@ -149,7 +151,7 @@ GRADUS_KERNELS(double, f64)
 
 constexpr std::int64_t tile_elements = simd_side * simd_side;
 
-/// The matrix as tiles, row by row of them; those at its border are filled up with vertices that have no edges.
+/// The matrix as tiles in row-major order. Border tiles are padded with vertices that have no edges.
 template <class T>
 class Tiles {
  public:
@@ -183,7 +185,7 @@ class Tiles {
   Buffer<T> elements_;
 };
 
-/// One step: everything by way of the vertices of one tile, which is closed; and the next one is closed.
+/// Relaxes everything through the vertices of one closed tile, and closes the next diagonal tile.
 template <class T>
 void relax_by_way_of(std::int64_t step, Tiles<T>& tiles, cpu::PayingTeam& team, const std::stop_token& stop) {
   const std::int64_t side = tiles.side();
@@ -194,7 +196,7 @@ void relax_by_way_of(std::int64_t step, Tiles<T>& tiles, cpu::PayingTeam& team, 
   {
     alignas(64) T before[tile_elements];
     std::optional<cpu::PayingTeam::Share> own_time(std::in_place, timed);
-#pragma omp for schedule(dynamic) nowait  // the row and the column have nothing to do with each other
+#pragma omp for schedule(dynamic) nowait  // the row and the column are independent
     for (std::int64_t column = 0; column < side; ++column) {
       if (column == step || stop.stop_requested()) continue;
       std::copy_n(tiles.at(step, column), tile_elements, before);
@@ -207,9 +209,9 @@ void relax_by_way_of(std::int64_t step, Tiles<T>& tiles, cpu::PayingTeam& team, 
       min_plus(tiles.at(row, step), before, diagonal);
     }
     own_time.reset();
-#pragma omp barrier  // all tiles read the row and the column
+#pragma omp barrier  // the remaining tiles read the row and the column
     own_time.emplace(timed);
-    // From the next tile on the diagonal on, so that one thread closes it while the others go on.
+    // Starts with the next diagonal tile, so that one thread closes it while the others continue.
 #pragma omp for collapse(2) schedule(dynamic, 4) nowait
     for (std::int64_t down = 1; down <= side; ++down)
       for (std::int64_t right = 1; right <= side; ++right) {
@@ -257,7 +259,7 @@ Solved simd_tiled(const Problem<T>& problem, const Execution& execution, std::ve
 
 namespace {
 
-// The matrix once more, in tiles.
+// A copy of the matrix in tiles.
 core::Memory tiles_memory(const Shape& shape, int) {
   const auto rounded = static_cast<std::uint64_t>((shape.vertices + 63) / 64 * 64);
   return {.host = core::checked_multiply(core::checked_multiply(rounded, rounded, "tiles"),
@@ -269,7 +271,7 @@ core::Memory tiles_memory(const Shape& shape, int) {
 extern constinit const Variant simd_tiled_rung{
     .name = "simd_tiled",
     .summary = "contiguous tiles, relaxed as min-plus products in vector registers",
-    .change = "16 results or more in registers over 64 vertices; contiguous tiles; the processor's best instructions",
+    .change = "16 results or more in registers over 64 vertices; contiguous tiles; the CPU's best instructions",
     .contract = exact,
     .backend = core::Backend::simd,
     .supports = in_own_type,

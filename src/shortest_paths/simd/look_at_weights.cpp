@@ -18,11 +18,11 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T>
-HWY_INLINE SeenWeights<T> look(const T* weights, std::int64_t count, T no_edge) {
+HWY_INLINE WeightFacts<T> look(const T* weights, std::int64_t count, T no_edge) {
   constexpr bool floating = std::numeric_limits<T>::has_infinity;
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  SeenWeights<T> seen;
+  WeightFacts<T> seen;
   const auto none = hn::Set(d, no_route<T>());
   const auto other_none = hn::Set(d, no_edge);
   auto least = hn::Set(d, seen.least);
@@ -33,7 +33,7 @@ HWY_INLINE SeenWeights<T> look(const T* weights, std::int64_t count, T no_edge) 
   for (; first + lanes <= count; first += lanes) {
     const auto weight = hn::LoadU(d, weights + first);
     const auto edge = hn::And(hn::Ne(weight, none), hn::Ne(weight, other_none));
-    if constexpr (floating) all_possible = hn::And(all_possible, hn::Gt(weight, impossible));  // not of NaN
+    if constexpr (floating) all_possible = hn::And(all_possible, hn::Gt(weight, impossible));  // false for NaN
     seen.edges += static_cast<std::int64_t>(hn::CountTrue(d, edge));
     least = hn::Min(least, hn::IfThenElse(edge, weight, least));
     greatest = hn::Max(greatest, hn::IfThenElse(edge, weight, greatest));
@@ -54,16 +54,16 @@ HWY_INLINE SeenWeights<T> look(const T* weights, std::int64_t count, T no_edge) 
 
 }  // namespace
 
-SeenWeights<std::int32_t> look_i32(const std::int32_t* weights, std::int64_t count, std::int32_t no_edge) {
+WeightFacts<std::int32_t> look_i32(const std::int32_t* weights, std::int64_t count, std::int32_t no_edge) {
   return look(weights, count, no_edge);
 }
-SeenWeights<std::int64_t> look_i64(const std::int64_t* weights, std::int64_t count, std::int64_t no_edge) {
+WeightFacts<std::int64_t> look_i64(const std::int64_t* weights, std::int64_t count, std::int64_t no_edge) {
   return look(weights, count, no_edge);
 }
-SeenWeights<float> look_f32(const float* weights, std::int64_t count, float no_edge) {
+WeightFacts<float> look_f32(const float* weights, std::int64_t count, float no_edge) {
   return look(weights, count, no_edge);
 }
-SeenWeights<double> look_f64(const double* weights, std::int64_t count, double no_edge) {
+WeightFacts<double> look_f64(const double* weights, std::int64_t count, double no_edge) {
   return look(weights, count, no_edge);
 }
 
@@ -83,16 +83,16 @@ HWY_EXPORT(look_f64);
 
 }  // namespace
 
-SeenWeights<std::int32_t> look_at_weights(const std::int32_t* weights, std::int64_t count, std::int32_t no_edge) {
+WeightFacts<std::int32_t> look_at_weights(const std::int32_t* weights, std::int64_t count, std::int32_t no_edge) {
   return HWY_DYNAMIC_DISPATCH(look_i32)(weights, count, no_edge);
 }
-SeenWeights<std::int64_t> look_at_weights(const std::int64_t* weights, std::int64_t count, std::int64_t no_edge) {
+WeightFacts<std::int64_t> look_at_weights(const std::int64_t* weights, std::int64_t count, std::int64_t no_edge) {
   return HWY_DYNAMIC_DISPATCH(look_i64)(weights, count, no_edge);
 }
-SeenWeights<float> look_at_weights(const float* weights, std::int64_t count, float no_edge) {
+WeightFacts<float> look_at_weights(const float* weights, std::int64_t count, float no_edge) {
   return HWY_DYNAMIC_DISPATCH(look_f32)(weights, count, no_edge);
 }
-SeenWeights<double> look_at_weights(const double* weights, std::int64_t count, double no_edge) {
+WeightFacts<double> look_at_weights(const double* weights, std::int64_t count, double no_edge) {
   return HWY_DYNAMIC_DISPATCH(look_f64)(weights, count, no_edge);
 }
 

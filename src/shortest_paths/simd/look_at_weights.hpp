@@ -1,4 +1,4 @@
-// The inner loop of the look at a matrix of weights, in vector registers.
+// The inner loop of the scan of a weight matrix, in vector registers.
 #pragma once
 
 #include <algorithm>
@@ -7,15 +7,15 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// What some weights tell, those left out that stand for "no edge".
+/// Facts about some weights, without those that mean "no edge".
 template <class T>
-struct SeenWeights {
+struct WeightFacts {
   std::int64_t edges = 0;
   T least = std::numeric_limits<T>::max();  ///< of the edges
   T greatest = std::numeric_limits<T>::lowest();
-  bool impossible = false;  ///< there is NaN or -inf
+  bool impossible = false;  ///< there is a NaN or -inf
 
-  void add(const SeenWeights& other) {
+  void add(const WeightFacts& other) {
     edges += other.edges;
     least = std::min(least, other.least);
     greatest = std::max(greatest, other.greatest);
@@ -23,10 +23,10 @@ struct SeenWeights {
   }
 };
 
-/// `no_edge` and no_route<T>() stand for none.
-SeenWeights<std::int32_t> look_at_weights(const std::int32_t* weights, std::int64_t count, std::int32_t no_edge);
-SeenWeights<std::int64_t> look_at_weights(const std::int64_t* weights, std::int64_t count, std::int64_t no_edge);
-SeenWeights<float> look_at_weights(const float* weights, std::int64_t count, float no_edge);
-SeenWeights<double> look_at_weights(const double* weights, std::int64_t count, double no_edge);
+/// Scans weights. `no_edge` and no_route<T>() mean "no edge".
+WeightFacts<std::int32_t> look_at_weights(const std::int32_t* weights, std::int64_t count, std::int32_t no_edge);
+WeightFacts<std::int64_t> look_at_weights(const std::int64_t* weights, std::int64_t count, std::int64_t no_edge);
+WeightFacts<float> look_at_weights(const float* weights, std::int64_t count, float no_edge);
+WeightFacts<double> look_at_weights(const double* weights, std::int64_t count, double no_edge);
 
 }  // namespace gradus::shortest_paths_detail

@@ -15,7 +15,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Lengths and results of four rows and two vectors (one where there are 16 registers) stay in registers.
+/// Keeps lengths and results of four rows by two vectors (one if there are only 16 registers) in registers.
 template <class C>
 HWY_INLINE void mark(const C* const* to_via, const C* weights, const C* lengths, std::int64_t first_via,
                      std::int64_t vias, C* best) {
@@ -33,7 +33,7 @@ HWY_INLINE void mark(const C* const* to_via, const C* weights, const C* lengths,
         wanted[r][v] = hn::Load(d, lengths + r * marked_columns + column + v * lanes);
         found[r][v] = hn::Load(d, best + r * marked_columns + column + v * lanes);
       }
-    for (std::int64_t via = vias - 1; via >= 0; --via) {  // the lowest comes last, and stays
+    for (std::int64_t via = vias - 1; via >= 0; --via) {  // descending, so that the lowest is written last
       const V name = hn::Set(d, static_cast<C>(first_via + via));
       V onward[vectors];
 #pragma GCC unroll 2
@@ -53,7 +53,7 @@ HWY_INLINE void mark(const C* const* to_via, const C* weights, const C* lengths,
   }
 }
 
-/// A vector or more of sources for each edge.
+/// Processes at least one vector of sources per edge.
 template <class C>
 HWY_INLINE void mark_listed(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from,
                             const C* weights, const C* lengths, C* best) {
@@ -70,7 +70,7 @@ HWY_INLINE void mark_listed(std::int64_t vertices, const std::int64_t* begin, co
         wanted[v] = hn::Load(d, lengths + vertex * listed_sources<C> + source + v * lanes);
         found[v] = hn::Set(d, static_cast<C>(-1));
       }
-      for (std::int64_t edge = begin[vertex + 1] - 1; edge >= begin[vertex]; --edge) {  // the lowest stays
+      for (std::int64_t edge = begin[vertex + 1] - 1; edge >= begin[vertex]; --edge) {  // lowest last
         const V name = hn::Set(d, static_cast<C>(from[edge]));
         const V weight = hn::Set(d, weights[edge]);
         const C* const there = lengths + from[edge] * listed_sources<C> + source;

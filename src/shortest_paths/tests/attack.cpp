@@ -1,5 +1,5 @@
-// All-pairs shortest paths: every variant that runs here, compared with a reference in whole numbers of any length,
-// which shares no code with the library. A floating number is a whole multiple of the least one.
+// Compares every shortest-path variant that runs here with a reference in arbitrary-precision integers that shares no
+// code with the library. Floating-point numbers are integer multiples of the smallest one.
 #include <gmpxx.h>
 
 #include <algorithm>
@@ -22,14 +22,14 @@ constexpr T none() {
   return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
 }
 
-/// Of a weight, in the reference's unit.
+/// Returns a weight in the reference's unit.
 template <class T>
 mpz_class exact(T weight) {
   if constexpr (std::is_floating_point_v<T>) return in_steps(double{weight});
   else return mpz_class(std::to_string(weight));
 }
 
-/// How the library is given the graph.
+/// The form in which the library receives the graph.
 enum class Form : std::uint8_t { matrix, edges, rows };
 
 template <class T>
@@ -37,13 +37,13 @@ struct GraphCase {
   std::string kind;
   std::size_t n = 0;
   Form form = Form::matrix;
-  std::vector<std::int32_t> from;  ///< of each edge, of which some are parallel, or none at all, or loops
+  std::vector<std::int32_t> from;  ///< tail of each edge; edges may be parallel, absent, or loops
   std::vector<std::int32_t> to;
   std::vector<T> weights;
   ShortestPathsOptions options;
 };
 
-/// How heavy edges are; for each a number whose sums are awkward.
+/// Draws a weight of the given kind; some kinds have awkward sums.
 template <class T>
 T draw_weight(Random& random, int kind) {
   constexpr T most = std::numeric_limits<T>::max();
@@ -52,7 +52,7 @@ T draw_weight(Random& random, int kind) {
     case 0: return static_cast<T>(random.below(100));
     case 1: return small;
     case 2: return static_cast<T>(random.below(2));
-    case 3: return most / static_cast<T>(random.between(1, 40));  // sums at the ends of the type
+    case 3: return most / static_cast<T>(random.between(1, 40));  // sums near the limits of the type
     case 4: return most / 2 + small;
     case 5: return random.chance(0.5) ? static_cast<T>(most - most / 1000 * small) : small;
     case 6:
@@ -76,7 +76,7 @@ GraphCase<T> make_case(std::uint64_t seed, std::uint64_t number) {
   const auto kind = static_cast<int>(random.below(9));
   const double density = random.pick<double>({0.05, 0.15, 0.4, 1});
   const double negative = random.pick<double>({0, 0, 0, 0.02, 0.3});
-  const bool potentials = random.chance(0.3);  // both signs, but cycles of no negative length where nothing wraps
+  const bool potentials = random.chance(0.3);  // both signs, without negative cycles unless sums wrap
   std::vector<T> potential;
   for (std::size_t v = 0; v < made.n; ++v) potential.push_back(draw_weight<T>(random, kind) / 4);
   made.form = random.pick<Form>({Form::matrix, Form::edges, Form::rows});
@@ -119,16 +119,16 @@ GraphCase<T> make_case(std::uint64_t seed, std::uint64_t number) {
   return made;
 }
 
-/// What is right: for each pair whether there is a route, its exact length, the sum of the absolute weights on one such
-/// route, and for whole numbers the predecessor.
+/// The correct answer: for each pair whether there is a route, its exact length, the sum of the absolute weights on one
+/// shortest route, and for integers the predecessor.
 struct Reference {
   bool negative_cycle = false;
-  bool too_great = false;  ///< some distance is not below the greatest number in magnitude
+  bool too_great = false;  ///< the magnitude of some distance is not below the largest number
   std::vector<bool> reached;
   std::vector<mpz_class> length;
   std::vector<mpz_class> magnitude;
   std::vector<std::int32_t> predecessor;
-  mpz_class heaviest;  ///< more than the absolute weights of any route
+  mpz_class heaviest;  ///< greater than the absolute weights of any route
 };
 
 bool is_wanted(const std::vector<std::int64_t>& sources, std::size_t from) {
@@ -157,7 +157,7 @@ Reference reference(const GraphCase<T>& graph) {
     edges.push_back({from, to, weight});
     if (graph.options.undirected) edges.push_back({to, from, weight});
   }
-  // The rule names the lowest vertex.
+  // The rule prescribes the lowest vertex.
   std::stable_sort(edges.begin(), edges.end(),
                    [](const Edge& one, const Edge& other) { return one.from < other.from; });
   for (std::size_t edge = 0; edge < edges.size();) {
@@ -226,14 +226,14 @@ class Check {
  public:
   explicit Check(GraphCase<T> made) : graph_(std::move(made)), right_(reference(graph_)) {}
 
-  /// What is wrong, or nothing.
+  /// Describes what is incorrect. Returns "" if nothing is.
   std::string fault(const Run& run) const {
     const auto outcome = outcome_of([&] { return paths(run.execution); });
     const bool refused = right_.negative_cycle || right_.too_great;
     if (!outcome.answer && outcome.status != 3) return fmt::format("error {}: {}", outcome.status, outcome.message);
     if constexpr (std::is_floating_point_v<T>) {
       if (!outcome.answer) return refused || near_the_greatest() ? "" : "it is refused: " + outcome.message;
-      if (right_.negative_cycle) return "";  // one that rounding hides
+      if (right_.negative_cycle) return "";  // a negative cycle hidden by rounding
       if (right_.too_great) return near_the_greatest() ? "" : "a distance beyond the greatest number is accepted";
     } else {
       if (!outcome.answer) return refused ? "" : "it is refused: " + outcome.message;
@@ -255,15 +255,15 @@ class Check {
   const Reference& right() const { return right_; }
 
  private:
-  /// Some sum comes so near to the end of the type that rounding decides.
+  /// Returns true if some sum is so near the limit of the type that rounding decides.
   bool near_the_greatest() const { return 2 * right_.heaviest > exact(std::numeric_limits<T>::max()); }
 
-  /// call(graph) with the graph in its form.
+  /// Calls call(graph) with the graph in its form.
   template <class Call>
   auto with_graph(const Call& call) const {
     const auto n = static_cast<std::int64_t>(graph_.n);
     if (graph_.form == Form::edges) return call(EdgeView<T>{n, graph_.from, graph_.to, graph_.weights});
-    if (graph_.form == Form::rows) {  // they were made in ascending order
+    if (graph_.form == Form::rows) {  // the edges were generated in ascending order
       std::vector<std::int64_t> starts(graph_.n + 1);
       for (const std::int32_t from : graph_.from) ++starts[static_cast<std::size_t>(from) + 1];
       for (std::size_t v = 0; v < graph_.n; ++v) starts[v + 1] += starts[v];
@@ -280,7 +280,7 @@ class Check {
     return with_graph([&](const auto& graph) { return shortest_paths(graph, graph_.options, {}, execution); });
   }
 
-  /// One route must be that of the predecessors; of floating numbers any as long.
+  /// Compares single routes with the predecessors; in floating-point, any route of the same length is correct.
   std::string fault_of_route(const Execution& execution, const ShortestPathsResult<T>& rows) const {
     if (graph_.n == 0 || !graph_.options.predecessors) return "";
     ShortestPathsOptions options = graph_.options;
@@ -317,7 +317,7 @@ class Check {
     const auto column = static_cast<std::int64_t>(to);
     const T distance = is.distances(row, column);
     const bool has_predecessors = is.predecessors.rows() > 0;
-    if (has_predecessors != graph_.options.predecessors) return "no predecessors, or some that nobody asked for";
+    if (has_predecessors != graph_.options.predecessors) return "predecessors are missing, or were not requested";
     const std::int32_t predecessor = has_predecessors ? is.predecessors(row, column) : right_.predecessor[place];
     if (!right_.reached[place])
       return distance == none<T>() && predecessor == -1 ? "" : fmt::format("a route of length {}", distance);
@@ -331,7 +331,7 @@ class Check {
       if (!std::isfinite(distance)) return fmt::format("distance {}", distance);
       const mpz_class beyond = exact(distance) - right_.length[place];
       const bool is_above = beyond > 0;
-      // Below may be a route of other weights than the shortest one's.
+      // Below the exact distance, another route than the shortest one may determine the bound.
       if (!within_bound(abs(beyond), is_above ? right_.magnitude[place] : right_.heaviest))
         return fmt::format("distance {} is too far off", distance);
       if (!has_predecessors) return "";
@@ -350,7 +350,8 @@ class Check {
     return "";
   }
 
-  /// error <= (n - 1) u / (1 - (n - 1) u) * sum; in steps of the least number, whose halves count as one.
+  /// Returns true if error <= (n - 1) u / (1 - (n - 1) u) * sum, in units of the smallest number, whose halves count as
+  /// one.
   bool within_bound(const mpz_class& error, const mpz_class& sum) const {
     const auto steps = static_cast<long>(graph_.n > 0 ? graph_.n - 1 : 0);
     const mpz_class inverse = mpz_class(1) << std::numeric_limits<T>::digits;
@@ -371,7 +372,7 @@ void attack_case(const AttackOptions& options, std::uint64_t number, AttackRepor
   CaseReport of_case("shortest_paths", options, number, report);
   for (Run& run : runs_of(shortest_paths_detail::variants(), check.shape(), options, number)) {
     std::string wrong = check.fault(run);
-    // Where distances may need more than 64 bits, some variants refuse.
+    // Some variants refuse distances that may need more than 64 bits.
     if (wrong.starts_with("error 4")) wrong.clear();
     if (!of_case.judge("shortest-paths by " + run.text, wrong, headline) || !options.shrink || made.n > 12) continue;
     fmt::print("{}{}{}", listing("from", made.from), listing("to", made.to), listing("weights", made.weights));

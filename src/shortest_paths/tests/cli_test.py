@@ -1,4 +1,4 @@
-"""The command `gradus shortest-paths`, as a person uses it. tests/cli/run.py runs this."""
+"""The command `gradus shortest-paths`, as the user runs it. Started by tests/cli/run.py."""
 
 import gzip
 import importlib.util
@@ -15,7 +15,7 @@ NONE = 2**31 - 1
 ROADS = [NONE, 5, 2, NONE, NONE, NONE, NONE, 1, NONE, 2, NONE, 9, NONE, NONE, NONE, NONE]
 
 
-# What tests/cli/cli_test.py wants to know: see tests/cli/run.py.
+# The interface for tests/cli/cli_test.py; see tests/cli/run.py.
 def json_jobs(case):
     return {"shortest-paths": [write_npy(case.path("roads.npy"), "<i4", (4, 4), ROADS), "-o", case.path("paths")]}
 
@@ -142,13 +142,13 @@ class ShortestPaths(Case):
         self.assertEqual(title, f"the shortest route from {farthest // n + 1} to {farthest % n + 1}")
         self.assertEqual([int(row[1]) for row in rows[1:]], [distances[farthest // n * n + int(row[0]) - 1] for row in rows[1:]])
         self.assertEqual(rows[-1], [str(farthest % n + 1), str(max(between))])
-        # Of a route that is asked for, the distances from its first vertex.
+        # For a requested route, the distances from its first vertex.
         answer = json.loads(self.succeed("shortest-paths", self.path("roads.gr"), "--from", 3, "--to", 90, "--report", page, "--json").stdout)
         charts = self.charts_of(page)
         self.assertIn("distances of 98 pairs", charts)
         self.assertEqual([int(row[0]) for row in charts["the shortest route from 3 to 90"][1:]], answer["route"]["vertices"])
         self.assertEqual(int(charts["the shortest route from 3 to 90"][-1][1]), answer["route"]["distance"])
-        # Of real numbers, and where there is no way.
+        # Real numbers, and a pair without a route.
         edges = self.file("edges.csv", "a,b,-1.5\nb,c,2.25\nd,c,1\n")
         self.succeed("shortest-paths", edges, "--from", "c", "--to", "a", "--report", page, "--quiet")
         self.assertIn("there is no route from c to a", content(page, "r"))
@@ -231,7 +231,7 @@ NAMED = 'from,to,km\nRome,Oslo,2000\nOslo,"New York, NY",5900\n'
 
 
 class GraphFiles(Case):
-    """Graphs that are given by their edges."""
+    """Graphs given by their edges."""
 
     def route(self, *arguments, **options):
         result = self.succeed("shortest-paths", *arguments, **options)
@@ -351,7 +351,7 @@ class GraphFiles(Case):
         says = ["c.csv': the distance from vertex Rome to vertex New York is 4000000000, which int32", "--dtype i64"]
         self.refused(3, "shortest-paths", self.file("c.csv", far), says=says)
         self.refused(3, "shortest-paths", self.file("c.csv", far), "--from", "Rome", "--to", "New York", says=says)
-        # Numbers that are names, and a name that looks like a message.
+        # Names that are numbers, and a name that looks like a message.
         self.refused(3, "shortest-paths", self.file("c.csv", far.replace("Rome", "7").replace("Oslo", "negative cycle 1 -> 2")),
                      says=["from vertex 7 to vertex New York is"])
         self.refused(3, "shortest-paths", self.file("d.gr", "p sp 3 2\na 3 1 2000000000\na 1 2 2000000000\n"),
@@ -389,7 +389,7 @@ class GraphFiles(Case):
         self.refused(3, "shortest-paths", self.path("missing.gr"), says=["missing.gr"])
 
     def test_tables_of_edges(self):
-        """What OSMnx, GTFS, pandas and collections write: refused with the option that helps, or with the reason why none can be named."""
+        """Files of OSMnx, GTFS, pandas and graph collections: refused with the option that helps, or with the reason why none helps."""
         for name, text, says, columns, ends, route in [
             ("osmnx.csv", "u,v,key,length\n1,2,0,3.5\n2,3,0,4.5\n", "say --columns u,v,length", "u,v,length", (1, 3), "8: 1 2 3"),
             ("transfers.txt", "from_stop_id,to_stop_id,transfer_type,min_transfer_time\nS1,S2,2,120\nS2,S3,2,60\n",
@@ -429,7 +429,7 @@ class GraphFiles(Case):
 
     @unittest.skipUnless(importlib.util.find_spec("networkx"), "needs networkx")
     def test_conversions_by_networkx(self):
-        """The command of the message, run as it is."""
+        """Runs the command of the message unchanged."""
         graphml = ('<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">%s<graph edgedefault="directed">'
                    '<node id="a"/><node id="b"/><node id="c"/>%s</graph></graphml>')
         plain = '<edge source="a" target="b"/><edge source="b" target="c"/>'
@@ -476,7 +476,7 @@ class GraphFiles(Case):
 
     def test_numbers_as_names_of_columns(self):
         path = self.file("pandas.csv", "0,1,2\n0,1,5\n1,2,6\n")
-        self.assertIn("pandas.csv:1: the first line, '0,1,2', is taken as an edge; if it names the columns, say --header yes",
+        self.assertIn("pandas.csv:1: the first line, '0,1,2', is read as an edge; if it names the columns, say --header yes",
                       self.succeed("shortest-paths", path).stderr)
         self.assertEqual(self.route(path, "--header", "yes", "--from", 0, "--to", 2), "11: 0 1 2")
         index = self.file("index.csv", ",0,1\n0,5,6\n1,6,7\n")
@@ -494,7 +494,7 @@ class GraphFiles(Case):
 
     def test_a_header_line(self):
         plain = self.file("h.csv", "home,work\nwork,shop\n")
-        self.assertIn("is taken as an edge", self.succeed("shortest-paths", plain).stderr)
+        self.assertIn("is read as an edge", self.succeed("shortest-paths", plain).stderr)
         for header, n in (("yes", 2), ("no", 3)):
             result = self.succeed("shortest-paths", plain, "--header", header, "--json")
             self.assertEqual((json.loads(result.stdout)["n"], result.stderr), (n, ""))

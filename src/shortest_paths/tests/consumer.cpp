@@ -1,4 +1,4 @@
-// Finds the shortest paths of four vertices, and checks the answer and an error, through nothing but the public header.
+// Finds the shortest paths of four vertices and checks the answer and an error, using only the public header.
 #include <gradus/shortest_paths.hpp>
 
 #include <cstdint>
@@ -16,11 +16,11 @@ int main() {
   const gradus::ShortestPathsResult<std::int32_t> result = gradus::shortest_paths(view, options);
   const std::vector<std::int32_t> route = gradus::shortest_path_route(result.predecessors.view(), 0, 3);
   if (result.distances(0, 3) != 5 || result.distances(3, 0) != none || route != std::vector<std::int32_t>{0, 2, 1, 3}) {
-    std::fprintf(stderr, "the shortest paths of four vertices are wrong\n");
+    std::fprintf(stderr, "the shortest paths of four vertices are incorrect\n");
     return 1;
   }
 
-  // An exception of the library is caught by its type across the border of a shared library.
+  // Catches an exception of the library by its type across a shared-library boundary.
   weights[4] = -6;
   try {
     gradus::shortest_paths(view, options);

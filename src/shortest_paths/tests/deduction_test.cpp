@@ -1,5 +1,4 @@
-// What may be given to the room's calls where they ask for a matrix or a vector, and what may not. What must not
-// compile is checked by concepts.
+// Types that the calls accept as a matrix or a vector. Concepts check the calls that must not compile.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,5 +1,5 @@
-// Graphs given by their edges, rows of some sources, edges both ways and without lengths: the answers must be those of
-// the same graph as a matrix, of which the oracle knows all; and what is refused.
+// Graphs given by edges, rows of selected sources, undirected edges and unweighted edges: answers must equal the
+// answers for the same graph as a matrix, which the oracle knows. Also tests refusals.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ struct Rows {
   CsrView<T> view() const { return {starts, targets, weights}; }
 };
 
-/// The matrix that the edges and the options stand for.
+/// Returns the matrix that the edges and options describe.
 template <class T>
 Matrix<T> matrix_of(const Edges<T>& edges, const ShortestPathsOptions& options) {
   Matrix<T> weights(edges.vertices, edges.vertices);
@@ -67,7 +67,8 @@ Matrix<T> matrix_of(const Edges<T>& edges, const ShortestPathsOptions& options) 
   return weights;
 }
 
-/// Parallel edges, loops, edges that are none; `heaviest` below 0: lengths of both signs, and no negative cycle.
+/// Returns random edges, including parallel edges, loops and weights that mean "no edge". A negative `heaviest` selects
+/// lengths of both signs without negative cycles.
 template <class T>
 Edges<T> random_edges(std::int64_t vertices, std::int64_t count, std::int64_t lightest, std::int64_t heaviest,
                       std::uint64_t seed, std::int64_t highest_potential = 0) {
@@ -91,7 +92,7 @@ Edges<T> random_edges(std::int64_t vertices, std::int64_t count, std::int64_t li
   return edges;
 }
 
-/// The rows of the sources out of the whole.
+/// Returns the rows of the sources.
 template <class M>
 M rows_of(const M& whole, const std::vector<std::int64_t>& sources) {
   if (sources.empty()) return M::copy_of(whole.view());
@@ -101,17 +102,17 @@ M rows_of(const M& whole, const std::vector<std::int64_t>& sources) {
   return rows;
 }
 
-/// "" where the result is what the oracle says of the rows.
+/// Returns "" if the result equals the oracle's rows.
 template <class T>
 std::string compare_rows(const Matrix<T>& weights, const ShortestPathsResult<T>& result, const Truth<T>& truth,
                          const std::vector<std::int64_t>& sources) {
   const Graph<T> graph{weights.view()};
   if (sources.empty()) return compare(graph, result, truth);
-  // The judge looks at whole matrices: the oracle's own rows stand for those that are not wanted.
+  // The judge compares whole matrices, so the oracle's rows replace the rows that were not requested.
   ShortestPathsResult<T> whole;
   whole.distances = Matrix<T>::copy_of(truth.result.distances.view());
   whole.predecessors = Matrix<std::int32_t>::copy_of(truth.result.predecessors.view());
-  if (result.distances.rows() != std::ssize(sources)) return "the number of rows is wrong";
+  if (result.distances.rows() != std::ssize(sources)) return "the number of rows is incorrect";
   for (std::int64_t row = 0; row < result.distances.rows(); ++row) {
     const std::int64_t source = sources[static_cast<std::size_t>(row)];
     std::copy_n(result.distances.row(row), weights.rows(), whole.distances.row(source));
@@ -121,7 +122,7 @@ std::string compare_rows(const Matrix<T>& weights, const ShortestPathsResult<T>&
   return "";
 }
 
-/// All variants, as edges, rows of edges and a matrix.
+/// Runs all variants on an edge list, on rows of edges and on a matrix.
 template <class T>
 void expect_right(const Edges<T>& edges, ShortestPathsOptions options, const std::string& what) {
   SCOPED_TRACE(what + ", " + std::string(execution::element_name<T>()));
@@ -169,7 +170,7 @@ TYPED_TEST(ShortestPathsEdges, MayHaveAwkwardWeights) {
   ShortestPathsOptions options;
   options.no_edge = 3;
   expect_right(random_edges<T>(60, 200, 1, 5, 6), options, "no edge is 3");
-  Edges<T> heavy{40};  // sums that the type holds just so
+  Edges<T> heavy{40};  // sums that the type just holds
   for (std::int64_t v = 0; v + 1 < 40; ++v) {
     heavy.add(v, v + 1, std::numeric_limits<T>::max() / 40);
     heavy.add(v + 1, v, std::numeric_limits<T>::max() / 41);
@@ -265,7 +266,7 @@ TEST(ShortestPathsEdges, ThatCannotBeAreRefusedWithTheirPlace) {
   expect_refused<InputError>(edges(3, from, to, nan), "NaN is the length of edge 2, from vertex 2 to vertex 0");
   const std::vector<double> endless{1, -INFINITY, 3};
   expect_refused<InputError>(edges(3, from, to, endless), "-inf is the length of edge 1");
-  // A result that no machine holds is refused before anything is allocated.
+  // A result too large for any machine is refused before anything is allocated.
   expect_refused<OutOfMemoryError>(edges(10'000'000, from, to, weights), "bytes");
 }
 
@@ -307,7 +308,7 @@ TEST(ShortestPathsEdges, SourcesAndMemoryForThemAreChecked) {
   EXPECT_EQ(rows(0, 3), 7);
   EXPECT_EQ(rows(1, 3), 13);
   EXPECT_EQ(rows(0, 0), no_route<std::int32_t>());
-  // In place only where every row is wanted.
+  // In place is allowed only if every row is requested.
   Matrix<std::int32_t> weights = matrix_of(edges, {});
   options.sources = {3, 2, 1, 0};
   memory.distances = weights.view();
@@ -339,7 +340,7 @@ TEST(ShortestPathsEdges, ADistanceThatDoesNotFitIsTold) {
   }
 }
 
-/// Lists in ascending order are taken over by threads, each of which sees a part.
+/// Threads convert sorted lists, and each thread sees only a part.
 TEST(ShortestPathsEdges, VerticesBelowZeroAreRefusedInListsInOrder) {
   ShortestPathsOptions options;
   options.sources = {0};

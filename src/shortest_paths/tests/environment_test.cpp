@@ -1,4 +1,4 @@
-// The floating-point environment of the caller changes no answer, and no answer changes it.
+// The caller's floating-point environment does not affect answers, and calls do not change it.
 #include "tests/float_environments.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace gradus {
 namespace {
 
-/// A ring with chords; the lengths are around `unit`.
+/// Returns a ring with chords whose lengths are around `unit`.
 template <class T>
 Matrix<T> ring(std::int64_t n, T unit) {
   Matrix<T> weights(n, n);

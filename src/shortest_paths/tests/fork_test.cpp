@@ -1,4 +1,4 @@
-// Jobs in forked children. A single test, for what a process did before a fork is what it is about.
+// Jobs in forked children. This file has a single test, because it depends on what the process did before the fork.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// What surrounds the variants: what is refused and how it is told, sums that do not fit, memory of callers, routes.
+// The driver around the variants: refusals and their messages, overflow, the caller's memory, routes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -107,7 +107,7 @@ TEST(ShortestPaths, AnotherValueMayStandForNoEdge) {
     EXPECT_SAYS(message_of<UsageError>([&] { paths(weights, options); }), "which no weight may be");
     EXPECT_SAYS(message_of<UsageError>([&] { paths(graph_of<double>(2, {}), options); }), "which no weight may be");
   }
-  // 2^53 + 1 is no double: it would have become 2^53, which may be the length of an edge.
+  // 2^53 + 1 is not a double. It would become 2^53, which may be the length of an edge.
   const Matrix<std::int64_t> wide = graph_of<std::int64_t>(3, {{0, 1, 4}, {1, 2, 5}});
   for (const double rounded : {0x1p53, -0x1p53, -0x1p63}) {
     options.no_edge = rounded;
@@ -171,7 +171,7 @@ TEST(ShortestPaths, ANegativeCycleIsFoundBeforeItsSumsWrap) {
               "length -18446744073709551616");
 }
 
-// 0.1 + 0.2 - 0.3 is negative in float, and above 0 by exact sums.
+// 0.1 + 0.2 - 0.3 is negative in float, and positive by exact sums.
 TEST(ShortestPaths, WhatRoundingMakesNegativeIsNoNegativeCycle) {
   const Matrix<float> weights = graph_of<float>(3, {{0, 1, 0.1F}, {1, 2, 0.2F}, {2, 0, -0.3F}});
   const long double exact = static_cast<long double>(0.1F) + 0.2F - 0.3F;
@@ -200,7 +200,7 @@ TEST(ShortestPaths, ADistanceThatDoesNotFitNamesThePairAndAWiderType) {
                 paths(graph_of<double>(3, {{0, 1, -1.7e308L}, {1, 2, -1.7e308L}}));
               }),
               "from vertex 0 to vertex 2");
-  // What would read as "no route" does not fit either.
+  // A distance that equals "no route" does not fit, either.
   EXPECT_SAYS(message_of<InputError>([] {
                 paths(graph_of<std::int32_t>(3, {{0, 1, 2147483646}, {1, 2, 1}}));
               }),
@@ -274,7 +274,7 @@ TEST(ShortestPaths, MemoryIsToldBeforehand) {
   EXPECT_THROW(host({.vertices = 3, .element_bytes = 2}), UsageError);
   EXPECT_THROW(host({.vertices = 3}, options), UsageError);
   EXPECT_THROW(host({.vertices = 3, .edges = std::numeric_limits<std::int64_t>::max()}), UsageError);
-  // What a job may take decides as the estimate says.
+  // The estimate decides whether a limit is accepted.
   const Matrix<std::int32_t> weights = random_graph<std::int32_t>(500, 1, 100, 3);
   Execution limited{.device = Device::cpu, .threads = 1};
   limited.memory_limit = host({.vertices = 500}) + std::size_t{500} * 500 * sizeof(std::int32_t);
@@ -334,7 +334,7 @@ TEST(ShortestPaths, TheChoiceIsOfAKindThatTakesTheJob) {
   }
 }
 
-// The judge must reject every way of being wrong that it could overlook.
+// The judge must reject every kind of error that it could overlook.
 TEST(ShortestPaths, TheJudgeRejectsWrongResults) {
   const Matrix<double> weights = graph_of<double>(4, {{0, 1, 1}, {1, 2, 0.5}, {0, 2, 7}});
   const Graph<double> graph{weights.view()};
@@ -359,7 +359,7 @@ TEST(ShortestPaths, TheJudgeRejectsWrongResults) {
   EXPECT_NE(verdict([](auto& result) { result.distances = Matrix<double>(3, 3); }), "");
 }
 
-/// All edges there can be, where `edges` is none.
+/// Returns a shape with all possible edges if `edges` is negative.
 Shape shape_of(std::int64_t vertices, std::int64_t edges = -1, std::int64_t sources = -1) {
   return {.vertices = vertices, .edges = edges < 0 ? vertices * (vertices - 1) : edges, .sources = sources};
 }

@@ -1,6 +1,6 @@
-// The CUDA rungs on graphs of several rounds, which cases are too small for, in every width in which cuda_dpx computes
-// and in both of its ways: each must give the processor's distances, and its predecessors. Weights and results in the
-// memory of a GPU. Without a GPU the tests say so and are skipped.
+// The CUDA rungs on graphs of several rounds, which are larger than the cases, in every width and in both modes of
+// cuda_dpx. Each result must equal the CPU's distances and predecessors. Also tests weights and results in GPU memory.
+// Without a GPU the tests are skipped.
 #include <cmath>
 #include <functional>
 
@@ -26,7 +26,7 @@ Execution by(std::string_view variant) {
   return execution;
 }
 
-/// Whole numbers in every type. `step`: of potentials, by which edges become negative and no cycle does.
+/// Returns a graph with integer weights. `step`: size of the potentials that make edges, but no cycle, negative.
 template <class T>
 Matrix<T> graph(std::int64_t n, double density, std::int64_t heaviest, std::int64_t step) {
   const Matrix<std::int32_t> whole = random_graph<std::int32_t>(n, density, heaviest, 7);
@@ -67,7 +67,7 @@ void check() {
   for (const std::int64_t n : {65, 127, 128, 129, 256, 300, 385, 640, 1100}) {
     const double sparse = 3.0 / static_cast<double>(n);
     expect_as_on_the_processor(graph<T>(n, 0.5, 30, 0));         // pairs of 16 bits
-    expect_as_on_the_processor(graph<T>(n, sparse, 20, 0));      // with pairs of vertices without a route
+    expect_as_on_the_processor(graph<T>(n, sparse, 20, 0));      // some pairs have no route
     expect_as_on_the_processor(graph<T>(n, sparse, 300, 5000));  // negative edges
     expect_as_on_the_processor(graph<T>(n, 0.1, 20000, 0));
   }
@@ -98,7 +98,7 @@ void check_limits() {
   const std::uint64_t least = panels_of(n, sizeof(T), panel_granule).bytes;
   Execution execution;
   execution.device = Device::gpu;
-  // Whatever is granted decides how the graph is cut, and never the result.
+  // The memory limit determines how the graph is divided, but never the result.
   for (const std::uint64_t limit :
        {std::uint64_t{0}, 8 * matrix, 3 * matrix, 2 * matrix, matrix * 3 / 2, least * 8 / 7 + 8, least}) {
     execution.gpu_memory_limit = limit;
@@ -115,7 +115,7 @@ void check_limits() {
   execution.variant = "cuda_panels";
   const std::string message = error_of<UnsupportedError>([&] { shortest_paths(weights.view(), {}, execution); });
   EXPECT_TRUE(contains(message, "the rows of 256 vertices do not fit the GPU's memory")) << message;
-  // The rows may lie apart in host memory, and the result take the place of the weights.
+  // Rows in host memory may be padded, and the result may overwrite the weights.
   Matrix<T> wide(n, n + 3);
   for (std::int64_t row = 0; row < n; ++row) std::copy_n(weights.row(row), n, wide.row(row));
   const MatrixView<T> place(wide.data(), n, n, n + 3);
@@ -145,7 +145,7 @@ TEST_F(shortest_paths_gpu, floats_larger_than_the_gpu_have_the_same_bits_each_ti
 // ---------------------------------------------------------------------------------------------------------------------
 // Predecessors
 
-/// `changed`: what becomes of an edge.
+/// Returns the graph with each edge replaced by change(from, to, weight).
 template <class T>
 Matrix<T> changed(Matrix<T> weights, const std::function<T(std::int64_t from, std::int64_t to, T weight)>& change) {
   for (std::int64_t from = 0; from < weights.rows(); ++from)
@@ -196,7 +196,7 @@ void check_predecessors(std::int64_t n) {
     return from % 2 == to % 2 ? weight : no_route<T>();
   };
   check(changed<T>(graph<T>(n, 0.6, 50, 700), apart), "two parts");
-  // The greatest that keep the type, and one beyond the bound of 16 bits.
+  // The greatest weights that keep the type, and one beyond the 16-bit limit.
   for (const T heaviest :
        {static_cast<T>(unreachable<T>() / 3 / n - 1), static_cast<T>(0x7ffe), static_cast<T>(0x7fff)})
     for (const double density : {0.03, 0.9})
@@ -220,7 +220,7 @@ TEST_F(shortest_paths_gpu, int32_has_the_processors_predecessors) {
 TEST_F(shortest_paths_gpu, int64_has_the_processors_predecessors) {
   for (const std::int64_t n : awkward_sizes) {
     if (n > 300) continue;
-    // What is wider than 64 bits is not for a GPU.
+    // A GPU does not support types wider than 64 bits.
     const auto check = [n](double density, std::int64_t heaviest, std::int64_t step, std::int64_t unit) {
       expect_the_processors_predecessors(
           changed<std::int64_t>(graph<std::int64_t>(n, density, heaviest, step),
@@ -236,7 +236,7 @@ TEST_F(shortest_paths_gpu, int64_has_the_processors_predecessors) {
   }
 }
 
-// More vertices than one panel has, or one slab.
+// More vertices than a panel or a slab holds.
 TEST_F(shortest_paths_gpu, predecessors_by_way_of_several_panels) {
   constexpr std::int64_t n = predecessor_depth + 133;
   for (const double density : {0.001, 0.05, 1.0}) {
@@ -249,7 +249,7 @@ TEST_F(shortest_paths_gpu, predecessors_by_way_of_several_panels) {
 // ---------------------------------------------------------------------------------------------------------------------
 // In the memory of a GPU
 
-/// A matrix there that results are written to, `room` elements between its rows.
+/// A matrix on the GPU for results, with `room` elements between its rows.
 template <class T>
 class ResultThere {
  public:
@@ -269,7 +269,7 @@ class ResultThere {
                   "cudaMemcpyAsync");
     stream.wait();
   }
-  /// What is there; a failure where something was written beside it.
+  /// Returns the matrix. Fails if anything was written between its rows.
   Matrix<T> read() const {
     Buffer<T> all(memory_.size());
     const cuda::Stream stream;
@@ -297,7 +297,7 @@ class ResultThere {
   cuda::DeviceBuffer<T> memory_;
 };
 
-/// Results where `memory` has them, in host memory.
+/// Returns the results from `memory`, in host memory.
 template <class T>
 ShortestPathsResult<T> paths_there(MatrixView<const T> weights, const ShortestPathsOptions& options,
                                    const Execution& execution, std::int64_t room) {
@@ -347,7 +347,7 @@ TEST_P(DeviceGraphs, double_equals_oracle) { check_case<double>(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(shortest_paths, DeviceGraphs, testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 
-// Without a word about where to run, however few the vertices are.
+// Runs on the GPU although the call does not mention where to run, even for a few vertices.
 TEST_F(shortest_paths_gpu, a_graph_there_is_solved_there) {
   for (const std::int64_t n : {0, 1, 40, 600}) {
     const Matrix<float> weights = graph<float>(n, 0.5, 30, 0);
@@ -397,7 +397,7 @@ TEST_F(shortest_paths_gpu, work_in_the_stream_comes_first) {
   EXPECT_TRUE(tests::same_bits(result.predecessors, truth.predecessors));
 }
 
-/// Every way to a GPU must tell the same error as the processor.
+/// Every way to a GPU must report the same error as the CPU.
 template <class E, class T>
 void expect_the_processors_error(const Matrix<T>& weights, const std::string& part) {
   const std::string message = error_of<E>([&] { shortest_paths(weights.view(), {}, by("openmp_tiled")); });
@@ -412,7 +412,7 @@ void expect_the_processors_error(const Matrix<T>& weights, const std::string& pa
 }
 
 TEST_F(shortest_paths_gpu, errors_are_told_as_by_the_processor) {
-  for (const std::int64_t n : {70, 600}) {  // looked at by the processor, and there
+  for (const std::int64_t n : {70, 600}) {  // examined by the CPU, and by the GPU
     Matrix<float> floats = graph<float>(n, 0.5, 30, 0);
     floats(n - 3, 5) = std::numeric_limits<float>::quiet_NaN();
     floats(n - 3, 7) = -std::numeric_limits<float>::infinity();
@@ -428,11 +428,11 @@ TEST_F(shortest_paths_gpu, errors_are_told_as_by_the_processor) {
     weights(n - 2, 3) = -5;
     weights(3, n - 2) = 4;
     expect_the_processors_error<VertexError>(weights, "a negative cycle");
-    // Around one cycle that is negative by 1 only, so that many rounds pass before it shows.
+    // A single long cycle with a sum of -1, which takes many rounds to appear.
     Matrix<std::int64_t> around = graph<std::int64_t>(n, 0, 1, 0);
     for (std::int64_t v = 0; v < n; ++v) around(v, (v + 1) % n) = v == 0 ? -n : 1;
     expect_the_processors_error<VertexError>(around, "of length -1;");
-    // A path that needs as many rounds, and no cycle.
+    // A path that needs as many rounds, without a cycle.
     around(n - 1, 0) = no_route<std::int64_t>();
     expect_the_processors_predecessors(around, "a path down");
 
@@ -444,8 +444,7 @@ TEST_F(shortest_paths_gpu, errors_are_told_as_by_the_processor) {
   }
 }
 
-// Cycles that rounding makes negative, and that are not: each edge is a difference of potentials, rounded upwards.
-// Trees are grown by the processor.
+// Cycles that rounding makes negative: each edge is a difference of potentials, rounded upwards. The CPU grows trees.
 TEST_F(shortest_paths_gpu, cycles_that_rounding_makes_negative) {
   constexpr std::int64_t n = 90;
   ShortestPathsOptions options;
@@ -475,11 +474,11 @@ TEST_F(shortest_paths_gpu, requests_that_contradict_themselves_are_refused) {
   Execution execution;
   execution.device = Device::cpu;
   std::string message = error_of<UnsupportedError>([&] { shortest_paths(there.view(), {}, execution); });
-  EXPECT_TRUE(contains(message, "weights: they lie on GPU 0, but the CPU was asked for")) << message;
+  EXPECT_TRUE(contains(message, "weights: they are on GPU 0, but the CPU was asked for")) << message;
   execution.device = Device::gpu;
   execution.gpu = 1;
   message = error_of<UsageError>([&] { shortest_paths(there.view(), {}, execution); });
-  EXPECT_TRUE(contains(message, "they lie on GPU 0, but GPU 1 was asked for")) << message;
+  EXPECT_TRUE(contains(message, "they are on GPU 0, but GPU 1 was asked for")) << message;
   for (const Variant& variant : variants()) {
     if (variant.device_input) continue;
     message = error_of<UnsupportedError>([&] { shortest_paths(there.view(), {}, by(variant.name)); });
@@ -489,7 +488,7 @@ TEST_F(shortest_paths_gpu, requests_that_contradict_themselves_are_refused) {
   ShortestPathsMemory<double> memory;
   memory.distances = {const_cast<double*>(weights.data()), 20, 20, MemoryPlace::on_gpu(1)};
   message = error_of<UnsupportedError>([&] { shortest_paths(there.view(), {}, memory); });
-  EXPECT_TRUE(contains(message, "distances: they lie on GPU 1, but the job runs on GPU 0")) << message;
+  EXPECT_TRUE(contains(message, "distances: they are on GPU 1, but the job runs on GPU 0")) << message;
 }
 
 TEST_F(shortest_paths_gpu, a_view_that_lies_is_refused) {
@@ -499,7 +498,7 @@ TEST_F(shortest_paths_gpu, a_view_that_lies_is_refused) {
   const OnDevice<double> there(weights.view());
   const MatrixView<const double> false_view(weights.data(), 20, 20, tests::gpu_place);
   std::string message = error_of<UsageError>([&] { shortest_paths(false_view); });
-  EXPECT_TRUE(contains(message, "weights: the view says that they lie on GPU 0, but")) << message;
+  EXPECT_TRUE(contains(message, "weights: the view says that they are on GPU 0, but")) << message;
   ShortestPathsMemory<double> memory;
   memory.distances = {host.data(), 20, 20, tests::gpu_place};
   message = error_of<UsageError>([&] { shortest_paths(there.view(), {}, memory); });

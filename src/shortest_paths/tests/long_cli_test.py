@@ -1,4 +1,4 @@
-"""What takes minutes, gigabytes of memory and of disk: a whole road map from the command line. tests/cli/run.py runs this."""
+"""A whole road map from the command line, which takes minutes and gigabytes of memory and disk. Started by tests/cli/run.py."""
 
 import csv
 import heapq
@@ -13,7 +13,7 @@ N = ROWS * COLUMNS
 
 
 def read_roads(path):
-    """For each vertex its (end, length), from a list of edges below a header; vertices count from 0."""
+    """Returns the (end, length) pairs of each vertex from an edge list with a header; vertices count from 0."""
     roads = [[] for _ in range(N)]
     with open(path, newline="") as file:
         for road in csv.DictReader(file):
@@ -22,7 +22,7 @@ def read_roads(path):
 
 
 def distances_from(roads, source):
-    """Dijkstra's algorithm, as in a textbook."""
+    """The textbook's Dijkstra algorithm."""
     distances = [None] * len(roads)
     waiting = [(0, source)]
     while waiting:
@@ -37,7 +37,7 @@ def distances_from(roads, source):
 
 
 def row_of(path, dtype, row):
-    """One row of an N x N .npy file of int32, without reading the others."""
+    """Reads one row of an N x N .npy file of int32."""
     with open(path, "rb") as file:
         start = file.read(10)
         assert start[:8] == b"\x93NUMPY\x01\x00"
@@ -53,7 +53,7 @@ class RoadGrid(Case):
     def test_all_routes_from_a_file_to_files(self):
         graph = self.path("roads.csv")
         self.succeed("generate", "road-grid", "--rows", ROWS, "--columns", COLUMNS, "-o", graph)
-        start, end = 1, N  # from corner to corner, as the file calls them
+        start, end = 1, N  # from corner to corner, in the file's numbering
         result = self.succeed("shortest-paths", graph, "-o", self.path("paths"), "--predecessors", "--from", start, "--to", end)
         self.assertRegex(result.stderr, r"20,000 x 20,000 distances: about [0-9]+ bytes \([0-9.]+ GiB\) of memory beyond the graph")
 
@@ -75,7 +75,7 @@ class RoadGrid(Case):
             expected = distances_from(roads, source)
             self.assertEqual(row_of(self.path("paths/distances.npy"), "<i4", source), expected)
             before = [-1] * N
-            for vertex in range(N - 1, -1, -1):  # the lowest is the last to write
+            for vertex in range(N - 1, -1, -1):  # descending, so that the lowest is written last
                 for neighbour, length in roads[vertex]:
                     if neighbour != source and expected[vertex] + length == expected[neighbour]:
                         before[neighbour] = vertex

@@ -1,5 +1,4 @@
-// What takes minutes: every variant on a thousand vertices, in all types, in tiles of several sizes, against the
-// oracle.
+// Compares every variant with the oracle on a thousand vertices, in all types and tile sizes. Takes minutes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,10 +17,10 @@ namespace {
 #ifdef GRADUS_SANITIZED
 constexpr std::int64_t vertices = 150;
 #else
-constexpr std::int64_t vertices = 1000;  // 15 tiles of 64 and a part of one, 7 of 128, 31 of 32
+constexpr std::int64_t vertices = 1000;  // 15 tiles of 64 and part of another, 7 of 128, 31 of 32
 #endif
 
-/// From a tenth of all pairs to five edges at a vertex; the oracle needs minutes for more.
+/// From a tenth of all pairs down to five edges per vertex; with more, the oracle needs minutes.
 const std::map<std::string, RandomEdges> graphs = {
     {"many edges of few lengths",
      {.vertices = vertices, .edges = vertices * vertices / 10, .weights = {1, 60}, .seed = 1}},
@@ -47,7 +46,7 @@ struct Known {
   Graph<T> graph() const { return {weights.view()}; }
 };
 
-/// With the oracle's answer, for all rows of the table.
+/// Returns a graph with the oracle's answer, which all rows of the table share.
 template <class T>
 const Known<T>& known(const std::string& name) {
   static std::map<std::string, Known<T>> all;
@@ -65,7 +64,7 @@ class OnAThousandVertices : public tests::WithRow<Variant> {
       ASSERT_TRUE(support) << support.reason;
       for (const auto& [tile, threads] : {std::pair{0, 0}, std::pair{33, 2}, std::pair{64, 1}, std::pair{256, 2}}) {
         ShortestPathsOptions options;
-        options.predecessors = tile == 0 || !std::is_floating_point_v<T>;  // others are found from the edges alone
+        options.predecessors = tile == 0 || !std::is_floating_point_v<T>;  // others are independent of the tile
         options.tile = tile;
         const Execution by{.variant = std::string(row().name), .threads = threads};
         EXPECT_EQ(compare(one.graph(), shortest_paths(one.weights, options, by), one.truth), "")

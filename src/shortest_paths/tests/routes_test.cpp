@@ -1,5 +1,5 @@
-// One route at a time, in small random graphs of all kinds: it must be that of the canonical predecessors, which are
-// found here once more, by the formulas of the header in integers that hold every sum.
+// Single routes in small random graphs of all kinds. Each must equal the route of the canonical predecessors, which are
+// computed here independently, by the header's formulas, in integers that hold every sum.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace gradus::shortest_paths_detail {
 namespace {
 
-/// Draws one number after the other.
+/// Draws random numbers in sequence.
 class Draw {
  public:
   explicit Draw(std::uint64_t seed) : random_(seed, 93) {}
@@ -40,7 +40,7 @@ struct Edge {
 
 enum class Weights : std::uint8_t { small, zero_or_one, equal, both_signs, balanced, heavy, any_sign, kinds };
 
-/// A graph as it is given, and how it is taken.
+/// A graph as the caller passes it, and the options.
 template <class T>
 struct Given {
   std::int64_t n = 0;
@@ -84,11 +84,11 @@ Given<T> random_given(Draw& draw) {
   return given;
 }
 
-/// Of which all sums that occur here are exact: those of floating numbers are whole ones, or the heavy ones.
+/// A type in which all sums are exact here. Floating-point weights are integers or the heavy ones.
 template <class T>
 using Exact = std::conditional_t<std::is_floating_point_v<T>, long double, Int128>;
 
-/// All that the header says of a graph.
+/// The header's definitions, evaluated for a graph.
 template <class T>
 class Reference {
  public:
@@ -123,7 +123,7 @@ class Reference {
   bool is_edge(std::int64_t u, std::int64_t v) const { return u != v && at(weights_, u, v) != none; }
   Exact<T> weight(std::int64_t u, std::int64_t v) const { return at(weights_, u, v); }
 
-  /// By the canonical predecessors.
+  /// Returns the route of the canonical predecessors.
   std::vector<std::int32_t> route(std::int64_t from, std::int64_t to) const {
     std::vector<std::int32_t> vertices;
     if (!reaches(from, to)) return vertices;
@@ -156,12 +156,12 @@ class Reference {
   }
   static void least(Exact<T>& place, Exact<T> length) { place = std::min(place, length); }
 
-  /// Whether a shortest route to v comes from u.
+  /// Returns true if a shortest route to v ends with the edge from u.
   bool is_last(std::int64_t from, std::int64_t u, std::int64_t v) const {
     return is_edge(u, v) && reaches(from, u) && distance(from, u) + weight(u, v) == distance(from, v);
   }
 
-  /// Of the shortest routes to each vertex.
+  /// Returns the fewest edges of a shortest route to each vertex.
   std::vector<std::int64_t> fewest_edges(std::int64_t from) const {
     std::vector<std::int64_t> edges(index(n_), n_);
     edges[index(from)] = 0;
@@ -179,7 +179,7 @@ class Reference {
   bool has_zero_cycle_ = false;
 };
 
-/// The forms in which a caller may give it, each to call(graph, its name).
+/// Calls call(graph, name) with the graph in each form that a caller may use.
 template <class T, class Call>
 void in_each_form(const Given<T>& given, const Call& call) {
   std::vector<std::int32_t> from;
@@ -216,7 +216,7 @@ void in_each_form(const Given<T>& given, const Call& call) {
   call(matrix.view(), "a matrix");
 }
 
-/// "" where the call does what the reference says.
+/// Returns "" if the call agrees with the reference.
 template <class T, class Graph>
 std::string fault(const Graph& graph, const Given<T>& given, const Reference<T>& reference, std::int64_t from,
                   std::int64_t to, const Execution& execution) {
@@ -245,14 +245,14 @@ std::string fault(const Graph& graph, const Given<T>& given, const Reference<T>&
       if (!reference.is_edge(vertices[step - 1], vertices[step])) return "the route leaves the edges";
       length += reference.weight(vertices[step - 1], vertices[step]);
     }
-    constexpr Exact<T> relative = 64 * std::numeric_limits<T>::epsilon();  // of the heavy ones; the others are exact
+    constexpr Exact<T> relative = 64 * std::numeric_limits<T>::epsilon();  // for heavy weights; others are exact
     if (!(std::abs(length - distance) <= relative * std::abs(distance))) return "the route is not a shortest one";
-    if (!(std::abs(found->distance - distance) <= relative * std::abs(distance))) return "the distance is wrong";
+    if (!(std::abs(found->distance - distance) <= relative * std::abs(distance))) return "the distance is incorrect";
   } else {
-    if (found->distance != distance) return "the distance is wrong";
-    if (vertices != reference.route(from, to)) return "the route is not that of the canonical predecessors";
+    if (found->distance != distance) return "the distance is incorrect";
+    if (vertices != reference.route(from, to)) return "the route does not follow the canonical predecessors";
   }
-  // The same by a row of predecessors, if all of the row can be had.
+  // Compares with a row of predecessors, if the whole row is available.
   ShortestPathsOptions of_row = given.options;
   of_row.sources = {from};
   of_row.predecessors = true;
@@ -296,7 +296,7 @@ TYPED_TEST(ShortestRoutes, AreThoseOfTheCanonicalPredecessors) {
   EXPECT_GT(routes, 1000);
 }
 
-/// So many edges that threads share them, with equal routes in plenty.
+/// Returns a graph with enough edges for several threads and many equally short routes.
 template <class T>
 Given<T> large_given() {
   Given<T> given;
@@ -320,7 +320,7 @@ void expect_same(const ShortestPathsResult<T>& one, const ShortestPathsResult<T>
 TYPED_TEST(ShortestRoutes, DoNotDependOnTheOrderOfTheEdgesAndOnThreads) {
   using T = TypeParam;
   Given<T> given = large_given<T>();
-  // Floating numbers: which of equally short routes is taken depends on the order of the edges of a vertex.
+  // In floating-point, the order of a vertex's edges decides between equally short routes.
   std::ranges::stable_sort(given.edges, {}, &Edge<T>::from);
   std::vector<Edge<T>>& edges = given.edges;
   std::rotate(edges.begin(), std::ranges::upper_bound(edges, 4500, {}, &Edge<T>::from), edges.end());
@@ -358,7 +358,7 @@ TEST(ShortestRoutesOfOrderedEdges, WrongOnesAreNamedWhereverTheyAre) {
   EXPECT_NE(refused(50'000, {-1, 3, 1}).find("edge 50000 goes from vertex -1 to vertex 3"), std::string::npos);
   EXPECT_NE(refused(69'000, {3, 4, std::nan("")}).find("NaN is the length of edge 69000"), std::string::npos);
   EXPECT_NE(refused(17, {3, 3, -1}).find("negative cycle, 3 -> 3"), std::string::npos);
-  EXPECT_EQ(refused(17, {8999, 3, 1}), "");  // out of order, and nothing else
+  EXPECT_EQ(refused(17, {8999, 3, 1}), "");  // out of order, but otherwise valid
 }
 
 }  // namespace

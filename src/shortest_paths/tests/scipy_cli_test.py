@@ -1,6 +1,6 @@
 """Compares `gradus shortest-paths` with SciPy on Matrix Market files of every field and symmetry, as SciPy writes them and with
 the oddities of collections: comments, blank lines, blanks, capital letters, entries on the diagonal and explicit zeros.
-tests/cli/run.py runs this.
+Started by tests/cli/run.py.
 """
 
 import itertools
@@ -19,11 +19,11 @@ except ImportError:
     sparse = None
 
 FIELDS = ("integer", "real", "pattern")
-SYMMETRIES = ("general", "symmetric")  # the others have negative weights or no order
+SYMMETRIES = ("general", "symmetric")  # other symmetries have negative weights or no order
 
 
 def entries(choose, n, field, symmetry):
-    """Different places of a matrix, each with a weight, below the diagonal where the other half follows from them."""
+    """Returns distinct entries of a matrix with weights, only below the diagonal if the symmetry implies the other half."""
     places = [(row, column) for row, column in itertools.product(range(1, n + 1), repeat=2)
               if row > column or row != column and symmetry == "general"]
     weight = {"integer": lambda: choose.randint(1, 50), "real": lambda: choose.randint(1, 400) / 8, "pattern": lambda: ""}[field]

@@ -1,4 +1,4 @@
-// Every variant of the table, on every case, in all types, against the oracle: a new row is tested by its row alone.
+// Compares every variant in the table with the oracle on every case and in all types.
 #include "shortest_paths/cases.hpp"
 #include "tests/ladder_test.hpp"
 

@@ -1,5 +1,5 @@
-"""Graphs in odd but real spellings, read by someone who follows the advice of the messages to the letter: in the end there are
-the right distances, or a refusal that says why. tests/cli/run.py runs this."""
+"""Graphs in odd but real spellings. A simulated user follows the advice of the messages literally and must end with the correct
+distances or a refusal that states the reason. Started by tests/cli/run.py."""
 
 import gzip
 import itertools
@@ -14,7 +14,7 @@ ROUNDS = 3
 GRAPHS = 72
 NO_EDGE = {"<i4": 2**31 - 1, "<i8": 2**63 - 1, "<f8": math.inf}
 
-# Headings of FROM, TO and WEIGHT, and of a column more, as programs write them.
+# Headings of FROM, TO, WEIGHT and another column, as programs write them.
 HEADINGS = [
     ("source", "target", "weight", "id"),
     ("u", "v", "length", "key"),
@@ -27,20 +27,20 @@ HEADINGS = [
 
 
 def advice_in(message):
-    """Options, with their values if they have one, in the order of the message. A value in capitals stands for what the
-    message cannot know."""
+    """Returns the options of a message with their values, in order. A value in capitals is a placeholder that the message
+    cannot fill in."""
     found = []
     for option, value in re.findall(r"(--[a-z]+)((?: [^\s;:]+)?)", message):
         value = value.strip().rstrip(",.:)")
         flags = ("--names", "--undirected", "--unweighted")
         if option not in flags and value.isupper():
-            return found  # FROM,TO,WEIGHT: only the reader knows
+            return found  # FROM,TO,WEIGHT: only the reader knows them
         found.append((option, "" if option in flags else value))
     return found
 
 
 def floyd_warshall(vertices, edges):
-    """The reference: distances between vertices, which are texts."""
+    """Reference implementation: distances between vertices, which are strings."""
     distance = {(v, w): 0 if v == w else math.inf for v in vertices for w in vertices}
     for v, w, length in edges:
         distance[v, w] = min(distance[v, w], length)
@@ -50,7 +50,7 @@ def floyd_warshall(vertices, edges):
 
 
 class Graph:
-    """A random graph, and a spelling of it."""
+    """A random graph and its spelling."""
 
     def __init__(self, seed):
         self.random = choose = random.Random(seed)
@@ -64,14 +64,14 @@ class Graph:
         self.separator = choose.choice(";\t") if self.comma else choose.choice(",;\t ")
         pairs = [pair for pair in itertools.product(range(n), repeat=2) if pair[0] != pair[1]]
         chosen = choose.sample(pairs, min(len(pairs), choose.randint(n, 2 * n)))
-        chosen = [(0, 1), (n - 1, 0)] + [pair for pair in chosen if pair not in ((0, 1), (n - 1, 0))]  # all numbers exist
+        chosen = [(0, 1), (n - 1, 0)] + [pair for pair in chosen if pair not in ((0, 1), (n - 1, 0))]  # all occur
         chosen += [pair for v in range(n) for pair in [(v, (v + 1) % n)] if not any(v in pair for pair in chosen)]
         lengths = [choose.randint(1, 40) / (4 if self.decimals else 1) for _ in chosen]
         if self.decimals:
             lengths[0] = 2.5
         self.edges = [(self.vertices[v], self.vertices[w], length) for (v, w), length in zip(chosen, lengths)]
         self.header = choose.choice([None, *HEADINGS])
-        # What stands where: the index of pandas, a column more, another order.
+        # Order of the columns: with the index of pandas, with another column, or permuted.
         self.order = choose.choice(["ftw", "ftw", "ftw", "wft", "tfw", "#ftw", "ftxw", "ftwx", "xftw", "rftw"])
         if self.order[0] in "r#" and not self.header:
             self.order = "ftw"
@@ -100,7 +100,7 @@ class Graph:
         return ("\ufeff" if self.mark else "") + ("\r\n" if self.crlf else "\n").join(lines + [""])
 
     def is_clear(self):
-        """Whether the text tells where its columns are."""
+        """Returns True if the text identifies its columns."""
         return self.order == "ftw" or self.header is not None
 
     def distances(self):
@@ -110,7 +110,7 @@ class Graph:
 
 class Spellings(Case):
     def found(self, folder):
-        """Distances by the names of vertices."""
+        """Reads the distances between named vertices."""
         dtype, (n, _), values = read_npy(os.path.join(folder, "distances.npy"))
         names = os.path.join(folder, "names.txt")
         summary = content(os.path.join(folder, "summary.json"), "r")
@@ -121,7 +121,7 @@ class Spellings(Case):
                 for i, v in enumerate(called) for j, w in enumerate(called)}
 
     def follow(self, path, stdin, folder):
-        """The last result, and the options that were taken on the way."""
+        """Returns the last result and the options that were followed."""
         options = []
         for _ in range(ROUNDS + 1):
             result = gradus("shortest-paths", path, "-o", folder, *options, stdin=stdin, text=False)
@@ -164,7 +164,7 @@ class Spellings(Case):
                     refusals += 1
                     self.assertFalse(graph.is_clear(), (options, message))
                     self.assertIn("--columns FROM,TO,WEIGHT says which columns these are", message)
-                    # Who knows the columns, says so.
+                    # Only the reader knows the columns.
                     places = ",".join(str(graph.order.index(column) + 1) for column in "ftw")
                     result = gradus("shortest-paths", path if known else "-", "-o", folder, "--columns", places,
                                     *(["--undirected"] if graph.both_ways else []), stdin=b"" if known else data, text=False)
@@ -174,7 +174,7 @@ class Spellings(Case):
         self.assertGreater(refusals, 2)
 
     def test_matrices(self):
-        """Matrix Market as collections of graphs write it."""
+        """Matrix Market files as graph collections write them."""
         edges = [("1", "2", 7), ("3", "1", 2), ("3", "2", 4), ("4", "3", 9)]
         entries = "".join("%s %s %d\n" % (w, v, length) if int(v) < int(w) else "%s %s %d\n" % (v, w, length) for v, w, length in edges)
         head = "%%MatrixMarket matrix coordinate {} {}\n% by hand\n4 4 4\n"

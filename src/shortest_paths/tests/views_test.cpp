@@ -1,4 +1,4 @@
-// Every public call of shortest paths refuses what cannot be true.
+// Every public call of shortest paths refuses malformed views.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -19,7 +19,7 @@ using tests::lies;
 using tests::most;
 using tests::vector_lies;
 
-/// Ten edges between five vertices, as a matrix and as lists.
+/// Ten edges between five vertices, as a matrix and as edge lists.
 template <class T>
 class ShortestPathsViews : public tests::Views<T> {
  protected:

@@ -1,4 +1,4 @@
-// The problem as the harness sees it: values to be added.
+// The workload of `gradus bench skeleton`: values to be added.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -86,15 +86,15 @@ class Additions : public Workloads {
              }}};
   }
 
-  void prepare(const Making&) override {}
+  void prepare(const InputCallbacks&) override {}
 
   void scale(double share) override {
     for (int& count : values_) count = std::max(1, static_cast<int>(share * count));
   }
 
-  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
+  void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) override {
     for (const int count : values_) {
-      Addition addition(count, making.stop);
+      Addition addition(count, callbacks.stop);
       use(addition);
     }
   }

@@ -1,4 +1,4 @@
-// Skeleton has no command of its own yet, but what all problems have.
+// Skeleton has no separate command yet, only the common ones.
 #include "cli/command.hpp"
 
 namespace gradus::cli {

@@ -1,4 +1,4 @@
-/// What all sets offer, in one place.
+/// The common interface of all sets.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,17 @@ concept transparent = requires {
 template <class Other, class Key>
 concept other_key = !std::is_same_v<Other, Key> && !(std::is_arithmetic_v<Other> && std::is_arithmetic_v<Key>);
 
-/// Numbers of other types are not compared as they are: -1 would be taken for the greatest of an unsigned type.
+/// Numbers of another type are not compared directly, because -1 would be converted to the largest value of an unsigned
+/// type.
 template <class Other, class Key>
 concept other_number = !std::is_same_v<Other, Key> && std::is_arithmetic_v<Other> && std::is_arithmetic_v<Key>;
 
-/// The number as a key; nothing where no key is equal to it.
+/// Converts a number to a key. Returns nullopt if no key equals the number.
 template <class Key, class Other>
 constexpr std::optional<Key> equal_key(Other number) {
   using from = std::numeric_limits<Other>;
   using to = std::numeric_limits<Key>;
-  // Beyond the greatest number of an integral type, in a floating-point one.
+  // The largest value of an integer type plus one, as floating point.
   constexpr auto beyond = []<class Real, class Integer>(Real, Integer) {
     return 2 * static_cast<Real>(std::numeric_limits<Integer>::max() / 2 + 1);
   };
@@ -47,7 +48,7 @@ constexpr std::optional<Key> equal_key(Other number) {
   return same ? std::optional<Key>(key) : std::nullopt;
 }
 
-/// A loop over a set: a position that goes on only. Moved, not copied.
+/// A forward-only iterator over a set. Movable, not copyable.
 template <class Set>
 class set_iterator {
  public:
@@ -72,17 +73,17 @@ class set_iterator {
   std::unique_ptr<typename Set::cursor> cursor_;
 };
 
-/// The operations of a set, which many threads may call at a time, for a Set that has
+/// The operations of a set. Many threads may call them at the same time. Set must have the members
 ///
 ///   bool add(key)                   `key` is a const Key& or a Key&&
 ///   bool remove(const other& key)
 ///   bool look_up(const other& key, function)
 ///   cursor                          with key(), next(), is_at_end()
 ///
-/// Each of insert, erase, contains and visit is linearizable: it takes effect at a single moment between its call and
-/// its return, and all threads agree on the order of these moments.
+/// insert, erase, contains and visit are linearizable: each takes effect at a single moment between its call and its
+/// return, and all threads agree on the order of these moments.
 ///
-/// A thread must not be cancelled (pthread_cancel) inside one of them.
+/// A thread must not be cancelled (pthread_cancel) inside an operation.
 template <class Set, class Key, bool is_transparent>
 class set_interface {
  public:
@@ -91,26 +92,25 @@ class set_interface {
   using iterator = set_iterator<Set>;
   using const_iterator = iterator;
 
-  /// Puts the key into the set; false if it is there already. What the key's copy, the comparison or the allocator
-  /// throws comes through, and the set is as if nothing had been tried. `insert(Key&&)` leaves the key alone when it
-  /// finds it in the set; when another thread was faster by a moment, the key may have been moved from, although the
-  /// answer is false.
+  /// Inserts a key. Returns false if the set already contains it. If copying the key, the comparison or the allocator
+  /// throws, the set is unchanged. `insert(Key&&)` does not move from the key if it finds an equal key; but if another
+  /// thread inserts an equal key at the same time, it may return false after it has moved from the key.
   bool insert(const Key& key) { return self().add(key); }
   bool insert(Key&& key) { return self().add(std::move(key)); }
 
-  /// Takes the key out of the set; false if it is not there.
+  /// Erases a key. Returns false if the set does not contain it.
   bool erase(const Key& key) { return self().remove(key); }
 
   bool contains(const Key& key) const { return self().look_up(key, ignore); }
 
-  /// Calls function(const Key&) with the set's own key if it is there, and tells whether it was. The key may be erased
-  /// meanwhile by others, but it is not destroyed before the function returns.
+  /// Calls function(const Key&) with the set's copy of the key, and returns true if the set contains the key. Other
+  /// threads may erase the key in the meantime, but it is not destroyed before the function returns.
   template <class Function>
   bool visit(const Key& key, Function&& function) const {
     return self().look_up(key, function);
   }
 
-  // The same for whatever can be compared with a key, where the function objects of the set are transparent.
+  // Overloads for every type that can be compared with a key, if the function objects of the set are transparent.
   template <other_key<Key> Other>
   requires is_transparent bool erase(const Other& key) { return self().remove(key); }
   template <other_key<Key> Other>
@@ -133,15 +133,14 @@ class set_interface {
     return key && self().look_up(*key, function);
   }
 
-  /// How many keys there are: exact when no thread changes the set, otherwise a number near it.
+  /// Returns the number of keys: exact if no thread modifies the set, otherwise approximate.
   std::size_t size() const noexcept {
     const auto count = self().count();
     return count > 0 ? static_cast<std::size_t>(count) : 0;
   }
-  /// Whether size() is 0.
   bool empty() const noexcept { return size() == 0; }
 
-  /// A loop over the keys; the set's own description says in which order, and what it sees of changes.
+  /// Iterates over the keys. The documentation of each set states the order and the visibility of concurrent changes.
   iterator begin() const { return iterator(self()); }
   std::default_sentinel_t end() const noexcept { return std::default_sentinel; }
 

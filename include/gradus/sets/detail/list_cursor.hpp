@@ -1,4 +1,4 @@
-/// A loop over a sorted list that takes no locks.
+/// Iteration over a sorted list without locks.
 #pragma once
 
 #include <atomic>
@@ -7,9 +7,9 @@
 
 namespace gradus::sets_detail {
 
-/// Stands on a node that was in the set when the loop came to it. For a Set of sorted nodes that has `domain_`,
-/// `head_`, `compare_`, node_at() and find(guard, precedes, slot), which gives the first node whose key does not
-/// precede and the slot that keeps it.
+/// A position in a loop: a node that was in the set when the loop reached it. A Set of sorted nodes has `domain_`,
+/// `head_`, `compare_`, node_at(), first_link() and find(guard, precedes, slot). find() returns the first node whose
+/// key does not precede, and the slot that protects it.
 template <class Set>
 class list_cursor {
   using node = typename Set::node;
@@ -23,24 +23,24 @@ class list_cursor {
   bool is_at_end() const { return here_ == nullptr; }
 
  private:
-  // seq_cst: a key that was removed before the loop came here is not shown; see the sets.
+  // seq_cst: the loop does not return a key that was removed before it got here; see the sets.
   template <class Link>
   void go_on_from(const Link& link) {
-    node* const old = here_;  // none at the beginning; its slot keeps it
+    node* const old = here_;  // null at the beginning; protected by its slot
     const unsigned old_slot = slot_;
     slot_ ^= 1;
     for (word next = hold_.protect(slot_, link, std::memory_order_seq_cst);;) {
       if (walks_past_removed || !is_marked(next)) {
         here_ = Set::node_at(next);
       } else {
-        here_ = old;  // which is kept: the comparison may throw
+        here_ = old;  // still protected if the comparison throws
         slot_ = old_slot;
         here_ = first_after(old, old_slot < 2 ? 2 : 0);
       }
       if (here_ == nullptr) return;
       next = Set::first_link(*here_).load(std::memory_order_seq_cst);
       if (!is_marked(next))
-        return;  // otherwise it was removed: on from here, or, where that is not allowed, from `old`
+        return;  // otherwise here_ was removed: continue from it or, if that is not allowed, from `old`
     }
   }
 

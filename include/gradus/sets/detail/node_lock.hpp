@@ -1,4 +1,4 @@
-/// The lock of a single node of a list: one byte, since there is one in every node.
+/// The lock of a single list node. It takes one byte, because every node has one.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,8 @@
 
 namespace gradus::sets_detail {
 
-/// Test and test-and-set: look first, and set the flag only when it was seen free. Lockable; no order of arrival.
+/// A test-and-test-and-set lock: it reads the flag first, and tries to set it only if it is free. Lockable; no order of
+/// arrival.
 template <class Policy = set_policy>
 class basic_byte_lock {
  public:
@@ -17,22 +18,22 @@ class basic_byte_lock {
     while (!try_lock()) spinner.rest();
   }
   bool try_lock() noexcept {
-    // relaxed: what is seen here only decides whether it is worth trying.
+    // relaxed: the value only decides whether an attempt is worthwhile.
     return !is_held_.load(std::memory_order_relaxed) && set();
   }
   void unlock() noexcept {
-    // release: what this thread did is done for the next holder, whose exchange reads this value.
+    // release: the next holder, whose exchange reads this value, sees the writes of this thread.
     is_held_.store(false, std::memory_order_release);
   }
 
  private:
-  // acquire: what the last holder did, who let go with release, is done for this thread too.
+  // acquire: synchronizes with the release in unlock().
   bool set() noexcept { return !is_held_.exchange(true, std::memory_order_acquire); }
 
   typename Policy::template atomic<bool> is_held_{false};
 };
 
-/// THE lock of nodes: to use another one, change it here.
+/// The lock type of all nodes.
 template <class Policy>
 using basic_node_lock = basic_byte_lock<Policy>;
 

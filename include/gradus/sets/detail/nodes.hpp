@@ -1,4 +1,4 @@
-/// Making nodes by a set's allocator.
+/// Allocation of nodes with the allocator of a set.
 #pragma once
 
 #include <memory>
@@ -6,8 +6,8 @@
 
 namespace gradus::sets_detail {
 
-/// Makes a key at its place in a node, as the standard's containers do: by the allocator's construct(), where it has
-/// one. std::pmr's hands its memory on to keys that take an allocator themselves.
+/// Constructs a key inside a node with the allocator's construct() if it has one, like the containers of the standard
+/// library. A polymorphic allocator (std::pmr) thus also serves keys that use an allocator.
 template <class Allocator, class Key, class Argument>
 void make_key(const Allocator& allocator, const Key& place, Argument&& argument) {
   using key_allocator = typename std::allocator_traits<Allocator>::template rebind_alloc<Key>;
@@ -22,8 +22,8 @@ void destroy_key(const Allocator& allocator, const Key& place) noexcept {
   std::allocator_traits<key_allocator>::destroy(own, const_cast<Key*>(std::addressof(place)));
 }
 
-/// Makes and destroys nodes, which have a place for a `key`. Several threads use the allocator at a time, each through
-/// a copy of its own.
+/// Allocates and destroys nodes, which have a member `key`. Several threads may use the factory at the same time; each
+/// works with a copy of the allocator.
 template <class Node, class Allocator>
 class node_factory {
   using node_allocator = typename std::allocator_traits<Allocator>::template rebind_alloc<Node>;
@@ -32,7 +32,7 @@ class node_factory {
  public:
   explicit node_factory(const Allocator& allocator) : allocator_(allocator) {}
 
-  /// Where the key's copy throws, nothing stays behind.
+  /// If the constructor of the key throws, the node is deallocated.
   template <class Argument>
   Node* make(Argument&& key) {
     node_allocator allocator(allocator_);
@@ -57,7 +57,7 @@ class node_factory {
 
   Allocator allocator() const { return Allocator(allocator_); }
 
-  /// Destroys a node that did not get into the list after all.
+  /// Owns a node until it is linked into the list.
   class holder {
    public:
     explicit holder(node_factory& factory) : factory_(factory) {}

@@ -1,5 +1,4 @@
-/// What a thread writes into a set while it is in one of the set's operations: a record, which it takes at the
-/// beginning and leaves at the end.
+/// Records of running operations. An operation takes a record of its set at its beginning and leaves it at its end.
 #pragma once
 
 #include <atomic>
@@ -11,22 +10,24 @@
 
 namespace gradus::sets_detail {
 
-/// Two cache lines: processors fetch lines in pairs.
+/// Two cache lines, because CPUs fetch lines in pairs.
 inline constexpr std::size_t record_alignment = 128;
 
-/// A node that may have to wait until nobody looks at it.
+/// Base of nodes that are freed only when no thread can access them.
 struct reclaimable {
-  reclaimable* next_retired = nullptr;  ///< of the thread, or the set, that has retired it
+  reclaimable* next_retired = nullptr;  ///< next node in the list of the thread or set that retired it
 };
 
-/// Gives the memory of a node back to the set whose node it is.
+/// Returns the memory of a node to its set.
 using free_function = void (*)(void* set, reclaimable* node) noexcept;
 
-/// The records of a set. A Record has an atomic `state`: 0 while no thread has it. No thread registers, none is told of
-/// a thread's end, and a record belongs to no thread between two operations: taking one is a single exchange on memory
-/// that in most cases no other thread has touched, and the announcement that a reclamation has to make in any case.
+/// The records of a set. A Record has an atomic `state`, which is 0 while the record is free. Threads do not register,
+/// and the list does not need to know when a thread ends: a record belongs to a thread only during an operation. Taking
+/// a record is a single exchange, usually on memory that no other thread has touched, and also serves as the
+/// announcement that reclamation needs.
 ///
-/// Records are added when all are taken, and stay until the set's end: 16, and as many again for 16 threads more.
+/// A set begins with one block of 16 records. It adds a block when all records are in use and keeps all blocks until
+/// its destruction.
 template <class Policy, class Record>
 class record_list {
   static constexpr unsigned records_of_block = Policy::records_of_block;
@@ -47,48 +48,49 @@ class record_list {
     }
   }
 
-  /// A record whose state was 0 and is `busy` now. std::bad_alloc when there are more operations at a time than ever
-  /// before, and no memory.
+  /// Takes a free record and sets its state to `busy`. Throws std::bad_alloc if a new block is needed and there is no
+  /// memory.
   Record& take(std::uint64_t busy) {
     const unsigned place = thread_number();
     block* at = &first_;
     for (unsigned before = place / records_of_block; before > 0; --before) at = &after(*at);
     if (Record& own = at->records[place % records_of_block]; try_take(own, busy)) return own;
-    // It is in use: by an operation of this thread that is not at its end (a loop over the set, a function that visits
-    // a key), or by a thread of the same number.
+    // The preferred record is in use: by an unfinished operation of this thread (a loop over the set, or a function
+    // passed to visit()), or by a thread with the same number.
     for (at = &first_;; at = &after(*at))
       for (Record& any : at->records)
         if (try_take(any, busy)) return any;
   }
 
-  /// The record, if nobody has it.
+  /// Takes the record if it is free.
   static bool try_take(Record& record, std::uint64_t busy) noexcept {
     std::uint64_t idle = 0;
-    // relaxed: what is seen here only decides whether it is worth trying. acquire: what the last one did with the
-    // record is done. release and acquire: see epoch.hpp.
+    // relaxed: the value only decides whether an attempt is worthwhile. acquire: sees the work of the previous owner.
+    // release and acquire: see epoch.hpp.
     return record.state.load(std::memory_order_relaxed) == 0 &&
            record.state.compare_exchange_strong(idle, busy, std::memory_order_acq_rel, std::memory_order_relaxed);
   }
 
-  /// release: what the operation did is done for whoever takes the record next, and for whoever sees it free.
+  /// release: the next owner, and every thread that sees the record free, also sees the work of this operation.
   static void leave(Record& record) noexcept { record.state.store(0, std::memory_order_release); }
 
-  /// function(record) for all of them until it returns false. A record that the loop does not come to was added later
-  /// than the loop's end, in the sense that the loop's end happens before all that is done with it.
+  /// Calls function(record) for each record until it returns false. If the loop misses a record that is added
+  /// concurrently, the end of the loop happens before every use of this record.
   template <class Function>
   bool all_of(const Function& function) {
     for (block* at = &first_;;) {
       for (Record& record : at->records)
         if (!function(record)) return false;
-      // An exchange of nothing for nothing, not a load: so whoever adds a block later reads what was written here, and
-      // synchronises with it. seq_cst: hazard pointers argue by the single order of such operations.
+      // A compare-and-exchange of null with null instead of a load, so that a thread that adds a block later reads this
+      // value and synchronizes with this loop. seq_cst: the proof of hazard pointers needs a total order of these
+      // operations.
       block* next = nullptr;
       if (at->next.compare_exchange_strong(next, nullptr, std::memory_order_seq_cst)) return true;
       at = next;
     }
   }
 
-  /// Of a value of all records, which others may change meanwhile.
+  /// Returns the sum of a value over all records, which other threads may change concurrently.
   template <class Value>
   std::size_t sum(const Value& value) const noexcept {
     std::size_t total = 0;
@@ -99,7 +101,7 @@ class record_list {
 
  private:
   block& after(block& at) {
-    // acquire: the block's constructor is done, by the thread whose exchange below stored the address.
+    // acquire: the block is constructed; synchronizes with the exchange below.
     block* next = at.next.load(std::memory_order_acquire);
     if (next != nullptr) return *next;
     auto added = std::make_unique<block>();

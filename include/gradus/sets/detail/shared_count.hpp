@@ -1,4 +1,4 @@
-/// A number that many threads change and few read.
+/// A counter that many threads change and few read.
 #pragma once
 
 #include <atomic>
@@ -9,11 +9,11 @@
 
 namespace gradus::sets_detail {
 
-/// Each thread adds to a part of its own; the sum of the parts is exact when nobody adds. 1 KiB.
+/// Each thread adds to a separate part. The sum of the parts is exact while no thread adds. Size 1 KiB.
 template <class Policy>
 class shared_count {
  public:
-  // relaxed: a count orders nothing, and its reader is promised no more than a sum of values that were there.
+  // relaxed: a counter orders nothing, and sum() only promises a sum of values that the parts had.
   void add(std::int64_t change) noexcept {
     parts_[thread_number() % parts].value.fetch_add(change, std::memory_order_relaxed);
   }
@@ -25,7 +25,7 @@ class shared_count {
 
  private:
   static constexpr std::size_t parts = 16;
-  struct alignas(64) part {  // each on a cache line of its own
+  struct alignas(64) part {  // one cache line per part
     typename Policy::template atomic<std::int64_t> value{0};
   };
   part parts_[parts];

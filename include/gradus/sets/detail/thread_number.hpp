@@ -1,4 +1,4 @@
-/// A small number for each thread, by which it finds a place of its own in what threads share.
+/// A small number for each thread, which selects its part of shared arrays.
 #pragma once
 
 #include <atomic>
@@ -7,14 +7,14 @@
 
 namespace gradus::sets_detail {
 
-/// Numbers are below this.
+/// Thread numbers are smaller than this.
 inline constexpr unsigned thread_numbers = 256;
 
-// They are only hints: whoever uses them stays right when two threads have the same number. So threads beyond the last
-// number share some; and a thread whose destructors of thread_local objects have begun may go on with a number that it
-// has given back. relaxed throughout, since nothing is published by them.
+// The numbers are only hints: users stay correct if two threads have the same number. Threads beyond the last number
+// share numbers, and a thread may still use a number that it has given back while its thread_local objects are
+// destroyed. relaxed everywhere, because the numbers publish nothing.
 inline constinit std::atomic<std::uint64_t> numbers_taken[thread_numbers / 64] = {};
-inline constinit thread_local unsigned this_thread_number = thread_numbers;  // none yet
+inline constinit thread_local unsigned this_thread_number = thread_numbers;  // not assigned yet
 
 inline unsigned take_thread_number() {
   static std::atomic<unsigned> shared{0};
@@ -36,7 +36,7 @@ inline unsigned take_thread_number() {
   return shared.fetch_add(1, std::memory_order_relaxed) % thread_numbers;
 }
 
-/// The calling thread's, the least one that was free when it first asked.
+/// Returns the number of the calling thread: the smallest free number at its first call.
 inline unsigned thread_number() {
   if (this_thread_number == thread_numbers) this_thread_number = take_thread_number();
   return this_thread_number;

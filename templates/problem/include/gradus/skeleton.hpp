@@ -1,7 +1,7 @@
-// Skeleton: the sum of many numbers. Replace this by the problem, in a sentence or two.
+// Skeleton: the sum of many numbers. Replace this by a description of the problem in one or two sentences.
 //
-// The canonical result: the sum of all values modulo 2^64. Replace this by the one right answer, as a formula down to
-// the rounding; the oracle, the variants and the tests follow from it.
+// Canonical result: the sum of all values modulo 2^64. Replace this by the exact definition of the result, as a formula
+// that includes the rounding; the oracle, the variants and the tests follow from it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace gradus {
 
 struct SkeletonOptions {
-  std::uint64_t start = 0;  ///< is added to the sum
+  std::uint64_t start = 0;  ///< added to the sum
 };
 
 struct SkeletonResult {
@@ -22,8 +22,8 @@ struct SkeletonResult {
   RunReport report;
 };
 
-/// Returns the sum of the values. Throws UsageError if the view is malformed, UnsupportedError if it is not of host
-/// memory, OutOfMemoryError if the job does not fit, InterruptedError after a stop request.
+/// Returns the sum of the values. Throws UsageError if the view is malformed, UnsupportedError unless it is in host
+/// memory, OutOfMemoryError if the job does not fit, and InterruptedError after a stop request.
 GRADUS_EXPORT SkeletonResult skeleton(VectorView<const std::uint64_t> values, const SkeletonOptions& options = {},
                                       const Execution& execution = {});
 
@@ -31,7 +31,7 @@ struct SkeletonShape {
   std::int64_t values = 0;
 };
 
-/// Returns the memory that the call takes beyond its input.
+/// Returns the memory that skeleton() needs in addition to its input.
 GRADUS_EXPORT MemoryEstimate skeleton_memory(const SkeletonShape& shape, const SkeletonOptions& options = {},
                                              const Execution& execution = {});
 

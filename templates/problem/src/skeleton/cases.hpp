@@ -1,5 +1,5 @@
-// Small problems with something awkward about them, on which every variant is compared with the oracle: by
-// skeleton_test, by `gradus verify`, and before anything is timed.
+// Small test problems with a difficulty each. Every variant is compared with the oracle on them: by skeleton_test, by
+// `gradus verify`, and before every benchmark.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// Returns what is wrong with a sum; empty if it keeps the contract.
+/// Returns a description of the error in `sum`, or an empty string if it is correct.
 std::string compare(std::uint64_t sum, std::uint64_t truth);
 
 class PreparedCase {
@@ -30,7 +30,7 @@ class PreparedCase {
   Shape shape() const { return {.values = std::ssize(values_)}; }
   std::uint64_t truth() const { return truth_; }
   static bool promises(const core::Contract&) { return true; }
-  /// Runs `variant` on the case and compares; empty if the result is correct.
+  /// Runs `variant` on the case. Returns a description of the error, or an empty string.
   std::string check(const Variant& variant, const Execution& execution) const;
 
  private:
@@ -38,7 +38,7 @@ class PreparedCase {
   std::uint64_t truth_;
 };
 
-/// What a loop over rows and cases needs to know of the room.
+/// The types and functions with which a generic test loops over variants and cases.
 struct Trial : Room {
   using Variant = skeleton_detail::Variant;
   using Case = skeleton_detail::Case;

@@ -1,4 +1,4 @@
-// The canonical result, computed plainly. It is no rung, and shares no code with the variants.
+// The canonical result, computed in a simple way. Not a rung; shares no code with the variants.
 #pragma once
 
 #include <cstdint>

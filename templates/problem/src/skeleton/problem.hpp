@@ -1,4 +1,4 @@
-// What all variants of the problem share: the job that they are given, its shape, and the row of the ladder.
+// Definitions that all variants of the problem share: the job, its shape, and the row of the ladder.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gradus::skeleton_detail {
 
-/// On what the choice of a variant and the estimates of memory depend.
+/// The sizes that determine the choice of a variant and the estimates of memory.
 struct Shape {
   std::int64_t values = 0;
 };
@@ -20,12 +20,12 @@ struct Shape {
 struct Problem {
   VectorView<const std::uint64_t> values;
   std::uint64_t start = 0;
-  std::stop_token stop;  ///< of the job; see core/stop.hpp for how to poll it
+  std::stop_token stop;  ///< stop token of the job; core/stop.hpp explains how to poll it
 
   Shape shape() const { return {.values = values.size()}; }
 };
 
-/// What core/ladder.hpp needs to know of this room.
+/// The types of this room for core/ladder.hpp.
 struct Room {
   static constexpr std::string_view name = "skeleton";
   using Shape = skeleton_detail::Shape;
@@ -38,10 +38,10 @@ struct Room {
 using Variant = core::Variant<Room>;
 
 core::Rows<Variant> variants();
-/// The same for code that does not know the problem.
+/// The ladder for code that does not know the problem.
 extern const core::Ladder ladder;
 
-/// Returns the variant for an empty Execution::variant: a pure function of the shape, the machine and the device.
+/// Returns the variant for an empty Execution::variant. A pure function of shape, machine and device.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
 
 }  // namespace gradus::skeleton_detail

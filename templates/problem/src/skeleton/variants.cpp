@@ -1,4 +1,4 @@
-// The ladder, in order, and the choice among its variants.
+// The ladder in order, and the choice of a variant.
 #include <vector>
 
 #include "execution/gpu_support.hpp"

@@ -16,7 +16,7 @@ namespace {
 void check(VectorView<const std::uint64_t> values, const Execution& execution) {
   execution::check_execution(execution);
   execution::check_view(values, "values");
-  execution::check_beside(values.place(), "the values", false, 0);
+  execution::check_reachable(values.place(), "the values", false, 0);
 }
 
 const room::Variant& choose(const room::Shape& shape, const Execution& execution) {

@@ -1,8 +1,8 @@
-// sequential: the values are added one after the other.
+// sequential: adds the values one after another.
 //
-// The first rung: each value is read once and added to the sum.
+// The first rung: it reads each value once and adds it to the sum.
 //
-// Bytes: 8 for each value. Operations: an addition for each value.
+// Bytes: 8 per value. Operations: one addition per value.
 // Limits: one core.
 // Source: none.
 #include "core/phases.hpp"
@@ -14,11 +14,11 @@ namespace gradus::skeleton_detail {
 std::uint64_t sequential(const Problem& problem, const Execution&, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "add");
   const std::int64_t count = problem.values.size();
-  const std::int64_t stretch = core::stretch_length(count, 1);
+  const std::int64_t chunk = core::chunk_length(count, 1);
   std::uint64_t sum = problem.start;
-  for (std::int64_t first = 0; first < count; first += stretch) {
+  for (std::int64_t first = 0; first < count; first += chunk) {
     core::honour_stop(problem.stop, "stopped while adding");
-    const std::int64_t end = first + stretch < count ? first + stretch : count;
+    const std::int64_t end = first + chunk < count ? first + chunk : count;
     for (std::int64_t index = first; index < end; ++index) sum += problem.values[index];
   }
   return sum;
@@ -26,7 +26,7 @@ std::uint64_t sequential(const Problem& problem, const Execution&, std::vector<P
 
 extern constinit const Variant sequential_rung{
     .name = "sequential",
-    .summary = "the values are added one after the other",
+    .summary = "adds the values one after another",
     .backend = core::Backend::sequential,
     .run = {sequential},
 };

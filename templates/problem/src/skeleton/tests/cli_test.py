@@ -5,9 +5,9 @@ import json
 from kit import Case
 
 
-# What tests/cli/cli_test.py asks of each problem: see tests/cli/run.py.
+# Definitions that tests/cli/cli_test.py needs for each problem: see tests/cli/run.py.
 def json_jobs(case):
-    return {}  # no command of its own
+    return {}  # no separate command
 
 
 NARROWED = {

@@ -1,4 +1,4 @@
-// A sum through nothing but the public header.
+// Computes a sum with the public header only.
 #include <gradus/skeleton.hpp>
 
 #include <cstdio>

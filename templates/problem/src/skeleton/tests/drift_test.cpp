@@ -1,4 +1,4 @@
-// Files on disk and the list of rungs agree. The check itself is tested in the room of k-means.
+// The files on disk match the list of rungs. The k-means room tests the check itself.
 #include <gtest/gtest.h>
 
 #include "skeleton/problem.hpp"

@@ -1,4 +1,4 @@
-// Every variant on every case: a new row is tested by its row alone.
+// Tests every variant on every case. A new row is tested automatically.
 #include "skeleton/cases.hpp"
 #include "tests/ladder_test.hpp"
 

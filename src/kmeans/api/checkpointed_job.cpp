@@ -1,4 +1,4 @@
-#include "kmeans/api/kept_job.hpp"
+#include "kmeans/api/checkpointed_job.hpp"
 
 #include <filesystem>
 #include <string>
@@ -9,7 +9,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// Returns how far a resumed job is.
+/// Describes the position of a resumed job.
 template <class T>
 std::string place_of(const JobState<T>& state, int restarts) {
   if (state.restart == restarts) return "the fit was done";
@@ -22,7 +22,7 @@ std::string place_of(const JobState<T>& state, int restarts) {
 }  // namespace
 
 template <class T>
-KeptJob<T> kept_job(const FitCall<T>& call, const JobPlan<T>& plan) {
+CheckpointedJob<T> checkpointed_job(const FitCall<T>& call, const JobPlan<T>& plan) {
   const KMeansOptions& options = call.options;
   const KMeansCheckpoint& wanted = options.checkpoint;
   if (wanted.file.empty()) return {};
@@ -37,26 +37,27 @@ KeptJob<T> kept_job(const FitCall<T>& call, const JobPlan<T>& plan) {
   });
   std::optional<JobState<T>> found;
   if (wanted.resume) found = read_checkpoint<T>(options, job, call.points.columns(), ranks);
-  KeptJob<T> kept;
+  CheckpointedJob<T> checkpointed;
   ranks.agree([&] {
     if (!ranks.is_first()) return;
     std::error_code none;
     const bool exists = std::filesystem::exists(wanted.file, none);
-    kept.file = std::make_unique<CheckpointFile<T>>(wanted, job, options.clusters, call.points.columns());
+    checkpointed.file = std::make_unique<CheckpointFile<T>>(wanted, job, options.clusters, call.points.columns());
     if (exists && !wanted.resume)
-      tell("'" + wanted.file + "' exists, and the first checkpoint of this fit replaces it; to resume goes on from it");
+      tell("'" + wanted.file +
+           "' exists, and the first checkpoint of this fit replaces it; resume to continue from it");
   });
   if (found) {
-    kept.resumed = true;
-    kept.state = std::move(*found);
-    tell("'" + wanted.file + "' is resumed: " + place_of(kept.state, options.restarts));
+    checkpointed.resumed = true;
+    checkpointed.state = std::move(*found);
+    tell("'" + wanted.file + "' is resumed: " + place_of(checkpointed.state, options.restarts));
   } else if (wanted.resume) {
-    tell("there is no checkpoint '" + wanted.file + "': the fit begins anew");
+    tell("there is no checkpoint '" + wanted.file + "': the fit starts from the beginning");
   }
-  return kept;
+  return checkpointed;
 }
 
-template KeptJob<float> kept_job(const FitCall<float>&, const JobPlan<float>&);
-template KeptJob<double> kept_job(const FitCall<double>&, const JobPlan<double>&);
+template CheckpointedJob<float> checkpointed_job(const FitCall<float>&, const JobPlan<float>&);
+template CheckpointedJob<double> checkpointed_job(const FitCall<double>&, const JobPlan<double>&);
 
 }  // namespace gradus::kmeans_detail

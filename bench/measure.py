@@ -1,0 +1,128 @@
+"""Measures everything that the documents show, on this machine and at one commit: ./dev measure cpu|gpu.
+
+usage: measure.py cpu|gpu --gradus build/gradus [--only WORD,...] [--into FOLDER] [--scale X] [--draft]
+       measure.py --state                        print each result and whether it is current, stale or missing
+
+A measurement is a row of MEASUREMENTS. Its raw file in docs/results carries the facts of the run: machine, command, a
+commit without local changes, and the digest of the problem's code (docs/figures.py). Documents show a result as long as
+that digest is the digest of the code. --scale and --draft are for trying a new row: their results are never kept in
+docs/results.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "bench" / "baselines")]
+
+from common import write_whole  # noqa: E402
+from figures import RESULTS, digest, is_clean, state  # noqa: E402
+
+BENCH = "gradus bench"
+OTHERS = "baselines.py"
+
+# Name of the raw file, problem, machine, the program and its arguments. {gpu} stands for the variants on a GPU, {all} for the
+# number of cores, {scale} for the share of the sizes.
+MEASUREMENTS = [
+    ("kmeans-cpu", "kmeans", "cpu", BENCH, "--shape 2097152x16 --dtype f64 -k 16 --threads 1,{all} --repeats 3"),
+    ("kmeans-cpu-baselines", "kmeans", "cpu", OTHERS, "--repeats 3 --lines uniform,pixels"),
+    ("pair-histogram-cpu", "pair_histogram", "cpu", BENCH, "--shape 20000x3 --dtype f64 --repeats 3"),
+    ("pair-histogram-cpu-baselines", "pair_histogram", "cpu", OTHERS, "--repeats 3 --lines neighbours,all"),
+    ("shortest-paths-cpu", "shortest_paths", "cpu", BENCH, "-n 2048 --repeats 3"),
+    ("shortest-paths-cpu-baselines", "shortest_paths", "cpu", OTHERS, "--repeats 3 --lines sparse,peers,everyday --scale 0.34"),
+    ("matmul-cpu", "matmul", "cpu", BENCH, "--size 1024 --dtype f32,f64 --repeats 5"),
+    ("matmul-cpu-baselines", "matmul", "cpu", OTHERS, "--shapes 30 --rounds 2 --repeats 3 --at-a-time 10"),
+    ("life-cpu", "life", "cpu", BENCH, "--size 64,1024,4096 -g 100 --threads 1 --repeats 3"),
+    ("life-cpu-baselines", "life", "cpu", OTHERS, "--repeats 2 --threads 1 --lines 1024,plane,gun,breeder --scale 0.5"),
+    ("locks-cpu", "locks", "cpu", BENCH, "--critical 0,10 --outside 0,100 --threads 1,{all} --repeats 3"),
+    ("locks-cpu-baselines", "locks", "cpu", OTHERS, "--repeats 3 --seconds 0.02"),
+    ("sets-cpu", "sets", "cpu", BENCH, "--size 1024 --mix 100/0/0,20/40/40 --threads 1,{all} --operations 100000 --repeats 3"),
+    ("sets-cpu-baselines", "sets", "cpu", OTHERS, "--repeats 2"),
+    ("kmeans-gpu", "kmeans", "gpu", BENCH, "--shape 2097152x16 --dtype f64 -k 16 --variants {gpu} --repeats 5"),
+    ("kmeans-gpu-baselines", "kmeans", "gpu", "kmeans_pytorch.py", ""),
+    ("pair-histogram-gpu", "pair_histogram", "gpu", BENCH, "--shape 200000x3 --dtype f64 --variants {gpu} --repeats 3"),
+    ("shortest-paths-gpu", "shortest_paths", "gpu", BENCH, "-n 8192 --variants {gpu} --repeats 3"),
+    ("matmul-gpu", "matmul", "gpu", BENCH, "--size 8192 --dtype f32,f64 --variants {gpu} --repeats 3"),
+    ("life-gpu", "life", "gpu", BENCH, "--size 4096 -g 100 --variants {gpu} --repeats 5"),
+]
+
+
+def gpu_variants(gradus, problem):
+    """The variants on a GPU that run on this machine, joined by commas."""
+    listed = json.loads(subprocess.run([gradus, "list", problem.replace("_", "-"), "--json"], check=True, capture_output=True,
+                                       text=True).stdout)
+    return ",".join(row["name"] for row in listed[0]["variants"] if row["backend"] == "cuda" and row["runs_here"])
+
+
+def command_of(options, problem, program, arguments, target):
+    """The command line of a measurement."""
+    name = problem.replace("_", "-")
+    words = arguments.format(all=options.cores, scale=options.scale,
+                             gpu=gpu_variants(options.gradus, problem) if "{gpu}" in arguments else "").split()
+    if program == BENCH:
+        return [options.gradus, "bench", name, *words, "--json", str(target), "--quiet"]
+    script = [sys.executable, str(ROOT / "bench" / "baselines" / program)]
+    if program == OTHERS:
+        script.append(name)
+        if options.scale != 1 and "--scale" not in words:
+            words += ["--scale", str(options.scale)]
+    return [*script, "--gradus", options.gradus, *words, "--json", str(target)]
+
+
+def measure(options, row):
+    """Runs one measurement and completes its facts. Returns what went wrong, or nothing."""
+    name, problem, _, program, arguments = row
+    target = options.into / f"{name}.json"
+    ended = subprocess.run(command_of(options, problem, program, arguments, target), cwd=ROOT, capture_output=True, text=True,
+                           check=False)
+    if not target.is_file():
+        return f"status {ended.returncode}: {(ended.stderr or ended.stdout).strip()[-600:]}"
+    result = json.loads(target.read_text(encoding="utf-8"))
+    result["facts"]["code"] = digest(ROOT, problem)
+    write_whole(target, result)
+    if not options.draft and not is_clean(result["facts"]["commit"]):
+        return f"it names the commit '{result['facts']['commit']}', which is not a clean one"
+    return "" if ended.returncode == 0 else f"status {ended.returncode}: the results disagree"
+
+
+def print_state():
+    for name, problem, *_ in MEASUREMENTS:
+        print(f"{name}: {state(ROOT, name, problem)}")
+
+
+def main():
+    if sys.argv[1:] == ["--state"]:
+        print_state()
+        return 0
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("machine", choices=["cpu", "gpu"])
+    parser.add_argument("--gradus", required=True)
+    parser.add_argument("--only", default="", help="measurements whose names hold one of these words")
+    parser.add_argument("--into", type=pathlib.Path, default=ROOT / RESULTS)
+    parser.add_argument("--scale", type=float, default=1)
+    parser.add_argument("--draft", action="store_true", help="also at a commit with local changes; not into docs/results")
+    options = parser.parse_args()
+    options.gradus = str(pathlib.Path(options.gradus).resolve())
+    options.into = options.into.resolve()
+    options.cores = len(os.sched_getaffinity(0))
+    if (options.draft or options.scale != 1) and options.into == (ROOT / RESULTS).resolve():
+        parser.error("results of --draft and --scale need another folder: --into FOLDER")
+    options.into.mkdir(parents=True, exist_ok=True)
+    failed = 0
+    for row in MEASUREMENTS:
+        if row[2] != options.machine or not any(word in row[0] for word in options.only.split(",")):
+            continue
+        start = time.monotonic()
+        problem = measure(options, row)
+        failed += bool(problem)
+        print(f"{row[0]}: {time.monotonic() - start:.0f} s{': ' + problem if problem else ''}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,248 @@
+"""The figures of the documents: which raw results are current, and the tables and the chart made of them.
+
+A raw result in docs/results is current if it names a commit without local changes and the digest of the problem's code as
+it is now. Documents show current results alone. `./dev docs` calls benchmarks() and chart(); bench/measure.py makes the
+results.
+"""
+
+import functools
+import hashlib
+import json
+import math
+import pathlib
+import re
+import statistics
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
+from prose import CPP, CPP_TOKEN, code  # noqa: E402
+
+RESULTS = "docs/results"
+CLEAN = re.compile(r"[0-9a-f]{7,40}$")
+# Title, result of this machine against other libraries. In the order of the documents.
+PROBLEMS = [("kmeans", "k-means"), ("pair_histogram", "pair-distance histogram"), ("shortest_paths", "all-pairs shortest paths"),
+            ("matmul", "matrix multiplication"), ("life", "Game of Life"), ("locks", "locks"), ("sets", "concurrent sets")]
+
+
+@functools.lru_cache(maxsize=None)
+def digest(root, problem):
+    """The digest of a problem's code: without tests, comments, spacing and texts, so that rewording changes nothing."""
+    room = pathlib.Path(root) / "src" / problem
+    names = [*room.rglob("*"), *(pathlib.Path(root) / "include" / "gradus").rglob(f"{problem}*")]
+    names += (pathlib.Path(root) / "include" / "gradus" / problem).rglob("*")
+    total = hashlib.sha256()
+    for path in sorted(set(names)):
+        if path.suffix not in CPP or {"tests", "files"} & set(path.relative_to(root).parts) or path.stem.endswith("_test"):
+            continue
+        words = code(path, path.read_text(encoding="utf-8"))
+        if "asm" not in words:
+            words = CPP_TOKEN.sub(lambda match: '""' if match["string"] or match["raw"] else match[0], words)
+        total.update(f"{path.relative_to(root)}\n{words}\n".encode())
+    return total.hexdigest()[:16]
+
+
+def is_clean(commit):
+    return bool(CLEAN.fullmatch(commit))
+
+
+def read(root, name):
+    """The raw result of this name, or None."""
+    path = pathlib.Path(root) / RESULTS / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+def state(root, name, problem):
+    result = read(root, name)
+    if result is None:
+        return "missing"
+    facts = result["facts"]
+    if not is_clean(facts["commit"]):
+        return f"stale: commit {facts['commit']}"
+    return "current" if facts.get("code") == digest(root, problem) else "stale: the code has changed since"
+
+
+def current(root, name, problem):
+    """The raw result of this name if it is current, otherwise None."""
+    return read(root, name) if state(root, name, problem) == "current" else None
+
+
+class Comparison:
+    """One job: its name, our variant and seconds, and the fastest other library and its seconds."""
+
+    def __init__(self, job, ours, seconds, others):
+        self.job, self.ours, self.seconds = job, ours, seconds
+        self.other, self.other_seconds = min(others.items(), key=lambda item: item[1])
+        self.ratio = self.other_seconds / seconds
+
+
+def best(samples):
+    return {name: statistics.median(values["seconds"] if isinstance(values, dict) else values) for name, values in samples.items()}
+
+
+def compared_samples(lines):
+    """Of problems whose lines have samples by program. All our entries but the best are left out."""
+    for line in lines:
+        times = best(line.get("samples") or line["seconds"])
+        ours = {name: value for name, value in times.items() if name.startswith("Gradus")}
+        others = {name: value for name, value in times.items() if name not in ours and name not in ("sequential", "simd_filter")}
+        if ours and others:
+            yield Comparison(line["name"], line.get("gradus_variant", ""), min(ours.values()), others)
+
+
+def compared_shapes(lines):
+    """Of matrix products: the geometric mean of all shapes of a line, as if it were one job."""
+    for line in lines:
+        times = [best(shape["samples"]) for shape in line["shapes"]]
+        mean = {name: math.exp(statistics.fmean(math.log(one[name]) for one in times)) for name in times[0]}
+        name = f"{line['name']} {line['dtype']}" if line["dtype"] not in line["name"] else line["name"]
+        yield Comparison(f"{name}, geometric mean of {len(times)}", "", mean.pop("Gradus"), mean)
+
+
+def compared_rows(lines):
+    """Of problems whose lines have rows by subject: ours begin with gradus."""
+    for line in lines:
+        times = {row["subject"]: row.get("median", row.get("seconds")) for row in line["rows"]}
+        ours = {name: value for name, value in times.items() if name.lower().startswith("gradus")}
+        others = {name: value for name, value in times.items() if name not in ours}
+        if ours and others:
+            variant = min(ours, key=ours.get)
+            yield Comparison(line.get("name", line.get("line")), variant[len("gradus"):].strip(", "), ours[variant], others)
+
+
+def compared_locks(lines):
+    for line in lines:
+        times = {lock["lock"]: 1e-9 * statistics.median(sample["ns"] for sample in lock["samples"]) for lock in line["locks"]}
+        own = {lock["lock"] for lock in line["locks"] if lock["library"] == "gradus"}
+        variant = min(own, key=times.get)
+        yield Comparison(f"{line['name']}, {line['threads']} threads, {line['critical']}/{line['outside']}", variant, times[variant],
+                         {name: value for name, value in times.items() if name not in own})
+
+
+def compared_variants(groups):
+    """Of a ladder in which other libraries are rows: cuBLAS next to our products on a GPU."""
+    for group in groups:
+        times = {row["variant"]: sum(row["phases"].get(phase, 0) for phase in ("pack", "multiply")) for row in group["rows"]}
+        others = {name: value for name, value in times.items() if name.startswith(("cublas", "openblas"))}
+        ours = {name: value for name, value in times.items() if name not in others and name != "cuda_panels"}
+        exact = {name: value for name, value in ours.items() if not name.startswith("cuda_tensor_fast")}
+        if exact and others:
+            variant = min(exact, key=exact.get)
+            yield Comparison(f"{group['m']} x {group['n']} x {group['k']} {group['dtype']}", variant, exact[variant], others)
+
+
+READERS = {"kmeans": compared_samples, "pair_histogram": compared_samples, "shortest_paths": compared_samples,
+           "matmul": compared_shapes, "life": compared_rows, "locks": compared_locks, "sets": compared_rows}
+
+
+def comparisons(root, problem, machine):
+    """The comparisons of a problem on "cpu" or "gpu", and the facts of the run; none if nothing is current."""
+    name = problem.replace("_", "-")
+    if (problem, machine) == ("matmul", "gpu"):
+        result = current(root, "matmul-gpu", problem)
+        return (list(compared_variants(result["groups"])), result["facts"]) if result else ([], None)
+    result = current(root, f"{name}-{machine}-baselines", problem)
+    return (list(READERS[problem](result["lines"])), result["facts"]) if result else ([], None)
+
+
+def mean_ratio(found):
+    return math.exp(statistics.fmean(math.log(one.ratio) for one in found))
+
+
+def times(value):
+    """A ratio in three digits or fewer: 12×, 1.05×, 0.93×."""
+    return f"{value:.0f}×" if value >= 10 else f"{value:.1f}×" if value >= 2 else f"{value:.2f}×"
+
+
+LIBRARIES = {"ck ": "ConcurrencyKit", "tbb::": "oneTBB", "nsync": "nsync", "libcds": "libcds", "xenium": "xenium", "bgolly": "Golly",
+             "absl": "Abseil", "cublas": "cuBLAS", "std::": "the standard library", "pthread": "POSIX threads"}
+
+
+def library(name):
+    """The library that a row of another library belongs to."""
+    return next((title for prefix, title in LIBRARIES.items() if name.startswith(prefix)), name)
+
+
+def against(found):
+    """The ratio of a problem: its geometric mean, its range and the other libraries."""
+    ratios = [one.ratio for one in found]
+    libraries = sorted({library(one.other) for one in found})
+    text = times(ratios[0]) if len(found) == 1 else f"{times(mean_ratio(found))} ({times(min(ratios))} to {times(max(ratios))})"
+    return f"{text} {', '.join(libraries)}"
+
+
+def machine_of(facts):
+    machine = facts.get("machine", {})
+    gpus = machine.get("gpus", facts.get("gpus", []))
+    cores = machine.get("cores", facts.get("cores"))
+    processor = machine.get("processor", facts.get("processor"))
+    return f"{gpus[0]}" if gpus else f"{cores} cores of {processor}"
+
+
+def variant_text(name):
+    return f"`{name}`" if "_" in name else name
+
+
+def seconds_text(seconds):
+    for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def summary(root):
+    """{problem: {machine: text}}: a problem's ratio against the best other library, for README."""
+    return {problem: {machine: against(found) for machine in ("cpu", "gpu")
+                      for found in [comparisons(root, problem, machine)[0]] if found} for problem, _ in PROBLEMS}
+
+
+def benchmarks(root):
+    """The tables of the page of benchmarks, as Markdown: each job of each problem, losses included."""
+    text = []
+    for problem, title in PROBLEMS:
+        for machine, device in (("cpu", "CPU"), ("gpu", "GPU")):
+            found, facts = comparisons(root, problem, machine)
+            if not found:
+                continue
+            raw = "matmul-gpu" if (problem, machine) == ("matmul", "gpu") else f"{problem.replace('_', '-')}-{machine}-baselines"
+            text.append(f"### {title[0].upper() + title[1:]}, {device}\n\n"
+                        f"On {machine_of(facts)}, {facts['date'][:10]}, commit {facts['commit'][:12]}. "
+                        f"[Raw result](results/{raw}.json).\n\n"
+                        "| job | Gradus | variant | fastest other library | its time | ratio |\n|---|---|---|---|---|---|\n" +
+                        "".join(f"| {one.job} | {seconds_text(one.seconds)} | {variant_text(one.ours)} | {one.other} | "
+                                f"{seconds_text(one.other_seconds)} | {times(one.ratio)}{' (slower)' if one.ratio < 1 else ''} |\n"
+                                for one in found))
+    return "\n".join([*text, ""])
+
+
+def chart(root):
+    """The overview as SVG: for each problem, how many times as fast as the best other library, geometric mean and range."""
+    rows = [(f"{title}, {device}", found) for problem, title in PROBLEMS for machine, device in (("cpu", "CPU"), ("gpu", "GPU"))
+            for found in [comparisons(root, problem, machine)[0]] if found]
+    left, right, line, top = 210, 90, 26, 34
+    most = max([one.ratio for _, found in rows for one in found] + [10])
+    least = min([one.ratio for _, found in rows for one in found] + [1])
+    low, high = math.log10(least) - 0.05, math.log10(most) + 0.05
+
+    def at(ratio):
+        return left + (760 - left - right) * (math.log10(ratio) - low) / (high - low)
+    height = top + line * len(rows) + 30
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 {height}" role="img" font-family="system-ui, sans-serif" font-size="13">',
+             "<title>Gradus against the best other library, by problem: geometric mean and range of the ratio of times</title>",
+             "<style>text{fill:#222}.grid{stroke:#ccc}.bar{fill:#3f6fb5}.range{stroke:#1b3358;stroke-width:2}.one{stroke:#b03a2e}"
+             "@media (prefers-color-scheme:dark){text{fill:#ddd}.grid{stroke:#555}.bar{fill:#7aa6e8}.range{stroke:#dbe7fb}.one{stroke:#ff8a7a}}</style>"]
+    for exponent in range(math.floor(low), math.ceil(high) + 1):
+        for ratio in (10**exponent, 3 * 10**exponent):
+            if low <= math.log10(ratio) <= high:
+                kind = "one" if ratio == 1 else "grid"
+                parts.append(f'<line class="{kind}" x1="{at(ratio):.1f}" x2="{at(ratio):.1f}" y1="{top - 8}" y2="{height - 24}"/>')
+                parts.append(f'<text x="{at(ratio):.1f}" y="{height - 8}" text-anchor="middle">{ratio:g}×</text>')
+    parts.append('<text x="8" y="16">times as fast as the best other library (bar: geometric mean; line: range of all jobs)</text>')
+    for number, (name, found) in enumerate(rows):
+        y, mean = top + line * number, mean_ratio(found)
+        start, end = sorted((at(1), at(mean)))
+        parts.append(f'<text x="{left - 8}" y="{y + 14}" text-anchor="end">{name}</text>')
+        parts.append(f'<rect class="bar" x="{start:.1f}" y="{y + 2}" width="{max(end - start, 1):.1f}" height="16" rx="2"/>')
+        ratios = [one.ratio for one in found]
+        parts.append(f'<line class="range" x1="{at(min(ratios)):.1f}" x2="{at(max(ratios)):.1f}" y1="{y + 10}" y2="{y + 10}"/>')
+        parts.append(f'<text x="{at(max(max(ratios), 1)) + 6:.1f}" y="{y + 14}">{times(mean)}</text>')
+    return "\n".join([*parts, "</svg>", ""])

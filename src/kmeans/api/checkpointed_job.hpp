@@ -1,0 +1,23 @@
+// A fit with checkpoints: its resumed state and the writer of its file.
+#pragma once
+
+#include <memory>
+
+#include "kmeans/api/plan.hpp"
+#include "kmeans/checkpoint/checkpoint_file.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// The state of a resumable job, and its checkpoint file. Only the first rank writes it: all ranks have the same state.
+template <class T>
+struct CheckpointedJob {
+  JobState<T> state;
+  bool resumed = false;
+  std::unique_ptr<CheckpointFile<T>> file;  ///< null if this rank writes no checkpoints
+};
+
+/// Opens the checkpoint, and reads it if the fit resumes. Returns an empty job without KMeansOptions::checkpoint.
+template <class T>
+CheckpointedJob<T> checkpointed_job(const FitCall<T>& call, const JobPlan<T>& plan);
+
+}  // namespace gradus::kmeans_detail

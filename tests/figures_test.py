@@ -1,0 +1,103 @@
+"""Raw results and the figures made of them: docs/figures.py, bench/measure.py and what documents may show.
+
+usage: figures_test.py FOLDER
+"""
+import json
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
+sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "bench"), str(ROOT / "tests")]
+import figures  # noqa: E402
+import measure  # noqa: E402
+import prose  # noqa: E402
+
+# A figure of speed in prose: 12 ms, 3.4×, 1.5 times as fast.
+FIGURE = re.compile(r"\d[\d,.]*\s?(×|ms\b|µs\b|ns\b|s\b|GB/s|GFLOP|TFLOP|times (as|faster|the))")
+GENERATED = re.compile(r"<!-- (ladder|summary) of .*?-->\n\n(\|[^\n]*\n)*", re.DOTALL)
+
+
+def raw(commit="0123456789ab", **facts):
+    return {"facts": {"commit": commit, "date": "2026-11-27", **facts}}
+
+
+class State(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        for name in ("src/toy/tests", "src/toy/files", "docs/results", "include/gradus/toy", "src/other"):
+            (self.root / name).mkdir(parents=True)
+        self.source = self.root / "src/toy/toy.cpp"
+        self.source.write_text('int a = 1;  // one\nauto text = "one";\n')
+
+    def digest(self):
+        figures.digest.cache_clear()
+        return figures.digest(self.root, "toy")
+
+    def test_the_digest_is_of_code_alone(self):
+        first = self.digest()
+        self.source.write_text('int a = 1;\n\n/* more */ auto text = "two";\n')
+        for name in ("src/toy/README.md", "src/toy/tests/a.cpp", "src/toy/toy_test.cpp", "src/toy/files/a.cpp", "src/other/a.cpp"):
+            (self.root / name).write_text("int b;\n")
+        self.assertEqual(self.digest(), first)
+
+    def test_every_change_of_code_changes_it(self):
+        seen = {self.digest()}
+        for name, text in (("src/toy/toy.cpp", "int a = 2;\n"), ("src/toy/new.cu", "int b;\n"), ("include/gradus/toy.hpp", "int c;\n"),
+                           ("include/gradus/toy/c.hpp", "int c;\n"), ("src/toy/new.cu", 'asm("bar.sync 0;");\n'),
+                           ("src/toy/new.cu", 'asm("bar.sync 1;");\n')):
+            (self.root / name).write_text(text)
+            seen.add(self.digest())
+        self.assertEqual(len(seen), 7)
+
+    def test_a_result_is_current_missing_or_stale(self):
+        path = self.root / "docs/results/a.json"
+        self.assertEqual(figures.state(self.root, "a", "toy"), "missing")
+        path.write_text(json.dumps(raw(code=self.digest())))
+        self.assertEqual(figures.state(self.root, "a", "toy"), "current")
+        for result in (raw(code="other"), raw(), raw("0123456789ab-dirty", code=self.digest()), raw("unknown", code=self.digest())):
+            path.write_text(json.dumps(result))
+            self.assertIn("stale", figures.state(self.root, "a", "toy"))
+            self.assertIsNone(figures.current(self.root, "a", "toy"))
+
+
+class Comparisons(unittest.TestCase):
+    def test_the_fastest_other_library_counts(self):
+        line = {"name": "job", "gradus_variant": "v", "samples": {"Gradus": [2.0, 1.0, 3.0], "A": {"seconds": [8.0]}, "B": [4.0]}}
+        found, = figures.compared_samples([line, {"name": "ours alone", "samples": {"Gradus": [1.0], "sequential": [2.0]}}])
+        self.assertEqual((found.job, found.ours, found.other, found.ratio), ("job", "v", "B", 2.0))
+        self.assertEqual(figures.against([found]), "2.0× B")
+
+    def test_a_loss_is_shown(self):
+        rows = [{"subject": "gradus fast_set", "median": 3.0}, {"subject": "gradus slow_set", "median": 6.0}, {"subject": "libcds Set", "median": 1.5}]
+        found, = figures.compared_rows([{"name": "job", "rows": rows}])
+        self.assertEqual((found.ours, found.other, found.ratio), ("fast_set", "libcds Set", 0.5))
+        self.assertEqual(figures.against([found, found]), "0.50× (0.50× to 0.50×) libcds")
+
+    def test_shapes_are_one_job(self):
+        shapes = [{"samples": {"Gradus": [1.0], "NumPy": [2.0]}}, {"samples": {"Gradus": [1.0], "NumPy": [8.0]}}]
+        found, = figures.compared_shapes([{"name": "everyday", "dtype": "f32", "shapes": shapes}])
+        self.assertAlmostEqual(found.ratio, 4.0)
+
+
+class Documents(unittest.TestCase):
+    def test_each_raw_result_is_a_measurement_at_a_clean_commit(self):
+        names = {row[0]: row[1] for row in measure.MEASUREMENTS}
+        self.assertEqual(len(names), len(measure.MEASUREMENTS))
+        for path in sorted((ROOT / "docs/results").iterdir()):
+            with self.subTest(result=path.name):
+                self.assertIn(path.stem, names, "no row of bench/measure.py makes it: measure it again or delete it")
+                self.assertTrue(figures.is_clean(json.loads(path.read_text(encoding="utf-8"))["facts"]["commit"]))
+
+    def test_readme_has_no_figure_of_its_own(self):
+        text = GENERATED.sub("", (ROOT / "README.md").read_text(encoding="utf-8"))
+        found = [FIGURE.search(passage.text)[0] for passage in prose.of_markdown(text) if FIGURE.search(passage.text)]
+        self.assertEqual(found, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
