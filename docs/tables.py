@@ -23,7 +23,8 @@ Each entry of `measured` is a column of times from raw results of `gradus bench`
 Behind a time is the gain over the rung before: the time of the nearest earlier variant in the same file, divided by it.
 A variant without a measurement has an empty cell. `only` lists the variants that have a row.
 
-The block between `<!-- summary of benchmarks -->` and `<!-- end -->` has a row for each problem of docs/problems.json.
+The block between `<!-- summary of benchmarks -->` and `<!-- end -->` has a row for each problem of docs/problems.json, with the
+ratios of figures.summary(), or the names of the other libraries where no result is current.
 """
 
 import json
@@ -167,9 +168,11 @@ def documents(root):
 def summary_table(root, document):
     """A row for each problem: its contents and guarantee from docs/problems.json, and what it was measured against."""
     lines = ["| problem | what you get | guarantee | measured against |", "|---|---|---|---|"]
+    ratios = figures.summary(root)
     for row in json.loads((root / "docs/problems.json").read_text(encoding="utf-8")):
         name = f"[{row['name']}]({link(root, document, 'src/' + row['problem'] + '/README.md')})"
-        lines.append(f"| {name} | {row['gives']} | {row['guarantee']} | {row['baselines']} |")
+        measured = "; ".join(f"{machine.upper()}: {text}" for machine, text in ratios.get(row["problem"], {}).items()) or row["baselines"]
+        lines.append(f"| {name} | {row['gives']} | {row['guarantee']} | {measured} |")
     return "\n".join(lines) + "\n"
 
 
