@@ -128,6 +128,8 @@ if missing libjpeg.a; then
   cmake -S "$source" -B "$work/jpeg-build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DWITH_SIMD=OFF -DENABLE_SHARED=OFF -DWITH_TURBOJPEG=OFF \
     -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$machine" -DCMAKE_C_COMPILER="$(command -v "$CC")" -DCMAKE_POSITION_INDEPENDENT_CODE=ON >&2
   cmake --build "$work/jpeg-build" --target jpeg-static >&2
+  mkdir -p "$folder/include"
+  cp "$work/jpeg-build/jconfig.h" "$folder/include"  # the only header that depends on the machine
   cp "$work/jpeg-build/libjpeg.a" "$lib/libjpeg.a"
 fi
 if missing libhwloc.a; then
