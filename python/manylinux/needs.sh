@@ -4,7 +4,7 @@
 #   needs.sh x86_64|aarch64 FOLDER
 #
 # FOLDER/lib holds the libraries that Gradus uses, as static ones, and libgomp.so.1, which a process should have once;
-# FOLDER/stubs what stands in for the C and C++ libraries of an older system (stubs.py). Built from Debian's sources, whose
+# FOLDER/include those of their headers that depend on the machine; FOLDER/stubs what stands in for the C and C++ libraries of an older system (stubs.py). Built from Debian's sources, whose
 # versions are those of the headers in /usr/include. It takes some minutes, and does again only what is missing.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -27,7 +27,7 @@ case $machine in
 esac
 lib=$folder/lib
 work=$folder/work
-mkdir -p "$lib" "$work/lists/partial" "$work/archives/partial"
+mkdir -p "$lib" "$folder/include" "$work/lists/partial" "$work/archives/partial"
 export CC="${tools}gcc-12" CXX="${tools}g++-12" AR="${tools}ar" RANLIB="${tools}ranlib"
 export CFLAGS='-O2 -fPIC -ffunction-sections -fdata-sections -fvisibility=hidden'
 export CXXFLAGS="$CFLAGS -fvisibility-inlines-hidden"
@@ -128,8 +128,7 @@ if missing libjpeg.a; then
   cmake -S "$source" -B "$work/jpeg-build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DWITH_SIMD=OFF -DENABLE_SHARED=OFF -DWITH_TURBOJPEG=OFF \
     -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$machine" -DCMAKE_C_COMPILER="$(command -v "$CC")" -DCMAKE_POSITION_INDEPENDENT_CODE=ON >&2
   cmake --build "$work/jpeg-build" --target jpeg-static >&2
-  mkdir -p "$folder/include"
-  cp "$work/jpeg-build/jconfig.h" "$folder/include"  # the only header that depends on the machine
+  cp "$work/jpeg-build/jconfig.h" "$folder/include"
   cp "$work/jpeg-build/libjpeg.a" "$lib/libjpeg.a"
 fi
 if missing libhwloc.a; then
@@ -139,6 +138,8 @@ if missing libhwloc.a; then
     --disable-io --disable-opencl --disable-cuda --disable-nvml --disable-rsmi --disable-levelzero --disable-gl --disable-cairo \
     --disable-plugins --with-pic CFLAGS='-O2 -fPIC -ffunction-sections -fdata-sections' &&
     make -C include -j"$jobs" && make -C hwloc -j"$jobs") >"$work/hwloc.log" 2>&1 || { tail -n 20 "$work/hwloc.log" >&2; exit 1; }
+  mkdir -p "$folder/include/hwloc/autogen"
+  cp "$source/include/hwloc/autogen/config.h" "$folder/include/hwloc/autogen"
   cp "$source/hwloc/.libs/libhwloc.a" "$lib/libhwloc.a"
 fi
 if missing libgomp.so.1; then
