@@ -21,7 +21,7 @@ ALWAYS = [row["name"] for row in TABLE if "when" not in row and "libraries" not 
 
 
 def faults(wheel, mebibytes):
-    """Yields each fault, with what would be right."""
+    """Yields each fault, with what is expected instead."""
     name = wheel.filename
     size = sum(entry.compress_size for entry in wheel.infolist())
     if not size <= mebibytes * 2**20:

@@ -2,7 +2,7 @@
 
     sbom.py OUTPUT [--with manylinux|shared|charts|cuda]... [--cuda-version VERSION]
 
-The version of a component is that of the installed package by which it came into the build.
+The version of a component is the version of the installed package from which the build took it.
 """
 
 import argparse
@@ -23,7 +23,7 @@ def gradus_version():
 
 
 def upstream(debian_version):
-    """The version of the software, out of that of its Debian package: 1:1.2.13.dfsg-1 is 1.2.13."""
+    """Returns the version of the software of a Debian package: 1.2.13 of 1:1.2.13.dfsg-1."""
     return re.match(r"(?:\d+:)?([\d.]*\d)", debian_version)[1]
 
 

@@ -150,7 +150,7 @@ def _end_journal() -> None:
 # --- One call -----------------------------------------------------------------------------------------------------------
 
 _NO_MINI_BATCHES = "Gradus has no MiniBatchKMeans"
-# What a subclass may override that scikit-learn's fit() calls.
+# Methods that scikit-learn's fit() calls and a subclass may override.
 _STEPS = ("_init_centroids", "_check_params_vs_input", "_validate_center_shape", "_check_test_data")
 
 

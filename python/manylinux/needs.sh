@@ -4,8 +4,9 @@
 #   needs.sh x86_64|aarch64 FOLDER
 #
 # FOLDER/lib holds the libraries that Gradus uses, as static ones, and libgomp.so.1, which a process should have once;
-# FOLDER/include those of their headers that depend on the machine; FOLDER/stubs what stands in for the C and C++ libraries of an older system (stubs.py). Built from Debian's sources, whose
-# versions are those of the headers in /usr/include. It takes some minutes, and does again only what is missing.
+# FOLDER/include holds their headers that depend on the machine, and FOLDER/stubs stand-ins for the C and C++ libraries of an
+# older system (stubs.py). Everything is built from Debian's sources, in the versions of the headers in /usr/include. That takes
+# some minutes; a second run makes only what is missing.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 machine=$1

@@ -6,7 +6,7 @@ A program that is linked on a new system needs the newest version of each symbol
 is linked with `-L FOLDER` needs no version beyond the limits. The folder holds
 
 * libc.so.6, libm.so.6, libpthread.so.0, libdl.so.2, librt.so.1, libgcc_s.so.1 and libstdc++.so.6 without code, which have the
-  symbols and versions that these libraries had at that time: the limits of manylinux_2_28. Before glibc 2.34, threads, dlopen() and timers were in libraries of their own;
+  symbols and versions that these libraries had at that time: the limits of manylinux_2_28. Before glibc 2.34, threads, dlopen() and timers were in separate libraries;
 * libcompat.a, from compat.c: the few functions of the C library that are newer;
 * libc.so, libstdc++.so and others: the linker's scripts that combine them. What the old libstdc++ lacks comes from the
   archive of the new one, libstdc++_pic.a, which only gives what is still missing.
@@ -54,7 +54,7 @@ def allowed(version):
 
 def as_of_then(library):
     """name -> (version, kind, size, moved): the newest version within the limits. `moved`: the symbol came into this library
-    later, from one of its own."""
+    later, from a separate one."""
     chosen, newest = {}, {}
     for name, version, default, kind, size in symbols_of(library):
         if kind not in ("FUNC", "IFUNC", "OBJECT", "NOTYPE") or size == 0 and kind == "OBJECT":

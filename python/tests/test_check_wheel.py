@@ -76,7 +76,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def packages_of_the_build():
-    """What the build looks up, by the names in CMake's files."""
+    """Yields the names by which CMake's files look up packages."""
     for path in [ROOT / "CMakeLists.txt", *(ROOT / "cmake").glob("*.cmake"), *ROOT.glob("src/**/CMakeLists.txt"),
                  *(ROOT / folder / "CMakeLists.txt" for folder in ("cli", "bench", "python"))]:  # fmt: skip
         text = path.read_text()
