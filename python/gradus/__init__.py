@@ -82,10 +82,12 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """What stands on scikit-learn, whose import takes long: when it is asked for. It is not among `__all__` either."""
-    if name != "cluster" and name not in _OF_CLUSTER:
-        raise AttributeError(f"module 'gradus' has no attribute {name!r}")
     import importlib
 
+    if name == "sklearn":
+        return importlib.import_module("gradus.sklearn")
+    if name != "cluster" and name not in _OF_CLUSTER:
+        raise AttributeError(f"module 'gradus' has no attribute {name!r}")
     cluster = importlib.import_module("gradus.cluster")
     return cluster if name == "cluster" else getattr(cluster, name)
 
