@@ -107,7 +107,7 @@ class Measurements(unittest.TestCase):
 
 # A link to a raw result: from the root of the repository, or in Markdown from a folder below it.
 RAW_LINK = re.compile(r"docs/results/([\w.-]+\.(?:json|txt))|\]\((?:\.\./)*results/([\w.-]+\.(?:json|txt))\)")
-# Tests with results of their own, and raw results, whose command lines name files.
+# Tests that make results, and raw results, whose command lines name files.
 WITHOUT_LINKS = ("tests/figures_test.py", "tests/tables_test.py", "docs/results/", "docs/decisions/measurements/")
 
 
