@@ -565,7 +565,7 @@ class Pictures(Case):
         listed = pictures.wanted()
         self.assertGreater(len(listed), 4)
         self.assertEqual(sorted(entry["picture"] for entry in listed),
-                         sorted(name for name in os.listdir(pictures.FOLDER) if name.endswith(".svg") and name != "overview.svg"))
+                         sorted(name for name in os.listdir(pictures.FOLDER) if name.endswith(".svg") and name != "overview.svg"))  # by docs/figures.py
         shown = " ".join(self.documents().values())
         pages = {}
         for entry in listed:
