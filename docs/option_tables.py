@@ -1,4 +1,4 @@
-"""What documents and Python files show of the options of a problem, written from its table; see tables.py.
+"""Tables and signatures of the options of a problem, for documents and Python files; see tables.py.
 
 In a document a table follows the marker
 

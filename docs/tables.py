@@ -4,8 +4,8 @@ usage: tables.py PROGRAM           write all of it
        tables.py PROGRAM --check   print one line for each file that is out of date; exit status 1 if there is one
 
 docs/option_tables.py writes the options of a problem. The rest is tables.
-A table follows a marker in a Markdown file. That of the formats of graphs follows `<!-- formats of graph -->` and comes
-from the rows of the formats, by `gradus info`. That of a ladder follows
+A table follows a marker in a Markdown file. `<!-- formats of graph -->` precedes the table of the formats of graphs, from the
+rows of the formats by `gradus info`. A ladder follows
 
     <!-- ladder of life {"columns": ["file", "idea"],
       "measured": [{"title": "64²", "results": ["life-1-thread-ladder.json"], "where": {"width": 64}, "per": "generations"}]} -->
@@ -21,7 +21,10 @@ Each entry of `measured` is a column of times from raw results of `gradus bench`
   backend  variants of this backend alone
   except   variants whose times do not compare with the others'
 Behind a time is the gain over the rung before: the time of the nearest earlier variant in the same file, divided by it.
-A variant without a measurement has an empty cell.
+A variant without a measurement has an empty cell. `only` lists the variants that have a row.
+
+The block between `<!-- summary of benchmarks -->` and `<!-- end -->` has a row for each problem of docs/problems.json, with the
+ratios of figures.summary(), or the names of the other libraries where no result is current.
 """
 
 import json
@@ -37,6 +40,7 @@ from figures import current
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = "docs/results"
 LADDER = re.compile(r"<!-- ladder of (\w+)(\s+\{.*?\})? -->\n\n((?:\|[^\n]*\n)*)", re.DOTALL)
+SUMMARY = re.compile(r"(<!-- summary of benchmarks -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
 BENCHMARKS = re.compile(r"(<!-- benchmarks -->\n\n).*?(<!-- end of benchmarks -->)", re.DOTALL)
 CHART = "docs/pictures/overview.svg"
 FORMATS = re.compile(r"<!-- formats of (\w+) -->\n\n((?:\|[^\n]*\n)*)")
@@ -148,6 +152,8 @@ def table(root, document, problem, rows, options):
         titles.append(f"{column['title']} ({raw})" if raw else column["title"])
     lines = [titles, ["---"] * len(titles)]
     for row in rows:
+        if row["name"] not in options.get("only", [row["name"]]):
+            continue
         lines.append([text(root, document, problem, row) for _, text in columns] +
                      [cells.get(row["name"], "") for _, cells in measured])
     return "".join(("|" + "|".join(line) + "|" if line[0] == "---" else "| " + " | ".join(line) + " |") + "\n"
@@ -155,8 +161,19 @@ def table(root, document, problem, rows, options):
 
 
 def documents(root):
-    patterns = ("*.md", "docs/*.md", "src/*/README.md", "python/gradus/*.py")
-    return sorted(path for pattern in patterns for path in root.glob(pattern))
+    patterns = ("*.md", "docs/*.md", "docs/*/**/*.md", "src/*/README.md", "python/gradus/*.py")
+    return sorted({path for pattern in patterns for path in root.glob(pattern)})
+
+
+def summary_table(root, document):
+    """A row for each problem: its contents and guarantee from docs/problems.json, and what it was measured against."""
+    lines = ["| problem | what you get | guarantee | measured against |", "|---|---|---|---|"]
+    ratios = figures.summary(root)
+    for row in json.loads((root / "docs/problems.json").read_text(encoding="utf-8")):
+        name = f"[{row['name']}]({link(root, document, 'src/' + row['problem'] + '/README.md')})"
+        measured = "; ".join(f"{machine.upper()}: {text}" for machine, text in ratios.get(row["problem"], {}).items()) or row["baselines"]
+        lines.append(f"| {name} | {row['gives']} | {row['guarantee']} | {measured} |")
+    return "\n".join(lines) + "\n"
 
 
 def format_table(kind, formats):
@@ -179,6 +196,7 @@ def updated(root, document, text, rows):
 
     def formats(match):
         return f"<!-- formats of {match[1]} -->\n\n{format_table(match[1], rows['formats'][match[1]])}"
+    text = SUMMARY.sub(lambda match: f"{match[1]}\n{summary_table(root, document)}", text)
     text = BENCHMARKS.sub(lambda match: match[1] + figures.benchmarks(root) + match[2], text)
     return option_tables.in_document(FORMATS.sub(formats, LADDER.sub(ladder, text)), rows)
 

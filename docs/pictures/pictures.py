@@ -1,7 +1,7 @@
 """Draws the pictures of pictures.json, charts of pages of raw results, as SVG: ./dev pictures.
 
-The page's own chart is what is drawn, by the page's own library in a headless Chromium; recorder.js hears what it puts on its canvas. A picture
-carries the checksum of the data that it shows, so that a test without a browser tells when it is out of date.
+The page's own chart is what is drawn, by the page's own library in a headless Chromium; recorder.js records its canvas. A picture
+carries the checksum of the data that it shows, so that a test without a browser finds outdated pictures.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ def checksum(specification):
 
 def draw(browser, path, page, entry):
     number, specification = find(page, entry)
-    opened = browser.open(path, width=800, scripts=["delete window.Path2D;"])  # which nobody could look into
+    opened = browser.open(path, width=800, scripts=["delete window.Path2D;"])  # whose contents are not readable
     with open(os.path.join(FOLDER, "recorder.js")) as file:
         opened.evaluate(file.read())
     answer = opened.evaluate("""(async () => {
@@ -59,7 +59,7 @@ def draw(browser, path, page, entry):
         for (let turn = 0; turn < 200 && !figure.querySelector('canvas'); ++turn) await pause();
         const canvas = figure.querySelector('canvas');
         const recorded = recordOf(canvas);
-        dispatchEvent(new Event('afterprint'));  // draws all charts anew
+        dispatchEvent(new Event('afterprint'));  // draws all charts again
         await pause();
         return { width: canvas.width, height: canvas.height, elements: recorded() };
       })()""" % number)
