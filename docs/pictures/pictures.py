@@ -23,14 +23,14 @@ def wanted():
 
 
 def find(page, entry):
-    """Which chart of the page it is, counted from 0, and its data; of the wanted input the first of this title."""
+    """Returns the position of the chart on the page and its data: the first of this title below a heading that names the input."""
     heading, number, found = "", -1, []
     for part in re.finditer(r'<h3>([^<]*)</h3>|<figure class="chart"><h4>([^<]*)</h4>\n<script type="application/json">(.*?)</script>', page, re.S):
         if part[1] is not None:
             heading = html.unescape(part[1])
             continue
         number += 1
-        if html.unescape(part[2]) == entry["chart"] and (not entry["input"] or heading.startswith(entry["input"] + ":")):
+        if html.unescape(part[2]) == entry["chart"] and entry["input"] in heading:
             found.append((number, part[3]))
     if not found:
         raise LookupError(f"{entry['result']} has no chart '{entry['chart']}' of the input '{entry['input']}'")
