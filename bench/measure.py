@@ -38,7 +38,7 @@ MEASUREMENTS = [
     ("matmul-cpu", "matmul", "cpu", BENCH, "--size 1024 --dtype f32,f64 --repeats 5"),
     ("matmul-cpu-baselines", "matmul", "cpu", OTHERS, "--shapes 30 --rounds 2 --repeats 3 --at-a-time 10"),
     ("life-cpu", "life", "cpu", BENCH, "--size 64,1024,4096 -g 100 --threads 1 --repeats 3"),
-    ("life-cpu-baselines", "life", "cpu", OTHERS, "--repeats 2 --threads 1 --lines 1024,plane,gun,breeder --scale 0.5"),
+    ("life-cpu-baselines", "life", "cpu", OTHERS, "--repeats 2 --threads 1 --lines 1024,acorn,gun,breeder"),
     ("locks-cpu", "locks", "cpu", BENCH, "--critical 0,10 --outside 0,100 --threads 1,{all} --repeats 3"),
     ("locks-cpu-baselines", "locks", "cpu", OTHERS, "--repeats 3 --seconds 0.02"),
     ("sets-cpu", "sets", "cpu", BENCH, "--size 1024 --mix 100/0/0,20/40/40 --threads 1,{all} --operations 100000 --repeats 3"),
