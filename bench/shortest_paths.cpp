@@ -88,7 +88,7 @@ class RandomGraph {
   Shape shape(bool predecessors, const std::stop_token& stop) const {
     if (!is_listed())
       return shortest_paths_detail::examine(Graph<T>{matrix_.view()}, 1, stop).shape(vertices_, predecessors);
-    return shortest_paths_detail::listed(edges(), shortest_paths_detail::Taking<T>{}, 1, stop)
+    return shortest_paths_detail::listed(edges(), shortest_paths_detail::EdgeRules<T>{}, 1, stop)
         .facts.shape(vertices_, predecessors);
   }
 

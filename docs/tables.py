@@ -21,7 +21,10 @@ marker of a ladder is
   backend  restricts the column to variants of this backend
   except   variants whose times are not comparable
 After each time follows the gain over the previous rung: the time of the nearest earlier variant in the same file, divided
-by this time. A variant without a measurement has an empty cell.
+by this time. A variant without a measurement has an empty cell. `only` lists the variants that have a row.
+
+The block between `<!-- summary of benchmarks -->` and `<!-- end -->` has a row for each problem of docs/problems.json, with
+the ratios of figures.summary(), or the names of the other libraries if no result is current.
 """
 
 import json
@@ -37,6 +40,7 @@ from figures import current
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = "docs/results"
 LADDER = re.compile(r"<!-- ladder of (\w+)(\s+\{.*?\})? -->\n\n((?:\|[^\n]*\n)*)", re.DOTALL)
+SUMMARY = re.compile(r"(<!-- summary of benchmarks -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
 BENCHMARKS = re.compile(r"(<!-- benchmarks -->\n\n).*?(<!-- end of benchmarks -->)", re.DOTALL)
 CHART = "docs/pictures/overview.svg"
 FORMATS = re.compile(r"<!-- formats of (\w+) -->\n\n((?:\|[^\n]*\n)*)")
@@ -148,6 +152,8 @@ def table(root, document, problem, rows, options):
         titles.append(f"{column['title']} ({raw})" if raw else column["title"])
     lines = [titles, ["---"] * len(titles)]
     for row in rows:
+        if row["name"] not in options.get("only", [row["name"]]):
+            continue
         lines.append([text(root, document, problem, row) for _, text in columns] +
                      [cells.get(row["name"], "") for _, cells in measured])
     return "".join(("|" + "|".join(line) + "|" if line[0] == "---" else "| " + " | ".join(line) + " |") + "\n"
@@ -155,8 +161,19 @@ def table(root, document, problem, rows, options):
 
 
 def documents(root):
-    patterns = ("*.md", "docs/*.md", "src/*/README.md", "python/gradus/*.py")
-    return sorted(path for pattern in patterns for path in root.glob(pattern))
+    patterns = ("*.md", "docs/*.md", "docs/*/**/*.md", "src/*/README.md", "python/gradus/*.py")
+    return sorted({path for pattern in patterns for path in root.glob(pattern)})
+
+
+def summary_table(root, document):
+    """A row for each problem: its contents and guarantee from docs/problems.json, and what it was measured against."""
+    lines = ["| problem | what you get | guarantee | measured against |", "|---|---|---|---|"]
+    ratios = figures.summary(root)
+    for row in json.loads((root / "docs/problems.json").read_text(encoding="utf-8")):
+        name = f"[{row['name']}]({link(root, document, 'src/' + row['problem'] + '/README.md')})"
+        measured = "; ".join(f"{machine.upper()}: {text}" for machine, text in ratios.get(row["problem"], {}).items()) or row["baselines"]
+        lines.append(f"| {name} | {row['gives']} | {row['guarantee']} | {measured} |")
+    return "\n".join(lines) + "\n"
 
 
 def format_table(kind, formats):
@@ -179,6 +196,7 @@ def updated(root, document, text, rows):
 
     def formats(match):
         return f"<!-- formats of {match[1]} -->\n\n{format_table(match[1], rows['formats'][match[1]])}"
+    text = SUMMARY.sub(lambda match: f"{match[1]}\n{summary_table(root, document)}", text)
     text = BENCHMARKS.sub(lambda match: match[1] + figures.benchmarks(root) + match[2], text)
     return option_tables.in_document(FORMATS.sub(formats, LADDER.sub(ladder, text)), rows)
 

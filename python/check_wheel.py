@@ -1,36 +1,27 @@
-"""What a wheel holds, by size; and whether it is fit to be given away:
+"""Prints what a wheel holds, by size, and checks that it is fit to be published:
 
     check_wheel.py WHEEL MEBIBYTES
 
-no larger than that, for CPython's stable interface, no library of CUDA bundled or needed, no code there twice, and the
-license of each library that it bundles.
+The wheel is no larger, is for CPython's stable interface, neither bundles nor needs a library of CUDA, has GPU code once, and
+has a row in its list of components (sbom.py) and a license text for each piece of software of others.
 """
 
 import collections
 import email
+import json
 import re
 import sys
 import zipfile
+from pathlib import Path
 
-# The notices in python/licenses/ of what `auditwheel repair` bundles, by the library's name.
-NOTICES = {
-    "libbenchmark": ["benchmark"],
-    "libfmt": ["fmt"],
-    "libgif": ["giflib"],
-    "libgomp": ["GCC-runtime", "GPL-3"],
-    "libhwloc": ["hwloc"],
-    "libhwy": ["Highway", "Apache-2.0"],
-    "libjpeg": ["libjpeg-turbo"],
-    "libpng16": ["libpng"],
-    "libtbb": ["oneTBB", "Apache-2.0"],
-    "libudev": ["systemd-udev", "LGPL-2.1"],
-}
-# Of what is compiled in.
-ALWAYS = ["CLI11", "CUDA-runtime", "nanobind", "nlohmann-json"]
+TABLE = json.loads(Path(__file__).with_name("bundled.json").read_text())["rows"]
+# The row of each library that `auditwheel repair` may bundle, by the library's name.
+LIBRARIES = {library: row for row in TABLE for library in row.get("libraries", [])}
+ALWAYS = [row["name"] for row in TABLE if "when" not in row]
 
 
 def faults(wheel, mebibytes):
-    """Each with what is wrong and what would be right."""
+    """Yields each fault, with what is expected instead."""
     name = wheel.filename
     size = sum(entry.compress_size for entry in wheel.infolist())
     if not size <= mebibytes * 2**20:
@@ -38,21 +29,34 @@ def faults(wheel, mebibytes):
     if not re.search(r"-cp310-abi3-manylinux[0-9a-z_.]+\.whl$", name):
         yield f"{name}: neither for every CPython from 3.10 on nor for other systems; auditwheel repair names it so"
     entries = {entry.filename: entry for entry in wheel.infolist()}
-    bundled = [path.rpartition("/")[2] for path in entries if path.startswith("gradus.libs/") and not path.endswith("/")]
+    bundled = [path.rpartition("/")[2] for path in entries if re.match(r"[^/]+\.libs/[^/]", path)]
     if not bundled:
         yield "no library is bundled: auditwheel repair was not run"
-    notices = {path.rpartition("/")[2] for path in entries if "/licenses/" in path}
-    wanted = set(ALWAYS)
+    bills = [path for path in entries if path.endswith(".dist-info/sboms/gradus.cdx.json")]
+    if bills:
+        components = {part["name"] for part in json.loads(wheel.read(bills[0]))["components"]}
+    else:
+        components = set(ALWAYS)
+        yield "it has no list of components: sboms/gradus.cdx.json"
+    rows = {row["name"]: row for row in TABLE}
+    for stranger in sorted(components - rows.keys()):
+        yield f"{stranger} is in the list of components, but not in python/bundled.json"
+    for missing in sorted(set(ALWAYS) - components):
+        yield f"{missing} is compiled in, but not in the list of components"
+    wanted = {notice for component in components & rows.keys() for notice in rows[component]["notices"]}
     for library in bundled:
         known = re.split(r"-[0-9a-f]{8}\.so|\.so", library)[0].split("-")[0]
         if known.startswith(("libcuda", "libnvidia", "libcublas")):
             yield f"{library}: a library of CUDA is bundled; the driver's must be the machine's own"
-        elif known not in NOTICES:
-            yield f"{library}: python/licenses/ and this script do not have its license"
+        elif known not in LIBRARIES:
+            yield f"{library}: python/bundled.json has no row for it, and python/licenses/ perhaps no license"
         else:
-            wanted.update(NOTICES[known])
-    for missing in sorted(wanted - {notice.removesuffix(".txt") for notice in notices}):
-        yield f"the license {missing}.txt is not in the wheel"
+            wanted.update(LIBRARIES[known]["notices"])
+            if LIBRARIES[known]["name"] not in components:
+                yield f"{library} is bundled, but {LIBRARIES[known]['name']} is not in the list of components"
+    notices = {re.sub(r"\.txt$", "", path.partition("/licenses/")[2].removeprefix("python/licenses/")) for path in entries if "/licenses/" in path}
+    for missing in sorted(wanted - notices):
+        yield f"the license {missing} is not in the wheel"
     metadata = email.message_from_bytes(wheel.read(next(path for path in entries if path.endswith(".dist-info/METADATA"))))
     for needed in metadata.get_all("Requires-Dist", []):
         if "extra ==" not in needed and not needed.startswith(("numpy", "nanobind-backend")):

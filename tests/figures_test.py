@@ -5,8 +5,10 @@ usage: figures_test.py FOLDER
 import json
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
@@ -84,19 +86,69 @@ class Comparisons(unittest.TestCase):
         self.assertAlmostEqual(found.ratio, 4.0)
 
 
+class Measurements(unittest.TestCase):
+    def test_each_experiment_is_measured(self):
+        rows = {row[0]: row for row in measure.MEASUREMENTS}
+        for path in sorted((ROOT / "experiments").glob("*.json")):
+            with self.subTest(experiment=path.stem):
+                _, problem, machine, program, arguments = rows[f"experiment-{path.stem}"]
+                self.assertEqual(problem, json.loads(path.read_text(encoding="utf-8"))["problem"])
+                self.assertIn(machine, ("cpu", "gpu"))
+                self.assertTrue(arguments.startswith(f"--experiment {path.stem} "))
+                options = types.SimpleNamespace(gradus="gradus", cores=16, scale=1)
+                self.assertEqual(measure.command_of(options, problem, program, arguments, "a.json"),
+                                 ["gradus", "bench", *arguments.split(), "--json", "a.json", "--quiet"])
+
+    def test_other_commands_name_the_problem(self):
+        options = types.SimpleNamespace(gradus="gradus", cores=16, scale=1)
+        self.assertEqual(measure.command_of(options, "shortest_paths", measure.BENCH, "--threads 1,{all}", "a.json"),
+                         ["gradus", "bench", "shortest-paths", "--threads", "1,16", "--json", "a.json", "--quiet"])
+
+
+# A link to a raw result: from the root of the repository, or in Markdown from a folder below it.
+RAW_LINK = re.compile(r"docs/results/([\w.-]+\.(?:json|txt))|\]\((?:\.\./)*results/([\w.-]+\.(?:json|txt))\)")
+# Tests that make results, and raw results, whose command lines name files.
+WITHOUT_LINKS = ("tests/figures_test.py", "tests/tables_test.py", "docs/results/", "docs/decisions/measurements/")
+
+
+def links_to_results(text):
+    return [match[1] or match[2] for match in RAW_LINK.finditer(text)]
+
+
 class Documents(unittest.TestCase):
     def test_each_raw_result_is_a_measurement_at_a_clean_commit(self):
         names = {row[0]: row[1] for row in measure.MEASUREMENTS}
         self.assertEqual(len(names), len(measure.MEASUREMENTS))
-        for path in sorted((ROOT / "docs/results").iterdir()):
+        for path in sorted((ROOT / "docs/results").glob("*")):
             with self.subTest(result=path.name):
                 self.assertIn(path.stem, names, "no row of bench/measure.py makes it: measure it again or delete it")
                 self.assertTrue(figures.is_clean(json.loads(path.read_text(encoding="utf-8"))["facts"]["commit"]))
 
     def test_readme_has_no_figure_of_its_own(self):
-        text = GENERATED.sub("", (ROOT / "README.md").read_text(encoding="utf-8"))
-        found = [FIGURE.search(passage.text)[0] for passage in prose.of_markdown(text) if FIGURE.search(passage.text)]
-        self.assertEqual(found, [])
+        for name in ("README.md", *(f"src/{problem}/README.md" for problem, _ in figures.PROBLEMS)):
+            with self.subTest(document=name):
+                text = GENERATED.sub("", (ROOT / name).read_text(encoding="utf-8"))
+                found = [FIGURE.search(passage.text)[0] for passage in prose.of_markdown(text) if FIGURE.search(passage.text)]
+                self.assertEqual(found, [])
+
+    def test_links_to_raw_results_lead_to_measurements(self):
+        measured = {f"{row[0]}.json" for row in measure.MEASUREMENTS}
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        for name in listed.split("\0"):
+            path = ROOT / name
+            if not path.is_file() or name.startswith(WITHOUT_LINKS):
+                continue
+            try:
+                text = GENERATED.sub("", path.read_text(encoding="utf-8"))  # the test `tables` covers those blocks
+            except UnicodeDecodeError:
+                continue
+            with self.subTest(file=name):
+                broken = [link for link in links_to_results(text) if link not in measured and not (ROOT / "docs/results" / link).is_file()]
+                self.assertEqual(broken, [])
+
+    def test_links_to_raw_results_are_found(self):
+        text = "[a](../../docs/results/a-1.json) [b](results/b.txt) `docs/results/c.json` (docs/results/) [d](measurements/d.txt)"
+        self.assertEqual(links_to_results(text), ["a-1.json", "b.txt", "c.json"])
 
 
 if __name__ == "__main__":

@@ -160,6 +160,19 @@ class Written(unittest.TestCase):
         self.assertEqual(tables.option_tables.in_python(old, {"toy": self.OPTIONS}), new)
         self.assertEqual(tables.option_tables.in_python(new, {"toy": self.OPTIONS}), new)
 
+    def test_a_ladder_of_some_rows(self):
+        self.assertEqual([line[0] for line in self.table(' {"only": ["openmp_toy"]}')][2:], ["| `openmp_toy`"])
+
+    def test_the_summary_has_a_row_for_each_problem(self):
+        rows = [{"problem": "toy", "name": "toys", "gives": "x", "guarantee": "y", "baselines": "z"}]
+        (self.root / "docs/problems.json").write_text(json.dumps(rows))
+        document = self.root / "README.md"
+        document.write_text("# Toy\n\n<!-- summary of benchmarks -->\n\nold\n\n<!-- end -->\n\nThe end.\n")
+        written = tables.out_of_date(self.root, self.rows(self.ROWS))[document]
+        self.assertIn("| [toys](src/toy/README.md) | x | y | z |\n\n<!-- end -->\n\nThe end.\n", written)
+        document.write_text(written)
+        self.assertNotIn(document, tables.out_of_date(self.root, self.rows(self.ROWS)))
+
     def test_numbers_have_three_digits(self):
         for seconds, text in ((1.25, "1.25 s"), (12.34, "12.3 s"), (1234, "1230 s"), (0.9999, "1000 ms"),
                               (2.5e-5, "25.0 µs"), (4.06e-9, "4.06 ns"), (4e-10, "0.40 ns")):
@@ -179,9 +192,9 @@ class Tables(unittest.TestCase):
         rows["options"]["kmeans"].append(option("batch", calls="KMeans kmeans_memory"))
         written = {str(path.relative_to(self.root)): text for path, text in tables.out_of_date(self.root, rows).items()}
         self.assertEqual(sorted(written),
-                         ["docs/guide.md", "docs/python.md", "python/gradus/_kmeans.py", "python/gradus/cluster.py"])
-        self.assertIn("| `--batch N` | what batch does | 5 |\n", written["docs/guide.md"])
-        self.assertIn("| `batch` | int | `5` | what batch does |\n", written["docs/python.md"])
+                         ["docs/reference/kmeans.md", "python/gradus/_kmeans.py", "python/gradus/cluster.py"])
+        self.assertIn("| `--batch N` | what batch does | 5 |\n", written["docs/reference/kmeans.md"])
+        self.assertIn("| `batch` | int | `5` | what batch does |\n", written["docs/reference/kmeans.md"])
 
         def calls_with_it(file):
             functions = [node for node in ast.walk(ast.parse(written[file])) if isinstance(node, ast.FunctionDef)]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures all CPU figures of matrix products in the docs, in one run on an otherwise idle machine:
 
-    matmul_cores.py --gradus build/gradus --json docs/results/matmul-16-cores.json [--cores 1,2,16]
+    matmul_cores.py --gradus build/gradus --json matmul-cores.json [--cores 1,2,16]
 
 On the first 1, 2 and 16 available CPUs, with one thread per CPU:
 * everyday: `baselines.py matmul --lines everyday`, a hundred shapes compared with NumPy;

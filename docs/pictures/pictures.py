@@ -31,7 +31,7 @@ def find(page, entry):
             heading = html.unescape(part[1])
             continue
         number += 1
-        if html.unescape(part[2]) == entry["chart"] and (not entry["input"] or heading.startswith(entry["input"] + ":")):
+        if html.unescape(part[2]) == entry["chart"] and entry["input"] in heading:
             found.append((number, part[3]))
     if not found:
         raise LookupError(f"{entry['result']} has no chart '{entry['chart']}' of the input '{entry['input']}'")

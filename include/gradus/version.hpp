@@ -6,9 +6,9 @@
 #include "gradus/export.hpp"
 
 #define GRADUS_VERSION_MAJOR 0
-#define GRADUS_VERSION_MINOR 1
+#define GRADUS_VERSION_MINOR 2
 #define GRADUS_VERSION_PATCH 0
-#define GRADUS_VERSION_STRING "0.1.0"
+#define GRADUS_VERSION_STRING "0.2.0"
 
 namespace gradus {
 

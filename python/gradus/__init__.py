@@ -92,11 +92,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Imports gradus.cluster at the first use of its names, because importing scikit-learn takes long."""
-    if name != "cluster" and name not in _OF_CLUSTER:
-        raise AttributeError(f"module 'gradus' has no attribute {name!r}")
+    """Imports gradus.cluster and gradus.sklearn at their first use, because importing scikit-learn takes long."""
     import importlib
 
+    if name == "sklearn":
+        return importlib.import_module("gradus.sklearn")
+    if name != "cluster" and name not in _OF_CLUSTER:
+        raise AttributeError(f"module 'gradus' has no attribute {name!r}")
     cluster = importlib.import_module("gradus.cluster")
     return cluster if name == "cluster" else getattr(cluster, name)
 

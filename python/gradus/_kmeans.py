@@ -11,7 +11,7 @@ import numpy as np
 from gradus import _arrays, _core, _fitted_folder, _numbers
 from gradus._errors import OutOfMemoryError, UsageError
 from gradus._gpu import OnGpu
-from gradus._options import MemoryEstimate, Progress, RunReport, names_arguments, options_in, request, run, stream_number
+from gradus._options import MemoryEstimate, Progress, RunReport, names_arguments, options_in, report_of, request, run, stream_number
 
 Array = np.ndarray[Any, Any]
 
@@ -168,7 +168,7 @@ def _result(fields: tuple[Any, ...], rows: _arrays.Placed, labels: _arrays.Place
         stop_reason,
         tuple(map(KMeansIteration._make, history)),
         restart,
-        RunReport(*report),
+        report_of(report),
         metric,
         None if scaled is None else KMeansStandardization(*scaled[:2]),
         None if scaled is None else _arrays.come_out(scaled[2], rows),
@@ -361,7 +361,7 @@ def choose_clusters(
         chosen,
         recommended,
         sample,
-        RunReport(*report),
+        report_of(report),
     )
 
 
@@ -410,7 +410,7 @@ def kmeans_initial_centroids(
 
     (rows, *_), (centroids, chosen, report) = run(communicator, _core.kmeans_initial_centroids, prepared)
     return KMeansInitialCentroids(
-        _arrays.come_out(centroids, rows), _arrays.come_out(chosen, rows), RunReport(*report)
+        _arrays.come_out(centroids, rows), _arrays.come_out(chosen, rows), report_of(report)
     )
 
 
@@ -473,7 +473,8 @@ def kmeans_predict(
         running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress)
         return means, rows, labels, weighed, by, mean, scale, running
 
-    (_, rows, labels, *_), (inertia, _) = run(communicator, _core.kmeans_predict, prepared)
+    (_, rows, labels, *_), (inertia, report) = run(communicator, _core.kmeans_predict, prepared)
+    report_of(report)
     found = out if out is not None else _arrays.come_out(labels, rows)
     return (found, inertia) if return_inertia else found
 
@@ -530,7 +531,9 @@ def kmeans_transform(
         running = request(device, None, threads, pinning, block_size, limit, number, progress)
         return means, rows, distances, by, mean, scale, running
 
-    (_, rows, distances, *_), (made, _) = run(communicator, _core.kmeans_transform, prepared)
+    (_, rows, distances, *_), (made, report) = run(communicator, _core.kmeans_transform, prepared)
+    if report is not None:
+        report_of(report)
     if distances is None:
         return made  # type: ignore[no-any-return]
     return out if out is not None else _arrays.come_out(distances, rows)

@@ -7,8 +7,10 @@ import numbers
 import os
 import sys
 import warnings
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Callable, Mapping, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -207,6 +209,29 @@ class RunReport:
     threads: int
     phases: Mapping[str, float]  #: seconds per phase; the last, "total", is the whole call
     rechecked: float  #: share of the work that a low-precision filter left to the exact computation
+
+
+_collected: ContextVar[list[RunReport] | None] = ContextVar("_collected", default=None)
+
+
+def report_of(fields: tuple[Any, ...]) -> RunReport:
+    """Builds the report that the compiled part returned as a tuple, and hands it to collected_reports()."""
+    report = RunReport(*fields)
+    reports = _collected.get()
+    if reports is not None:
+        reports.append(report)
+    return report
+
+
+@contextmanager
+def collected_reports() -> Iterator[list[RunReport]]:
+    """Collects the reports of the calls of k-means inside the block, predict and transform included."""
+    reports: list[RunReport] = []
+    token = _collected.set(reports)
+    try:
+        yield reports
+    finally:
+        _collected.reset(token)
 
 
 @dataclass(frozen=True)

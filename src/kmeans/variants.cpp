@@ -83,7 +83,7 @@ const Variant& choose_on_gpu(const Shape& shape, const execution::Machine& machi
                        fits_gpu(cuda_ordered_rung, shape, machine);
   const Variant& few_columns = ordered ? cuda_ordered_rung : cuda_small_dim_rung;
   // Above eight columns both variants for few columns compute sixteen. There cuda_tensor is faster from about a hundred
-  // clusters (docs/results/kmeans-h200-cuda-tensor.txt).
+  // clusters (docs/decisions/0021).
   const bool tiled = !few_columns.supports(shape, machine) || (shape.dimensions > 8 && shape.clusters > 128);
   return tiled ? cuda_tensor_rung : few_columns;
 }
@@ -104,8 +104,8 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
                              support.reason + "); use the CPU");
     if (support && (device == Device::gpu || fits_gpu(variant, shape, machine))) return variant;
   }
-  // Measured: a table of cells pays from about ten thousand points, in one dimension also with many clusters
-  // (docs/results/kmeans-one-column.txt). simd_bounds itself decides when its bounds pay.
+  // A table of cells pays from about ten thousand points, in one dimension also with many clusters. simd_bounds itself
+  // decides when its bounds pay.
   constexpr std::int64_t many_on_a_line = 128;
   const std::int64_t points_for_grid = shape.dimensions == 1 ? 8192 : 32768;
   const bool grid = shape.dimensions <= grid_dim_limit &&

@@ -41,7 +41,7 @@ bool passes_pay(const Shape& shape) {
 /// grids that are computed in one go qualify, not grids that the driver examines or enlarges repeatedly.
 bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
   if (shape.boundary == LifeBoundary::plane || shape.stepwise || shape.tree) return false;
-  constexpr double of_a_core = 7e10;  // cell updates per second (docs/results/life-h200-ladder.json)
+  constexpr double of_a_core = 7e10;  // cell updates per second
   constexpr double of_a_gpu = 1e13;
   constexpr double bytes_of_the_bus = 2e10;
   const double there_and_back = static_cast<double>(shape.height) * static_cast<double>(shape.width) / 4;

@@ -67,7 +67,7 @@ bool panels_of_halves_pay(const Shape& shape) { return packing_pays(shape); }
 
 /// Returns true if a GPU finishes before the CPU, including start-up and transfers.
 bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
-  // Measured rates (docs/results): simd_packed per core, an H200, and its link.
+  // Rates of simd_packed per core, of an H200, and of its link.
   const double of_a_core = shape.element_bytes == sizeof(float) ? 5e10 : 2.5e10;
   constexpr double of_gpu = 2e13;
   constexpr double bytes_per_second = 2e10;

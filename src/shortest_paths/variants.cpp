@@ -35,10 +35,9 @@ bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machi
   return variant.memory(shape, 1).device <= execution::plannable_memory(execution::least_gpu(machine));
 }
 
-// Seconds on one core (docs/results/shortest-paths-sparse.txt). A search from one vertex along the edges costs more per
-// edge if more edges leave a vertex, because lengths improve more often before they are settled. Relaxing a matrix uses
-// vector registers. With at most one random edge per vertex a search reaches few vertices; with more edges it soon
-// reaches all.
+// Seconds on one core. A search from one vertex along the edges costs more per edge if more edges leave a vertex, as
+// lengths improve more often before they are settled. Relaxing a matrix uses vector registers. With at most one random
+// edge per vertex a search reaches few vertices; with more edges it soon reaches all.
 double search_seconds(const Shape& shape) {
   if (shape.vertices == 0) return 0;
   const auto n = static_cast<double>(shape.vertices);

@@ -15,6 +15,7 @@ import zipfile
 
 from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase, content, gradus, load, read_npy, rooms,
                  write_npy)
+from mpirun import ENVIRONMENT, why_not
 
 
 # Makes the result files that the examples of this file's commands name.
@@ -565,7 +566,7 @@ class Pictures(Case):
         listed = pictures.wanted()
         self.assertGreater(len(listed), 4)
         self.assertEqual(sorted(entry["picture"] for entry in listed),
-                         sorted(name for name in os.listdir(pictures.FOLDER) if name.endswith(".svg")))
+                         sorted(name for name in os.listdir(pictures.FOLDER) if name.endswith(".svg") and name != "overview.svg"))  # by docs/figures.py
         shown = " ".join(self.documents().values())
         pages = {}
         for entry in listed:
@@ -593,24 +594,24 @@ class Pictures(Case):
             for link in re.findall(r"\]\(((?:\.\./)*docs/pictures/[^)]*)\)", text):
                 self.assertTrue(os.path.exists(os.path.join(self.ROOT, os.path.dirname(name), link)), (name, link))
 
-    def test_each_experiment_is_listed_with_its_results(self):
-        folder = os.path.join(self.ROOT, "docs", "results")
-        listed = content(os.path.join(self.ROOT, "docs", "experiments.md"), "r")
+    def test_each_experiment_is_listed_with_its_result(self):
+        listed = content(os.path.join(self.ROOT, "docs", "experiments.md"), "r").splitlines()
         names = [name.removesuffix(".json") for name in os.listdir(os.path.join(self.ROOT, "experiments")) if name.endswith(".json")]
         self.assertGreater(len(names), 10)
         for name in names:
-            self.assertIn(f"(../experiments/{name}.json)", listed)
-        for file in sorted(os.listdir(folder)):
-            text = content(os.path.join(folder, file), "r") if file.endswith(".json") else ""
-            if '"groups"' in text and (experiment := json.loads(text).get("experiment")):
-                self.succeed("report", os.path.join(folder, file), "-o", self.path("page.html"), "--quiet")
+            with self.subTest(experiment=name):
+                result = f"results/experiment-{name}.json"
+                self.assertEqual(sum(f"(../experiments/{name}.json)" in line and f"`{result}`" in line for line in listed), 1)
+                path = os.path.join(self.ROOT, "docs", result)
+                if not os.path.exists(path):
+                    continue
+                self.assertEqual(json.loads(content(path))["experiment"]["name"], name)
+                self.succeed("report", path, "-o", self.path("page.html"), "--quiet")
                 judged = " ".join(re.findall(r"<h3>(?:Published, and here|Claims)</h3>.*?(?=<h[23]>|<details class=\"rows\")",
                                              content(self.path("page.html"), "r"), re.S))
-                counts = [(judged.count(f">{verdict}</td>"), verdict) for verdict in ("confirmed", "refuted", "not decided here")]
-                known = json.loads(content(os.path.join(self.ROOT, "experiments", experiment["name"] + ".json")))
-                self.assertEqual(sum(count for count, _ in counts), len(known.get("published", [])) + len(known.get("claims", [])))
-                row = f"[{file}](results/{file}) | " + ", ".join(f"{count} {verdict}" for count, verdict in counts if count) + " |"
-                self.assertEqual(sum(row in line and f"/{experiment['name']}.json)" in line for line in listed.splitlines()), 1, row)
+                verdicts = sum(judged.count(f">{verdict}</td>") for verdict in ("confirmed", "refuted", "not decided here"))
+                known = json.loads(content(os.path.join(self.ROOT, "experiments", name + ".json")))
+                self.assertEqual(verdicts, len(known.get("published", [])) + len(known.get("claims", [])))
 
 
 class Interrupt(InterruptCase):
@@ -811,15 +812,10 @@ class Terminal(TerminalCase):
 
 
 class Examples(ProgramCase):
-    """Runs every example of the guide, the README and the help texts exactly as printed, so that none becomes
-    outdated."""
+    """Runs every example in the documents and the help texts as it is, and compares what the documents show of its output."""
 
-    # Chores of a clone that build the program first or need the network, and are not commands of gradus.
-    OTHERS = {
-        "./dev demo": "builds the program, and runs 'gradus demo'",
-        "./dev test": "runs these tests",
-    }
-    narrowed_done = set()  # examples that appear on several pages run once
+    SNIPPETS = load(os.path.join(os.path.dirname(DATA), "docs", "snippets.py"))
+    narrowed_done = set()  # runs once where several pages have it
     narrowed = {}
     inputs = {"points.npy": "gradus generate blobs -n 1000 -d 3 -o points.npy"}
     inputs.update({"old.json": f"gradus {' '.join(MEASUREMENT)} --json old.json", "new.json": "cp old.json new.json"})
@@ -827,53 +823,92 @@ class Examples(ProgramCase):
         narrowed.update(room.NARROWED)
         inputs.update(room.INPUTS)
 
+    def setUp(self):
+        super().setUp()
+        self.prepare(self.folder)
+
+    def prepare(self, folder):
+        """Makes the folder one in which examples run."""
+        self.work = folder
+        os.makedirs(os.path.join(folder, "build"), exist_ok=True)
+        for link in ("gradus", "build/gradus"):
+            os.symlink(GRADUS, os.path.join(folder, link))
+        os.symlink(DATA, os.path.join(folder, "data"))
+
     def run_in_shell(self, command):
-        environment = dict(os.environ, HOME=self.folder, DATA=DATA, PATH=self.folder + os.pathsep + os.environ["PATH"])
-        return subprocess.run(["sh", "-c", command], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
+        environment = dict(os.environ, **ENVIRONMENT, HOME=self.work, DATA=DATA, PATH=self.work + os.pathsep + os.environ["PATH"])
+        return subprocess.run(["sh", "-c", command], cwd=self.work, env=environment, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=300)
 
+    def exists(self, name):
+        return os.path.exists(os.path.join(self.work, name))
+
+    def run_command(self, command, status=0):
+        """Runs a command, after those that make the inputs that it names; returns what it printed."""
+        if command in self.narrowed:
+            if command in self.narrowed_done:
+                return None
+            self.narrowed_done.add(command)
+        if "<<" not in command:
+            for name in [name for name in self.inputs if name in command.split()]:
+                if "-o " + name not in command and not self.exists(name):
+                    self.assertEqual(self.run_in_shell(self.inputs[name]).returncode, 0, name)
+        result = self.run_in_shell(command + " " + self.narrowed[command] if command in self.narrowed else command)
+        self.assertEqual(result.returncode, status, (command, result.stdout[-500:], result.stderr))
+        return result.stdout + (result.stderr if status else "")
+
     def run_all(self, commands, at_least):
-        os.makedirs(self.path("build"), exist_ok=True)
-        for link in ("gradus", "build/gradus"):
-            os.symlink(GRADUS, self.path(link))
         commands = list(dict.fromkeys(commands))
         self.assertGreaterEqual(len(commands), at_least, commands)
         # Commands that make inputs come first, because other commands read these inputs.
         for command in sorted(commands, key=lambda command: "gradus generate" not in command):
-            if command in self.OTHERS or command in self.narrowed_done:
-                continue
-            if command in self.narrowed:
-                self.narrowed_done.add(command)
-            names = [name for name in self.inputs if name in command.split() and not os.path.exists(self.path(name))]
-            for name in names:
-                if "-o " + name not in command and not os.path.exists(self.path(name)):
-                    self.assertEqual(self.run_in_shell(self.inputs[name]).returncode, 0, name)
-            result = self.run_in_shell(command + " " + self.narrowed.get(command, ""))
-            self.assertEqual(result.returncode, 0, (command, result.stdout[-500:], result.stderr))
+            self.run_command(command)
 
     def is_example(self, text):
         """Returns True unless the text is a form with placeholders or just the name of a command in a sentence."""
         words = text.split()
-        form = any(word.strip("'\"(),").isupper() or "[" in word or "|" in word[1:] or "..." in word for word in words)
+        form = any(word.strip("'\"(),").split(".")[0].isupper() or "[" in word or "|" in word[1:] or "..." in word or "…" in word for word in words)
         return len(words) > 2 and not form
 
-    def of_page(self, name):
-        text = content(os.path.join(os.path.dirname(DATA), name), "r")
-        commands = []
-        for language, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S):
-            if language == "sh":
-                commands += [line.split("  #")[0].strip() for line in block.splitlines()]
+    def spans(self, text):
+        """The commands in sentences."""
         text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
-        lines = [line.strip() for line in text.splitlines() if re.match(r"    (build/)?gradus ", line)]
         spans = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", text)]
-        return commands + [line for line in lines if self.is_example(line)] + [
-            span for span in spans if span.startswith("gradus ") and self.is_example(span)]
+        return [span for span in spans if span.startswith("gradus ") and self.is_example(span)]
 
-    def test_guide(self):
-        self.run_all(self.of_page("docs/guide.md"), 10)
+    def run_page(self, page):
+        text = page.read_text(encoding="utf-8")
+        done = 0
+        for one in self.SNIPPETS.snippets(text):
+            if one.language != "sh" or not one.is_run or (one.marker == "mpi" and why_not()):
+                continue
+            printed = [self.run_command(command, one.status) for command in one.commands()]
+            done += len(printed)
+            if one.expected is not None and None not in printed:
+                self.assertEqual(self.SNIPPETS.comparable("".join(printed)), self.SNIPPETS.comparable(one.expected), one.text)
+        for command in dict.fromkeys(self.spans(text)):
+            self.run_command(command)
+            done += 1
+        return done
 
-    def test_readme(self):
-        self.run_all(self.of_page("README.md"), 5)
+    def run_pages(self, chosen):
+        self.assertGreater(len(chosen), 0)
+        done = 0
+        for number, page in enumerate(chosen):
+            with self.subTest(page=page.name):
+                folder = self.path(f"page{number}")
+                os.mkdir(folder)
+                self.prepare(folder)
+                done += self.run_page(page)
+        return done
+
+    def test_tutorials_and_guides(self):
+        pages = [page for page in self.SNIPPETS.pages() if page.parent.name in ("tutorials", "howto")]
+        self.assertGreater(self.run_pages(pages), 80)
+
+    def test_other_pages(self):
+        pages = [page for page in self.SNIPPETS.pages() if page.parent.name not in ("tutorials", "howto")]
+        self.assertGreater(self.run_pages(pages), 10)
 
     def test_help(self):
         overview = self.succeed("--help").stdout

@@ -158,7 +158,7 @@ class Drawn(PageCase):
             self.check_quiet(page, path)
 
     def test_scaling(self):
-        result = os.path.join(os.path.dirname(DATA), "docs", "results", "kmeans-scaling-16-cores.json")
+        result = os.path.join(os.path.dirname(DATA), "docs", "decisions", "measurements", "kmeans-scaling-16-cores.json")
         path = self.page(result)
         curves = json.loads(content(result))["scaling"]["curves"]
         for options in ({}, {"width": 400, "dark": True}):

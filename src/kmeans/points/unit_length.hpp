@@ -33,7 +33,10 @@ class NearOne {
 template <class T>
 GRADUS_HOST_DEVICE bool scale_to_unit_length(T* row, std::int64_t d) {
   double largest = 0;
-  for (std::int64_t dim = 0; dim < d; ++dim) largest = std::fmax(largest, std::fabs(static_cast<double>(row[dim])));
+  for (std::int64_t dim = 0; dim < d; ++dim) {
+    const double size = std::fabs(static_cast<double>(row[dim]));
+    if (size > largest) largest = size;  // not std::fmax(), in whose reduction g++ 12 for 64-bit Arm fails
+  }
   if (largest == 0) return false;
   const NearOne scale(largest);
   double squares = 0;

@@ -42,7 +42,7 @@ CoverKind cover_kind(std::int64_t columns, bool weighted, std::int64_t expected,
 double first_distances(KMeansInit init, std::int64_t clusters, std::int64_t columns) {
   const auto k = static_cast<double>(clusters);
   // The byte products that exclude most pairs made the whole choice 7 to 100 times as fast
-  // (docs/results/kmeans-first-centroids-16-cores-h200.txt), so a pair counts as a tenth.
+  // (docs/decisions/0013), so a pair counts as a tenth.
   const auto filtered = [&](std::int64_t expected) {
     return is_filtered(columns, expected, SeedingFilter::where_it_pays) ? 0.1 : 1.0;
   };

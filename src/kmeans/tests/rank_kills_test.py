@@ -93,7 +93,7 @@ class RankKillCase(_ranks.KMeansCase):
 
     def waits_for_itself(self, job, out):
         """Returns True if mpirun waits for a lock instead of an event after its processes have ended. Open MPI 4.1 with PMIx 4.2
-        sometimes does so if any program's process is killed while MPI starts (docs/results/killed-ranks.txt).
+        sometimes does so if any program's process is killed while MPI starts (docs/decisions/measurements/killed-ranks.txt).
         """
         children = subprocess.run(["ps", "--ppid", str(job.pid), "-o", "stat="], capture_output=True, text=True, check=False).stdout
         try:

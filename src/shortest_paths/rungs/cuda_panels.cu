@@ -209,7 +209,7 @@ class Panels {
   void take_away() {
     if (!last_) return;
     done_[last_->turn].wait();
-    if (last_->goes)
+    if (last_->is_downloaded)
       job_.copy_back(MatrixView<const T>(travelling_[last_->turn], last_->slab.count, n_, job_.place()),
                      problem_.distances.slice(last_->slab.first, last_->slab.count));
     last_.reset();
