@@ -132,7 +132,7 @@ def shortest_paths(
     UnsupportedError if the variant or device cannot run here, and OutOfMemoryError.
 
     >>> result = gradus.shortest_paths([[0, 5, 1], [5, 0, 2], [1, 2, 0]], predecessors=True)
-    >>> result.distances[0, 1], result.route(0, 1)
+    >>> int(result.distances[0, 1]), result.route(0, 1)
     (3, [0, 2, 1])
     """
     call = locals()

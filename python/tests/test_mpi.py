@@ -143,7 +143,7 @@ for name in one:
         if name != other:
             words = ["rank 2 of 3", repr(other) + " here, but " + repr(name) + " on rank 0", "the same call"]
             raised(gradus.UsageError, words, one[other if comm.rank == 2 else name])
-raised(gradus.UsageError, ["one of mpi4py"], lambda: gradus.kmeans(points[own], 3, communicator=MPI.COMM_NULL))
+raised(gradus.UsageError, ["intracommunicator of mpi4py"], lambda: gradus.kmeans(points[own], 3, communicator=MPI.COMM_NULL))
 raised(gradus.UsageError, ["rank 1 of 3", "points="], lambda: gradus.pair_histogram(points[:, :2] + (comm.rank == 1), bin_width=1, bins=3, communicator=comm))
 assert gradus.kmeans(points[own], 3, communicator=comm).counts.sum() == 1000  # and it still works
 print("right", flush=True)
@@ -174,7 +174,7 @@ except gradus.UnsupportedError as error:
 
 
 def test_what_is_no_communicator():
-    with pytest.raises(gradus.UsageError, match="one of mpi4py is needed"):
+    with pytest.raises(gradus.UsageError, match="intracommunicator of mpi4py is needed"):
         gradus.kmeans(np.ones((4, 2)), 1, communicator=7)
 
 

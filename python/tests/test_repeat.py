@@ -86,7 +86,7 @@ def test_tables_and_changes(folder):
     points = np.load(folder / "points.npy").astype(float)
     np.savetxt(folder / "points.csv", points, delimiter=",", fmt="%.17g")
     program("kmeans", "points.csv", "-k", 4, "--dtype", "f64", "--seed", 3, "-o", "out", cwd=folder)
-    with pytest.raises(gradus.InputError, match="no file of NumPy.*points="):
+    with pytest.raises(gradus.InputError, match="not a NumPy file.*points="):
         gradus.repeat(folder / "out")
     same(folder, gradus.repeat(folder / "out", points=points))
     changed = gradus.repeat(folder / "out", points=points, clusters=2, seed=1)

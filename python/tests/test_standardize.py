@@ -157,7 +157,7 @@ def test_init_refuses_the_folder_of_another_fit(table, tmp_path):
             gradus.kmeans(points, clusters, init=init, **options)
 
     refused(gradus.UsageError, "not one of standardized columns.*leave out standardize=True", standardize=True)
-    refused(gradus.UsageError, "by the euclidean metric; pass metric='euclidean'", metric="cosine")
+    refused(gradus.UsageError, "uses the euclidean metric; pass metric='euclidean'", metric="cosine")
     refused(gradus.UsageError, "has 4 clusters, and this one 5; pass clusters=4", clusters=5)
     refused(gradus.InputError, "no folder with a result", init=tmp_path)
     refused(gradus.InputError, "no folder with a result", init=pathlib.Path("there is none"))
