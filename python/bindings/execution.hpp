@@ -31,7 +31,7 @@ Fields to_python(const RunReport& report);
 inline thread_local double seconds_in_library = 0;
 
 /// Runs a job without the GIL. Every 50 ms the job acquires the GIL, lets Python handle signals and calls the progress
-/// function. An exception in either stops the job and leaves run().
+/// function. An exception from either stops the job, and run() rethrows it.
 class Job {
  public:
   explicit Job(const Request& request);

@@ -261,10 +261,10 @@ def kmeans(
     block_size : int; threads per CUDA block; None: the variant's choice
     memory_limit : int; bytes that the job may take in addition to its input; None: the available memory
     stream : stream of PyTorch or CuPy, or address of a CUDA stream, in which points on a GPU were written
-    progress : function of (phase, done, total, detail); an exception in it ends the job and leaves the call
+    progress : function of (phase, done, total, detail); an exception in it ends the job and reaches the caller
     communicator : communicator of mpi4py whose processes all make this call. `points` and `weights` hold the rows of
-        this process, and so do the returned labels; all ranks' rows together, in rank order, are clustered. Everything
-        else in the result is the same on all ranks.
+        this process, and so do the returned labels; all ranks' rows together, in rank order, are clustered. All other
+        fields but the report are the same on all ranks.
 
     Returns a KMeansResult. It has the same bits for any number of threads and ranks, on CPU and GPU, unless `variant`
     names one with another contract. `standardize` computes mean and variance like scikit-learn's StandardScaler, but

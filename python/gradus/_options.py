@@ -17,7 +17,7 @@ import numpy as np
 from gradus import _core
 from gradus._errors import UsageError
 
-#: Called as progress(phase, done, total, detail). An exception ends the job and leaves the call.
+#: Called as progress(phase, done, total, detail). An exception ends the job and reaches the caller.
 Progress = Callable[[str, int, int, str], Any]
 
 Parameters = ParamSpec("Parameters")
