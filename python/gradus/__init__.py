@@ -4,6 +4,8 @@ By default, results have the same bits on every machine, on CPU and GPU, with an
 NumPy arrays and whatever converts to one. The k-means functions and pair_histogram() also accept arrays in GPU memory,
 for example from PyTorch, CuPy or JAX.
 
+Examples
+--------
 >>> import gradus, numpy as np
 >>> points = np.random.default_rng(0).random((10_000, 8), dtype=np.float32)
 >>> result = gradus.kmeans(points, 16)

@@ -231,11 +231,11 @@ def kmeans(
 ) -> KMeansResult:
     """Clusters the rows of `points` by Lloyd's algorithm.
 
-    points : n x d array; float32 and float64 are used as they are, other types are converted if that is exact
-    clusters : int; number of clusters, from 1 to n
-    init : "k-means++", "k-means-parallel" (also "k-means||"), "random" or "first"; or a clusters x d array of initial
+    * `points`: n x d array; float32 and float64 are used as they are, other types are converted if that is exact
+    * `clusters`: int; number of clusters, from 1 to n
+    * `init`: "k-means++", "k-means-parallel" (also "k-means||"), "random" or "first"; or a clusters x d array of initial
         centroids; or the path of a folder that `gradus kmeans --output` wrote, whose centroids are the initial ones
-    weights : n non-negative numbers, or None: 1 for each point
+    * `weights`: n non-negative numbers, or None: 1 for each point
 
     .. <options of kmeans as text, but clusters init>
     restarts : int; number of fits, each from its own seed; the one with the least inertia is kept
@@ -253,16 +253,16 @@ def kmeans(
     seed : int; seed of the random numbers
     .. </options>
 
-    device : "auto", "cpu", "gpu" or "gpu:1"; "auto" chooses a GPU if the job gains from it
-    variant : a name in variants("kmeans"); None: the fastest with the exact result
-    variant_options : mapping; options of the named variant, such as {"lock": "clh_lock"} for "openmp_locked"
-    threads : int; CPU threads; None: all cores, or the limit set by OMP_NUM_THREADS or threadpoolctl
-    pinning : "none", "compact" or "scatter"; binding of threads to cores
-    block_size : int; threads per CUDA block; None: the variant's choice
-    memory_limit : int; bytes that the job may take in addition to its input; None: the available memory
-    stream : stream of PyTorch or CuPy, or address of a CUDA stream, in which points on a GPU were written
-    progress : function of (phase, done, total, detail); an exception in it ends the job and reaches the caller
-    communicator : communicator of mpi4py whose processes all make this call. `points` and `weights` hold the rows of
+    * `device`: "auto", "cpu", "gpu" or "gpu:1"; "auto" chooses a GPU if the job gains from it
+    * `variant`: a name in variants("kmeans"); None: the fastest with the exact result
+    * `variant_options`: mapping; options of the named variant, such as {"lock": "clh_lock"} for "openmp_locked"
+    * `threads`: int; CPU threads; None: all cores, or the limit set by OMP_NUM_THREADS or threadpoolctl
+    * `pinning`: "none", "compact" or "scatter"; binding of threads to cores
+    * `block_size`: int; threads per CUDA block; None: the variant's choice
+    * `memory_limit`: int; bytes that the job may take in addition to its input; None: the available memory
+    * `stream`: stream of PyTorch or CuPy, or address of a CUDA stream, in which points on a GPU were written
+    * `progress`: function of (phase, done, total, detail); an exception in it ends the job and reaches the caller
+    * `communicator`: communicator of mpi4py whose processes all make this call. `points` and `weights` hold the rows of
         this process, and so do the returned labels; all ranks' rows together, in rank order, are clustered. All other
         fields but the report are the same on all ranks.
 
@@ -274,6 +274,8 @@ def kmeans(
     fewer points than clusters, UnsupportedError if the variant or device cannot run here, OutOfMemoryError, and
     KeyboardInterrupt on Ctrl-C.
 
+    Examples
+    --------
     >>> result = gradus.kmeans(points, 16, restarts=4)
     >>> result.labels, result.inertia
     """
@@ -331,16 +333,18 @@ def choose_clusters(
 ) -> KMeansChoice:
     """Fits `points` with several numbers of clusters and recommends one of the fits.
 
-    points, weights : as for kmeans()
-    clusters : iterable of int, such as range(2, 21)
-    criterion : "silhouette" or "calinski-harabasz", which recommend the largest value, or "davies-bouldin", which
+    * `points`, `weights`: as for kmeans()
+    * `clusters`: iterable of int, such as range(2, 21)
+    * `criterion`: "silhouette" or "calinski-harabasz", which recommend the largest value, or "davies-bouldin", which
         recommends the smallest. Definitions are scikit-learn's; weights do not enter.
-    silhouette_points : int; with more points, the silhouette is computed from a sample of this size, drawn by `seed`
-    init : name of a method, as for kmeans()
+    * `silhouette_points`: int; with more points, the silhouette is computed from a sample of this size, drawn by `seed`
+    * `init`: name of a method, as for kmeans()
 
     The other arguments and the errors are the same as for kmeans(). Returns a KMeansChoice. Each fit has the same bits
     as kmeans() with that number of clusters.
 
+    Examples
+    --------
     >>> choice = gradus.choose_clusters(points, range(2, 21))
     >>> choice.clusters, choice.result.labels
     """
@@ -449,17 +453,19 @@ def kmeans_predict(
 ) -> Array | tuple[Array, float]:
     """Returns the number of the nearest centroid of each row of `points`.
 
-    centroids : KMeansResult or KMeansModel, whose metric and standardization apply to the points too; or a clusters x d
+    * `centroids`: KMeansResult or KMeansModel, whose metric and standardization apply to the points too; or a clusters x d
         array of centroids
-    points : n x d array, as for kmeans()
-    weights : n numbers, or None; they affect only the inertia
-    metric : "euclidean" or "cosine" for an array of centroids; None: the metric of the model, or "euclidean"
-    out : n of int32 for the labels, in C order and in the same memory as the points; None: a new array
-    return_inertia : bool; also return the sum of weighted squared distances, over the rows of all ranks
+    * `points`: n x d array, as for kmeans()
+    * `weights`: n numbers, or None; they affect only the inertia
+    * `metric`: "euclidean" or "cosine" for an array of centroids; None: the metric of the model, or "euclidean"
+    * `out`: n of int32 for the labels, in C order and in the same memory as the points; None: a new array
+    * `return_inertia`: bool; also return the sum of weighted squared distances, over the rows of all ranks
 
     The other arguments and the errors are the same as for kmeans(). Returns the labels, n of int32, or (labels,
     inertia).
 
+    Examples
+    --------
     >>> labels = gradus.kmeans_predict(result, new_points)
     """
 
@@ -506,13 +512,15 @@ def kmeans_transform(
 ) -> Array:
     """Returns the distance of every point to every centroid; with metric="cosine", 1 - cosine similarity.
 
-    centroids, points, metric : as for kmeans_predict()
-    out : n x clusters array in the type of the points, in C order and in the same memory as the points; None: a new
+    * `centroids`, `points`, `metric`: as for kmeans_predict()
+    * `out`: n x clusters array in the type of the points, in C order and in the same memory as the points; None: a new
         array
 
     The other arguments and the errors are the same as for kmeans(). Returns an n x clusters array in the type of the
     points.
 
+    Examples
+    --------
     >>> distances = gradus.kmeans_transform(result, points)
     """
 
@@ -545,10 +553,10 @@ def kmeans_projection(
 ) -> KMeansProjection:
     """Projects points on their first two principal components, for a picture.
 
-    points : n x d array, as for kmeans()
-    most_points : int; with more points, a sample drawn by `seed` is projected. A sample holds at most 4 million
+    * `points`: n x d array, as for kmeans()
+    * `most_points`: int; with more points, a sample drawn by `seed` is projected. A sample holds at most 4 million
         numbers, but at least 1000 rows.
-    memory_limit : int; bytes in addition to the input
+    * `memory_limit`: int; bytes in addition to the input
 
     Returns a KMeansProjection.
     """
@@ -579,10 +587,10 @@ def kmeans_memory(
 ) -> MemoryEstimate:
     """Returns the memory that kmeans() needs in addition to its input, as a MemoryEstimate.
 
-    points, dimensions, clusters : int; shape of the job
-    dtype : type of the points
-    weighted : bool; the call has weights
-    gpu : int; number of the GPU that holds the points; None: host memory
+    * `points`, `dimensions`, `clusters`: int; shape of the job
+    * `dtype`: type of the points
+    * `weighted`: bool; the call has weights
+    * `gpu`: int; number of the GPU that holds the points; None: host memory
 
     The other arguments are the same as for kmeans().
     """

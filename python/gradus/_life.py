@@ -89,13 +89,13 @@ def life(
 ) -> LifeResult:
     """Computes generations of a cellular automaton.
 
-    cells : height x width array of booleans or of integers 0 (dead) and 1 (alive), in host memory
-    generations : int, at least 0
-    rule : str; neighbours for birth and survival, such as "B3/S23"
-    boundary : "dead" (cells outside stay dead), "torus", or "plane" (unbounded)
-    left, top : int; column and row of the first cell on the plane, which also enter the hashes
-    hashes : bool; also return a hash of each generation
-    until_stable : bool; stop as soon as a generation equals an earlier one
+    * `cells`: height x width array of booleans or of integers 0 (dead) and 1 (alive), in host memory
+    * `generations`: int, at least 0
+    * `rule`: str; neighbours for birth and survival, such as "B3/S23"
+    * `boundary`: "dead" (cells outside stay dead), "torus", or "plane" (unbounded)
+    * `left`, `top`: int; column and row of the first cell on the plane, which also enter the hashes
+    * `hashes`: bool; also return a hash of each generation
+    * `until_stable`: bool; stop as soon as a generation equals an earlier one
 
     The other arguments are the same as for kmeans(). Returns a LifeResult. On a plane, its cells are the smallest
     rectangle with all live cells, at `left` and `top`. With a rule with B0, the plane outside may be alive; then
@@ -103,6 +103,8 @@ def life(
 
     Raises UsageError for invalid arguments and InputError for other values than 0 and 1.
 
+    Examples
+    --------
     >>> glider = [[0, 1, 0], [0, 0, 1], [1, 1, 1]]
     >>> result = gradus.life(glider, 4, boundary="plane")
     >>> result.left, result.top

@@ -140,13 +140,13 @@ def matmul(
 
     Shapes follow numpy.matmul: stacks broadcast, and vectors act as a row (a) or a column (b).
 
-    a, b : arrays of numbers in host memory, with any strides. The product is float32 if float32 represents the types of
+    * `a`, `b`: arrays of numbers in host memory, with any strides. The product is float32 if float32 represents the types of
         a, b and `add`, otherwise float64. Integers are converted to floating point, which must be exact.
-    alpha, beta : float; beta is the factor of `add`, and 1 by default
-    add : array that broadcasts to the shape of the product
-    accuracy : "strict" (the same bits on every machine); "split" or "fast" (error of three passes or one pass of a
+    * `alpha`, `beta`: float; beta is the factor of `add`, and 1 by default
+    * `add`: array that broadcasts to the shape of the product
+    * `accuracy`: "strict" (the same bits on every machine); "split" or "fast" (error of three passes or one pass of a
         GPU's tensor cores, float32 only); or "automatic" (by `variant`, or else "strict")
-    out : array with the shape and type of the product and any strides; may be the same array as `add`, but not overlap
+    * `out`: array with the shape and type of the product and any strides; may be the same array as `add`, but not overlap
         a or b
 
     The other arguments are the same as for kmeans(). Returns `out` or a new array, or a scalar for two vectors.
@@ -154,6 +154,8 @@ def matmul(
     Raises UsageError for shapes that do not fit and other invalid arguments, InputError for inexact conversions,
     UnsupportedError if the variant or device cannot run here, and OutOfMemoryError.
 
+    Examples
+    --------
     >>> c = gradus.matmul(a, b)
     >>> gradus.matmul(a, b, beta=-1.0, add=c, out=c)  # c = a @ b - c
     """

@@ -128,19 +128,19 @@ def pair_histogram(
 ) -> PairHistogramResult:
     """Counts pairs by distance, among the rows of `points` or between `points` and `others`. Each pair counts once.
 
-    points : n x d array; float32 and float64 are used as they are, other types are converted if that is exact
-    bin_width : float; width of uniform bins that start at 0
-    bins : int; number of uniform bins; None: up to the cutoff, or else half of the box
-    edges : increasing non-negative numbers, instead of bin_width
-    cutoff : float; end of the last bin
-    others : m x d array; count pairs (point, other) instead of pairs of points
-    box : d lengths, or the three vectors of a triclinic cell as rows; None: open space
-    box_origin : d numbers; lower corner of the box; None: zero
-    periodic : letters of "xyz", the columns or vectors in which the box repeats; or "none"
-    dimensions : letters of "xyz", the columns in which distances are measured; None: all
-    fold : bool; move points outside the box into it first
-    weights, other_weights : one number per point and per other; `weighted` then sums their products
-    communicator : communicator of mpi4py whose processes all make this call with the same arguments. They share the
+    * `points`: n x d array; float32 and float64 are used as they are, other types are converted if that is exact
+    * `bin_width`: float; width of uniform bins that start at 0
+    * `bins`: int; number of uniform bins; None: up to the cutoff, or else half of the box
+    * `edges`: increasing non-negative numbers, instead of bin_width
+    * `cutoff`: float; end of the last bin
+    * `others`: m x d array; count pairs (point, other) instead of pairs of points
+    * `box`: d lengths, or the three vectors of a triclinic cell as rows; None: open space
+    * `box_origin`: d numbers; lower corner of the box; None: zero
+    * `periodic`: letters of "xyz", the columns or vectors in which the box repeats; or "none"
+    * `dimensions`: letters of "xyz", the columns in which distances are measured; None: all
+    * `fold`: bool; move points outside the box into it first
+    * `weights`, `other_weights`: one number per point and per other; `weighted` then sums their products
+    * `communicator`: communicator of mpi4py whose processes all make this call with the same arguments. They share the
         work, and each returns the whole result.
 
     The other arguments are the same as for kmeans(). Returns a PairHistogramResult.
@@ -148,6 +148,8 @@ def pair_histogram(
     Raises UsageError for invalid arguments, InputError for NaN, infinity, inexact conversions and points outside the
     box, UnsupportedError if the variant or device cannot run here, and OutOfMemoryError.
 
+    Examples
+    --------
     >>> histogram = gradus.pair_histogram(points, bin_width=0.1, box=[10, 10, 10])
     >>> histogram.counts, histogram.rdf().g
     """

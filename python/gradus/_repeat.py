@@ -154,8 +154,8 @@ _CALLS = {
 def repeat(record: Any, **changes: Any) -> Any:
     """Repeats a recorded run of `gradus kmeans`, `matmul`, `pair-histogram`, `shortest-paths` or `life`, bit for bit.
 
-    record : path of a summary.json, or of the folder that `--output` wrote
-    changes : arguments of the Python function that replace recorded inputs and options
+    * `record`: path of a summary.json, or of the folder that `--output` wrote
+    * `changes`: arguments of the Python function that replace recorded inputs and options
 
     Inputs are read from .npy and .npz files; pass inputs from other files as `changes`. Returns the result of the
     function for the problem, such as kmeans().
@@ -163,6 +163,8 @@ def repeat(record: Any, **changes: Any) -> Any:
     Raises InputError if the record or an input cannot be read, or if an input with a recorded hash has changed, and
     UsageError for records of other commands.
 
+    Examples
+    --------
     >>> result = gradus.repeat("output/summary.json", threads=1)
     """
     recorded = _Record(record)

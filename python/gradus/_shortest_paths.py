@@ -116,21 +116,23 @@ def shortest_paths(
 ) -> ShortestPathsResult:
     """Computes the lengths of shortest paths from all vertices, or from `sources`, to all vertices.
 
-    graph : square array of weights, row = start and column = end of an edge. `no_edge`, infinity, the greatest integer
+    * `graph`: square array of weights, row = start and column = end of an edge. `no_edge`, infinity, the greatest integer
         of the type and masked elements mean "no edge"; 0 is an edge of length 0. Or a sparse array of SciPy: its stored
         elements, zeros included, are the edges, and of duplicates the lightest counts.
-    directed : bool; False: every edge leads both ways
-    unweighted : bool; every edge has length 1
-    predecessors : bool; also compute predecessors, which route() needs
-    sources : int or sequence of int; None: all vertices
-    no_edge : float; an additional weight that means "no edge"
-    tile : int; side of the tiles in tiled variants; 0: the variant's choice
+    * `directed`: bool; False: every edge leads both ways
+    * `unweighted`: bool; every edge has length 1
+    * `predecessors`: bool; also compute predecessors, which route() needs
+    * `sources`: int or sequence of int; None: all vertices
+    * `no_edge`: float; an additional weight that means "no edge"
+    * `tile`: int; side of the tiles in tiled variants; 0: the variant's choice
 
     The other arguments are the same as for kmeans(). Returns a ShortestPathsResult.
 
     Raises UsageError for invalid arguments, InputError for NaN, negative cycles and inexact conversions,
     UnsupportedError if the variant or device cannot run here, and OutOfMemoryError.
 
+    Examples
+    --------
     >>> result = gradus.shortest_paths([[0, 5, 1], [5, 0, 2], [1, 2, 0]], predecessors=True)
     >>> int(result.distances[0, 1]), result.route(0, 1)
     (3, [0, 2, 1])

@@ -4,6 +4,8 @@ scikit-learn's documentation applies. In addition, results have the same bits on
 threads, an integer `random_state` equals the seed of `gradus.kmeans()` and `gradus kmeans --seed`, and arguments of
 Gradus follow scikit-learn's as keywords.
 
+Examples
+--------
 >>> from gradus import KMeans
 >>> labels = KMeans(n_clusters=16, random_state=0).fit_predict(X)
 """
@@ -403,8 +405,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Fits the model to the rows of X.
 
-        X : n x d array or sparse matrix, in host memory or on a GPU; y : ignored; sample_weight : n numbers, or None
-
+        X is an n x d array or sparse matrix, in host memory or on a GPU. `sample_weight` holds n numbers; `y` is ignored.
         Returns the estimator.
         """
         # Only callbacks and callables need scikit-learn's contexts, which take as long as a small fit.

@@ -153,8 +153,8 @@ def run(communicator: Any, function: Callable[..., Result], prepared: Callable[[
 def rows_of_rank(rows: int, communicator: Any) -> slice:
     """Returns the rows of this process if `rows` rows are split evenly in rank order, as the program splits its files.
 
-    rows : int; total number of rows, the same on all processes
-    communicator : communicator of mpi4py; all its processes make this call
+    * `rows`: int; total number of rows, the same on all processes
+    * `communicator`: communicator of mpi4py; all its processes make this call
 
     Returns a slice.
     """
