@@ -391,7 +391,13 @@ HWY_EXPORT(count_ones_with);
 
 namespace {
 
-bool has_double_shifts() { return __builtin_cpu_supports("avx512vbmi2") != 0; }
+bool has_double_shifts() {
+#ifdef __x86_64__
+  return __builtin_cpu_supports("avx512vbmi2") != 0;
+#else
+  return false;
+#endif
+}
 
 bool uses_double_shifts = has_double_shifts();
 
