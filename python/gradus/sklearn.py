@@ -284,7 +284,7 @@ def _kmeans_plusplus(X: Any, n_clusters: int, **options: Any) -> Any:
 def _replace_everywhere(old: Any, new: Any) -> None:
     """Replaces kmeans_plusplus in each module that has imported it."""
     for module in list(sys.modules.values()):
-        if module is None or module.__name__ == __name__ or not isinstance(module, types.ModuleType):
+        if not isinstance(module, types.ModuleType) or vars(module) is globals():  # some put other objects there
             continue
         for name, value in list(vars(module).items()):
             if value is old:

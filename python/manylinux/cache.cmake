@@ -9,7 +9,8 @@ foreach(kind EXE SHARED MODULE)
 endforeach()
 
 if(CMAKE_TOOLCHAIN_FILE)
-  set(CMAKE_CXX_FLAGS "-isystem ${GRADUS_NEEDS}/include" CACHE STRING "")
+  # Highway's NEON includes AES, which a compiler must allow everywhere or in no implicit constructor of a vector. No code of ours uses it.
+  set(CMAKE_CXX_FLAGS "-march=armv8-a+crypto -isystem ${GRADUS_NEEDS}/include" CACHE STRING "")
 endif()
 
 set(OpenMP_gomp_LIBRARY ${needs}/libgomp.so CACHE FILEPATH "")

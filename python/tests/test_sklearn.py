@@ -177,6 +177,17 @@ def test_nested_patches():
     assert len(kept(X, 3)) == 2 and len(outer.calls) == 2
 
 
+def test_strange_modules(monkeypatch):
+    class NoModule:
+        __slots__ = ()
+
+    monkeypatch.setitem(sys.modules, "no_module_at_all", NoModule())
+    monkeypatch.setitem(sys.modules, "nothing_at_all", None)
+    with gradus.sklearn.patch() as report:
+        KMeans(2).fit(X)
+    assert len(report.calls) == 1 and "predict" not in vars(sklearn.cluster.KMeans)
+
+
 # --- python -m gradus.sklearn -------------------------------------------------------------------------------------------
 
 

@@ -15,3 +15,9 @@
 #else
 #define HWY_DISABLED_TARGETS HWY_SSSE3
 #endif
+
+// Vectors of SVE cannot be members of structs nor elements of arrays, as ours are: Arm gets NEON.
+#ifdef __aarch64__
+#undef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#endif
