@@ -29,7 +29,7 @@ OTHERS = "baselines.py"
 # Name of the raw file, problem, machine, the program and its arguments. {gpu} stands for the variants on a GPU, {all} for the
 # number of cores, {scale} for the share of the sizes.
 MEASUREMENTS = [
-    ("kmeans-cpu", "kmeans", "cpu", BENCH, "--shape 2097152x16 --dtype f64 -k 16 --threads 1,{all} --repeats 3"),
+    ("kmeans-cpu", "kmeans", "cpu", BENCH, "--shape 2097152x16 --dtype f64 -k 16 --threads {all} --repeats 2"),
     ("kmeans-cpu-baselines", "kmeans", "cpu", OTHERS, "--repeats 3 --lines uniform,pixels"),
     ("pair-histogram-cpu", "pair_histogram", "cpu", BENCH, "--shape 20000x3 --dtype f64 --repeats 3"),
     ("pair-histogram-cpu-baselines", "pair_histogram", "cpu", OTHERS, "--repeats 3 --lines neighbours,all"),
@@ -44,7 +44,8 @@ MEASUREMENTS = [
     ("sets-cpu", "sets", "cpu", BENCH, "--size 1024 --mix 100/0/0,20/40/40 --threads 1,{all} --operations 100000 --repeats 3"),
     ("sets-cpu-baselines", "sets", "cpu", OTHERS, "--repeats 2"),
     ("kmeans-gpu", "kmeans", "gpu", BENCH, "--shape 2097152x16 --dtype f64 -k 16 --variants {gpu} --repeats 5"),
-    ("kmeans-gpu-baselines", "kmeans", "gpu", "kmeans_pytorch.py", ""),
+    ("kmeans-gpu-baselines", "kmeans", "gpu", "kmeans_pytorch.py",
+     "--shape 2097152x16x16:f64 --shape 8294400x3x256:f32 --shape 1048576x128x1024:f32 --shape 1048576x128x1024:f32:tf32"),
     ("pair-histogram-gpu", "pair_histogram", "gpu", BENCH, "--shape 200000x3 --dtype f64 --variants {gpu} --repeats 3"),
     ("shortest-paths-gpu", "shortest_paths", "gpu", BENCH, "-n 8192 --variants {gpu} --repeats 3"),
     ("matmul-gpu", "matmul", "gpu", BENCH, "--size 8192 --dtype f32,f64 --variants {gpu} --repeats 3"),
@@ -90,10 +91,11 @@ def command_of(options, problem, program, arguments, target):
 
 def measure(options, row):
     """Runs one measurement and completes its facts. Returns what went wrong, or nothing."""
-    name, problem, _, program, arguments = row
+    name, problem, machine, program, arguments = row
     target = options.into / f"{name}.json"
-    ended = subprocess.run(command_of(options, problem, program, arguments, target), cwd=ROOT, capture_output=True, text=True,
-                           check=False)
+    hidden = {"CUDA_VISIBLE_DEVICES": ""} if machine == "cpu" else {}  # also the default call runs on the CPU then
+    ended = subprocess.run(command_of(options, problem, program, arguments, target), cwd=ROOT, env={**os.environ, **hidden},
+                           capture_output=True, text=True, check=False)
     if not target.is_file():
         return f"status {ended.returncode}: {(ended.stderr or ended.stdout).strip()[-600:]}"
     result = json.loads(target.read_text(encoding="utf-8"))

@@ -121,7 +121,8 @@ def compared_locks(lines):
 def compared_variants(groups):
     """Yields the comparisons of a ladder that includes other libraries, such as cuBLAS next to our GPU products."""
     for group in groups:
-        times = {row["variant"]: sum(row["phases"].get(phase, 0) for phase in ("pack", "multiply")) for row in group["rows"]}
+        times = {row["variant"]: sum(row["phases"].get(phase, 0) for phase in ("pack", "multiply")) for row in group["rows"]
+                 if "phases" in row}
         others = {name: value for name, value in times.items() if name.startswith(("cublas", "openblas"))}
         ours = {name: value for name, value in times.items() if name not in others and name != "cuda_panels"}
         exact = {name: value for name, value in ours.items() if not name.startswith("cuda_tensor_fast")}
@@ -141,7 +142,10 @@ def comparisons(root, problem, machine):
         result = current(root, "matmul-gpu", problem)
         return (list(compared_variants(result["groups"])), result["facts"]) if result else ([], None)
     result = current(root, f"{name}-{machine}-baselines", problem)
-    return (list(READERS[problem](result["lines"])), result["facts"]) if result else ([], None)
+    if not result:
+        return [], None
+    found = READERS[problem](result["lines"])
+    return [one for one in found if machine == "gpu" or not one.ours.startswith("cuda_")], result["facts"]
 
 
 def mean_ratio(found):
@@ -159,7 +163,7 @@ LIBRARIES = {"ck ": "ConcurrencyKit", "tbb::": "oneTBB", "nsync": "nsync", "libc
 
 def library(name):
     """Returns the library that a subject belongs to."""
-    return next((title for prefix, title in LIBRARIES.items() if name.startswith(prefix)), name)
+    return next((title for prefix, title in LIBRARIES.items() if name.startswith(prefix)), name.split(",")[0])
 
 
 def against(found):
@@ -206,7 +210,7 @@ def benchmarks(root):
             raw = "matmul-gpu" if (problem, machine) == ("matmul", "gpu") else f"{problem.replace('_', '-')}-{machine}-baselines"
             text.append(f"### {title[0].upper() + title[1:]}, {device}\n\n"
                         f"On {machine_of(facts)}, {facts['date'][:10]}, commit {facts['commit'][:12]}. "
-                        f"[Raw result](results/{raw}.json).\n\n"
+                        f"{NOTES.get((problem, machine), '')}[Raw result](results/{raw}.json).\n\n"
                         "| job | Gradus | variant | fastest other library | its time | ratio |\n|---|---|---|---|---|---|\n" +
                         "".join(f"| {one.job} | {seconds_text(one.seconds)} | {variant_text(one.ours)} | {one.other} | "
                                 f"{seconds_text(one.other_seconds)} | {times(one.ratio)}{' (slower)' if one.ratio < 1 else ''} |\n"

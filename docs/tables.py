@@ -18,7 +18,7 @@ marker of a ladder is
   scale    factor that converts the number to seconds
   per      field of the group that divides the time
   threads  number of threads of the row; default: the largest
-  backend  restricts the column to variants of this backend
+  device   restricts the column to variants of this device: cpu or gpu
   except   variants whose times are not comparable
 After each time follows the gain over the previous rung: the time of the nearest earlier variant in the same file, divided
 by this time. A variant without a measurement has an empty cell. `only` lists the variants that have a row.
@@ -133,7 +133,7 @@ def measured_cells(root, problem, rows, column):
         for row in rows:
             if row["name"] not in times or row["name"] in column.get("except", []):
                 continue
-            if column.get("backend", row["backend"]) != row["backend"]:
+            if column.get("device", row["device"]) != row["device"]:
                 continue
             seconds = times[row["name"]]
             gain = "" if before is None else f", {number_text(before / seconds)}×"
@@ -143,6 +143,7 @@ def measured_cells(root, problem, rows, column):
 
 
 def table(root, document, problem, rows, options):
+    rows = [row for row in rows if row["name"] in options.get("only", [row["name"]])]
     columns = [COLUMNS[name] for name in options.get("columns", ["variant", "idea"])]
     measured = [(column, measured_cells(root, problem, rows, column)) for column in options.get("measured", [])]
     titles = [title for title, _ in columns]
@@ -152,8 +153,6 @@ def table(root, document, problem, rows, options):
         titles.append(f"{column['title']} ({raw})" if raw else column["title"])
     lines = [titles, ["---"] * len(titles)]
     for row in rows:
-        if row["name"] not in options.get("only", [row["name"]]):
-            continue
         lines.append([text(root, document, problem, row) for _, text in columns] +
                      [cells.get(row["name"], "") for _, cells in measured])
     return "".join(("|" + "|".join(line) + "|" if line[0] == "---" else "| " + " | ".join(line) + " |") + "\n"

@@ -215,7 +215,7 @@ def files_naming(option):
         for top in (*TOPS, "tests", "docs", "README.md", "CONTRIBUTING.md"):
             path = tree.root / top
             for file in [path] if path.is_file() else sorted(path.rglob("*")):
-                if file.suffix not in ENDINGS | {".py", ".md", ".pyi"} or "results" in file.parts:
+                if file.suffix not in ENDINGS | {".py", ".md", ".pyi"} or {"results", "history"} & set(file.parts):
                     continue
                 if file.name != pathlib.Path(__file__).name and expression.search(without_tables(file.read_text(encoding="utf-8"))):
                     found.append(str(file.relative_to(tree.root)))
@@ -238,7 +238,7 @@ def files_with(pattern):
             path = tree.root / top
             for file in [path] if path.is_file() else sorted(path.rglob("*")):
                 by_hand = file.suffix in ENDINGS | {".py", ".md", ".pyi", ".json", ".txt", ".cmake"}
-                if not by_hand or {"results", "measurements", "corpus"} & set(file.parts) or file.name == pathlib.Path(__file__).name:
+                if not by_hand or {"results", "measurements", "history", "corpus"} & set(file.parts) or file.name == pathlib.Path(__file__).name:
                     continue
                 if expression.search(without_tables(file.read_text(encoding="utf-8"))):
                     found.append(str(file.relative_to(tree.root)))

@@ -14,7 +14,8 @@ import tables  # noqa: E402
 
 
 def row(name, backend="openmp"):
-    return {"name": name, "summary": f"the idea of {name}", "change": "a | b", "contract": "same bits", "backend": backend}
+    return {"name": name, "summary": f"the idea of {name}", "change": "a | b", "contract": "same bits",
+            "device": "gpu" if backend == "cuda" else "cpu"}
 
 
 def option(name, kind="integer", **facts):
@@ -79,11 +80,17 @@ class Written(unittest.TestCase):
     def test_times_are_of_what_is_asked_for(self):
         self.assertEqual(self.measured(where={"n": 10}, per="n"), ["200 ms", "50.0 ms, 4.00×", "1.00 ms, 50.0×"])
         self.assertEqual(self.measured(where={"n": 10}, threads=1), ["2.00 s", "3.00 s, 0.67×", ""])
-        self.assertEqual(self.measured(where={"n": 10}, backend="cuda"), ["", "", "10.0 ms"])
+        self.assertEqual(self.measured(where={"n": 10}, device="gpu"), ["", "", "10.0 ms"])
         self.assertEqual(self.measured(where={"n": 10}, **{"except": ["openmp_toy"]}), ["2.00 s", "", "10.0 ms, 200×"])
-        self.assertEqual(self.measured(where={"n": 10}, value=["phases.pack", "phases.run"], backend="cuda"),
+        self.assertEqual(self.measured(where={"n": 10}, value=["phases.pack", "phases.run"], device="gpu"),
                          ["", "", "11.0 ms"])
         self.assertEqual(self.measured(where={"n": 8}), ["4.00 s", "", ""])
+
+    def test_the_gain_is_over_the_row_above_in_the_table(self):
+        options = {"columns": ["variant"], "only": ["sequential", "cuda_toy"],
+                   "measured": [{"title": "t", "results": ["toy.json"], "where": {"n": 10}}]}
+        lines = self.table(" " + json.dumps(options))
+        self.assertEqual([line[1].removesuffix(" |") for line in lines[2:]], ["2.00 s", "10.0 ms, 200×"])
 
     def test_a_result_of_other_code_is_left_out(self):
         self.assertNotEqual(self.measured(), ["", "", ""])

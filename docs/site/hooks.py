@@ -84,10 +84,6 @@ def on_files(files, config):
     return files
 
 
-# Old notes of releases name documents that have become pages.
-MOVED = {"docs/guide.md": "howto/index.md", "docs/python.md": "reference/python/index.md", "docs/formats.md": "reference/formats/checked.md"}
-
-
 def doxygen_page(target):
     """The page of a public header in the reference of C++."""
     name = pathlib.PurePosixPath(target).name.replace("_", "__").replace(".", "_8") + ".html"
@@ -120,8 +116,6 @@ def in_site(target, files, config):
         target += "/README.md"
     if target in PAGES:
         return PAGES[target]
-    if target in MOVED:
-        return MOVED[target]
     if target.startswith("docs/") and not target.startswith("docs/history/"):
         place = target.removeprefix("docs/")
         known = files.get_file_from_path(place)
@@ -143,8 +137,6 @@ def with_links(text, source, page, files, config):
         if source.startswith("docs/") and path.startswith("docs/") and not (ROOT / path).exists():
             return match[0]  # a page made here, or an error that MkDocs reports
         place = in_site(path, files, config)
-        if path in MOVED:
-            anchor = ""
         if place is None and source.startswith("docs/decisions/") and path.startswith("docs/results/"):
             return "]\0"  # a record of its time, whose measurement was replaced
         if place is None:

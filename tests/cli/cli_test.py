@@ -394,7 +394,7 @@ class Compare(Case):
         self.assertEqual([(row["mark"], round(row["low"], 9), round(row["high"], 9)) for row in answer["rows"]], [("", 1, 1), ("slower", 1.1, 1.1)])
         self.assertIn("the median of 12 pairs", " ".join(self.succeed("compare", *[old, new] * 12).stdout.split()))
         self.assertEqual(gradus("compare", *[old, new] * 12, "--fail-above", "5%").returncode, 1)
-        self.assertIn("it takes 9 of them", self.succeed("compare", *[old, new] * 4).stderr)
+        self.assertIn("9 are needed", self.succeed("compare", *[old, new] * 4).stderr)
         self.refused(2, "compare", old, new, old, says=["pairs", "old.json' is alone"])
         def move(result):
             result["facts"]["machine"]["cores"] = 777

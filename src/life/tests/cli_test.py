@@ -158,7 +158,7 @@ class Life(Case):
         self.assertEqual([generations(text) for text in ("2^40", "1e6", "0", "25e2", "9223372036854775807", "2^62")],
                          [2**40, 10**6, 0, 2500, 2**63 - 1, 2**62])
         for text in ("2^63", "1e19", "-1", "1.5e3", "2^", "^3", "1e", "9223372036854775808", "1e6x", "2^2^2", "2^999999999999"):
-            self.refused(2, "life", self.pattern(), "-g=" + text, says=["from 0 to 2^63 - 1, as 1000, 2^30 or 1e6"])
+            self.refused(2, "life", self.pattern(), "-g=" + text, says=["from 0 to 2^63 - 1, such as 1000, 2^30 or 1e6"])
 
     def test_far_places_read_back(self):
         """Checks that output reads back: coordinates up to 2^62, generations up to 2^64 - 1."""
