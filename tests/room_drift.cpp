@@ -69,7 +69,8 @@ Room read_room(const std::string& problem) {
   const std::filesystem::path folder = source / "src" / problem;
   Room room;
   room.problem = problem;
-  for (const char* document : {"README.md", "docs/reference/variants.md", "docs/reference/memory.md"}) room.documents[document] = contents(source / document);
+  for (const char* document : {"README.md", "docs/reference/variants.md", "docs/reference/memory.md"})
+    room.documents[document] = contents(source / document);
   for (const auto& place : {folder, folder / "rungs"}) {
     if (!std::filesystem::exists(place)) continue;
     for (const auto& entry : std::filesystem::directory_iterator(place)) {

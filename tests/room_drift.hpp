@@ -13,7 +13,8 @@ struct Room {
   std::string problem;
   std::vector<std::string> table;                  ///< names of the variants in table order
   std::map<std::string, std::string> first_lines;  ///< first line of every .cpp and .cu file, by file name
-  /// README.md and pages of docs/reference, by name. A table after "<!-- variants of PROBLEM -->" must name existing variants.
+  /// README.md and pages of docs/reference, by name. A table after "<!-- variants of PROBLEM -->" must name existing
+  /// variants.
   std::map<std::string, std::string> documents;
 };
 

@@ -46,7 +46,8 @@ TEST(ladder_drift, notices_a_file_too_many) {
 
 TEST(ladder_drift, notices_documents_that_name_other_variants) {
   Room room = this_room();
-  room.documents.at("docs/reference/variants.md") += "\n<!-- variants of kmeans -->\n| variant |\n|---|\n| `openmp_unlisted` |\n";
+  room.documents.at("docs/reference/variants.md") +=
+      "\n<!-- variants of kmeans -->\n| variant |\n|---|\n| `openmp_unlisted` |\n";
   EXPECT_EQ(drift(room).size(), 1u);
 }
 
