@@ -135,7 +135,7 @@ READERS = {"kmeans": compared_samples, "pair_histogram": compared_samples, "shor
            "matmul": compared_shapes, "life": compared_rows, "locks": compared_locks, "sets": compared_rows}
 
 
-# What a time is if it is not the time of a whole call.
+# The meaning of times that do not cover a whole call.
 NOTES = {("kmeans", "gpu"): "The time is one iteration with the points on the GPU. ",
          ("matmul", "gpu"): "The time is the product with the matrices on the GPU. "}
 

@@ -87,6 +87,7 @@ def of_markdown(text):
         return re.sub(r"[^\n]", " ", match[0])
     text = re.sub(r"^( *)(```|~~~).*?^ *\2", blank, text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"<!-- (\w+( \w+)?) of .*?-->\n\n(\|[^\n]*\n)*", blank, text, flags=re.DOTALL)
+    text = re.sub(r"<!-- benchmarks -->.*?<!-- end of benchmarks -->", blank, text, flags=re.DOTALL)
     text = re.sub(r"`[^`\n]*`|\]\([^)\n]*\)|<[^>\n]*>", blank, text)
     found = []
     for match in re.finditer(r"(?:^(?!\s*$).+\n?)+", text, re.MULTILINE):
