@@ -119,13 +119,13 @@ def compared_locks(lines):
 
 
 def compared_variants(groups):
-    """Yields the comparisons of a ladder that includes other libraries, such as cuBLAS next to our GPU products."""
+    """Yields our exact products on a GPU against cuBLAS: in a ladder, other libraries are rows, and the default variants
+    give the oracle's bits."""
     for group in groups:
-        times = {row["variant"]: sum(row["phases"].get(phase, 0) for phase in ("pack", "multiply")) for row in group["rows"]
-                 if "phases" in row}
-        others = {name: value for name, value in times.items() if name.startswith(("cublas", "openblas"))}
-        ours = {name: value for name, value in times.items() if name not in others and name != "cuda_panels"}
-        exact = {name: value for name, value in ours.items() if not name.startswith("cuda_tensor_fast")}
+        times = {row["variant"]: (sum(row["phases"].get(phase, 0) for phase in ("pack", "multiply")), row["contract"])
+                 for row in group["rows"] if "phases" in row}
+        others = {name: seconds for name, (seconds, _) in times.items() if name.startswith(("cublas", "openblas"))}
+        exact = {name: seconds for name, (seconds, contract) in times.items() if contract == "same bits" and name != "cuda_panels"}
         if exact and others:
             variant = min(exact, key=exact.get)
             yield Comparison(f"{group['m']} x {group['n']} x {group['k']} {group['dtype']}", variant, exact[variant], others)

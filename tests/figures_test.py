@@ -80,6 +80,12 @@ class Comparisons(unittest.TestCase):
         self.assertEqual((found.ours, found.other, found.ratio), ("fast_set", "libcds Set", 0.5))
         self.assertEqual(figures.against([found, found]), "0.50× (0.50× to 0.50×) libcds")
 
+    def test_a_variant_within_a_tolerance_does_not_count(self):
+        rows = [{"variant": name, "contract": contract, "phases": {"multiply": seconds, "read": 9.0}} for name, contract, seconds in
+                (("cuda_pipelined", "same bits", 2.0), ("cuda_tensor_split", "tolerance", 0.5), ("cublas", "tolerance", 1.0))]
+        found, = figures.compared_variants([{"m": 8, "n": 8, "k": 8, "dtype": "f32", "rows": [*rows, {"variant": "cublas_emulated"}]}])
+        self.assertEqual((found.ours, found.other, found.ratio), ("cuda_pipelined", "cublas", 0.5))
+
     def test_shapes_are_one_job(self):
         shapes = [{"samples": {"Gradus": [1.0], "NumPy": [2.0]}}, {"samples": {"Gradus": [1.0], "NumPy": [8.0]}}]
         found, = figures.compared_shapes([{"name": "everyday", "dtype": "f32", "shapes": shapes}])
