@@ -7,12 +7,16 @@ measures the results.
 
 import functools
 import hashlib
+import io
 import json
 import math
 import pathlib
 import re
 import statistics
+import subprocess
 import sys
+import tarfile
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
 from prose import CPP, CPP_TOKEN, code  # noqa: E402
@@ -41,6 +45,14 @@ def digest(root, problem):
     return total.hexdigest()[:16]
 
 
+def digest_at(root, commit, problem):
+    """Returns the digest of a problem's code at a commit."""
+    packed = subprocess.run(["git", "archive", commit, "src", "include"], cwd=root, check=True, capture_output=True).stdout
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(folder)
+        return digest(folder, problem)
+
+
 def is_clean(commit):
     return bool(CLEAN.fullmatch(commit))
 
@@ -56,8 +68,12 @@ def state(root, name, problem):
     if result is None:
         return "missing"
     facts = result["facts"]
-    if not is_clean(facts["commit"]):
-        return f"stale: commit {facts['commit']}"
+    if not is_clean(facts.get("commit", "")):
+        return f"stale: commit {facts.get('commit', 'unknown')}"
+    if facts.get("draft"):
+        return "stale: a draft"
+    if not result.get("right", True):
+        return "stale: its results are incorrect"
     return "current" if facts.get("code") == digest(root, problem) else "stale: the code has changed since"
 
 
@@ -113,6 +129,8 @@ def compared_locks(lines):
     for line in lines:
         times = {lock["lock"]: 1e-9 * statistics.median(sample["ns"] for sample in lock["samples"]) for lock in line["locks"]}
         own = {lock["lock"] for lock in line["locks"] if lock["library"] == "gradus"}
+        if not own or len(own) == len(times):
+            continue
         variant = min(own, key=times.get)
         yield Comparison(f"{line['name']}, {line['threads']} threads, {line['critical']}/{line['outside']}", variant, times[variant],
                          {name: value for name, value in times.items() if name not in own})
@@ -157,9 +175,17 @@ def mean_ratio(found):
     return math.exp(statistics.fmean(math.log(one.ratio) for one in found))
 
 
+def digits(value):
+    """Formats with three significant digits and no exponent."""
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:.{max(0, 2 - math.floor(math.log10(rounded)))}f}"
+
+
 def times(value):
-    """Formats a ratio with at most three digits: 12×, 1.05×, 0.93×."""
-    return f"{value:.0f}×" if value >= 10 else f"{value:.1f}×" if value >= 2 else f"{value:.2f}×"
+    """Formats a ratio: 12×, 2.5×, 1.05×, 0.93×, 0.0042×. A loss never rounds to 1."""
+    if 0.995 <= value < 1 or value < 0.1:
+        return f"{digits(min(value, 0.999))}×"
+    return f"{value:.0f}×" if value >= 9.95 else f"{value:.1f}×" if value >= 1.995 else f"{value:.2f}×"
 
 
 LIBRARIES = {"ck ": "ConcurrencyKit", "tbb::": "oneTBB", "nsync": "nsync", "libcds": "libcds", "xenium": "xenium", "bgolly": "Golly",
@@ -193,9 +219,9 @@ def variant_text(name):
 
 def seconds_text(seconds):
     for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"
+        if float(f"{seconds:.3g}") >= size:
+            return f"{float(digits(seconds / size)):g} {unit}"
+    return f"{float(digits(seconds / 1e-9)):g} ns"
 
 
 def summary(root):
