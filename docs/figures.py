@@ -19,7 +19,7 @@ import tarfile
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
-from prose import CPP, CPP_TOKEN, code  # noqa: E402
+from prose import CPP, code_of_cpp  # noqa: E402
 
 RESULTS = "docs/results"
 CLEAN = re.compile(r"[0-9a-f]{7,40}$")
@@ -28,9 +28,14 @@ PROBLEMS = [("kmeans", "k-means"), ("pair_histogram", "pair-distance histogram")
             ("matmul", "matrix multiplication"), ("life", "Game of Life"), ("locks", "locks"), ("sets", "concurrent sets")]
 
 
+def without_text(literal):
+    """Empties a literal of several words. A single word may be an included file, a target of the compiler or a name."""
+    return '""' if literal.endswith('"') and re.search(r'\w[.,:;!?)]* (\w|"$)|^" \w', literal) else literal
+
+
 @functools.lru_cache(maxsize=None)
 def digest(root, problem):
-    """Returns the digest of a problem's code without tests, comments, spacing and texts, so that rewording keeps it."""
+    """Returns the digest of a problem's code without tests, comments, line breaks and texts, so that rewording keeps it."""
     room = pathlib.Path(root) / "src" / problem
     names = [*room.rglob("*"), *(pathlib.Path(root) / "include" / "gradus").rglob(f"{problem}*")]
     names += (pathlib.Path(root) / "include" / "gradus" / problem).rglob("*")
@@ -38,9 +43,8 @@ def digest(root, problem):
     for path in sorted(set(names)):
         if path.suffix not in CPP or {"tests", "files"} & set(path.relative_to(root).parts) or path.stem.endswith("_test"):
             continue
-        words = code(path, path.read_text(encoding="utf-8"))
-        if "asm" not in words:
-            words = CPP_TOKEN.sub(lambda match: '""' if match["string"] or match["raw"] else match[0], words)
+        text = path.read_text(encoding="utf-8")
+        words = code_of_cpp(text) if re.search("asm|_Pragma", text) else re.sub(r'""( "")+', '""', code_of_cpp(text, without_text))
         total.update(f"{path.relative_to(root)}\n{words}\n".encode())
     return total.hexdigest()[:16]
 

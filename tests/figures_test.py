@@ -43,8 +43,9 @@ class State(unittest.TestCase):
         return figures.digest(self.root, "toy")
 
     def test_the_digest_is_of_code_alone(self):
+        self.source.write_text('int a = 1;  // one\nauto text = "one message";\n')
         first = self.digest()
-        self.source.write_text('int a = 1;\n\n/* more */ auto text = "two";\n')
+        self.source.write_text('int a = 1;\n\n/* more */ auto text = "another "\n  "message here";\n')
         for name in ("src/toy/README.md", "src/toy/tests/a.cpp", "src/toy/toy_test.cpp", "src/toy/files/a.cpp", "src/other/a.cpp"):
             (self.root / name).write_text("int b;\n")
         self.assertEqual(self.digest(), first)
@@ -69,6 +70,27 @@ class State(unittest.TestCase):
             path.write_text(json.dumps(result))
             self.assertIn("stale", figures.state(self.root, "a", "toy"))
             self.assertIsNone(figures.current(self.root, "a", "toy"))
+
+
+    def test_what_is_code_and_what_is_not(self):
+        def digest(text):
+            self.source.write_text(text)
+            return self.digest()
+        for before, after in (
+                ("a = 1'000;  // it's one\nint b;", "a = 1'000;  // two\nint b;"), ("f();  // a \\\nint b = 1;\nint c;", "f();\nint c;"),
+                ('f("one text");', 'f("another text");'), ("#if A  // one\nint b;\n#endif", "#if A\n\nint b;\n#endif"),
+                ("int a;  // 'one\nint b;", "int a;  // \"two\nint b;")):
+            self.assertEqual(digest(before), digest(after), before)
+        for before, after in (
+                ("a = 1'000; b = 1;", "a = 1'000; b = 2;"), ("x = '\"'; y = 1; z = '\"';", "x = '\"'; y = 2; z = '\"';"),
+                ("f();  // a \\\nint b = 1;", "f();  // a\nint b = 1;"), ('#include "a.hpp"', '#include "b.hpp"'),
+                ('#pragma GCC target("avx2")', '#pragma GCC target("avx512f")'), ('_Pragma("omp parallel for")', '_Pragma("omp for simd")'),
+                ("#define A 1\nint b;", "#define A 1 int b;"), ('if (name == "openmp") f();', 'if (name == "cuda") f();'),
+                ("c = '  ';", "c = ' ';"), ('f("a  b");', 'f("a b");'), ('auto s = R"(//)"; a = 1;', 'auto s = R"(//)"; a = 2;'),
+                ('auto s = R"x()")x"; a = 1;', 'auto s = R"x()")x"; a = 2;'), ('f(R"( " )"); a = 1; g(" ");', 'f(R"( " )"); a = 2; g(" ");'),
+                ("#if 0\ndon't\n#endif\nint a = 1; char c = 'x';", "#if 0\ndon't\n#endif\nint a = 2; char c = 'x';"),
+                ("#if 0\nint a;\n#endif", "#if 1\nint a;\n#endif"), ('s = "\\\n// x"; a = 1;', 's = "\\\n// x"; a = 2;')):
+            self.assertNotEqual(digest(before), digest(after), before)
 
 
 class Measuring(unittest.TestCase):

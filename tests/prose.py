@@ -11,9 +11,11 @@ import tokenize
 
 CPP = {".cpp", ".hpp", ".h", ".cu", ".cuh"}
 HASH = {".sh", ".cmake", ".txt", ".toml"}
-# Comments, strings, characters and raw strings of C++; whatever else is code.
-CPP_TOKEN = re.compile(r'(?P<comment>//[^\n]*|/\*.*?\*/)|R"(?P<delimiter>[^()\s]*)\((?P<raw>.*?)\)(?P=delimiter)"'
-                       r'|"(?P<string>(?:[^"\\\n]|\\.)*)"|\'(?:[^\'\\\n]|\\.)+\'', re.DOTALL)
+# Comments (a backslash at the end of a line continues one), raw strings, strings, numbers (whose ' separates digits) and
+# characters of C++; whatever else is code.
+CPP_TOKEN = re.compile(r'(?P<comment>//(?:\\[ \t]*\n|[^\n])*|/\*.*?\*/)'
+                       r'|(?<!\w)(?:u8|[uUL])?R"(?P<delimiter>[^()\s\\"]*)\((?P<raw>.*?)\)(?P=delimiter)"'
+                       r'|"(?P<string>(?:[^"\\\n]|\\.)*)"|(?P<number>(?<!\w)\.?\d(?:\'\w|[eEpP][+-]|[\w.])*)|\'(?:[^\'\\\n]|\\.)+\'', re.DOTALL)
 MARKER = re.compile(r"^\s*(///?<?!?|/\*+|\*/?|#+!?)[ \t]?", re.MULTILINE)
 NOT_PROSE = re.compile(r"^\s*(namespace\b.*|clang-format (on|off)|NOLINT.*|-+|IWYU.*)$")
 
@@ -108,11 +110,32 @@ def passages(path):
     return []
 
 
+def code_of_cpp(text, literal=lambda words: words):
+    """The code of C++. Directives keep their lines, and literals their spacing, or become what `literal` returns."""
+    kept = []
+
+    def replace(match):
+        if match["comment"]:
+            return " "
+        if match["number"]:
+            return match[0]
+        kept.append(literal(match[0]))
+        return f"\0{len(kept) - 1}\0"
+    lines, joined = [], False
+    for line in re.sub(r"\\[ \t]*\n", "", CPP_TOKEN.sub(replace, text)).split("\n"):
+        line, directive = " ".join(line.split()), line.lstrip().startswith("#")
+        if joined and line and not directive:
+            lines[-1] += " " + line
+        elif line:
+            lines.append(line)
+        joined = not directive if line else joined
+    return re.sub("\0(\\d+)\0", lambda match: kept[int(match[1])], "\n".join(lines))
+
+
 def code(path, text):
     """The text without comments, docstrings and spacing: equal for two versions that differ in those alone."""
     if path.suffix in CPP:
-        words = CPP_TOKEN.sub(lambda match: " " if match["comment"] else match[0], text)
-        return re.sub(r"\s+", " ", words)
+        return code_of_cpp(text)
     if path.suffix in {".py", ".pyi"}:
         tokens, at_start = [], True
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
