@@ -161,11 +161,12 @@ def code(path, text):
         return code_of_cpp(text)
     if path.suffix in {".py", ".pyi"}:
         tokens, at_start = [], True
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type not in (tokenize.COMMENT, tokenize.NL) and not (token.type == tokenize.STRING and at_start):
+        all_tokens = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type not in (tokenize.COMMENT, tokenize.NL)]
+        for token, after in zip(all_tokens, [*all_tokens[1:], None]):
+            is_docstring = token.type == tokenize.STRING and at_start and after and after.type == tokenize.NEWLINE
+            if not is_docstring:
                 tokens.append(token.string if token.type not in (tokenize.INDENT, tokenize.DEDENT) else str(token.type))
-            if token.type not in (tokenize.COMMENT, tokenize.NL):
-                at_start = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)
+            at_start = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)
         return "\n".join(tokens)
     lines = (HASH_TOKEN.sub(lambda match: match[0] if match["comment"] is None else "", line).rstrip() for line in text.split("\n"))
     return "\n".join(line for line in lines if line)

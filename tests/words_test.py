@@ -14,7 +14,7 @@ import sys
 import tempfile
 import unittest
 
-from prose import passages
+from prose import code, passages
 
 # Words to replace, and what to write.
 GLOSSARY = [(re.compile(words.replace(" ", r"\s+"), re.IGNORECASE), write) for words, write in [
@@ -133,6 +133,12 @@ class Rules(unittest.TestCase):
                            ("a.py", 'f(f"a {lies} b c")\n')):
             self.assertEqual(self.found(name, text), [], text)
         self.assertEqual(self.found("a.md", "1 < 2 lies 3 > 2\n"), [(1, "lies")])
+
+    def test_comments_are_not_code(self):
+        for name, before, after in (("a.py", '"""A."""\nf()  # one\n', '"""B."""\n\nf()\n'), ("a.sh", "x=1  # one\n", "x=1\n")):
+            self.assertEqual(code(pathlib.Path(name), before), code(pathlib.Path(name), after))
+        for name, before, after in (("a.py", '"a".f()\n', '"b".f()\n'), ("a.sh", 'x="a # b"; y=1\n', 'x="a # b"; y=2\n')):
+            self.assertNotEqual(code(pathlib.Path(name), before), code(pathlib.Path(name), after))
 
     def test_other_words_pass(self):
         self.assertEqual(self.found("a.hpp", "/// Returns what is left. Multiprocessors relied on it.\nint x;\n"), [])
