@@ -121,8 +121,8 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     return at.here != nullptr && !compare_(key, at.here->key);
   }
   static bool is_removed(const node& here) { return sets_detail::is_marked(here.next.load(seq_cst)); }
-  /// Returns true if the first node is in the list and points to the second; otherwise it would be marked or point
-  /// elsewhere. Precondition: the first node is locked. relaxed: changes happen under this lock.
+  /// Returns true if the first node is in the list and points to the second node. A removed node would be marked.
+  /// Precondition: the first node is locked. relaxed: the node changes only under its lock.
   static bool are_neighbours(const window& at) {
     return at.before->next.load(std::memory_order_relaxed) == sets_detail::word_of(at.here);
   }
@@ -133,7 +133,7 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     for (;;) {
       const window at = find(hold, less_than(key));
       if (is_at(at, key) && !is_removed(*at.here)) return false;
-      // One lock suffices: no thread marks the node behind `before` without this lock.
+      // One lock suffices: no thread marks `here` without the lock of `before`.
       const std::lock_guard hold_before(at.before->lock);
       if (!are_neighbours(at)) continue;
       node* made = nodes_.make(std::forward<Argument>(key));

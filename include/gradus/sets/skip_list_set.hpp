@@ -209,7 +209,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
           }
           if (precedes(here->key)) {
             before = here->links();
-            slot ^= 1;  // the current node keeps its slot, also while descending
+            slot ^= 1;  // the current node keeps its slot, also on lower levels
             continue;
           }
         }
@@ -274,7 +274,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
       const window at = find(hold, less_than(made.key), 0, level);
       word own = made.links()[level].load(seq_cst);
       const word next = sets_detail::word_of(at.here);
-      // Other threads only change it by marking it.
+      // Other threads change this link only by marking it.
       if (sets_detail::is_marked(own) || !made.links()[level].compare_exchange_strong(own, next, seq_cst)) return false;
       made.holds.fetch_add(1, std::memory_order_relaxed);  // before another thread can unlink the node
       word expected = next;

@@ -214,7 +214,7 @@ class split_ordered_set
     unsigned keys_seen;  ///< number of keys on the way
   };
   static constexpr auto never_equal = [](const Key&) { return false; };
-  /// A longer traversal checks whether there are too few buckets.
+  /// A traversal past more keys checks whether there are too few buckets.
   static constexpr unsigned many_keys = 3;
 
   template <class Other>
@@ -253,7 +253,8 @@ class split_ordered_set
                      : window{before, here, false, here, slot, keys_seen};
       };
       if (here == nullptr) return ends();
-      // relaxed: the load of the link has acquired everything that is constant; only a door may change (to open).
+      // relaxed: the load of the link has acquired all constant orders; only the order of a door may change (when it
+      // opens).
       const std::uint64_t order_here = here->order.load(std::memory_order_relaxed);
       if (is_key(order_here)) {
         node* key_here = static_cast<node*>(here);
@@ -266,7 +267,7 @@ class split_ordered_set
           if (is_equal(key_here->key)) return window{before, here, true, nullptr, slot, keys_seen};
           if (!first) {
             first = window{before, here, false, nullptr, slot, keys_seen};
-            slot ^= 2;  // each of the two keeps its slots
+            slot ^= 2;  // the first key and the current element then keep their slots
           }
         }
         ++keys_seen;
