@@ -34,12 +34,13 @@ namespace gradus {
 /// 3. A node with tag t is freed when the epoch is at least t + 2, that is after a scan of all records in epoch t + 1 =
 ///    p + 2. Consider any operation of another thread, and this scan's access to its record. Both are read-modify-write
 ///    operations on one variable, so one of them comes first.
-///    a. The announcement came first. Then the scan saw it. Either the operation had announced p + 2, so that by 2 it
-///       began after the removal. Or it had left the record, so that its reads happened before the node was freed.
-///    b. The scan came first. Then the announcement read the value that the scan wrote, or a later one. A later value
-///       was written by another scan, which continues the release sequence, or by a thread that left the record, whose
-///       announcement is in the same case as this one or was of p + 2. In each case the removal happened before the
-///       loads of the operation, so that it does not find the node when it starts from the roots of the set.
+///    a. The announcement came first. Then the scan saw it. If the operation had announced p + 2, it began after the
+///       removal, by 2. Otherwise the operation had left the record, and its reads happened before the node was freed.
+///    b. The scan came first. Then the announcement read the value that the scan wrote, or a later value. A later value
+///       comes from another scan, which continues the release sequence, or from a thread that left the record. That
+///       thread had announced p + 2, or its announcement also came after the scan, so that the same argument applies
+///       to it. In each case the removal happened before the loads of the operation. The operation therefore does not
+///       find the node when it starts from the roots of the set.
 template <class Policy = set_policy>
 struct basic_epoch {
   using policy = Policy;
