@@ -27,7 +27,7 @@ bool is_letter(char character) {
   return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') || character == '_';
 }
 
-/// Returns the length of the leading part of the text without letters and digits. Counts ASCII punctuation, signs from
+/// Returns the length of the text before its first letter or digit. Skips ASCII punctuation, signs from
 /// U+0080 to U+00BF (degree, pound, no-break space), and signs from U+2000 to U+2FFF (minus, euro, thin spaces).
 std::size_t punctuation(std::string_view text) {
   std::size_t length = 0;

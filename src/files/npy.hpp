@@ -29,7 +29,7 @@ struct NpyArray {
 /// represents. Throws InterruptedError after a stop request.
 NpyArray read_npy(const std::string& path, const std::stop_token& stop = {});
 
-/// Parses a file in memory. The view's values stay valid as long as `owner` exists. `name` appears in messages.
+/// Parses a file in memory, which `owner` keeps alive. `name` appears in messages.
 NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name,
                    const std::shared_ptr<const void>& owner = {}, const std::stop_token& stop = {});
 

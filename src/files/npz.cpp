@@ -193,7 +193,7 @@ bool inflate_all(std::span<const std::byte> packed, std::span<std::byte> into, s
     z_stream* stream;
     ~Ending() { ::inflateEnd(stream); }
   } at_end{&stream};
-  std::byte beyond{};  // one more byte, to detect excess data
+  std::byte beyond{};  // room for one byte too many, to detect excess data
   std::size_t read = 0;
   std::size_t written = 0;
   for (int status = Z_OK; status != Z_STREAM_END;) {
