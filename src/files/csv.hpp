@@ -24,7 +24,7 @@ struct CsvTable {
   std::shared_ptr<const RowNames> row_names;  ///< the contents of the requested column, or null
   std::vector<double> weights;                ///< the contents of the requested column, or empty
   std::vector<std::int64_t> dropped;          ///< the rows left out, counted from 0 among all rows
-  std::vector<std::string> notes;             ///< file:line, and a decision that the reader was not certain of
+  std::vector<std::string> notes;             ///< notes for the user: file:line and a doubtful decision
 };
 
 /// Reads a rectangle of finite numbers, each rounded to the nearest double. Supports a header line, quoted fields (RFC

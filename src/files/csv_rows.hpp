@@ -37,7 +37,7 @@ inline const char* without_line_end(const char* at, const char* next) {
 /// Returns the closing quote of the field at `at`, or nullptr if there is none. Skips doubled quotes.
 const char* closing_quote(const char* at, const char* end);
 
-/// Returns the text of a field without its quotes, and with a single quote for each doubled quote.
+/// Returns the text of a field without the enclosing quotes, and with one quote for each doubled quote.
 std::string without_quotes(std::string_view field);
 
 /// The message for a comment that may be a row.
