@@ -48,7 +48,7 @@ inline constexpr std::string_view row_or_comment =
 
 struct IncompleteRows {
   std::vector<std::size_t> rows;        ///< numbers of the rows, counted from 0
-  std::vector<std::size_t> per_column;  ///< per column, the number of rows that lack a number; or empty
+  std::vector<std::size_t> per_column;  ///< for each column, the number of rows that lack a number; or empty
   // Position of the first field that lacks a number.
   std::size_t line = 0;
   std::size_t field = 0;

@@ -1144,7 +1144,7 @@ TEST_F(ImageTest, EveryKindOfPng) {
 TEST_F(ImageTest, Jpeg) {
   check_picture("gray.jpg", 1, colour, 4);
   check_picture("rgb.jpg", 3, colour, 8);
-  check_picture("progressive.jpg", 3, colour, 40);  // its colours have half the resolution
+  check_picture("progressive.jpg", 3, colour, 40);  // the file stores colours at half the resolution
   expect_contains(message_of<InputError>([] { read_image(corpus + "image/print.jpg"); }), "CMYK");
 }
 

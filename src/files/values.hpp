@@ -47,7 +47,7 @@ struct VectorOf {
 struct PictureShape {
   std::int64_t width = 0;
   std::int64_t height = 0;
-  std::int64_t channels = 0;  ///< 1: grey, 3: red green blue, 4: with opacity
+  std::int64_t channels = 0;  ///< 1 for grey, 3 for red green blue, 4 with opacity
 };
 
 struct Points {

@@ -72,7 +72,7 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     }
   }
 
-  /// Returns the number (bytes) of removed nodes that are not yet freed. Excludes memory that keys own elsewhere.
+  /// Return the number and the bytes of removed nodes that are not yet freed, without memory that keys own elsewhere.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
 
@@ -100,7 +100,8 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     return [this, &key](const Key& other) { return compare_(other, key); };
   }
 
-  /// Returns the last link whose key precedes, and the node behind it. Either may be removed concurrently.
+  /// Returns the last link whose key satisfies `precedes`, and the node behind it. Either may be removed
+  /// concurrently.
   template <class Precedes>
   window find(guard& hold, const Precedes& precedes, unsigned slot = 0) const {
     for (link* before = &head_;;) {
@@ -137,7 +138,7 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
       const std::lock_guard hold_before(at.before->lock);
       if (!are_neighbours(at)) continue;
       node* made = nodes_.make(std::forward<Argument>(key));
-      made->next.store(sets_detail::word_of(at.here), std::memory_order_relaxed);  // no other thread knows it
+      made->next.store(sets_detail::word_of(at.here), std::memory_order_relaxed);  // no other thread can reach it yet
       // From here on the set contains the key.
       at.before->next.store(sets_detail::word_of(made), seq_cst);
       count_.add(1);

@@ -86,7 +86,7 @@ class split_ordered_set
       if (place* doors = segments_[segment].load(relaxed)) free_doors(doors, doors_of(segment));
   }
 
-  /// Returns the number (bytes) of removed nodes that are not yet freed. Excludes memory that keys own elsewhere.
+  /// Return the number and the bytes of removed nodes that are not yet freed, without memory that keys own elsewhere.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
 
@@ -298,7 +298,7 @@ class split_ordered_set
     made.get()->order.store(order, std::memory_order_relaxed);
     for (const Key& own = made.get()->key;;) {
       word next = sets_detail::word_of(at.here);
-      made.get()->next.store(next, std::memory_order_relaxed);  // no other thread knows it
+      made.get()->next.store(next, std::memory_order_relaxed);  // no other thread can reach it yet
       // From here on the set contains the key.
       if (at.before->next.compare_exchange_strong(next, sets_detail::word_of<place>(made.get()), seq_cst,
                                                   std::memory_order_relaxed))
